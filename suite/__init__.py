@@ -1,0 +1,3 @@
+"""Levelfield: a level playing field for deep-learning stacks."""
+
+__version__ = "0.1.0"

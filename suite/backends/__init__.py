@@ -1,0 +1,1 @@
+"""How each framework loads a model and runs a step: one file per backend."""

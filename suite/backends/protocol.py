@@ -1,0 +1,60 @@
+"""What a backend is: a class that imports one framework, loads one model and returns the function to be timed."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+Arrays: TypeAlias = dict[str, npt.NDArray[np.generic]]
+"""Named tensors in host memory, C order."""
+
+Step: TypeAlias = Callable[[Arrays], npt.NDArray[np.float32]]
+"""The timed call: NumPy arrays in host memory in, the completed NumPy output in host memory out."""
+
+
+class Unsupported(Exception):  # noqa: N818  (it says what is so; nothing went wrong)
+    """This backend cannot do what was asked here; the message says why and what would help."""
+
+
+class Options(msgspec.Struct, frozen=True):
+    """How a backend is to be set up, before its framework is imported."""
+
+    threads: int
+    precision: str = "fp32"
+    device: str = "cpu"
+    cache: Path | None = None
+    """Folder for the framework's compile cache, or None for none."""
+    settings: dict[str, str] = {}
+
+
+class Source(msgspec.Struct, frozen=True):
+    """What a backend is given to load: a model's name and its weights, or an ONNX file."""
+
+    model: str
+    batch: int
+    weights: Arrays
+    """Empty for backends that read ONNX."""
+    example: Arrays
+    """Inputs of the task's batch, to compile with."""
+    onnx: Path | None = None
+
+
+class Backend(Protocol):
+    """One framework with one execution mode.
+
+    Constructing it imports and configures the framework (that is timed as import). `load` builds and compiles the
+    model (timed as load). Both raise `Unsupported` with a reason where this machine or image lacks something.
+    """
+
+    version: str
+
+    def __init__(self, options: Options) -> None: ...
+
+    def load(self, source: Source) -> Step: ...
+
+    def settings(self) -> dict[str, str]:
+        """All settings that can tilt the field, read back from the framework where it can say."""
+        ...

@@ -1,0 +1,313 @@
+"""The types of a run's record, versioned. A record holds what was measured, never what follows from it.
+
+A run is a list of blocks. A block is one case answered by all its arms, in generations; a generation is one launch of
+every arm, measured against one another in rounds; a round is one turn of every arm, in random order. Medians,
+intervals and verdicts are not stored: `suite.analysis` computes them from here, today and in ten years.
+"""
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+SCHEMA = 1
+"""Version of these types. A reader refuses a newer one by name."""
+
+
+class Absent(msgspec.Struct, frozen=True, tag="absent"):
+    """A value that is not known, and why. Never zero."""
+
+    reason: str
+
+
+Fact: TypeAlias = str | int | float | bool | Absent
+FailureKind: TypeAlias = Literal[
+    "crashed", "timeout", "out-of-memory", "protocol", "error", "unsupported", "engine", "interrupted"
+]
+Scenario: TypeAlias = Literal["latency", "throughput", "cold-start", "memory"]
+
+
+class Case(msgspec.Struct, frozen=True):
+    """What is asked."""
+
+    model: str
+    scenario: Scenario
+    precision: str
+    batch: int
+    threads: int
+    device: str = "cpu"
+
+    @property
+    def id(self) -> str:
+        """`resnet50/latency/fp32/b1/t2/cpu`."""
+        return f"{self.model}/{self.scenario}/{self.precision}/b{self.batch}/t{self.threads}/{self.device}"
+
+
+class Arm(msgspec.Struct, frozen=True):
+    """Who answers: a backend, the image it runs in, its settings, and an ordinal so that it can stand twice."""
+
+    backend: str
+    image: str
+    variant: str = "cpu"
+    version: str | None = None
+    """Name of the lock, where it is not the current one."""
+    settings: dict[str, str] = {}
+    ordinal: int = 1
+    inject: str = ""
+    """An injected slowdown (`5%`, `0.001`): the run is labelled, and never a result."""
+
+    @property
+    def id(self) -> str:
+        """`onnxruntime`, `onnxruntime@1.30.0`, `torch@cu13`, `onnxruntime#2`; settings are spelled out after a `+`."""
+        at = "+".join(part for part in (self.version, self.variant if self.variant != "cpu" else None) if part)
+        chosen = "".join(f"+{key}={value}" for key, value in sorted(self.settings.items()))
+        return f"{self.backend}{'@' + at if at else ''}{chosen}{f'#{self.ordinal}' if self.ordinal > 1 else ''}"
+
+
+def result_id(case: Case, arm: Arm) -> str:
+    """`onnxruntime/resnet50/latency/fp32/b1/t2/cpu`: an arm's answer to a case."""
+    return f"{arm.id}/{case.id}"
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """Why an arm has no result here."""
+
+    stage: Literal["image", "launch", "load", "verify", "measure", "stop"]
+    kind: FailureKind
+    message: str
+    detail: str = ""
+    """Traceback or the end of the worker's standard error, at most a few kilobytes."""
+
+
+class Startup(msgspec.Struct, frozen=True):
+    """How a launch came up, phase by phase."""
+
+    start_ns: int
+    """From asking the launcher to the worker's first line: container and interpreter."""
+    import_ns: int
+    weights_ns: int
+    load_ns: int
+    first_call_ns: int
+
+
+class Parity(msgspec.Struct, frozen=True):
+    """An output compared with the float64 reference."""
+
+    equal: bool
+    relative_error: float | Absent
+    """‖out − ref‖₂ / ‖ref‖₂."""
+    centred_error: float | Absent
+    """The same after subtracting the mean over the inputs."""
+    max_abs_error: float | Absent
+    tolerance: float
+    inputs: int
+    """How many inputs were compared."""
+    projection: tuple[float, ...]
+    """Fixed seeded projection of the output (64 numbers), so that drift can be seen years later."""
+    output_sha256: str
+    reason: str = ""
+    """Why it is not equal, in words."""
+
+
+class Library(msgspec.Struct, frozen=True):
+    name: str
+    path: str
+    kind: str
+
+
+class Memory(msgspec.Struct, frozen=True):
+    peak_rss_bytes: int | Absent
+    rss_bytes: int | Absent
+    source: str
+
+
+class Window(msgspec.Struct, frozen=True):
+    """One timed window of one worker."""
+
+    rewarm_ns: tuple[int, ...]
+    """Calls made before the window, kept and not counted."""
+    samples_ns: tuple[int, ...]
+    window_ns: int
+    user_ns: int
+    system_ns: int
+    voluntary_switches: int
+    involuntary_switches: int
+    minor_faults: int
+    major_faults: int
+
+
+class Launch(msgspec.Struct, frozen=True):
+    """One worker from start to exit, for one arm."""
+
+    arm: str
+    started: str
+    """UTC, ISO 8601."""
+    startup: Startup | None = None
+    weights_sha256: str = ""
+    inputs_sha256: str = ""
+    onnx_sha256: str = ""
+    framework_version: str = ""
+    settings: dict[str, str] = {}
+    parity: Parity | None = None
+    warmup: tuple[Window, ...] = ()
+    """Windows taken before the first round; all samples kept."""
+    memory: Memory | None = None
+    libraries: tuple[Library, ...] = ()
+    environment: dict[str, str] = {}
+    cache_warm: bool = True
+    """False: compile caches were empty."""
+    failure: Failure | None = None
+
+
+class Noise(msgspec.Struct, frozen=True):
+    """What the machine did during a window, from outside the workers. Differences over `elapsed_ns`."""
+
+    elapsed_ns: int
+    steal_ns: int | Absent
+    """CPU time the hypervisor gave to others, summed over CPUs."""
+    pressure_ns: int | Absent
+    """Time in which some task waited for a CPU (`/proc/pressure/cpu`, some)."""
+    others_ns: int | Absent
+    """CPU time of all processes but the workers and the supervisor."""
+    supervisor_ns: int
+    idle_workers_ns: int | Absent
+    """CPU time of the workers whose turn it was not."""
+    context_switches: int | Absent
+    major_faults: int | Absent
+    swapped_pages: int | Absent
+    frequency_khz: int | Absent = Absent("not asked")
+    temperature_mc: int | Absent = Absent("not asked")
+    throttled: int | Absent = Absent("not asked")
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """One arm's window within a round."""
+
+    arm: str
+    window: Window | None
+    noise: Noise | None = None
+    failure: Failure | None = None
+
+
+class Round(msgspec.Struct, frozen=True):
+    """One turn of every arm (and the canary), in the order they were taken."""
+
+    index: int
+    turns: tuple[Turn, ...]
+    disturbed: str = ""
+    """By which outside signal this round was called disturbed; empty: it was not."""
+    repeats: int = 0
+    """How many disturbed attempts came before this one (they are kept as rounds of their own)."""
+
+
+class Generation(msgspec.Struct, frozen=True):
+    """All arms of a block launched together."""
+
+    index: int
+    seed: int
+    launches: tuple[Launch, ...] = ()
+    rounds: tuple[Round, ...] = ()
+    complete: bool = False
+
+
+class Block(msgspec.Struct, frozen=True):
+    """One case with all its arms."""
+
+    case: Case
+    arms: tuple[Arm, ...]
+    planned_generations: int
+    generations: tuple[Generation, ...] = ()
+    canary: str | None = None
+    """Arm id of the canary in this block's rounds."""
+
+
+class Image(msgspec.Struct, frozen=True):
+    """What a worker ran in."""
+
+    name: str
+    variant: str
+    launcher: Literal["docker", "venv", "host"]
+    tag: str = ""
+    image_id: str = ""
+    layers: tuple[str, ...] = ()
+    lock_sha256: str = ""
+    base: str = ""
+    """Which base, and its digest."""
+    recipe_sha256: str = ""
+    worker_sha256: str = ""
+    """Digest of the part of the suite that runs inside."""
+    python: str = ""
+    distributions: dict[str, str] = {}
+    """Every installed distribution and its version, as read inside."""
+    size_bytes: int | Absent = Absent("not asked")
+    unlocked: str = ""
+    """Why this is not what a lock says (the `host` launcher): said in the report's first lines."""
+
+
+class Artifact(msgspec.Struct, frozen=True):
+    """A file handed to workers: an ONNX export, a weights file."""
+
+    name: str
+    sha256: str
+    size_bytes: int
+    made_by: dict[str, str] = {}
+
+
+class Warning_(msgspec.Struct, frozen=True):  # noqa: N801  (Warning is a builtin)
+    """Something a reader must know, with what to do about it."""
+
+    code: str
+    message: str
+    remedy: str = ""
+    about: str = ""
+    """Result, block or image it is about; empty: the whole run."""
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What was asked for: enough to run the same plan again."""
+
+    profile: str
+    models: tuple[str, ...]
+    backends: tuple[str, ...]
+    scenarios: tuple[str, ...]
+    precisions: tuple[str, ...]
+    batches: dict[str, tuple[int, ...]]
+    """Batch sizes of the throughput scenario, by model."""
+    threads: int
+    cpus: tuple[int, ...]
+    generations: int
+    rounds: int
+    budget_seconds: float | None
+    precision_target: float
+    margin: float
+    seed: int
+    launcher: Literal["docker", "venv", "host"]
+    launcher_reason: str = ""
+    """Why this launcher, where it was not the user's own choice."""
+    timed_region: str = "NumPy array in host memory in, completed NumPy array in host memory out"
+
+
+Fingerprint: TypeAlias = dict[str, dict[str, Fact]]
+"""Group (`cpu`, `memory`, `kernel`, `engine`, …) to name to value."""
+
+
+class Run(msgspec.Struct, frozen=True):
+    schema: int
+    id: str
+    started: str
+    tool_version: str
+    tool_sha256: str
+    command: tuple[str, ...]
+    settings: Settings
+    machine: Fingerprint
+    images: tuple[Image, ...]
+    artifacts: tuple[Artifact, ...]
+    blocks: tuple[Block, ...]
+    warnings: tuple[Warning_, ...] = ()
+    finished: str | None = None
+    """None: the run was cut off; what is here was measured."""
+    supervisor_window_share: float | Absent = Absent("no window was measured")
+    """The supervisor's CPU time during windows, as a share of one core."""
+    resumed: tuple[str, ...] = ()
+    """When the run was taken up again."""
+    labels: tuple[str, ...] = ()
+    """`smoke`, `injected`, `demonstration`: what this run may not be used for."""

@@ -1,0 +1,168 @@
+"""What a supervisor and a worker say to each other: one JSON object a line.
+
+The supervisor sends one request and reads one reply; a worker never speaks unasked, but for the `Ready` line at its
+start. Times are integer nanoseconds of the worker's own monotonic clock, differences only: no clock is compared
+between processes.
+"""
+
+from typing import TypeAlias
+
+import msgspec
+
+PROTOCOL = 1
+"""Version of this vocabulary; a worker that speaks another one is refused."""
+
+
+class Task(msgspec.Struct, frozen=True):
+    """What one worker serves for its whole life: one case and one arm."""
+
+    backend: str
+    model: str
+    batch: int
+    threads: int
+    scenario: str = "latency"
+    precision: str = "fp32"
+    device: str = "cpu"
+    weights_path: str | None = None
+    """File made by `suite.zoo.weights.save`, as the worker sees it; None: the worker makes the weights itself."""
+    onnx_path: str | None = None
+    onnx_sha256: str | None = None
+    cache_path: str | None = None
+    """Folder for the framework's own compile cache; None: no cache is kept (cold start)."""
+    settings: dict[str, str] = {}
+    """Settings asked for beyond the backend's idiomatic ones."""
+
+
+class Load(msgspec.Struct, frozen=True, tag="load"):
+    task: Task
+
+
+class Verify(msgspec.Struct, frozen=True, tag="verify"):
+    """Run the model over inputs 0 … `count`-1, in batches of the task's size, and return every output."""
+
+    count: int
+
+
+class Measure(msgspec.Struct, frozen=True, tag="measure"):
+    """Take one timed window.
+
+    First unrecorded calls (at least `rewarm_calls`, and until `rewarm_ns` have passed), then timed calls until
+    `window_ns` have passed and at least `min_calls` were made, never more than `max_calls`.
+    """
+
+    window_ns: int
+    min_calls: int = 1
+    max_calls: int = 1_000_000
+    rewarm_ns: int = 0
+    rewarm_calls: int = 1
+    inject_ns: int = 0
+    """A true busy-wait added inside each timed call, to measure the power of the method; such runs are labelled."""
+
+
+class Probe(msgspec.Struct, frozen=True, tag="probe"):
+    """Report the process: memory, loaded libraries, installed distributions, environment."""
+
+
+class Export(msgspec.Struct, frozen=True, tag="export"):
+    """Export the model as ONNX into `folder` (the exporter image only)."""
+
+    model: str
+    batch: int
+    precision: str
+    folder: str
+    weights_path: str | None = None
+
+
+class Stop(msgspec.Struct, frozen=True, tag="stop"):
+    pass
+
+
+Request: TypeAlias = Load | Verify | Measure | Probe | Export | Stop
+
+
+class Ready(msgspec.Struct, frozen=True, tag="ready"):
+    """First line of a worker: it runs, and no framework has been imported yet."""
+
+    protocol: int
+    pid: int
+    python: str
+
+
+class Loaded(msgspec.Struct, frozen=True, tag="loaded"):
+    import_ns: int
+    """Import of the framework and its configuration."""
+    weights_ns: int
+    """Reading (or making) the seeded weights and inputs: our own work, never part of cold start."""
+    load_ns: int
+    """Build the model from the weights, and compile it; a backend whose compiler has no call of its own is compiled
+    by one throwaway call."""
+    first_call_ns: int
+    """First call after that."""
+    version: str
+    weights_sha256: str
+    inputs_sha256: str
+    settings: dict[str, str]
+    """Effective settings, read back from the framework where it can say."""
+
+
+class Verified(msgspec.Struct, frozen=True, tag="verified"):
+    shape: tuple[int, ...]
+    output: bytes
+    """float32, little endian, C order."""
+
+
+class Measured(msgspec.Struct, frozen=True, tag="measured"):
+    rewarm_ns: tuple[int, ...]
+    samples_ns: tuple[int, ...]
+    window_ns: int
+    """From before the first timed call to after the last one."""
+    user_ns: int
+    """CPU time of the whole process during the window, all threads."""
+    system_ns: int
+    voluntary_switches: int
+    involuntary_switches: int
+    minor_faults: int
+    major_faults: int
+
+
+class Library(msgspec.Struct, frozen=True):
+    """A shared library mapped into the worker that decides speed or numbers."""
+
+    name: str
+    path: str
+    kind: str
+    """oneDNN, MKL, OpenBLAS, OpenMP, TBB, CUDA, …"""
+
+
+class Probed(msgspec.Struct, frozen=True, tag="probed"):
+    rss_bytes: int
+    peak_rss_bytes: int
+    peak_source: str
+    """`cgroup` or `rusage`."""
+    libraries: tuple[Library, ...]
+    distributions: dict[str, str]
+    environment: dict[str, str]
+    affinity: tuple[int, ...]
+    python: str
+    threads_alive: int
+
+
+class Exported(msgspec.Struct, frozen=True, tag="exported"):
+    files: dict[str, str]
+    """File name to SHA-256."""
+    opset: int
+    versions: dict[str, str]
+
+
+class Failed(msgspec.Struct, frozen=True, tag="failed"):
+    """The request could not be served; the worker goes on."""
+
+    kind: str
+    """`unsupported`, `out-of-memory`, `error`."""
+    message: str
+    """One sentence."""
+    detail: str = ""
+    """The traceback, for the record."""
+
+
+Reply: TypeAlias = Ready | Loaded | Verified | Measured | Probed | Exported | Failed
