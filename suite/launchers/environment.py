@@ -1,0 +1,26 @@
+"""The environment variables every worker gets, whatever it lives in: few, fixed, and recorded."""
+
+from collections.abc import Sequence
+
+
+def worker_environment(*, threads: int, cpus: Sequence[int]) -> dict[str, str]:
+    """Return the variables that pin threads and make workers alike; frameworks set the rest themselves.
+
+    Nothing of the user's own environment is passed on: a forgotten OMP_NUM_THREADS would tilt the field.
+    """
+    count = str(threads)
+    return {
+        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "LANG": "C.UTF-8",
+        "HOME": "/tmp",  # noqa: S108  (a container's own; elsewhere replaced by a private folder)
+        "TMPDIR": "/tmp",  # noqa: S108
+        "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONNOUSERSITE": "1",
+        "OMP_NUM_THREADS": count,
+        "MKL_NUM_THREADS": count,
+        "OPENBLAS_NUM_THREADS": count,
+        "TF_CPP_MIN_LOG_LEVEL": "2",
+        "LEVELFIELD_CPUS": ",".join(str(cpu) for cpu in cpus),
+    }

@@ -1,0 +1,49 @@
+"""Workers in the current interpreter, with whatever frameworks it has: for machines with neither engine nor network."""
+
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import Literal
+
+import suite
+from suite.launchers.environment import worker_environment
+from suite.launchers.protocol import Inside, LaunchSpec, Progress
+from suite.launchers.venv import as_they_are, start_process
+from suite.launchers.worker import Worker
+from suite.records.schema import Image
+
+PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "PYTHONPATH")
+"""Variables without which an interpreter may not find its own libraries; the record holds them."""
+
+
+class HostLauncher:
+    """Launch workers with `sys.executable`: nothing is locked, and the record says so."""
+
+    kind: Literal["docker", "venv", "host"] = "host"
+
+    def prepare(self, image: str, variant: str, version: str | None, progress: Progress) -> Image:
+        del version
+        progress(f"using this interpreter for {image}")
+        return Image(
+            name=image,
+            variant=variant,
+            launcher="host",
+            tag=f"host:{image}",
+            python=platform.python_version(),
+            unlocked="It ran in the interpreter that Levelfield itself runs in, with whatever is installed there.",
+        )
+
+    def inside(self, spec: LaunchSpec) -> Inside:
+        return as_they_are(spec)
+
+    def launch(self, spec: LaunchSpec) -> Worker:
+        variables = worker_environment(threads=spec.threads, cpus=spec.cpus)
+        variables |= {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+        code = os.pathsep.join(
+            [str(Path(suite.__file__).parent.parent), *([variables["PYTHONPATH"]] if "PYTHONPATH" in variables else [])]
+        )
+        return start_process([sys.executable, "-m", "suite.worker"], spec.name, variables, Path(code))
+
+    def sweep(self) -> int:
+        return 0

@@ -1,0 +1,82 @@
+"""Workers in virtual environments made from the same locks: for machines where no container engine answers."""
+
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from typing import Literal
+
+from suite.launchers.channel import Ending
+from suite.launchers.environment import worker_environment
+from suite.launchers.process import ProcessChannel
+from suite.launchers.protocol import Inside, LaunchSpec, Progress
+from suite.launchers.worker import Worker, WorkerError
+from suite.records.schema import Image
+
+
+class VenvLauncher:
+    """Launch workers as child processes, each from the environment that its lock describes."""
+
+    kind: Literal["docker", "venv", "host"] = "venv"
+
+    def __init__(self) -> None:
+        self._places: dict[str, tuple[Path, Path]] = {}
+
+    def prepare(self, image: str, variant: str, version: str | None, progress: Progress) -> Image:
+        from suite.images.environments import make
+
+        environment = make(image, variant, version=version, progress=progress)
+        record = environment.record()
+        self._places[record.tag] = (environment.python, environment.worker_code)
+        return record
+
+    def inside(self, spec: LaunchSpec) -> Inside:
+        return as_they_are(spec)
+
+    def launch(self, spec: LaunchSpec) -> Worker:
+        python, code = self._places[spec.image.tag]
+        variables = worker_environment(threads=spec.threads, cpus=spec.cpus)
+        return start_process([str(python), "-m", "suite.worker"], spec.name, variables, code)
+
+    def sweep(self) -> int:
+        return 0  # the kernel ends these workers with their supervisor
+
+
+def as_they_are(spec: LaunchSpec) -> Inside:
+    """Return the folders of `spec` under their own names: a process sees what its supervisor sees."""
+    return Inside(
+        artifacts=str(spec.artifacts),
+        cache=str(spec.cache) if spec.cache else None,
+        export=str(spec.export) if spec.export else None,
+    )
+
+
+def start_process(command: list[str], name: str, variables: dict[str, str], code: Path) -> Worker:
+    """Start a worker process with `code` on its path and a private home and temporary folder."""
+    home = Path(tempfile.mkdtemp(prefix="levelfield-"))
+    started_ns = time.perf_counter_ns()
+    try:
+        channel = _HomedChannel(
+            command,
+            environment={**variables, "HOME": str(home), "TMPDIR": str(home), "PYTHONPATH": str(code)},
+            folder=home,
+            home=home,
+        )
+    except OSError as error:
+        shutil.rmtree(home, ignore_errors=True)
+        raise WorkerError("error", f"{name} could not be started: {error.strerror or error}.") from error
+    return Worker(name, channel, started_ns=started_ns)
+
+
+class _HomedChannel(ProcessChannel):
+    """A process that takes its private folder with it."""
+
+    def __init__(self, command: list[str], *, environment: dict[str, str], folder: Path, home: Path) -> None:
+        super().__init__(command, environment=environment, folder=folder)
+        self._home = home
+
+    def end(self, grace_s: float) -> Ending:
+        try:
+            return super().end(grace_s)
+        finally:
+            shutil.rmtree(self._home, ignore_errors=True)

@@ -1,0 +1,132 @@
+"""A worker as the supervisor knows it: typed requests and replies, time limits, and failures told apart."""
+
+import contextlib
+import time
+from typing import TypeVar
+
+import msgspec
+
+from suite.launchers.channel import Channel, ChannelClosed, ChannelTimeout, LineTooLong
+from suite.worker.messages import PROTOCOL, Failed, Ready, Reply, Request, Stop
+
+_R = TypeVar("_R")
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(Reply)
+GRACE_S = 5.0
+"""How long a worker that was asked to stop may take."""
+SIGKILL_CODES = (-9, 137)
+
+
+class WorkerError(Exception):
+    """A worker has no answer. `kind` is one of `suite.records.schema.FailureKind`."""
+
+    def __init__(self, kind: str, message: str, detail: str = "", *, gone: bool = True) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.detail = detail
+        self.gone = gone
+        """The worker is no longer there (it exited, or was killed because it could not be trusted any more)."""
+
+
+class Worker:
+    """One live worker. After a `WorkerError` with `gone`, it has been ended already."""
+
+    def __init__(self, name: str, channel: Channel, *, started_ns: int) -> None:
+        self.name = name
+        self._channel = channel
+        self._started_ns = started_ns
+        self._asked = "start"
+        self.start_ns = 0
+        self.alive = True
+
+    @property
+    def pid(self) -> int | None:
+        return self._channel.pid
+
+    def await_ready(self, timeout_s: float) -> Ready:
+        """Wait for the worker's first line; `start_ns` is then the time since its launch was asked for."""
+        reply = self._receive("start", timeout_s)
+        self.start_ns = time.perf_counter_ns() - self._started_ns
+        if not isinstance(reply, Ready):
+            raise self._lost("protocol", f"{self.name} began with something else than its ready line.")
+        if reply.protocol != PROTOCOL:
+            raise self._lost(
+                "protocol", f"{self.name} speaks protocol {reply.protocol}, this Levelfield speaks {PROTOCOL}."
+            )
+        return reply
+
+    def ask(self, request: Request, expect: type[_R], timeout_s: float) -> _R:
+        """Send a request and return its reply.
+
+        Raises
+        ------
+        WorkerError
+            Crash, time limit, memory, rubbish on the protocol channel, or the worker's own `Failed`.
+        """
+        self.post(request)
+        return self.collect(expect, timeout_s)
+
+    def post(self, request: Request) -> None:
+        """Send a request without waiting, so that several workers can load side by side."""
+        self._asked = type(request).__name__.lower()
+        try:
+            self._channel.send(_encoder.encode(request))
+        except ChannelClosed:
+            raise self._exited(self._asked) from None
+
+    def collect(self, expect: type[_R], timeout_s: float) -> _R:
+        """Wait for the reply to what was posted; raises as `ask` does."""
+        what = self._asked
+        reply = self._receive(what, timeout_s)
+        if isinstance(reply, Failed):
+            raise WorkerError(reply.kind, reply.message, reply.detail, gone=False)
+        if not isinstance(reply, expect):
+            raise self._lost("protocol", f"{self.name} answered {what} with {type(reply).__name__}.")
+        return reply
+
+    def _receive(self, what: str, timeout_s: float) -> Reply:
+        try:
+            line = self._channel.receive(timeout_s)
+        except ChannelClosed:
+            raise self._exited(what) from None
+        except ChannelTimeout:
+            raise self._lost("timeout", f"{self.name} did not finish {what} within {timeout_s:.0f} s.") from None
+        except LineTooLong:
+            raise self._lost("protocol", f"{self.name} sent an endless line during {what}.") from None
+        try:
+            return _decoder.decode(line)
+        except msgspec.MsgspecError:
+            begin = line[:120].decode("utf-8", "replace")
+            raise self._lost(
+                "protocol", f"{self.name} printed something that is not a reply during {what}: {begin!r}."
+            ) from None
+
+    def _lost(self, kind: str, message: str) -> WorkerError:
+        """Nothing this worker says can be trusted any more: end it."""
+        self._channel.end(0.0)
+        self.alive = False
+        return WorkerError(kind, message, self._channel.stderr_tail())
+
+    def _exited(self, what: str) -> WorkerError:
+        ending = self._channel.end(GRACE_S)
+        self.alive = False
+        detail = self._channel.stderr_tail()
+        if ending.out_of_memory:
+            return WorkerError("out-of-memory", f"{self.name} ran out of its memory limit during {what}.", detail)
+        if ending.code in SIGKILL_CODES:
+            return WorkerError(
+                "crashed",
+                f"{self.name} was killed (SIGKILL) during {what}; the usual reason is a machine out of memory.",
+                detail,
+            )
+        return WorkerError("crashed", f"{self.name} exited with code {ending.code} during {what}.", detail)
+
+    def stop(self) -> None:
+        """End the worker; it is asked first. Never raises for a worker that is gone already."""
+        if not self.alive:
+            return
+        self.alive = False
+        with contextlib.suppress(ChannelClosed):
+            self._channel.send(_encoder.encode(Stop()))
+        self._channel.end(GRACE_S)

@@ -1,0 +1,172 @@
+"""From a profile and a selection to an ordered list of blocks; every impossible wish is refused with its reason."""
+
+import difflib
+import itertools
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from suite.backends import registry
+from suite.errors import LevelfieldError
+from suite.profiles import PROFILES, Profile
+from suite.records.schema import Arm, Block, Case, Scenario
+from suite.zoo import models
+
+SCENARIOS: tuple[Scenario, ...] = ("latency", "throughput", "cold-start", "memory")
+PRECISIONS = ("fp32",)
+CANARY = "canary"
+ALONE: tuple[Scenario, ...] = ("cold-start", "memory")
+"""Scenarios in which the launch itself is the turn."""
+MAX_BATCH = 65536
+
+
+class Selection(msgspec.Struct, frozen=True):
+    """What a user asked for; empty means: as the profile says."""
+
+    profile: str = "standard"
+    models: tuple[str, ...] = ()
+    backends: tuple[str, ...] = ()
+    scenarios: tuple[str, ...] = ()
+    precisions: tuple[str, ...] = ()
+    batches: tuple[int, ...] = ()
+    threads: int | None = None
+    control: str | None = "auto"
+    """Backend that stands twice as the A/A control; `auto` chooses one, None leaves it out."""
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What will be done, in this order."""
+
+    profile: Profile
+    blocks: tuple[Block, ...]
+    models: tuple[str, ...]
+    backends: tuple[str, ...]
+    scenarios: tuple[Scenario, ...]
+    precisions: tuple[str, ...]
+    batches: dict[str, tuple[int, ...]]
+    threads: int
+    cpus: tuple[int, ...]
+
+    @property
+    def images(self) -> tuple[str, ...]:
+        """Names of the images the arms need, the canary's among them."""
+        needed = dict.fromkeys(arm.image for block in self.blocks for arm in block.arms)
+        return (*needed, CANARY)
+
+
+def make(selection: Selection, *, available: Sequence[int] | None = None) -> Plan:
+    """Turn a selection into a plan.
+
+    Parameters
+    ----------
+    selection
+        What the user typed.
+    available
+        CPUs this process may use; asked from the kernel where None.
+
+    Raises
+    ------
+    LevelfieldError
+        Unknown names (with the close matches), and selections that cannot be.
+    """
+    profile = PROFILES[_known("profile", [selection.profile], PROFILES)[0]]
+    chosen_models = _known("model", selection.models, names_of_models()) or names_of_models()
+    backends = _known("backend", selection.backends, names_of_backends()) or names_of_backends()
+    scenarios = _known("scenario", selection.scenarios, SCENARIOS) or profile.scenarios
+    precisions = _known("precision", selection.precisions, PRECISIONS) or ("fp32",)
+    cpus = _cpus(selection.threads, tuple(available if available is not None else sorted(os.sched_getaffinity(0))))
+    batches = {model: _batches(selection.batches, profile, model) for model in chosen_models}
+    arms = tuple(Arm(backend=name, image=registry.get(name).image) for name in backends)
+    cases = tuple(
+        Case(model, scenario, precision, batch, len(cpus))
+        for scenario in _in_order(scenarios)
+        for model, precision in itertools.product(chosen_models, precisions)
+        for batch in (batches[model] if scenario == "throughput" else (1,))
+    )
+    return Plan(
+        profile=profile,
+        blocks=tuple(_block(case, arms, profile) for case in cases),
+        models=chosen_models,
+        backends=backends,
+        scenarios=tuple(dict.fromkeys(case.scenario for case in cases)),
+        precisions=precisions,
+        batches=batches if "throughput" in scenarios else {},
+        threads=len(cpus),
+        cpus=cpus,
+    )
+
+
+def _block(case: Case, arms: tuple[Arm, ...], profile: Profile) -> Block:
+    if case.scenario in ALONE:
+        return Block(case=case, arms=arms, planned_generations=profile.launches_alone)
+    return Block(case=case, arms=arms, planned_generations=profile.generations, canary=CANARY)
+
+
+def names_of_models() -> tuple[str, ...]:
+    return tuple(name for name in models.names() if name != CANARY)
+
+
+def names_of_backends() -> tuple[str, ...]:
+    return tuple(name for name in registry.names() if name != CANARY)
+
+
+def _in_order(scenarios: Iterable[str]) -> list[Scenario]:
+    """Cold starts come first: they need empty compile caches, and fill them for the rest of the run."""
+    order: tuple[Scenario, ...] = ("cold-start", "memory", "latency", "throughput")
+    wanted = set(scenarios)
+    return [scenario for scenario in order if scenario in wanted]
+
+
+def _known(kind: str, asked: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
+    names = list(known)
+    for name in asked:
+        if name not in names:
+            close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+            hint = f"Did you mean {' or '.join(close)}?" if close else f"There are: {', '.join(names)}."
+            raise LevelfieldError(f"There is no {kind} called {name!r}.", fix=hint)
+    return tuple(dict.fromkeys(asked))
+
+
+def _batches(asked: tuple[int, ...], profile: Profile, model: str) -> tuple[int, ...]:
+    for batch in asked:
+        if not 1 <= batch <= MAX_BATCH:
+            raise LevelfieldError(
+                f"A batch of {batch} cannot be measured.", fix=f"Choose a number from 1 to {MAX_BATCH}."
+            )
+    return tuple(dict.fromkeys(asked)) or profile.batches[model]
+
+
+def _cpus(threads: int | None, available: tuple[int, ...]) -> tuple[int, ...]:
+    """Choose one CPU of every core first, second hyper-threads only where more are asked for."""
+    ordered = _one_per_core_first(available)
+    cores = len({_core(cpu) for cpu in available})
+    wanted = threads if threads is not None else cores
+    if wanted < 1:
+        raise LevelfieldError(f"{wanted} threads cannot compute anything.", fix="Choose at least 1 with --threads.")
+    if wanted > len(available):
+        raise LevelfieldError(
+            f"{wanted} threads were asked for, and this process may use {len(available)} CPUs.",
+            fix=f"Choose --threads {len(available)} or fewer: more threads than CPUs measure the scheduler.",
+        )
+    return tuple(sorted(ordered[:wanted]))
+
+
+def _one_per_core_first(available: Sequence[int]) -> list[int]:
+    first: list[int] = []
+    rest: list[int] = []
+    seen: set[str] = set()
+    for cpu in available:
+        core = _core(cpu)
+        (rest if core in seen else first).append(cpu)
+        seen.add(core)
+    return first + rest
+
+
+def _core(cpu: int) -> str:
+    """Return the list of hyper-threads that `cpu` shares a core with, as the kernel writes it; itself if unknown."""
+    try:
+        return Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list").read_text().strip()
+    except OSError:
+        return str(cpu)

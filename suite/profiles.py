@@ -1,0 +1,66 @@
+"""The profiles a user can name: how much is asked, and how long it may take."""
+
+import msgspec
+
+from suite.records.schema import Scenario
+
+
+class Profile(msgspec.Struct, frozen=True):
+    """What a profile stands for. Window lengths are the shortest allowed; slow models get longer ones."""
+
+    name: str
+    says: str
+    scenarios: tuple[Scenario, ...]
+    generations: int
+    """Launches of every arm in the latency and throughput blocks; fewer than five are never ranked."""
+    rounds: int
+    """Rounds in each generation."""
+    window_ns: int
+    min_calls: int
+    """Calls in a window at the least."""
+    launches_alone: int
+    """Launches of every arm in the cold-start and memory blocks."""
+    batches: dict[str, tuple[int, ...]]
+    """Batch sizes of the throughput scenario, by model."""
+    budget_seconds: float
+    labels: tuple[str, ...] = ()
+
+
+SMOKE = Profile(
+    name="smoke",
+    says="numbers and parity in a few minutes; never ranks",
+    scenarios=("latency",),
+    generations=2,
+    rounds=2,
+    window_ns=100_000_000,
+    min_calls=3,
+    launches_alone=1,
+    batches={"mlp": (1000,), "resnet50": (4,), "bert": (4,)},
+    budget_seconds=180,
+    labels=("smoke",),
+)
+STANDARD = Profile(
+    name="standard",
+    says="the default: five launches of everything, ranked with intervals, about ten minutes on two cores",
+    scenarios=("latency", "throughput", "cold-start", "memory"),
+    generations=5,
+    rounds=3,
+    window_ns=150_000_000,
+    min_calls=3,
+    launches_alone=1,
+    batches={"mlp": (1000,), "resnet50": (4,), "bert": (4,)},
+    budget_seconds=600,
+)
+FULL = Profile(
+    name="full",
+    says="a batch sweep, ten launches of everything, and cold starts with intervals: some hours",
+    scenarios=("latency", "throughput", "cold-start", "memory"),
+    generations=10,
+    rounds=6,
+    window_ns=500_000_000,
+    min_calls=5,
+    launches_alone=5,
+    batches={"mlp": (1, 100, 1000, 10000), "resnet50": (1, 4, 8, 16), "bert": (1, 4, 8, 16)},
+    budget_seconds=4 * 3600,
+)
+PROFILES = {profile.name: profile for profile in (SMOKE, STANDARD, FULL)}

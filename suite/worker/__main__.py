@@ -1,0 +1,46 @@
+"""`python -m suite.worker`: take over stdin and stdout, then serve until the supervisor closes them."""
+
+import ctypes
+import os
+import signal
+import sys
+
+from suite.worker.server import serve
+
+PR_SET_PDEATHSIG = 1
+"""`prctl(2)`: the signal this process gets when its parent dies."""
+
+
+def main() -> None:
+    _die_with_parent()
+    _pin()
+    # Frameworks print to stdout, in C and in Python. The protocol gets a private copy of it; everybody else's words
+    # go to stderr, of which the supervisor keeps the end.
+    private = os.dup(1)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    with os.fdopen(0, "rb", closefd=False) as requests, os.fdopen(private, "wb") as replies:
+        serve(requests, replies)
+    sys.stderr.flush()
+    os._exit(0)  # frameworks may hang in their exit handlers; everything has been said
+
+
+def _die_with_parent() -> None:
+    """A supervisor that is killed outright must not leave a worker compiling for minutes.
+
+    In a container the worker is process 1 and the engine sees to it; elsewhere the kernel does.
+    """
+    if os.getpid() == 1 or not sys.platform.startswith("linux"):
+        return
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def _pin() -> None:
+    """Pin to the CPUs the supervisor names, before any thread is made: some frameworks obey nothing else."""
+    cpus = os.environ.get("LEVELFIELD_CPUS")
+    if cpus:
+        os.sched_setaffinity(0, {int(cpu) for cpu in cpus.split(",")})
+
+
+if __name__ == "__main__":
+    main()

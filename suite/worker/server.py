@@ -1,0 +1,206 @@
+"""Serve requests, one JSON object a line, until stdin closes. No framework is imported before `Load` asks for it."""
+
+import os
+import platform
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import msgspec
+
+from suite.worker.messages import (
+    PROTOCOL,
+    Export,
+    Exported,
+    Failed,
+    Load,
+    Loaded,
+    Measure,
+    Measured,
+    Probe,
+    Ready,
+    Reply,
+    Request,
+    Stop,
+    Task,
+    Verified,
+    Verify,
+)
+
+if TYPE_CHECKING:
+    from suite.backends.protocol import Arrays, Step
+
+_decoder = msgspec.json.Decoder(Request)
+_encoder = msgspec.json.Encoder()
+DETAIL_CHARS = 4000
+"""How much of a traceback travels."""
+
+
+class NotLoadedError(RuntimeError):
+    """A request came before `Load`: a mistake of the supervisor."""
+
+
+class Service:
+    """What a worker holds between requests: one loaded model and its inputs."""
+
+    def __init__(self) -> None:
+        self._task: Task | None = None
+        self._step: Step | None = None
+        self._inputs: Arrays = {}
+
+    def answer(self, request: Request) -> Reply:
+        match request:
+            case Load(task=task):
+                return self._load(task)
+            case Verify(count=count):
+                return self._verify(count)
+            case Measure():
+                return self._measure(request)
+            case Probe():
+                from suite.worker.probes import probe
+
+                return probe()
+            case Export():
+                return _export(request)
+            case Stop():
+                raise SystemExit(0)
+
+    def _load(self, task: Task) -> Loaded:
+        clock = time.perf_counter_ns
+        begin = clock()
+        from suite.backends import registry
+        from suite.backends.protocol import Options, Source
+
+        backend = registry.create(
+            task.backend,
+            Options(
+                threads=task.threads,
+                precision=task.precision,
+                device=task.device,
+                cache=Path(task.cache_path) if task.cache_path else None,
+                settings=task.settings,
+            ),
+        )
+        imported = clock()
+        from suite.zoo import inputs, models, weights
+
+        model = models.get(task.model)
+        reads_onnx = registry.get(task.backend).reads == "onnx"
+        example = inputs.make(model, 0, task.batch)
+        if reads_onnx:
+            parameters: Arrays = {}
+            weights_sha256 = ""
+            _check_onnx(task)
+        else:
+            parameters = weights.load(Path(task.weights_path), model) if task.weights_path else weights.make(model)
+            weights_sha256 = weights.sha256(parameters)
+        ready = clock()
+        step = backend.load(
+            Source(
+                model=task.model,
+                batch=task.batch,
+                weights=parameters,
+                example=example,
+                onnx=Path(task.onnx_path) if task.onnx_path else None,
+            )
+        )
+        loaded = clock()
+        step(example)
+        called = clock()
+        self._task, self._step, self._inputs = task, step, example
+        return Loaded(
+            import_ns=imported - begin,
+            weights_ns=ready - imported,
+            load_ns=loaded - ready,
+            first_call_ns=called - loaded,
+            version=backend.version,
+            weights_sha256=weights_sha256,
+            inputs_sha256=weights.sha256(example),
+            settings=backend.settings(),
+        )
+
+    def _verify(self, count: int) -> Verified:
+        import numpy as np
+
+        from suite.zoo import inputs, models
+
+        task, step = self._loaded()
+        if count % task.batch:
+            raise ValueError(f"{count} inputs are not a whole number of batches of {task.batch}.")
+        model = models.get(task.model)
+        outputs = [
+            np.array(step(inputs.make(model, first, task.batch)), dtype="<f4", copy=True)
+            for first in range(0, count, task.batch)
+        ]
+        output = np.concatenate(outputs)
+        return Verified(shape=output.shape, output=output.tobytes())
+
+    def _measure(self, request: Measure) -> Measured:
+        from suite.worker.window import take
+
+        _, step = self._loaded()
+        return take(step, self._inputs, request)
+
+    def _loaded(self) -> "tuple[Task, Step]":
+        if self._task is None or self._step is None:
+            raise NotLoadedError("Nothing has been loaded yet.")
+        return self._task, self._step
+
+
+def _check_onnx(task: Task) -> None:
+    """Refuse an ONNX file that is not the one the plan names."""
+    import hashlib
+
+    if task.onnx_path is None:
+        raise ValueError(f"The backend {task.backend} reads ONNX, and no file was given to it.")
+    with Path(task.onnx_path).open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if task.onnx_sha256 and found != task.onnx_sha256:
+        raise ValueError(f"The ONNX file has digest {found}; the plan names {task.onnx_sha256}.")
+
+
+def _export(request: Export) -> Exported:
+    from suite.zoo import models, onnx_export, weights
+
+    model = models.get(request.model)
+    parameters = weights.load(Path(request.weights_path), model) if request.weights_path else weights.make(model)
+    return onnx_export.export(model, parameters, request.batch, request.precision, Path(request.folder))
+
+
+def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
+    """Answer every line of `requests` with one line on `replies`."""
+    service = Service()
+    _say(replies, Ready(protocol=PROTOCOL, pid=os.getpid(), python=platform.python_version()))
+    for line in requests:
+        try:
+            request: Any = _decoder.decode(line)
+        except msgspec.MsgspecError as error:
+            _say(replies, Failed(kind="error", message=f"This request is not understood: {error}."))
+            continue
+        try:
+            reply = _guarded(service.answer, request)
+        except SystemExit:
+            return
+        _say(replies, reply)
+
+
+def _guarded(answer: Callable[[Request], Reply], request: Request) -> Reply:
+    """Turn whatever a framework throws into a reply: this is the edge of the process, and the supervisor decides."""
+    try:
+        return answer(request)
+    except MemoryError:
+        return Failed("out-of-memory", "The worker ran out of memory.", traceback.format_exc()[-DETAIL_CHARS:])
+    except Exception as error:  # noqa: BLE001  (the edge of the process: nothing is swallowed, it is all reported)
+        from suite.backends.protocol import Unsupported
+
+        kind = "unsupported" if isinstance(error, Unsupported) else "error"
+        text = " ".join(str(error).split()) or "no message"
+        sentence = text[:500] if isinstance(error, Unsupported) else f"{type(error).__name__}: {text[:500]}"
+        return Failed(kind, sentence, traceback.format_exc()[-DETAIL_CHARS:])
+
+
+def _say(replies: IO[bytes], reply: Reply) -> None:
+    replies.write(_encoder.encode(reply) + b"\n")
+    replies.flush()

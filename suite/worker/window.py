@@ -1,0 +1,78 @@
+"""One timed window: the loop between two clock readings, and nothing else in it."""
+
+import gc
+import time
+from collections.abc import Callable
+from typing import Any
+
+from suite.worker.messages import Measure, Measured
+from suite.worker.probes import usage
+
+
+def take(step: Callable[[Any], object], inputs: object, request: Measure) -> Measured:
+    """Call `step(inputs)` for one window and return every call's duration.
+
+    The garbage collector rests meanwhile, as in `timeit`; the cost of a sample is two clock readings and an append
+    (about 0.1 µs), of which half a reading falls inside the sample.
+    """
+    clock = time.perf_counter_ns
+    if request.inject_ns:
+        step = _slowed(step, request.inject_ns)
+    gc.collect()
+    gc.disable()
+    try:
+        rewarm = _rewarm(step, inputs, request)
+        samples: list[int] = []
+        keep = samples.append
+        calls, least, most = 0, request.min_calls, request.max_calls
+        before = usage()
+        begin = clock()
+        end = begin + request.window_ns
+        while True:
+            start = clock()
+            step(inputs)
+            stop = clock()
+            keep(stop - start)
+            calls += 1
+            if (stop >= end and calls >= least) or calls >= most:
+                break
+        after = usage()
+    finally:
+        gc.enable()
+    return Measured(
+        rewarm_ns=tuple(rewarm),
+        samples_ns=tuple(samples),
+        window_ns=stop - begin,
+        user_ns=after.user_ns - before.user_ns,
+        system_ns=after.system_ns - before.system_ns,
+        voluntary_switches=after.voluntary_switches - before.voluntary_switches,
+        involuntary_switches=after.involuntary_switches - before.involuntary_switches,
+        minor_faults=after.minor_faults - before.minor_faults,
+        major_faults=after.major_faults - before.major_faults,
+    )
+
+
+def _rewarm(step: Callable[[Any], object], inputs: object, request: Measure) -> list[int]:
+    """Warm the caches again, and let the last worker's spinning threads fall asleep."""
+    clock = time.perf_counter_ns
+    calls: list[int] = []
+    end = clock() + request.rewarm_ns
+    while len(calls) < request.max_calls and (len(calls) < request.rewarm_calls or clock() < end):
+        start = clock()
+        step(inputs)
+        calls.append(clock() - start)
+    return calls
+
+
+def _slowed(step: Callable[[Any], object], inject_ns: int) -> Callable[[Any], object]:
+    """Make every call `inject_ns` longer by a true busy-wait: a sleep would free the core and hide the cost."""
+    clock = time.perf_counter_ns
+
+    def slowed(inputs: object) -> object:
+        result = step(inputs)
+        end = clock() + inject_ns
+        while clock() < end:
+            pass
+        return result
+
+    return slowed
