@@ -1,0 +1,176 @@
+"""Kernel counters behind files that stay open: a reading costs some microseconds.
+
+Each counter is a function without arguments that returns its present value, or absent with the reason. What it was
+read from is kept beside it, because two sources of the same signal differ in resolution.
+"""
+
+import contextlib
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from suite.machine.reading import text
+from suite.records.schema import Absent
+
+Value: TypeAlias = int | Absent
+
+TICK_NS = 10_000_000
+"""`/proc/stat` counts in hundredths of a second (USER_HZ), whatever the kernel's own timer does."""
+_CHUNK_BYTES = 1 << 17
+_IDLE, _IOWAIT, _STEAL = 4, 5, 8
+_PLAUSIBLE = 0.5
+_MAX_SENSORS = 8
+"""Some sensors interrupt the CPU they are asked about: no more than this many are."""
+
+
+class Open:
+    """A file of the kernel's that is opened once and read again from its beginning each time.
+
+    Raises
+    ------
+    OSError
+        When it cannot be opened or read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+
+    def read(self) -> bytes:
+        content = os.pread(self._descriptor, _CHUNK_BYTES, 0)
+        # Long files are handed out a page or so at a time, and only an empty answer means the end.
+        while more := os.pread(self._descriptor, _CHUNK_BYTES, len(content)):
+            content += more
+        return content
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            os.close(self._descriptor)
+
+
+def process_cpu_ns(pid: int) -> Value:
+    """Return the CPU time of another process, all its threads, in nanoseconds.
+
+    Notes
+    -----
+    Linux makes the clock's number from the process's: `clock_getcpuclockid(3)`; the low bits say "whole process, as
+    the scheduler counts". Unlike `/proc/PID/stat`, which steps by 10 ms, it has nanoseconds. Children are not in it.
+    """
+    try:
+        from time import clock_gettime_ns
+    except ImportError:
+        return Absent("this system has no CPU clocks of other processes")
+    try:
+        return clock_gettime_ns((~pid << 3) | 2)
+    except OSError:
+        return Absent(f"process {pid} is gone, or its CPU clock is not to be had here")
+
+
+def stat_cpus(content: bytes, cpus: Sequence[int]) -> dict[int, list[int]]:
+    """Return the fields of each CPU's line in `/proc/stat`, in ticks; index 1 is `user`."""
+    wanted = {b"cpu%d" % cpu: cpu for cpu in cpus}
+    found: dict[int, list[int]] = {}
+    for line in content.split(b"\n"):
+        if not line.startswith(b"cpu"):
+            break  # the lines of CPUs come first; the long line of interrupts after them is not worth splitting
+        name, _, rest = line.partition(b" ")
+        if name in wanted:
+            found[wanted[name]] = [0, *map(int, rest.split())]
+    return found
+
+
+def steal_ns(lines: dict[int, list[int]]) -> Value:
+    """Return the time the hypervisor gave to others while these CPUs had work."""
+    if not lines or any(len(fields) <= _STEAL for fields in lines.values()):
+        return Absent("/proc/stat does not count steal")
+    return sum(fields[_STEAL] for fields in lines.values()) * TICK_NS
+
+
+def ticks_busy_ns(lines: dict[int, list[int]], now_ns: int) -> Value:
+    """Return a counter that grows with busy time: the time that was neither idle, nor waiting for disks, nor stolen.
+
+    Idle time is kept exactly by tickless kernels, while `user` and `system` are what a timer interrupt happened to
+    see: this difference is exact to a tick, their sum is a sample.
+    """
+    if not lines:
+        return Absent("/proc/stat does not show these CPUs")
+    away = (_IDLE, _IOWAIT, _STEAL)
+    idle = sum(sum(fields[index] for index in away if index < len(fields)) for fields in lines.values())
+    return len(lines) * now_ns - idle * TICK_NS
+
+
+def named(content: bytes, name: bytes) -> Value:
+    """Return the number behind a name at the beginning of a line (`ctxt 453837`)."""
+    start = content.find(b"\n" + name + b" ")
+    if start < 0:
+        return Absent(f"the kernel does not count {name.decode()}")
+    begin = start + len(name) + 2
+    end = content.find(b"\n", begin)
+    return int(content[begin : end if end >= 0 else None])
+
+
+def pressure_ns(content: bytes) -> Value:
+    """Return the total of the `some` line of a pressure file, which counts microseconds."""
+    _, found, rest = content.partition(b"total=")
+    return int(rest.split(None, 1)[0]) * 1000 if content.startswith(b"some") and found else Absent("no `some` line")
+
+
+def scheduler_busy_ns(content: bytes, cpus: Sequence[int]) -> Value:
+    """Return the time tasks ran on these CPUs, from `/proc/schedstat` (seventh number of a CPU's line)."""
+    wanted = {b"cpu%d" % cpu for cpu in cpus}
+    total, seen = 0, 0
+    for line in content.split(b"\n"):
+        fields = line.split()
+        if fields and fields[0] in wanted and len(fields) > 7:
+            total += int(fields[7])
+            seen += 1
+    return total if seen == len(wanted) else Absent("/proc/schedstat does not show these CPUs")
+
+
+def group_busy_ns(content: bytes, cpus: Sequence[int]) -> Value:
+    """Return the time tasks ran on these CPUs, from `cpuacct.usage_percpu` of the top control group (version 1)."""
+    usage = [int(part) for part in content.split()]
+    if any(cpu >= len(usage) for cpu in cpus):
+        return Absent("cpuacct.usage_percpu does not show these CPUs")
+    return sum(usage[cpu] for cpu in cpus)
+
+
+def plausible(busy_ns: Value, lines: dict[int, list[int]]) -> bool:
+    """Say whether a busy counter covers the whole machine: inside a container it may cover only the container."""
+    seen_ns = sum(sum(fields[1:4]) for fields in lines.values()) * TICK_NS
+    return not isinstance(busy_ns, Absent) and busy_ns >= _PLAUSIBLE * seen_ns
+
+
+def temperature_files(root: Path) -> list[Path]:
+    """Return the files of the processor's own temperature sensors (thousandths of a degree)."""
+    zones = [
+        zone / "temp"
+        for zone in sorted((root / "sys/class/thermal").glob("thermal_zone*"))
+        if str(text(zone / "type")) in {"x86_pkg_temp", "cpu-thermal", "cpu_thermal", "soc_thermal"}
+    ]
+    chips = [
+        chip / "temp1_input"
+        for chip in sorted((root / "sys/class/hwmon").glob("hwmon*"))
+        if str(text(chip / "name")) in {"coretemp", "k10temp", "zenpower"}
+    ]
+    return [file for file in (zones or chips) if file.exists()][:_MAX_SENSORS]
+
+
+def frequency_files(root: Path, cpus: Sequence[int]) -> list[Path]:
+    files = [root / f"sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq" for cpu in cpus[:_MAX_SENSORS]]
+    return [file for file in files if file.exists()]
+
+
+def throttle_files(root: Path, cpus: Sequence[int]) -> list[Path]:
+    folders = [root / f"sys/devices/system/cpu/cpu{cpu}/thermal_throttle" for cpu in cpus[:_MAX_SENSORS]]
+    return [file for folder in folders for file in sorted(folder.glob("*_throttle_count"))]
+
+
+def each(files: Sequence[Open], combine: Callable[[list[int]], int], without: str) -> Value:
+    """Return what `combine` makes of one number from each file; absent for the reason `without` when there are none."""
+    if not files:
+        return Absent(without)
+    try:
+        return combine([int(file.read()) for file in files])
+    except (OSError, ValueError) as error:
+        return Absent(f"a sensor did not answer: {error}")

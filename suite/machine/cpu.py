@@ -1,0 +1,153 @@
+"""The processor: what it is, how it is arranged, and how its clock is governed."""
+
+import hashlib
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from suite.machine.reading import ROOT, Facts, cpu_list, entry, integer, online, spelled, table, text
+from suite.records.schema import Absent, Fact
+
+_CPU = Path("sys/devices/system/cpu")
+_INTERESTING = re.compile(
+    r"sse4_[12]|ssse3|avx.*|fma4?|f16c|bmi[12]|amx.*|vaes|gfni|asimd.*|sve.*|sme([0-9_].*)?|bf16|i8mm|fphp|atomics|"
+    r"erms|fsrm|clzero|constant_tsc|nonstop_tsc|hypervisor|ht"
+)
+"""Flags that decide which kernels a numerical library picks, or how time is told."""
+
+
+def cpu(asked: Sequence[int] | None = None, root: Path = ROOT) -> Facts:
+    """Return model, arrangement, caches and flags.
+
+    Parameters
+    ----------
+    asked
+        CPUs the workers are pinned to; None: none were chosen.
+    """
+    info = table(root / "proc/cpuinfo")
+    where = "/proc/cpuinfo"
+    # x86 names first, then what ARM kernels call the same thing.
+    facts: Facts = {
+        "model": _first(info, ("model name", "Model", "cpu model", "uarch"), where),
+        "vendor": _first(info, ("vendor_id", "CPU implementer"), where),
+        "family": _first(info, ("cpu family", "CPU architecture"), where),
+        "model number": _first(info, ("model", "CPU part"), where),
+        "stepping": _first(info, ("stepping", "CPU revision"), where),
+        "microcode": entry(info, "microcode", where),
+        **_arrangement(root),
+        **caches(root),
+    }
+    flags = (info.get("flags") or info.get("Features") or "").split()
+    if flags:
+        facts["flags"] = " ".join(sorted(flag for flag in flags if _INTERESTING.fullmatch(flag)))
+        facts["all flags sha256"] = hashlib.sha256(" ".join(sorted(flags)).encode()).hexdigest()
+    else:
+        facts["flags"] = facts["all flags sha256"] = Absent(f"{where} lists none")
+    facts["CPUs measured on"] = spelled(tuple(asked)) if asked else Absent("none were chosen: all that are allowed")
+    if hasattr(os, "sched_getaffinity"):
+        facts["CPUs allowed"] = spelled(tuple(os.sched_getaffinity(0)))
+    return facts
+
+
+def _first(info: dict[str, str], names: tuple[str, ...], where: str) -> Fact:
+    return next((entry(info, name, where) for name in names if info.get(name)), Absent(f"{where} does not say"))
+
+
+def _arrangement(root: Path) -> Facts:
+    cpus = online(root)
+    if not cpus:
+        return {"threads": os.cpu_count() or Absent("the system does not say")}
+    cores = {_core(root, number) for number in cpus}
+    known = not any(isinstance(part, Absent) for core in cores for part in core)
+    unknown = Absent("the kernel does not show the arrangement of the CPUs")
+    smt = text(root / _CPU / "smt/control")
+    return {
+        "sockets": len({package for package, _ in cores}) if known else unknown,
+        "cores": len(cores) if known else unknown,
+        "threads": len(cpus),
+        "SMT": smt,
+        "SMT active": _yes(integer(root / _CPU / "smt/active")),
+        "isolated CPUs": _or_none(text(root / _CPU / "isolated")),
+        "tickless CPUs": _or_none(text(root / _CPU / "nohz_full")),
+    }
+
+
+def _core(root: Path, number: int) -> tuple[int | Absent, int | Absent]:
+    topology = root / _CPU / f"cpu{number}/topology"
+    return integer(topology / "physical_package_id"), integer(topology / "core_id")
+
+
+def siblings(cpus: Sequence[int], root: Path = ROOT) -> tuple[int, ...]:
+    """Return these CPUs and those that share a core with them (SMT), in order."""
+    together = set(cpus)
+    for number in cpus:
+        shared = text(root / _CPU / f"cpu{number}/topology/thread_siblings_list")
+        if not isinstance(shared, Absent):
+            together.update(cpu_list(shared))
+    return tuple(sorted(together))
+
+
+def caches(root: Path = ROOT) -> Facts:
+    """Return each cache level: its size, and how many of them the machine has (`1024 KiB x 8`)."""
+    found: dict[str, dict[str, int]] = {}
+    sizes: dict[str, str] = {}
+    for number in online(root):
+        for index in sorted((root / _CPU / f"cpu{number}/cache").glob("index[0-9]*")):
+            level, kind, size = (text(index / name) for name in ("level", "type", "size"))
+            shared = text(index / "shared_cpu_list")
+            if isinstance(level, Absent) or isinstance(kind, Absent) or isinstance(size, Absent):
+                continue
+            name = f"L{level}{ {'Data': 'd', 'Instruction': 'i'}.get(kind, '') } cache"
+            sizes[name] = size.replace("K", " KiB").replace("M", " MiB")
+            found.setdefault(name, {})[str(shared)] = 1
+    if not found:
+        return {"caches": Absent("the kernel shows no caches")}
+    return {name: f"{sizes[name]} x {len(instances)}" for name, instances in sorted(found.items())}
+
+
+def clock(root: Path = ROOT) -> Facts:
+    """Return how the frequency is governed; on most virtual machines the kernel cannot say."""
+    cpus = online(root)
+    policy = root / _CPU / f"cpu{cpus[0] if cpus else 0}/cpufreq"
+    if not policy.is_dir():
+        why = Absent("the kernel shows no frequency control (usual on a virtual machine)")
+        names = ("governor", "driver", "minimum kHz", "maximum kHz", "boost", "preference")
+        unknown: Facts = dict.fromkeys(names, why)
+        return unknown | {"idle driver": text(root / _CPU / "cpuidle/current_driver")}
+    return {
+        "governor": text(policy / "scaling_governor"),
+        "driver": text(policy / "scaling_driver"),
+        "minimum kHz": integer(policy / "scaling_min_freq"),
+        "maximum kHz": integer(policy / "scaling_max_freq"),
+        "boost": boost(root),
+        "preference": text(policy / "energy_performance_preference"),
+        "idle driver": text(root / _CPU / "cpuidle/current_driver"),
+    }
+
+
+def boost(root: Path = ROOT) -> bool | Absent:
+    """Say whether the clock may rise above its nominal frequency (turbo)."""
+    no_turbo = integer(root / _CPU / "intel_pstate/no_turbo")
+    if not isinstance(no_turbo, Absent):
+        return no_turbo == 0
+    allowed = integer(root / _CPU / "cpufreq/boost")
+    return Absent("the kernel does not say") if isinstance(allowed, Absent) else allowed == 1
+
+
+def mitigations(root: Path = ROOT) -> Facts:
+    """Return what the kernel says about each known vulnerability of the processor, and what it does against it."""
+    folder = root / _CPU / "vulnerabilities"
+    found: Facts = {file.name: text(file) for file in sorted(folder.glob("*"))}
+    return found or {"vulnerabilities": Absent("the kernel lists none")}
+
+
+def _yes(value: int | Absent) -> bool | Absent:
+    return value if isinstance(value, Absent) else value == 1
+
+
+def _or_none(value: str | Absent) -> str | Absent:
+    """Return a list of CPUs, where an empty file means that there are none."""
+    if isinstance(value, Absent):
+        return "none" if value.reason.endswith("is empty") else value
+    return "none" if value == "(null)" else value

@@ -1,0 +1,82 @@
+"""The rule by which a round is called disturbed. It looks at outside signals only, never at the timings themselves.
+
+A round is judged as a whole: the counters of its turns are added up, because some of them step by 10 ms and a single
+short window would be judged by the luck of a tick. The capacity of a round is the time of its turns times the number
+of CPUs watched.
+
+========================  ==========================================  ============================================
+signal                    disturbed when more than                    why this much
+========================  ==========================================  ============================================
+stolen time               2 % of the capacity                         the margin of a verdict is 2 %
+others' CPU time          5 % of the capacity                         housekeeping of a quiet system takes 1 to 3 %
+idle workers' CPU time    5 % of the capacity                         a sleeping worker takes none
+waiting for a CPU         10 % of the time, while others and the      a worker's own threads wait for one another
+                          hypervisor took more than 1 %               too, and that is no disturbance
+swapped pages             1 MiB                                       a few pages may be anybody's
+throttling                any                                         the clock itself was changed
+========================  ==========================================  ============================================
+
+Shares below two ticks of 10 ms a CPU are never called a disturbance. A signal that is absent disturbs nothing.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from suite.machine.counters import TICK_NS
+from suite.records.schema import Absent, Noise
+
+STEAL_SHARE = 0.02
+OTHERS_SHARE = 0.05
+IDLE_WORKERS_SHARE = 0.05
+PRESSURE_SHARE = 0.10
+OUTSIDE_SHARE = 0.01
+"""Pressure counts only beside this much stolen time and others' CPU time."""
+SWAPPED_PAGES = 256
+"""1 MiB in pages of 4 KiB."""
+FLOOR_TICKS = 2
+"""Ticks a CPU below which a share is not believed."""
+
+
+def disturbed(turns: Sequence[Noise], cpus: int) -> str:
+    """Return the reason why a round is called disturbed, in words; empty when it was not.
+
+    Parameters
+    ----------
+    turns
+        What the machine did during each turn of the round.
+    cpus
+        Number of CPUs that were watched (`len(Signals.cpus)`).
+    """
+    if not turns or cpus < 1:
+        return ""
+    steal = share(turns, lambda noise: noise.steal_ns, cpus)
+    others = share(turns, lambda noise: noise.others_ns, cpus)
+    idle = share(turns, lambda noise: noise.idle_workers_ns, cpus)
+    pressure = share(turns, lambda noise: noise.pressure_ns, 1)
+    swapped = _sum(noise.swapped_pages for noise in turns)
+    throttled = _sum(noise.throttled for noise in turns)
+    floor = FLOOR_TICKS * TICK_NS / max(1, sum(noise.elapsed_ns for noise in turns))
+    reasons: list[str] = []
+    if steal > max(STEAL_SHARE, floor):
+        reasons.append(f"the hypervisor took {steal:.1%} of the CPU time")
+    if others > max(OTHERS_SHARE, floor):
+        reasons.append(f"other processes took {others:.1%} of the CPU time")
+    if idle > max(IDLE_WORKERS_SHARE, floor):
+        reasons.append(f"workers that should have been idle took {idle:.1%} of the CPU time")
+    if pressure > max(PRESSURE_SHARE, floor) and steal + others > max(OUTSIDE_SHARE, floor):
+        reasons.append(f"something waited for a CPU {pressure:.1%} of the time, with other processes about")
+    if swapped > SWAPPED_PAGES:
+        reasons.append(f"{swapped} pages were swapped")
+    if throttled:
+        reasons.append(f"the processor was throttled {throttled} times")
+    return "; ".join(reasons)
+
+
+def share(turns: Sequence[Noise], signal: Callable[[Noise], int | Absent], cpus: int) -> float:
+    """Return a signal's time as a share of the capacity of those turns in which it is known; 0 when in none."""
+    known = [(value, noise.elapsed_ns) for noise in turns if not isinstance(value := signal(noise), Absent)]
+    capacity_ns = sum(elapsed for _, elapsed in known) * cpus
+    return sum(value for value, _ in known) / capacity_ns if capacity_ns > 0 else 0.0
+
+
+def _sum(values: Iterable[int | Absent]) -> int:
+    return sum(value for value in values if isinstance(value, int))

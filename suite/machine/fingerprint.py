@@ -1,0 +1,88 @@
+"""The fingerprint of a machine: all that may explain why its numbers are what they are."""
+
+import getpass
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+
+from suite.machine.cpu import clock, cpu, mitigations
+from suite.machine.engine import engine
+from suite.machine.gpu import gpu
+from suite.machine.kernel import kernel
+from suite.machine.memory import memory
+from suite.machine.reading import ROOT, Facts
+from suite.machine.signals import sources
+from suite.machine.system import limits, system
+from suite.machine.virtualisation import virtualisation
+from suite.records.schema import Absent, Fact, Fingerprint
+
+
+def fingerprint(cpus: Sequence[int] | None = None, *, identify: bool = False, root: Path = ROOT) -> Fingerprint:
+    """Return group to name to value; what cannot be read is absent with the reason, never left out or zero.
+
+    Parameters
+    ----------
+    cpus
+        CPUs the workers are pinned to; None: none were chosen.
+    identify
+        Add the host's and the user's name. Without it nothing here names a host or a person.
+    root
+        Root of the file system that is read.
+
+    Notes
+    -----
+    Takes some tenths of a second (the engine and systemd are asked); call it between windows, not within.
+    """
+    groups: Fingerprint = {
+        "cpu": cpu(cpus, root),
+        "clock": clock(root),
+        "mitigations": mitigations(root),
+        "memory": memory(root),
+        "kernel": kernel(root),
+        "virtualisation": virtualisation(root),
+        "system": system(root),
+        "limits": limits(root),
+        "engine": engine(),
+        "gpu": gpu(),
+        "signals": sources(root),
+    }
+    if identify:
+        groups["identity"] = _identity()
+    return groups
+
+
+VOLATILE = frozenset({("kernel", "timer step ns")})
+"""What is measured anew each time, and so differs a little between two fingerprints of the same machine."""
+
+
+def changed(before: Fingerprint, after: Fingerprint) -> list[str]:
+    """Say what differs between two fingerprints, one phrase each; empty: it is the same machine in the same state."""
+    facts = {
+        (group, name): (before.get(group, {}).get(name), after.get(group, {}).get(name))
+        for fingerprinted in (before, after)
+        for group, values in fingerprinted.items()
+        for name in values
+    }
+    return [
+        f"{group}, {name}: {_shown(old)} became {_shown(new)}"
+        for (group, name), (old, new) in sorted(facts.items())
+        if (group, name) not in VOLATILE and old != new
+    ]
+
+
+def _shown(fact: Fact | None) -> str:
+    match fact:
+        case None:
+            return "not asked"
+        case Absent(reason=reason):
+            return f"unknown ({reason})"
+        case _:
+            return str(fact)
+
+
+def _identity() -> Facts:
+    try:
+        user: str | Absent = getpass.getuser()
+    except (OSError, KeyError, ImportError) as error:
+        user = Absent(f"the user has no name: {error}")
+    return {"host": platform.node() or Absent("the host has no name"), "user": user}

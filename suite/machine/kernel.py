@@ -1,0 +1,84 @@
+"""The kernel: its version, how it was started, its clock and its scheduler."""
+
+import platform
+import re
+import time
+from itertools import pairwise
+from pathlib import Path
+
+from suite.machine.reading import ROOT, Facts, integer, table, text
+from suite.records.schema import Absent
+
+_KEPT = re.compile(
+    r"mitigations|isolcpus|nohz(_full)?|rcu_nocbs|rcu_nocb_poll|irqaffinity|nosmt|maxcpus|nr_cpus|possible_cpus|"
+    r"(intel|amd)_pstate|(intel|amd)_iommu|iommu|(intel_)?idle[._a-z]*|processor[._a-z]*|cpuidle[._a-z]*|cpufreq[._a-z]*|"
+    r"haltpoll[._a-z]*|transparent_hugepage|hugepages|hugepagesz|default_hugepagesz|numa(_balancing)?|mem|"
+    r"swapaccount|cgroup[._a-z0-9]*|systemd\.unified_cgroup_hierarchy|psi|zswap[._a-z]*|kpti|pti|nopti|"
+    r"spectre_v2(_user)?|spec_[a-z_]+|nospectre_v[12]|nospec_[a-z_]+|l1tf|mds|tsx(_async_abort)?|srbds|"
+    r"retbleed|mmio_stale_data|gather_data_sampling|clocksource|tsc|hpet|preempt|threadirqs|skew_tick|"
+    r"nmi_watchdog|nowatchdog|nosoftlockup|sched_[a-z_]+|workqueue[._a-z]*|kvm[._a-z-]*|norandmaps|page_poison|"
+    r"init_on_(alloc|free)|slub_debug|kfence[._a-z]*|audit|selinux|apparmor|pcie_aspm[._a-z]*|"
+    r"nvidia[._A-Za-z-]*|random\.trust_cpu|swiotlb|nokaslr|quiet|splash|ro|rw"
+)
+"""Parameters whose values say something about speed and nothing about whose machine it is."""
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}")
+
+
+def kernel(root: Path = ROOT) -> Facts:
+    """Return version, boot parameters, clock source and settings of the scheduler."""
+    tunables = sorted((root / "proc/sys/kernel").glob("sched_*"))
+    facts: Facts = {
+        "system": platform.system(),
+        "release": text(root / "proc/sys/kernel/osrelease"),
+        "version": text(root / "proc/sys/kernel/version"),
+        "architecture": platform.machine(),
+        "boot parameters": boot_parameters(text(root / "proc/cmdline")),
+        "clock source": text(root / "sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        "timer step ns": timer_step_ns(),
+        "timer Hz": _timer_hertz(root),
+        "address randomisation": integer(root / "proc/sys/kernel/randomize_va_space"),
+        "watchdog": integer(root / "proc/sys/kernel/nmi_watchdog"),
+        "perf_event_paranoid": integer(root / "proc/sys/kernel/perf_event_paranoid"),
+        "scheduler extension": text(root / "sys/kernel/sched_ext/state"),
+        "pressure information": _pressure(root),
+        "security modules": text(root / "sys/kernel/security/lsm"),
+    }
+    facts.update({file.name: text(file) for file in tunables if file.is_file()})
+    return facts
+
+
+def boot_parameters(line: str | Absent) -> str | Absent:
+    """Keep the parameters that say something about speed; of all others only the name.
+
+    What follows `--` goes to the first process and is left out, and so is whatever is not a plain name: disks, network
+    addresses and identifiers stay private.
+    """
+    if isinstance(line, Absent):
+        return line
+    kept: list[str] = []
+    for part in line.split():
+        if part == "--":
+            break
+        name, equals, _ = part.partition("=")
+        if _KEPT.fullmatch(name):
+            kept.append(part)
+        elif _NAME.fullmatch(name):
+            kept.append(f"{name}=…" if equals else name)
+    return " ".join(kept) or Absent("there are none")
+
+
+def timer_step_ns(readings: int = 2000) -> int:
+    """Return the smallest step seen between readings of the clock that samples are timed with, in nanoseconds."""
+    ticks = [time.perf_counter_ns() for _ in range(readings)]
+    return min((after - before for before, after in pairwise(ticks) if after > before), default=0)
+
+
+def _pressure(root: Path) -> bool | Absent:
+    content = text(root / "proc/pressure/cpu")
+    return content if isinstance(content, Absent) else True
+
+
+def _timer_hertz(root: Path) -> int | Absent:
+    release = text(root / "proc/sys/kernel/osrelease")
+    hertz = table(root / f"boot/config-{release}").get("CONFIG_HZ", "")
+    return int(hertz) if hertz.isdecimal() else Absent("the kernel's configuration is not in /boot")

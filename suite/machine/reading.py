@@ -1,0 +1,111 @@
+"""Reading what the kernel says in files: a value, or absent with the reason.
+
+Every reader takes the root of the file system, so that a test can give it a folder of its own.
+"""
+
+import re
+from pathlib import Path
+
+from suite.records.schema import Absent, Fact
+
+ROOT = Path("/")
+Facts = dict[str, Fact]
+
+
+def text(path: Path) -> str | Absent:
+    """Return a small file's content without surrounding white space.
+
+    Returns
+    -------
+    str or Absent
+        Absent when it is not there, may not be read, or is empty; the reason names the file.
+    """
+    try:
+        content = path.read_text(encoding="utf-8", errors="replace").strip("\0 \t\r\n")
+    except FileNotFoundError:
+        return Absent(f"{_shown(path)} is not there")
+    except PermissionError:
+        return Absent(f"{_shown(path)} may not be read by this user")
+    except OSError as error:
+        return Absent(f"{_shown(path)} cannot be read: {error.strerror or error}")
+    return content or Absent(f"{_shown(path)} is empty")
+
+
+def integer(path: Path) -> int | Absent:
+    """Return the one integer a file holds."""
+    content = text(path)
+    if isinstance(content, Absent):
+        return content
+    try:
+        return int(content, 0)
+    except ValueError:
+        return Absent(f"{_shown(path)} says {content[:40]!r}, which is not a whole number")
+
+
+def chosen(path: Path) -> str | Absent:
+    """Return the word in brackets: `always [madvise] never` gives `madvise`."""
+    content = text(path)
+    if isinstance(content, Absent):
+        return content
+    found = re.search(r"\[([^\]]*)\]", content)
+    return found[1] if found else content
+
+
+def table(path: Path) -> dict[str, str]:
+    """Return the `name: value` or `name=value` lines of a file; empty when it cannot be read. First mention wins."""
+    content = text(path)
+    if isinstance(content, Absent):
+        return {}
+    found: dict[str, str] = {}
+    for line in content.splitlines():
+        name, separator, value = line.partition(":" if ":" in line.split("=", 1)[0] else "=")
+        if separator:
+            found.setdefault(name.strip(), value.strip().strip('"'))
+    return found
+
+
+def entry(values: dict[str, str], name: str, where: str) -> Fact:
+    """Return one entry of a table, as an integer where it is one."""
+    value = values.get(name, "")
+    if not value:
+        return Absent(f"{where} does not say")
+    return int(value) if value.isdecimal() else value
+
+
+def cpu_list(content: str) -> tuple[int, ...]:
+    """Read the kernel's way of listing CPUs: `0-2,5` gives (0, 1, 2, 5).
+
+    Raises
+    ------
+    ValueError
+        When it is something else.
+    """
+    cpus: list[int] = []
+    for part in filter(None, content.strip().split(",")):
+        first, _, last = part.partition("-")
+        cpus.extend(range(int(first), int(last or first) + 1))
+    return tuple(cpus)
+
+
+def spelled(cpus: tuple[int, ...]) -> str:
+    """Write CPUs the kernel's way: (0, 1, 2, 5) gives `0-2,5`."""
+    parts: list[list[int]] = []
+    for cpu in sorted(cpus):
+        if parts and cpu == parts[-1][-1] + 1:
+            parts[-1].append(cpu)
+        else:
+            parts.append([cpu])
+    return ",".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
+
+
+def online(root: Path = ROOT) -> tuple[int, ...]:
+    """Return the CPUs that are switched on; empty when the kernel does not say."""
+    content = text(root / "sys/devices/system/cpu/online")
+    return () if isinstance(content, Absent) else cpu_list(content)
+
+
+def _shown(path: Path) -> str:
+    """Return the path from `proc`, `sys` or `etc` on: the same words on every machine, whatever the root."""
+    parts = path.parts
+    starts = [index for index, part in enumerate(parts) if part in {"proc", "sys", "etc"}]
+    return "/" + "/".join(parts[starts[0] :]) if starts else path.name

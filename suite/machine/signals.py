@@ -1,0 +1,253 @@
+"""What the machine did during a window, seen from outside the workers.
+
+The supervisor takes a snapshot before and after each window, and sleeps between them. A snapshot reads a handful of
+files that stay open, and one CPU clock for each worker: some tens of microseconds on a small machine.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from suite.machine import counters
+from suite.machine.counters import Open, Value
+from suite.machine.cpu import siblings
+from suite.machine.reading import ROOT, Facts, online, spelled
+from suite.records.schema import Absent, Noise
+
+_BUSY = {
+    # Exact to the nanosecond, and counted as the workers' own clocks are; control groups v1 only.
+    "cpuacct.usage_percpu of the top control group": "sys/fs/cgroup/cpuacct/cpuacct.usage_percpu",
+    # Exact too; on virtual machines stolen time may be in it, so it can call steal "others".
+    "/proc/schedstat": "proc/schedstat",
+}
+_NO_FREQUENCY = "the kernel shows no frequency (usual on a virtual machine)"
+_TICKS = "/proc/stat (idle time subtracted, exact to 10 ms)"
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """Counters at one moment; only differences between two of them mean something."""
+
+    taken_ns: int
+    busy_ns: Value
+    steal_ns: Value
+    pressure_ns: Value
+    supervisor_ns: int
+    workers_ns: dict[str, Value]
+    context_switches: Value
+    major_faults: Value
+    swapped_pages: Value
+    throttled: Value
+    frequency_khz: Value
+    """Mean over the CPUs, now. The kernel averages it over the last ticks, so it speaks of the window's end."""
+    temperature_mc: Value
+    """The hottest of the processor's sensors, now."""
+
+
+class Signals:
+    """Open counters of this machine.
+
+    Parameters
+    ----------
+    cpus
+        CPUs the workers are pinned to; busy and stolen time are counted on these and on the threads that share their
+        cores. None: on all that are online.
+    root
+        Root of the file system that is read.
+    """
+
+    def __init__(self, cpus: Sequence[int] | None = None, root: Path = ROOT) -> None:
+        self.cpus = siblings(cpus, root) if cpus else online(root)
+        """CPUs that are watched: the capacity that shares are taken of is their number times the time."""
+        self._files: list[Open] = []
+        self._stat = self._open(root / "proc/stat")
+        self._vmstat = self._open(root / "proc/vmstat")
+        self._pressure = self._open(root / "proc/pressure/cpu")
+        self._frequency = self._open_all(counters.frequency_files(root, self.cpus))
+        self._temperature = self._open_all(counters.temperature_files(root))
+        self._throttle = self._open_all(counters.throttle_files(root, self.cpus))
+        self._busy, self.busy_source = self._choose_busy(root)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        for file in self._files:
+            file.close()
+        self._files.clear()
+
+    def snapshot(self, workers: Mapping[str, int]) -> Snapshot:
+        """Read all counters.
+
+        Parameters
+        ----------
+        workers
+            Arm to process id, as this process sees it (for a container: the `State.Pid` of the engine).
+        """
+        stat = _content(self._stat)
+        lines = {} if isinstance(stat, Absent) else counters.stat_cpus(stat, self.cpus)
+        vmstat = _content(self._vmstat)
+        pressure = _content(self._pressure)
+        now_ns = time.monotonic_ns()
+        return Snapshot(
+            taken_ns=now_ns,
+            busy_ns=self._busy_ns(lines, now_ns),
+            steal_ns=stat if isinstance(stat, Absent) else counters.steal_ns(lines),
+            pressure_ns=pressure if isinstance(pressure, Absent) else counters.pressure_ns(pressure),
+            supervisor_ns=time.process_time_ns(),
+            workers_ns={arm: counters.process_cpu_ns(pid) for arm, pid in workers.items()},
+            context_switches=stat if isinstance(stat, Absent) else counters.named(stat, b"ctxt"),
+            major_faults=vmstat if isinstance(vmstat, Absent) else counters.named(vmstat, b"pgmajfault"),
+            swapped_pages=_swapped(vmstat),
+            throttled=counters.each(self._throttle, sum, "the kernel counts no throttling here"),
+            frequency_khz=counters.each(self._frequency, _mean, _NO_FREQUENCY),
+            temperature_mc=counters.each(self._temperature, max, "the processor shows no temperature here"),
+        )
+
+    def sources(self) -> Facts:
+        """Return what is watched and where each signal comes from, for the fingerprint."""
+        now = self.snapshot({})
+
+        def from_(value: Value, where: str) -> str | Absent:
+            return value if isinstance(value, Absent) else where
+
+        return {
+            "CPUs watched": spelled(self.cpus) or Absent("the kernel does not list its CPUs"),
+            "busy time": from_(now.busy_ns, self.busy_source),
+            "steal": from_(now.steal_ns, "/proc/stat (steps of 10 ms)"),
+            "pressure": from_(now.pressure_ns, "/proc/pressure/cpu"),
+            "context switches": from_(now.context_switches, "/proc/stat"),
+            "page faults and swap": from_(now.swapped_pages, "/proc/vmstat"),
+            "frequency": from_(now.frequency_khz, "cpufreq"),
+            "temperature": from_(now.temperature_mc, "the processor's own sensors"),
+            "throttling": from_(now.throttled, "thermal_throttle"),
+        }
+
+    def _busy_ns(self, lines: dict[int, list[int]], now_ns: int) -> Value:
+        content = None if self._busy is None else _content(self._busy)
+        match content:
+            case None:
+                return counters.ticks_busy_ns(lines, now_ns)
+            case Absent():
+                return content
+            case _ if self.busy_source == "/proc/schedstat":
+                return counters.scheduler_busy_ns(content, self.cpus)
+            case _:
+                return counters.group_busy_ns(content, self.cpus)
+
+    def _choose_busy(self, root: Path) -> tuple[Open | None, str]:
+        """Take the finest source that agrees with `/proc/stat` about how busy these CPUs have been since the start."""
+        stat = _content(self._stat)
+        lines = {} if isinstance(stat, Absent) else counters.stat_cpus(stat, self.cpus)
+        for source, path in _BUSY.items():
+            file = self._open(root / path)
+            if isinstance(file, Absent):
+                continue
+            self._busy, self.busy_source = file, source
+            if counters.plausible(self._busy_ns(lines, 0), lines):
+                return file, source
+        return None, _TICKS
+
+    def _open(self, path: Path) -> Open | Absent:
+        try:
+            file = Open(path)
+        except OSError as error:
+            return Absent(f"/{'/'.join(path.parts[-2:])} cannot be read: {error.strerror or error}")
+        self._files.append(file)
+        return file
+
+    def _open_all(self, paths: Sequence[Path]) -> list[Open]:
+        return [file for path in paths if isinstance(file := self._open(path), Open)]
+
+
+def difference(before: Snapshot, after: Snapshot, active: str | None) -> Noise:
+    """Return what happened between two snapshots.
+
+    Parameters
+    ----------
+    active
+        The arm whose turn it was; all other workers should have been idle. None: it was nobody's turn.
+
+    Notes
+    -----
+    CPU time of all others is busy time less that of workers and supervisor, never below zero: the counters differ in
+    resolution (up to 10 ms a CPU where only `/proc/stat` is to be had), so judge a whole round, not a window.
+    A worker that ended in between leaves its CPU time, and with it that of the others, unknown.
+    """
+    arms = sorted(before.workers_ns.keys() | after.workers_ns.keys())
+    missing = Absent("it was not in both snapshots")
+    spent = {arm: _less(after.workers_ns.get(arm, missing), before.workers_ns.get(arm, missing)) for arm in arms}
+    workers_ns = _total(spent)
+    supervisor_ns = after.supervisor_ns - before.supervisor_ns
+    busy_ns = _less(after.busy_ns, before.busy_ns)
+    others_ns: Value
+    if isinstance(busy_ns, Absent):
+        others_ns = busy_ns
+    elif isinstance(workers_ns, Absent):
+        others_ns = workers_ns
+    else:
+        others_ns = max(0, busy_ns - workers_ns - supervisor_ns)
+    return Noise(
+        elapsed_ns=after.taken_ns - before.taken_ns,
+        steal_ns=_less(after.steal_ns, before.steal_ns),
+        pressure_ns=_less(after.pressure_ns, before.pressure_ns),
+        others_ns=others_ns,
+        supervisor_ns=supervisor_ns,
+        idle_workers_ns=_total({arm: value for arm, value in spent.items() if arm != active}),
+        context_switches=_less(after.context_switches, before.context_switches),
+        major_faults=_less(after.major_faults, before.major_faults),
+        swapped_pages=_less(after.swapped_pages, before.swapped_pages),
+        frequency_khz=after.frequency_khz,
+        temperature_mc=after.temperature_mc,
+        throttled=_less(after.throttled, before.throttled),
+    )
+
+
+def sources(root: Path = ROOT) -> Facts:
+    """Return where this machine's signals come from."""
+    with Signals(root=root) as signals:
+        return signals.sources()
+
+
+def _less(after: Value, before: Value) -> Value:
+    if isinstance(after, Absent):
+        return after
+    if isinstance(before, Absent):
+        return before
+    return after - before if after >= before else Absent("the counter went backwards: it was reset, or is another's")
+
+
+def _total(spent: Mapping[str, Value]) -> Value:
+    total = 0
+    for arm, value in spent.items():
+        if isinstance(value, Absent):
+            return Absent(f"the CPU time of {arm} is not known: {value.reason}")
+        total += value
+    return total
+
+
+def _content(file: Open | Absent) -> bytes | Absent:
+    if isinstance(file, Absent):
+        return file
+    try:
+        return file.read()
+    except OSError as error:
+        return Absent(f"a counter cannot be read any more: {error.strerror or error}")
+
+
+def _swapped(vmstat: bytes | Absent) -> Value:
+    if isinstance(vmstat, Absent):
+        return vmstat
+    pages_in, pages_out = counters.named(vmstat, b"pswpin"), counters.named(vmstat, b"pswpout")
+    if isinstance(pages_in, Absent):
+        return pages_in
+    return pages_out if isinstance(pages_out, Absent) else pages_in + pages_out
+
+
+def _mean(values: list[int]) -> int:
+    return sum(values) // len(values)

@@ -1,0 +1,92 @@
+"""The system above the kernel: distribution, C library, Python, and the limits this process was given."""
+
+import platform
+import sys
+from pathlib import Path
+
+from suite.machine.reading import ROOT, Facts, entry, table, text
+from suite.records.schema import Absent
+
+_UNLIMITED = 1 << 60
+"""Control groups v1 say "no limit" with a number near 2^63."""
+
+
+def system(root: Path = ROOT) -> Facts:
+    """Return names and versions of what runs Levelfield itself."""
+    release = table(root / "etc/os-release")
+    libc, version = platform.libc_ver()
+    return {
+        "distribution": entry(release, "PRETTY_NAME", "/etc/os-release"),
+        "distribution version": text(root / "etc/debian_version")
+        if release.get("ID") == "debian"
+        else entry(release, "VERSION_ID", "/etc/os-release"),
+        "C library": f"{libc} {version}" if libc else Absent("Python does not know it"),
+        "Python": platform.python_version(),
+        "Python implementation": platform.python_implementation(),
+        "Python compiler": platform.python_compiler(),
+        "Python build": "free-threaded" if not _has_gil() else "with GIL",
+    }
+
+
+def _has_gil() -> bool:
+    ask = getattr(sys, "_is_gil_enabled", None)
+    return True if ask is None else bool(ask())
+
+
+def limits(root: Path = ROOT) -> Facts:
+    """Return the control group version and what it allows this process: CPUs, time, memory."""
+    if (root / "sys/fs/cgroup/cgroup.controllers").exists():
+        return {"cgroup version": 2, **_limits_v2(root)}
+    if (root / "sys/fs/cgroup/memory").is_dir() or (root / "sys/fs/cgroup/cpu").is_dir():
+        return {"cgroup version": 1, **_limits_v1(root)}
+    why = Absent("/sys/fs/cgroup shows no control groups")
+    return dict.fromkeys(("cgroup version", "CPU limit", "memory limit bytes", "CPU set"), why)
+
+
+def _limits_v2(root: Path) -> Facts:
+    own = _groups(root).get("", "/")
+    quota = _nearest(root, "sys/fs/cgroup", own, "cpu.max")
+    memory = _nearest(root, "sys/fs/cgroup", own, "memory.max")
+    return {
+        "CPU limit": quota if isinstance(quota, Absent) else _quota(*quota.split()),
+        "memory limit bytes": memory if isinstance(memory, Absent) else _bytes(memory),
+        "CPU set": _nearest(root, "sys/fs/cgroup", own, "cpuset.cpus.effective"),
+    }
+
+
+def _limits_v1(root: Path) -> Facts:
+    groups = _groups(root)
+    quota = _nearest(root, "sys/fs/cgroup/cpu", groups.get("cpu", "/"), "cpu.cfs_quota_us")
+    period = _nearest(root, "sys/fs/cgroup/cpu", groups.get("cpu", "/"), "cpu.cfs_period_us")
+    memory = _nearest(root, "sys/fs/cgroup/memory", groups.get("memory", "/"), "memory.limit_in_bytes")
+    return {
+        "CPU limit": next((one for one in (quota, period) if isinstance(one, Absent)), None)
+        or _quota(str(quota), str(period)),
+        "memory limit bytes": memory if isinstance(memory, Absent) else _bytes(memory),
+        "CPU set": _nearest(root, "sys/fs/cgroup/cpuset", groups.get("cpuset", "/"), "cpuset.effective_cpus"),
+    }
+
+
+def _groups(root: Path) -> dict[str, str]:
+    """Return the control group of this process by controller; version 2 has the empty name."""
+    content = text(root / "proc/self/cgroup")
+    found: dict[str, str] = {}
+    for line in () if isinstance(content, Absent) else content.splitlines():
+        _, controllers, path = line.split(":", 2)
+        found.update(dict.fromkeys(controllers.split(","), path))
+    return found
+
+
+def _nearest(root: Path, mount: str, group: str, name: str) -> str | Absent:
+    """Read a file of the process's own group, or of the top one where the group is outside what is mounted here."""
+    own = text(root / mount / group.strip("/") / name)
+    return text(root / mount / name) if isinstance(own, Absent) else own
+
+
+def _quota(quota: str, period: str = "100000") -> float | str:
+    """Return how many CPUs' worth of time the group may use."""
+    return "none" if quota in {"max", "-1"} else int(quota) / int(period)
+
+
+def _bytes(value: str) -> int | str:
+    return "none" if value == "max" or int(value) >= _UNLIMITED else int(value)

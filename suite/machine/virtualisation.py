@@ -1,0 +1,58 @@
+"""What this machine is made of: metal, a virtual machine, a container."""
+
+import subprocess
+from pathlib import Path
+
+from suite.machine.reading import ROOT, Facts, table, text
+from suite.records.schema import Absent, Fact
+
+_DMI = Path("sys/class/dmi/id")
+_CONTAINER_FILES = {".dockerenv": "docker", "run/.containerenv": "podman"}
+
+
+def virtualisation(root: Path = ROOT) -> Facts:
+    """Return every hint of a hypervisor or container. Serial numbers and identifiers are never read."""
+    flags = table(root / "proc/cpuinfo").get("flags", "").split()
+    return {
+        "hypervisor flag": "hypervisor" in flags if flags else Absent("/proc/cpuinfo lists no flags"),
+        "hypervisor": _hypervisor(root),
+        "detected": detected() if root == ROOT else Absent("another root was asked for"),
+        "container": container(root),
+        "vendor": text(root / _DMI / "sys_vendor"),
+        "product": text(root / _DMI / "product_name"),
+        "board": text(root / _DMI / "board_name"),
+        "firmware": text(root / _DMI / "bios_version"),
+    }
+
+
+def detected() -> str | Absent:
+    """Ask systemd-detect-virt, where it is installed; it exits 1 and says `none` on bare metal."""
+    try:
+        answer = subprocess.run(["systemd-detect-virt"], capture_output=True, text=True, timeout=5, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Absent(f"systemd-detect-virt does not answer: {error.__class__.__name__}")
+    return answer.stdout.strip() or Absent("systemd-detect-virt says nothing")
+
+
+def container(root: Path = ROOT) -> str:
+    """Return the container this process lives in, by the marks that engines leave; `none` where there are none."""
+    for name, engine in _CONTAINER_FILES.items():
+        if (root / name).exists():
+            return engine
+    named = text(root / "run/systemd/container")
+    return "none" if isinstance(named, Absent) else named
+
+
+def _hypervisor(root: Path) -> Fact:
+    """Return the hypervisor as the kernel names it, or what its release and devices give away."""
+    named = text(root / "sys/hypervisor/type")
+    if not isinstance(named, Absent):
+        return named
+    kernel = str(text(root / "proc/sys/kernel/osrelease"))
+    if "microsoft" in kernel.lower():
+        return "WSL (Hyper-V)"
+    if "firecracker" in kernel or "-fc-" in kernel or "firecracker" in str(text(root / "proc/cmdline")):
+        return "Firecracker (KVM)"
+    clocks = str(text(root / "sys/devices/system/clocksource/clocksource0/available_clocksource"))
+    hints = {"kvm-clock": "KVM", "hyperv_clocksource_tsc_page": "Hyper-V", "xen": "Xen"}
+    return next((name for clock, name in hints.items() if clock in clocks), Absent("the kernel names none"))

@@ -1,0 +1,65 @@
+import msgspec
+import pytest
+
+from suite.machine.disturbance import disturbed
+from suite.records.schema import Absent, Noise
+
+QUIET = Noise(
+    elapsed_ns=500_000_000,
+    steal_ns=0,
+    pressure_ns=5_000_000,
+    others_ns=10_000_000,
+    supervisor_ns=1_000_000,
+    idle_workers_ns=1_000_000,
+    context_switches=300,
+    major_faults=0,
+    swapped_pages=0,
+)
+
+
+def turns(count: int = 8, **changes: int | Absent) -> list[Noise]:
+    return [msgspec.structs.replace(QUIET, **changes) for _ in range(count)]
+
+
+def test_a_quiet_round_is_not_disturbed() -> None:
+    assert disturbed(turns(), 2) == ""
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"steal_ns": 30_000_000}, "the hypervisor took 3.0% of the CPU time"),
+        ({"others_ns": 80_000_000}, "other processes took 8.0% of the CPU time"),
+        ({"idle_workers_ns": 60_000_000}, "workers that should have been idle took 6.0% of the CPU time"),
+        ({"pressure_ns": 100_000_000, "others_ns": 30_000_000}, "something waited for a CPU 20.0% of the time"),
+        ({"swapped_pages": 100}, "800 pages were swapped"),
+        ({"throttled": 1}, "the processor was throttled 8 times"),
+    ],
+)
+def test_each_outside_signal_is_named_with_its_size(changes: dict[str, int], words: str) -> None:
+    assert disturbed(turns(**changes), 2).startswith(words)
+
+
+def test_waiting_for_one_another_is_no_disturbance() -> None:
+    assert disturbed(turns(pressure_ns=400_000_000, others_ns=0), 2) == ""
+
+
+def test_one_tick_in_a_short_round_is_not_believed() -> None:
+    short = turns(2, elapsed_ns=50_000_000, steal_ns=10_000_000, others_ns=10_000_000, pressure_ns=0)
+    assert disturbed(short, 2) == ""
+    assert disturbed(turns(2, elapsed_ns=50_000_000, steal_ns=30_000_000), 2)
+
+
+def test_all_reasons_are_given() -> None:
+    assert disturbed(turns(steal_ns=50_000_000, others_ns=100_000_000), 2).count(";") == 1
+
+
+def test_what_is_absent_disturbs_nothing_and_dilutes_nothing() -> None:
+    unknown = Absent("the worker ended")
+    assert disturbed(turns(steal_ns=unknown, others_ns=unknown, idle_workers_ns=unknown, pressure_ns=unknown), 2) == ""
+    mixed = turns(6, others_ns=unknown) + turns(2, others_ns=100_000_000)
+    assert disturbed(mixed, 2) == "other processes took 10.0% of the CPU time"
+
+
+def test_an_empty_round_is_not_disturbed() -> None:
+    assert disturbed([], 2) == ""

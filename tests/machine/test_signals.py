@@ -1,0 +1,200 @@
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from suite.machine import counters
+from suite.machine.signals import Signals, difference
+from suite.records.schema import Absent
+
+BUSY = "print('up', flush=True)\nwhile True: pass"
+ASLEEP = "import time; print('up', flush=True); time.sleep(60)"
+
+
+@contextmanager
+def process(program: str) -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"up\n"
+        try:
+            yield child
+        finally:
+            child.kill()
+
+
+def known(value: int | Absent) -> int:
+    assert not isinstance(value, Absent), value
+    return value
+
+
+def test_another_process_has_a_clock_of_nanoseconds_with_all_its_threads() -> None:
+    program = (
+        "import threading, zlib\ndata = bytes(1 << 20)\n"
+        "def work():\n    while True: zlib.crc32(data)\n"
+        "threading.Thread(target=work, daemon=True).start()\nprint('up', flush=True)\nwork()"
+    )
+    with process(program) as child:
+        before = known(counters.process_cpu_ns(child.pid))
+        time.sleep(0.5)
+        spent_ns = known(counters.process_cpu_ns(child.pid)) - before
+        assert spent_ns % counters.TICK_NS  # not a number of ticks
+        ticks = sum(map(int, Path(f"/proc/{child.pid}/stat").read_text().split()[13:15]))
+        assert abs(known(counters.process_cpu_ns(child.pid)) - ticks * counters.TICK_NS) < 10 * counters.TICK_NS
+
+
+def test_a_process_that_is_gone_is_absent() -> None:
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    assert isinstance(counters.process_cpu_ns(child.pid), Absent)
+
+
+def test_active_idle_and_foreign_time_are_told_apart() -> None:
+    with process(BUSY) as active, process(ASLEEP) as idle, process(BUSY) as stranger, Signals() as signals:
+        workers = {"active": active.pid, "idle": idle.pid}
+        stranger_before = known(counters.process_cpu_ns(stranger.pid))
+        before = signals.snapshot(workers)
+        time.sleep(0.5)
+        after = signals.snapshot(workers)
+        stranger_ns = known(counters.process_cpu_ns(stranger.pid)) - stranger_before
+    noise = difference(before, after, "active")
+    assert noise.elapsed_ns >= 500_000_000
+    assert known(noise.idle_workers_ns) < 10_000_000
+    # Counters of running CPUs lag by up to a timer period (4 ms at 250 Hz, 10 ms at 100 Hz).
+    assert known(noise.others_ns) > stranger_ns - 3 * counters.TICK_NS
+    assert noise.supervisor_ns < 100_000_000
+    mistaken = difference(before, after, "idle")
+    assert known(mistaken.idle_workers_ns) > 0.5 * stranger_ns - 50_000_000
+    assert known(mistaken.others_ns) == known(noise.others_ns)
+
+
+def test_a_worker_that_dies_in_between_leaves_absence_not_zero() -> None:
+    with process(ASLEEP) as one, process(ASLEEP) as other, Signals() as signals:
+        workers = {"one": one.pid, "other": other.pid}
+        before = signals.snapshot(workers)
+        other.kill()
+        other.wait()
+        after = signals.snapshot(workers)
+    noise = difference(before, after, "one")
+    assert isinstance(noise.idle_workers_ns, Absent)
+    assert "other" in noise.idle_workers_ns.reason
+    assert isinstance(noise.others_ns, Absent)
+    assert known(noise.context_switches) > 0
+    assert difference(before, after, "other").idle_workers_ns == pytest.approx(0, abs=10_000_000)
+
+
+def test_a_pair_of_snapshots_costs_next_to_nothing() -> None:
+    with process(ASLEEP) as worker, Signals() as signals:
+        workers = {f"arm{index}": worker.pid for index in range(8)}
+        costs = []
+        for _ in range(50):
+            begin = time.perf_counter_ns()
+            difference(signals.snapshot(workers), signals.snapshot(workers), "arm0")
+            costs.append(time.perf_counter_ns() - begin)
+    assert statistics.median(costs) < 2_000_000
+
+
+def test_signals_close_what_they_opened() -> None:
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(5):
+        with Signals() as signals:
+            signals.snapshot({})
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_where_nothing_can_be_read_all_is_absent(tmp_path: Path) -> None:
+    with Signals(root=tmp_path) as signals:
+        noise = difference(signals.snapshot({}), signals.snapshot({}), None)
+        assert signals.cpus == ()
+    for value in (noise.steal_ns, noise.pressure_ns, noise.others_ns, noise.swapped_pages, noise.frequency_khz):
+        assert isinstance(value, Absent)
+        assert value.reason
+    assert noise.idle_workers_ns == 0
+
+
+def machine(root: Path, *, with_group: str | None = None, with_scheduler: bool = False) -> None:
+    """Write a machine of two CPUs that were busy for 100 s and 50 s, with all sensors of real metal."""
+    files = {
+        "sys/devices/system/cpu/online": "0-1",
+        "proc/stat": "cpu 1 2\ncpu0 9000 0 1000 5000 0 0 0 30 0 0\ncpu1 4000 500 500 9000 7 0 0 12 0 0\n"
+        "intr 1 2 3\nctxt 4242\n",
+        "proc/vmstat": "nr_free_pages 1\npswpin 3\npswpout 4\npgfault 9\npgmajfault 7\n",
+        "proc/pressure/cpu": "some avg10=0.36 avg60=0.21 avg300=0.19 total=6706525\nfull avg10=0 total=0\n",
+        "sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq": "3000000\n",
+        "sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq": "2000000\n",
+        "sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count": "5\n",
+        "sys/class/thermal/thermal_zone0/type": "acpitz\n",
+        "sys/class/thermal/thermal_zone0/temp": "99000\n",
+        "sys/class/hwmon/hwmon0/name": "k10temp\n",
+        "sys/class/hwmon/hwmon0/temp1_input": "56000\n",
+    }
+    if with_group is not None:
+        files["sys/fs/cgroup/cpuacct/cpuacct.usage_percpu"] = with_group
+    if with_scheduler:
+        files["proc/schedstat"] = (
+            "version 15\ntimestamp 4295\ncpu0 0 0 0 0 0 0 100000000001 5 6\ndomain0 3 1 2\n"
+            "cpu1 0 0 0 0 0 0 50000000002 5 6\n"
+        )
+    for name, content in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(content)
+
+
+def test_the_sensors_of_real_metal(tmp_path: Path) -> None:
+    machine(tmp_path)
+    with Signals(root=tmp_path) as signals:
+        now = signals.snapshot({})
+    assert now.steal_ns == 42 * counters.TICK_NS
+    assert now.pressure_ns == 6_706_525_000
+    assert now.context_switches == 4242
+    assert now.major_faults == 7
+    assert now.swapped_pages == 7
+    assert now.frequency_khz == 2_500_000
+    assert now.temperature_mc == 56_000
+    assert now.throttled == 5
+
+
+def test_only_the_asked_cpus_are_watched(tmp_path: Path) -> None:
+    machine(tmp_path)
+    with Signals((1,), root=tmp_path) as signals:
+        now = signals.snapshot({})
+    assert now.steal_ns == 12 * counters.TICK_NS
+    assert now.frequency_khz == 2_000_000
+
+
+def test_busy_time_comes_from_the_finest_source_that_is_plausible(tmp_path: Path) -> None:
+    machine(tmp_path, with_group="100000000003 50000000004 0 0 \n", with_scheduler=True)
+    with Signals(root=tmp_path) as signals:
+        assert signals.busy_source.startswith("cpuacct")
+        assert signals.snapshot({}).busy_ns == 150_000_000_007
+
+
+def test_a_group_that_covers_only_a_container_is_not_taken_for_the_machine(tmp_path: Path) -> None:
+    machine(tmp_path, with_group="1000000003 4 \n", with_scheduler=True)
+    with Signals(root=tmp_path) as signals:
+        assert signals.busy_source == "/proc/schedstat"
+        assert signals.snapshot({}).busy_ns == 150_000_000_003
+
+
+def test_without_exact_counters_idle_time_is_subtracted() -> None:
+    before = counters.stat_cpus(b"cpu0 5 0 5 100 0 0 0 0 0 0\n", (0,))
+    after = counters.stat_cpus(b"cpu0 9 0 9 130 10 0 0 20 0 0\n", (0,))
+    spent = known(counters.ticks_busy_ns(after, 1_000_000_000)) - known(counters.ticks_busy_ns(before, 0))
+    assert spent == 400_000_000  # of one second 0.3 idle, 0.1 waiting for a disk, 0.2 stolen
+
+
+def test_the_tick_source_agrees_with_the_exact_one_on_this_machine() -> None:
+    with Signals() as signals, process(BUSY):
+        if signals.busy_source.startswith("/proc/stat"):
+            pytest.skip("this machine has no exact source to compare with")
+        content = Path("/proc/stat").read_bytes
+        begin = signals.snapshot({}), counters.stat_cpus(content(), signals.cpus), time.monotonic_ns()
+        time.sleep(1)
+        end = signals.snapshot({}), counters.stat_cpus(content(), signals.cpus), time.monotonic_ns()
+    exact = known(end[0].busy_ns) - known(begin[0].busy_ns)
+    ticks = known(counters.ticks_busy_ns(end[1], end[2])) - known(counters.ticks_busy_ns(begin[1], begin[2]))
+    assert ticks == pytest.approx(exact, abs=0.1e9 * len(signals.cpus))
