@@ -209,7 +209,7 @@ class ContainerChannel:
         code: int | None = None
         out_of_memory = False
         for _ in range(20):
-            with contextlib.suppress(docker.errors.APIError, requests.exceptions.RequestException, ValueError):
+            try:
                 for event in self._client.api.events(
                     since=self._since,
                     until=int(time.time()) + 1,
@@ -219,6 +219,8 @@ class ContainerChannel:
                     out_of_memory |= event.get("Action") == "oom"
                     if event.get("Action") == "die":
                         code = int(event["Actor"]["Attributes"]["exitCode"])
+            except (docker.errors.DockerException, requests.exceptions.RequestException, OSError) as error:
+                raise engine_gone(error) from error
             if code is not None:
                 break
             time.sleep(0.05)

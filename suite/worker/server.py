@@ -151,14 +151,13 @@ class Service:
 
 def _check_onnx(task: Task) -> None:
     """Refuse an ONNX file that is not the one the plan names."""
-    import hashlib
+    from suite.worker.files import digest_of, files_in
 
     if task.onnx_path is None:
         raise ValueError(f"The backend {task.backend} reads ONNX, and no file was given to it.")
-    with Path(task.onnx_path).open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
+    found = digest_of(files_in(Path(task.onnx_path).parent, "model.onnx*"))
     if task.onnx_sha256 and found != task.onnx_sha256:
-        raise ValueError(f"The ONNX file has digest {found}; the plan names {task.onnx_sha256}.")
+        raise ValueError(f"The ONNX model has digest {found}; the plan names {task.onnx_sha256}.")
 
 
 def _export(request: Export) -> Exported:

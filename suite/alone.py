@@ -1,0 +1,64 @@
+"""Launches that are themselves what is measured: cold starts, one at a time, and peak memory."""
+
+import random
+import shutil
+from collections.abc import Sequence
+
+from suite.launchers.worker import WorkerError
+from suite.launches import Outcome, Site, bring_up, cache_folder, fail, probe, stop, verify_outcome
+from suite.records.journal import Journal, LaunchDone
+from suite.records.schema import Arm, Block
+from suite.watching import Watcher
+from suite.worker.messages import Measure, Measured
+
+MEMORY_CALLS = 5
+"""Calls before peak memory is read: allocators reach their plateau in the first two or three."""
+MEMORY_TIMEOUT_S = 300.0
+SIDE_BY_SIDE = 2
+"""Memory launches that load at once: another process does not change this one's memory."""
+
+
+def cold_starts(
+    site: Site, block: Block, arms: Sequence[Arm], index: int, seed: int, journal: Journal, watcher: Watcher
+) -> None:
+    """Launch every arm once, alone, in random order, with empty compile caches (the page cache stays warm)."""
+    for number, arm in enumerate(_shuffled(arms, seed), start=1):
+        shutil.rmtree(cache_folder(site, block.case, arm), ignore_errors=True)
+        outcomes = bring_up(site, block.case, [arm])
+        stop(outcomes)
+        journal.write(LaunchDone(block.case.id, index, outcomes[0].launch))
+        watcher.progress(f"cold start of {arm.id} ({number} of {len(arms)})", {})
+
+
+def peak_memory(
+    site: Site, block: Block, arms: Sequence[Arm], index: int, seed: int, journal: Journal, watcher: Watcher
+) -> None:
+    """Launch every arm, let it answer a few calls, and read its peak; only then is its output verified."""
+    shuffled = _shuffled(arms, seed)
+    for first in range(0, len(shuffled), SIDE_BY_SIDE):
+        outcomes = bring_up(site, block.case, shuffled[first : first + SIDE_BY_SIDE], verify=False)
+        try:
+            for outcome in outcomes:
+                _work(outcome)
+                probe(outcome)
+                verify_outcome(site, block.case, outcome)
+        finally:
+            stop(outcomes)
+        for outcome in outcomes:
+            journal.write(LaunchDone(block.case.id, index, outcome.launch))
+        watcher.progress(f"peak memory ({min(first + SIDE_BY_SIDE, len(shuffled))} of {len(shuffled)})", {})
+
+
+def _shuffled(arms: Sequence[Arm], seed: int) -> list[Arm]:
+    shuffled = sorted(arms, key=lambda arm: arm.id)
+    random.Random(seed).shuffle(shuffled)  # noqa: S311  (a schedule, not a secret)
+    return shuffled
+
+
+def _work(outcome: Outcome) -> None:
+    if outcome.worker is None:
+        return
+    try:
+        outcome.worker.ask(Measure(window_ns=0, min_calls=MEMORY_CALLS), Measured, MEMORY_TIMEOUT_S)
+    except WorkerError as error:
+        fail(outcome, "measure", error)

@@ -1,0 +1,180 @@
+"""Files that workers are given or judged by: weights, ONNX exports, reference outputs; each made once and kept."""
+
+import hashlib
+import os
+import shutil
+import tempfile
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from suite.errors import LevelfieldError
+from suite.launchers.protocol import READY_TIMEOUT_S, Launcher, LaunchSpec, Progress
+from suite.launchers.worker import WorkerError
+from suite.paths import cache_folder, package_root
+from suite.records.files import write_atomically
+from suite.records.schema import Artifact, Image
+from suite.worker.files import digest_of, files_in
+from suite.worker.messages import Export, Exported
+from suite.zoo import inputs, models, reference, weights
+
+EXPORT_TIMEOUT_S = 600.0
+EXPORTER_MEMORY_BYTES = 8 << 30
+KEY_CHARS = 16
+
+
+class Onnx(msgspec.Struct, frozen=True):
+    """One exported model: where it is under the artifacts folder, and what it is."""
+
+    path: str
+    sha256: str
+    artifact: Artifact
+
+
+class _Manifest(msgspec.Struct, frozen=True):
+    files: dict[str, str]
+    opset: int
+    versions: dict[str, str]
+
+
+class Artifacts:
+    """The artifacts folder of this machine's cache."""
+
+    def __init__(self, root: Path | None = None) -> None:
+        self.root = root if root is not None else cache_folder("artifacts")
+
+    @cached_property
+    def _definition(self) -> str:
+        """Digest of everything that defines the models: another definition, other artifacts."""
+        sources = sorted((package_root() / "zoo").rglob("*.py"))
+        digest = hashlib.sha256()
+        for source in sources:
+            digest.update(f"{source.relative_to(package_root())}\n".encode() + source.read_bytes())
+        return digest.hexdigest()
+
+    def weights(self, name: str) -> str:
+        """Return the path, under the artifacts folder, of a model's weights file; make it if it is not there."""
+        relative = f"weights/{name}-{self._definition[:KEY_CHARS]}.f32"
+        path = self.root / relative
+        if not path.exists():
+            _folder(path.parent)
+            weights.save(models.get(name), path)
+        return relative
+
+    def weights_artifact(self, name: str) -> Artifact:
+        """Return a model's weights as the record names them: by the digest of the tensors."""
+        path = self.root / self.weights(name)
+        return Artifact(
+            name=f"{name} weights",
+            sha256=weights.sha256(weights.load(path, models.get(name))),
+            size_bytes=path.stat().st_size,
+        )
+
+    def inputs_sha256(self, name: str, batch: int) -> str:
+        """Return the digest of a model's first `batch` inputs."""
+        return weights.sha256(inputs.make(models.get(name), 0, batch))
+
+    def reference(self, name: str, count: int) -> npt.NDArray[np.float64]:
+        """Return the float64 reference output for inputs 0 … `count`-1, computed once and kept."""
+        path = self.root / f"references/{name}-n{count}-{self._definition[:KEY_CHARS]}.npy"
+        if path.exists():
+            kept: npt.NDArray[Any] = np.load(path, allow_pickle=False)
+            return kept.astype(np.float64, copy=False)
+        model = models.get(name)
+        output = reference.run(model, weights.load(self.root / self.weights(name), model), inputs.make(model, 0, count))
+        _folder(path.parent)
+        temporary = path.with_suffix(f".{os.getpid()}.npy")
+        np.save(temporary, output, allow_pickle=False)
+        temporary.replace(path)
+        return output
+
+    def onnx(
+        self, name: str, precision: str, batch: int, *, exporter: Image, launcher: Launcher, progress: Progress
+    ) -> Onnx:
+        """Return a model as ONNX; export it if this exporter has not done so yet.
+
+        Raises
+        ------
+        LevelfieldError
+            When the exporter fails, or reports other files than it wrote.
+        """
+        made_by = exporter.lock_sha256 or f"{exporter.tag} {exporter.python}"
+        key = hashlib.sha256(f"{made_by}\n{self._definition}".encode()).hexdigest()[:KEY_CHARS]
+        relative = f"onnx/{name}-{precision}-b{batch}-{key}"
+        folder = self.root / relative
+        manifest_path = folder / "manifest.json"
+        if not manifest_path.exists():
+            progress(f"exporting {name} (batch {batch}) to ONNX")
+            self._export(name, precision, batch, folder, exporter, launcher)
+        manifest = msgspec.json.decode(manifest_path.read_bytes(), type=_Manifest)
+        sha256 = digest_of(manifest.files)
+        return Onnx(
+            path=f"{relative}/model.onnx",
+            sha256=sha256,
+            artifact=Artifact(
+                name=f"{name} {precision} batch {batch} onnx",
+                sha256=sha256,
+                size_bytes=sum((folder / file).stat().st_size for file in manifest.files),
+                made_by={**manifest.versions, "opset": str(manifest.opset)},
+            ),
+        )
+
+    def _export(self, name: str, precision: str, batch: int, folder: Path, exporter: Image, launcher: Launcher) -> None:
+        _folder(folder.parent)
+        work = Path(tempfile.mkdtemp(prefix=".export-", dir=folder.parent))
+        spec = LaunchSpec(
+            name=f"exporter of {name}",
+            image=exporter,
+            threads=len(os.sched_getaffinity(0)),
+            cpus=tuple(sorted(os.sched_getaffinity(0))),
+            memory_bytes=EXPORTER_MEMORY_BYTES,
+            artifacts=self.root,
+            export=work / "out",
+        )
+        (work / "out").mkdir()
+        try:
+            inside = launcher.inside(spec)
+            worker = launcher.launch(spec)
+            try:
+                worker.await_ready(READY_TIMEOUT_S)
+                request = Export(
+                    model=name,
+                    batch=batch,
+                    precision=precision,
+                    folder=str(inside.export),
+                    weights_path=f"{inside.artifacts}/{self.weights(name)}",
+                )
+                exported = worker.ask(request, Exported, EXPORT_TIMEOUT_S)
+            finally:
+                worker.stop()
+            found = files_in(work / "out")
+            if found != exported.files:
+                raise LevelfieldError(f"The exporter of {name} reports other files than it wrote.", fix="Try again.")
+            manifest = _Manifest(files=found, opset=exported.opset, versions=exported.versions)
+            write_atomically(work / "out" / "manifest.json", msgspec.json.encode(manifest))
+            for file in (work / "out").iterdir():
+                file.chmod(0o644)
+            (work / "out").chmod(0o755)
+            shutil.rmtree(folder, ignore_errors=True)
+            (work / "out").replace(folder)
+        except WorkerError as error:
+            raise LevelfieldError(
+                f"{name} could not be exported to ONNX: {error.message}",
+                fix="Leave out the backends that read ONNX (--backends), or look at the exporter's words: "
+                + error.detail[-500:],
+            ) from error
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+
+
+def _folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LevelfieldError(
+            f"The folder {path} cannot be made: {error.strerror}.", fix="Set LEVELFIELD_CACHE to a folder of yours."
+        ) from error

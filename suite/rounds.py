@@ -1,0 +1,195 @@
+"""The schedule of one generation: warm up, then rounds in which every live arm takes one window, in random order.
+
+The supervisor sleeps while a window is measured. Around each window it reads what the machine did; a round that was
+disturbed, by those outside signals alone, is repeated whole and kept.
+"""
+
+import random
+import statistics
+from collections.abc import Sequence
+
+import msgspec
+
+from suite.launchers.worker import WorkerError
+from suite.launches import Outcome, failure
+from suite.machine.disturbance import disturbed
+from suite.machine.signals import Signals, difference
+from suite.records.journal import Journal, RoundDone, TurnTaken
+from suite.records.schema import Noise, Turn, Window
+from suite.watching import Watcher
+from suite.worker.messages import Measure, Measured
+
+WARMUP_WINDOWS = 4
+"""Most windows an arm may take before the first round."""
+WARMUP_AGREE = 0.03
+"""Warm-up goes on until the two halves of a window agree within this share of their median."""
+REWARM_NS = 20_000_000
+"""Calls before a window, at least this long: the last worker's OpenMP threads spin for some milliseconds."""
+SLACK_S = 60.0
+"""Added to every time limit."""
+
+
+class Pace(msgspec.Struct, frozen=True):
+    """How much a generation measures."""
+
+    rounds: int
+    window_ns: int
+    min_calls: int
+    repeats: int
+    """Disturbed rounds that may be repeated."""
+
+
+class SupervisorClock:
+    """The supervisor's own CPU time during windows, summed over a run."""
+
+    def __init__(self) -> None:
+        self.cpu_ns = 0
+        self.elapsed_ns = 0
+
+    def add(self, noise: Noise) -> None:
+        self.cpu_ns += noise.supervisor_ns
+        self.elapsed_ns += noise.elapsed_ns
+
+    @property
+    def share(self) -> float:
+        return self.cpu_ns / self.elapsed_ns if self.elapsed_ns else 0.0
+
+
+def order(names: Sequence[str], seed: int, round_index: int) -> list[str]:
+    """Return the order of turns in a round: a function of the seed alone, so that it can be checked."""
+    shuffled = sorted(names)
+    random.Random(f"{seed}/{round_index}").shuffle(shuffled)  # noqa: S311  (a schedule, not a secret)
+    return shuffled
+
+
+def warm_up(outcome: Outcome, pace: Pace, inject_ns: int = 0) -> None:
+    """Let an arm run until a window's two halves agree, `WARMUP_WINDOWS` at the most; keep every sample."""
+    if outcome.worker is None:
+        return
+    windows: list[Window] = []
+    try:
+        for _ in range(WARMUP_WINDOWS):
+            windows.append(_ask(outcome, pace, _guess_ns(outcome, windows), inject_ns, rewarm=False))
+            if _halves_agree(windows[-1]):
+                break
+    except WorkerError as error:
+        outcome.launch = msgspec.structs.replace(outcome.launch, failure=failure("measure", error))
+        outcome.worker.stop()
+        outcome.worker = None
+    outcome.launch = msgspec.structs.replace(outcome.launch, warmup=tuple(windows))
+
+
+def _halves_agree(window: Window) -> bool:
+    half = len(window.samples_ns) // 2
+    if half == 0:
+        return False
+    first, second = statistics.median(window.samples_ns[:half]), statistics.median(window.samples_ns[-half:])
+    return abs(first - second) <= WARMUP_AGREE * max(first, second)
+
+
+def _guess_ns(outcome: Outcome, windows: Sequence[Window]) -> float:
+    if windows:
+        return statistics.median(windows[-1].samples_ns)
+    return outcome.launch.startup.first_call_ns if outcome.launch.startup else 0.0
+
+
+def _ask(outcome: Outcome, pace: Pace, call_ns: float, inject_ns: int, *, rewarm: bool = True) -> Window:
+    """Take one window of a worker; raises `WorkerError`."""
+    if outcome.worker is None:
+        raise WorkerError("crashed", f"{outcome.arm.id} is not there any more.")
+    expected_s = (max(pace.window_ns, pace.min_calls * call_ns) + REWARM_NS + 2 * call_ns) / 1e9
+    measured = outcome.worker.ask(
+        Measure(
+            window_ns=pace.window_ns,
+            min_calls=pace.min_calls,
+            rewarm_ns=REWARM_NS if rewarm else 0,
+            rewarm_calls=1 if rewarm else 0,
+            inject_ns=inject_ns,
+        ),
+        Measured,
+        SLACK_S + 20 * expected_s,
+    )
+    return Window(**msgspec.structs.asdict(measured))
+
+
+class Table:
+    """The live arms of one generation, around which the turns go."""
+
+    def __init__(
+        self,
+        outcomes: Sequence[Outcome],
+        *,
+        block: str,
+        generation: int,
+        seed: int,
+        signals: Signals,
+        journal: Journal,
+        clock: SupervisorClock,
+        watcher: Watcher,
+        inject_ns: dict[str, int],
+    ) -> None:
+        self._outcomes = {outcome.launch.arm: outcome for outcome in outcomes}
+        self._block = block
+        self._generation = generation
+        self._seed = seed
+        self._signals = signals
+        self._journal = journal
+        self._clock = clock
+        self._watcher = watcher
+        self._inject_ns = inject_ns
+        self._medians: dict[str, list[float]] = {}
+
+    def play(self, pace: Pace) -> None:
+        """Take all rounds, repeating disturbed ones as often as the pace allows."""
+        done = index = 0
+        spare = pace.repeats
+        repeats = 0
+        while done < pace.rounds and self._live():
+            reason = self._round(index, pace)
+            again = bool(reason) and spare > 0
+            self._journal.write(RoundDone(self._block, self._generation, index, disturbed=reason, repeats=repeats))
+            index += 1
+            if again:
+                spare -= 1
+                repeats += 1
+            else:
+                done += 1
+                repeats = 0
+            self._watcher.progress(
+                f"round {done} of {pace.rounds}" + (f", repeated: {reason}" if again else ""),
+                {arm: statistics.median(medians) for arm, medians in self._medians.items()},
+            )
+
+    def _live(self) -> dict[str, int]:
+        """Return the process ids of the workers that live, by arm; 0 where the host cannot see them."""
+        return {arm: each.worker.pid or 0 for arm, each in self._outcomes.items() if each.worker is not None}
+
+    def _round(self, index: int, pace: Pace) -> str:
+        noises: list[Noise] = []
+        for arm in order(list(self._live()), self._seed, index):
+            turn = self._turn(self._outcomes[arm], pace)
+            self._journal.write(TurnTaken(self._block, self._generation, index, turn))
+            if turn.noise is not None:
+                noises.append(turn.noise)
+        return disturbed(noises, len(self._signals.cpus))
+
+    def _turn(self, outcome: Outcome, pace: Pace) -> Turn:
+        arm = outcome.launch.arm
+        guess_ns = statistics.median(self._medians[arm]) if arm in self._medians else _guess_ns(outcome, ())
+        pids = {name: pid for name, pid in self._live().items() if pid}
+        before = self._signals.snapshot(pids)
+        try:
+            window = _ask(outcome, pace, guess_ns, self._inject_ns.get(arm, 0))
+        except WorkerError as error:
+            outcome.worker = _ended(outcome)
+            return Turn(arm=arm, window=None, failure=failure("measure", error))
+        noise = difference(before, self._signals.snapshot(pids), arm)
+        self._clock.add(noise)
+        self._medians.setdefault(arm, []).append(statistics.median(window.samples_ns))
+        return Turn(arm=arm, window=window, noise=noise)
+
+
+def _ended(outcome: Outcome) -> None:
+    """Stop a worker whose state is unknown; there is none from now on."""
+    if outcome.worker is not None:
+        outcome.worker.stop()
