@@ -1,0 +1,1 @@
+"""How images and virtual environments are made from a base, a hash-locked requirement set and a recipe."""

@@ -1,0 +1,178 @@
+"""The base of an image: made here from locked Debian packages, or pulled by digest from a registry."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+import tomllib
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import docker
+import msgspec
+from docker.errors import APIError, ImageNotFound
+
+from suite.errors import LevelfieldError
+from suite.images import debian, engine
+from suite.images.wheels import Progress, silent
+from suite.paths import images_root
+
+Kind: TypeAlias = Literal["debian", "registry"]
+
+OPTIONS = (
+    "--variant=minbase",
+    "--format=tar",
+    "--architectures=amd64",
+    # Documents and translations are not needed to measure; licences stay.
+    "--dpkgopt=path-exclude=/usr/share/doc/*",
+    "--dpkgopt=path-include=/usr/share/doc/*/copyright",
+    "--dpkgopt=path-exclude=/usr/share/man/*",
+    "--dpkgopt=path-exclude=/usr/share/info/*",
+    "--dpkgopt=path-exclude=/usr/share/locale/*",
+    # What would tell this machine from another.
+    '--customize-hook=rm -rf "$1"/etc/apt/sources.list "$1"/etc/apt/sources.list.d/*',
+    '--customize-hook=rm -f "$1"/etc/resolv.conf "$1"/etc/hostname "$1"/etc/apt/apt.conf.d/99mmdebstrap',
+)
+"""How mmdebstrap is called; part of the base's identity."""
+
+
+class Base(msgspec.Struct, frozen=True):
+    """Which base, before it is there."""
+
+    name: str
+    """`slim` or `toolchain`."""
+    kind: Kind
+    identity: str
+    """SHA-256 over what it is made of, or the registry's digest."""
+    reference: str
+    """Name under which the engine knows it."""
+
+    @property
+    def label(self) -> str:
+        """For records: which base, and its digest."""
+        return f"{self.kind} {self.name} {self.identity}"
+
+
+def describe(name: str, kind: Kind = "debian") -> Base:
+    """Say which base `name` is, without making it."""
+    if kind == "registry":
+        table = tomllib.loads((images_root() / "base" / "registry.toml").read_text(encoding="utf-8"))
+        reference = table[name]["reference"]
+        return Base(name=name, kind=kind, identity=reference.partition("@")[2], reference=reference)
+    made_of = debian.digest(debian.read_lock(), name) + "\n" + "\n".join(OPTIONS)
+    identity = hashlib.sha256(made_of.encode()).hexdigest()
+    return Base(name=name, kind=kind, identity=identity, reference=f"levelfield/base-{name}:{identity[:20]}")
+
+
+def is_there(client: docker.DockerClient, base: Base) -> bool:
+    """Return whether the engine already has the base."""
+    if base.kind == "debian":
+        return engine.find(client, base.reference, base.identity) is not None
+    try:
+        client.images.get(base.reference)
+    except ImageNotFound:
+        return False
+    return True
+
+
+def ensure(client: docker.DockerClient, base: Base, *, progress: Progress = silent) -> None:
+    """Make or pull the base, unless the engine already has it.
+
+    Raises
+    ------
+    LevelfieldError
+        A package or mmdebstrap is missing, or the registry does not answer.
+    """
+    if is_there(client, base):
+        return
+    if base.kind == "registry":
+        _pull(client, base, progress)
+        return
+    with tempfile.TemporaryDirectory(prefix="levelfield-base-") as name:
+        tar = Path(name) / "base.tar"
+        make(base.name, tar, progress=progress)
+        progress(f"importing the {base.name} base")
+        changes = [
+            f"LABEL levelfield.image=base-{base.name}",
+            f"LABEL {engine.IDENTITY}={base.identity}",
+            'CMD ["/bin/sh"]',
+        ]
+        repository, _, tag = base.reference.partition(":")
+        try:
+            client.api.import_image_from_file(str(tar), repository=repository, tag=tag, changes=changes)
+        except APIError as error:
+            raise LevelfieldError(
+                f"The container engine could not take the {base.name} base: {error.explanation or error}",
+                fix="See `df -h` and the engine's log.",
+            ) from error
+
+
+def make(name: str, tar: Path, *, progress: Progress = silent) -> None:
+    """Write the base `name` as a tar archive; the same packages give the same bytes.
+
+    Raises
+    ------
+    LevelfieldError
+        mmdebstrap is missing or fails, or a package cannot be had.
+    """
+    if shutil.which("mmdebstrap") is None:
+        raise LevelfieldError(
+            "The base image is made with mmdebstrap, which is not installed.",
+            fix="Run `apt-get install mmdebstrap`, or use a ready base: `--base registry`.",
+        )
+    lock = debian.read_lock()
+    packages = debian.fetch(lock, name, progress=progress)
+    progress(f"making the {name} base from {len(packages)} Debian packages")
+    # Not in the user's cache: mmdebstrap may read it as another user.
+    with tempfile.TemporaryDirectory(prefix="levelfield-debs-") as folder:
+        repository = Path(folder)
+        repository.chmod(0o755)
+        _repository(repository, packages, lock.release)
+        source = f"deb [trusted=yes] copy:{repository} ./"
+        command = ["mmdebstrap", "--quiet", *OPTIONS, f"--include={','.join(debian.package_names(name))}"]
+        command += [lock.release, str(tar), source]
+        environment = {**os.environ, "SOURCE_DATE_EPOCH": str(lock.epoch), "LC_ALL": "C.UTF-8"}
+        result = subprocess.run(
+            command, capture_output=True, text=True, check=False, env=environment, stdin=subprocess.DEVNULL
+        )
+    if result.returncode:
+        lines = [line for line in result.stderr.splitlines() if line.startswith(("E:", "dpkg:"))]
+        raise LevelfieldError(
+            f"mmdebstrap could not make the {name} base: {lines[0] if lines else result.stderr.strip()[-300:]}",
+            fix="Run as root or with user namespaces allowed, or use a ready base: `--base registry`.",
+        )
+
+
+def _repository(folder: Path, packages: tuple[Path, ...], release: str) -> None:
+    """Lay out a package repository of exactly these files, under the release's name."""
+    paragraphs = []
+    for package in packages:
+        shutil.copyfile(package, folder / package.name)
+        control = subprocess.run(
+            ["dpkg-deb", "--field", str(package)], capture_output=True, text=True, check=True
+        ).stdout.rstrip("\n")
+        with package.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        paragraphs.append(
+            f"{control}\nFilename: ./{package.name}\nSize: {package.stat().st_size}\nSHA256: {digest}\n"
+        )
+    index = "\n".join(paragraphs).encode()
+    (folder / "Packages").write_bytes(index)
+    sha256 = hashlib.sha256(index).hexdigest()
+    (folder / "Release").write_text(
+        f"Suite: {release}\nCodename: {release}\nArchitectures: amd64 all\n"
+        f"SHA256:\n {sha256} {len(index)} Packages\n",
+        encoding="utf-8",
+    )
+
+
+def _pull(client: docker.DockerClient, base: Base, progress: Progress) -> None:
+    progress(f"pulling {base.reference}")
+    try:
+        client.images.pull(base.reference, platform="linux/amd64")
+    except (APIError, ImageNotFound) as error:
+        raise LevelfieldError(
+            f"The base {base.reference} cannot be pulled: {error.explanation or error}",
+            fix="Check that the engine reaches its registry, or let the base be made here: `--base debian`.",
+        ) from error

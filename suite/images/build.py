@@ -1,0 +1,135 @@
+"""Build images: from a base, locked wheels and a recipe, with no network; what is already there is reused."""
+
+import io
+import tempfile
+from pathlib import Path
+
+import docker
+import msgspec
+from docker.models.images import Image
+
+from suite.images import archive, base, engine, wheels, worker_code
+from suite.images.recipe import ENVIRONMENT, WORKER, Recipe, recipe
+from suite.images.wheels import Progress, silent
+from suite.paths import cache_folder, images_root
+
+
+class BuiltImage(msgspec.Struct, frozen=True):
+    """An image that the engine has."""
+
+    name: str
+    variant: str
+    version: str | None
+    tag: str
+    image_id: str
+    layers: tuple[str, ...]
+    lock_sha256: str
+    base: str
+    """Which base, and its digest."""
+    recipe_sha256: str
+    worker_sha256: str
+    size_bytes: int
+
+
+def build(
+    name: str,
+    variant: str = "cpu",
+    version: str | None = None,
+    *,
+    base_kind: base.Kind = "debian",
+    use_cache: bool = True,
+    progress: Progress = silent,
+) -> BuiltImage:
+    """Return an image, built if the engine does not have it.
+
+    Parameters
+    ----------
+    name, variant, version
+        Which lock; see `suite.images.catalogue.lock`.
+    base_kind : {"debian", "registry"}
+        Where the base comes from; part of the image's identity.
+    use_cache : bool
+        False builds again from the start, although the engine has the image (the base is kept).
+    progress : callable
+        Told one short line whenever a step begins.
+
+    Raises
+    ------
+    LevelfieldError
+        No engine answers, a wheel is wrong or missing, the base cannot be made, or a step of the recipe failed.
+    """
+    wanted = recipe(name, variant, version, base_kind)
+    with engine.connect() as client:
+        image = engine.find(client, wanted.tag, wanted.identity) if use_cache else None
+        if image is None:
+            _environment(client, wanted, use_cache=use_cache, progress=progress)
+            image = _worker(client, wanted)
+    return BuiltImage(
+        name=name,
+        variant=variant,
+        version=version,
+        tag=wanted.tag,
+        image_id=str(image.id),
+        layers=engine.layers(image),
+        lock_sha256=wanted.lock.sha256,
+        base=wanted.base.label,
+        recipe_sha256=wanted.recipe_sha256,
+        worker_sha256=wanted.worker_sha256,
+        size_bytes=int(image.attrs["Size"]),
+    )
+
+
+def _environment(client: docker.DockerClient, wanted: Recipe, *, use_cache: bool, progress: Progress) -> None:
+    if use_cache and engine.find(client, wanted.environment_tag, wanted.environment_identity):
+        return
+    files = wheels.fetch(wanted.lock, progress=progress)
+    base.ensure(client, wanted.base, progress=progress)
+    progress(f"installing {len(files)} wheels of {wanted.lock.label}, no network")
+    recipe_text = (images_root() / ENVIRONMENT).read_bytes()
+    with tempfile.TemporaryFile(dir=cache_folder("wheels").parent) as context:
+        archive.write(
+            context,
+            [
+                (ENVIRONMENT, recipe_text),
+                ("inputs/requirements.lock", wanted.lock.path),
+                *((f"inputs/wheels/{file.name}", file) for file in files),
+            ],
+        )
+        context.seek(0)
+        stage = Path(wanted.environment_tag).name
+        try:
+            engine.build(
+                client,
+                context,
+                recipe=ENVIRONMENT,
+                tag=wanted.environment_tag,
+                arguments={"BASE": wanted.base.reference, "EPOCH": str(archive.EPOCH), "STAGE": stage},
+                labels={
+                    "levelfield.image": f"{wanted.lock.image}-env",
+                    engine.IDENTITY: wanted.environment_identity,
+                },
+                use_cache=use_cache,
+            )
+        finally:
+            engine.remove_stages(client, stage)
+
+
+def _worker(client: docker.DockerClient, wanted: Recipe) -> Image:
+    context = io.BytesIO()
+    code = worker_code.files()
+    archive.write(
+        context,
+        [
+            (WORKER, (images_root() / WORKER).read_bytes()),
+            *((f"files/opt/levelfield/worker/{name}", content) for name, content in code.items()),
+        ],
+    )
+    context.seek(0)
+    return engine.build(
+        client,
+        context,
+        recipe=WORKER,
+        tag=wanted.tag,
+        arguments={"ENVIRONMENT": wanted.environment_tag},
+        labels=wanted.labels,
+    )

@@ -1,0 +1,126 @@
+"""The container engine: reaching it, and asking it to build."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import docker
+from docker.errors import APIError, DockerException, ImageNotFound
+from docker.models.images import Image
+
+from suite.errors import LevelfieldError
+
+IDENTITY = "levelfield.identity"
+"""Label with the full SHA-256 of everything an image was made from; its tag shows the beginning."""
+BUILD_TIMEOUT_S = 1800
+
+
+@contextlib.contextmanager
+def connect() -> Iterator[docker.DockerClient]:
+    """Connect to the container engine.
+
+    Raises
+    ------
+    LevelfieldError
+        None answers.
+    """
+    try:
+        client = docker.from_env(timeout=BUILD_TIMEOUT_S)
+    except DockerException as error:
+        raise _no_engine(error) from error
+    with contextlib.closing(client):
+        try:
+            client.ping()
+        except (DockerException, OSError) as error:
+            raise _no_engine(error) from error
+        yield client
+
+
+def find(client: docker.DockerClient, tag: str, identity: str) -> Image | None:
+    """Return the image with this tag if it is what its tag says, else None."""
+    try:
+        image = client.images.get(tag)
+    except ImageNotFound:
+        return None
+    return image if image.labels.get(IDENTITY) == identity else None
+
+
+def build(
+    client: docker.DockerClient,
+    context: BinaryIO,
+    *,
+    recipe: str,
+    tag: str,
+    arguments: dict[str, str],
+    labels: dict[str, str],
+    use_cache: bool = True,
+) -> Image:
+    """Build an image from a context with no network, and return it.
+
+    Parameters
+    ----------
+    context : file
+        A tar archive, at its beginning.
+    recipe : str
+        Name of the Dockerfile in it.
+    use_cache : bool
+        Whether the engine may reuse steps of earlier builds.
+
+    Raises
+    ------
+    LevelfieldError
+        A step failed; the sentence ends with what it said last.
+    """
+    said: list[str] = []
+    try:
+        events = client.api.build(
+            fileobj=context,
+            custom_context=True,
+            dockerfile=recipe,
+            tag=tag,
+            buildargs=arguments,
+            labels=labels,
+            network_mode="none",
+            nocache=not use_cache,
+            rm=True,
+            forcerm=True,
+            decode=True,
+        )
+        for event in events:
+            said += _words(event)
+            if "error" in event:
+                raise LevelfieldError(
+                    f"Building {tag} failed: {event['error'].strip()} It said last: {' / '.join(said[-5:])}",
+                    fix="The recipe runs with no network; see `docker images` and `df -h` for space.",
+                )
+        return client.images.get(tag)
+    except APIError as error:
+        raise LevelfieldError(
+            f"The container engine refused to build {tag}: {error.explanation or error}", fix="See the engine's log."
+        ) from error
+
+
+def remove_stages(client: docker.DockerClient, stage: str) -> None:
+    """Remove the intermediate images of a build, found by the label its first stage carries."""
+    with contextlib.suppress(APIError):  # they are only disk space, and the next `clean` takes them
+        client.images.prune(filters={"dangling": True, "label": f"levelfield.stage={stage}"})
+
+
+def layers(image: Image) -> tuple[str, ...]:
+    """Return the digests of an image's layers (`RootFS.Layers`)."""
+    return tuple(image.attrs["RootFS"]["Layers"])
+
+
+def _words(event: dict[str, Any]) -> list[str]:
+    return [line.strip() for line in event.get("stream", "").splitlines() if line.strip()]
+
+
+def _no_engine(error: Exception) -> LevelfieldError:
+    permission = "permission" in str(error).lower()
+    return LevelfieldError(
+        "No container engine answers." if not permission else "The container engine does not let you in.",
+        fix="Add yourself to the docker group, or run as root."
+        if permission
+        else "Start one (apt-get install docker.io iptables; systemctl start docker), set DOCKER_HOST, or use "
+        "`--launcher venv`.",
+    )

@@ -1,0 +1,122 @@
+"""Resolve requirement sets again and write their locks: `nox -s lock`."""
+
+import subprocess
+import tempfile
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from suite.errors import LevelfieldError
+from suite.images import catalogue, registries, wheels
+from suite.images.catalogue import PYTHON, Pin
+from suite.paths import images_root
+
+_PREFERENCE = ("-cp311-cp311-", "-abi3-", "-none-")
+"""Where a release has several wheels that fit: the most specific one, as pip would choose."""
+
+
+def lock_image(image_name: str, variant: str = "cpu", version: str | None = None) -> catalogue.Lock:
+    """Resolve the requirements of an image and write its lock.
+
+    Every wheel is fetched (into the cache) to learn its size: a lock whose wheels cannot be had is worth nothing.
+
+    Parameters
+    ----------
+    image_name, variant, version
+        Which lock; a named version reads `images/<image>/<variant>@<version>.in`, the plain one `requirements.in`.
+
+    Returns
+    -------
+    Lock
+        What was written.
+    """
+    folder = images_root() / catalogue.image(image_name).name
+    stem = variant + (f"@{version}" if version else "")
+    source = folder / (f"{stem}.in" if (folder / f"{stem}.in").is_file() else "requirements.in")
+    found = registries.settings()
+    with tempfile.TemporaryDirectory() as name:
+        output = Path(name) / "pylock.toml"
+        arguments = ["--generate-hashes", "--python-version", PYTHON, "--format", "pylock.toml"]
+        arguments += ["--python-platform", "x86_64-unknown-linux-gnu", "--only-binary", ":all:"]
+        arguments += registries.uv_arguments(found)
+        for index in registries.indexes(variant):
+            if any(project in source.read_text(encoding="utf-8") for project in index.serves) and not _local(found):
+                arguments += ["--index", index.url]
+        _compile([source], output, arguments, found)
+        packages = tomllib.loads(output.read_text(encoding="utf-8"))["packages"]
+    unsized = tuple(_pin(package) for package in packages)
+    path = folder / f"{stem}.lock"
+    draft = catalogue.Lock(image=image_name, variant=variant, version=version, path=path, sha256="", pins=unsized)
+    files = wheels.fetch(draft)
+    catalogue.write(path, tuple(_sized(pin, file) for pin, file in zip(unsized, files, strict=True)))
+    return catalogue.read(path)
+
+
+def lock_tool() -> None:
+    """Resolve the tool's own environment: what it needs to run, to be developed, and nox alone."""
+    folder = images_root() / "tool"
+    project = images_root().parent / "pyproject.toml"
+    found = registries.settings()
+    shared = ["--generate-hashes", "--universal", "--python-version", PYTHON, "--no-header", "--no-annotate"]
+    shared += registries.uv_arguments(found, only_default=True)
+    _compile([project], folder / "runtime.lock", shared, found)
+    _compile([folder / "nox.in"], folder / "nox.lock", shared, found)
+    _compile([project, folder / "dev.in"], folder / "dev.lock", shared, found)
+
+
+def _local(found: registries.Settings) -> bool:
+    """Return whether the user has wheels of their own: a public index is then asked for nothing."""
+    return bool(found.find_links)
+
+
+def _compile(sources: list[Path], output: Path, arguments: list[str], found: registries.Settings) -> None:
+    command = [*registries.uv_command(), "pip", "compile", "--no-config", "--quiet", *arguments, "--upgrade"]
+    command += ["--output-file", str(output), *map(str, sources)]
+    result = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=registries.environment(found), cwd=sources[0].parent
+    )
+    if result.returncode:
+        raise LevelfieldError(
+            f"{sources[-1].name} of {sources[-1].parent.name} cannot be resolved: "
+            + registries.without_addresses(result.stderr.strip()),
+            fix="Loosen the requirement, or check that your package index has it.",
+        )
+
+
+def _pin(package: dict[str, Any]) -> Pin:
+    found = {}
+    for wheel in package.get("wheels", []):
+        place = wheel.get("name") or wheel.get("url") or wheel["path"]
+        found[place.rsplit("/", 1)[-1].replace("%2B", "+")] = wheel["hashes"]["sha256"]
+    if not found:
+        raise LevelfieldError(
+            f"{package['name']} {package['version']} has no wheel for Python {PYTHON} on Linux x86_64.",
+            fix="Ask for a version that has one.",
+        )
+    file = min(found, key=lambda name: (_rank(name), name))
+    return Pin(
+        name=package["name"],
+        version=package["version"],
+        file=file,
+        sha256=found[file],
+        size_bytes=0,
+        installed_bytes=0,
+    )
+
+
+def _rank(file: str) -> int:
+    return next((place for place, tag in enumerate(_PREFERENCE) if tag in file), len(_PREFERENCE))
+
+
+def _sized(pin: Pin, file: Path) -> Pin:
+    with zipfile.ZipFile(file) as archive:
+        installed = sum(entry.file_size for entry in archive.infolist())
+    return Pin(
+        name=pin.name,
+        version=pin.version,
+        file=pin.file,
+        sha256=pin.sha256,
+        size_bytes=file.stat().st_size,
+        installed_bytes=installed,
+    )

@@ -1,0 +1,76 @@
+"""The identity of an image: the hash of everything it is made from."""
+
+import hashlib
+
+import msgspec
+
+from suite.images import base, catalogue, worker_code
+from suite.images.archive import EPOCH
+from suite.paths import images_root
+
+ENVIRONMENT = "environment.Dockerfile"
+WORKER = "worker.Dockerfile"
+
+
+class Recipe(msgspec.Struct, frozen=True):
+    """What an image will be made from, and the names that follow from it."""
+
+    lock: catalogue.Lock
+    base: base.Base
+    recipe_sha256: str
+    worker_sha256: str
+
+    @property
+    def environment_identity(self) -> str:
+        return _digest(self.base.kind, self.base.identity, self.lock.sha256, _file_sha256(ENVIRONMENT), str(EPOCH))
+
+    @property
+    def environment_tag(self) -> str:
+        return f"levelfield/{self.lock.image}-env:{self.environment_identity[:20]}"
+
+    @property
+    def identity(self) -> str:
+        return _digest(self.environment_identity, _file_sha256(WORKER), self.worker_sha256)
+
+    @property
+    def tag(self) -> str:
+        return f"levelfield/{self.lock.image}:{self.identity[:20]}"
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Labels of the final image."""
+        return {
+            "levelfield.image": self.lock.image,
+            "levelfield.variant": self.lock.variant + (f"@{self.lock.version}" if self.lock.version else ""),
+            "levelfield.identity": self.identity,
+            "levelfield.lock": self.lock.sha256,
+            "levelfield.base": self.base.label,
+            "levelfield.recipe": self.recipe_sha256,
+            "levelfield.worker": self.worker_sha256,
+        }
+
+
+def recipe(
+    name: str, variant: str = "cpu", version: str | None = None, base_kind: base.Kind = "debian"
+) -> Recipe:
+    """Say what an image is made from; nothing is made or fetched.
+
+    Raises
+    ------
+    LevelfieldError
+        There is no such image or lock.
+    """
+    return Recipe(
+        lock=catalogue.lock(name, variant, version),
+        base=base.describe(catalogue.image(name).base, base_kind),
+        recipe_sha256=_digest(_file_sha256(ENVIRONMENT), _file_sha256(WORKER)),
+        worker_sha256=worker_code.digest(),
+    )
+
+
+def _file_sha256(name: str) -> str:
+    return hashlib.sha256((images_root() / name).read_bytes()).hexdigest()
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()

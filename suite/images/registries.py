@@ -1,0 +1,147 @@
+"""Where wheels come from: the user's own pip settings, and the public indexes that `images/indexes.toml` names."""
+
+import ast
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+
+import msgspec
+
+from suite.errors import LevelfieldError
+from suite.images.catalogue import PYTHON
+from suite.paths import images_root
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What the user told pip, in the words of uv. It may hold passwords: used at once, never stored or shown."""
+
+    index_url: str | None = None
+    extra_index_urls: tuple[str, ...] = ()
+    find_links: tuple[str, ...] = ()
+    environment: dict[str, str] = {}
+
+
+class Index(msgspec.Struct, frozen=True):
+    """A public index that serves a few projects the default index does not have."""
+
+    name: str
+    url: str
+    serves: tuple[str, ...]
+    variants: tuple[str, ...]
+
+
+def indexes(variant: str) -> tuple[Index, ...]:
+    """Return the public indexes to ask, after the user's own, for a variant."""
+    content = (images_root() / "indexes.toml").read_text(encoding="utf-8")
+    found = msgspec.convert(tomllib.loads(content)["index"], tuple[Index, ...])
+    return tuple(index for index in found if variant in index.variants)
+
+
+def pip_command() -> list[str]:
+    """Return the command that runs pip.
+
+    Raises
+    ------
+    LevelfieldError
+        No pip is to be had.
+    """
+    if importlib.util.find_spec("pip") is not None:
+        return [sys.executable, "-m", "pip"]
+    program = shutil.which("pip3") or shutil.which("pip")
+    if program is None:
+        raise LevelfieldError(
+            "Wheels are fetched with pip, and there is none here.",
+            fix=f"Install it: {sys.executable} -m ensurepip --upgrade",
+        )
+    return [program]
+
+
+def uv_command() -> list[str]:
+    """Return the command that runs uv, which comes as a dependency."""
+    from uv import find_uv_bin
+
+    return [find_uv_bin()]
+
+
+def settings() -> Settings:
+    """Read the user's pip settings: index, extra indexes, local wheels, proxy, certificates.
+
+    uv does not read pip's configuration; what pip can reach, uv must reach too.
+    """
+    result = subprocess.run([*pip_command(), "config", "list"], capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise LevelfieldError(
+            f"pip cannot read its own configuration: {_last_line(result.stderr)}", fix="See `pip config debug`."
+        )
+    return _parse(result.stdout)
+
+
+def _parse(listing: str) -> Settings:
+    values: dict[str, str] = {}
+    # Later wins, as in pip: the environment over the command's own section over the global one.
+    for section in ("global", "download", ":env:"):
+        for line in listing.splitlines():
+            key, _, quoted = line.partition("=")
+            if key.startswith(section + "."):
+                values[key.removeprefix(section + ".")] = str(ast.literal_eval(quoted))
+    environment = {"UV_PYTHON_DOWNLOADS": "never", "UV_NO_CONFIG": "1"}
+    if "cert" in values:
+        environment["SSL_CERT_FILE"] = values["cert"]
+    if "proxy" in values:
+        environment |= {"HTTPS_PROXY": values["proxy"], "HTTP_PROXY": values["proxy"]}
+    if "trusted-host" in values:
+        environment["UV_INSECURE_HOST"] = values["trusted-host"]
+    return Settings(
+        index_url=values.get("index-url"),
+        extra_index_urls=tuple(values.get("extra-index-url", "").split()),
+        find_links=tuple(values.get("find-links", "").split()),
+        environment=environment,
+    )
+
+
+def uv_arguments(found: Settings, *, only_default: bool = False) -> list[str]:
+    """Return the settings as arguments of uv.
+
+    `only_default` leaves the extra indexes and local wheels out: a lock for several Python versions needs the hashes
+    of all files of a release, and a local mirror often holds only some.
+    """
+    arguments = ["--default-index", found.index_url] if found.index_url else []
+    if only_default:
+        return arguments
+    for url in found.extra_index_urls:
+        arguments += ["--index", url]
+    for place in found.find_links:
+        arguments += ["--find-links", place]
+    return [*arguments, "--index-strategy", "unsafe-best-match"]
+
+
+def wheel_platform_arguments() -> list[str]:
+    """Return pip's arguments for wheels that run in the images, whatever Python runs this tool."""
+    version = "".join(PYTHON.split("."))
+    # Debian bookworm has glibc 2.36; pip wants every older tag spelled out.
+    tags = [f"manylinux_2_{minor}_x86_64" for minor in range(36, 4, -1)]
+    tags += ["manylinux2014_x86_64", "manylinux2010_x86_64", "manylinux1_x86_64", "linux_x86_64"]
+    arguments = ["--only-binary", ":all:", "--implementation", "cp", "--python-version", PYTHON]
+    arguments += ["--abi", f"cp{version}", "--abi", "abi3", "--abi", "none"]
+    for tag in tags:
+        arguments += ["--platform", tag]
+    return arguments
+
+
+def environment(found: Settings) -> dict[str, str]:
+    """Return the process environment with the settings in it."""
+    return {**os.environ, **found.environment}
+
+
+def without_addresses(text: str) -> str:
+    """Return a message of pip or uv without the addresses in it, which may hold passwords."""
+    return re.sub(r"[a-z+]+://\S+", "(an index)", text)
+
+
+def _last_line(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return without_addresses(lines[-1]) if lines else "it said nothing"

@@ -1,0 +1,144 @@
+"""Wheels on the host: fetched once, hash-checked every time, used offline after that."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TypeAlias
+
+from suite.errors import LevelfieldError
+from suite.images import registries
+from suite.images.catalogue import Lock, Pin
+from suite.paths import cache_folder
+
+Progress: TypeAlias = Callable[[str], None]
+"""Told one short line whenever a new step begins."""
+
+
+def silent(step: str) -> None:
+    """Ignore progress."""
+
+
+def wheel_folder() -> Path:
+    """Return the folder of the cache that holds wheels by file name."""
+    return cache_folder("wheels")
+
+
+def missing(lock: Lock) -> tuple[Pin, ...]:
+    """Return the pins whose wheels have not been fetched yet (present files are not checked here)."""
+    folder = wheel_folder()
+    return tuple(pin for pin in lock.pins if not (folder / pin.file).is_file())
+
+
+def fetch(lock: Lock, *, progress: Progress = silent) -> tuple[Path, ...]:
+    """Return the wheels of a lock, fetched if need be, each with the hash that the lock names.
+
+    Parameters
+    ----------
+    lock : Lock
+        What to fetch.
+    progress : callable
+        Told what is being fetched.
+
+    Returns
+    -------
+    tuple of Path
+        One file for each pin, in the lock's order.
+
+    Raises
+    ------
+    LevelfieldError
+        A wheel's hash is wrong (file, expected and found are named), or it cannot be had.
+    """
+    absent = missing(lock)
+    if absent:
+        size = sum(pin.size_bytes for pin in absent)
+        progress(f"fetching {len(absent)} wheels of {lock.label}, {size / 1e6:.0f} MB")
+        _download(absent, lock.variant)
+    progress(f"checking {len(lock.pins)} wheels of {lock.label}")
+    return tuple(check(wheel_folder() / pin.file, pin.sha256) for pin in lock.pins)
+
+
+def check(file: Path, expected: str) -> Path:
+    """Return `file` if its SHA-256 is the expected one.
+
+    Raises
+    ------
+    LevelfieldError
+        It is not.
+    """
+    with file.open("rb") as stream:
+        found = hashlib.file_digest(stream, "sha256").hexdigest()
+    if found != expected:
+        raise LevelfieldError(
+            f"{file.name} is not the file that was locked: expected sha256 {expected}, found {found}.",
+            fix=f"Delete {file} and run the command again; if it comes back wrong, your index serves another file.",
+        )
+    return file
+
+
+def _download(pins: Iterable[Pin], variant: str) -> None:
+    # A version with a local part (2.13.0+cpu) is never on the default index; asked for apart, it does not make the
+    # others wait, and a public extra index is asked only for what nobody else has.
+    groups: dict[bool, list[Pin]] = {False: [], True: []}
+    for pin in pins:
+        groups["+" in pin.version].append(pin)
+    with tempfile.TemporaryDirectory(prefix="fetching-", dir=wheel_folder().parent) as name:
+        folder = Path(name)
+        for group in filter(None, groups.values()):
+            problem = _pip_download(group, folder, ())
+            extra = tuple(index.url for index in registries.indexes(variant))
+            if problem and extra and "No matching distribution" in problem:
+                problem = _pip_download(group, folder, extra)
+            if problem:
+                raise _failure(group, problem)
+            for pin in group:
+                _keep(folder, pin)
+
+
+def _pip_download(pins: list[Pin], folder: Path, extra_indexes: tuple[str, ...]) -> str:
+    """Run pip; return what it complained about, or an empty string."""
+    wanted = folder / "requirements.txt"
+    wanted.write_text("".join(f"{pin.name}=={pin.version} --hash=sha256:{pin.sha256}\n" for pin in pins))
+    command = [*registries.pip_command(), "download", "--quiet", "--no-input", "--disable-pip-version-check"]
+    command += ["--no-cache-dir", "--no-deps", "--require-hashes", *registries.wheel_platform_arguments()]
+    command += ["--dest", str(folder), "--requirement", str(wanted)]
+    for url in extra_indexes:
+        command += ["--extra-index-url", url]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    return result.stderr if result.returncode else ""
+
+
+def _failure(pins: list[Pin], problem: str) -> LevelfieldError:
+    words = registries.without_addresses(problem)
+    if "DO NOT MATCH THE HASHES" in words:
+        lines = [line.strip() for line in words.splitlines()]
+        broken = next((line.split(" from ")[0] for line in lines if "==" in line and " from " in line), "a wheel")
+        expected = next((line.split()[-1] for line in lines if line.startswith("Expected")), "?")
+        found = next((line.split()[-1] for line in lines if line.startswith("Got")), "?")
+        file = next((pin.file for pin in pins if pin.sha256 == expected), broken)
+        return LevelfieldError(
+            f"The index serves another file as {file}: expected sha256 {expected}, found {found}.",
+            fix="Nothing was built. Ask whoever runs your package index, or re-resolve with `nox -s lock`.",
+        )
+    errors = [line for line in words.splitlines() if line.startswith("ERROR")] or words.splitlines()[-1:]
+    said = errors[-1].removeprefix("ERROR: ").strip() if errors else "it said nothing"
+    names = ", ".join(f"{pin.name} {pin.version}" for pin in pins[:3]) + (" …" if len(pins) > 3 else "")
+    return LevelfieldError(
+        f"pip could not fetch the locked wheels ({names}): {said}",
+        fix="Check that `pip download` works here: index, proxy and certificates come from pip's own configuration.",
+    )
+
+
+def _keep(folder: Path, pin: Pin) -> None:
+    fetched = folder / pin.file
+    if not fetched.is_file():
+        raise LevelfieldError(
+            f"pip fetched {pin.name} {pin.version} under another name than {pin.file}.",
+            fix="Re-resolve with `nox -s lock`.",
+        )
+    shutil.move(check(fetched, pin.sha256), wheel_folder() / f".{pin.file}.{os.getpid()}")
+    (wheel_folder() / f".{pin.file}.{os.getpid()}").replace(wheel_folder() / pin.file)
