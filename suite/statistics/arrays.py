@@ -1,0 +1,75 @@
+"""Checks at the door: what every function here asks of the arrays it is given."""
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from suite.statistics.errors import InsufficientData, UnusableData
+
+Floats: TypeAlias = NDArray[np.float64]
+
+
+def positive_times(times: ArrayLike, *, least: int = 1, what: str = "samples") -> Floats:
+    """Return `times` as a float array of one dimension, all finite and above zero.
+
+    Parameters
+    ----------
+    times : array_like, shape (n,), any unit of time
+        Measured times.
+    least : int
+        Fewest values that will do.
+    what : str
+        What the values are called in a refusal.
+
+    Raises
+    ------
+    UnusableData
+        Not one-dimensional, or a value is NaN, infinite, zero or negative.
+    InsufficientData
+        Fewer than `least` values.
+    """
+    values = np.asarray(times, dtype=np.float64)
+    if values.ndim != 1:
+        raise UnusableData(f"The {what} must be one row of numbers, not an array of shape {values.shape}.")
+    if values.size < least:
+        raise InsufficientData(f"{values.size} {what}: at least {least} are needed.")
+    bad = ~(np.isfinite(values) & (values > 0))
+    if bad.any():
+        first = int(bad.argmax())
+        raise UnusableData(
+            f"{int(bad.sum())} of {values.size} {what} are not times (number {first} is {values[first]}): "
+            "every time must be finite and above zero."
+        )
+    return values
+
+
+def finite_or_missing(values: ArrayLike, *, dimensions: int, what: str) -> Floats:
+    """Return `values` as a float array in which NaN means *missing* and nothing is infinite.
+
+    Raises
+    ------
+    UnusableData
+        The wrong number of dimensions, or an infinite value (the log of a zero time, or an overflow).
+    """
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != dimensions:
+        raise UnusableData(f"The {what} must have {dimensions} dimensions, not {array.ndim}.")
+    if np.isinf(array).any():
+        raise UnusableData(
+            f"The {what} hold an infinite value: a time was zero or overflowed. Mark it missing (NaN), with its reason."
+        )
+    return array
+
+
+def checked_confidence(confidence: float) -> float:
+    """Return `confidence` if it lies strictly between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        Otherwise; 95 instead of 0.95 is the common slip.
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"A confidence lies between 0 and 1, such as 0.95; {confidence} does not.")
+    return float(confidence)

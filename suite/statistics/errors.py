@@ -1,0 +1,9 @@
+"""Refusals: data from which no honest answer follows."""
+
+
+class InsufficientData(ValueError):  # noqa: N818 (it is a refusal and reads as one where it is caught)
+    """Too few launches, rounds or samples for the answer that was asked for."""
+
+
+class UnusableData(ValueError):  # noqa: N818 (the same)
+    """Values that no measurement can give: infinite, not a number, zero or negative times, the wrong shape."""

@@ -1,0 +1,163 @@
+"""Intervals of time ratios and of levels, from launches.
+
+One launch gives one number: the mean log of its windows (`suite.statistics.levels`). Windows of one launch share a
+process, its memory layout and its threads, so they say nothing about the next launch; treating them as independent is
+the commonest cause of false alarms (Kalibera & Jones 2013). Pairing by generation removes what all arms of a generation
+have in common: the state of the machine.
+
+References
+----------
+T. Kalibera, R. Jones (2013). Rigorous benchmarking in reasonable time. ISMM '13, 63–74.
+A. Georges, D. Buytaert, L. Eeckhout (2007). Statistically rigorous Java performance evaluation. OOPSLA '07, 57–76.
+"""
+
+import math
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike
+
+from suite.statistics.arrays import checked_confidence, finite_or_missing
+from suite.statistics.errors import InsufficientData, UnusableData
+from suite.statistics.student import MIN_LAUNCHES, half_width, two_sided_p
+
+
+class RatioInterval(msgspec.Struct, frozen=True):
+    """A time ratio *a* over *b* with its confidence interval: above 1, *a* takes longer."""
+
+    ratio: float
+    low: float
+    high: float
+    confidence: float
+    launches: int
+    """Generations in which both arms gave a result."""
+    standard_error: float
+    """Of the mean log ratio."""
+    half_width: float
+    """Of the interval, log scale: 0.01 is about ±1 %."""
+    p_value: float
+    """Two-sided, of *the ratio is 1*."""
+    sequential: bool = False
+    """Whether it was widened because precision was allowed to end the run."""
+
+
+class LevelInterval(msgspec.Struct, frozen=True):
+    """The level of one arm (a time, in the unit of the input) with its confidence interval.
+
+    It includes what generations have in common: use it to say how long a call takes, never to compare two arms.
+    """
+
+    level: float
+    low: float
+    high: float
+    confidence: float
+    launches: int
+    standard_error: float
+    """Of the mean log level."""
+
+
+def ratio_interval(
+    log_a: ArrayLike, log_b: ArrayLike, *, confidence: float = 0.95, sequential: bool = False
+) -> RatioInterval:
+    """Return the ratio of two arms with a launch-level t interval, paired by generation.
+
+    Parameters
+    ----------
+    log_a, log_b : array_like, shape (generations,), log of time
+        One value a launch; NaN where a launch gave none. Generations in which either is missing are left out.
+    confidence : float
+        Of the interval.
+    sequential : bool
+        True if the schedule was allowed to stop when this interval was narrow enough; widens it as
+        `suite.statistics.student` explains.
+
+    Returns
+    -------
+    RatioInterval
+        With zero spread the interval has zero width: that is what the data say, and usually means a clock too coarse.
+
+    Raises
+    ------
+    InsufficientData
+        Fewer than `MIN_LAUNCHES` complete generations.
+    UnusableData
+        Infinite values, or rows of different length.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> a = np.log([10.1, 10.2, 10.0, 10.3, 10.1])
+    >>> b = np.log([10.0, 10.1, 10.0, 10.1, 10.1])
+    >>> found = ratio_interval(a, b)
+    >>> round(found.ratio, 3), found.launches
+    (1.008, 5)
+    """
+    checked_confidence(confidence)
+    first = finite_or_missing(log_a, dimensions=1, what="levels of the first arm")
+    second = finite_or_missing(log_b, dimensions=1, what="levels of the second arm")
+    if first.shape != second.shape:
+        raise UnusableData(
+            f"The arms have {first.size} and {second.size} generations: pairing needs one row of the same length each, "
+            "NaN where a launch is missing."
+        )
+    difference = first - second
+    difference = difference[~np.isnan(difference)]
+    launches = int(difference.size)
+    _enough(launches, "complete generations of this pair")
+    mean = float(difference.mean())
+    spread = spread_of(difference)
+    error = spread / math.sqrt(launches)
+    half = half_width(spread, launches, confidence=confidence, sequential=sequential)
+    return RatioInterval(
+        ratio=math.exp(mean),
+        low=math.exp(mean - half),
+        high=math.exp(mean + half),
+        confidence=confidence,
+        launches=launches,
+        standard_error=error,
+        half_width=half,
+        p_value=two_sided_p(mean, error, launches, sequential=sequential),
+        sequential=sequential,
+    )
+
+
+def level_interval(log_levels: ArrayLike, *, confidence: float = 0.95) -> LevelInterval:
+    """Return the level of one arm with a launch-level t interval on the log scale.
+
+    Parameters
+    ----------
+    log_levels : array_like, shape (generations,), log of time
+        One value a launch; NaN where a launch gave none.
+    confidence : float
+        Of the interval.
+
+    Raises
+    ------
+    InsufficientData
+        Fewer than `MIN_LAUNCHES` launches gave a value.
+    UnusableData
+        Infinite values.
+    """
+    checked_confidence(confidence)
+    values = finite_or_missing(log_levels, dimensions=1, what="levels")
+    values = values[~np.isnan(values)]
+    launches = int(values.size)
+    _enough(launches, "launches")
+    mean = float(values.mean())
+    spread = spread_of(values)
+    half = half_width(spread, launches, confidence=confidence)
+    return LevelInterval(
+        level=math.exp(mean),
+        low=math.exp(mean - half),
+        high=math.exp(mean + half),
+        confidence=confidence,
+        launches=launches,
+        standard_error=spread / math.sqrt(launches),
+    )
+
+
+def _enough(launches: int, what: str) -> None:
+    if launches < MIN_LAUNCHES:
+        raise InsufficientData(
+            f"{launches} {what}: an interval needs at least {MIN_LAUNCHES}. Measure more generations."
+        )
