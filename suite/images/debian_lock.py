@@ -14,7 +14,7 @@ RELEASE = "bookworm"
 ARCHITECTURE = "amd64"
 BASES = ("slim", "toolchain")
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
-_REQUIRED = ("?essential", "?priority(required)", "apt")
+_REQUIRED = ("?essential", "?priority(required)")
 """What `mmdebstrap --variant=minbase` installs, as apt patterns."""
 
 
