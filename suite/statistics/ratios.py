@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from suite.statistics.arrays import checked_confidence, finite_or_missing
 from suite.statistics.errors import InsufficientData, UnusableData
-from suite.statistics.student import MIN_LAUNCHES, half_width, two_sided_p
+from suite.statistics.student import MIN_LAUNCHES, half_width, spread_of, two_sided_p
 
 
 class RatioInterval(msgspec.Struct, frozen=True):
