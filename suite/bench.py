@@ -21,12 +21,11 @@ from suite.launches import Outcome, Site, bring_up, probe, stop, utc_now
 from suite.machine.fingerprint import fingerprint
 from suite.machine.signals import Signals
 from suite.paths import package_root
-from suite.plan import ALONE, CANARY, Plan
+from suite.plan import CANARY, Plan
 from suite.profiles import PROFILES
 from suite.records import journal as journals
 from suite.records.files import JOURNAL
 from suite.records.journal import (
-    ArtifactKnown,
     Finished,
     GenerationBegun,
     GenerationDone,
@@ -51,6 +50,7 @@ from suite.records.schema import (
 )
 from suite.rounds import Pace, SupervisorClock, Table, warm_up
 from suite.watching import Watcher
+from suite.zoo import models, weights
 
 MEMORY_SHARE = 0.75
 """Share of the machine's memory that one worker may take at the most."""
@@ -82,7 +82,7 @@ def prepare(plan: Plan, launcher: Launcher, watcher: Watcher) -> Site:
             images[key] = launcher.prepare(arm.image, arm.variant, arm.version, watcher.say)
     artifacts = Artifacts()
     onnx = _exports(plan, launcher, artifacts, watcher)
-    for model in (*plan.models, CANARY):
+    for model in plan.models:
         watcher.say(f"making the weights of {model}")
         artifacts.weights(model)
     from suite.launches import verify_count
@@ -95,7 +95,10 @@ def prepare(plan: Plan, launcher: Launcher, watcher: Watcher) -> Site:
         images=images,
         artifacts=artifacts,
         onnx=onnx,
-        weights_sha256={name: artifacts.weights_artifact(name).sha256 for name in (*plan.models, CANARY)},
+        weights_sha256={
+            CANARY: weights.sha256(weights.make(models.get(CANARY))),
+            **{name: artifacts.weights_artifact(name).sha256 for name in plan.models},
+        },
         cpus=plan.cpus,
         memory_bytes=_memory_limit(),
         caches=Path(tempfile.mkdtemp(prefix="levelfield-caches-")),

@@ -164,8 +164,9 @@ def _begin_load(site: Site, case: Case, outcome: Outcome) -> None:
 
 def task_for(site: Site, case: Case, arm: Arm, inside: Inside) -> Task:
     """Return what a worker is told to load."""
-    reads_onnx = registry.get(arm.backend).reads == "onnx"
-    onnx = site.onnx[case.model, case.precision, case.batch] if reads_onnx else None
+    reads = registry.get(arm.backend).reads
+    onnx = site.onnx[case.model, case.precision, case.batch] if reads == "onnx" else None
+    weights = f"{inside.artifacts}/{site.artifacts.weights(case.model)}" if reads == "native" else None
     return Task(
         backend=arm.backend,
         model=case.model,
@@ -174,7 +175,7 @@ def task_for(site: Site, case: Case, arm: Arm, inside: Inside) -> Task:
         scenario=case.scenario,
         precision=case.precision,
         device=case.device,
-        weights_path=None if onnx else f"{inside.artifacts}/{site.artifacts.weights(case.model)}",
+        weights_path=weights,
         onnx_path=f"{inside.artifacts}/{onnx.path}" if onnx else None,
         onnx_sha256=onnx.sha256 if onnx else None,
         cache_path=inside.cache,

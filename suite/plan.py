@@ -1,6 +1,5 @@
 """From a profile and a selection to an ordered list of blocks; every impossible wish is refused with its reason."""
 
-import difflib
 import itertools
 import os
 from collections.abc import Iterable, Sequence
@@ -10,8 +9,9 @@ import msgspec
 
 from suite.backends import registry
 from suite.errors import LevelfieldError
+from suite.names import unknown
 from suite.profiles import PROFILES, Profile
-from suite.records.schema import Arm, Block, Case, Scenario
+from suite.records.schema import Arm, Block, Case, Run, Scenario
 from suite.zoo import models
 
 SCENARIOS: tuple[Scenario, ...] = ("latency", "throughput", "cold-start", "memory")
@@ -54,6 +54,11 @@ class Plan(msgspec.Struct, frozen=True):
         """Names of the images the arms need, the canary's among them."""
         needed = dict.fromkeys(arm.image for block in self.blocks for arm in block.arms)
         return (*needed, CANARY)
+
+    @property
+    def needs_onnx(self) -> bool:
+        """Whether the exporter must work first."""
+        return any(registry.get(name).reads == "onnx" for name in self.backends)
 
 
 def make(selection: Selection, *, available: Sequence[int] | None = None) -> Plan:
@@ -123,9 +128,7 @@ def _known(kind: str, asked: Iterable[str], known: Iterable[str]) -> tuple[str, 
     names = list(known)
     for name in asked:
         if name not in names:
-            close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-            hint = f"Did you mean {' or '.join(close)}?" if close else f"There are: {', '.join(names)}."
-            raise LevelfieldError(f"There is no {kind} called {name!r}.", fix=hint)
+            raise unknown(kind, name, names)
     return tuple(dict.fromkeys(asked))
 
 
@@ -170,3 +173,19 @@ def _core(cpu: int) -> str:
         return Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list").read_text().strip()
     except OSError:
         return str(cpu)
+
+
+def of(run: Run) -> Plan:
+    """Return the plan that a record began with, to go on with it or to run it again."""
+    settings = run.settings
+    return Plan(
+        profile=PROFILES[_known("profile", [settings.profile], PROFILES)[0]],
+        blocks=tuple(msgspec.structs.replace(block, generations=()) for block in run.blocks),
+        models=settings.models,
+        backends=settings.backends,
+        scenarios=tuple(dict.fromkeys(block.case.scenario for block in run.blocks)),
+        precisions=settings.precisions,
+        batches=settings.batches,
+        threads=settings.threads,
+        cpus=settings.cpus,
+    )

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import msgspec
 
 from suite.launchers.worker import WorkerError
-from suite.launches import Outcome, failure
+from suite.launches import Outcome, failure, stop
 from suite.machine.disturbance import disturbed
 from suite.machine.signals import Signals, difference
 from suite.records.journal import Journal, RoundDone, TurnTaken
@@ -181,15 +181,9 @@ class Table:
         try:
             window = _ask(outcome, pace, guess_ns, self._inject_ns.get(arm, 0))
         except WorkerError as error:
-            outcome.worker = _ended(outcome)
+            stop([outcome])  # after a failed window its state is unknown
             return Turn(arm=arm, window=None, failure=failure("measure", error))
         noise = difference(before, self._signals.snapshot(pids), arm)
         self._clock.add(noise)
         self._medians.setdefault(arm, []).append(statistics.median(window.samples_ns))
         return Turn(arm=arm, window=window, noise=noise)
-
-
-def _ended(outcome: Outcome) -> None:
-    """Stop a worker whose state is unknown; there is none from now on."""
-    if outcome.worker is not None:
-        outcome.worker.stop()

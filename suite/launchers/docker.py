@@ -5,9 +5,8 @@ import os
 import socket
 import struct
 import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import docker
 import docker.errors
@@ -15,11 +14,16 @@ import requests.exceptions
 from docker.types import LogConfig
 
 from suite.errors import LevelfieldError
+from suite.images.base import Kind
+from suite.images.build import build
 from suite.launchers.channel import ChannelClosed, Ending, Lines, read_some, wait_readable
 from suite.launchers.environment import worker_environment
 from suite.launchers.protocol import Inside, LaunchSpec, Progress
 from suite.launchers.worker import Worker, WorkerError
 from suite.records.schema import Image
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 LABEL = "levelfield.worker"
 """Label of every worker's container; its value is the supervisor's process id and start time."""
@@ -37,16 +41,26 @@ class DockerLauncher:
 
     kind: Literal["docker", "venv", "host"] = "docker"
 
-    def __init__(self, client: docker.DockerClient, *, base: str = "debian") -> None:
+    def __init__(self, client: docker.DockerClient, *, base: Kind = "debian") -> None:
         self._client = client
         self._base = base
         self._owner = _supervisor_mark(os.getpid())
 
     def prepare(self, image: str, variant: str, version: str | None, progress: Progress) -> Image:
-        from suite.images.build import build
-
-        built = build(image, variant, version=version, base=self._base, client=self._client, progress=progress)
-        return built.record()
+        built = build(image, variant, version, base_kind=self._base, progress=progress)
+        return Image(
+            name=image,
+            variant=variant,
+            launcher="docker",
+            tag=built.tag,
+            image_id=built.image_id,
+            layers=built.layers,
+            lock_sha256=built.lock_sha256,
+            base=built.base,
+            recipe_sha256=built.recipe_sha256,
+            worker_sha256=built.worker_sha256,
+            size_bytes=built.size_bytes,
+        )
 
     def inside(self, spec: LaunchSpec) -> Inside:
         return Inside(

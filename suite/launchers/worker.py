@@ -11,7 +11,7 @@ from suite.worker.messages import PROTOCOL, Failed, Ready, Reply, Request, Stop
 
 _R = TypeVar("_R")
 _encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(Reply)
+_decoder: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
 GRACE_S = 5.0
 """How long a worker that was asked to stop may take."""
 SIGKILL_CODES = (-9, 137)

@@ -87,9 +87,9 @@ class Service:
         from suite.zoo import inputs, models, weights
 
         model = models.get(task.model)
-        reads_onnx = registry.get(task.backend).reads == "onnx"
-        example = inputs.make(model, 0, task.batch)
-        if reads_onnx:
+        info = registry.get(task.backend)
+        example = inputs.make(model, 0, task.batch, layout=info.layout)
+        if info.reads == "onnx":
             parameters: Arrays = {}
             weights_sha256 = ""
             _check_onnx(task)
@@ -124,14 +124,16 @@ class Service:
     def _verify(self, count: int) -> Verified:
         import numpy as np
 
+        from suite.backends import registry
         from suite.zoo import inputs, models
 
         task, step = self._loaded()
+        layout = registry.get(task.backend).layout
         if count % task.batch:
             raise ValueError(f"{count} inputs are not a whole number of batches of {task.batch}.")
         model = models.get(task.model)
         outputs = [
-            np.array(step(inputs.make(model, first, task.batch)), dtype="<f4", copy=True)
+            np.array(step(inputs.make(model, first, task.batch, layout=layout)), dtype="<f4", copy=True)
             for first in range(0, count, task.batch)
         ]
         output = np.concatenate(outputs)
@@ -165,7 +167,8 @@ def _export(request: Export) -> Exported:
 
     model = models.get(request.model)
     parameters = weights.load(Path(request.weights_path), model) if request.weights_path else weights.make(model)
-    return onnx_export.export(model, parameters, request.batch, request.precision, Path(request.folder))
+    made = onnx_export.export(model, parameters, request.batch, request.precision, Path(request.folder))
+    return Exported(files=made.files, opset=made.opset, versions=made.versions)
 
 
 def serve(requests: IO[bytes], replies: IO[bytes]) -> None:

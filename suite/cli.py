@@ -1,0 +1,205 @@
+"""The `levelfield` command: names for people to type."""
+
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any, Literal, NoReturn, TypeVar
+
+import click
+from rich.console import Console
+from rich.markup import escape
+
+from suite import __version__
+from suite.errors import LevelfieldError
+from suite.options import DURATION, NAMES, NUMBERS, PERCENT
+
+COULD_NOT_RUN = 2
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="levelfield")
+def cli() -> None:
+    """Compare deep-learning stacks: the same models, proven equal, measured so that a difference can be believed."""
+
+
+def _selection(command: _F) -> _F:
+    for option in reversed(
+        (
+            click.option("--profile", default="standard", show_default=True, help="smoke, standard or full."),
+            click.option("--models", type=NAMES, default=(), help="Only these, separated by commas."),
+            click.option("--backends", type=NAMES, default=(), help="Only these, separated by commas."),
+            click.option("--scenarios", type=NAMES, default=(), help="latency, throughput, cold-start, memory."),
+            click.option("--precision", type=NAMES, default=(), help="Precisions; this version measures fp32."),
+            click.option("--batch", type=NUMBERS, default=(), help="Batch sizes of the throughput scenario."),
+            click.option("--threads", type=int, default=None, help="Threads of every worker; default: one per core."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+_base = click.option(
+    "--base",
+    type=click.Choice(["debian", "registry"]),
+    default="debian",
+    show_default=True,
+    help="What images stand on: locked Debian packages, or an image of a registry by its digest.",
+)
+
+
+@cli.command()
+@_selection
+@click.option("--budget", type=DURATION, default=None, help="Stop between generations after this long: 90s, 10m, 2h.")
+@click.option("--margin", type=PERCENT, default="2%", show_default=True, help="Differences inside it count as none.")
+@click.option("--launcher", type=click.Choice(["docker", "venv", "host"]), default=None, help="Where workers live.")
+@_base
+@click.option("--reports", type=click.Path(path_type=Path, file_okay=False), default=Path("reports"), show_default=True)
+@click.option("--resume", metavar="RUN", default=None, help="Go on with a run that was cut off.")
+@click.option("--seed", type=int, default=None, help="Seed of the schedule; the record holds it.")
+@click.option("--strict", is_flag=True, help="Exit with 3 where something could not be ranked.")
+@click.option("--identify", is_flag=True, help="Put this host's name into the record.")
+def bench(
+    profile: str,
+    models: tuple[str, ...],
+    backends: tuple[str, ...],
+    scenarios: tuple[str, ...],
+    precision: tuple[str, ...],
+    batch: tuple[int, ...],
+    threads: int | None,
+    budget: float | None,
+    margin: float,
+    launcher: str | None,
+    base: Literal["debian", "registry"],
+    reports: Path,
+    resume: str | None,
+    seed: int | None,
+    strict: bool,
+    identify: bool,
+) -> None:
+    """Measure, compare and report: builds what is missing, then runs."""
+    from suite.bench import Request
+    from suite.plan import Selection
+    from suite.running import Options, run_bench
+
+    options = Options(
+        selection=Selection(profile, models, backends, scenarios, precision, batch, threads),
+        request=Request(
+            budget_seconds=budget,
+            margin=margin,
+            seed=seed,
+            identify=identify,
+            command=("levelfield", *_without_paths(sys.argv[1:])),
+        ),
+        reports=reports,
+        launcher=launcher,
+        base=base,
+        resume=resume,
+        strict=strict,
+    )
+    sys.exit(run_bench(options, Console()))
+
+
+def _without_paths(words: list[str]) -> list[str]:
+    """Leave out where reports go: it is this machine's business, and may name a user."""
+    kept: list[str] = []
+    skip = False
+    for word in words:
+        if not skip and not word.startswith("--reports"):
+            kept.append(word)
+        skip = word == "--reports"
+    return kept
+
+
+@cli.command()
+@click.argument("images", nargs=-1)
+@_base
+def build(images: tuple[str, ...], base: Literal["debian", "registry"]) -> None:
+    """Build images (all that backends need, unless named)."""
+    from suite.commands import build_images
+
+    build_images(images, base, Console())
+
+
+@cli.command()
+@click.argument("images", nargs=-1)
+def lock(images: tuple[str, ...]) -> None:
+    """Resolve the requirement sets again."""
+    from suite.commands import lock_images
+
+    lock_images(images, Console())
+
+
+@cli.command()
+def doctor() -> None:
+    """Look at this machine: what is missing, what will disturb, and the fix for each."""
+    from suite.commands import examine
+
+    sys.exit(examine(Console()))
+
+
+@cli.command(name="list")
+def list_() -> None:
+    """Show what can be run."""
+    from suite.commands import show_list
+
+    show_list(Console())
+
+
+@cli.command()
+@click.argument("run", type=click.Path(path_type=Path))
+def report(run: Path) -> None:
+    """Render the report of a record again, and show its result."""
+    from suite.commands import render
+
+    sys.exit(render(run, Console()))
+
+
+@cli.command()
+def clean() -> None:
+    """Give the disk back: images, environments, wheels and artifacts. Reports stay."""
+    from suite.commands import give_back
+
+    give_back(Console())
+
+
+@cli.command()
+def schema() -> None:
+    """Print the JSON Schema of a record."""
+    from suite.commands import print_schema
+
+    print_schema()
+
+
+def main() -> NoReturn:
+    """Run the command; every expected error is one sentence on stderr and an exit code, never a traceback."""
+    errors = Console(stderr=True)
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        cli(standalone_mode=False)
+    except click.exceptions.Exit as leaving:
+        sys.exit(leaving.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(COULD_NOT_RUN)
+    except LevelfieldError as error:
+        errors.print(f"[bold red]{escape(error.message)}[/] {escape(error.fix)}", highlight=False, soft_wrap=True)
+        sys.exit(error.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        errors.print("Interrupted.")
+        sys.exit(COULD_NOT_RUN)
+    except BrokenPipeError:
+        sys.exit(COULD_NOT_RUN)
+    sys.exit(0)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """End as Ctrl-C does: workers stopped, what was measured kept."""
+    del number, frame
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    main()

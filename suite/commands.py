@@ -1,0 +1,101 @@
+"""The small commands: list, doctor, build, lock, report, clean, schema."""
+
+import json
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from suite import analysis, plan
+from suite.backends import registry
+from suite.images.base import Kind
+from suite.profiles import PROFILES
+from suite.records import files
+from suite.report import html, terminal
+from suite.running import REPORT
+from suite.zoo import models
+
+
+def show_list(console: Console) -> None:
+    """Print models, backends, scenarios and profiles."""
+    table = Table(title="Models", title_justify="left", box=None, padding=(0, 2))
+    for heading in ("name", "what", "weights", "source"):
+        table.add_column(heading)
+    for name in plan.names_of_models():
+        model = models.get(name)
+        table.add_row(name, model.title, f"{model.parameter_count / 1e6:.3g} M", model.source)
+    console.print(table)
+    table = Table(title="Backends", title_justify="left", box=None, padding=(0, 2))
+    for heading in ("name", "image", "reads"):
+        table.add_column(heading)
+    for name in plan.names_of_backends():
+        info = registry.get(name)
+        table.add_row(name, info.image, "ONNX" if info.reads == "onnx" else "its own definition")
+    console.print(table)
+    table = Table(title="Profiles", title_justify="left", box=None, padding=(0, 2))
+    for heading in ("name", "what"):
+        table.add_column(heading)
+    for profile in PROFILES.values():
+        table.add_row(profile.name, profile.says)
+    console.print(table)
+    console.print(f"\n[italic]Scenarios[/]\n  {', '.join(plan.SCENARIOS)}")
+    console.print(f"[italic]Precisions[/]\n  {', '.join(plan.PRECISIONS)}")
+
+
+def examine(console: Console) -> int:
+    """Print what `doctor` finds; return 2 where nothing can be run."""
+    from suite.machine.doctor import examine as findings
+
+    signs = {"ok": "[green]ok  [/]", "warn": "[yellow]note[/]", "bad": "[red]bad [/]"}
+    worst = 0
+    for finding in findings():
+        console.print(
+            f"{signs[finding.state]} [bold]{escape(finding.topic)}[/]: {escape(finding.message)}", highlight=False
+        )
+        if finding.fix and finding.state != "ok":
+            console.print(f"     → {escape(finding.fix)}", highlight=False)
+        if finding.state == "bad":
+            worst = 2
+    return worst
+
+
+def build_images(names: tuple[str, ...], base: Kind, console: Console) -> None:
+    """Build the named images, or all."""
+    from suite.images.build import build
+    from suite.images.catalogue import images
+
+    for name in names or tuple(images()):
+        built = build(name, "cpu", base_kind=base, progress=lambda text: console.print(f"[dim]{escape(text)}[/]"))
+        console.print(f"{name}: {built.tag}", highlight=False)
+
+
+def lock_images(names: tuple[str, ...], console: Console) -> None:
+    """Resolve requirement sets again."""
+    from suite.images.locks import relock
+
+    relock(names, progress=lambda text: console.print(f"[dim]{escape(text)}[/]"))
+
+
+def render(path: Path, console: Console) -> int:
+    """Write the report of a record beside it."""
+    run = files.read(path)
+    result = analysis.analyse(run)
+    folder = path if path.is_dir() else path.parent
+    files.write_atomically(folder / REPORT, html.render(run, result).encode())
+    terminal.show(run, result, console)
+    console.print(f"\nReport: {folder / REPORT}", highlight=False)
+    return result.exit_code
+
+
+def give_back(console: Console) -> None:
+    """Remove everything that can be made again."""
+    from suite.images.clean import clean
+
+    freed = clean()
+    console.print(f"{freed / 2**30:.1f} GiB given back; reports are kept.", highlight=False)
+
+
+def print_schema() -> None:
+    """Print the JSON Schema of a record."""
+    print(json.dumps(files.schema(), indent=2))

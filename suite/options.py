@@ -1,0 +1,61 @@
+"""What people type on the command line, as values: lists, durations, shares."""
+
+import re
+from typing import Any
+
+import click
+
+_DURATION = re.compile(r"(?P<count>\d+(?:\.\d+)?)\s*(?P<unit>s|m|min|h)?")
+_SECONDS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, None: 1.0}
+
+
+class _Names(click.ParamType[tuple[str, ...]]):
+    name = "a,b,…"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:  # noqa: ANN401, ARG002
+        if isinstance(value, tuple):
+            return value
+        return tuple(word.strip() for word in str(value).split(",") if word.strip())
+
+
+class _Numbers(click.ParamType[tuple[int, ...]]):
+    name = "1,2,…"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:  # noqa: ANN401
+        if isinstance(value, tuple):
+            return value
+        try:
+            return tuple(int(word) for word in str(value).split(",") if word.strip())
+        except ValueError:
+            self.fail(f"{value!r} is not a list of whole numbers such as 1,8,32.", param, ctx)
+
+
+class _Duration(click.ParamType[float]):
+    name = "10m"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401
+        if isinstance(value, float):
+            return value
+        match = _DURATION.fullmatch(str(value).strip())
+        if match is None:
+            self.fail(f"{value!r} is not a duration such as 90s, 10m or 2h.", param, ctx)
+        return float(match["count"]) * _SECONDS[match["unit"]]
+
+
+class _Percent(click.ParamType[float]):
+    name = "2%"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401
+        if isinstance(value, float):
+            return value
+        text = str(value).strip()
+        try:
+            share = float(text.removesuffix("%")) / 100 if text.endswith("%") else float(text)
+        except ValueError:
+            share = -1.0
+        if not 0 < share < 1:
+            self.fail(f"{value!r} is not a share such as 2% or 0.02.", param, ctx)
+        return share
+
+
+NAMES, NUMBERS, DURATION, PERCENT = _Names(), _Numbers(), _Duration(), _Percent()

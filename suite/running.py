@@ -1,0 +1,165 @@
+"""The `bench` command, step by step: plan, say the cost, prepare, measure, and tell the result whatever happened."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+
+from suite import analysis, plan
+from suite.analysis.types import BlockAnalysis, TimedBlock
+from suite.bench import Bench, Request, check_same, prepare, start
+from suite.errors import LevelfieldError
+from suite.images.base import Kind
+from suite.launchers.choice import choose
+from suite.launchers.protocol import Launcher
+from suite.machine.fingerprint import fingerprint
+from suite.progress import Terminal
+from suite.records import files, journal
+from suite.records.schema import Image, Run
+from suite.report import html, terminal
+
+REPORT = "report.html"
+INCONCLUSIVE = 3
+
+
+class Options(msgspec.Struct, frozen=True):
+    """What `bench` was asked for."""
+
+    selection: plan.Selection
+    request: Request
+    reports: Path
+    launcher: str | None = None
+    base: Kind = "debian"
+    resume: str | None = None
+    strict: bool = False
+
+
+def run_bench(options: Options, console: Console) -> int:
+    """Run a benchmark, or go on with one; return the exit code.
+
+    Raises
+    ------
+    LevelfieldError
+        Where nothing could be measured. Once something was, the record and the report are written first.
+    """
+    launcher, reason = choose(options.launcher, base=options.base)
+    if reason:
+        console.print(
+            f"[bold yellow]{escape(reason)}[/] The same locked wheels run in virtual environments instead: without "
+            "pinned memory, without a network barrier, with this machine's own libraries underneath.",
+            highlight=False,
+        )
+    swept = launcher.sweep()
+    if swept:
+        console.print(f"Removed {swept} containers that a killed run had left behind.", highlight=False)
+    _writable(options.reports)
+    if options.resume is not None:
+        folder, chosen = _find(options.resume, options.reports)
+    else:
+        folder, chosen = None, plan.make(options.selection)
+        _say_cost(chosen, launcher, console)
+    with Terminal(console) as watcher:
+        site = prepare(chosen, launcher, watcher)
+        if folder is None:
+            request = msgspec.structs.replace(options.request, launcher_reason=reason)
+            folder = start(chosen, request, site, options.reports)
+            bench = Bench(folder, site, watcher)
+        else:
+            _check_resume(journal.fold(journal.read(folder / files.JOURNAL)), chosen, site.images.values())
+            bench = Bench(folder, site, watcher, resumed=True)
+        try:
+            bench.measure()
+        except KeyboardInterrupt:
+            bench.close()
+            tell(folder, console)
+            raise LevelfieldError(
+                "Interrupted; everything measured so far is kept.", fix=f"Go on with --resume {folder.name}."
+            ) from None
+        except LevelfieldError:
+            bench.close()
+            _try_to_tell(folder, console)
+            raise
+    return tell(folder, console, strict=options.strict)
+
+
+def tell(folder: Path, console: Console, *, strict: bool = False) -> int:
+    """Fold the journal, write record and report, show the result; return the exit code."""
+    run = journal.fold(journal.read(folder / files.JOURNAL))
+    record = files.write(run, folder)
+    result = analysis.analyse(run)
+    report = folder / REPORT
+    files.write_atomically(report, html.render(run, result).encode())
+    terminal.show(run, result, console)
+    console.print(f"\nReport: [bold]{escape(str(report))}[/]", highlight=False, soft_wrap=True)
+    console.print(f"Record: {escape(str(record))}", highlight=False, soft_wrap=True)
+    if strict and result.exit_code == 0 and any(_undecided(block) for block in result.blocks):
+        return INCONCLUSIVE
+    return result.exit_code
+
+
+def _undecided(block: BlockAnalysis) -> bool:
+    return isinstance(block, TimedBlock) and bool(block.unranked_reason)
+
+
+def _try_to_tell(folder: Path, console: Console) -> None:
+    """Write what there is; a full disk must not hide the error that ended the run."""
+    try:
+        tell(folder, console)
+    except LevelfieldError as error:
+        console.print(escape(error.message), highlight=False)
+
+
+def _writable(reports: Path) -> None:
+    """Find out before hours of measuring that nothing can be kept."""
+    try:
+        reports.mkdir(parents=True, exist_ok=True)
+        probe = reports / ".levelfield-can-write"
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as error:
+        raise LevelfieldError(
+            f"Reports cannot be written to {reports}: {error.strerror or error}.",
+            fix="Choose another folder with --reports.",
+        ) from error
+
+
+def _find(name: str, reports: Path) -> tuple[Path, plan.Plan]:
+    folder = next((path for path in (reports / name, Path(name)) if (path / files.JOURNAL).is_file()), None)
+    if folder is None:
+        raise LevelfieldError(
+            f"There is no run {name!r} to go on with.",
+            fix=f"Name a folder under {reports} that holds a {files.JOURNAL}.",
+        )
+    run = journal.fold(journal.read(folder / files.JOURNAL))
+    return folder, plan.of(run)
+
+
+def _check_resume(run: Run, chosen: plan.Plan, images: Iterable[Image]) -> None:
+    check_same(run.machine, fingerprint(chosen.cpus, identify="identity" in run.machine))
+    now = {(image.name, image.variant): image.tag for image in images}
+    for image in run.images:
+        found = now.get((image.name, image.variant))
+        if found is not None and found != image.tag:
+            raise LevelfieldError(
+                f"The image {image.name} is {found} now, and was {image.tag} when the run began.",
+                fix="Start a new run, and compare the two.",
+            )
+
+
+def _say_cost(chosen: plan.Plan, launcher: Launcher, console: Console) -> None:
+    """Say what the run will download, take on disk and last, before it begins."""
+    from suite.images.cost import estimate
+
+    arms = len({arm.id for block in chosen.blocks for arm in block.arms})
+    names = (*chosen.images, "exporter") if chosen.needs_onnx else chosen.images
+    console.print(
+        f"[bold]{arms} backends[/] × {len(chosen.models)} models × {', '.join(chosen.scenarios)} on "
+        f"{len(chosen.cpus)} CPUs, profile {chosen.profile.name} ({escape(chosen.profile.says)}).",
+        highlight=False,
+    )
+    if launcher.kind == "host":
+        return
+    cost = estimate(names, launcher.kind)
+    console.print(cost.sentence(), highlight=False)
