@@ -1,0 +1,136 @@
+"""What a worker says about itself: memory, libraries, distributions, settings, and CPU time used."""
+
+import os
+import platform
+import re
+import resource
+import sys
+import threading
+from pathlib import Path
+
+import msgspec
+
+from suite.worker.messages import Probed
+
+_KEPT = re.compile(
+    r"(OMP|KMP|GOMP|MKL|OPENBLAS|BLIS|GOTO|TBB|VECLIB|TF|XLA|JAX|LIBTPU|TORCH\w*|PYTORCH|ATEN|ORT|ONNX\w*|OV|OPENVINO|"
+    r"DNNL|CUDA|CUDNN|CUBLAS|NVIDIA|NCCL|TRT|MALLOC|LEVELFIELD)_\w+|TORCHINDUCTOR\w*|TORCHDYNAMO\w*|LD_PRELOAD|"
+    r"LD_LIBRARY_PATH|LD_BIND_NOW|GLIBC_TUNABLES|NUMEXPR_\w+|PYTHON(HASHSEED|MALLOC|OPTIMIZE|DONTWRITEBYTECODE|"
+    r"UNBUFFERED|NOUSERSITE|_GIL|_JIT)|CC|CXX|CFLAGS|CXXFLAGS"
+)
+"""Variables that may change speed or numbers; all others stay private."""
+_PRIVATE = re.compile(
+    r"TOKEN|KEY|SECRET|PASSWORD|CREDENTIAL|TF_(CLI|VAR|LOG|DATA|STATE|WORKSPACE|REGISTRY|PLUGIN)", re.IGNORECASE
+)
+"""Secrets, and the variables of Terraform, which begin as TensorFlow's do."""
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """What this process has used since its start, all threads."""
+
+    user_ns: int
+    system_ns: int
+    voluntary_switches: int
+    involuntary_switches: int
+    minor_faults: int
+    major_faults: int
+
+
+def usage() -> Usage:
+    """Read the process's counters: one system call, about a microsecond.
+
+    Notes
+    -----
+    The sum of user and system time is what the scheduler counted, to the microsecond; how it divides into the two
+    comes from timer ticks.
+    """
+    now = resource.getrusage(resource.RUSAGE_SELF)
+    return Usage(
+        user_ns=round(now.ru_utime * 1e9),
+        system_ns=round(now.ru_stime * 1e9),
+        voluntary_switches=now.ru_nvcsw,
+        involuntary_switches=now.ru_nivcsw,
+        minor_faults=now.ru_minflt,
+        major_faults=now.ru_majflt,
+    )
+
+
+def probe() -> Probed:
+    """Describe this process; takes some tenths of a second, so it is asked outside of windows.
+
+    Notes
+    -----
+    Peak memory is `VmHWM`: the most that was resident at once since this program began. A container's own peak would
+    count the page cache of the files it read, and `ru_maxrss` survives `exec`, so that a worker started from a large
+    supervisor would inherit the supervisor's peak. Memory of child processes is not in it.
+    """
+    from suite.worker.libraries import libraries, mapped
+
+    rss_bytes, peak_bytes, source = memory()  # first: the probe itself uses memory (some 15 MB)
+    maps = Path("/proc/self/maps")
+    return Probed(
+        rss_bytes=rss_bytes,
+        peak_rss_bytes=peak_bytes,
+        peak_source=source,
+        threads_alive=threads(),
+        libraries=libraries(mapped(maps.read_text(errors="replace"))) if maps.exists() else (),
+        distributions=distributions(),
+        environment=environment(dict(os.environ)),
+        affinity=affinity(),
+        python=platform.python_version(),
+    )
+
+
+def memory() -> tuple[int, int, str]:
+    """Return resident memory now, its peak, both in bytes, and where the peak is from (`VmHWM` or `rusage`)."""
+    status = _status()
+    if {"VmRSS", "VmHWM"} <= status.keys():
+        return _kibibytes(status["VmRSS"]), _kibibytes(status["VmHWM"]), "VmHWM"
+    import psutil
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return psutil.Process().memory_info().rss, peak * (1 if sys.platform == "darwin" else 1024), "rusage"
+
+
+def threads() -> int:
+    """Return how many threads the process has, the frameworks' own among them."""
+    return int(_status().get("Threads", threading.active_count()))
+
+
+def distributions() -> dict[str, str]:
+    """Return every installed distribution and its version, as this interpreter would import it."""
+    from importlib.metadata import distributions as installed
+
+    found: dict[str, str] = {}
+    for one in installed():
+        name = one.metadata["Name"]
+        if name:  # a damaged installation may leave a folder without one
+            found.setdefault(re.sub(r"[-_.]+", "-", name).lower(), one.version)
+    return dict(sorted(found.items()))
+
+
+def environment(variables: dict[str, str]) -> dict[str, str]:
+    """Return the variables that may change speed or numbers, without anybody's home folder or secrets."""
+    home = variables.get("HOME", "")
+    return {
+        name: value.replace(home, "~") if len(home) > 1 else value
+        for name, value in sorted(variables.items())
+        if _KEPT.fullmatch(name) and not _PRIVATE.search(name)
+    }
+
+
+def affinity() -> tuple[int, ...]:
+    """Return the CPUs this process may run on; empty where the system does not say."""
+    return tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else ()
+
+
+def _status() -> dict[str, str]:
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+    except OSError:
+        return {}
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+def _kibibytes(value: str) -> int:
+    return int(value.split(maxsplit=1)[0]) * 1024
