@@ -60,8 +60,8 @@ def describe(name: str, kind: Kind = "debian") -> Base:
         table = tomllib.loads((images_root() / "base" / "registry.toml").read_text(encoding="utf-8"))
         reference = table[name]["reference"]
         return Base(name=name, kind=kind, identity=reference.partition("@")[2], reference=reference)
-    made_of = debian.digest(debian.read_lock(), name) + "\n" + "\n".join(OPTIONS)
-    identity = hashlib.sha256(made_of.encode()).hexdigest()
+    made_of = [debian.digest(debian.read_lock(), name), *debian.package_names(name), *OPTIONS]
+    identity = hashlib.sha256("\n".join(made_of).encode()).hexdigest()
     return Base(name=name, kind=kind, identity=identity, reference=f"levelfield/base-{name}:{identity[:20]}")
 
 

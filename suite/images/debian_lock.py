@@ -71,6 +71,8 @@ def _private_apt(root: Path) -> list[str]:
         "APT::Architecture": ARCHITECTURE,
         "APT::Architectures": ARCHITECTURE,
         "APT::Sandbox::User": "root",
+        # apt counts itself among the essential packages; the base does without it.
+        "pkgCacheGen::ForceEssential": ",",
     }
     return [part for key, value in values.items() for part in ("-o", f"{key}={value}")]
 
