@@ -1,0 +1,276 @@
+"""Every warning a user can get, in one place: what is so, what it means for the numbers, and what to do about it.
+
+Each function returns the warning for one situation and words it for that situation; whether it is one is decided by
+whoever has the numbers, except for the few limits that stand here as constants. Terminal, page and record show the
+same words. `about` is the result, block or image it concerns; empty, it concerns the whole run.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from suite.records.schema import Absent, Arm, Fingerprint, Launch, Warning_
+
+SUPERVISOR_LIMIT = 0.01
+"""Share of a core that the supervisor may use during windows before it is said to have been in the way."""
+CANARY_LIMIT = 0.10
+"""Drift of the canary from which the machine is said to have changed during a run."""
+CLOCK_LIMIT = 0.01
+"""A clock's step may be this share of the median it measures."""
+IDLE_LIMIT = 0.05
+"""Share of one core's time that workers may use when it is not their turn."""
+STEAL_LIMIT = 0.02
+"""Share of the CPU time that the hypervisor may give to others over a whole run."""
+
+
+# ---- where it ran ----------------------------------------------------------------------------------------------------
+
+
+def fell_back_to_venv(reason: str) -> Warning_:
+    """No container engine answered, so that the locks run in virtual environments."""
+    return Warning_(
+        code="venv-fallback",
+        message=(
+            f"{reason.rstrip('. ')}. The same locked wheels ran in virtual environments instead: without a memory "
+            "limit, without a network barrier, and with this machine's own system libraries underneath."
+        ),
+        remedy="Start a container engine (`levelfield doctor` says how), or ask for this with --launcher venv.",
+    )
+
+
+def unlocked(image: str, reason: str) -> Warning_:
+    """What ran is not what a lock says."""
+    return Warning_(
+        code="unlocked",
+        message=f"{image} did not run from its lock: {reason.rstrip('. ')}. Nobody else can rebuild exactly this.",
+        remedy="Leave out --launcher host to run the locked versions.",
+        about=image,
+    )
+
+
+def machine_changed(differences: Sequence[str]) -> Warning_:
+    """A run went on, on a machine that is not quite what it was."""
+    return Warning_(
+        code="machine-changed",
+        message=f"Something about the machine changed in the course of the run: {'; '.join(differences)}.",
+        remedy="Start a new run; figures from before and after are not comparable.",
+    )
+
+
+def of_machine(machine: Fingerprint) -> tuple[Warning_, ...]:
+    """Return what a fingerprint alone gives cause to warn of."""
+    governor = machine.get("clock", {}).get("governor", Absent("not asked"))
+    found: list[Warning_] = []
+    if isinstance(governor, str) and governor != "performance":
+        found.append(governor_not_performance(governor))
+    if machine.get("memory", {}).get("transparent huge pages") == "always":
+        found.append(huge_pages_always())
+    return tuple(found)
+
+
+def governor_not_performance(governor: str) -> Warning_:
+    return Warning_(
+        code="governor",
+        message=f"The CPU frequency governor is `{governor}`: the clock follows the load and starts slow.",
+        remedy="Set it for the time of the run: cpupower frequency-set -g performance (as root).",
+    )
+
+
+def huge_pages_always() -> Warning_:
+    return Warning_(
+        code="huge-pages",
+        message=(
+            "Transparent huge pages are `always` on: whether a launch gets them depends on how fragmented memory is, "
+            "which makes launches of the same program differ."
+        ),
+        remedy="echo madvise > /sys/kernel/mm/transparent_hugepage/enabled (as root), for the time of the run.",
+    )
+
+
+def generic_mkl(machine: Fingerprint, arm: Arm, launch: Launch) -> Warning_ | None:
+    """Return the warning that MKL takes its generic path on this processor, or None where it does not apply.
+
+    MKL chooses its kernels by the processor's vendor: in fp32, torch's linear layers then run at about a quarter of
+    what the same processor does in other libraries.
+    """
+    vendor = machine.get("cpu", {}).get("vendor")
+    if vendor != "AuthenticAMD" or not any(library.kind == "MKL" for library in launch.libraries):
+        return None
+    return Warning_(
+        code="generic-mkl",
+        message=(
+            f"{arm.id} computes matrix products with Intel's MKL, which takes a generic path on AMD processors. "
+            "The result is true of this wheel on this processor, and says nothing about other processors."
+        ),
+        remedy="Compare on the hardware you will use; `torch-compile` and bf16 take other libraries in part.",
+        about=arm.id,
+    )
+
+
+# ---- what was measured -----------------------------------------------------------------------------------------------
+
+
+def smoke() -> Warning_:
+    return Warning_(
+        code="smoke",
+        message="This is a smoke run: it shows that everything works and is equal, and ranks nothing.",
+        remedy="Leave out --profile smoke for numbers to rely on.",
+    )
+
+
+def injected(arms: Iterable[str]) -> Warning_:
+    return Warning_(
+        code="injected",
+        message=f"A slowdown was injected into {', '.join(arms)} on purpose: this run tests the method, not the arms.",
+        remedy="Never quote it as a result; run again without --inject.",
+    )
+
+
+def too_few_launches(launches: int, needed: int, about: str) -> Warning_:
+    return Warning_(
+        code="too-few-launches",
+        message=(
+            f"{launches} {'launch is' if launches == 1 else 'launches are'} too few to rank by: launches of the same "
+            f"program differ, and an interval that can be believed needs {needed}."
+        ),
+        remedy=f"Ask for --profile standard (at least {needed} generations), or give a larger --budget.",
+        about=about,
+    )
+
+
+def budget_spent(budget_seconds: float, generations_left: int) -> Warning_:
+    return Warning_(
+        code="budget-spent",
+        message=f"The budget of {budget_seconds:.0f} s was spent with {generations_left} generations to go.",
+        remedy=("Give a larger --budget, or fewer models and backends; fewer than five launches are not ranked."),
+    )
+
+
+def precision_not_reached(reached: float, asked: float, about: str) -> Warning_:
+    return Warning_(
+        code="precision-not-reached",
+        message=f"The widest interval is ± {reached:.1%}, wider than the ± {asked:.1%} that were asked for.",
+        remedy="Give a larger --budget, or a quieter machine; differences smaller than that cannot be told here.",
+        about=about,
+    )
+
+
+def not_equal(about: str, relative_error: float | Absent, tolerance: float) -> Warning_:
+    error = "unknown" if isinstance(relative_error, Absent) else f"{relative_error:.1e}"
+    return Warning_(
+        code="not-equal",
+        message=f"Its output is not the reference's: relative error {error}, and {tolerance:.0e} is allowed. Not ranked.",
+        remedy="See its settings: a lower precision or a fast-math mode is the usual cause.",
+        about=about,
+    )
+
+
+def launches_failed(failed: int, message: str, about: str) -> Warning_:
+    return Warning_(
+        code="launches-failed",
+        message=f"{failed} of its launches failed: {message}",
+        remedy="See its details; its numbers rest on the launches that did not.",
+        about=about,
+    )
+
+
+def cut_off() -> Warning_:
+    return Warning_(
+        code="cut-off",
+        message="The run was cut off before its end; what is here was measured.",
+        remedy="Take it up again with --resume.",
+    )
+
+
+# ---- how quiet it was ------------------------------------------------------------------------------------------------
+
+
+def rounds_disturbed(disturbed: int, total: int, reasons: Sequence[str], about: str = "") -> Warning_:
+    """Rounds were disturbed and left out; the figure with them is kept beside."""
+    why = f" ({'; '.join(dict.fromkeys(reasons))})" if reasons else ""
+    return Warning_(
+        code="rounds-disturbed",
+        message=f"{disturbed} of {total} rounds were disturbed from outside{why}; they were repeated and are left out.",
+        remedy="Stop other work on this machine; `levelfield doctor` names the sources of noise.",
+        about=about,
+    )
+
+
+def too_disturbed(disturbed: int, total: int) -> Warning_:
+    return Warning_(
+        code="too-disturbed",
+        message=(
+            f"{disturbed} of {total} rounds were disturbed from outside; they are left out, and what is left may still "
+            "be touched."
+        ),
+        remedy=(
+            "Stop other work on this machine, or run it where nobody else computes; `levelfield doctor` names sources."
+        ),
+    )
+
+
+def stolen(share: float) -> Warning_:
+    return Warning_(
+        code="steal",
+        message=f"The hypervisor gave {share:.1%} of the CPU time to other machines while windows were measured.",
+        remedy="Run at a quieter time, or on an instance with CPUs of its own.",
+    )
+
+
+def supervisor_busy(share: float) -> Warning_:
+    return Warning_(
+        code="supervisor-busy",
+        message=f"The supervisor itself used {share:.1%} of a core while windows were measured.",
+        remedy="Give the workers cores of their own (fewer --threads), and close what follows the terminal.",
+    )
+
+
+def idle_workers_busy(share: float, about: str = "") -> Warning_:
+    return Warning_(
+        code="idle-workers-busy",
+        message=(
+            f"Workers whose turn it was not used {share:.1%} of a core: some framework's threads go on spinning after "
+            "its turn, and take time from the next."
+        ),
+        remedy="Limit the spinning (OMP_WAIT_POLICY=passive, KMP_BLOCKTIME=0), or run fewer backends together.",
+        about=about,
+    )
+
+
+def no_steady_state(unsteady: int, launches: int, about: str) -> Warning_:
+    return Warning_(
+        code="no-steady-state",
+        message=f"{unsteady} of {launches} launches never settled to a steady speed.",
+        remedy="Give it longer windows (--profile full), and look at its launches one by one.",
+        about=about,
+    )
+
+
+def coarse_clock(step_ns: float, median_ns: float, about: str) -> Warning_:
+    return Warning_(
+        code="coarse-clock",
+        message=(
+            f"The clock steps by {step_ns:.0f} ns, {step_ns / median_ns:.1%} of the median call: single calls cannot "
+            "be told apart finely here."
+        ),
+        remedy="Take a larger batch; on a machine whose clock source is not `tsc`, see why the kernel gave it up.",
+        about=about,
+    )
+
+
+def machine_moved(drift: float) -> Warning_:
+    way = "slower" if drift > 0 else "faster"
+    return Warning_(
+        code="machine-moved",
+        message=(
+            f"The same fixed work was {abs(drift):.0%} {way} in the last third of the run than in the first: the "
+            "machine changed. Ratios within a block hold; times of different blocks do not compare."
+        ),
+        remedy="Let the machine reach its steady temperature and load before the run, and pin its frequency.",
+    )
+
+
+def throttled(times: int) -> Warning_:
+    return Warning_(
+        code="throttled",
+        message=f"The processor lowered its clock {times} times because it was too hot or drew too much power.",
+        remedy="Cool it, or set a lower fixed frequency that it can hold.",
+    )

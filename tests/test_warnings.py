@@ -1,0 +1,90 @@
+import inspect
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from suite import warnings
+from suite.records.schema import Absent, Arm, Fingerprint, Launch, Library, Warning_
+
+ALL: list[Callable[[], Warning_]] = [
+    lambda: warnings.fell_back_to_venv("No container engine answers."),
+    lambda: warnings.unlocked("torch", "the current interpreter was asked for"),
+    lambda: warnings.machine_changed(["cpu, microcode: 1 became 2"]),
+    lambda: warnings.governor_not_performance("powersave"),
+    warnings.huge_pages_always,
+    warnings.smoke,
+    lambda: warnings.injected(["torch#2"]),
+    lambda: warnings.too_few_launches(2, 5, "mlp/latency"),
+    lambda: warnings.budget_spent(600, 3),
+    lambda: warnings.precision_not_reached(0.02, 0.01, "mlp/latency"),
+    lambda: warnings.not_equal("torch/mlp", 3e-3, 1e-5),
+    lambda: warnings.launches_failed(1, "It ran out of memory.", "torch/mlp"),
+    warnings.cut_off,
+    lambda: warnings.rounds_disturbed(2, 10, ["steal", "steal"], "mlp"),
+    lambda: warnings.too_disturbed(5, 10),
+    lambda: warnings.stolen(0.05),
+    lambda: warnings.supervisor_busy(0.03),
+    lambda: warnings.idle_workers_busy(0.2),
+    lambda: warnings.no_steady_state(1, 5, "torch/mlp"),
+    lambda: warnings.coarse_clock(230, 1000, "torch/mlp"),
+    lambda: warnings.machine_moved(-0.12),
+    lambda: warnings.throttled(4),
+]
+
+
+def launch(*kinds: str) -> Launch:
+    return Launch(arm="torch", started="", libraries=tuple(Library(name=kind, path="x", kind=kind) for kind in kinds))
+
+
+@pytest.mark.parametrize("make", ALL, ids=lambda make: make().code)
+def test_every_warning_is_a_sentence_with_a_remedy(make: Callable[[], Warning_]) -> None:
+    warning = make()
+    assert warning.message[0].isupper() or warning.message[0].isdigit() or warning.message.startswith("torch ")
+    assert warning.message.endswith(".")
+    assert warning.remedy
+    assert "  " not in warning.message
+    assert msgspec.json.decode(msgspec.json.encode(warning), type=Warning_) == warning
+
+
+def test_codes_are_unique_and_every_warning_is_tested() -> None:
+    codes = [make().code for make in ALL] + ["generic-mkl"]
+    assert len(set(codes)) == len(codes)
+    made = [
+        function
+        for name, function in inspect.getmembers(warnings, inspect.isfunction)
+        if function.__module__ == warnings.__name__ and name != "of_machine"
+    ]
+    assert len(made) == len(codes)
+
+
+def test_texts_know_their_situation() -> None:
+    assert warnings.too_few_launches(1, 5, "").message.startswith("1 launch is too few")
+    assert warnings.too_few_launches(2, 5, "").message.startswith("2 launches are too few")
+    assert "12% faster" in warnings.machine_moved(-0.12).message
+    assert "12% slower" in warnings.machine_moved(0.12).message
+    assert "relative error unknown" in warnings.not_equal("x", Absent("NaN"), 1e-5).message
+    assert warnings.rounds_disturbed(2, 10, ["steal", "steal"]).message.count("steal") == 1
+    assert "(" not in warnings.rounds_disturbed(2, 10, []).message
+    assert warnings.fell_back_to_venv("No engine answers.").message.startswith("No engine answers. The same")
+
+
+def test_a_machine_is_warned_of_only_for_what_is_known() -> None:
+    quiet: Fingerprint = {"clock": {"governor": "performance"}, "memory": {"transparent huge pages": "madvise"}}
+    assert warnings.of_machine(quiet) == ()
+    assert warnings.of_machine({}) == ()
+    assert warnings.of_machine({"clock": {"governor": Absent("a virtual machine")}}) == ()
+    noisy: Fingerprint = {"clock": {"governor": "powersave"}, "memory": {"transparent huge pages": "always"}}
+    assert [warning.code for warning in warnings.of_machine(noisy)] == ["governor", "huge-pages"]
+
+
+def test_the_generic_path_of_mkl_is_told_only_where_it_is_taken() -> None:
+    amd: Fingerprint = {"cpu": {"vendor": "AuthenticAMD"}}
+    intel: Fingerprint = {"cpu": {"vendor": "GenuineIntel"}}
+    torch = Arm(backend="torch", image="torch")
+    told = warnings.generic_mkl(amd, torch, launch("MKL", "oneDNN"))
+    assert told is not None
+    assert told.about == "torch"
+    assert warnings.generic_mkl(amd, torch, launch("oneDNN")) is None
+    assert warnings.generic_mkl(intel, torch, launch("MKL")) is None
+    assert warnings.generic_mkl({}, torch, launch("MKL")) is None
