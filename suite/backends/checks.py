@@ -1,0 +1,92 @@
+"""Questions every backend asks before it starts, so that all refuse in the same words."""
+
+import importlib
+from collections.abc import Collection
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import numpy.typing as npt
+
+from suite.backends.protocol import Options, Source, Unsupported
+
+
+def require_supported(
+    backend: str,
+    options: Options,
+    *,
+    precisions: Collection[str] = ("fp32",),
+    devices: Collection[str] = ("cpu",),
+) -> None:
+    """Refuse what a backend cannot do.
+
+    Raises
+    ------
+    Unsupported
+        If precision, device, thread count or settings are not among what the backend can do.
+    """
+    if options.precision not in precisions:
+        raise Unsupported(
+            f"{backend} runs {', '.join(precisions)} here, not {options.precision}: "
+            f"choose --precision {next(iter(precisions))}."
+        )
+    if options.device not in devices:
+        raise Unsupported(
+            f"{backend} runs on {', '.join(devices)} here, not on {options.device}: "
+            f"choose --device {next(iter(devices))}."
+        )
+    if options.threads < 1:
+        raise Unsupported(f"{backend} needs at least one thread; {options.threads} were asked for.")
+    if options.settings:
+        raise Unsupported(f"{backend} has no settings to choose; {', '.join(sorted(options.settings))} were asked for.")
+
+
+def import_framework(backend: str, module: str) -> ModuleType:
+    """Import a framework.
+
+    Raises
+    ------
+    Unsupported
+        If it is not installed here.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise Unsupported(
+            f"{backend} needs the module {error.name}, which is not installed here: use the docker or venv launcher."
+        ) from error
+
+
+def require_onnx(backend: str, source: Source) -> Path:
+    """Return the ONNX file of a source.
+
+    Raises
+    ------
+    Unsupported
+        If there is none.
+    """
+    if source.onnx is None:
+        raise Unsupported(f"{backend} reads an ONNX file and was given none: export {source.model} first.")
+    if not source.onnx.is_file():
+        raise Unsupported(f"{backend} was given {source.onnx}, which is not there: export {source.model} again.")
+    return source.onnx
+
+
+def require_names(backend: str, expected: Collection[str], found: Collection[str]) -> None:
+    """Refuse an ONNX file of another model.
+
+    Raises
+    ------
+    Unsupported
+        If its inputs are not those of the source.
+    """
+    if set(expected) != set(found):
+        raise Unsupported(
+            f"{backend} was given an ONNX file with inputs {', '.join(sorted(found))} and needs "
+            f"{', '.join(sorted(expected))}: export the model again."
+        )
+
+
+def images_last(array: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+    """Show (batch, channels, height, width) images as (batch, height, width, channels), without a copy."""
+    return array.transpose(0, 2, 3, 1) if array.ndim == 4 else array

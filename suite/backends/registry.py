@@ -1,0 +1,125 @@
+"""The backends there are, as plain data: nothing is imported until one is created."""
+
+import difflib
+import importlib
+from typing import Any, cast
+
+import msgspec
+
+from suite.backends.protocol import Backend, Options
+
+
+class BackendInfo(msgspec.Struct, frozen=True):
+    """What can be said of a backend without importing its framework."""
+
+    name: str
+    title: str
+    module: str
+    """Module that holds it."""
+    kind: str
+    """Name of its class there."""
+    image: str
+    """Requirement set, and so image, that it runs in."""
+    reads: str
+    """`native` (a definition and weights), `onnx` (a file), or `canary`."""
+    distribution: str
+    """The distribution whose version is the framework's."""
+    layout: str
+    """Order of images in memory that costs it no copy: `NHWC` or `NCHW` (see `suite.zoo.inputs.make`)."""
+
+
+CANARY = "canary"
+
+_BACKENDS = {
+    info.name: info
+    for info in (
+        BackendInfo("torch", "PyTorch", "suite.backends.torch", "Torch", "torch", "native", "torch", "NHWC"),
+        BackendInfo(
+            "torch-compile",
+            "PyTorch, compiled",
+            "suite.backends.torch_compile",
+            "TorchCompile",
+            "torch",
+            "native",
+            "torch",
+            "NHWC",
+        ),
+        BackendInfo(
+            "tensorflow",
+            "TensorFlow",
+            "suite.backends.tensorflow",
+            "TensorFlow",
+            "tensorflow",
+            "native",
+            "tensorflow-cpu",
+            "NHWC",
+        ),
+        BackendInfo(
+            "tensorflow-xla",
+            "TensorFlow, XLA",
+            "suite.backends.tensorflow_xla",
+            "TensorFlowXLA",
+            "tensorflow",
+            "native",
+            "tensorflow-cpu",
+            "NHWC",
+        ),
+        BackendInfo("jax", "JAX", "suite.backends.jax", "JAX", "jax", "native", "jax", "NHWC"),
+        BackendInfo(
+            "onnxruntime",
+            "ONNX Runtime",
+            "suite.backends.onnxruntime",
+            "ONNXRuntime",
+            "onnxruntime",
+            "onnx",
+            "onnxruntime",
+            "NCHW",
+        ),
+        BackendInfo(
+            "openvino", "OpenVINO", "suite.backends.openvino", "OpenVINO", "openvino", "onnx", "openvino", "NCHW"
+        ),
+        BackendInfo(CANARY, "Canary", "suite.backends.canary", "Canary", "canary", "canary", "numpy", "NCHW"),
+    )
+}
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of the backends that are benchmarked (the canary is not one of them)."""
+    return tuple(name for name in _BACKENDS if name != CANARY)
+
+
+def get(name: str) -> BackendInfo:
+    """Return what is known of a backend, the canary included.
+
+    Raises
+    ------
+    ValueError
+        If there is no such backend; the message lists the close matches.
+    """
+    if name in _BACKENDS:
+        return _BACKENDS[name]
+    close = difflib.get_close_matches(name, _BACKENDS, n=3, cutoff=0.4)
+    hint = f"Did you mean {' or '.join(close)}?" if close else f"There are {', '.join(names())}."
+    raise ValueError(f"There is no backend {name!r}. {hint}")
+
+
+def create(name: str, options: Options) -> Backend:
+    """Import a backend with its framework and configure it.
+
+    Parameters
+    ----------
+    name
+        Name of the backend.
+    options
+        How it is to be set up.
+
+    Raises
+    ------
+    ValueError
+        If there is no such backend.
+    Unsupported
+        If it cannot do what the options ask for, or its framework is not installed.
+    """
+    info = get(name)
+    module: Any = importlib.import_module(info.module)
+    return cast("Backend", getattr(module, info.kind)(options))

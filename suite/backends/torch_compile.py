@@ -1,0 +1,69 @@
+"""PyTorch, compiled by torch.compile and its inductor."""
+
+import os
+import shutil
+import sysconfig
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from suite.backends import torch_common
+from suite.backends.checks import import_framework, require_supported
+from suite.backends.protocol import Options, Source, Step, Unsupported
+from suite.zoo import models
+
+
+class TorchCompile:
+    """torch.compile with static shapes and frozen weights, as its CPU inference tutorial recommends.
+
+    References
+    ----------
+    https://docs.pytorch.org/tutorials/intermediate/inductor_debug_cpu.html
+    """
+
+    version: str
+
+    def __init__(self, options: Options) -> None:
+        require_supported("torch-compile", options)
+        _require_compiler()
+        self._cache = options.cache
+        # Without a folder to keep, compile into one that goes with this object.
+        self._temporary = None if options.cache else tempfile.TemporaryDirectory(prefix="levelfield-inductor-")
+        folder = str(options.cache) if options.cache else self._temporary.name if self._temporary else ""
+        # Inductor reads these when it is imported.
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder
+        os.environ["TORCHINDUCTOR_FREEZING"] = "1"
+        self._torch: Any = import_framework("torch-compile", "torch")
+        torch_common.configure(self._torch, options)
+        self.version = str(self._torch.__version__)
+
+    def load(self, source: Source) -> Step:
+        """Fill the model's own module with the weights, and compile it by one throwaway call."""
+        from suite.zoo import torch_module
+
+        model = models.get(source.model)
+        module = torch_common.channels_last(self._torch, torch_module.load(model, source.weights))
+        compiled = self._torch.compile(module, dynamic=False)
+        step = torch_common.make_step(self._torch, compiled, tuple(tensor.name for tensor in model.inputs))
+        step(source.example)
+        return step
+
+    def settings(self) -> dict[str, str]:
+        """Read back what can tilt the field."""
+        from torch._inductor import config
+
+        return {
+            "mode": "torch.compile, inductor, static shapes",
+            "freezing": "on" if config.freezing else "off",
+            "compile cache": "kept" if self._cache else "empty at start",
+            **torch_common.settings(self._torch),
+        }
+
+
+def _require_compiler() -> None:
+    compiler = os.environ.get("CXX", "g++")
+    if shutil.which(compiler) is None:
+        raise Unsupported(f"torch-compile needs the C++ compiler {compiler}, which is not here: install g++.")
+    header = Path(sysconfig.get_paths()["include"]) / "Python.h"
+    if not header.is_file():
+        raise Unsupported(f"torch-compile needs {header}, which is not here: install python3-dev.")

@@ -1,0 +1,1 @@
+"""BERT-base: twelve post-norm encoder layers."""

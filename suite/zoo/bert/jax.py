@@ -1,0 +1,58 @@
+"""BERT-base in JAX. Tensors are (batch, sequence, hidden)."""
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from suite.zoo.bert.spec import EPSILON, HEAD, HEADS, LAYERS
+from suite.zoo.weights import Arrays
+
+
+def prepare(weights: Arrays) -> dict[str, Any]:
+    """Return the weights as the network wants them: matrices as (in, out); embeddings stay tables."""
+    return {
+        name: array if name.startswith("embeddings.") else np.ascontiguousarray(array.T)
+        for name, array in weights.items()
+    }
+
+
+def forward(
+    w: dict[str, jax.Array], input_ids: jax.Array, token_type_ids: jax.Array, attention_mask: jax.Array
+) -> jax.Array:
+    """Compute `last_hidden_state`, shape (batch, 128, 768), from three int32 inputs of shape (batch, 128)."""
+    words = w["embeddings.word_embeddings.weight"][input_ids]
+    positions = w["embeddings.position_embeddings.weight"][: input_ids.shape[1]]
+    types = w["embeddings.token_type_embeddings.weight"][token_type_ids]
+    x = norm(w, "embeddings.LayerNorm", words + positions + types)
+    mask = attention_mask[:, None, None, :] != 0
+    for number in range(LAYERS):
+        x = layer(w, f"encoder.layer.{number}", x, mask)
+    return x
+
+
+def layer(w: dict[str, jax.Array], name: str, x: jax.Array, mask: jax.Array) -> jax.Array:
+    """Apply attention and the two-layer network, each added to its input and normalised after (post-norm)."""
+    attended = dense(w, f"{name}.attention.output.dense", attention(w, f"{name}.attention.self", x, mask))
+    x = norm(w, f"{name}.attention.output.LayerNorm", x + attended)
+    inner = jax.nn.gelu(dense(w, f"{name}.intermediate.dense", x), approximate=False)
+    return norm(w, f"{name}.output.LayerNorm", x + dense(w, f"{name}.output.dense", inner))
+
+
+def attention(w: dict[str, jax.Array], name: str, x: jax.Array, mask: jax.Array) -> jax.Array:
+    """Let every token look at the tokens that are not padding."""
+    split = (*x.shape[:2], HEADS, HEAD)
+    query, key, value = (dense(w, f"{name}.{part}", x).reshape(split) for part in ("query", "key", "value"))
+    return jax.nn.dot_product_attention(query, key, value, mask=mask).reshape(x.shape)
+
+
+def dense(w: dict[str, jax.Array], name: str, x: jax.Array) -> jax.Array:
+    """Apply a dense layer to the last axis."""
+    return x @ w[f"{name}.weight"] + w[f"{name}.bias"]
+
+
+def norm(w: dict[str, jax.Array], name: str, x: jax.Array) -> jax.Array:
+    """Apply LayerNorm over the last axis."""
+    centred = x - x.mean(axis=-1, keepdims=True)
+    variance = (centred * centred).mean(axis=-1, keepdims=True)
+    return centred * jax.lax.rsqrt(variance + EPSILON) * w[f"{name}.weight"] + w[f"{name}.bias"]

@@ -1,0 +1,66 @@
+"""BERT-base in TensorFlow. Tensors are (batch, sequence, hidden)."""
+
+import math
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from suite.zoo.bert.spec import EPSILON, HEAD, HEADS, LAYERS
+from suite.zoo.weights import Arrays
+
+
+def prepare(weights: Arrays) -> dict[str, Any]:
+    """Return the weights as the network wants them: matrices as (in, out); embeddings stay tables."""
+    return {
+        name: array if name.startswith("embeddings.") else np.ascontiguousarray(array.T)
+        for name, array in weights.items()
+    }
+
+
+def forward(
+    w: dict[str, tf.Variable], input_ids: tf.Tensor, token_type_ids: tf.Tensor, attention_mask: tf.Tensor
+) -> tf.Tensor:
+    """Compute `last_hidden_state`, shape (batch, 128, 768), from three int32 inputs of shape (batch, 128)."""
+    words = tf.gather(w["embeddings.word_embeddings.weight"], input_ids)
+    positions = w["embeddings.position_embeddings.weight"][: input_ids.shape[1]]
+    types = tf.gather(w["embeddings.token_type_embeddings.weight"], token_type_ids)
+    x = norm(w, "embeddings.LayerNorm", words + positions + types)
+    mask = tf.where(attention_mask[:, None, None, :] != 0, 0.0, -math.inf)
+    for number in range(LAYERS):
+        x = layer(w, f"encoder.layer.{number}", x, mask)
+    return x
+
+
+def layer(w: dict[str, tf.Variable], name: str, x: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
+    """Apply attention and the two-layer network, each added to its input and normalised after (post-norm)."""
+    attended = dense(w, f"{name}.attention.output.dense", attention(w, f"{name}.attention.self", x, mask))
+    x = norm(w, f"{name}.attention.output.LayerNorm", x + attended)
+    inner = tf.nn.gelu(dense(w, f"{name}.intermediate.dense", x), approximate=False)
+    return norm(w, f"{name}.output.LayerNorm", x + dense(w, f"{name}.output.dense", inner))
+
+
+def attention(w: dict[str, tf.Variable], name: str, x: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
+    """Let every token look at the tokens that are not padding."""
+    query, key, value = (heads(dense(w, f"{name}.{part}", x)) for part in ("query", "key", "value"))
+    scores = tf.matmul(query, key, transpose_b=True) * (1 / math.sqrt(HEAD))  # (batch, heads, from, to)
+    context = tf.matmul(tf.nn.softmax(scores + mask), value)
+    return tf.reshape(tf.transpose(context, [0, 2, 1, 3]), x.shape)
+
+
+def heads(x: tf.Tensor) -> tf.Tensor:
+    """Split (batch, sequence, hidden) into (batch, heads, sequence, head)."""
+    return tf.transpose(tf.reshape(x, [*x.shape[:2], HEADS, HEAD]), [0, 2, 1, 3])
+
+
+def dense(w: dict[str, tf.Variable], name: str, x: tf.Tensor) -> tf.Tensor:
+    """Apply a dense layer to the last axis, as one product of two matrices."""
+    flat = tf.reshape(x, [-1, x.shape[-1]])
+    out = tf.nn.bias_add(tf.matmul(flat, w[f"{name}.weight"]), w[f"{name}.bias"])
+    return tf.reshape(out, [*x.shape[:-1], out.shape[-1]])
+
+
+def norm(w: dict[str, tf.Variable], name: str, x: tf.Tensor) -> tf.Tensor:
+    """Apply LayerNorm over the last axis (768)."""
+    mean, variance = tf.nn.moments(x, [-1], keepdims=True)
+    return tf.nn.batch_normalization(x, mean, variance, w[f"{name}.bias"], w[f"{name}.weight"], EPSILON)

@@ -1,0 +1,96 @@
+"""BERT-base in PyTorch."""
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from suite.zoo.bert.spec import EPSILON, HEAD, HEADS, HIDDEN, INNER, LAYERS, POSITIONS, TYPES, VOCABULARY
+
+
+class BERT(nn.Module):  # type: ignore[misc,unused-ignore]
+    """Modules are named as in transformers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embeddings = Embeddings()
+        self.encoder = nn.Module()
+        self.encoder.layer = nn.ModuleList(Layer() for _ in range(LAYERS))
+
+    def forward(
+        self, input_ids: torch.Tensor, token_type_ids: torch.Tensor, attention_mask: torch.Tensor
+    ) -> torch.Tensor:
+        """Compute `last_hidden_state`, shape (batch, 128, 768), from three int32 inputs of shape (batch, 128)."""
+        x = self.embeddings(input_ids, token_type_ids)
+        mask = attention_mask[:, None, None, :].bool()
+        for layer in self.encoder.layer:
+            x = layer(x, mask)
+        return x
+
+
+class Embeddings(nn.Module):  # type: ignore[misc,unused-ignore]
+    """Word, position and type, added and normalised."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.word_embeddings = nn.Embedding(VOCABULARY, HIDDEN)
+        self.position_embeddings = nn.Embedding(POSITIONS, HIDDEN)
+        self.token_type_embeddings = nn.Embedding(TYPES, HIDDEN)
+        self.LayerNorm = nn.LayerNorm(HIDDEN, eps=EPSILON)
+
+    def forward(self, input_ids: torch.Tensor, token_type_ids: torch.Tensor) -> torch.Tensor:
+        """Return the first hidden state, shape (batch, sequence, hidden)."""
+        positions = self.position_embeddings.weight[: input_ids.shape[1]]
+        return self.LayerNorm(self.word_embeddings(input_ids) + positions + self.token_type_embeddings(token_type_ids))
+
+
+class Layer(nn.Module):  # type: ignore[misc,unused-ignore]
+    """Attention and a two-layer network, each added to its input and normalised after (post-norm)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.attention = nn.Module()
+        self.attention.self = Attention()
+        self.attention.output = Output(HIDDEN)
+        self.intermediate = nn.Module()
+        self.intermediate.dense = nn.Linear(HIDDEN, INNER)
+        self.output = Output(INNER)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Return the next hidden state, shape (batch, sequence, hidden)."""
+        x = self.attention.output(self.attention.self(x, mask), x)
+        return self.output(functional.gelu(self.intermediate.dense(x)), x)
+
+
+class Attention(nn.Module):  # type: ignore[misc,unused-ignore]
+    """Every token looks at the tokens that are not padding."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.query = nn.Linear(HIDDEN, HIDDEN)
+        self.key = nn.Linear(HIDDEN, HIDDEN)
+        self.value = nn.Linear(HIDDEN, HIDDEN)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Return the context, shape (batch, sequence, hidden)."""
+        split = (*x.shape[:2], HEADS, HEAD)
+        query, key, value = (part(x).view(split).transpose(1, 2) for part in (self.query, self.key, self.value))
+        context = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        return context.transpose(1, 2).reshape(x.shape)
+
+
+class Output(nn.Module):  # type: ignore[misc,unused-ignore]
+    """A dense layer, added to the residual and normalised."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.dense = nn.Linear(width, HIDDEN)
+        self.LayerNorm = nn.LayerNorm(HIDDEN, eps=EPSILON)
+
+    def forward(self, x: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
+        """Return the normalised sum, shape (batch, sequence, hidden)."""
+        return self.LayerNorm(self.dense(x) + residual)
+
+
+def build() -> nn.Module:
+    """Return the network, its weights not yet filled in."""
+    return BERT()

@@ -1,0 +1,1 @@
+"""The canary: a fixed NumPy workload that shows when the machine moved."""

@@ -1,0 +1,64 @@
+"""Structured inputs: input *i* of a model depends on *i* alone, never on the batch it stands in.
+
+Random networks answer nearly alike to any noise, so the inputs have structure (patterns, lengths, directions) that
+makes the answers differ; each model's own `inputs` module says which.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from suite.zoo.bert.inputs import one as bert
+from suite.zoo.canary.inputs import one as canary
+from suite.zoo.mlp.inputs import one as mlp
+from suite.zoo.resnet50.inputs import one as resnet50
+from suite.zoo.spec import Model
+from suite.zoo.weights import SEED, Arrays
+
+_ONE: dict[str, Callable[[str], Arrays]] = {
+    "mlp": mlp,
+    "resnet50": resnet50,
+    "bert": bert,
+    "canary": canary,
+}
+
+
+def make(model: Model, start: int, count: int, *, layout: str = "NCHW") -> Arrays:
+    """Make inputs `start` … `start + count - 1` of a model.
+
+    Parameters
+    ----------
+    model
+        The model.
+    start
+        Index of the first input.
+    count
+        Number of inputs: the batch.
+    layout
+        Order of images *in memory*, `NCHW` (C order) or `NHWC`; `suite.backends.registry` says what a backend likes.
+        The shape and the values are the same, and every backend takes either; the right one costs no copy.
+
+    Returns
+    -------
+    Arrays
+        One entry an input tensor, shape (count, …).
+
+    Raises
+    ------
+    ValueError
+        If there would be no input at all, or the layout is unknown.
+    """
+    if count < 1 or start < 0:
+        raise ValueError(f"Inputs {start} to {start + count - 1} were asked for; at least one is needed, from 0 on.")
+    items = [_ONE[model.name](f"{SEED}/{model.name}/inputs/{index}") for index in range(start, start + count)]
+    arrays = {tensor.name: np.stack([item[tensor.name] for item in items]) for tensor in model.inputs}
+    if layout == "NCHW":
+        return arrays
+    if layout == "NHWC":
+        return {name: _channels_last(array) if array.ndim == 4 else array for name, array in arrays.items()}
+    raise ValueError(f"There is no memory layout {layout!r}; there are NCHW and NHWC.")
+
+
+def _channels_last(images: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+    return np.ascontiguousarray(images.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)

@@ -1,0 +1,1 @@
+"""The published spam-classifier network: seven dense layers."""

@@ -1,0 +1,28 @@
+"""The MLP in PyTorch."""
+
+import itertools
+
+import torch
+from torch import nn
+
+from suite.zoo.mlp.spec import WIDTHS
+
+
+class MLP(nn.Module):  # type: ignore[misc,unused-ignore]
+    """200-128-64-32-16-8-1."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(*widths) for widths in itertools.pairwise(WIDTHS))
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        """Compute the probability, shape (batch, 1), from `features`, shape (batch, 200)."""
+        x = features
+        for layer in self.layers[:-1]:
+            x = nn.functional.relu(layer(x))
+        return torch.sigmoid(self.layers[-1](x))
+
+
+def build() -> nn.Module:
+    """Return the network, its weights not yet filled in."""
+    return MLP()

@@ -1,0 +1,125 @@
+"""ONNX files, exported from PyTorch: the same bytes wherever and whenever they are made with the same versions."""
+
+import hashlib
+import importlib.metadata
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from suite.zoo import inputs
+from suite.zoo.spec import Model
+from suite.zoo.weights import Arrays
+
+OPSET = 20
+MODEL_FILE = "model.onnx"
+DATA_FILE = "model.onnx.data"
+
+_EXTERNAL_BYTES = 100_000_000
+"""Weights larger than this go into a file of their own; protobuf itself ends at 2 GiB."""
+
+
+class OnnxFiles(msgspec.Struct, frozen=True):
+    """What was written."""
+
+    files: dict[str, str]
+    """File name to SHA-256; `model.onnx` names the data file beside it where there is one."""
+    opset: int
+    versions: dict[str, str]
+    """Distributions that decide the bytes."""
+
+
+def export(model: Model, weights: Arrays, batch: int, precision: str, folder: Path) -> OnnxFiles:
+    """Export a model for a fixed batch.
+
+    Parameters
+    ----------
+    model
+        The model.
+    weights
+        Its float32 weights.
+    batch
+        Size of the only batch that the file will take.
+    precision
+        `fp32`.
+    folder
+        Where to write `model.onnx`, and `model.onnx.data` for large models; it must exist.
+
+    Returns
+    -------
+    OnnxFiles
+        The files and their digests.
+
+    Raises
+    ------
+    ValueError
+        If the precision cannot be exported.
+    """
+    if precision != "fp32":
+        raise ValueError(f"ONNX files are exported in fp32 here, not in {precision}.")
+    import onnx
+    import torch
+
+    from suite.zoo import torch_module
+
+    example = inputs.make(model, 0, batch)
+    arguments = tuple(torch.from_numpy(np.ascontiguousarray(example[tensor.name])) for tensor in model.inputs)
+    module = torch_module.load(model, weights)
+    with tempfile.TemporaryDirectory(prefix="levelfield-export-") as temporary, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the exporter deprecates its own internals
+        raw = Path(temporary) / MODEL_FILE
+        torch.onnx.export(
+            module,
+            arguments,
+            raw,
+            input_names=[tensor.name for tensor in model.inputs],
+            output_names=[model.output.name],
+            opset_version=OPSET,
+            dynamo=True,
+            external_data=True,
+            verbose=False,
+        )
+        proto = onnx.load(raw)
+    _strip(proto, model)
+    external = 4 * model.parameter_count > _EXTERNAL_BYTES
+    (folder / DATA_FILE).unlink(missing_ok=True)  # onnx appends to a data file that is already there
+    onnx.save_model(
+        proto,
+        folder / MODEL_FILE,
+        save_as_external_data=external,
+        all_tensors_to_one_file=True,
+        location=DATA_FILE,
+        size_threshold=1024,
+    )
+    written = [MODEL_FILE, DATA_FILE] if external else [MODEL_FILE]
+    onnx.checker.check_model(folder / MODEL_FILE)
+    return OnnxFiles(
+        files={name: _sha256(folder / name) for name in written},
+        opset=next(entry.version for entry in proto.opset_import if entry.domain == ""),
+        versions={name: importlib.metadata.version(name) for name in ("torch", "onnx", "onnxscript", "onnx-ir")},
+    )
+
+
+def _strip(proto: Any, model: Model) -> None:  # noqa: ANN401 (a protobuf message has no type here)
+    """Remove what depends on the machine: source paths, stack traces and names of Python objects."""
+    proto.doc_string = ""
+    proto.graph.name = model.name
+    del proto.metadata_props[:]
+    graph = proto.graph
+    for part in (graph, *graph.node, *graph.input, *graph.output, *graph.value_info, *graph.initializer):
+        part.doc_string = ""
+        del part.metadata_props[:]
+    for function in proto.functions:
+        function.doc_string = ""
+        del function.metadata_props[:]
+        for node in function.node:
+            node.doc_string = ""
+            del node.metadata_props[:]
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,73 @@
+import importlib.util
+import subprocess
+import sys
+
+import pytest
+
+from suite.backends import registry
+from suite.backends.protocol import Options, Unsupported
+
+ALL = (*registry.names(), "canary")
+
+
+def test_seven_backends_and_the_canary_apart() -> None:
+    assert registry.names() == (
+        "torch",
+        "torch-compile",
+        "tensorflow",
+        "tensorflow-xla",
+        "jax",
+        "onnxruntime",
+        "openvino",
+    )
+    assert registry.get("canary").reads == "canary"
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_each_says_where_it_is_and_what_it_reads(name: str) -> None:
+    info = registry.get(name)
+    assert info.name == name
+    assert importlib.util.find_spec(info.module) is not None
+    assert info.reads in {"native", "onnx", "canary"}
+    assert info.layout in {"NCHW", "NHWC"}
+    assert info.image in {"torch", "tensorflow", "jax", "onnxruntime", "openvino", "canary"}
+
+
+def test_an_unknown_name_lists_the_close_ones() -> None:
+    with pytest.raises(ValueError, match=r"no backend 'pytorch'.*Did you mean torch"):
+        registry.get("pytorch")
+    with pytest.raises(ValueError, match="There are torch, torch-compile"):
+        registry.get("?")
+
+
+def test_no_framework_is_imported_before_it_is_asked_for() -> None:
+    frameworks = ("torch", "tensorflow", "jax", "onnxruntime", "openvino", "onnx", "scipy")
+    modules = [registry.get(name).module for name in ALL]
+    code = (
+        "import importlib, sys\n"
+        f"for name in {modules!r}: importlib.import_module(name)\n"
+        "import suite.zoo.native, suite.zoo.reference, suite.zoo.onnx_export\n"
+        f"print([name for name in {frameworks!r} if name in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_what_it_cannot_do_is_refused_before_anything_is_imported(name: str) -> None:
+    with pytest.raises(Unsupported, match=f"{name} runs fp32 here, not fp4"):
+        registry.create(name, Options(threads=1, precision="fp4"))
+    with pytest.raises(Unsupported, match="not on tpu"):
+        registry.create(name, Options(threads=1, device="tpu"))
+    with pytest.raises(Unsupported, match="at least one thread"):
+        registry.create(name, Options(threads=0))
+    with pytest.raises(Unsupported, match="no settings to choose; turbo"):
+        registry.create(name, Options(threads=1, settings={"turbo": "on"}))
+
+
+@pytest.mark.parametrize("name", ["torch", "tensorflow", "jax", "onnxruntime", "openvino"])
+def test_a_missing_framework_says_what_would_help(name: str) -> None:
+    if importlib.util.find_spec(name) is not None:
+        pytest.skip(f"{name} is installed here")
+    with pytest.raises(Unsupported, match=f"needs the module {name}, which is not installed here"):
+        registry.create(name, Options(threads=1))

@@ -1,0 +1,67 @@
+import hashlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from suite.zoo import bits
+
+
+def _sha256(array: np.ndarray) -> str:
+    return hashlib.sha256(array.tobytes()).hexdigest()
+
+
+def test_the_bits_are_the_ones_they_always_were() -> None:
+    # Equal on NumPy 1.26.4 and 2.4.6: a change means that every published number was about other weights.
+    assert _sha256(bits.words("levelfield", 1000)) == "783fef0128c69f03e4f5bb92df78b2226511b0ed24c50a67bf2471e11b17626e"
+    assert (
+        _sha256(bits.symmetric("levelfield", (1000,)))
+        == "46102d9487a602e0e525faab53a44c52575a31ccc460431fdc62a07e290ca3c0"
+    )
+    assert (
+        _sha256(bits.scaled("levelfield", (1000,), mean=0.1, std=0.02))
+        == "00f8ae3c6c79d697f82a30b14ebc1811792047f0180da697cac71447b6652f1a"
+    )
+
+
+def test_symmetric_is_what_exact_integer_arithmetic_says() -> None:
+    k = [int(word) >> 40 for word in bits.words("exact", 100)]
+    expected = np.array([(2 * value + 1 - 2**24) / 2**24 for value in k])  # float64 holds these exactly
+    np.testing.assert_array_equal(bits.symmetric("exact", (100,)).astype(np.float64), expected)
+
+
+def test_a_tensor_larger_than_a_chunk_continues_its_stream() -> None:
+    size = bits._CHUNK + 10
+    tail = bits.words("long", size)[-3:] >> np.uint64(40)
+    expected = (2 * tail.astype(np.float64) + 1 - 2**24) / 2**24
+    np.testing.assert_array_equal(bits.symmetric("long", (size,))[-3:], expected)
+
+
+@given(name=st.text(max_size=20))
+def test_values_are_inside_the_interval_and_never_zero(name: str) -> None:
+    values = bits.symmetric(name, (64,))
+    assert values.dtype == np.float32
+    assert np.all(np.abs(values) < 1)
+    assert np.all(np.abs(values) >= 2.0**-24)
+
+
+def test_mean_and_deviation_are_as_asked() -> None:
+    values = bits.scaled("moments", (100_000,), mean=2.0, std=0.5)
+    # Standard error of the mean: 0.5/√100000 = 0.0016.
+    assert values.mean(dtype=np.float64) == pytest.approx(2.0, abs=0.007)
+    assert values.std(dtype=np.float64) == pytest.approx(0.5, rel=0.01)
+
+
+def test_no_deviation_gives_a_constant() -> None:
+    np.testing.assert_array_equal(bits.scaled("constant", (2, 2), mean=3.0, std=0.0), np.full((2, 2), 3.0))
+
+
+def test_names_have_streams_of_their_own() -> None:
+    correlation = np.corrcoef(bits.symmetric("a", (10_000,)), bits.symmetric("b", (10_000,)))[0, 1]
+    assert abs(correlation) < 0.05
+
+
+def test_integers_fill_their_range() -> None:
+    values = bits.integers("dice", 10_000, bits=3)
+    assert set(values.tolist()) == set(range(8))

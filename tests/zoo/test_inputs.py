@@ -1,0 +1,81 @@
+import numpy as np
+import pytest
+
+from suite.zoo import inputs, models, weights
+
+ALL = [models.get(name) for name in (*models.names(), "canary")]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("mlp", "ee263aa88b101dafe4b5cf037827b24aefe62f305b796b931905d29d0c4ceeab"),
+        ("resnet50", "5bf647d900d1434640f481445f0bcb1ae2644f05a76f58bd570590b1b595b9bd"),
+        ("bert", "410cdbf05f40ea83556475bc0a1738665a7f885a11645a59c794b09abedfe27f"),
+        ("canary", "4715f22cd3059c9a0cd17fdf6dbcc310baf06be5c393ca5275e0c35f2c7dad54"),
+    ],
+)
+def test_the_inputs_are_the_ones_they_always_were(name: str, expected: str) -> None:
+    assert weights.sha256(inputs.make(models.get(name), 0, 3)) == expected
+
+
+@pytest.mark.parametrize("model", ALL, ids=lambda model: model.name)
+def test_an_input_does_not_depend_on_its_batch(model: models.Model) -> None:
+    whole, part = inputs.make(model, 0, 5), inputs.make(model, 3, 2)
+    for tensor in model.inputs:
+        assert whole[tensor.name].shape == (5, *tensor.shape)
+        assert whole[tensor.name].dtype == tensor.dtype
+        np.testing.assert_array_equal(whole[tensor.name][3:], part[tensor.name])
+
+
+def test_layout_changes_memory_and_nothing_else() -> None:
+    model = models.get("resnet50")
+    first, last = inputs.make(model, 0, 2), inputs.make(model, 0, 2, layout="NHWC")
+    np.testing.assert_array_equal(first["images"], last["images"])
+    assert first["images"].flags.c_contiguous
+    assert last["images"].transpose(0, 2, 3, 1).flags.c_contiguous
+    assert weights.sha256(first) == weights.sha256(last)
+    assert inputs.make(models.get("mlp"), 0, 2, layout="NHWC")["features"].flags.c_contiguous
+
+
+def test_impossible_requests_are_refused() -> None:
+    with pytest.raises(ValueError, match="at least one is needed"):
+        inputs.make(ALL[0], 0, 0)
+    with pytest.raises(ValueError, match="at least one is needed"):
+        inputs.make(ALL[0], -1, 2)
+    with pytest.raises(ValueError, match="no memory layout 'CHWN'"):
+        inputs.make(ALL[0], 0, 1, layout="CHWN")
+
+
+def test_images_are_smooth_and_of_healthy_size() -> None:
+    images = inputs.make(models.get("resnet50"), 0, 16)["images"]
+    assert 0.8 < images.std() < 1.4
+    step = np.abs(np.diff(images, axis=-1)).max()
+    assert step < 0.25  # noise would step by two and more
+
+
+def test_images_are_exact() -> None:
+    images = inputs.make(models.get("resnet50"), 0, 1)["images"].astype(np.float64)
+    units = images * 2**19
+    np.testing.assert_array_equal(units, np.rint(units))
+
+
+def test_sentences_are_well_formed() -> None:
+    batch = inputs.make(models.get("bert"), 0, 64)
+    lengths = batch["attention_mask"].sum(axis=1)
+    assert lengths.min() >= 32
+    assert lengths.max() <= 128
+    assert len(set(lengths.tolist())) > 20
+    for ids, types, mask in zip(batch["input_ids"], batch["token_type_ids"], batch["attention_mask"], strict=True):
+        length = int(mask.sum())
+        assert mask[:length].all()
+        assert ids[0] == 101
+        assert ids[length - 1] == 102
+        assert (ids[:length] == 102).sum() == 2
+        assert (ids[length:] == 0).all()
+        assert (types[length:] == 0).all()
+        # The second sentence begins after the first [SEP].
+        assert types[:length].tolist() == [0] * (int(np.argmax(ids == 102)) + 1) + [1] * int(types.sum())
+        words = ids[(ids != 0) & (ids != 101) & (ids != 102)]
+        assert words.min() >= 1000
+        assert words.max() < 30522

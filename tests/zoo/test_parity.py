@@ -1,0 +1,101 @@
+import math
+
+import numpy as np
+import pytest
+
+from suite.zoo import parity
+
+RNG = np.random.default_rng(0)
+REFERENCE = RNG.normal(size=(4, 10))
+
+
+def test_errors_are_what_their_definitions_say() -> None:
+    reference = np.array([[3.0, 0.0], [0.0, 4.0]])
+    errors = parity.compare(reference + np.array([[0.5, 0.0], [0.0, 0.0]]), reference)
+    assert errors.relative_l2 == pytest.approx(0.5 / 5)
+    # Centred: reference ±(1.5, −2), norm √(2·6.25); the difference ±(0.25, 0), norm √(2·0.0625).
+    assert errors.centred_relative_l2 == pytest.approx(math.sqrt(2 * 0.0625) / math.sqrt(2 * 6.25))
+    assert errors.max_abs == 0.5
+    assert errors.finite
+
+
+def test_one_input_has_no_centred_error() -> None:
+    assert parity.compare(REFERENCE[:1], REFERENCE[:1]).centred_relative_l2 is None
+
+
+def test_rounding_to_float32_is_equal() -> None:
+    judgement = parity.judge(REFERENCE.astype(np.float32), REFERENCE)
+    assert judgement.equal
+    assert judgement.reason == ""
+    assert judgement.errors is not None
+    assert judgement.errors.relative_l2 < 1e-7
+
+
+def test_a_constant_answer_passes_the_plain_error_and_not_the_centred_one() -> None:
+    reference = 1000 + 1e-3 * REFERENCE  # nearly alike for every input, as random networks are to noise
+    judgement = parity.judge(np.broadcast_to(reference.mean(axis=0), reference.shape), reference)
+    assert judgement.errors is not None
+    assert judgement.errors.relative_l2 < parity.TOLERANCES["fp32"]
+    assert not judgement.equal
+    assert "centred" in judgement.reason
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_what_is_not_finite_is_not_equal(bad: float) -> None:
+    output = REFERENCE.copy()
+    output[1, 2] = bad
+    judgement = parity.judge(output, REFERENCE)
+    assert not judgement.equal
+    assert "NaN or infinity" in judgement.reason
+    assert judgement.errors == parity.Errors(math.inf, math.inf, math.inf, finite=False)
+
+
+@pytest.mark.parametrize("shape", [(40,), (10, 4), (3, 10), (4, 10, 1)])
+def test_another_shape_is_not_equal(shape: tuple[int, ...]) -> None:
+    judgement = parity.judge(np.zeros(shape), REFERENCE)
+    assert not judgement.equal
+    assert judgement.errors is None
+    assert str(shape) in judgement.reason
+
+
+def test_a_zero_reference_takes_only_zeros() -> None:
+    zeros = np.zeros((2, 3))
+    assert parity.judge(zeros, zeros).equal
+    assert not parity.judge(zeros + 1e-30, zeros).equal
+
+
+def test_the_gate_is_at_the_tolerance() -> None:
+    assert parity.judge(REFERENCE * (1 + 0.9e-5), REFERENCE).equal
+    assert not parity.judge(REFERENCE * (1 + 1.1e-5), REFERENCE).equal
+    assert parity.judge(REFERENCE * (1 + 2e-2), REFERENCE, "bf16").equal
+
+
+def test_an_unknown_precision_and_an_empty_output_are_refused() -> None:
+    with pytest.raises(ValueError, match="precision 'fp8'"):
+        parity.judge(REFERENCE, REFERENCE, "fp8")
+    with pytest.raises(ValueError, match="nothing to compare"):
+        parity.compare(np.zeros((0, 3)), np.zeros((0, 3)))
+
+
+def test_a_projection_is_fixed() -> None:
+    found = parity.project(np.arange(8.0), count=4)
+    assert found == pytest.approx(tuple(value / math.sqrt(8) for value in (-12, 28, -2, -6)))
+
+
+def test_a_projection_keeps_distances() -> None:
+    # Two chunks long. The mean of 64 squared projections estimates ‖x‖²/n with relative deviation √(2/64) = 18 %.
+    x = RNG.normal(size=100_000)
+    squares = np.mean(np.square(parity.project(x)))
+    assert squares == pytest.approx(np.mean(np.square(x)), rel=0.6)
+
+
+def test_a_projection_is_linear_and_its_directions_differ() -> None:
+    x, y = RNG.normal(size=(2, 500))
+    np.testing.assert_allclose(parity.project(x + y), np.add(parity.project(x), parity.project(y)), atol=1e-12)
+    assert len(set(parity.project(x))) == 64
+
+
+@pytest.mark.parametrize("count", [0, 65])
+def test_a_projection_has_1_to_64_numbers(count: int) -> None:
+    with pytest.raises(ValueError, match="1 to 64"):
+        parity.project(REFERENCE, count=count)
