@@ -157,7 +157,7 @@ def not_equal(about: str, relative_error: float | Absent, tolerance: float) -> W
     error = "unknown" if isinstance(relative_error, Absent) else f"{relative_error:.1e}"
     return Warning_(
         code="not-equal",
-        message=f"Its output is not the reference's: relative error {error}, and {tolerance:.0e} is allowed. Not ranked.",
+        message=f"Its output is not the reference's: relative error {error}, {tolerance:.0e} allowed. Not ranked.",
         remedy="See its settings: a lower precision or a fast-math mode is the usual cause.",
         about=about,
     )
