@@ -14,8 +14,8 @@ RELEASE = "bookworm"
 ARCHITECTURE = "amd64"
 BASES = ("slim", "toolchain")
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
-_REQUIRED = ("?essential", "?priority(required)")
-"""What `mmdebstrap --variant=minbase` installs, as apt patterns."""
+_REQUIRED = ("?and(?or(?essential,?priority(required)),?not(?name(^apt$)))",)
+"""What `mmdebstrap --variant=minbase` installs, as an apt pattern; the base does without apt itself."""
 
 
 def lock_bases() -> BaseLock:
@@ -71,7 +71,7 @@ def _private_apt(root: Path) -> list[str]:
         "APT::Architecture": ARCHITECTURE,
         "APT::Architectures": ARCHITECTURE,
         "APT::Sandbox::User": "root",
-        # apt counts itself among the essential packages; the base does without it.
+        # apt counts itself among the essential packages.
         "pkgCacheGen::ForceEssential": ",",
     }
     return [part for key, value in values.items() for part in ("-o", f"{key}={value}")]
