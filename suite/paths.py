@@ -1,9 +1,15 @@
 """Where things are: the package itself, the data of the images, and the user's cache."""
 
+import contextlib
+import errno
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from suite.errors import LevelfieldError
+
+CACHE_FOLDERS = ("artifacts", "debs", "downloads", "venvs", "wheels", "worker")
+"""Everything that levelfield keeps in its cache, and all that `levelfield clean` removes from there."""
 
 
 def package_root() -> Path:
@@ -45,8 +51,24 @@ def cache_root() -> Path:
 
 
 def cache_folder(name: str) -> Path:
-    """Return the folder `name` inside the cache, and create it."""
+    """Return the folder `name` (one of `CACHE_FOLDERS`) inside the cache, and create it."""
+    if name not in CACHE_FOLDERS:
+        raise ValueError(f"{name} would never be cleaned: add it to CACHE_FOLDERS.")
     return _writable(cache_root() / name)
+
+
+@contextlib.contextmanager
+def disk_space() -> Iterator[None]:
+    """Turn a full disk into a sentence."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
+            raise
+        raise LevelfieldError(
+            f"The disk is full ({error.filename or cache_root()}).",
+            fix="`levelfield clean` gives back what can be made again; LEVELFIELD_CACHE names another place.",
+        ) from error
 
 
 def _writable(folder: Path) -> Path:

@@ -21,9 +21,7 @@ def write(stream: BinaryIO, files: Iterable[tuple[str, Path | bytes]]) -> None:
         Name inside the archive and content; folders are added by themselves.
     """
     contents = dict(files)
-    folders = {
-        str(parent) for name in contents for parent in PurePosixPath(name).parents if str(parent) != "."
-    }
+    folders = {str(parent) for name in contents for parent in PurePosixPath(name).parents if str(parent) != "."}
     with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for name in sorted(folders | contents.keys()):
             entry = tarfile.TarInfo(name)

@@ -154,15 +154,12 @@ def _repository(folder: Path, packages: tuple[Path, ...], release: str) -> None:
         ).stdout.rstrip("\n")
         with package.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        paragraphs.append(
-            f"{control}\nFilename: ./{package.name}\nSize: {package.stat().st_size}\nSHA256: {digest}\n"
-        )
+        paragraphs.append(f"{control}\nFilename: ./{package.name}\nSize: {package.stat().st_size}\nSHA256: {digest}\n")
     index = "\n".join(paragraphs).encode()
     (folder / "Packages").write_bytes(index)
     sha256 = hashlib.sha256(index).hexdigest()
     (folder / "Release").write_text(
-        f"Suite: {release}\nCodename: {release}\nArchitectures: amd64 all\n"
-        f"SHA256:\n {sha256} {len(index)} Packages\n",
+        f"Suite: {release}\nCodename: {release}\nArchitectures: amd64 all\nSHA256:\n {sha256} {len(index)} Packages\n",
         encoding="utf-8",
     )
 

@@ -11,7 +11,7 @@ from docker.models.images import Image
 from suite.images import archive, base, engine, wheels, worker_code
 from suite.images.recipe import ENVIRONMENT, WORKER, Recipe, recipe
 from suite.images.wheels import Progress, silent
-from suite.paths import cache_folder, images_root
+from suite.paths import cache_folder, disk_space, images_root
 
 
 class BuiltImage(msgspec.Struct, frozen=True):
@@ -59,7 +59,7 @@ def build(
         No engine answers, a wheel is wrong or missing, the base cannot be made, or a step of the recipe failed.
     """
     wanted = recipe(name, variant, version, base_kind)
-    with engine.connect() as client:
+    with engine.connect() as client, disk_space():
         image = engine.find(client, wanted.tag, wanted.identity) if use_cache else None
         if image is None:
             _environment(client, wanted, use_cache=use_cache, progress=progress)
@@ -86,7 +86,7 @@ def _environment(client: docker.DockerClient, wanted: Recipe, *, use_cache: bool
     base.ensure(client, wanted.base, progress=progress)
     progress(f"installing {len(files)} wheels of {wanted.lock.label}, no network")
     recipe_text = (images_root() / ENVIRONMENT).read_bytes()
-    with tempfile.TemporaryFile(dir=cache_folder("wheels").parent) as context:
+    with tempfile.TemporaryFile(dir=cache_folder("downloads")) as context:
         archive.write(
             context,
             [

@@ -47,7 +47,7 @@ class BaseLock(msgspec.Struct, frozen=True):
     release: str
     architecture: str
     epoch: int
-    """Seconds since 1970: nothing in the base is newer. Not before the newest package, or its bytecode would be stale."""
+    """Seconds since 1970; nothing in the base is newer. Before the newest package, its bytecode would be stale."""
     packages: tuple[Package, ...]
 
     def of(self, base: str) -> tuple[Package, ...]:

@@ -1,6 +1,6 @@
 """Resolve the packages of the bases again and write `images/base.lock`: part of `nox -s lock`."""
 
-import datetime
+import datetime as dt
 import subprocess
 import tempfile
 from email.parser import Parser
@@ -40,7 +40,7 @@ def lock_bases() -> BaseLock:
             for package in _simulate(options, base):
                 chosen.setdefault(package, set()).add(base)
         packages = _describe(options, chosen)
-    now = datetime.datetime.now(datetime.UTC).replace(minute=0, second=0, microsecond=0)
+    now = dt.datetime.now(dt.UTC).replace(minute=0, second=0, microsecond=0)
     lock = BaseLock(release=RELEASE, architecture=ARCHITECTURE, epoch=int(now.timestamp()), packages=packages)
     debian.lock_path().write_text(_toml(lock), encoding="utf-8")
     return lock
@@ -97,7 +97,9 @@ def _describe(options: list[str], chosen: dict[tuple[str, str], set[str]]) -> tu
     # A version found in the main archive is taken from there: the security archive forgets sooner.
     lasting = {(name, version) for name, version, place in places if f"{RELEASE}-security" not in place}
     packages = {}
-    for paragraph in _apt(["apt-cache", *options, "show", *(f"{name}={version}" for name, version in names)]).split("\n\n"):
+    for paragraph in _apt(["apt-cache", *options, "show", *(f"{name}={version}" for name, version in names)]).split(
+        "\n\n"
+    ):
         fields = Parser().parsestr(paragraph.strip())
         key = (fields["Package"], fields["Version"])
         if key in chosen:
@@ -127,7 +129,7 @@ def _apt(command: list[str]) -> str:
 
 def _toml(lock: BaseLock) -> str:
     lines = [
-        "# Written by `nox -s lock`: every Debian package of the bases. No mirror is named: the host's own apt knows one.",
+        "# Written by `nox -s lock`: every Debian package of the bases. The host's own apt knows where to get them.",
         "",
         f'release = "{lock.release}"',
         f'architecture = "{lock.architecture}"',

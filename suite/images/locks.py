@@ -4,16 +4,39 @@ import subprocess
 import tempfile
 import tomllib
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from suite.errors import LevelfieldError
-from suite.images import catalogue, registries, wheels
+from suite.images import catalogue, debian_lock, registries, wheels
 from suite.images.catalogue import PYTHON, Pin
+from suite.images.wheels import Progress, silent
 from suite.paths import images_root
 
 _PREFERENCE = ("-cp311-cp311-", "-abi3-", "-none-")
 """Where a release has several wheels that fit: the most specific one, as pip would choose."""
+
+
+def relock(names: Iterable[str] = (), *, progress: Progress = silent) -> None:
+    """Resolve again: the named images, or everything (all locks of all images, the base, the tool itself).
+
+    Raises
+    ------
+    LevelfieldError
+        A name is unknown, or a requirement cannot be resolved or fetched.
+    """
+    chosen = tuple(names)
+    for name in chosen or tuple(catalogue.images()):
+        for variant, version in catalogue.lock_names(name) or (("cpu", None),):
+            progress(f"resolving {name} {variant}" + (f"@{version}" if version else ""))
+            lock_image(name, variant, version)
+    if not chosen:
+        progress("resolving the bases")
+        debian_lock.lock_bases()
+        if (images_root().parent / "pyproject.toml").is_file():
+            progress("resolving the tool's own environment")
+            lock_tool()
 
 
 def lock_image(image_name: str, variant: str = "cpu", version: str | None = None) -> catalogue.Lock:
@@ -60,9 +83,9 @@ def lock_tool() -> None:
     found = registries.settings()
     shared = ["--generate-hashes", "--universal", "--python-version", PYTHON, "--no-header", "--no-annotate"]
     shared += registries.uv_arguments(found, only_default=True)
-    _compile([project], folder / "runtime.lock", shared, found)
+    _compile([project, folder / "build.in"], folder / "runtime.lock", shared, found)
     _compile([folder / "nox.in"], folder / "nox.lock", shared, found)
-    _compile([project, folder / "dev.in"], folder / "dev.lock", shared, found)
+    _compile([project, folder / "build.in", folder / "dev.in"], folder / "dev.lock", shared, found)
 
 
 def _local(found: registries.Settings) -> bool:

@@ -50,9 +50,7 @@ class Recipe(msgspec.Struct, frozen=True):
         }
 
 
-def recipe(
-    name: str, variant: str = "cpu", version: str | None = None, base_kind: base.Kind = "debian"
-) -> Recipe:
+def recipe(name: str, variant: str = "cpu", version: str | None = None, base_kind: base.Kind = "debian") -> Recipe:
     """Say what an image is made from; nothing is made or fetched.
 
     Raises

@@ -86,7 +86,7 @@ def _download(pins: Iterable[Pin], variant: str) -> None:
     groups: dict[bool, list[Pin]] = {False: [], True: []}
     for pin in pins:
         groups["+" in pin.version].append(pin)
-    with tempfile.TemporaryDirectory(prefix="fetching-", dir=wheel_folder().parent) as name:
+    with tempfile.TemporaryDirectory(prefix="fetching-", dir=cache_folder("downloads")) as name:
         folder = Path(name)
         for group in filter(None, groups.values()):
             problem = _pip_download(group, folder, ())

@@ -1,0 +1,75 @@
+"""Give the disk back: everything that levelfield can make again."""
+
+import shutil
+from pathlib import Path
+
+import docker
+from docker.errors import APIError
+
+from suite.errors import LevelfieldError
+from suite.images import engine
+from suite.images.cost import disk_usage
+from suite.paths import CACHE_FOLDERS, cache_root
+
+LABEL = "levelfield.image"
+
+
+def clean() -> int:
+    """Remove our images, virtual environments, wheels, Debian packages and artifacts; reports stay.
+
+    Images are found by their label; what others made is not touched, nor an image in use by a container.
+
+    Returns
+    -------
+    int
+        Bytes freed, in the cache and by the engine (zero there when none answers).
+
+    Raises
+    ------
+    LevelfieldError
+        A file in the cache cannot be removed.
+    """
+    return _clean_engine() + _clean_cache()
+
+
+def _clean_cache() -> int:
+    freed = 0
+    try:
+        # By name: LEVELFIELD_CACHE may be a folder that holds other things too.
+        for folder in filter(Path.is_dir, (cache_root() / name for name in CACHE_FOLDERS)):
+            freed += disk_usage(folder)
+            shutil.rmtree(folder)
+    except OSError as error:
+        raise LevelfieldError(
+            f"{error.filename} cannot be removed: {error.strerror}.", fix="Remove it by hand, or as its owner."
+        ) from error
+    return freed
+
+
+def _clean_engine() -> int:
+    try:
+        with engine.connect() as client:
+            before = _layers_bytes(client)
+            _remove_images(client)
+            return max(0, before - _layers_bytes(client))
+    except LevelfieldError:
+        return 0  # no engine: nothing of ours is in one
+
+
+def _remove_images(client: docker.DockerClient) -> None:
+    # An image goes only after those that stand on it, so tags are removed until a pass removes none.
+    while True:
+        removed = 0
+        for image in client.images.list(filters={"label": LABEL}):
+            for reference in image.tags or [str(image.id)]:
+                try:
+                    client.images.remove(reference)
+                    removed += 1
+                except APIError:
+                    continue  # in use, or another image stands on it
+        if not removed:
+            return
+
+
+def _layers_bytes(client: docker.DockerClient) -> int:
+    return int(client.df().get("LayersSize") or 0)

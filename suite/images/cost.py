@@ -1,0 +1,108 @@
+"""What making images or environments will cost, told before it begins."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from suite.images import base, catalogue, debian, engine, environments, wheels
+from suite.images.recipe import recipe
+
+# Rough figures from a 2-core machine; they only have to tell a minute from an hour.
+_DOWNLOAD_BYTES_S = 10e6
+_INSTALL_BYTES_S = 15e6
+_INSTALL_START_S = 8.0
+_BASE_BYTES_S = 6e6
+_BYTECODE = 1.25
+"""Installed files with their bytecode, over the files in the wheels."""
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """Downloads, disk and time; all zero when everything is there."""
+
+    download_bytes: int = 0
+    disk_bytes: int = 0
+    seconds: float = 0.0
+    making: tuple[str, ...] = ()
+    """Images or environments to be made."""
+
+    def sentence(self) -> str:
+        """Say it to a person."""
+        if not self.making:
+            return "Everything needed is built already."
+        minutes = max(1, round(self.seconds / 60))
+        return (
+            f"To be made first: {', '.join(self.making)} (about {_size(self.download_bytes)} to download, "
+            f"{_size(self.disk_bytes)} of disk, {minutes} min); `levelfield clean` gives the disk back."
+        )
+
+
+def estimate(names: Iterable[str], launcher: str = "docker", base_kind: base.Kind = "debian") -> Cost:
+    """Estimate what is still to be made for some images.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Images by name; variant `cpu`.
+    launcher : {"docker", "venv"}
+        Images, or virtual environments.
+    base_kind : {"debian", "registry"}
+        What images stand on; the size of a registry's base is not known beforehand and not counted.
+
+    Raises
+    ------
+    LevelfieldError
+        A name is unknown, no engine answers, or no interpreter for environments is here.
+    """
+    chosen = tuple(dict.fromkeys(names))
+    locks = [catalogue.lock(name) for name in chosen]
+    if launcher == "venv":
+        absent = [lock for lock in locks if not _environment_is_there(lock)]
+        return _cost(absent, {})
+    with engine.connect() as client:
+        recipes = [recipe(name, base_kind=base_kind) for name in chosen]
+        absent_recipes = [
+            each for each in recipes if not engine.find(client, each.environment_tag, each.environment_identity)
+        ]
+        bases = {
+            each.base.name: each.base
+            for each in absent_recipes
+            if each.base.kind == "debian" and not base.is_there(client, each.base)
+        }
+    return _cost([each.lock for each in absent_recipes], bases)
+
+
+def _cost(locks: list[catalogue.Lock], bases: dict[str, base.Base]) -> Cost:
+    fetched = {pin.file: pin.size_bytes for lock in locks for pin in wheels.missing(lock)}
+    debs = debian.read_lock() if bases else None
+    packages = {package.file: package for name in bases if debs for package in debian.missing(debs, name)}
+    base_bytes = sum(package.installed_bytes for name in bases if debs for package in debs.of(name))
+    download = sum(fetched.values()) + sum(package.size_bytes for package in packages.values())
+    installed = sum(lock.installed_bytes for lock in locks)
+    seconds = download / _DOWNLOAD_BYTES_S + installed / _INSTALL_BYTES_S + base_bytes / _BASE_BYTES_S
+    return Cost(
+        download_bytes=download,
+        disk_bytes=int(download + installed * _BYTECODE + base_bytes),
+        seconds=seconds + _INSTALL_START_S * len(locks),
+        making=tuple(lock.image for lock in locks),
+    )
+
+
+def _environment_is_there(lock: catalogue.Lock) -> bool:
+    _, python_version = environments.find_python(lock)
+    return environments.is_there(environments.location(lock, python_version))
+
+
+def _size(count_bytes: int) -> str:
+    return f"{count_bytes / 1e9:.1f} GB" if count_bytes >= 1e9 else f"{count_bytes / 1e6:.0f} MB"
+
+
+def disk_usage(folder: Path) -> int:
+    """Return the bytes that a folder's files take on disk (hard links once)."""
+    seen: dict[tuple[int, int], int] = {}
+    for parent, _, files in os.walk(folder):
+        for file in files:
+            status = (Path(parent) / file).lstat()
+            seen[status.st_dev, status.st_ino] = status.st_blocks * 512
+    return sum(seen.values())

@@ -1,0 +1,157 @@
+"""Virtual environments from the same locks, for machines where no container engine answers."""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from suite.errors import LevelfieldError
+from suite.images import catalogue, registries, wheels, worker_code
+from suite.images.wheels import Progress, silent
+from suite.paths import cache_folder, disk_space
+from suite.records.schema import Image
+
+_MARKER = "levelfield.lock"
+"""Copy of the lock inside a finished environment."""
+
+
+class Environment(msgspec.Struct, frozen=True):
+    """A virtual environment that holds exactly what a lock says."""
+
+    name: str
+    variant: str
+    version: str | None
+    python: Path
+    """The interpreter to start workers with."""
+    worker_code: Path
+    """Folder for `PYTHONPATH`: the same files that images carry."""
+    lock_sha256: str
+    worker_sha256: str
+    python_version: str
+    """Full version of the interpreter."""
+    size_bytes: int
+
+    def record(self) -> Image:
+        """Return what a run's record says of it."""
+        return Image(
+            name=self.name,
+            variant=self.variant + (f"@{self.version}" if self.version else ""),
+            launcher="venv",
+            tag=self.python.parents[1].name,
+            lock_sha256=self.lock_sha256,
+            worker_sha256=self.worker_sha256,
+            python=self.python_version,
+            size_bytes=self.size_bytes,
+        )
+
+
+def make(name: str, variant: str = "cpu", version: str | None = None, *, progress: Progress = silent) -> Environment:
+    """Return the virtual environment of a lock, made if it is not there.
+
+    Parameters
+    ----------
+    name, variant, version
+        Which lock; see `suite.images.catalogue.lock`.
+    progress : callable
+        Told one short line whenever a step begins.
+
+    Raises
+    ------
+    LevelfieldError
+        No Python of the lock's minor version is here, or a wheel is wrong or cannot be had.
+    """
+    lock = catalogue.lock(name, variant, version)
+    interpreter, full_version = find_python(lock)
+    folder = location(lock, full_version)
+    if not is_there(folder):
+        files = wheels.fetch(lock, progress=progress)
+        with disk_space(), _alone(folder):
+            if not is_there(folder):  # another process may have made it meanwhile
+                progress(f"installing {len(files)} wheels of {lock.label} into a virtual environment")
+                _install(lock, files, interpreter, folder)
+    return Environment(
+        name=name,
+        variant=variant,
+        version=version,
+        python=folder / "bin" / "python",
+        worker_code=worker_code.folder(),
+        lock_sha256=lock.sha256,
+        worker_sha256=worker_code.digest(),
+        python_version=full_version,
+        size_bytes=sum(path.lstat().st_size for path in folder.rglob("*")),
+    )
+
+
+def location(lock: catalogue.Lock, python_version: str) -> Path:
+    """Return where the environment of a lock is, or will be."""
+    stem = lock.variant + (f"@{lock.version}" if lock.version else "")
+    return cache_folder("venvs") / f"{lock.image}-{stem}-{lock.sha256[:16]}-py{python_version}"
+
+
+def is_there(folder: Path) -> bool:
+    """Return whether an environment was finished."""
+    return (folder / _MARKER).is_file()
+
+
+def find_python(lock: catalogue.Lock) -> tuple[Path, str]:
+    """Return an interpreter of the lock's minor version, and its full version.
+
+    Raises
+    ------
+    LevelfieldError
+        There is none: wheels of one minor version do not work with another.
+    """
+    names = [sys.executable, shutil.which(f"python{lock.python}"), shutil.which("python3")]
+    for name in filter(None, names):
+        full_version = _version(name)
+        if full_version.startswith(f"{lock.python}."):
+            return Path(name), full_version
+    raise LevelfieldError(
+        f"The lock of {lock.label} is for Python {lock.python}, and there is no python{lock.python} here "
+        f"(this is {sys.version_info.major}.{sys.version_info.minor}).",
+        fix=f"Install Python {lock.python}, or a container engine, whose images bring their own.",
+    )
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    with (folder.parent / f".{folder.name}.lock").open("w") as guard:
+        fcntl.flock(guard, fcntl.LOCK_EX)
+        yield
+
+
+def _version(interpreter: str) -> str:
+    question = "import platform; print(platform.python_version())"
+    result = subprocess.run([interpreter, "-I", "-c", question], capture_output=True, text=True, check=False)
+    return result.stdout.strip()
+
+
+def _install(lock: catalogue.Lock, files: tuple[Path, ...], interpreter: Path, folder: Path) -> None:
+    # Scripts of a virtual environment hold its path, so it is made in place and only the marker makes it whole.
+    shutil.rmtree(folder, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix="links-", dir=folder.parent) as name:
+        links = Path(name)
+        for file in files:
+            (links / file.name).symlink_to(file)
+        uv = registries.uv_command()
+        environment = {**os.environ, "UV_PYTHON_DOWNLOADS": "never", "UV_NO_CONFIG": "1", "UV_NO_PROGRESS": "1"}
+        install = ["pip", "install", "--python", str(folder / "bin" / "python"), "--offline", "--no-cache"]
+        install += ["--no-index", "--find-links", str(links), "--no-deps", "--require-hashes", "--only-binary", ":all:"]
+        install += ["--compile-bytecode", "--link-mode", "copy", "--requirement", str(lock.path)]
+        for command in (["venv", "--quiet", "--python", str(interpreter), str(folder)], install):
+            result = subprocess.run([*uv, *command], capture_output=True, text=True, check=False, env=environment)
+            if result.returncode:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise LevelfieldError(
+                    f"The virtual environment of {lock.label} could not be made: {result.stderr.strip()[-500:]}",
+                    fix="Check the space left with `df -h`, and run the command again.",
+                )
+    shutil.copyfile(lock.path, folder / f".{_MARKER}")
+    (folder / f".{_MARKER}").rename(folder / _MARKER)
