@@ -1,0 +1,41 @@
+"""`levelfield doctor`: look at everything a run needs and at everything that disturbs it, with the fix beside each."""
+
+from pathlib import Path
+
+from suite.machine import quiet, room, tools
+from suite.machine.findings import Finding, Needs
+from suite.machine.reading import ROOT
+
+
+def examine(needs: Needs | None = None, root: Path = ROOT) -> list[Finding]:
+    """Return all findings, tools first, then room, then noise. Takes a few seconds and changes nothing.
+
+    Parameters
+    ----------
+    needs
+        What a run asks of the machine; None: what all frameworks together take.
+    root
+        Root of the file system that is read.
+    """
+    needs = needs or Needs()
+    engine = tools.container_engine(needs)
+    return [
+        *engine.findings,
+        tools.base_builder(reaches_registry=engine.reaches_registry, engine=engine.answers, root=root),
+        tools.debian_packages(),
+        tools.wheels(needs),
+        tools.python_of_locks(needs, engine=engine.answers),
+        tools.compiler(engine=engine.answers),
+        tools.nvidia(),
+        *room.disks(needs),
+        room.memory(needs, root),
+        room.cpus(root),
+        *quiet.now(),
+        quiet.load(),
+        *quiet.clock(root),
+        *quiet.memory(root),
+        quiet.timer(root),
+    ]
+
+
+__all__ = ["Finding", "Needs", "examine"]

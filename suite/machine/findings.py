@@ -1,0 +1,55 @@
+"""What `levelfield doctor` says: a finding, and what would help."""
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+State: TypeAlias = Literal["ok", "warn", "bad"]
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One thing that was looked at.
+
+    `bad`: nothing can be run like this. `warn`: it runs, with less than there could be. `ok`: nothing to do.
+    """
+
+    topic: str
+    state: State
+    message: str
+    fix: str = ""
+    """What to do about it; never empty unless all is well."""
+
+
+def ok(topic: str, message: str) -> Finding:
+    return Finding(topic, "ok", message)
+
+
+def warn(topic: str, message: str, fix: str) -> Finding:
+    return Finding(topic, "warn", message, fix)
+
+
+def bad(topic: str, message: str, fix: str) -> Finding:
+    return Finding(topic, "bad", message, fix)
+
+
+class Needs(msgspec.Struct, frozen=True):
+    """What a run asks of a machine; whoever knows the locks says it more exactly."""
+
+    python: str = "3.11"
+    """Minor version that the locks were made for."""
+    wheels_missing_bytes: int | None = None
+    """What has yet to be downloaded; None: not known, 0: every wheel is in the cache."""
+    disk_bytes: int = 12 << 30
+    """Wheels, environments and images of all five frameworks."""
+    disk_least_bytes: int = 3 << 30
+    """Below this not even one framework fits."""
+    memory_bytes: int = 4 << 30
+    """The largest worker (training a ResNet-50 or BERT) takes about 3 GB."""
+    folders: tuple[str, ...] = (".",)
+    """Folders that get filled: the cache, the reports."""
+    registry_image: str = "debian:bookworm-slim"
+    """Image asked for when looking whether the engine reaches its registry."""
+
+
+def gibibytes(value_bytes: float) -> str:
+    return f"{value_bytes / 2**30:.1f} GiB"

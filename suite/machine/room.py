@@ -1,0 +1,76 @@
+"""Room to run in: disk, memory, and the CPUs this process may use."""
+
+import os
+import shutil
+from pathlib import Path
+
+from suite.machine.findings import Finding, Needs, bad, gibibytes, ok, warn
+from suite.machine.memory import kibibytes
+from suite.machine.reading import ROOT, online, spelled, table
+from suite.machine.system import limits
+from suite.records.schema import Absent
+
+
+def disks(needs: Needs) -> list[Finding]:
+    """Look at each disk that gets filled, once."""
+    found: dict[int, Finding] = {}
+    for name in needs.folders:
+        folder = _existing(Path(name).expanduser().absolute())
+        found.setdefault(folder.stat().st_dev, disk(folder, shutil.disk_usage(folder).free, needs))
+    return list(found.values())
+
+
+def _existing(folder: Path) -> Path:
+    return next(parent for parent in (folder, *folder.parents) if parent.exists())
+
+
+def disk(folder: Path, free_bytes: int, needs: Needs) -> Finding:
+    topic, fix = (
+        "disk",
+        "Free some: levelfield clean removes images and caches; or set LEVELFIELD_CACHE to another disk.",
+    )
+    message = f"{gibibytes(free_bytes)} free at {folder}"
+    if free_bytes < needs.disk_least_bytes:
+        return bad(topic, f"{message}, too little for even one framework.", fix)
+    if free_bytes < needs.disk_bytes:
+        return warn(topic, f"{message}; all frameworks take about {gibibytes(needs.disk_bytes)}.", fix)
+    return ok(topic, f"{message}.")
+
+
+def memory(needs: Needs, root: Path = ROOT) -> Finding:
+    """Compare the memory that is available, within this process's limit, with what the largest worker takes."""
+    topic = "memory"
+    available = kibibytes(table(root / "proc/meminfo"), "MemAvailable")
+    if isinstance(available, Absent):
+        return warn(topic, f"How much is available is not known: {available.reason}.", "Look for yourself.")
+    limit = limits(root)["memory limit bytes"]
+    if isinstance(limit, int) and limit < available:
+        available = limit
+    message = f"{gibibytes(available)} available"
+    if available < needs.memory_bytes:
+        fix = "Close other programs, or choose with --models and --backends."
+        return warn(topic, f"{message}; the largest workers need {gibibytes(needs.memory_bytes)}.", fix)
+    return ok(topic, f"{message}.")
+
+
+def cpus(root: Path = ROOT) -> Finding:
+    """Say how many CPUs there are, and whether a mask or a quota takes some away."""
+    there = online(root)
+    allowed = tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else there
+    return cpus_allowed(there, allowed, limits(root)["CPU limit"])
+
+
+def cpus_allowed(there: tuple[int, ...], allowed: tuple[int, ...], quota: object) -> Finding:
+    """Judge the CPUs that are there, those this process may use, and its quota (in CPUs, or `none`)."""
+    topic = "CPUs"
+    if isinstance(quota, float | int) and quota < len(allowed):
+        message = (
+            f"A control group allows {quota:g} CPUs' worth of time on {len(allowed)} CPUs: workers get stopped midway."
+        )
+        return warn(topic, message, "Lift the quota (docker run --cpus, cpu.max), or ask for fewer --threads.")
+    if len(allowed) < len(there):
+        return ok(topic, f"{len(allowed)} of {len(there)} may be used ({spelled(allowed)}).")
+    if len(allowed) == 1:
+        message = "There is only one: supervisor and workers share it, and every figure has both in it."
+        return warn(topic, message, "Use a machine with at least two CPUs.")
+    return ok(topic, f"{len(there)} ({spelled(there)}).")

@@ -1,0 +1,200 @@
+"""The programs a run needs: a container engine, mmdebstrap, the locks' Python, a compiler, and ways to fetch."""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import docker
+import docker.errors
+import msgspec
+import requests
+
+from suite.machine.engine import DEFAULT_SOCKET, described, knock, short
+from suite.machine.findings import Finding, Needs, bad, ok, warn
+from suite.machine.gpu import gpu
+from suite.machine.reading import ROOT, Facts, integer
+from suite.records.schema import Absent
+
+_START = "Start it: systemctl start docker, or `dockerd &` as root where there is no systemd."
+_REGISTRY_TIMEOUT_SECONDS = 8
+_REACHED = "The engine reaches it"
+
+
+class Engine(msgspec.Struct, frozen=True):
+    """What came of looking for the container engine."""
+
+    findings: tuple[Finding, ...]
+    answers: bool
+    reaches_registry: bool = False
+
+
+def container_engine(needs: Needs) -> Engine:
+    """Look for the engine, and whether it reaches its registry; say why there is none, each reason with its own fix."""
+    try:
+        knock()
+    except OSError as error:
+        return Engine((no_engine(error, installed=shutil.which("dockerd") is not None),), answers=False)
+    try:
+        client = docker.from_env(timeout=_REGISTRY_TIMEOUT_SECONDS)
+    except (docker.errors.DockerException, requests.RequestException) as error:
+        return Engine((no_answer(error),), answers=False)
+    try:
+        found, reached = engine_found(described(client)), registry(client, needs.registry_image)
+    except (docker.errors.DockerException, requests.RequestException) as error:
+        return Engine((no_answer(error),), answers=False)
+    finally:
+        client.close()
+    return Engine((found, reached), answers=True, reaches_registry=reached.message.startswith(_REACHED))
+
+
+def no_answer(error: Exception) -> Finding:
+    fix = "See its log (journalctl -u docker), and DOCKER_HOST; without it, virtual environments are used."
+    message = f"Something listens, but it is no engine that answers: {short(error)}."
+    return warn("container engine", message, fix)
+
+
+def no_engine(error: OSError, *, installed: bool) -> Finding:
+    """Say why no engine answers.
+
+    Parameters
+    ----------
+    error
+        What opening its socket gave.
+    installed
+        Whether its program is on this machine.
+    """
+    topic, without = "container engine", "Without it the same locks run in virtual environments."
+    if isinstance(error, PermissionError):
+        message = f"One is running, but this user may not talk to it. {without}"
+        return warn(topic, message, "Run `sudo usermod -aG docker $USER`, log out and in again; or run as root.")
+    if isinstance(error, ConnectionRefusedError):
+        return warn(topic, f"One was running and has stopped: its socket is there, nobody answers. {without}", _START)
+    if os.environ.get("DOCKER_HOST"):
+        message = f"None answers at DOCKER_HOST ({os.environ['DOCKER_HOST']}): {short(error)}. {without}"
+        return warn(topic, message, "Unset DOCKER_HOST, or set it to the address of an engine that runs.")
+    if installed:
+        return warn(topic, f"One is installed, and not running. {without}", _START)
+    message = f"None is installed (nothing at {DEFAULT_SOCKET.removeprefix('unix://')}). {without}"
+    return warn(topic, message, "Install one: apt-get install docker.io iptables (Debian), then start it.")
+
+
+def engine_found(facts: Facts) -> Finding:
+    message = (
+        f"{facts['engine']} {facts['version']} (API {facts['API version']}), storage driver {facts['storage driver']}, "
+        f"control groups v{facts['cgroup version']}."
+    )
+    if os.environ.get("DOCKER_HOST", "unix:").startswith("unix:"):
+        return ok("container engine", message)
+    fix = "Run levelfield on the engine's own machine."
+    return warn("container engine", f"{message} It is on another machine, whose noise cannot be seen from here.", fix)
+
+
+def registry(client: docker.DockerClient, image: str) -> Finding:
+    """Ask the engine whether it reaches its image registry: only a base by digest needs it."""
+    topic = "image registry"
+    try:
+        client.api.inspect_distribution(image)  # type: ignore[no-untyped-call]
+    except (docker.errors.DockerException, requests.RequestException) as error:
+        cause = str(error).rstrip('")').rsplit(": ", 1)[-1][:120]  # of a long chain the end, where the reason is
+        return ok(topic, f"The engine does not reach it ({cause}); bases made from Debian packages do without.")
+    return ok(topic, f"{_REACHED}: --base registry can be used.")
+
+
+def base_builder(*, reaches_registry: bool, engine: bool, root: Path = ROOT) -> Finding:
+    """Look for mmdebstrap, and for the right to use it; without it only a base from a registry is left."""
+    topic = "base image"
+    if shutil.which("mmdebstrap") is None:
+        message = "mmdebstrap is not installed, so the base of images cannot be made from Debian packages"
+        if engine and not reaches_registry:
+            fix = "apt-get install mmdebstrap; until then use --launcher venv."
+            return bad(topic, f"{message}, and the engine does not reach a registry for a ready one.", fix)
+        return warn(topic, f"{message}.", "apt-get install mmdebstrap, or use a ready base: --base registry.")
+    allowed = integer(root / "proc/sys/kernel/unprivileged_userns_clone")
+    if os.geteuid() != 0 and allowed == 0:
+        message = "mmdebstrap is there, but this user may not make user namespaces."
+        return warn(topic, message, "sysctl kernel.unprivileged_userns_clone=1 (as root), or run the build as root.")
+    return ok(topic, "mmdebstrap is there.")
+
+
+def debian_packages() -> Finding:
+    """Ask apt whether it knows a mirror; it is what fetches the locked packages."""
+    topic = "Debian packages"
+    try:
+        answer = subprocess.run(
+            ["apt-cache", "policy", "base-files"], capture_output=True, text=True, timeout=20, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        message = "There is no apt here to fetch them with."
+        return warn(topic, message, "Build on Debian or Ubuntu, or use a base from a registry: --base registry.")
+    return mirrors_known(answer.stdout)
+
+
+def mirrors_known(policy: str) -> Finding:
+    """Judge what `apt-cache policy` says: a line with an address means that a mirror's list was read."""
+    topic = "Debian packages"
+    if any("://" in line for line in policy.splitlines()):
+        return ok(topic, "apt knows a mirror to fetch them from.")
+    return warn(topic, "apt has read no mirror's list yet.", "Run apt-get update (as root); see /etc/apt/sources.list.")
+
+
+def wheels(needs: Needs) -> Finding:
+    """Look whether pip reaches its index, unless every wheel is in the cache already."""
+    topic = "wheels"
+    if needs.wheels_missing_bytes == 0:
+        return ok(topic, "Every wheel of the locks is in the cache; nothing has to be downloaded.")
+    ahead = "" if needs.wheels_missing_bytes is None else f" {needs.wheels_missing_bytes / 1e6:.0f} MB are to come."
+    pip = [sys.executable, "-m", "pip"] if importlib.util.find_spec("pip") else [shutil.which("pip3") or "pip"]
+    question = [*pip, "index", "versions", "msgspec", "--disable-pip-version-check", "--retries", "0", "--timeout", "5"]
+    fix = "See `pip config list`: index-url, proxy and cert; behind a company's proxy set PIP_CERT and HTTPS_PROXY."
+    try:
+        answer = subprocess.run(question, capture_output=True, text=True, timeout=30, check=False)
+    except OSError:
+        return bad(topic, "There is no pip here to fetch them with.", f"Run {Path(sys.executable).name} -m ensurepip.")
+    except subprocess.TimeoutExpired:
+        return bad(topic, f"pip got no answer from its index within 30 s.{ahead}", fix)
+    if answer.returncode == 0:
+        return ok(topic, f"pip reaches its index.{ahead}")
+    return bad(topic, f"pip does not reach its index.{ahead}", fix)
+
+
+def python_of_locks(needs: Needs, *, engine: bool) -> Finding:
+    """Look for the Python that the locks were made for, which virtual environments need."""
+    topic = "Python"
+    if f"{sys.version_info[0]}.{sys.version_info[1]}" == needs.python:
+        return ok(topic, f"This is Python {needs.python}, which the locks were made for.")
+    found = shutil.which(f"python{needs.python}")
+    if found:
+        return ok(topic, f"Python {needs.python}, which the locks were made for, is on the path.")
+    message = f"Python {needs.python}, which the locks were made for, is not here"
+    fix = f"Install it: apt-get install python{needs.python} python{needs.python}-venv, or use a container engine."
+    if engine:
+        return ok(topic, f"{message}; containers bring their own.")
+    return bad(topic, f"{message}, and no engine answers that could bring it.", fix)
+
+
+def compiler(*, engine: bool) -> Finding:
+    """Look for what torch-compile needs outside of containers: g++ and Python's headers."""
+    topic = "C++ compiler"
+    header = Path(sysconfig.get_path("include")) / "Python.h"
+    missing = [name for name, there in (("g++", shutil.which("g++")), ("Python.h", header.is_file())) if not there]
+    if not missing:
+        return ok(topic, "g++ and Python's headers are there.")
+    message = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+    if engine:
+        return ok(topic, f"{message} here; the image of torch brings both.")
+    fix = "apt-get install g++ python3-dev"
+    return warn(topic, f"{message}: in virtual environments `torch-compile` is absent.", fix)
+
+
+def nvidia() -> Finding:
+    """Look for an NVIDIA driver; a machine without one runs everything on its CPU."""
+    facts = gpu()
+    driver = facts["driver"]
+    if isinstance(driver, Absent):
+        return ok("NVIDIA driver", f"None: everything runs on the CPU ({driver.reason}).")
+    devices = facts["devices"]
+    return ok("NVIDIA driver", f"{driver}, CUDA up to {facts['CUDA supported']}, devices: {devices}.")
