@@ -1,0 +1,45 @@
+"""From a record to what follows from it: medians, intervals, ranks and reasons. Pure, and the same in ten years."""
+
+from suite.analysis import standing, surroundings, timed, whole
+from suite.analysis.status import derive, summarise
+from suite.analysis.types import Analysis, BlockAnalysis
+from suite.records.schema import Block, Parity, Run
+
+__all__ = ["Analysis", "analyse"]
+
+
+def analyse(run: Run) -> Analysis:
+    """Compute everything that is told about a run, from its record alone.
+
+    Parameters
+    ----------
+    run
+        A record as `suite.records.files.read` returns it, finished or cut off.
+
+    Returns
+    -------
+    Analysis
+        One entry per block of the record, in its order; the run's status, canary, noise and warnings.
+    """
+    known = standing.parities(run)
+    blocks = tuple(_block(block, known, run.settings.margin) for block in run.blocks)
+    status = summarise(run, blocks)
+    canary, noise = surroundings.canary(run), surroundings.noise(run)
+    return Analysis(
+        status=status,
+        blocks=blocks,
+        canary=canary,
+        noise=noise,
+        warnings=derive(run, blocks, status, (canary, noise)),
+        exit_code=1 if status.unequal or status.failed else 0,
+    )
+
+
+def _block(block: Block, known: dict[tuple[str, str, str], Parity], margin: float) -> BlockAnalysis:
+    match block.case.scenario:
+        case "cold-start":
+            return whole.cold_start(block, known)
+        case "memory":
+            return whole.memory(block, known)
+        case "latency" | "throughput":
+            return timed.analyse(block, known, margin)

@@ -1,0 +1,87 @@
+"""Who may be ranked: only an arm that answered, whose answer equals the reference, launched often enough."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from suite.analysis.types import Standing
+from suite.records.schema import Absent, Arm, Block, Case, Failure, Parity, Run
+
+NO_FAULT = frozenset({"unsupported"})
+"""Kinds of failure that are a reason for absence, not an error."""
+
+
+def parities(run: Run) -> dict[tuple[str, str, str], Parity]:
+    """Find each arm's worst parity per model and precision, over all blocks.
+
+    A launch of the cold-start or memory scenario need not compare its output: the arm was compared in another block.
+    """
+    found: dict[tuple[str, str, str], Parity] = {}
+    for block in run.blocks:
+        for arm in block.arms:
+            key = (block.case.model, block.case.precision, arm.id)
+            worst = worst_parity((*of_arm(block, arm), *([found[key]] if key in found else [])))
+            if worst is not None:
+                found[key] = worst
+    return found
+
+
+def of_arm(block: Block, arm: Arm) -> tuple[Parity, ...]:
+    """Collect the parities of an arm's launches in a block."""
+    return tuple(
+        launch.parity
+        for generation in block.generations
+        for launch in generation.launches
+        if launch.arm == arm.id and launch.parity is not None
+    )
+
+
+def parity_of(block: Block, arm: Arm, known: Mapping[tuple[str, str, str], Parity]) -> Parity | None:
+    """Return the parity that speaks for this arm in this block: its own, or the arm's elsewhere in the run."""
+    own = worst_parity(of_arm(block, arm))
+    return own if own is not None else known.get((block.case.model, block.case.precision, arm.id))
+
+
+def worst_parity(found: Iterable[Parity]) -> Parity | None:
+    """Return the parity that is not equal, else the one with the largest relative error."""
+    return max(found, key=_badness, default=None)
+
+
+def _badness(parity: Parity) -> tuple[bool, float]:
+    error = parity.relative_error
+    return not parity.equal, float("inf") if isinstance(error, Absent) else error
+
+
+def judge(
+    *, measured: int, parity: Parity | None, failures: Sequence[Failure], needed: int | None, started: bool
+) -> tuple[Standing, str]:
+    """Say how an arm stands and why.
+
+    Parameters
+    ----------
+    measured
+        Launches with at least one number.
+    needed
+        Launches that a ranking takes; None where nothing is ranked.
+    started
+        Whether any launch was tried.
+    """
+    if not measured:
+        if failures:
+            last = failures[-1]
+            return ("absent" if last.kind in NO_FAULT else "failed"), last.message
+        reason = "no window was completed before the run ended" if started else "the run ended before its turn"
+        return "absent", reason
+    if parity is None:
+        return "shown", "its output was not compared with the reference"
+    if not parity.equal:
+        return "unequal", parity.reason or "its output is not equal to the reference"
+    if needed is None:
+        return "shown", ""
+    if measured < needed:
+        lost = f"; {len(failures)} failed: {failures[-1].message}" if failures else ""
+        return "shown", f"{measured} {'launch' if measured == 1 else 'launches'}, a ranking takes {needed}{lost}"
+    return "ranked", ""
+
+
+def describe(case: Case) -> str:
+    """`resnet50, latency, batch 1`: a case in a reader's words, for messages."""
+    return f"{case.model}, {case.scenario}, batch {case.batch}"

@@ -1,0 +1,112 @@
+"""The run in one glance, and the warnings that follow from its numbers."""
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import TypeAlias
+
+from suite import warnings
+from suite.analysis.types import (
+    BlockAnalysis,
+    Canary,
+    ColdRow,
+    MemoryRow,
+    NoiseSummary,
+    Row,
+    Status,
+    TimedBlock,
+)
+from suite.records.schema import Absent, Run, Warning_
+
+Surroundings: TypeAlias = tuple[Canary | None, NoiseSummary | None]
+
+TOO_DISTURBED = 1 / 3
+"""Share of disturbed rounds from which the run as a whole is called too disturbed."""
+
+UNSETTLED = 1 / 2
+"""Share of an arm's launches without a steady state from which that is said: at this level of significance, one launch
+in some dozens looks unsteady by chance."""
+
+
+def summarise(run: Run, blocks: Iterable[BlockAnalysis]) -> Status:
+    """Count results and rounds over all blocks."""
+    blocks = tuple(blocks)
+    rows = [(_result(block, row), row) for block in blocks for row in block.rows]
+    answers: dict[tuple[str, str, str], bool] = {}
+    for block in blocks:
+        for row in block.rows:
+            key = (row.arm, block.case.model, block.case.precision)
+            equal = row.parity is not None and row.parity.equal
+            answers[key] = answers.get(key, False) or equal
+    timed = [block for block in blocks if isinstance(block, TimedBlock)]
+    rounds = sum(block.rounds for block in timed)
+    disturbed = sum(block.rounds_disturbed for block in timed)
+    return Status(
+        results=len(rows),
+        answers=len(answers),
+        answers_equal=sum(answers.values()),
+        unequal=tuple(name for name, row in rows if row.standing == "unequal"),
+        failed=tuple(name for name, row in rows if row.standing == "failed"),
+        absent=tuple(name for name, row in rows if row.standing == "absent"),
+        rounds=rounds,
+        rounds_disturbed=disturbed,
+        too_disturbed=disturbed > TOO_DISTURBED * (rounds + disturbed),
+        finished=run.finished is not None,
+        supervisor_share=run.supervisor_window_share,
+    )
+
+
+def _result(block: BlockAnalysis, row: Row | ColdRow | MemoryRow) -> str:
+    return f"{row.arm}/{block.case.id}"
+
+
+def derive(run: Run, blocks: Iterable[BlockAnalysis], status: Status, around: Surroundings) -> tuple[Warning_, ...]:
+    """Return the record's own warnings, then those that follow from the numbers; none is said twice."""
+    blocks = tuple(blocks)
+    found = chain(_of_run(status), _of_surroundings(around), _of_answers(blocks), *(map(_of_block, blocks)))
+    known = {(warning.code, warning.about) for warning in run.warnings}
+    return run.warnings + tuple(warning for warning in found if (warning.code, warning.about) not in known)
+
+
+def _of_run(status: Status) -> Iterator[Warning_]:
+    if not status.finished:
+        yield warnings.cut_off()
+    if status.too_disturbed:
+        yield warnings.too_disturbed(status.rounds_disturbed, status.rounds + status.rounds_disturbed)
+    share = status.supervisor_share
+    if not isinstance(share, Absent) and share > warnings.SUPERVISOR_LIMIT:
+        yield warnings.supervisor_busy(share)
+
+
+def _of_surroundings(around: Surroundings) -> Iterator[Warning_]:
+    canary, noise = around
+    if canary is not None and abs(canary.drift) > warnings.CANARY_LIMIT:
+        yield warnings.machine_moved(canary.drift)
+    if noise is None:
+        return
+    if not isinstance(noise.steal_share, Absent) and noise.steal_share > warnings.STEAL_LIMIT:
+        yield warnings.stolen(noise.steal_share)
+    if not isinstance(noise.idle_workers_share, Absent) and noise.idle_workers_share > warnings.IDLE_LIMIT:
+        yield warnings.idle_workers_busy(noise.idle_workers_share)
+
+
+def _of_answers(blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:
+    """An answer that is not equal is said once, not for every scenario it stands in."""
+    said: set[tuple[str, str, str]] = set()
+    for block in blocks:
+        for row in block.rows:
+            answer = (row.arm, block.case.model, block.case.precision)
+            if row.standing == "unequal" and row.parity is not None and answer not in said:
+                said.add(answer)
+                about = f"{row.arm}/{block.case.model}/{block.case.precision}"
+                yield warnings.not_equal(about, row.parity.relative_error, row.parity.tolerance)
+
+
+def _of_block(block: BlockAnalysis) -> Iterator[Warning_]:
+    if not isinstance(block, TimedBlock):
+        return
+    for row in block.rows:
+        counts = row.counts
+        if counts.launches_failed and counts.launches and row.failure is not None:
+            yield warnings.launches_failed(counts.launches_failed, row.failure.message, _result(block, row))
+        if counts.launches_unsteady > UNSETTLED * counts.launches:
+            yield warnings.no_steady_state(counts.launches_unsteady, counts.launches, _result(block, row))

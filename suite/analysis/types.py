@@ -1,0 +1,237 @@
+"""What follows from a record: frozen types, each a plain answer with its reason where there is none."""
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from suite.records.schema import Absent, Case, Failure, Memory, Parity, Startup, Warning_
+from suite.statistics.verdicts import Verdict
+
+Standing: TypeAlias = Literal["ranked", "control", "shown", "unequal", "failed", "absent"]
+"""How an arm stands in its block.
+
+ranked
+    Equal to the reference, with enough launches: it has a rank.
+control
+    The same backend, image and settings a second time: its ratio shows what this run calls "no difference".
+shown
+    Equal to the reference, with too few launches to rank: numbers, and no rank.
+unequal
+    Its output is not the reference's: numbers are shown as such, and never ranked.
+failed
+    It has no numbers, and should have.
+absent
+    It has no numbers, for a reason that is no fault: unsupported here.
+"""
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    """A value and its interval; bounds are None where launches are too few for one."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+class Counts(msgspec.Struct, frozen=True):
+    """What a row's numbers rest on, and what was left out of them."""
+
+    launches: int
+    launches_failed: int
+    windows: int
+    windows_disturbed: int
+    """In rounds called disturbed by outside signals; left out."""
+    windows_warming: int
+    """Before a launch had settled; left out."""
+    windows_failed: int
+    launches_unsteady: int
+    """Launches with enough windows to tell that never settled; kept, and said."""
+    calls: int
+    """Timed calls in the windows counted."""
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One arm's answer to a timed case."""
+
+    arm: str
+    backend: str
+    version: str
+    standing: Standing
+    reason: str
+    """Why it is not ranked; empty where it is."""
+    counts: Counts
+    rank: int | None = None
+    """1 + the number of arms that are certainly faster; equal ranks are ties."""
+    verdict: Verdict | None = None
+    """Against the best: `same` within the margin, `slower`, or `inconclusive`."""
+    median_ns: Estimate | None = None
+    """Typical call: mean over launches (log scale) of each launch's typical window median, with its 95 % interval."""
+    launch_medians_ns: tuple[float, ...] = ()
+    p90_ns: float | None = None
+    p99_ns: float | None = None
+    """Only from 300 calls up."""
+    items_per_second: Estimate | None = None
+    """Batch × calls ÷ window time, by window, summarised like the median."""
+    launch_items_per_second: tuple[float, ...] = ()
+    ratio: Estimate | None = None
+    """Cost relative to the leading arm (time, or time an item): larger is slower. The interval is against the true
+    best, whichever that is, holds for all arms of the block at once, and is never below 1."""
+    with_disturbed: Estimate | None = None
+    """The median call (latency) or items per second (throughput) with disturbed rounds counted; None where there
+    were none."""
+    cpu_cores: float | None = None
+    """CPU time of the worker ÷ window time: cores kept busy."""
+    parity: Parity | None = None
+    failure: Failure | None = None
+    settings: dict[str, str] = {}
+
+
+class Control(msgspec.Struct, frozen=True):
+    """The same thing twice: what this run makes of no difference at all."""
+
+    arm: str
+    of: str
+    ratio: Estimate
+
+
+class TimedBlock(msgspec.Struct, frozen=True):
+    """A block of the `latency` or `throughput` scenario."""
+
+    case: Case
+    rows: tuple[Row, ...]
+    """Ranked ones first, best first; then by standing, in the order of the plan."""
+    best: str | None
+    """Arm id of the leading ranked arm."""
+    tied: tuple[str, ...]
+    """Other arms than which none is certainly faster, in order of their estimates."""
+    unranked_reason: str
+    """Why nobody is ranked; empty where somebody is."""
+    generations: int
+    rounds: int
+    """Undisturbed, complete rounds."""
+    rounds_disturbed: int
+    disturbances: tuple[str, ...]
+    controls: tuple[Control, ...] = ()
+
+
+class ColdRow(msgspec.Struct, frozen=True):
+    """How long one arm takes from nothing to its first answer; medians over launches with empty caches."""
+
+    arm: str
+    backend: str
+    standing: Standing
+    reason: str
+    launches: int
+    start_ns: float | None = None
+    import_ns: float | None = None
+    load_ns: float | None = None
+    first_call_ns: float | None = None
+    total_ns: Estimate | None = None
+    parity: Parity | None = None
+    failure: Failure | None = None
+    startups: tuple[Startup, ...] = ()
+
+
+class ColdBlock(msgspec.Struct, frozen=True):
+    case: Case
+    rows: tuple[ColdRow, ...]
+
+
+class MemoryRow(msgspec.Struct, frozen=True):
+    """Peak resident memory of one arm's process; the median over launches, and their range."""
+
+    arm: str
+    backend: str
+    standing: Standing
+    reason: str
+    launches: int
+    peak_bytes: float | None = None
+    least_bytes: float | None = None
+    most_bytes: float | None = None
+    source: str = ""
+    parity: Parity | None = None
+    failure: Failure | None = None
+    readings: tuple[Memory, ...] = ()
+
+
+class MemoryBlock(msgspec.Struct, frozen=True):
+    case: Case
+    rows: tuple[MemoryRow, ...]
+
+
+BlockAnalysis: TypeAlias = TimedBlock | ColdBlock | MemoryBlock
+
+
+class CanaryPoint(msgspec.Struct, frozen=True):
+    """The canary's median call in one generation of one block."""
+
+    block: str
+    generation: int
+    started: str
+    median_ns: float
+
+
+class Canary(msgspec.Struct, frozen=True):
+    """How the machine itself moved during the run: the same fixed work, again and again."""
+
+    arm: str
+    points: tuple[CanaryPoint, ...]
+    """In the order of time."""
+    median_ns: float
+    spread: float
+    """(slowest ÷ fastest generation) − 1."""
+    drift: float
+    """(median of the last third ÷ median of the first third) − 1."""
+
+
+class NoiseSummary(msgspec.Struct, frozen=True):
+    """Outside signals over all windows of the run, as shares of one core's time; absent with a reason."""
+
+    windows: int
+    elapsed_ns: int
+    steal_share: float | Absent
+    pressure_share: float | Absent
+    others_share: float | Absent
+    idle_workers_share: float | Absent
+    supervisor_share: float | Absent
+
+
+class Status(msgspec.Struct, frozen=True):
+    """The run in one glance. A result is a block and an arm; an answer is a model, a precision and an arm."""
+
+    results: int
+    answers: int
+    answers_equal: int
+    """Answers compared with the reference and equal to it."""
+    unequal: tuple[str, ...]
+    failed: tuple[str, ...]
+    absent: tuple[str, ...]
+    rounds: int
+    rounds_disturbed: int
+    too_disturbed: bool
+    """More than a third of the rounds were disturbed."""
+    finished: bool
+    supervisor_share: float | Absent
+
+
+class Analysis(msgspec.Struct, frozen=True):
+    status: Status
+    blocks: tuple[BlockAnalysis, ...]
+    canary: Canary | None
+    noise: NoiseSummary | None
+    warnings: tuple[Warning_, ...]
+    """The record's own and those that follow from it."""
+    exit_code: int
+    """0: fine; 1: some result failed or is not equal."""
+
+    @property
+    def timed(self) -> tuple[TimedBlock, ...]:
+        return tuple(block for block in self.blocks if isinstance(block, TimedBlock))
+
+    @property
+    def cold(self) -> tuple[ColdBlock, ...]:
+        return tuple(block for block in self.blocks if isinstance(block, ColdBlock))
+
+    @property
+    def memory(self) -> tuple[MemoryBlock, ...]:
+        return tuple(block for block in self.blocks if isinstance(block, MemoryBlock))

@@ -1,0 +1,98 @@
+"""Scenarios in which a whole launch is the sample: cold start and peak memory."""
+
+from collections.abc import Mapping
+
+import msgspec
+import numpy as np
+
+from suite.analysis import standing
+from suite.analysis.estimates import level
+from suite.analysis.types import ColdBlock, ColdRow, MemoryBlock, MemoryRow
+from suite.records.schema import Absent, Arm, Block, Launch, Parity, Startup
+
+Known = Mapping[tuple[str, str, str], Parity]
+
+
+def cold_start(block: Block, known: Known) -> ColdBlock:
+    """Summarise how long each arm takes to its first answer.
+
+    Making the seeded weights is our own work and counts in no phase. The total's interval is of the sum, launch by
+    launch; phases are medians, so they need not add up to it exactly.
+    """
+    return ColdBlock(case=block.case, rows=tuple(_cold_row(block, arm, known) for arm in _arms(block)))
+
+
+def memory(block: Block, known: Known) -> MemoryBlock:
+    """Summarise each arm's peak resident memory, with the range over its launches."""
+    return MemoryBlock(case=block.case, rows=tuple(_memory_row(block, arm, known) for arm in _arms(block)))
+
+
+def total_ns(startup: Startup) -> int:
+    """Sum the phases a user waits for: all but the making of our seeded weights."""
+    return startup.start_ns + startup.import_ns + startup.load_ns + startup.first_call_ns
+
+
+def _arms(block: Block) -> tuple[Arm, ...]:
+    return tuple(arm for arm in block.arms if arm.id != block.canary)
+
+
+def _launches(block: Block, arm: Arm) -> list[Launch]:
+    return [launch for generation in block.generations for launch in generation.launches if launch.arm == arm.id]
+
+
+def _cold_row(block: Block, arm: Arm, known: Known) -> ColdRow:
+    launches = _launches(block, arm)
+    startups = tuple(launch.startup for launch in launches if launch.startup is not None and launch.failure is None)
+    failures = [launch.failure for launch in launches if launch.failure is not None]
+    parity = standing.parity_of(block, arm, known)
+    stands, reason = standing.judge(
+        measured=len(startups), parity=parity, failures=failures, needed=None, started=bool(launches)
+    )
+    row = ColdRow(
+        arm=arm.id,
+        backend=arm.backend,
+        standing=stands,
+        reason=reason,
+        launches=len(startups),
+        parity=parity,
+        failure=failures[-1] if failures else None,
+        startups=startups,
+    )
+    if not startups:
+        return row
+    return msgspec.structs.replace(
+        row,
+        start_ns=float(np.median([startup.start_ns for startup in startups])),
+        import_ns=float(np.median([startup.import_ns for startup in startups])),
+        load_ns=float(np.median([startup.load_ns for startup in startups])),
+        first_call_ns=float(np.median([startup.first_call_ns for startup in startups])),
+        total_ns=level([float(total_ns(startup)) for startup in startups]),
+    )
+
+
+def _memory_row(block: Block, arm: Arm, known: Known) -> MemoryRow:
+    launches = _launches(block, arm)
+    readings = tuple(launch.memory for launch in launches if launch.memory is not None)
+    peaks = [reading.peak_rss_bytes for reading in readings if not isinstance(reading.peak_rss_bytes, Absent)]
+    failures = [launch.failure for launch in launches if launch.failure is not None]
+    parity = standing.parity_of(block, arm, known)
+    stands, reason = standing.judge(
+        measured=len(peaks), parity=parity, failures=failures, needed=None, started=bool(launches)
+    )
+    unread = [reading.peak_rss_bytes for reading in readings if isinstance(reading.peak_rss_bytes, Absent)]
+    if not peaks and not failures and unread:
+        reason = unread[-1].reason
+    return MemoryRow(
+        arm=arm.id,
+        backend=arm.backend,
+        standing=stands,
+        reason=reason,
+        launches=len(peaks),
+        parity=parity,
+        failure=failures[-1] if failures else None,
+        readings=readings,
+        source=readings[-1].source if readings else "",
+        peak_bytes=float(np.median(peaks)) if peaks else None,
+        least_bytes=float(min(peaks)) if peaks else None,
+        most_bytes=float(max(peaks)) if peaks else None,
+    )

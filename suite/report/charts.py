@@ -1,0 +1,280 @@
+"""Where things lie on a chart, in percent of its width. Templates draw; nothing here knows SVG."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from suite.analysis.types import Canary, ColdBlock, Estimate, MemoryBlock, Row, TimedBlock
+from suite.report import names, units
+
+LOG_FROM = 6.0
+"""Ratio of largest to smallest from which an axis is logarithmic."""
+
+
+class Tick(msgspec.Struct, frozen=True):
+    label: str
+    at: float
+
+
+class Axis(msgspec.Struct, frozen=True):
+    """A value axis; positions are percents from its left end."""
+
+    low: float
+    high: float
+    log: bool
+    ticks: tuple[Tick, ...]
+    label: str
+    better: str
+    """`lower is better` or `higher is better`."""
+
+    def at(self, value: float) -> float:
+        """Return the position of a value, kept within the axis."""
+        if self.log:
+            share = math.log(value / self.low) / math.log(self.high / self.low)
+        else:
+            share = (value - self.low) / (self.high - self.low)
+        return round(100 * min(max(share, 0.0), 1.0), 2)
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """One arm's point, interval and launches."""
+
+    name: str
+    colour: str
+    standing: str
+    at: float
+    low: float | None
+    high: float | None
+    dots: tuple[float, ...]
+    value: str
+
+
+class IntervalChart(msgspec.Struct, frozen=True):
+    axis: Axis
+    marks: tuple[Mark, ...]
+    summary: str
+    """The chart in words, for those who do not see it."""
+
+
+class Part(msgspec.Struct, frozen=True):
+    """One segment of a bar."""
+
+    phase: str
+    start: float
+    width: float
+    value: str
+
+
+class Bar(msgspec.Struct, frozen=True):
+    name: str
+    colour: str
+    standing: str
+    parts: tuple[Part, ...]
+    low: float | None
+    high: float | None
+    value: str
+
+
+class BarChart(msgspec.Struct, frozen=True):
+    axis: Axis
+    bars: tuple[Bar, ...]
+    phases: bool
+    """Whether segments are coloured by phase; else by backend."""
+    summary: str
+
+
+class Point(msgspec.Struct, frozen=True):
+    x: float
+    y: float
+    label: str
+
+
+class Course(msgspec.Struct, frozen=True):
+    """A value over time: points with positions in percent, y from the top."""
+
+    points: tuple[Point, ...]
+    ticks: tuple[Tick, ...]
+    """On the vertical axis."""
+    summary: str
+
+
+def timed(block: TimedBlock) -> IntervalChart | None:
+    """Lay out every arm that has numbers on one axis; None where none has."""
+    throughput = block.case.scenario == "throughput"
+    rows = [(row, estimate) for row in block.rows if (estimate := _plotted(row, throughput=throughput)) is not None]
+    if not rows:
+        return None
+    dots = {row.arm: row.launch_items_per_second if throughput else row.launch_medians_ns for row, _ in rows}
+    values = [
+        value
+        for row, estimate in rows
+        for value in (estimate.value, estimate.low, estimate.high, *dots[row.arm])
+        if value is not None
+    ]
+    if throughput:
+        scale = units.scale_count(max(values))
+        unit = f"{scale.unit} items/s".strip()
+        axis = make_axis(values, scale.factor, unit, "higher is better")
+    else:
+        scale = units.scale_ns(min(values))
+        axis = make_axis(values, scale.factor, f"{scale.unit} a call", "lower is better")
+    write: Callable[[Estimate], str] = _rate if throughput else _time
+    marks = tuple(
+        Mark(
+            name=row.arm,
+            colour=names.colour(row.backend),
+            standing=row.standing,
+            at=axis.at(estimate.value),
+            low=None if estimate.low is None else axis.at(estimate.low),
+            high=None if estimate.high is None else axis.at(estimate.high),
+            dots=tuple(axis.at(value) for value in dots[row.arm]),
+            value=write(estimate),
+        )
+        for row, estimate in rows
+    )
+    return IntervalChart(axis=axis, marks=marks, summary="; ".join(f"{mark.name} {mark.value}" for mark in marks))
+
+
+def _plotted(row: Row, *, throughput: bool) -> Estimate | None:
+    return row.items_per_second if throughput else row.median_ns
+
+
+def _time(estimate: Estimate) -> str:
+    return units.time(estimate.value)
+
+
+def _rate(estimate: Estimate) -> str:
+    return f"{units.rate(estimate.value)}/s"
+
+
+PHASES = ("start", "import", "load", "first call")
+
+
+def cold(block: ColdBlock) -> BarChart | None:
+    """Stack the phases of a cold start, arm by arm; None where no arm has them."""
+    rows = [row for row in block.rows if row.total_ns is not None]
+    if not rows:
+        return None
+    totals = [row.total_ns.value for row in rows if row.total_ns is not None]
+    scale = units.scale_ns(max(totals))
+    axis = make_axis([0.0, *totals], scale.factor, scale.unit, "lower is better", zero=True)
+    bars = []
+    for row in rows:
+        start = 0.0
+        parts = []
+        for phase, value in zip(PHASES, (row.start_ns, row.import_ns, row.load_ns, row.first_call_ns), strict=True):
+            width = axis.at(value or 0.0)
+            parts.append(Part(phase=phase, start=round(start, 2), width=width, value=units.time(value)))
+            start += width
+        bars.append(
+            Bar(
+                name=row.arm,
+                colour=names.colour(row.backend),
+                standing=row.standing,
+                parts=tuple(parts),
+                low=None,
+                high=None,
+                value=units.time(row.total_ns.value if row.total_ns else None),
+            )
+        )
+    return BarChart(
+        axis=axis, bars=tuple(bars), phases=True, summary="; ".join(f"{bar.name} {bar.value}" for bar in bars)
+    )
+
+
+def memory(block: MemoryBlock) -> BarChart | None:
+    """Draw peak memory, arm by arm, with the range over launches; None where no arm has one."""
+    rows = [(row, row.peak_bytes) for row in block.rows if row.peak_bytes is not None]
+    if not rows:
+        return None
+    scale = units.scale_bytes(max(peak for _, peak in rows))
+    most = [row.most_bytes or 0.0 for row, _ in rows]
+    axis = make_axis([0.0, *most], scale.factor, scale.unit, "lower is better", zero=True)
+    bars = tuple(
+        Bar(
+            name=row.arm,
+            colour=names.colour(row.backend),
+            standing=row.standing,
+            parts=(Part(phase="peak", start=0.0, width=axis.at(peak), value=units.size(peak)),),
+            low=axis.at(row.least_bytes) if row.least_bytes is not None else None,
+            high=axis.at(row.most_bytes) if row.most_bytes is not None else None,
+            value=units.size(peak),
+        )
+        for row, peak in rows
+    )
+    return BarChart(axis=axis, bars=bars, phases=False, summary="; ".join(f"{bar.name} {bar.value}" for bar in bars))
+
+
+def canary(course: Canary) -> Course:
+    """Lay out the canary's medians over the run, relative to their median."""
+    ratios = [point.median_ns / course.median_ns for point in course.points]
+    reach = max(0.05, *(abs(ratio - 1) for ratio in ratios)) * 1.15
+    last = max(1, len(ratios) - 1)
+    return Course(
+        points=tuple(
+            Point(
+                x=round(2 + 96 * index / last, 2),
+                y=round(50 - 50 * (ratio - 1) / reach, 2),
+                label=f"{point.block}, generation {point.generation + 1}: {units.time(point.median_ns)}",
+            )
+            for index, (point, ratio) in enumerate(zip(course.points, ratios, strict=True))
+        ),
+        ticks=tuple(
+            Tick(label=units.percent(share, signed=True) if share else "median", at=round(50 - 50 * share / reach, 2))
+            for share in (reach / 1.5, 0.0, -reach / 1.5)
+        ),
+        summary=(
+            f"{len(ratios)} points; slowest {units.percent(course.spread)} over fastest; "
+            f"last third against first {units.percent(course.drift, signed=True)}"
+        ),
+    )
+
+
+def make_axis(values: Sequence[float], factor: float, label: str, better: str, *, zero: bool = False) -> Axis:
+    """Choose range, scale and ticks so that every value lies inside with a little air.
+
+    Parameters
+    ----------
+    values
+        What must fit, in the base unit.
+    factor
+        How many of the base unit the axis's unit holds.
+    zero
+        Whether the axis begins at zero (bars must).
+    """
+    low, high = min(values), max(values)
+    log = not zero and low > 0 and high / low > LOG_FROM
+    if zero:
+        low, high = 0.0, (high or 1.0) * 1.03
+    elif log:
+        air = (high / low) ** 0.05
+        low, high = low / air, high * air
+    else:
+        air = max((high - low) * 0.06, high * 0.01)
+        low, high = max(low - air, 0.0), high + air
+    positions = _log_ticks(low / factor, high / factor) if log else _linear_ticks(low / factor, high / factor)
+    bare = Axis(low=low, high=high, log=log, ticks=(), label=label, better=better)
+    ticks = tuple(Tick(label=_tick_label(value), at=bare.at(value * factor)) for value in positions)
+    return msgspec.structs.replace(bare, ticks=ticks)
+
+
+def _linear_ticks(low: float, high: float, wanted: int = 5) -> list[float]:
+    raw = (high - low) / wanted
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(power * nice for nice in (1, 2, 2.5, 5, 10) if power * nice >= raw)
+    first = math.ceil(low / step - 1e-9)
+    return [index * step for index in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def _log_ticks(low: float, high: float) -> list[float]:
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for nice in ((1, 2, 5), (1, 3), (1,)):
+        ticks = [digit * 10.0**decade for decade in decades for digit in nice if low <= digit * 10.0**decade <= high]
+        if len(ticks) <= 7:
+            return ticks
+    return ticks[:: max(1, len(ticks) // 6)]
+
+
+def _tick_label(value: float) -> str:
+    return "0" if value == 0 else f"{value:,.10g}".replace(",", units.THIN_SPACE)

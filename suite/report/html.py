@@ -1,0 +1,125 @@
+"""The report as one HTML file: no request to anywhere, readable without JavaScript, its record inside.
+
+Every text in a record comes from a stranger: Jinja2 escapes it, classes and anchors come from fixed sets, and the page
+forbids itself scripts, frames, forms and requests (Content-Security-Policy).
+"""
+
+import base64
+import hashlib
+from datetime import datetime
+from pathlib import Path
+
+import jinja2
+import msgspec
+from markupsafe import Markup
+
+from suite.analysis.types import Analysis
+from suite.records.schema import Absent, Fact, Run
+from suite.report import charts, ledger, names, parity, rerun, sentences, units
+from suite.report.thinning import embed
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+def render(run: Run, analysis: Analysis) -> str:
+    """Render a run as one self-contained HTML page.
+
+    Parameters
+    ----------
+    run
+        The record; of each result a bounded number of samples travels inside the page.
+    analysis
+        What `suite.analysis.analyse` says about it.
+
+    Returns
+    -------
+    str
+        The page, to be written as UTF-8.
+    """
+    style = (TEMPLATES / "page.css").read_text(encoding="utf-8")
+    digest = hashlib.sha256(msgspec.json.encode(run) + b"\n").hexdigest()
+    embedded, content = embed(run, digest)
+    return (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            run=run,
+            analysis=analysis,
+            style=Markup(style),  # noqa: S704  (our own file)
+            policy=_policy(style),
+            embedded=_data_block(content),
+            thinned=embedded.thinned,
+            cap=embedded.cap,
+            digest=digest,
+            models=tuple(dict.fromkeys(block.case.model for block in analysis.blocks)),
+            parity_table=parity.table(analysis),
+            settings_ledger=ledger.settings(run),
+            environment_ledger=ledger.environment(run),
+            library_ledger=ledger.libraries(run),
+            library_paths=ledger.library_paths(run),
+            command=rerun.command(run),
+            typed=rerun.as_typed(run),
+        )
+    )
+
+
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals |= {"charts": charts, "names": names, "sentences": sentences, "units": units}
+    environment.filters |= {"fact": fact, "moment": moment, "elapsed": elapsed, "unbroken": unbroken}
+    environment.tests["absent"] = lambda value: isinstance(value, Absent)
+    return environment
+
+
+def _policy(style: str) -> str:
+    """Return the page's Content-Security-Policy: nothing but its own style sheet, named by its hash."""
+    hashed = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{hashed}'; img-src data:; base-uri 'none'; form-action 'none'"
+
+
+def _data_block(content: bytes) -> Markup:
+    """Make JSON fit for a script element of type application/json, out of which no text can break."""
+    text = content.decode()
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)  # noqa: S704  (all signs with a meaning in HTML are written as JSON escapes)
+
+
+def fact(name: str, value: Fact) -> str:
+    """Write a fact of the fingerprint: bytes with their unit, absences with their reason."""
+    if isinstance(value, Absent):
+        return f"not known: {value.reason}"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if name.endswith("_bytes") and isinstance(value, int):
+        return units.size(value)
+    return str(value)
+
+
+def moment(text: str) -> str:
+    """`21 November 2026, 10:15 UTC` for an ISO 8601 moment; other text as it stands."""
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    return f"{when.day} {when:%B %Y, %H:%M} UTC"
+
+
+def elapsed(start: str, end: str) -> str:
+    """Return the time between two ISO 8601 moments as `9 min 12 s`, or nothing where one is none."""
+    try:
+        seconds = (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
+    except (ValueError, TypeError):
+        return ""
+    return units.duration(seconds) if seconds >= 0 else ""
+
+
+def unbroken(text: str) -> str:
+    """Keep names such as `ResNet-50` on one line of a headline."""
+    return text.replace("-", "\u2011")

@@ -1,0 +1,88 @@
+"""Every setting that can tilt the field, laid side by side: what all arms share, and where they differ."""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from suite.records.schema import Launch, Run
+from suite.report import names, units
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One setting of several arms; `values` in the order of `Ledger.arms`."""
+
+    name: str
+    values: tuple[str, ...]
+
+
+class Ledger(msgspec.Struct, frozen=True):
+    arms: tuple[str, ...]
+    shared: tuple[tuple[str, str], ...]
+    different: tuple[Line, ...]
+
+
+def settings(run: Run) -> Ledger:
+    """Lay out the settings that each framework says are in effect."""
+    return _ledger((arm, model, launch.settings) for arm, model, launch in launches(run))
+
+
+def environment(run: Run) -> Ledger:
+    """Lay out the environment variables that were set for the workers."""
+    return _ledger((arm, model, launch.environment) for arm, model, launch in launches(run))
+
+
+def libraries(run: Run) -> Ledger:
+    """Lay out the numerical libraries found in each worker's memory map, by kind."""
+    return _ledger((arm, model, _libraries(launch)) for arm, model, launch in launches(run))
+
+
+def library_paths(run: Run) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """List the paths of the libraries loaded, arm by arm."""
+    found: dict[str, dict[str, None]] = {}
+    for arm, _, launch in launches(run):
+        found.setdefault(arm, {}).update(dict.fromkeys(library.path for library in launch.libraries))
+    return tuple((arm, tuple(sorted(paths))) for arm, paths in found.items() if paths)
+
+
+def launches(run: Run) -> Iterator[tuple[str, str, Launch]]:
+    """Walk over all launches that came up, with arm and model; the canary's are not among them."""
+    for block in run.blocks:
+        planned = {arm.id for arm in block.arms}
+        for generation in block.generations:
+            for launch in generation.launches:
+                if launch.arm in planned and launch.arm != block.canary and launch.failure is None:
+                    yield launch.arm, block.case.model, launch
+
+
+def _libraries(launch: Launch) -> dict[str, str]:
+    kinds: dict[str, list[str]] = {}
+    for library in launch.libraries:
+        kinds.setdefault(library.kind, []).append(library.name)
+    return {kind: ", ".join(sorted(set(found))) for kind, found in kinds.items()}
+
+
+def _ledger(facts: Iterable[tuple[str, str, dict[str, str]]]) -> Ledger:
+    """Fold facts into one cell per arm and name; a value that depends on the model is told with its models."""
+    arms: dict[str, None] = {}
+    cells: dict[str, dict[str, dict[str, dict[str, None]]]] = {}  # name → arm → value → models
+    for arm, model, values in facts:
+        arms.setdefault(arm)
+        for name, value in values.items():
+            cells.setdefault(name, {}).setdefault(arm, {}).setdefault(value, {})[names.model(model)] = None
+    lines = [
+        Line(name=name, values=tuple(_cell(by_arm.get(arm, {})) for arm in arms))
+        for name, by_arm in sorted(cells.items())
+    ]
+    return Ledger(
+        arms=tuple(arms),
+        shared=tuple((line.name, line.values[0]) for line in lines if len(set(line.values)) == 1),
+        different=tuple(line for line in lines if len(set(line.values)) > 1),
+    )
+
+
+def _cell(values: dict[str, dict[str, None]]) -> str:
+    if not values:
+        return units.NO_VALUE
+    if len(values) == 1:
+        return next(iter(values)) or "(empty)"
+    return "; ".join(f"{value or '(empty)'} ({', '.join(models)})" for value, models in values.items())

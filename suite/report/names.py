@@ -1,0 +1,45 @@
+"""What models, scenarios and backends are called on a page, and which colour a backend always has.
+
+Names come from records, which come from strangers: a name that is not known here is shown as it stands, and never
+becomes part of a class or an anchor.
+"""
+
+import hashlib
+import re
+
+_MODELS = {
+    "mlp": "MLP",
+    "resnet50": "ResNet-50",
+    "bert": "BERT-base",
+    "bert-base": "BERT-base",
+    "bert_base": "BERT-base",
+}
+
+_SCENARIOS = {"latency": "Latency", "throughput": "Throughput", "cold-start": "Cold start", "memory": "Memory"}
+
+_COLOURED = ("torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax", "onnxruntime", "openvino")
+
+SPARE_COLOURS = 4
+"""Colours for backends that this release does not know."""
+
+
+def model(name: str) -> str:
+    """`ResNet-50` for `resnet50`."""
+    return _MODELS.get(name, name)
+
+
+def scenario(name: str) -> str:
+    """`Cold start` for `cold-start`."""
+    return _SCENARIOS.get(name, name)
+
+
+def colour(backend: str) -> str:
+    """Return the CSS class that colours a backend: always the same one, and from a fixed set."""
+    if backend in _COLOURED:
+        return f"b-{backend}"
+    return f"b-spare-{hashlib.sha256(backend.encode()).digest()[0] % SPARE_COLOURS}"
+
+
+def anchor(*parts: str) -> str:
+    """Return an element id made of lower-case letters, digits and hyphens only."""
+    return re.sub(r"[^a-z0-9]+", "-", "-".join(parts).lower()).strip("-")[:80] or "section"

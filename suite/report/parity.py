@@ -1,0 +1,47 @@
+"""The table of errors against the reference: arms by models."""
+
+import msgspec
+
+from suite.analysis.types import Analysis
+from suite.records.schema import Parity
+
+
+class ParityLine(msgspec.Struct, frozen=True):
+    arm: str
+    backend: str
+    parities: tuple[Parity | None, ...]
+
+
+class ParityTable(msgspec.Struct, frozen=True):
+    columns: tuple[tuple[str, str], ...]
+    """Model and precision."""
+    lines: tuple[ParityLine, ...]
+    tolerances: tuple[float | None, ...]
+
+
+def table(analysis: Analysis) -> ParityTable:
+    """Lay out every arm's parity by model and precision."""
+    columns: dict[tuple[str, str], None] = {}
+    backends: dict[str, str] = {}
+    found: dict[tuple[str, tuple[str, str]], Parity] = {}
+    for block in analysis.blocks:
+        column = (block.case.model, block.case.precision)
+        columns[column] = None
+        for row in block.rows:
+            backends.setdefault(row.arm, row.backend)
+            if row.parity is not None:
+                # The first scenario that compared speaks, unless a later one found it not equal.
+                known = found.get((row.arm, column))
+                if known is None or (known.equal and not row.parity.equal):
+                    found[row.arm, column] = row.parity
+    return ParityTable(
+        columns=tuple(columns),
+        lines=tuple(
+            ParityLine(arm=arm, backend=backend, parities=tuple(found.get((arm, column)) for column in columns))
+            for arm, backend in sorted(backends.items())
+        ),
+        tolerances=tuple(
+            next((parity.tolerance for (_, place), parity in found.items() if place == column), None)
+            for column in columns
+        ),
+    )

@@ -1,0 +1,141 @@
+"""The verdicts in words, the same in the terminal and on the page."""
+
+from collections.abc import Sequence
+
+from suite.analysis.types import Analysis, Row, TimedBlock
+from suite.records.schema import Absent, Image, Run
+from suite.report import names, units
+
+
+def overall(analysis: Analysis) -> str:
+    """Return the one sentence a reader takes home: who is fastest, model by model.
+
+    It speaks of latency, or of throughput where latency was not measured.
+    """
+    timed = analysis.timed
+    chosen = [block for block in timed if block.case.scenario == "latency"] or list(timed)
+    if not chosen:
+        return _without_timing(analysis)
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for block in chosen:
+        if block.best is not None:
+            groups.setdefault((block.best, *block.tied), []).append(_where(block, chosen))
+    if not groups:
+        reason = chosen[0].unranked_reason
+        return f"Not ranked: {reason}."
+    clauses = []
+    for leaders, places in groups.items():
+        where = join(places)
+        if len(leaders) > 1:
+            clauses.append(f"{join(leaders)} tie on {where}")
+        else:
+            clauses.append(f"{leaders[0]} is fastest on {where}")
+    missing = [_where(block, chosen) for block in chosen if block.best is None]
+    if missing:
+        clauses.append(f"{join(missing)} {'is' if len(missing) == 1 else 'are'} not ranked")
+    return "; ".join(clauses) + "."
+
+
+def _without_timing(analysis: Analysis) -> str:
+    status = analysis.status
+    if not status.answers:
+        return "Nothing was measured."
+    return f"{parity(analysis)} No speed was measured."
+
+
+def _where(block: TimedBlock, among: Sequence[TimedBlock]) -> str:
+    """Name a block by its model, and by what else tells it from the others of the same model."""
+    case = block.case
+    others = [other.case for other in among if other.case.model == case.model and other is not block]
+    extras = [f"batch {case.batch}"] if any(other.batch != case.batch for other in others) else []
+    extras += [case.precision] if any(other.precision != case.precision for other in others) else []
+    extras += [f"{case.threads} threads"] if any(other.threads != case.threads for other in others) else []
+    return names.model(case.model) + (f" ({', '.join(extras)})" if extras else "")
+
+
+def verdict(block: TimedBlock) -> str:
+    """Return a block's verdict, with its numbers.
+
+    `openvino is fastest on BERT-base, batch 1: 69.0 ms (67.1–70.9), 15 % (12–18 %) ahead of tensorflow-xla.`
+    """
+    case = block.case
+    where = f"{names.model(case.model)}, batch {case.batch}"
+    rows = {row.arm: row for row in block.rows}
+    if block.best is None:
+        return f"{where}: not ranked, {block.unranked_reason}."
+    best = rows[block.best]
+    ranked = [row for row in block.rows if row.standing == "ranked"]
+    behind = [row for row in ranked if row.arm != block.best and row.arm not in block.tied]
+    throughput = case.scenario == "throughput"
+    top = "has the highest throughput" if throughput else "is fastest"
+    if block.tied:
+        leaders = [best, *(rows[arm] for arm in block.tied)]
+        costs = join([_cost(row, throughput=throughput) for row in leaders])
+        text = f"{join([row.arm for row in leaders])} tie on {where}: {costs}"
+        tail = f"; {behind[0].arm} follows, {_lead(behind[0])} behind" if behind else ""
+        return f"{text}{tail}."
+    text = f"{best.arm} {top} on {where}: {_cost(best, throughput=throughput)}"
+    if behind:
+        return f"{text}, {_lead(behind[0])} ahead of {behind[0].arm}."
+    return f"{text}; no other arm could be ranked."
+
+
+def _cost(row: Row, *, throughput: bool) -> str:
+    if throughput:
+        return f"{units.rate_with_interval(row.items_per_second)}{units.NBSP}items/s"
+    return units.time_with_interval(row.median_ns)
+
+
+def _lead(row: Row) -> str:
+    return units.slower(row.ratio) if row.ratio is not None else units.NO_VALUE
+
+
+def join(parts: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    if len(parts) < 2:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def place(run: Run) -> str:
+    """Say where the workers lived, and why there where the user did not choose it."""
+    settings = run.settings
+    where = {
+        "docker": "Measured in one pinned container per framework",
+        "venv": "Measured in virtual environments, not in containers",
+        "host": "Measured in the current interpreter, in neither containers nor locked environments",
+    }[settings.launcher]
+    reason = f": {settings.launcher_reason.rstrip('.')}" if settings.launcher_reason else ""
+    unlocked = join([_unlocked(image) for image in run.images if image.unlocked])
+    return f"{where}{reason}." + (f" Not what a lock says: {unlocked}." if unlocked else "")
+
+
+def _unlocked(image: Image) -> str:
+    return f"{image.name} ({image.unlocked})"
+
+
+def parity(analysis: Analysis) -> str:
+    """Say how many answers equal the reference: `All 21 answers are equal to the reference.`."""
+    status = analysis.status
+    if status.answers and status.answers_equal == status.answers:
+        return f"All {status.answers} answers are equal to the reference."
+    return f"{status.answers_equal} of {units.plural(status.answers, 'answer')} equal to the reference."
+
+
+def supervisor(share: float | Absent) -> str:
+    """`0.21 % of a core`, or why it is not known."""
+    if isinstance(share, Absent):
+        return f"not known: {share.reason}"
+    return f"{100 * share:.2f} % of a core"
+
+
+LABELS = {
+    "smoke": "A smoke run: it shows that everything works and computes the same. It ranks nothing.",
+    "injected": "An arm of this run was slowed down on purpose, to test the method. It is no result.",
+    "demonstration": "A demonstration: not to be cited as a result.",
+}
+
+
+def label(name: str) -> str:
+    """Say what a labelled run may not be used for."""
+    return LABELS.get(name, f"This run is labelled: {name}.")

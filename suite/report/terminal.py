@@ -1,0 +1,173 @@
+"""The result in the terminal: verdict first, then a table a block, then what a reader must know."""
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from rich import box
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from suite.analysis.types import Analysis, Row, Standing, TimedBlock
+from suite.records.schema import Run, Warning_
+from suite.report import names, sentences, units
+
+_MARKS: dict[Standing, tuple[str, str]] = {
+    "ranked": ("", ""),
+    "control": ("control", "dim"),
+    "shown": ("", ""),
+    "unequal": ("not equal", "bold red"),
+    "failed": ("failed", "bold red"),
+    "absent": ("absent", "dim"),
+}
+
+
+def show(run: Run, analysis: Analysis, console: Console) -> None:
+    """Print a run's result.
+
+    Texts from the record are printed as they stand, never as rich's markup.
+    """
+    for part in _parts(run, analysis):
+        console.print(part, highlight=False, markup=False)
+
+
+def _parts(run: Run, analysis: Analysis) -> Iterator[RenderableType]:
+    loud = run.settings.launcher != "docker"
+    yield Text()
+    for name in run.labels:
+        yield Text(sentences.label(name), "bold yellow")
+    yield Text(sentences.place(run), "bold yellow" if loud else "dim")
+    yield Text(sentences.overall(analysis), "bold")
+    yield Text(f"{sentences.parity(analysis)} {_rounds(analysis)}".strip(), _parity_style(analysis))
+    for block in analysis.timed:
+        yield Text()
+        yield _timed(block)
+        yield from _reasons(block.rows)
+        yield Text(sentences.verdict(block), "dim")
+    if analysis.cold:
+        yield Text()
+        yield _grid("Cold start: container or interpreter, import, load and first call", _cold(analysis))
+    if analysis.memory:
+        yield Text()
+        yield _grid("Peak memory", _memory(analysis))
+    yield Text()
+    for warning in analysis.warnings:
+        yield _warning(warning)
+    yield Text(f"Supervisor during windows: {sentences.supervisor(run.supervisor_window_share)}.", "dim")
+
+
+def _parity_style(analysis: Analysis) -> str:
+    return "green" if analysis.status.answers == analysis.status.answers_equal else "bold red"
+
+
+def _rounds(analysis: Analysis) -> str:
+    status = analysis.status
+    if not status.rounds_disturbed:
+        return ""
+    return f"{status.rounds_disturbed} of {status.rounds + status.rounds_disturbed} rounds were disturbed and left out."
+
+
+def _table(title: str) -> Table:
+    return Table(title=Text(title, "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+
+
+def _title(block: TimedBlock) -> str:
+    case = block.case
+    return f"{names.model(case.model)}, {names.scenario(case.scenario).lower()}, batch {case.batch}"
+
+
+def _timed(block: TimedBlock) -> Table:
+    throughput = block.case.scenario == "throughput"
+    table = _table(_title(block))
+    table.add_column("", justify="right", no_wrap=True)
+    table.add_column("arm", no_wrap=True)
+    table.add_column("items/s (95 %)" if throughput else "median (95 %)", justify="right", no_wrap=True)
+    table.add_column("behind the best", justify="right", no_wrap=True)
+    table.add_column("median" if throughput else "p90", justify="right", no_wrap=True)
+    if not throughput:
+        table.add_column("p99", justify="right", no_wrap=True)
+    table.add_column("CPU", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for row in block.rows:
+        cells = [
+            Text("" if row.rank is None else f"{row.rank}{'=' if row.rank == 1 and block.tied else ''}"),
+            Text(row.arm),
+            Text(
+                units.rate_with_interval(row.items_per_second)
+                if throughput
+                else units.time_with_interval(row.median_ns)
+            ),
+            Text(_behind(row, block)),
+            Text(units.time(row.median_ns.value if row.median_ns else None) if throughput else units.time(row.p90_ns)),
+            *([] if throughput else [Text(units.time(row.p99_ns))]),
+            Text(units.NO_VALUE if row.cpu_cores is None else f"{row.cpu_cores:.2f}"),
+            Text(*_MARKS[row.standing]),
+        ]
+        table.add_row(*cells, style=None if row.standing in ("ranked", "shown") else "dim")
+    return table
+
+
+def _behind(row: Row, block: TimedBlock) -> str:
+    if row.ratio is None:
+        return units.NO_VALUE
+    return "best" if row.arm == block.best else f"+{units.slower(row.ratio)}"
+
+
+def _reasons(rows: tuple[Row, ...]) -> Iterator[Text]:
+    """Say why arms are not ranked; a reason that several share is said once."""
+    reasons: dict[str, list[str]] = {}
+    for row in rows:
+        if row.reason and row.standing != "control":
+            reasons.setdefault(row.reason, []).append(row.arm)
+    for reason, arms in reasons.items():
+        yield Text(f"{sentences.join(arms)}: {reason}", "dim")
+
+
+_Cells: TypeAlias = dict[str, dict[str, str]]
+"""Arm to model to what stands there."""
+
+
+def _grid(title: str, cells: _Cells) -> Table:
+    table = _table(title)
+    models = list(dict.fromkeys(model for values in cells.values() for model in values))
+    table.add_column("arm", no_wrap=True)
+    for model in models:
+        table.add_column(Text(model), justify="right", no_wrap=True)
+    for arm, values in cells.items():
+        table.add_row(Text(arm), *(Text(values.get(model, units.NO_VALUE)) for model in models))
+    return table
+
+
+def _cold(analysis: Analysis) -> _Cells:
+    cells: _Cells = {}
+    for block in analysis.cold:
+        for row in block.rows:
+            cells.setdefault(row.arm, {})[names.model(block.case.model)] = _or_standing(
+                row.standing, units.time_with_interval(row.total_ns)
+            )
+    return cells
+
+
+def _memory(analysis: Analysis) -> _Cells:
+    cells: _Cells = {}
+    for block in analysis.memory:
+        for row in block.rows:
+            cells.setdefault(row.arm, {})[names.model(block.case.model)] = _or_standing(
+                row.standing, units.size(row.peak_bytes)
+            )
+    return cells
+
+
+def _or_standing(standing: Standing, value: str) -> str:
+    mark, _ = _MARKS[standing]
+    return f"{mark} {value}" if standing == "unequal" else mark or value
+
+
+def _warning(warning: Warning_) -> Text:
+    text = Text("Warning: ", "bold yellow")
+    if warning.about:
+        text.append(f"{warning.about}: ", "default")
+    text.append(warning.message, "default")
+    if warning.remedy:
+        text.append(f"\n  → {warning.remedy}", "dim")
+    return text

@@ -1,0 +1,203 @@
+"""Fewer samples, evenly taken, so that a record fits into the page that shows it."""
+
+from collections import Counter
+
+import msgspec
+
+from suite.records.schema import Arm, Block, Generation, Launch, Round, Run, Turn, Window, result_id
+
+SAMPLES_PER_RESULT = 5_000
+"""Most samples of one result that travel inside a page; all of them are in the record beside it."""
+
+FEWEST = 250
+"""Not even a very large run keeps fewer samples of a result than this."""
+
+BUDGET_BYTES = 1_500_000
+"""What the record inside a page may take before fewer samples are kept, so that a page stays below 2 MB."""
+
+
+class WindowFacts(msgspec.Struct, frozen=True, array_like=True):
+    """What a thinned window said when it was whole, so that every figure can be recomputed from the page alone."""
+
+    arm: str
+    generation: int
+    round: int
+    calls: int
+    median_ns: float
+
+
+class Thinned(msgspec.Struct, frozen=True):
+    """How many samples of a result were kept, of how many."""
+
+    result: str
+    kept: int
+    of: int
+    windows: tuple[WindowFacts, ...]
+
+
+class Embedded(msgspec.Struct, frozen=True):
+    """The record as it travels inside a page."""
+
+    record_sha256: str
+    """Digest of the whole record's file."""
+    cap: int
+    """Most samples of one result kept."""
+    record: Run
+    thinned: tuple[Thinned, ...]
+
+
+def embed(run: Run, record_sha256: str) -> tuple[Embedded, bytes]:
+    """Thin a record for its page, and encode it as JSON without what a reader fills in by itself.
+
+    Returns
+    -------
+    tuple
+        What travels, and its JSON: it decodes to the same again as `Embedded`.
+    """
+    cap = SAMPLES_PER_RESULT
+    while True:
+        embedded = thin(run, record_sha256, cap)
+        content = msgspec.json.encode(_without_defaults(embedded))
+        if len(content) <= BUDGET_BYTES or cap == FEWEST:
+            return embedded, content
+        cap = max(FEWEST, cap // 2)
+
+
+def _without_defaults(value: object) -> object:
+    """Turn structs into dictionaries that leave out every field that holds its default."""
+    if isinstance(value, msgspec.Struct):
+        config = value.__struct_config__
+        if config.array_like:
+            return value
+        fields: dict[str, object] = {} if config.tag is None else {str(config.tag_field): config.tag}
+        for field in msgspec.structs.fields(type(value)):
+            held = getattr(value, field.name)
+            default = field.default_factory() if callable(field.default_factory) else field.default
+            if type(held) is not type(default) or held != default:
+                fields[field.encode_name] = _without_defaults(held)
+        return fields
+    if isinstance(value, dict):
+        return {name: _without_defaults(held) for name, held in value.items()}
+    if isinstance(value, tuple) and value and not isinstance(value[0], int | float | str):
+        return [_without_defaults(held) for held in value]
+    return value
+
+
+def thin(run: Run, record_sha256: str, cap: int = SAMPLES_PER_RESULT) -> Embedded:
+    """Keep at most about `cap` samples of each result, evenly spaced within every window.
+
+    Each window keeps its share, and at least one sample, so that a result with more windows than `cap` keeps one
+    of each. Calls made before the windows and during warm-up are thinned by the same factor.
+    """
+    blocks: list[Block] = []
+    notes: list[Thinned] = []
+    for block in run.blocks:
+        totals = _totals(block)
+        factors = {arm: cap / total for arm, total in totals.items() if total > cap}
+        if not factors:
+            blocks.append(block)
+            continue
+        blocks.append(_thin_block(block, factors))
+        arms = {arm.id: arm for arm in block.arms}
+        notes.extend(_note(block, arms.get(name), name, factor) for name, factor in factors.items())
+    return Embedded(
+        record_sha256=record_sha256,
+        cap=cap,
+        record=msgspec.structs.replace(run, blocks=tuple(blocks)),
+        thinned=tuple(notes),
+    )
+
+
+def _totals(block: Block) -> Counter[str]:
+    """Count all the times that each arm's windows hold, warm-up included."""
+    totals: Counter[str] = Counter()
+    for generation in block.generations:
+        for launch in generation.launches:
+            totals[launch.arm] += sum(map(_size, launch.warmup))
+        for round_ in generation.rounds:
+            for turn in round_.turns:
+                totals[turn.arm] += _size(turn.window) if turn.window is not None else 0
+    return totals
+
+
+def _size(window: Window) -> int:
+    return len(window.samples_ns) + len(window.rewarm_ns)
+
+
+def _note(block: Block, arm: Arm | None, name: str, factor: float) -> Thinned:
+    windows = [
+        (generation.index, round_.index, turn.window)
+        for generation in block.generations
+        for round_ in generation.rounds
+        for turn in round_.turns
+        if turn.arm == name and turn.window is not None
+    ]
+    return Thinned(
+        result=result_id(block.case, arm) if arm is not None else f"{name}/{block.case.id}",
+        kept=sum(len(evenly(window.samples_ns, factor)) for _, _, window in windows),
+        of=sum(len(window.samples_ns) for _, _, window in windows),
+        windows=tuple(
+            WindowFacts(name, generation, number, len(window.samples_ns), _median(window.samples_ns))
+            for generation, number, window in windows
+            if window.samples_ns
+        ),
+    )
+
+
+def _thin_block(block: Block, factors: dict[str, float]) -> Block:
+    return msgspec.structs.replace(
+        block, generations=tuple(_thin_generation(generation, factors) for generation in block.generations)
+    )
+
+
+def _thin_generation(generation: Generation, factors: dict[str, float]) -> Generation:
+    return msgspec.structs.replace(
+        generation,
+        launches=tuple(_thin_launch(launch, factors.get(launch.arm)) for launch in generation.launches),
+        rounds=tuple(_thin_round(round_, factors) for round_ in generation.rounds),
+    )
+
+
+def _thin_launch(launch: Launch, factor: float | None) -> Launch:
+    if factor is None:
+        return launch
+    return msgspec.structs.replace(launch, warmup=tuple(_thin_window(window, factor) for window in launch.warmup))
+
+
+def _thin_round(round_: Round, factors: dict[str, float]) -> Round:
+    return msgspec.structs.replace(
+        round_, turns=tuple(_thin_turn(turn, factors.get(turn.arm)) for turn in round_.turns)
+    )
+
+
+def _thin_turn(turn: Turn, factor: float | None) -> Turn:
+    if factor is None or turn.window is None:
+        return turn
+    return msgspec.structs.replace(turn, window=_thin_window(turn.window, factor))
+
+
+def _thin_window(window: Window, factor: float) -> Window:
+    return msgspec.structs.replace(
+        window,
+        samples_ns=evenly(window.samples_ns, factor),
+        rewarm_ns=evenly(window.rewarm_ns, factor),
+    )
+
+
+def evenly(values: tuple[int, ...], factor: float) -> tuple[int, ...]:
+    """Keep this share of the values, evenly spaced and in order; at least one.
+
+    Examples
+    --------
+    >>> evenly((1, 2, 3, 4, 5, 6), 0.5)
+    (1, 3, 5)
+    """
+    size = len(values)
+    kept = min(size, max(1, int(size * factor)))
+    return tuple(values[index * size // kept] for index in range(kept)) if size else ()
+
+
+def _median(values: tuple[int, ...]) -> float:
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return float(ordered[middle]) if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2

@@ -1,0 +1,188 @@
+"""Numbers for people: a value, its unit and as many digits as it deserves.
+
+All values of one table column or one interval share a unit (`scale_ns`), so that they can be compared by eye.
+"""
+
+import math
+
+import msgspec
+
+from suite.analysis.types import Estimate
+
+NO_VALUE = "–"
+"""Stands where there is no number; the reason stands beside it."""
+
+THIN_SPACE = "\u2009"
+NBSP = "\u00a0"
+"""Stands between a number and its unit, which no line break may part."""
+MINUS = "\u2212"
+
+
+class Scale(msgspec.Struct, frozen=True):
+    """A unit, and how many of the base unit it holds."""
+
+    unit: str
+    factor: float
+
+
+_TIMES = (Scale("ns", 1.0), Scale("µs", 1e3), Scale("ms", 1e6), Scale("s", 1e9))
+_BYTES = (Scale("B", 1.0), Scale("KiB", 2.0**10), Scale("MiB", 2.0**20), Scale("GiB", 2.0**30), Scale("TiB", 2.0**40))
+_COUNTS = (Scale("", 1.0), Scale("k", 1e3), Scale("M", 1e6), Scale("G", 1e9))
+
+
+def scale_ns(value_ns: float) -> Scale:
+    """Return the largest unit of time in which the value is at least one: ns, µs, ms, s.
+
+    Examples
+    --------
+    >>> scale_ns(21_300_000).unit
+    'ms'
+    """
+    return _largest(_TIMES, value_ns)
+
+
+def scale_bytes(value_bytes: float) -> Scale:
+    """Return the largest binary unit in which the value is at least one."""
+    return _largest(_BYTES, value_bytes)
+
+
+def scale_count(value: float) -> Scale:
+    """Return the largest of M and G in which the value is at least one, k from ten thousand on, else no unit."""
+    if 1e3 <= abs(value) < 1e4:
+        return _COUNTS[0]
+    return _largest(_COUNTS, value)
+
+
+def _largest(scales: tuple[Scale, ...], value: float) -> Scale:
+    return next((scale for scale in reversed(scales) if abs(value) >= scale.factor), scales[0])
+
+
+def digits(value: float, significant: int = 3) -> str:
+    """Write a number with so many significant digits, never in scientific notation, with thin spaces in thousands.
+
+    Examples
+    --------
+    >>> digits(21.345), digits(0.20449), digits(512.4)
+    ('21.3', '0.204', '512')
+    """
+    if value == 0:
+        return "0"
+    if not math.isfinite(value):
+        return NO_VALUE
+    exponent = math.floor(math.log10(abs(value)))
+    rounded = round(value, significant - 1 - exponent)
+    if rounded != 0:
+        exponent = math.floor(math.log10(abs(rounded)))
+    decimals = max(0, significant - 1 - exponent)
+    return f"{rounded:,.{decimals}f}".replace(",", THIN_SPACE).replace("-", MINUS)
+
+
+def time(value_ns: float | None, scale: Scale | None = None) -> str:
+    """`21.3 ms`."""
+    if value_ns is None:
+        return NO_VALUE
+    chosen = scale or scale_ns(value_ns)
+    return f"{digits(value_ns / chosen.factor)}{NBSP}{chosen.unit}"
+
+
+def size(value_bytes: float | None, scale: Scale | None = None) -> str:
+    """`1.21 GiB`."""
+    if value_bytes is None:
+        return NO_VALUE
+    chosen = scale or scale_bytes(value_bytes)
+    return f"{digits(value_bytes / chosen.factor)}{NBSP}{chosen.unit}"
+
+
+def rate(value: float | None) -> str:
+    """`46.5`, `12.3 k`: a number per second, without the unit."""
+    if value is None:
+        return NO_VALUE
+    chosen = scale_count(value)
+    return f"{digits(value / chosen.factor)}{NBSP}{chosen.unit}".rstrip(NBSP)
+
+
+def bounds(estimate: Estimate, scale: Scale) -> str:
+    """`20.9–21.8`: an interval's bounds in a unit, with one digit more than the value where they would look equal."""
+    if estimate.low is None or estimate.high is None:
+        return ""
+    low, high = estimate.low / scale.factor, estimate.high / scale.factor
+    significant = 3 if digits(low) != digits(high) else 4
+    return f"{digits(low, significant)}–{digits(high, significant)}"
+
+
+def time_with_interval(estimate: Estimate | None) -> str:
+    """`21.3 ms (20.9–21.8)`."""
+    if estimate is None:
+        return NO_VALUE
+    scale = scale_ns(estimate.value)
+    inside = bounds(estimate, scale)
+    return time(estimate.value, scale) + (f" ({inside})" if inside else "")
+
+
+def rate_with_interval(estimate: Estimate | None) -> str:
+    """`46.5 (45.9–47.2)`, a number per second without the unit."""
+    if estimate is None:
+        return NO_VALUE
+    scale = scale_count(estimate.value)
+    inside = bounds(estimate, scale)
+    suffix = f"{NBSP}{scale.unit}" if scale.unit else ""
+    return digits(estimate.value / scale.factor) + suffix + (f" ({inside}{suffix})" if inside else "")
+
+
+def factor(value: float) -> str:
+    """`1.42×`."""
+    return f"{value:.2f}×" if value < 10 else f"{digits(value)}×"
+
+
+def percent(share: float, *, signed: bool = False) -> str:
+    """`1.4 %` of a share of 0.014; two significant digits below ten, whole percents from there on."""
+    value = 100 * share
+    if abs(value) < 0.05:
+        text = "0.0" if not signed else "±0.0"
+        return f"{text}{NBSP}%"
+    text = f"{abs(value):.1f}" if abs(value) < 9.95 else f"{abs(value):,.0f}".replace(",", THIN_SPACE)
+    sign = MINUS if value < 0 else ("+" if signed else "")
+    return f"{sign}{text}{NBSP}%"
+
+
+def slower(ratio: Estimate) -> str:
+    """`1.4 % (0.9–2.0 %)`: how much more than the best, from a cost ratio."""
+    text = percent(ratio.value - 1)
+    if ratio.low is None or ratio.high is None:
+        return text
+    return f"{text} ({percent_range(ratio.low - 1, ratio.high - 1)})"
+
+
+def percent_range(low: float, high: float) -> str:
+    """`0.9–2.0 %`, `−0.3 to 1.1 %` where a bound is negative."""
+    first, second = percent(low).removesuffix(f"{NBSP}%"), percent(high)
+    joint = "–" if low >= 0 else " to "
+    return f"{first}{joint}{second}"
+
+
+def error(value: float) -> str:
+    """`4.6e-07`: a numerical error, two digits."""
+    return f"{value:.1e}".replace("-", MINUS) if value else "0"
+
+
+def duration(seconds: float) -> str:
+    """`9 min 12 s`."""
+    whole = round(seconds)
+    hours, rest = divmod(whole, 3600)
+    minutes, left = divmod(rest, 60)
+    parts = [
+        f"{hours} h" if hours else "",
+        f"{minutes} min" if minutes else "",
+        f"{left} s" if left or not rest else "",
+    ]
+    return " ".join(part for part in parts if part)
+
+
+def count(number: int) -> str:
+    """`27 421`, with thin spaces."""
+    return f"{number:,}".replace(",", THIN_SPACE)
+
+
+def plural(number: int, one: str, many: str | None = None) -> str:
+    """`1 launch`, `5 launches` with `many` given, `3 rounds` without."""
+    return f"{count(number)} {one if number == 1 else many or one + 's'}"

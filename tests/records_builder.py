@@ -1,0 +1,410 @@
+"""Synthetic records for tests: the shape of a real run, with seeded noise of the size measured on a real machine.
+
+The levels are rough, the numbers mean nothing, and no figure from here belongs in a document.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Literal, get_args
+
+import numpy as np
+
+from suite.records.schema import (
+    SCHEMA,
+    Absent,
+    Arm,
+    Artifact,
+    Block,
+    Case,
+    Failure,
+    Fingerprint,
+    Generation,
+    Image,
+    Launch,
+    Library,
+    Memory,
+    Noise,
+    Parity,
+    Round,
+    Run,
+    Scenario,
+    Settings,
+    Startup,
+    Turn,
+    Warning_,
+    Window,
+)
+
+BACKENDS = ("torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax", "onnxruntime", "openvino")
+MODELS = ("mlp", "resnet50", "bert-base")
+IMAGES = {
+    "torch": "torch",
+    "torch-compile": "torch",
+    "tensorflow": "tensorflow",
+    "tensorflow-xla": "tensorflow",
+    "jax": "jax",
+    "onnxruntime": "onnxruntime",
+    "openvino": "openvino",
+}
+VERSIONS = {
+    "torch": "2.13.0+cpu",
+    "tensorflow": "2.21.0",
+    "jax": "0.10.2",
+    "onnxruntime": "1.31.1",
+    "openvino": "2026.4.1",
+}
+CANARY = "numpy"
+
+LEVELS_MS: dict[tuple[str, int], tuple[float, ...]] = {
+    ("mlp", 1): (0.031, 0.024, 0.095, 0.088, 0.042, 0.0092, 0.0135),
+    ("mlp", 1000): (0.5, 0.49, 0.65, 0.6, 0.47, 0.3, 0.2),
+    ("resnet50", 1): (47, 26, 30, 29, 44, 21.9, 21.3),
+    ("resnet50", 8): (281, 194, 205, 222, 430, 172, 180),
+    ("bert-base", 1): (150, 147, 80, 79, 80, 80.4, 69),
+    ("bert-base", 8): (1100, 1000, 550, 521, 510, 555, 490),
+}
+"""Typical times of a call, in the order of `BACKENDS`."""
+
+BATCHES = {"mlp": 1000, "resnet50": 8, "bert-base": 8}
+LAUNCH_SD = 0.009
+WINDOW_SD = 0.024
+DRIFT_SD = 0.044
+
+
+def make_run(
+    *,
+    seed: int = 1,
+    models: Iterable[str] = MODELS,
+    backends: Iterable[str] = BACKENDS,
+    scenarios: Iterable[str] = ("latency", "throughput", "cold-start", "memory"),
+    generations: int = 5,
+    rounds: int = 6,
+    window_seconds: float = 0.4,
+    max_calls: int = 200,
+    slower: Mapping[str, float] | None = None,
+    failures: Mapping[tuple[str, str], Failure] | None = None,
+    unequal: Iterable[tuple[str, str]] = (),
+    disturbed: Iterable[int] = (),
+    control: str | None = None,
+    launcher: Literal["docker", "venv", "host"] = "docker",
+    warnings: tuple[Warning_, ...] = (),
+    labels: tuple[str, ...] = (),
+    finished: bool = True,
+    noise_scale: float = 1.0,
+    supervisor_window_share: float | Absent = 0.0021,
+) -> Run:
+    """Make a record.
+
+    Parameters
+    ----------
+    slower
+        Backend to factor on its level.
+    failures
+        (backend, model) to the failure that all its launches end with.
+    unequal
+        (backend, model) pairs whose output is over the tolerance.
+    disturbed
+        Indices of rounds marked as disturbed, in every generation; each is followed by its undisturbed repeat.
+    control
+        Backend that stands a second time in every block.
+    max_calls
+        Most timed calls in one window.
+    noise_scale
+        Factor on all standard deviations; 0 gives an exact record.
+    """
+    maker = _Maker(
+        rng=np.random.default_rng(seed),
+        rounds=rounds,
+        window_ns=int(window_seconds * 1e9),
+        max_calls=max_calls,
+        slower=dict(slower or {}),
+        failures=dict(failures or {}),
+        unequal=frozenset(unequal),
+        disturbed=frozenset(disturbed),
+        noise_scale=noise_scale,
+    )
+    arms = [Arm(backend=name, image=IMAGES[name]) for name in backends]
+    if control is not None:
+        arms.append(Arm(backend=control, image=IMAGES[control], ordinal=2))
+    chosen: tuple[Scenario, ...] = tuple(name for name in get_args(Scenario) if name in set(scenarios))
+    models = tuple(models)
+    blocks = tuple(
+        maker.block(
+            Case(
+                model=model,
+                scenario=scenario,
+                precision="fp32",
+                batch=BATCHES[model] if scenario == "throughput" else 1,
+                threads=2,
+            ),
+            tuple(arms),
+            generations,
+        )
+        for model in models
+        for scenario in chosen
+    )
+    return Run(
+        schema=SCHEMA,
+        id="20261121-101500-standard",
+        started="2026-11-21T10:15:00Z",
+        finished="2026-11-21T10:24:12Z" if finished else None,
+        tool_version="0.1.0",
+        tool_sha256=_sha("tool"),
+        command=("levelfield", "bench", "--profile", "standard"),
+        settings=Settings(
+            profile="standard",
+            models=models,
+            backends=tuple(backends),
+            scenarios=chosen,
+            precisions=("fp32",),
+            batches={model: (BATCHES[model],) for model in models},
+            threads=2,
+            cpus=(0, 1),
+            generations=generations,
+            rounds=rounds,
+            budget_seconds=600.0,
+            precision_target=0.01,
+            margin=0.02,
+            seed=seed,
+            launcher=launcher,
+            launcher_reason=""
+            if launcher == "docker"
+            else "no container engine answered at unix:///var/run/docker.sock",
+        ),
+        machine=make_machine(),
+        images=tuple(make_image(name, launcher) for name in dict.fromkeys(arm.image for arm in arms)),
+        artifacts=tuple(
+            Artifact(
+                name=f"{model}-fp32-b{batch}.onnx",
+                sha256=_sha(f"{model}{batch}"),
+                size_bytes=102_400_000,
+                made_by={"torch": "2.13.0+cpu", "onnxscript": "0.7.2", "opset": "20"},
+            )
+            for model in models
+            for batch in (1, BATCHES[model])
+        ),
+        blocks=blocks,
+        warnings=warnings,
+        supervisor_window_share=supervisor_window_share,
+        labels=labels,
+    )
+
+
+class _Maker:
+    def __init__(
+        self,
+        *,
+        rng: np.random.Generator,
+        rounds: int,
+        window_ns: int,
+        max_calls: int,
+        slower: dict[str, float],
+        failures: dict[tuple[str, str], Failure],
+        unequal: frozenset[tuple[str, str]],
+        disturbed: frozenset[int],
+        noise_scale: float,
+    ) -> None:
+        self.rng = rng
+        self.rounds = rounds
+        self.window_ns = window_ns
+        self.max_calls = max_calls
+        self.slower = slower
+        self.failures = failures
+        self.unequal = unequal
+        self.disturbed = disturbed
+        self.noise_scale = noise_scale
+        self.clock_minutes = 0
+
+    def block(self, case: Case, arms: tuple[Arm, ...], generations: int) -> Block:
+        timed = case.scenario in ("latency", "throughput")
+        return Block(
+            case=case,
+            arms=arms,
+            planned_generations=generations,
+            generations=tuple(self.generation(case, arms, index) for index in range(generations)),
+            canary=CANARY if timed else None,
+        )
+
+    def generation(self, case: Case, arms: tuple[Arm, ...], index: int) -> Generation:
+        launches = [self.launch(case, arm, index) for arm in arms]
+        if case.scenario not in ("latency", "throughput"):
+            return Generation(index=index, seed=index, launches=tuple(launches), complete=True)
+        launches.append(Launch(arm=CANARY, started=self.tick(), framework_version="2.4.6"))
+        alive = [arm for arm in arms if (arm.backend, case.model) not in self.failures]
+        level = {arm.id: self.level_ns(case, arm) * self.jitter(LAUNCH_SD) for arm in alive}
+        level[CANARY] = 4.0e6 * self.jitter(LAUNCH_SD)
+        rounds: list[Round] = []
+        for number in range(self.rounds):
+            if number in self.disturbed:
+                rounds.append(self.round(len(rounds), level, factor=1.6, disturbed="steal: 9.2 % of the CPU time"))
+                rounds.append(self.round(len(rounds), level, repeats=1))
+            else:
+                rounds.append(self.round(len(rounds), level))
+        return Generation(index=index, seed=index, launches=tuple(launches), rounds=tuple(rounds), complete=True)
+
+    def round(
+        self, index: int, level: dict[str, float], *, factor: float = 1.0, disturbed: str = "", repeats: int = 0
+    ) -> Round:
+        drift = self.jitter(DRIFT_SD) * factor
+        order = [str(arm) for arm in self.rng.permutation(list(level))]
+        return Round(
+            index=index,
+            turns=tuple(
+                Turn(
+                    arm=arm,
+                    window=self.window(level[arm] * drift * self.jitter(WINDOW_SD)),
+                    noise=make_noise(self.window_ns, steal=0.09 if disturbed else 0.001),
+                )
+                for arm in order
+            ),
+            disturbed=disturbed,
+            repeats=repeats,
+        )
+
+    def window(self, typical_ns: float) -> Window:
+        calls = int(min(max(self.window_ns // typical_ns, 3), self.max_calls))
+        tail = self.rng.exponential(0.02 * self.noise_scale, calls) if self.noise_scale else np.zeros(calls)
+        samples = (typical_ns * (0.987 + tail if self.noise_scale else 1.0 + tail)).astype(np.int64)
+        window_ns = int(samples.sum()) + 200 * calls
+        return Window(
+            rewarm_ns=(int(typical_ns * 1.2), int(typical_ns * 1.05)),
+            samples_ns=tuple(int(value) for value in samples),
+            window_ns=window_ns,
+            user_ns=int(window_ns * 1.88),
+            system_ns=int(window_ns * 0.04),
+            voluntary_switches=4 * calls,
+            involuntary_switches=2,
+            minor_faults=3,
+            major_faults=0,
+        )
+
+    def launch(self, case: Case, arm: Arm, index: int) -> Launch:
+        settings = {
+            "threads": str(case.threads),
+            "precision": case.precision,
+            "layout": "channels_last" if case.model == "resnet50" and arm.backend.startswith("torch") else "native",
+            "flush_denormals": "off",
+        }
+        base = Launch(
+            arm=arm.id,
+            started=self.tick(),
+            framework_version=VERSIONS[IMAGES[arm.backend]],
+            settings=settings,
+            environment={"OMP_NUM_THREADS": str(case.threads), "PYTHONHASHSEED": "0"},
+            weights_sha256=_sha(case.model),
+            inputs_sha256=_sha(f"{case.model} inputs"),
+        )
+        failure = self.failures.get((arm.backend, case.model))
+        if failure is not None:
+            return Launch(arm=arm.id, started=base.started, failure=failure)
+        place = BACKENDS.index(arm.backend)
+        unequal = (arm.backend, case.model) in self.unequal
+        error = 4.6e-2 if unequal else 3e-7 + 1e-7 * place
+        return Launch(
+            arm=base.arm,
+            started=base.started,
+            startup=Startup(
+                start_ns=int(0.5e9 * self.jitter(0.05)),
+                import_ns=int((1.0, 1.0, 2.2, 2.2, 0.5, 0.1, 0.2)[place] * 1e9 * self.jitter(0.04)),
+                weights_ns=int(0.3e9),
+                load_ns=int((0.2, 16.0, 0.8, 3.1, 1.9, 0.4, 0.7)[place] * 1e9 * self.jitter(0.05)),
+                first_call_ns=int(self.level_ns(case, arm) * 3),
+            ),
+            weights_sha256=base.weights_sha256,
+            inputs_sha256=base.inputs_sha256,
+            onnx_sha256=_sha(f"{case.model}{case.batch}") if arm.backend in ("onnxruntime", "openvino") else "",
+            framework_version=base.framework_version,
+            settings=settings,
+            parity=Parity(
+                equal=not unequal,
+                relative_error=error,
+                centred_error=error * 3,
+                max_abs_error=error * 10,
+                tolerance=1e-5,
+                inputs=8,
+                projection=tuple(float(value) for value in self.rng.standard_normal(64).round(6)),
+                output_sha256=_sha(f"{arm.id}{case.model}"),
+                reason="relative error 4.6e-02 is over 1e-05" if unequal else "",
+            ),
+            memory=Memory(
+                peak_rss_bytes=int((0.6, 0.9, 1.1, 1.2, 0.7, 0.3, 0.4)[place] * 2**30 * self.jitter(0.02)),
+                rss_bytes=int(0.3 * 2**30),
+                source="cgroup",
+            ),
+            libraries=(
+                Library(name="libgomp.so.1", path="/usr/lib/x86_64-linux-gnu/libgomp.so.1.0.0", kind="OpenMP"),
+                Library(name=f"lib{arm.backend}.so", path=f"/opt/env/lib/{arm.backend}/lib.so", kind="oneDNN"),
+            ),
+            environment=base.environment,
+            cache_warm=case.scenario != "cold-start" and index > 0,
+        )
+
+    def level_ns(self, case: Case, arm: Arm) -> float:
+        levels = LEVELS_MS[case.model, case.batch]
+        return levels[BACKENDS.index(arm.backend)] * 1e6 * self.slower.get(arm.backend, 1.0)
+
+    def jitter(self, sd: float) -> float:
+        return float(np.exp(self.rng.normal(0.0, sd * self.noise_scale))) if self.noise_scale else 1.0
+
+    def tick(self) -> str:
+        self.clock_minutes += 1
+        minutes, seconds = divmod(self.clock_minutes, 60)
+        return f"2026-11-21T{10 + minutes // 60:02d}:{minutes % 60:02d}:{seconds:02d}Z"
+
+
+def make_noise(elapsed_ns: int, *, steal: float = 0.0) -> Noise:
+    """What the machine did; `steal` is a share of one core's time."""
+    return Noise(
+        elapsed_ns=elapsed_ns,
+        steal_ns=int(steal * elapsed_ns),
+        pressure_ns=elapsed_ns // 200,
+        others_ns=elapsed_ns // 150,
+        supervisor_ns=elapsed_ns // 500,
+        idle_workers_ns=elapsed_ns // 1000,
+        context_switches=420,
+        major_faults=0,
+        swapped_pages=0,
+    )
+
+
+def make_machine() -> Fingerprint:
+    return {
+        "cpu": {
+            "model": "AMD EPYC 9R45",
+            "cores": 2,
+            "threads": 2,
+            "l3_cache_bytes": 33_554_432,
+            "flags": "avx2 avx512f avx512_bf16 fma",
+            "microcode": "0xb002151",
+            "governor": Absent("the hypervisor shows no cpufreq"),
+        },
+        "memory": {"total_bytes": 25_769_803_776, "numa_nodes": 1, "transparent_hugepages": "madvise"},
+        "kernel": {"release": "6.1.0-37-amd64", "boot_parameters": "quiet"},
+        "system": {"distribution": "Debian GNU/Linux 12 (bookworm)", "virtualisation": "kvm"},
+        "engine": {"name": "docker", "version": "20.10.24", "cgroup": 1},
+    }
+
+
+def make_image(name: str, launcher: Literal["docker", "venv", "host"]) -> Image:
+    docker = launcher == "docker"
+    return Image(
+        name=name,
+        variant="cpu",
+        launcher=launcher,
+        tag=f"levelfield/{name}:{_sha(name)[:16]}" if docker else "",
+        image_id=f"sha256:{_sha(name + ' id')}" if docker else "",
+        layers=tuple(f"sha256:{_sha(f'{name} layer {index}')}" for index in range(3)) if docker else (),
+        lock_sha256=_sha(f"{name} lock"),
+        base=f"debian-bookworm-mmdebstrap sha256:{_sha('base')}" if docker else "",
+        recipe_sha256=_sha("recipe"),
+        worker_sha256=_sha("worker"),
+        python="3.11.2",
+        distributions={"numpy": "2.4.6", "msgspec": "0.22.0", name: VERSIONS[name]}
+        | {f"{name}-dependency-{index}": f"1.{index}.0" for index in range(25)},
+        size_bytes=970_000_000 if docker else Absent("not an image"),
+        unlocked="the current interpreter's own packages" if launcher == "host" else "",
+    )
+
+
+def _sha(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
