@@ -2,6 +2,7 @@
 
 import math
 import os
+import stat
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -63,17 +64,19 @@ def read(path: Path) -> Run:
     """
     file = path / NAME if path.is_dir() else path
     try:
-        size_bytes = file.stat().st_size
-        if size_bytes > MAX_BYTES:
-            raise LevelfieldError(
-                f"{file} is {size_bytes} bytes long; a record may have {MAX_BYTES} at most.",
-                fix="It is not a record of Levelfield, or it was damaged.",
-            )
-        content = file.read_bytes()
+        if not stat.S_ISREG(file.stat().st_mode):  # a device or a pipe might never end
+            raise LevelfieldError(f"{file} is not a file.", fix="Name a run's folder or its run.json.")
+        with file.open("rb") as stream:
+            content = stream.read(MAX_BYTES + 1)
     except OSError as error:
         raise LevelfieldError(
             f"{file} cannot be read: {error.strerror or error}.", fix="Name a run's folder or its run.json."
         ) from error
+    if len(content) > MAX_BYTES:
+        raise LevelfieldError(
+            f"{file} is longer than {MAX_BYTES} bytes, the most that a record may have.",
+            fix="It is not a record of Levelfield, or it was damaged.",
+        )
     return decode(content, str(file))
 
 

@@ -120,7 +120,7 @@ class Journal:
         self.path = path
         try:
             self._drop_torn_tail()
-            self._file = path.open("ab")
+            self._file = path.open("ab", buffering=0)  # a buffer would be flushed again, and fail again, on closing
         except OSError as error:
             raise _cannot_write(path, error) from error
 
@@ -135,10 +135,16 @@ class Journal:
                 file.truncate(whole)
 
     def write(self, event: Event) -> None:
+        line = memoryview(_encoder.encode(event) + b"\n")
         try:
-            self._file.write(_encoder.encode(event) + b"\n")
-            self._file.flush()
-            os.fsync(self._file.fileno())
+            before = os.fstat(self._file.fileno()).st_size
+            try:
+                while line:  # a disk that fills up takes a part of the line, and refuses the rest
+                    line = line[self._file.write(line) :]
+                os.fsync(self._file.fileno())
+            except OSError:
+                self._file.truncate(before)
+                raise
         except OSError as error:
             raise _cannot_write(self.path, error) from error
 
@@ -180,7 +186,7 @@ def read(path: Path) -> list[Event]:
     for number, line in enumerate(lines[:-1], start=1):  # what follows the last newline is nothing, or torn
         try:
             events.append(_decoder.decode(line))
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
             raise LevelfieldError(
                 f"Line {number} of {path} is not a journal entry ({error}).",
                 fix="The file was changed or damaged; start a new run.",
@@ -194,7 +200,7 @@ def fold(events: Iterable[Event]) -> Run:
     Raises
     ------
     LevelfieldError
-        When the first event is not the start of a run.
+        When the first event is not the start of a run, or an event is about something that never began.
     """
     stream = iter(events)
     first = next(stream, None)
@@ -227,7 +233,13 @@ def fold(events: Iterable[Event]) -> Run:
             case Finished():
                 finished = event
             case _:
-                blocks[event.block].take(event)
+                try:
+                    blocks[event.block].take(event)
+                except KeyError as error:
+                    raise LevelfieldError(
+                        f"The journal tells of {event.block} what it has not begun ({error}).",
+                        fix="The file was changed or damaged; start a new run.",
+                    ) from error
     return msgspec.structs.replace(
         run,
         blocks=tuple(block.close() for block in blocks.values()),

@@ -1,0 +1,55 @@
+"""What tests share: a real container engine where one is expected, and a small disk that fills up."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import docker
+import pytest
+
+from suite.errors import LevelfieldError
+from suite.launchers.docker import connect
+
+ENGINE_EXPECTED = "LEVELFIELD_EXPECT_ENGINE"
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[docker.DockerClient]:
+    """A client of the container engine. Where one is expected, its absence is a failure, not a skip."""
+    try:
+        client = connect()
+    except LevelfieldError as error:
+        if os.environ.get(ENGINE_EXPECTED) == "1":
+            pytest.fail(f"{ENGINE_EXPECTED}=1, and {error.message}")
+        pytest.skip(error.message)
+    yield client
+    client.close()
+
+
+@pytest.fixture(autouse=True)
+def _engine_for_marked_tests(request: pytest.FixtureRequest) -> None:
+    if request.node.get_closest_marker("docker"):
+        request.getfixturevalue("engine")
+
+
+@pytest.fixture
+def reports(tmp_path: Path) -> Path:
+    """A folder for reports that is not there yet."""
+    return tmp_path / "reports"
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A real file system of 64 KiB."""
+    if os.getuid() != 0:
+        pytest.skip("Mounting a small disk needs root.")
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder], check=False, capture_output=True, text=True
+    )
+    if mounted.returncode:
+        pytest.skip(f"A small disk cannot be mounted here: {mounted.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", "--lazy", folder], check=True)

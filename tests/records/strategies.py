@@ -1,0 +1,28 @@
+"""Hypothesis strategies for the record's types, made from the types themselves."""
+
+import types
+import typing
+from typing import Any
+
+import msgspec
+from hypothesis import strategies as st
+
+INT64 = st.integers(-(2**63), 2**63 - 1)
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+
+
+def of(kind: Any) -> st.SearchStrategy[Any]:
+    """Return a strategy for values of a type that the record uses."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is typing.Literal:
+        return st.sampled_from(arguments)
+    if origin in (typing.Union, types.UnionType):
+        return st.one_of([of(each) for each in arguments])
+    if origin is tuple:
+        return st.lists(of(arguments[0]), max_size=3).map(tuple)
+    if origin is dict:
+        return st.dictionaries(of(arguments[0]), of(arguments[1]), max_size=3)
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return st.builds(kind, **{field.name: of(field.type) for field in msgspec.structs.fields(kind)})
+    simple = {int: INT64, float: FINITE, str: st.text(max_size=8), bool: st.booleans(), type(None): st.none()}
+    return simple[kind]
