@@ -1,6 +1,7 @@
 """Names for people to type: every session makes its environment from a lock and calls the command."""
 
 import hashlib
+import sys
 import tomllib
 from pathlib import Path
 
@@ -8,6 +9,10 @@ import nox
 
 HERE = Path(__file__).parent
 LOCKS = HERE / "images" / "tool"
+COMMAND = HERE / ".nox" / "command"
+"""The environment of the command; sessions that only call it share this one."""
+EDITABLE = ("--no-deps", "--no-build-isolation", "--no-index", "--editable", str(HERE))
+"""Levelfield itself, built by what the lock holds."""
 IMAGES = tuple(tomllib.loads((HERE / "images" / "catalogue.toml").read_text(encoding="utf-8")))
 
 nox.needs_version = ">=2025.2"
@@ -16,34 +21,63 @@ nox.options.reuse_venv = "yes"
 nox.options.sessions = ["bench"]
 
 
-def install(session: nox.Session, lock: str = "runtime.lock") -> None:
-    """Install what a lock names and levelfield itself; nothing is asked of an index the second time."""
-    state = hashlib.sha256((LOCKS / lock).read_bytes() + (HERE / "pyproject.toml").read_bytes()).hexdigest()
+def levelfield(session: nox.Session, *arguments: str) -> None:
+    """Run the command from its own environment, which is made or brought up to date first."""
+    lock = LOCKS / "runtime.lock"
+    python = str(COMMAND / "bin" / "python")
+    stamp = COMMAND / "levelfield.stamp"
+    state = _state(lock)
+    if not stamp.is_file() or stamp.read_text(encoding="utf-8") != state:
+        session.run(sys.executable, "-m", "virtualenv", "--quiet", "--clear", str(COMMAND), external=True)
+        pip = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+        session.run(*pip, "--require-hashes", "--requirement", str(lock), external=True)
+        session.run(*pip, *EDITABLE, external=True)
+        stamp.write_text(state, encoding="utf-8")
+    session.run(str(COMMAND / "bin" / "levelfield"), *arguments, external=True)
+
+
+def install(session: nox.Session, lock: str = "dev.lock") -> None:
+    """Install what a lock names and levelfield itself into the session's own environment, unless it is there."""
     stamp = Path(session.virtualenv.location) / "levelfield.stamp"
-    if stamp.is_file() and stamp.read_text(encoding="utf-8") == state:
-        return
-    session.install("--require-hashes", "--requirement", str(LOCKS / lock))
-    session.install("--no-deps", "--no-build-isolation", "--no-index", "--editable", str(HERE))
-    stamp.write_text(state, encoding="utf-8")
+    state = _state(LOCKS / lock)
+    if not stamp.is_file() or stamp.read_text(encoding="utf-8") != state:
+        session.install("--require-hashes", "--requirement", str(LOCKS / lock))
+        session.install(*EDITABLE)
+        stamp.write_text(state, encoding="utf-8")
 
 
-@nox.session
+def _state(lock: Path) -> str:
+    return hashlib.sha256(lock.read_bytes() + (HERE / "pyproject.toml").read_bytes()).hexdigest()
+
+
+@nox.session(python=False)
 def bench(session: nox.Session) -> None:
     """Measure, compare and report; builds what is missing. Options after `--` go to `levelfield bench`."""
-    install(session)
-    session.run("levelfield", "bench", *session.posargs)
+    levelfield(session, "bench", *session.posargs)
 
 
-@nox.session
+@nox.session(python=False)
 @nox.parametrize("image", [nox.param(name, id=name) for name in IMAGES])
 def build(session: nox.Session, image: str) -> None:
     """Build one image; options after `--` go to `levelfield build`."""
-    install(session)
-    session.run("levelfield", "build", image, *session.posargs)
+    levelfield(session, "build", image, *session.posargs)
+
+
+@nox.session(python=False)
+def lock(session: nox.Session) -> None:
+    """Resolve requirement sets, bases and the tool's own environment again; names after `--` choose images."""
+    levelfield(session, "lock", *session.posargs)
 
 
 @nox.session
-def lock(session: nox.Session) -> None:
-    """Resolve requirement sets, bases and the tool's own environment again; names after `--` choose images."""
+def tests(session: nox.Session) -> None:
+    """Run everything that can fail: formatting, types, rooms, tests. `-- fast` leaves engine and browser out."""
     install(session)
-    session.run("levelfield", "lock", *session.posargs)
+    session.run("ruff", "format", "--check", "suite", "tests", "noxfile.py")
+    session.run("ruff", "check", "suite", "tests", "noxfile.py")
+    session.run("mypy", "--strict", "suite", "tests", "noxfile.py")
+    session.run("lint-imports")
+    words = list(session.posargs)
+    if words[:1] == ["fast"]:
+        words = ["-m", "not docker and not browser and not framework and not slow", *words[1:]]
+    session.run("pytest", *words)

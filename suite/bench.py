@@ -11,14 +11,14 @@ from pathlib import Path
 
 import msgspec
 
-from suite import __version__
+from suite import __version__, warnings
 from suite.alone import cold_starts, peak_memory
 from suite.artifacts import Artifacts, Onnx
 from suite.backends import registry
 from suite.errors import LevelfieldError
 from suite.launchers.protocol import Launcher
 from suite.launches import Outcome, Site, bring_up, probe, stop, utc_now
-from suite.machine.fingerprint import fingerprint
+from suite.machine.fingerprint import changed, fingerprint
 from suite.machine.signals import Signals
 from suite.paths import package_root
 from suite.plan import CANARY, Plan
@@ -136,6 +136,7 @@ def canary_case(threads: int) -> Case:
 def start(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
     """Write the run's folder and the first line of its journal; return the folder."""
     now = utc_now()
+    machine = fingerprint(plan.cpus, identify=request.identify)
     identity = f"{now.replace(':', '').replace('-', '')[:15].replace('T', '-')}-{plan.profile.name}"
     run = Run(
         schema=SCHEMA,
@@ -162,13 +163,14 @@ def start(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
             launcher=site.launcher.kind,
             launcher_reason=request.launcher_reason,
         ),
-        machine=fingerprint(plan.cpus, identify=request.identify),
+        machine=machine,
         images=tuple(site.images.values()),
         artifacts=(
             *(site.artifacts.weights_artifact(model) for model in plan.models),
             *(onnx.artifact for onnx in site.onnx.values()),
         ),
         blocks=plan.blocks,
+        warnings=_known_beforehand(plan, request, site, machine),
         labels=plan.profile.labels,
     )
     folder = reports / run.id
@@ -181,6 +183,17 @@ def start(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
     with Journal(folder / JOURNAL) as journal:
         journal.write(Started(run))
     return folder
+
+
+def _known_beforehand(plan: Plan, request: Request, site: Site, machine: Fingerprint) -> tuple[Warning_, ...]:
+    """Return what a reader must know whatever is measured."""
+    found = list(warnings.of_machine(machine))
+    if request.launcher_reason:
+        found.append(warnings.fell_back_to_venv(request.launcher_reason))
+    found += [warnings.unlocked(image.name, image.unlocked) for image in site.images.values() if image.unlocked]
+    if plan.profile.name == "smoke":
+        found.append(warnings.smoke())
+    return tuple(found)
 
 
 def _tool_sha256() -> str:
@@ -199,15 +212,10 @@ def check_same(before: Fingerprint, now: Fingerprint) -> None:
     LevelfieldError
         Naming the facts that changed.
     """
-    changed = [
-        f"{group} {name}"
-        for group in before.keys() | now.keys()
-        for name in before.get(group, {}).keys() | now.get(group, {}).keys()
-        if before.get(group, {}).get(name) != now.get(group, {}).get(name)
-    ]
-    if changed:
+    differences = changed(before, now)
+    if differences:
         raise LevelfieldError(
-            f"This machine is not as it was when the run began: {', '.join(sorted(changed)[:5])} changed.",
+            f"This machine is not as it was when the run began ({'; '.join(differences[:5])}).",
             fix="Start a new run, and compare the two.",
         )
 
@@ -284,14 +292,7 @@ class Bench:
         next_one = self._seconds.get(left[0][0].case.id, 0.0)
         if time.monotonic() - self._begun + next_one <= budget:
             return False
-        self._warn(
-            Warning_(
-                code="budget-spent",
-                message=f"The budget of {budget:.0f} s was spent with {len(left)} generations to go.",
-                remedy="Give a larger --budget, or fewer models and backends; "
-                "results with fewer than five launches are not ranked.",
-            )
-        )
+        self._warn(warnings.budget_spent(budget, len(left)))
         return True
 
     def _left(self, todo: Sequence[tuple[Block, int]]) -> float | None:

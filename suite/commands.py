@@ -9,6 +9,7 @@ from rich.table import Table
 
 from suite import analysis, plan
 from suite.backends import registry
+from suite.errors import LevelfieldError
 from suite.images.base import Kind
 from suite.profiles import PROFILES
 from suite.records import files
@@ -45,11 +46,21 @@ def show_list(console: Console) -> None:
 
 def examine(console: Console) -> int:
     """Print what `doctor` finds; return 2 where nothing can be run."""
+    from suite.images.catalogue import PYTHON, images
+    from suite.images.cost import estimate
     from suite.machine.doctor import examine as findings
+    from suite.machine.findings import Needs
+    from suite.paths import cache_root
+
+    try:
+        missing_bytes = estimate(images(), "docker").download_bytes
+    except LevelfieldError:  # no engine: doctor says so itself
+        missing_bytes = None
+    needs = Needs(python=PYTHON, wheels_missing_bytes=missing_bytes, folders=(str(cache_root()), "."))
 
     signs = {"ok": "[green]ok  [/]", "warn": "[yellow]note[/]", "bad": "[red]bad [/]"}
     worst = 0
-    for finding in findings():
+    for finding in findings(needs):
         console.print(
             f"{signs[finding.state]} [bold]{escape(finding.topic)}[/]: {escape(finding.message)}", highlight=False
         )

@@ -59,7 +59,7 @@ def run_bench(options: Options, console: Console) -> int:
         folder, chosen = _find(options.resume, options.reports)
     else:
         folder, chosen = None, plan.make(options.selection)
-        _say_cost(chosen, launcher, console)
+        _say_cost(chosen, launcher, options.base, console)
     with Terminal(console) as watcher:
         site = prepare(chosen, launcher, watcher)
         if folder is None:
@@ -148,7 +148,7 @@ def _check_resume(run: Run, chosen: plan.Plan, images: Iterable[Image]) -> None:
             )
 
 
-def _say_cost(chosen: plan.Plan, launcher: Launcher, console: Console) -> None:
+def _say_cost(chosen: plan.Plan, launcher: Launcher, base: Kind, console: Console) -> None:
     """Say what the run will download, take on disk and last, before it begins."""
     from suite.images.cost import estimate
 
@@ -161,5 +161,5 @@ def _say_cost(chosen: plan.Plan, launcher: Launcher, console: Console) -> None:
     )
     if launcher.kind == "host":
         return
-    cost = estimate(names, launcher.kind)
+    cost = estimate(names, launcher.kind, base)
     console.print(cost.sentence(), highlight=False)

@@ -20,6 +20,7 @@ from suite.launchers.channel import ChannelClosed, Ending, Lines, read_some, wai
 from suite.launchers.environment import worker_environment
 from suite.launchers.protocol import Inside, LaunchSpec, Progress
 from suite.launchers.worker import Worker, WorkerError
+from suite.machine.engine import knock
 from suite.records.schema import Image
 
 if TYPE_CHECKING:
@@ -250,6 +251,7 @@ def connect() -> docker.DockerClient:
         When none answers.
     """
     try:
+        knock()
         client = docker.from_env(timeout=ENGINE_TIMEOUT_S)
         client.ping()
     except (docker.errors.DockerException, requests.exceptions.RequestException, OSError) as error:

@@ -138,7 +138,7 @@ class Probed(msgspec.Struct, frozen=True, tag="probed"):
     rss_bytes: int
     peak_rss_bytes: int
     peak_source: str
-    """`cgroup` or `rusage`."""
+    """`VmHWM`, or `rusage` where there is no `/proc`."""
     libraries: tuple[Library, ...]
     distributions: dict[str, str]
     environment: dict[str, str]
