@@ -171,7 +171,7 @@ def _download(packages: tuple[Package, ...], folder: Path) -> None:
             f"The Debian mirror serves other files than the locked ones: {names}.",
             fix="Nothing was built. Choose another mirror, or re-resolve with `nox -s lock`.",
         )
-    if "404" in result.stderr:
+    if "404" in result.stderr or "File not found" in result.stderr:
         raise LevelfieldError(
             f"The Debian mirror no longer has {names}, which images/base.lock names.",
             fix=f"Run `nox -s lock` for today's versions, name a mirror that keeps old ones in {MIRRORS}, or use a "
