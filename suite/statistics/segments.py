@@ -1,0 +1,84 @@
+"""Where the level of a series changes: optimal piecewise-constant segmentation.
+
+Every split into segments is considered; the best one minimises the squared error plus a penalty for each segment
+(optimal partitioning, the exact method that PELT prunes). The noise scale comes from differences of neighbours, so that
+a change of level does not hide itself by inflating it.
+
+References
+----------
+B. Jackson et al. (2005). An algorithm for optimal partitioning of data on an interval. IEEE Signal Processing Letters
+12, 105–108.
+R. Killick, P. Fearnhead, I. A. Eckley (2012). Optimal detection of changepoints with a linear computational cost. JASA
+107, 1590–1598.
+C. Croux, P. J. Rousseeuw (1992). Time-efficient algorithms for two highly robust estimators of scale. Computational
+Statistics 1, 411–428.
+"""
+
+import numpy as np
+
+from suite.statistics.arrays import Floats
+
+PENALTY = 3.0
+"""Price of one more segment, in units of noise variance × log(points): above Schwarz's 2, which finds too many segments
+under heavy tails."""
+
+NORMAL_MAD = 1.4826
+"""Standard deviation of normal noise over its median absolute deviation."""
+
+SMALL_MAD = {2: 1.196, 3: 1.495, 4: 1.363, 5: 1.206, 6: 1.200, 7: 1.140, 8: 1.129, 9: 1.107}
+"""Correction for few values (Croux & Rousseeuw 1992, table 1); n / (n - 0.8) beyond."""
+
+
+def noise_scale(values: Floats) -> float:
+    """Return the standard deviation of the noise from differences of neighbours, robustly; 0 for a constant series."""
+    differences = np.abs(np.diff(values))
+    scale = NORMAL_MAD * float(np.median(differences)) / np.sqrt(2)
+    # More than half of the neighbours are equal (a coarse clock): the median says zero, the mean does not.
+    return float(scale) if scale > 0 else float(differences.mean())
+
+
+def robust_spread(values: Floats) -> float:
+    """Return the standard deviation of `values` from their median absolute deviation, corrected for small n."""
+    n = values.size
+    if n < 2:
+        return 0.0
+    deviation = float(np.median(np.abs(values - np.median(values))))
+    return NORMAL_MAD * SMALL_MAD.get(n, n / (n - 0.8)) * deviation
+
+
+def change_points(values: Floats) -> list[int]:
+    """Return where segments begin, the first one (0) included.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n,)
+        A series in time order, n at most a few hundred (the cost is quadratic).
+
+    Returns
+    -------
+    list of int
+        Increasing indices; ``[0]`` if the level never changes.
+    """
+    n = values.size
+    scale = noise_scale(values)
+    if scale == 0:
+        return [0]
+    price = PENALTY * scale**2 * np.log(n)
+    centred = values - np.median(values)
+    sums = np.concatenate(([0.0], np.cumsum(centred)))
+    squares = np.concatenate(([0.0], np.cumsum(centred**2)))
+    best = np.zeros(n + 1)  # least cost of the first k values
+    best[0] = -price
+    previous = np.zeros(n + 1, dtype=np.int64)
+    for end in range(1, n + 1):
+        lengths = np.arange(end, 0, -1)
+        errors = (squares[end] - squares[:end]) - (sums[end] - sums[:end]) ** 2 / lengths
+        costs = best[:end] + errors + price
+        previous[end] = int(costs.argmin())
+        best[end] = costs[previous[end]]
+    starts = []
+    end = n
+    while end > 0:
+        end = int(previous[end])
+        starts.append(end)
+    return starts[::-1]

@@ -1,0 +1,326 @@
+"""Did warm-up end? Steady-state detection for one launch.
+
+Programs do not simply warm up after N calls: some settle, some slow down, some never settle (Barrett et al. 2017: fewer
+than half of their pairs of machine and program behaved as people assume). So nothing is skipped by count. The series
+is cut into segments of equal level; each is compared with the level of the second half, within what the noise of that
+same launch allows. What lies before the first that agrees is marked as warm-up; if the end itself is off, or still
+moving, there is no steady state.
+
+      ─┐                       warm-up: left out, marked
+       └─┐    ╷
+         └────┴──────────      agree with the settled level; a spike in between is kept, it is a sample like others
+
+Noise on a shared machine is correlated: neighbouring windows share the machine's mood. The effective number of values
+in a segment is therefore reduced by the autocorrelation time, or every busy second would look like a change of the
+program. For the same reason, give windows rather than calls where a launch has many windows.
+
+References
+----------
+E. Barrett, C. F. Bolz-Tereick, R. Killick, S. Mount, L. Tratt (2017). Virtual machine warmup blows hot and cold.
+OOPSLA '17, article 52.
+K. H. Hamed, A. R. Rao (1998). A modified Mann-Kendall trend test for autocorrelated data. Journal of Hydrology 204,
+182–196.
+P. K. Sen (1968). Estimates of the regression coefficient based on Kendall's tau. JASA 63, 1379–1389.
+"""
+
+import enum
+import itertools
+import math
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr, stdtrit
+from scipy.stats import kendalltau, theilslopes
+
+from suite.statistics.arrays import Floats, positive_times
+from suite.statistics.segments import change_points, robust_spread
+
+MIN_POINTS = 6
+"""Fewest points that can show anything: six in order are the first whose trend is significant at `ALPHA_TREND`."""
+
+FEW = 10
+"""Below this many values, their spread is not taken robustly."""
+
+MAX_POINTS = 200
+"""Longer series are cut into this many stretches and their medians taken: the segmentation's cost is quadratic."""
+
+LEAST_SHARE = 0.25
+"""The settled part must hold at least this share of the series (Barrett et al.: the last 500 of 2,000 calls)."""
+
+MOST_DISTURBED = 1 / 3
+"""Share of the settled part that may lie off its level before it is called unstable."""
+
+ALPHA = 0.005
+"""One-sided level at which a segment counts as off the settled level."""
+
+ALPHA_DENIAL = 0.001
+"""The same before a steady state is denied: to mark a window too many costs a window, to deny costs the launch."""
+
+ALPHA_TREND = 0.01
+"""Two-sided level at which a trend counts as real; six values in order have p = 0.003."""
+
+LEAST_END = 0.05
+"""Share of the series that must be off at its end: less is a disturbance."""
+
+DEFAULT_TOLERANCE = 0.01
+"""A change of level below this is not looked for: it cannot carry a ratio over a margin of 2 %."""
+
+
+class Course(enum.StrEnum):
+    """How a launch behaved."""
+
+    FLAT = "flat"
+    WARM_UP = "warm-up"
+    SLOW_DOWN = "slow-down"
+    """It settled at a level above the one it began with."""
+    STILL_IMPROVING = "still improving"
+    STILL_SLOWING = "still slowing"
+    UNSTABLE = "unstable"
+    TOO_FEW = "too few"
+
+
+class Segment(msgspec.Struct, frozen=True):
+    """A stretch of one level: values `start` up to, not including, `stop`."""
+
+    start: int
+    stop: int
+    level: float
+    """Median, in the unit of the input."""
+    settled: bool
+    """Whether it agrees with the settled level."""
+
+
+class SteadyState(msgspec.Struct, frozen=True):
+    """Whether a launch became steady, and from where on."""
+
+    steady: bool
+    course: Course
+    first_steady_index: int | None
+    """Index of the first value of the steady part in the input; None without one. Values before it are *marked*, they
+    stay in the record."""
+    left_out: int
+    """Number of values before it (0 if there is no steady part: nothing is left out silently)."""
+    reason: str
+    """One sentence for the reader."""
+    level: float | None
+    """Median of the steady part, in the unit of the input."""
+    segments: tuple[Segment, ...]
+
+
+def steady_state(times: ArrayLike, *, tolerance: float = DEFAULT_TOLERANCE) -> SteadyState:
+    """Decide whether and from where on a launch is steady.
+
+    Parameters
+    ----------
+    times : array_like, shape (n,), any unit of time
+        Calls, or summaries of windows, of **one** launch in the order of measurement.
+    tolerance : float
+        Relative change of level that does not matter.
+
+    Returns
+    -------
+    SteadyState
+        With fewer than `MIN_POINTS` values it cannot be known, and is not claimed (`Course.TOO_FEW`).
+
+    Raises
+    ------
+    InsufficientData
+        No values.
+    UnusableData
+        NaN, infinite, zero or negative times.
+    """
+    values = positive_times(times, what="times")
+    if values.size < MIN_POINTS:
+        return _without(
+            Course.TOO_FEW, f"{values.size} values cannot show a steady state; at least {MIN_POINTS} are needed.", ()
+        )
+    logs = np.log(values)
+    edges = np.linspace(0, values.size, min(values.size, MAX_POINTS) + 1).astype(np.int64)
+    points = _medians(logs, edges)
+    bounds = list(itertools.pairwise([*change_points(points), points.size]))
+    settled = _Noise(points[points.size // 2 :])
+    for alpha in (ALPHA, ALPHA_DENIAL):
+        offs = [_offset(points, bound, settled, tolerance, alpha) for bound in bounds]
+        judged = _judge(logs, _Pieces(points, edges, bounds, offs), settled.correlation_time, tolerance)
+        if judged.steady:
+            break
+    return judged
+
+
+class _Pieces(NamedTuple):
+    """A series in segments: its points, where they begin in the input, the segments and how far each lies off."""
+
+    points: Floats
+    edges: NDArray[np.int64]
+    bounds: list[tuple[int, int]]
+    offs: list[float]
+
+
+def _judge(logs: Floats, pieces: _Pieces, correlation_time: float, tolerance: float) -> SteadyState:
+    points, edges, bounds, offs = pieces
+    n = points.size
+    segments = tuple(
+        Segment(
+            start=int(edges[a]),
+            stop=int(edges[b]),
+            level=math.exp(float(np.median(logs[edges[a] : edges[b]]))),
+            settled=off == 0,
+        )
+        for (a, b), off in zip(bounds, offs, strict=True)
+    )
+    last = bounds[-1][1] - bounds[-1][0]
+    if offs[-1] != 0 and last >= max(2, LEAST_END * n):
+        return _moving(offs[-1], f"the last {last / n:.0%} of it lie {abs(math.expm1(offs[-1])):.1%} off", segments)
+    agreeing = [a for (a, _), off in zip(bounds, offs, strict=True) if off == 0]
+    first = agreeing[0] if agreeing else n
+    if n - first < max(MIN_POINTS // 2, LEAST_SHARE * n):
+        return _without(
+            Course.UNSTABLE,
+            f"The level kept changing: only the last {(n - first) / n:.0%} agree with one another.",
+            segments,
+        )
+    disturbed = sum(b - a for (a, b), off in zip(bounds, offs, strict=True) if off != 0 and a >= first)
+    if disturbed > MOST_DISTURBED * (n - first):
+        return _without(
+            Course.UNSTABLE, f"{disturbed / (n - first):.0%} of the later part lie off its own level.", segments
+        )
+    trend = _trend(points[first:], correlation_time, tolerance)
+    if trend != 0:
+        return _moving(trend, f"it changed steadily, by {abs(math.expm1(trend)):.1%} over its last part", segments)
+    return _found(logs, int(edges[first]), int(edges[1]), tolerance, segments)
+
+
+def _found(logs: Floats, start: int, stretch: int, tolerance: float, segments: tuple[Segment, ...]) -> SteadyState:
+    """Describe a steady launch; in a long series, single slow first calls hide in the median of the first stretch."""
+    level = float(np.median(logs[start:]))
+    if start == 0 and stretch > 1:
+        spread = robust_spread(logs)
+        fence = level + max(tolerance, 5 * spread)
+        while start < stretch - 1 and logs[start] > fence:
+            start += 1
+    before = float(np.median(logs[:start])) - level if start else 0.0
+    course = Course.FLAT if not start else Course.WARM_UP if before > 0 else Course.SLOW_DOWN
+    if course is Course.FLAT:
+        reason = "Its level did not change beyond its noise."
+    else:
+        sign = "above" if before > 0 else "below"
+        reason = f"The first {start} of {logs.size} values lay {abs(math.expm1(before)):.1%} {sign} the settled level."
+    return SteadyState(
+        steady=True,
+        course=course,
+        first_steady_index=start,
+        left_out=start,
+        reason=reason,
+        level=math.exp(level),
+        segments=segments,
+    )
+
+
+class _Noise:
+    """Level, noise and autocorrelation time of what a segment is compared with."""
+
+    def __init__(self, points: Floats) -> None:
+        residuals = _detrended(points)
+        self.size = points.size
+        self.level = float(np.median(points))
+        # The median deviation of a handful of values is often near zero by chance; their standard deviation, whose
+        # tails Student's t knows, errs on the side of calling things noise.
+        self.spread = robust_spread(residuals) if self.size >= FEW else float(residuals.std(ddof=2))
+        self.correlation_time = _correlation_time(residuals, self.spread)
+
+    def allows(self, size: int, alpha: float) -> float:
+        """Largest offset (log) that noise explains, for a segment of `size` points."""
+        tau = self.correlation_time
+        noise = self.spread * math.sqrt(min(tau, size) / size + min(tau, self.size) / self.size)
+        freedom = max((self.size - 2) / tau, 1)
+        return float(stdtrit(freedom, 1 - alpha)) * noise
+
+
+def _offset(points: Floats, bound: tuple[int, int], settled: _Noise, tolerance: float, alpha: float) -> float:
+    """How far a segment lies off the settled level (log); 0 if within tolerance and noise.
+
+    A segment in the second half is compared with the rest of that half: its own offset must not count as noise.
+    """
+    start, stop = bound
+    n = points.size
+    middle = n // 2
+    inside = stop - max(start, middle)
+    if inside > (n - middle) / 2 or n - (stop - start) < MIN_POINTS // 2:
+        return 0.0  # it is the settled level
+    noise, level = settled, settled.level
+    if inside > max(1, LEAST_END * n):  # less cannot inflate a median deviation
+        rest = np.concatenate((points[middle : max(start, middle)], points[stop:]))
+        level = float(np.median(rest))
+        noise = _Noise(rest) if rest.size >= MIN_POINTS - 1 else _Noise(_others(points, bound))
+    elif noise.size < MIN_POINTS - 1:
+        noise = _Noise(_others(points, bound))
+    off = float(np.median(points[start:stop])) - level
+    return off if abs(off) > max(tolerance, noise.allows(stop - start, alpha)) else 0.0
+
+
+def _others(points: Floats, bound: tuple[int, int]) -> Floats:
+    """The last few points outside the segment: in a short series, half of it is too little to judge noise by."""
+    return np.concatenate((points[: bound[0]], points[bound[1] :]))[-(MIN_POINTS - 1) :]
+
+
+def _detrended(values: Floats) -> Floats:
+    """Residuals of the Theil–Sen line: a trend is not noise, and must not widen what noise allows."""
+    position = np.arange(values.size, dtype=np.float64)
+    slope = float(theilslopes(values, position)[0])
+    residuals: Floats = values - slope * position
+    residuals -= np.median(residuals)
+    return residuals
+
+
+def _correlation_time(residuals: Floats, spread: float) -> float:
+    """Integrated autocorrelation time from lag 1, (1 + r) / (1 - r), spikes clipped; 1 for white noise."""
+    if spread == 0:
+        return 1.0
+    clipped = np.clip(residuals, -3 * spread, 3 * spread)
+    clipped = clipped - clipped.mean()
+    r = float((clipped[1:] * clipped[:-1]).sum() / (clipped**2).sum())
+    r = min(max(r + 1 / residuals.size, 0.0), 0.95)  # lag-1 correlation is biased by about -1/n
+    return (1 + r) / (1 - r)
+
+
+def _trend(values: Floats, correlation_time: float, tolerance: float) -> float:
+    """Total log change over `values` by the Theil–Sen slope; 0 if not significant (modified Mann–Kendall) or small."""
+    n = values.size
+    if n < MIN_POINTS or np.ptp(values) == 0:
+        return 0.0
+    position = np.arange(n, dtype=np.float64)
+    change = float(theilslopes(values, position)[0]) * (n - 1)
+    if abs(change) <= tolerance:
+        return 0.0
+    tau = kendalltau(position, values)
+    p = float(tau.pvalue)
+    if correlation_time > 1:
+        # Variance of Kendall's score under independence, inflated by the autocorrelation time.
+        deviation = math.sqrt(2 * (2 * n + 5) / (9 * n * (n - 1)) * correlation_time)
+        p = max(p, float(2 * ndtr(-abs(float(tau.statistic)) / deviation)))
+    return change if p <= ALPHA_TREND else 0.0
+
+
+def _medians(logs: Floats, edges: NDArray[np.int64]) -> Floats:
+    if edges.size - 1 == logs.size:
+        return logs
+    return np.array([np.median(logs[a:b]) for a, b in itertools.pairwise(edges)])
+
+
+def _moving(change: float, how: str, segments: tuple[Segment, ...]) -> SteadyState:
+    course = Course.STILL_IMPROVING if change < 0 else Course.STILL_SLOWING
+    return _without(course, f"It was {course} when measuring ended: {how}.", segments)
+
+
+def _without(course: Course, reason: str, segments: tuple[Segment, ...]) -> SteadyState:
+    return SteadyState(
+        steady=False,
+        course=course,
+        first_steady_index=None,
+        left_out=0,
+        reason=reason,
+        level=None,
+        segments=segments,
+    )
