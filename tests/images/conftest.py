@@ -1,0 +1,27 @@
+import shutil
+from pathlib import Path
+
+import pytest
+
+from suite import paths
+from suite.images import worker_code
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the checkout whose files a test may change, with a cache of its own."""
+    source = paths.package_root().parent
+    copy = tmp_path / "checkout"
+    ignore = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(source / "images", copy / "images", ignore=ignore)
+    shutil.copytree(source / "suite", copy / "suite", ignore=ignore)
+    monkeypatch.setattr(paths, "package_root", lambda: copy / "suite")
+    monkeypatch.setattr(worker_code, "package_root", lambda: copy / "suite")
+    return copy
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache."""
+    monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"

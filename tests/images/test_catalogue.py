@@ -1,0 +1,96 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from suite.errors import LevelfieldError
+from suite.images import catalogue, debian
+from suite.paths import images_root
+
+SHARED = ("msgspec", "numpy", "nvidia-ml-py", "psutil")
+
+
+def test_every_image_has_a_cpu_lock_and_a_known_base() -> None:
+    for name, image in catalogue.images().items():
+        assert catalogue.lock(name).pins
+        assert image.base in {"slim", "toolchain"}
+    assert {"torch", "tensorflow", "jax", "onnxruntime", "openvino", "exporter", "canary"} <= set(catalogue.images())
+
+
+def test_workers_speak_through_the_same_versions_everywhere() -> None:
+    versions = {
+        tuple((pin.name, pin.version) for pin in catalogue.lock(name).pins if pin.name in SHARED)
+        for name in catalogue.images()
+    }
+    assert len(versions) == 1
+    assert [name for name, _ in versions.pop()] == list(SHARED)
+
+
+def test_the_lock_holds_what_the_requirements_ask_for() -> None:
+    for name in catalogue.images():
+        asked = (images_root() / name / "requirements.in").read_text() + (images_root() / "worker.in").read_text()
+        pinned = {f"{pin.name}=={pin.version}" for pin in catalogue.lock(name).pins}
+        assert set(re.findall(r"^[a-z][\w.-]*==\S+", asked, flags=re.MULTILINE)) <= pinned
+
+
+def test_images_name_no_address_and_no_path_of_a_machine() -> None:
+    allowed = {"indexes.toml"}
+    for path in images_root().rglob("*"):
+        if path.is_file() and path.name not in allowed:
+            text = path.read_text()
+            assert "://" not in text, path
+            assert not re.search(r"(?<![\w.])/(home|root|work|tmp|var|usr/local/lib)/", text), path
+
+
+def test_a_lock_survives_writing_and_reading(tmp_path: Path) -> None:
+    lock = catalogue.lock("tensorflow")
+    path = tmp_path / "tensorflow" / "cpu@nightly.lock"
+    path.parent.mkdir()
+    catalogue.write(path, tuple(reversed(lock.pins)))
+    again = catalogue.read(path)
+    assert again.pins == lock.pins
+    assert again.sha256 == lock.sha256
+    assert (again.image, again.variant, again.version) == ("tensorflow", "cpu", "nightly")
+    assert again.label == "tensorflow cpu@nightly"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["numpy>=2", "numpy==2.4.6", "numpy==2.4.6 --hash=sha256:00", "--index-url something", "-e ."],
+)
+def test_a_line_that_pins_no_wheel_is_refused(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "cpu.lock"
+    path.write_text(catalogue.lock("canary").path.read_text() + line + "\n")
+    with pytest.raises(LevelfieldError, match="pins no wheel") as caught:
+        catalogue.read(path)
+    assert line in caught.value.message
+
+
+def test_unknown_names_bring_the_close_ones() -> None:
+    with pytest.raises(LevelfieldError, match="'torch'"):
+        catalogue.lock("troch")
+    with pytest.raises(LevelfieldError, match="'cpu'"):
+        catalogue.lock("torch", "cpus")
+    with pytest.raises(LevelfieldError, match="Known: cpu"):
+        catalogue.lock("torch", "cuda99")
+
+
+def test_the_tool_locks_hash_every_line() -> None:
+    for name in ("runtime", "dev", "nox"):
+        text = (images_root() / "tool" / f"{name}.lock").read_text()
+        requirements = re.findall(r"^[a-z0-9][\w.-]*==.*(?:\n    --hash=sha256:[0-9a-f]{64}.*)*", text, re.MULTILINE)
+        assert requirements
+        assert all("--hash=sha256:" in requirement for requirement in requirements)
+
+
+def test_the_base_lock_names_exact_packages() -> None:
+    lock = debian.read_lock()
+    for base in ("slim", "toolchain"):
+        names = {package.name for package in lock.of(base)}
+        assert set(debian.package_names(base)) <= names
+        assert "dpkg" in names  # Debian's required packages are locked too
+    assert {package.name for package in lock.of("slim")} < {package.name for package in lock.of("toolchain")}
+    for package in lock.packages:
+        assert re.fullmatch(r"[0-9a-f]{64}", package.sha256)
+        assert package.path.startswith("pool/")
+        assert package.architecture in {"amd64", "all"}

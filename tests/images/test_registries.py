@@ -1,0 +1,38 @@
+from suite.images import registries
+
+LISTING = """\
+:env:.find-links='/wheels'
+download.timeout='60'
+global.cert='/etc/ca.pem'
+global.extra-index-url='https://a/simple https://b/simple'
+global.find-links='/other'
+global.index-url='https://name:pass@mirror/simple'
+global.proxy='http://proxy:3128'
+install.index-url='https://not-for-downloads/simple'
+"""
+
+
+def test_pip_settings_reach_uv_and_the_environment_wins() -> None:
+    found = registries._parse(LISTING)
+    assert found.index_url == "https://name:pass@mirror/simple"
+    assert found.extra_index_urls == ("https://a/simple", "https://b/simple")
+    assert found.find_links == ("/wheels",)
+    assert found.environment["SSL_CERT_FILE"] == "/etc/ca.pem"
+    assert found.environment["HTTPS_PROXY"] == "http://proxy:3128"
+    arguments = registries.uv_arguments(found)
+    assert arguments[:2] == ["--default-index", "https://name:pass@mirror/simple"]
+    assert arguments.count("--index") == 2
+    assert registries.uv_arguments(found, only_default=True) == arguments[:2]
+
+
+def test_no_settings_are_no_arguments_but_the_strategy() -> None:
+    assert registries.uv_arguments(registries._parse("")) == ["--index-strategy", "unsafe-best-match"]
+
+
+def test_the_real_pip_can_be_asked() -> None:
+    assert registries.settings().environment["UV_PYTHON_DOWNLOADS"] == "never"
+
+
+def test_addresses_do_not_reach_people() -> None:
+    text = registries.without_addresses("Looking in https://user:secret@mirror/simple, giving up")
+    assert text == "Looking in (an index) giving up"
