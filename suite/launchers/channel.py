@@ -25,11 +25,22 @@ class LineTooLong(Exception):  # noqa: N818
 
 
 class Ending:
-    """How a worker process ended."""
+    """How a worker process ended.
 
-    def __init__(self, *, code: int | None, out_of_memory: bool = False) -> None:
+    Parameters
+    ----------
+    code
+        Exit code; None where nobody can say.
+    out_of_memory
+        It passed the memory limit of its container.
+    killed_here
+        It did not exit by itself, and was killed by this process.
+    """
+
+    def __init__(self, *, code: int | None, out_of_memory: bool = False, killed_here: bool = False) -> None:
         self.code = code
         self.out_of_memory = out_of_memory
+        self.killed_here = killed_here
 
 
 class Channel(Protocol):
@@ -48,8 +59,15 @@ class Channel(Protocol):
 
     def stderr_tail(self) -> str: ...
 
-    def end(self, grace_s: float) -> Ending:
-        """Close stdin, wait for the exit, kill after `grace_s`; then free everything the worker held."""
+    def end(self, grace_s: float) -> None:
+        """Close stdin, wait for the exit, kill after `grace_s`; then free everything the worker held.
+
+        Never raises, so that the next worker can be ended too.
+        """
+        ...
+
+    def ending(self) -> Ending:
+        """Return how the worker ended, once `end` was called; to ask may take a moment."""
         ...
 
 

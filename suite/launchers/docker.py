@@ -16,7 +16,7 @@ from docker.types import LogConfig
 from suite.errors import LevelfieldError
 from suite.images.base import Kind
 from suite.images.build import build
-from suite.launchers.channel import ChannelClosed, Ending, Lines, read_some, wait_readable
+from suite.launchers.channel import ChannelClosed, ChannelTimeout, Ending, Lines, LineTooLong, read_some, wait_readable
 from suite.launchers.environment import worker_environment
 from suite.launchers.protocol import Inside, LaunchSpec, Progress
 from suite.launchers.worker import Worker, WorkerError
@@ -26,8 +26,9 @@ from suite.records.schema import Image
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-LABEL = "levelfield.worker"
-"""Label of every worker's container; its value is the supervisor's process id and start time."""
+LABEL = "levelfield.supervisor"
+"""Label of every worker's container, and of no image (containers inherit those): its supervisor's process id and start
+time."""
 FRAME_HEADER_BYTES = 8
 """Engine API, ContainerAttach: stream type, three zero bytes, big-endian length."""
 STDOUT, STDERR = 1, 2
@@ -35,6 +36,12 @@ TMP_BYTES = 2 << 30
 PIDS_LIMIT = 4096
 NOBODY = 65534
 ENGINE_TIMEOUT_S = 120
+KILL_TIMEOUT_S = 10.0
+"""How long the engine may take to end a killed container."""
+EVENTS_TIMEOUT_S = 5.0
+EVENTS_EVERY_S = 0.1
+SIGKILLED = 128 + 9
+"""Exit code of a container that ended by SIGKILL."""
 
 
 class DockerLauncher:
@@ -48,7 +55,10 @@ class DockerLauncher:
         self._owner = _supervisor_mark(os.getpid())
 
     def prepare(self, image: str, variant: str, version: str | None, progress: Progress) -> Image:
-        built = build(image, variant, version, base_kind=self._base, progress=progress)
+        try:
+            built = build(image, variant, version, base_kind=self._base, progress=progress)
+        except (docker.errors.DockerException, requests.exceptions.RequestException) as error:
+            raise engine_gone(error) from error
         return Image(
             name=image,
             variant=variant,
@@ -114,25 +124,30 @@ class DockerLauncher:
                 log_config=LogConfig(type=LogConfig.types.NONE),
             ),
         )["Id"]
-        attached = api.attach_socket(container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
+        attached = None
         try:
+            attached = api.attach_socket(container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
             api.start(container)
             pid = api.inspect_container(container)["State"]["Pid"] or None
         except BaseException:
-            attached.close()
-            with contextlib.suppress(docker.errors.APIError):
+            if attached is not None:
+                attached.close()
+            with contextlib.suppress(docker.errors.APIError, requests.exceptions.RequestException):
                 api.remove_container(container, force=True)
             raise
         return ContainerChannel(self._client, container, attached, pid=_local_pid(pid))
 
     def sweep(self) -> int:
         removed = 0
-        for container in self._client.containers.list(all=True, filters={"label": LABEL}, ignore_removed=True):
-            if _supervisor_lives(container.labels.get(LABEL, "")):
-                continue
-            with contextlib.suppress(docker.errors.NotFound, docker.errors.APIError):
-                container.remove(force=True)
-                removed += 1
+        try:
+            for container in self._client.containers.list(all=True, filters={"label": LABEL}, ignore_removed=True):
+                if _supervisor_lives(container.labels.get(LABEL, "")):
+                    continue
+                with contextlib.suppress(docker.errors.APIError):
+                    container.remove(force=True)
+                    removed += 1
+        except (docker.errors.DockerException, requests.exceptions.RequestException, OSError) as error:
+            raise engine_gone(error) from error
         return removed
 
 
@@ -146,11 +161,11 @@ class ContainerChannel:
         self._attached = attached  # keeps the HTTP response, and with it the socket, alive
         self._socket: socket.socket = attached._sock  # noqa: SLF001  (the SDK offers no other way to the socket)
         self._socket.settimeout(None)
-        self._since = int(time.time()) - 1
         self._buffer = bytearray()
         self._lines = Lines()
         self._eof = False
-        self._ended: Ending | None = None
+        self._ended = False
+        self._killed_here = False
 
     def send(self, line: bytes) -> None:
         try:
@@ -191,23 +206,21 @@ class ContainerChannel:
     def stderr_tail(self) -> str:
         return self._lines.tail()
 
-    def end(self, grace_s: float) -> Ending:
-        if self._ended is not None:
-            return self._ended
+    def end(self, grace_s: float) -> None:
+        if self._ended:
+            return
+        self._ended = True
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_WR)
         self._drain(time.monotonic() + grace_s)
         if not self._eof:
+            self._killed_here = True
             self._kill()
-            self._drain(time.monotonic() + 10.0)
+            self._drain(time.monotonic() + KILL_TIMEOUT_S)
         self._attached.close()
-        self._ended = self._how_it_ended()
-        return self._ended
 
     def _drain(self, deadline: float) -> None:
         """Read until the engine closes the stream, which it does when the container is dead."""
-        from suite.launchers.channel import ChannelTimeout, LineTooLong
-
         try:
             while not self._eof:
                 wait_readable({self._socket.fileno(): "engine"}, deadline)
@@ -219,27 +232,37 @@ class ContainerChannel:
         with contextlib.suppress(docker.errors.APIError, requests.exceptions.RequestException):
             self._client.api.kill(self._container)
 
-    def _how_it_ended(self) -> Ending:
-        """Ask the engine's event log: the container removes itself, so it can no longer be inspected."""
-        code: int | None = None
-        out_of_memory = False
-        for _ in range(20):
-            try:
-                for event in self._client.api.events(
-                    since=self._since,
-                    until=int(time.time()) + 1,
-                    filters={"container": self._container, "event": ["die", "oom"]},
-                    decode=True,
-                ):
-                    out_of_memory |= event.get("Action") == "oom"
-                    if event.get("Action") == "die":
-                        code = int(event["Actor"]["Attributes"]["exitCode"])
-            except (docker.errors.DockerException, requests.exceptions.RequestException, OSError) as error:
-                raise engine_gone(error) from error
-            if code is not None:
-                break
-            time.sleep(0.05)
-        return Ending(code=code, out_of_memory=out_of_memory)
+    def ending(self) -> Ending:
+        """Ask the engine's event log: the container removes itself, so it can no longer be inspected.
+
+        Raises
+        ------
+        LevelfieldError
+            When the engine is gone: then this is no failure of the worker's.
+        """
+        deadline = time.monotonic() + EVENTS_TIMEOUT_S
+        try:
+            events = self._events()
+            while "die" not in events and time.monotonic() < deadline:
+                time.sleep(EVENTS_EVERY_S)
+                events = self._events()
+            code = int(events["die"]["exitCode"]) if "die" in events else None
+            if code == SIGKILLED and not self._killed_here:
+                events = self._events()  # the kernel's word about memory may come after the end itself
+        except (docker.errors.DockerException, requests.exceptions.RequestException, OSError) as error:
+            raise engine_gone(error) from error
+        return Ending(code=code, out_of_memory="oom" in events, killed_here=self._killed_here)
+
+    def _events(self) -> dict[str, dict[str, str]]:
+        """Return what has happened to the container so far, by action; the engine answers at once."""
+        stream = self._client.api.events(
+            since=0,
+            until=int(time.time()),  # whole seconds: an event is told within the next one
+            filters={"container": self._container, "event": ["die", "oom"]},
+            decode=True,
+        )
+        with contextlib.closing(stream):
+            return {event["Action"]: event["Actor"]["Attributes"] for event in stream}
 
 
 def connect() -> docker.DockerClient:

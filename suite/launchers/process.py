@@ -33,6 +33,7 @@ class ProcessChannel:
         self._stdout = self._process.stdout
         self._stderr = self._process.stderr
         self._open = {self._stdout.fileno(): "stdout", self._stderr.fileno(): "stderr"}
+        self._killed_here = False
 
     def send(self, line: bytes) -> None:
         try:
@@ -67,20 +68,23 @@ class ProcessChannel:
                 self._lines.feed_stderr(chunk)
         return self._lines.tail()
 
-    def end(self, grace_s: float) -> Ending:
+    def end(self, grace_s: float) -> None:
         with contextlib.suppress(OSError):
             self._stdin.close()
         try:
-            code = self._process.wait(grace_s)
+            self._process.wait(grace_s)
         except subprocess.TimeoutExpired:
+            self._killed_here = True
             self._kill_group()
-            code = self._process.wait()
+            self._process.wait()
         self._kill_group()  # compilers a worker started may outlive it
         self.stderr_tail()
         self._stdout.close()
         self._stderr.close()
         self._open.clear()
-        return Ending(code=code, out_of_memory=False)
+
+    def ending(self) -> Ending:
+        return Ending(code=self._process.returncode, killed_here=self._killed_here)
 
     def _kill_group(self) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -6,7 +6,6 @@ import time
 from pathlib import Path
 from typing import Literal
 
-from suite.launchers.channel import Ending
 from suite.launchers.environment import worker_environment
 from suite.launchers.process import ProcessChannel
 from suite.launchers.protocol import Inside, LaunchSpec, Progress
@@ -75,8 +74,8 @@ class _HomedChannel(ProcessChannel):
         super().__init__(command, environment=environment, folder=folder)
         self._home = home
 
-    def end(self, grace_s: float) -> Ending:
+    def end(self, grace_s: float) -> None:
         try:
-            return super().end(grace_s)
+            super().end(grace_s)
         finally:
             shutil.rmtree(self._home, ignore_errors=True)

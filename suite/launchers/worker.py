@@ -109,11 +109,16 @@ class Worker:
         return WorkerError(kind, message, self._channel.stderr_tail())
 
     def _exited(self, what: str) -> WorkerError:
-        ending = self._channel.end(GRACE_S)
+        self._channel.end(GRACE_S)
         self.alive = False
+        ending = self._channel.ending()
         detail = self._channel.stderr_tail()
         if ending.out_of_memory:
             return WorkerError("out-of-memory", f"{self.name} ran out of its memory limit during {what}.", detail)
+        if ending.killed_here:
+            return WorkerError(
+                "crashed", f"{self.name} closed its output during {what}, did not exit, and was killed.", detail
+            )
         if ending.code in SIGKILL_CODES:
             return WorkerError(
                 "crashed",
