@@ -1,0 +1,192 @@
+"""What a design can see: standard error, power, minimum detectable effect, and the best use of a time budget.
+
+References
+----------
+T. Kalibera, R. Jones (2013). Rigorous benchmarking in reasonable time. ISMM '13, 63–74 (optimal repetition counts).
+S. R. Searle, G. Casella, C. E. McCulloch (1992). Variance Components.
+"""
+
+import math
+
+import msgspec
+from scipy.optimize import brentq
+from scipy.special import stdtrit
+from scipy.stats import nct
+
+from suite.statistics.errors import InsufficientData
+from suite.statistics.student import MIN_LAUNCHES, launches_for, widening
+from suite.statistics.variance import VarianceSplit
+
+MAX_ROUNDS = 100
+"""Most rounds planned for one launch: where launches hardly differ the optimum is infinite, and a few more launches
+cost little."""
+
+
+class Design(msgspec.Struct, frozen=True):
+    """A comparison of two interleaved arms: so many launches each, so many rounds a launch."""
+
+    launches: int
+    rounds: int
+    launch_sd: float
+    """Between launches, log scale."""
+    window_sd: float
+    """Between windows of a launch, log scale, drift of the rounds removed."""
+
+
+class Allocation(msgspec.Struct, frozen=True):
+    """How to spend time on one block."""
+
+    rounds: int
+    """Rounds for each launch."""
+    generations: int | None
+    """Generations until the target is reached; None if that is out of reach."""
+    seconds: float | None
+    """Time for all of it."""
+    generation_seconds: float
+    """Time for one generation of this block."""
+
+
+def pair_sd(launch_sd: float, window_sd: float, rounds: int) -> float:
+    """Return the standard deviation of one generation's log ratio: two launches, `rounds` windows each."""
+    return math.sqrt(2 * (launch_sd**2 + window_sd**2 / rounds))
+
+
+def standard_error(design: Design) -> float:
+    """Return the standard error of the log ratio of two arms."""
+    return pair_sd(design.launch_sd, design.window_sd, design.rounds) / math.sqrt(design.launches)
+
+
+def power(effect: float, design: Design, *, alpha: float = 0.05, sequential: bool = False) -> float:
+    """Return the probability that the interval of the ratio excludes 1, on the right side.
+
+    Parameters
+    ----------
+    effect : float
+        True relative change, such as 0.02 for 2 % slower.
+    design : Design
+    alpha : float
+        1 minus the confidence of the interval.
+    sequential : bool
+        Whether intervals are widened for stopping on precision.
+
+    Returns
+    -------
+    float
+        From the noncentral t distribution. At no effect it is alpha / 2: one side of the false alarms.
+
+    Raises
+    ------
+    InsufficientData
+        Fewer launches than an interval needs.
+    """
+    _enough(design)
+    error = standard_error(design)
+    shift = abs(math.log1p(effect))
+    if error == 0:
+        return 1.0 if shift > 0 else alpha / 2
+    critical = float(stdtrit(design.launches - 1, 1 - alpha / 2)) * widening(design.launches, sequential=sequential)
+    return float(nct.sf(critical, design.launches - 1, shift / error))
+
+
+def minimum_detectable_effect(
+    design: Design, *, alpha: float = 0.05, probability: float = 0.95, sequential: bool = False
+) -> float:
+    """Return the smallest relative slowdown that is found with the given probability.
+
+    Parameters
+    ----------
+    design, alpha, sequential
+        As in `power`.
+    probability : float
+        Power that is asked for.
+
+    Returns
+    -------
+    float
+        Such as 0.018 for 1.8 %; 0 if nothing varies.
+    """
+    _enough(design)
+    error = standard_error(design)
+    if error == 0:
+        return 0.0
+
+    def missing(log_effect: float) -> float:
+        return power(math.expm1(log_effect), design, alpha=alpha, sequential=sequential) - probability
+
+    top = error
+    while missing(top) < 0:
+        top *= 2
+    return math.expm1(float(brentq(missing, 0.0, top, xtol=1e-7)))
+
+
+def optimal_rounds(split: VarianceSplit, *, launch_seconds: float, window_seconds: float) -> int:
+    """Return how many rounds a launch is worth (Kalibera & Jones 2013, section 6).
+
+    Parameters
+    ----------
+    split : VarianceSplit
+    launch_seconds : float
+        To start a worker, load, compile and warm up: paid once a launch.
+    window_seconds : float
+        Of one window with its unrecorded calls.
+
+    Returns
+    -------
+    int
+        sqrt(launch cost / window cost × window variance / launch variance), at least 1, at most `MAX_ROUNDS`.
+    """
+    if launch_seconds <= 0 or window_seconds <= 0:
+        raise ValueError("Costs of launches and windows are positive seconds.")
+    if split.launch_sd == 0:
+        return MAX_ROUNDS if split.window_sd > 0 else 1
+    best = math.sqrt(launch_seconds / window_seconds) * split.window_sd / split.launch_sd
+    return min(max(math.ceil(best), 1), MAX_ROUNDS)
+
+
+def allocate(
+    split: VarianceSplit,
+    *,
+    target: float,
+    launch_seconds: float,
+    window_seconds: float,
+    arms: int = 2,
+    confidence: float = 0.95,
+    sequential: bool = True,
+) -> Allocation:
+    """Return rounds per launch and generations that reach a precision in the least time.
+
+    Parameters
+    ----------
+    split : VarianceSplit
+        Of this case, from a pilot (its first generations).
+    target : float
+        Half-width of each log ratio's interval: 0.01 for about ±1 %.
+    launch_seconds, window_seconds : float
+        Costs for one arm.
+    arms : int
+        Arms in the block, all measured in turn.
+    confidence, sequential
+        Of the intervals.
+
+    Returns
+    -------
+    Allocation
+    """
+    rounds = optimal_rounds(split, launch_seconds=launch_seconds, window_seconds=window_seconds)
+    generation = arms * (launch_seconds + rounds * window_seconds)
+    spread = pair_sd(split.launch_sd, split.window_sd, rounds)
+    needed = launches_for(spread, target, confidence=confidence, sequential=sequential)
+    return Allocation(
+        rounds=rounds,
+        generations=needed,
+        seconds=None if needed is None else needed * generation,
+        generation_seconds=generation,
+    )
+
+
+def _enough(design: Design) -> None:
+    if design.launches < MIN_LAUNCHES or design.rounds < 1:
+        raise InsufficientData(
+            f"{design.launches} launches of {design.rounds} rounds: an interval needs at least {MIN_LAUNCHES} launches "
+            "of one round."
+        )

@@ -1,0 +1,133 @@
+"""When to stop: at the end of a generation, on precision or on budget, never because a result became significant.
+
+Stopping on significance finds differences between identical programs if one only looks often enough. Stopping on
+precision does not look at the ratio at all; the little that it still costs in coverage is paid by
+`suite.statistics.student`.
+
+References
+----------
+J. K. Kruschke (2015). Doing Bayesian Data Analysis, 2nd ed., section 13.3 (stopping on precision against stopping on
+significance).
+"""
+
+import enum
+import itertools
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike
+
+from suite.statistics.arrays import Floats, finite_or_missing
+from suite.statistics.student import MIN_LAUNCHES, half_width, launches_for, spread_of
+
+DEFAULT_TARGET = 0.01
+"""Half-width of the log ratio's interval: half of the margin, so that an interval around no change lies inside it."""
+
+
+GIVEN_UP = 2
+"""An arm that failed in so many generations in a row does not keep the others running."""
+
+
+class StopReason(enum.StrEnum):
+    """Why a block is finished."""
+
+    PRECISION = "precision"
+    BUDGET = "budget"
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """Whether to measure another generation."""
+
+    reason: StopReason | None
+    """None: go on."""
+    half_width: float | None
+    """Widest interval among the ratios, log scale; None while a pair has too few launches."""
+    widest: tuple[int, int] | None
+    """The pair of arms it belongs to."""
+    further_generations: int | None
+    """Estimate of how many are still needed for the target; 0 when reached, None if unknown or out of reach."""
+
+
+def decide(
+    log_levels: ArrayLike,
+    *,
+    target: float = DEFAULT_TARGET,
+    confidence: float = 0.95,
+    spent_s: float = 0.0,
+    budget_s: float | None = None,
+    generation_s: float = 0.0,
+    reference: int | None = None,
+) -> Decision:
+    """Decide, after a complete generation, whether a block needs another.
+
+    Parameters
+    ----------
+    log_levels : array_like, shape (generations, arms), log of time
+        One value a launch (`suite.statistics.levels`), NaN where it failed. Only its spread is looked at.
+    target : float
+        Half-width that every ratio must reach, log scale.
+    confidence : float
+        Of the intervals; they are computed as sequential ones.
+    spent_s, budget_s : float
+        Time used, and the most that may be; no budget if None.
+    generation_s : float
+        What another generation will cost: none is begun that the budget does not cover.
+    reference : int, optional
+        Look only at the ratios with this arm; otherwise at those of all pairs.
+
+    Returns
+    -------
+    Decision
+        Precision must hold at this boundary **and at the one before**, so the earliest end on precision is after
+        `MIN_LAUNCHES` + 1 generations. An arm that gave no value in the last `GIVEN_UP` generations is not waited
+        for.
+
+    Raises
+    ------
+    UnusableData
+        Infinite values, or not two dimensions.
+    """
+    levels = finite_or_missing(log_levels, dimensions=2, what="launch levels")
+    pairs = _pairs(levels, reference)
+    width, widest, further = _widest(levels, pairs, target=target, confidence=confidence)
+    reason = None
+    if not pairs:
+        reason = StopReason.PRECISION if levels.shape[0] >= MIN_LAUNCHES else None
+    elif width is not None and width <= target:
+        before, _, _ = _widest(levels[:-1], pairs, target=target, confidence=confidence)
+        if before is not None and before <= target:
+            reason = StopReason.PRECISION
+            further = 0
+        else:
+            further = 1
+    if reason is None and budget_s is not None and spent_s + generation_s > budget_s:
+        reason = StopReason.BUDGET
+    return Decision(reason=reason, half_width=width, widest=widest, further_generations=further)
+
+
+def _pairs(levels: Floats, reference: int | None) -> list[tuple[int, int]]:
+    alive = [arm for arm in range(levels.shape[1]) if not np.isnan(levels[-GIVEN_UP:, arm]).all()]
+    if reference is None:
+        return list(itertools.combinations(alive, 2))
+    return [(arm, reference) for arm in alive if arm != reference] if reference in alive else []
+
+
+def _widest(
+    levels: Floats, pairs: list[tuple[int, int]], *, target: float, confidence: float
+) -> tuple[float | None, tuple[int, int] | None, int | None]:
+    """Widest half-width with its pair, and the generations still needed; nothing while a pair has too few launches."""
+    widths, further = [], []
+    for a, b in pairs:
+        difference = levels[:, a] - levels[:, b]
+        difference = difference[~np.isnan(difference)]
+        n = difference.size
+        if n < MIN_LAUNCHES:
+            return None, None, None
+        spread = spread_of(difference)
+        widths.append(half_width(spread, n, confidence=confidence, sequential=True))
+        needed = launches_for(spread, target, confidence=confidence, sequential=True)
+        further.append(None if needed is None else max(needed - n, 0))
+    if not widths:
+        return None, None, None
+    place = int(np.argmax(widths))
+    return widths[place], pairs[place], None if None in further else max(x for x in further if x is not None)
