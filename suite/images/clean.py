@@ -29,10 +29,11 @@ def clean() -> int:
     LevelfieldError
         A file in the cache cannot be removed.
     """
-    return _clean_engine() + _clean_cache()
+    return _clean_engine() + clean_cache()
 
 
-def _clean_cache() -> int:
+def clean_cache() -> int:
+    """Empty the cache; return the bytes freed."""
     freed = 0
     try:
         # By name: LEVELFIELD_CACHE may be a folder that holds other things too.
@@ -50,17 +51,18 @@ def _clean_engine() -> int:
     try:
         with engine.connect() as client:
             before = _layers_bytes(client)
-            _remove_images(client)
+            remove_images(client)
             return max(0, before - _layers_bytes(client))
     except LevelfieldError:
         return 0  # no engine: nothing of ours is in one
 
 
-def _remove_images(client: docker.DockerClient) -> None:
+def remove_images(client: docker.DockerClient, label: str = LABEL) -> None:
+    """Remove every image with a label, but those that containers still use."""
     # An image goes only after those that stand on it, so tags are removed until a pass removes none.
     while True:
         removed = 0
-        for image in client.images.list(filters={"label": LABEL}):
+        for image in client.images.list(filters={"label": label}):
             for reference in image.tags or [str(image.id)]:
                 try:
                     client.images.remove(reference)

@@ -1,0 +1,87 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from suite.errors import LevelfieldError
+from suite.images import catalogue, environments, wheels
+from suite.images.cost import estimate
+
+LIST = """
+import json, sys
+from importlib.metadata import distributions
+import suite.worker
+print(json.dumps({"python": sys.version_info[:2], "suite": suite.__file__,
+                  "found": sorted((d.name.lower(), d.version) for d in distributions())}))
+"""
+
+
+@pytest.fixture(scope="module")
+def made() -> environments.Environment:
+    try:
+        environments.find_python(catalogue.lock("canary"))
+    except LevelfieldError as error:
+        pytest.skip(str(error))
+    return environments.make("canary")
+
+
+def test_an_environment_holds_what_the_lock_says_and_nothing_else(made: environments.Environment) -> None:
+    result = subprocess.run(
+        [made.python, "-P", "-c", LIST], env={"PYTHONPATH": str(made.worker_code)}, capture_output=True, check=True
+    )
+    inside = json.loads(result.stdout)
+    assert inside["found"] == [[pin.name, pin.version] for pin in catalogue.lock("canary").pins]
+    assert inside["python"] == [3, 11]
+    assert inside["suite"] == str(made.worker_code / "suite" / "__init__.py")
+
+
+def test_it_carries_only_the_code_that_runs_inside(made: environments.Environment) -> None:
+    assert {path.name for path in (made.worker_code / "suite").iterdir()} - {"__pycache__"} == {
+        "__init__.py",
+        "py.typed",
+        "backends",
+        "worker",
+        "zoo",
+    }
+
+
+def test_a_second_call_makes_nothing(made: environments.Environment) -> None:
+    steps: list[str] = []
+    assert environments.make("canary", progress=steps.append) == made
+    assert steps == []
+    assert estimate(["canary"], "venv").making == ()
+    record = made.record()
+    assert (record.launcher, record.name, record.lock_sha256) == ("venv", "canary", made.lock_sha256)
+
+
+def test_an_environment_that_was_cut_off_is_made_again(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lock = catalogue.lock("canary")
+    interpreter, version = environments.find_python(lock)
+    folder = environments.location(lock, version)
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin" / "python").symlink_to(interpreter)
+    cost = estimate(["canary"], "venv")
+    assert cost.making == ("canary",)
+    assert cost.download_bytes == lock.download_bytes
+    assert "canary" in cost.sentence()
+    made = environments.make("canary")
+    assert environments.is_there(folder)
+    assert subprocess.run([made.python, "-c", "import numpy"], check=False).returncode == 0
+
+
+def test_another_python_is_refused_clearly() -> None:
+    lock = msgspec.structs.replace(catalogue.lock("canary"), python="3.99")
+    with pytest.raises(LevelfieldError, match=r"is for Python 3\.99") as caught:
+        environments.find_python(lock)
+    assert f"(this is {sys.version_info.major}.{sys.version_info.minor})" in caught.value.message
+    assert "Install Python 3.99" in caught.value.fix
+
+
+def test_a_tampered_wheel_stops_it(cache: Path) -> None:
+    pin = catalogue.lock("canary").pins[0]
+    (wheels.wheel_folder() / pin.file).write_bytes(b"tampered")
+    with pytest.raises(LevelfieldError, match=f"expected sha256 {pin.sha256}"):
+        environments.make("canary")

@@ -1,0 +1,51 @@
+import errno
+from pathlib import Path
+
+import pytest
+
+from suite import paths
+from suite.errors import LevelfieldError
+
+
+def test_the_cache_is_where_the_user_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LEVELFIELD_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert paths.cache_root() == tmp_path / "xdg" / "levelfield"
+    monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path / "mine"))
+    assert paths.cache_folder("wheels") == tmp_path / "mine" / "wheels"
+    assert (tmp_path / "mine" / "wheels").is_dir()
+
+
+def test_a_cache_that_cannot_be_made_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path / "file" / "cache"))
+    with pytest.raises(LevelfieldError, match="cannot be made: Not a directory") as caught:
+        paths.cache_root()
+    assert "LEVELFIELD_CACHE" in caught.value.fix
+    assert caught.value.exit_code == 2
+
+
+def test_only_folders_that_clean_knows_can_be_made() -> None:
+    with pytest.raises(ValueError, match="CACHE_FOLDERS"):
+        paths.cache_folder("elsewhere")
+
+
+def test_a_full_disk_is_one_sentence_and_other_errors_stay() -> None:
+    with pytest.raises(LevelfieldError, match=r"The disk is full \(/dev/full\)") as caught, paths.disk_space():
+        raise OSError(errno.ENOSPC, "No space left on device", "/dev/full")
+    assert "levelfield clean" in caught.value.fix
+    with pytest.raises(FileNotFoundError), paths.disk_space():
+        raise FileNotFoundError(errno.ENOENT, "gone")
+
+
+def test_the_recipes_are_found_in_a_checkout_and_in_an_installed_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert (paths.images_root() / "catalogue.toml").is_file()
+    monkeypatch.setattr(paths, "package_root", lambda: tmp_path / "site-packages" / "suite")
+    with pytest.raises(LevelfieldError, match="recipes are missing"):
+        paths.images_root()
+    packaged = tmp_path / "site-packages" / "suite" / "_images"
+    packaged.mkdir(parents=True)
+    (packaged / "catalogue.toml").touch()
+    assert paths.images_root() == packaged
