@@ -1,17 +1,15 @@
 """The `latency` and `throughput` scenarios: windows in interleaved rounds, summarised launch by launch."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
 import numpy as np
 
-from suite.analysis import collect, estimates, standing
+from suite.analysis import collect, estimates, places, standing
 from suite.analysis.collect import ArmSummary, WindowSummary
-from suite.analysis.types import Control, Counts, Estimate, Row, TimedBlock
+from suite.analysis.types import Counts, Row, TimedBlock
 from suite.records.schema import Arm, Block, Parity
-from suite.statistics import ranking
 from suite.statistics.steady import SteadyState
 from suite.statistics.student import MIN_LAUNCHES
 from suite.statistics.windows import summarise
@@ -62,19 +60,19 @@ def analyse(block: Block, known: Known, margin: float) -> TimedBlock:
     levels = _levels(counted, block)
     rows = {entry.arm.id: _row(entry, block, levels, standing.parity_of(block, entry.arm, known)) for entry in counted}
     compared = levels.costs_ns if block.case.scenario == "throughput" else levels.medians_ns
-    best, tied = _rank(rows, compared, margin)
+    best, tied = places.assign(rows, compared, margin)
     rounds = [round_ for generation in block.generations for round_ in generation.rounds]
     return TimedBlock(
         case=block.case,
-        rows=tuple(sorted(rows.values(), key=_order)),
+        rows=tuple(sorted(rows.values(), key=places.order)),
         best=best,
         tied=tied,
-        unranked_reason="" if best else _why_nobody(rows.values()),
+        unranked_reason="" if best else places.why_nobody(rows.values()),
         generations=sum(bool(generation.rounds) for generation in block.generations),
         rounds=sum(not round_.disturbed for round_ in rounds),
         rounds_disturbed=sum(bool(round_.disturbed) for round_ in rounds),
         disturbances=tuple(dict.fromkeys(round_.disturbed for round_ in rounds if round_.disturbed)),
-        controls=_controls(block, compared),
+        controls=places.controls(block, compared),
     )
 
 
@@ -168,7 +166,7 @@ def _row(entry: _Counted, block: Block, levels: _Levels, parity: Parity | None) 
         needed=MIN_LAUNCHES,
         started=bool(entry.summary.launches),
     )
-    if stands == "ranked" and _original(arm, block) is not None:
+    if stands == "ranked" and places.original(arm, block) is not None:
         stands, reason = "control", "the same arm a second time, to see what no difference looks like"
     launches = [launch.launch for launch in entry.summary.launches]
     row = Row(
@@ -205,62 +203,3 @@ def _row(entry: _Counted, block: Block, levels: _Levels, parity: Parity | None) 
         ),
         cpu_cores=sum(window.cpu_ns for window in windows) / sum(window.window_ns for window in windows),
     )
-
-
-def _rank(
-    rows: dict[str, Row], compared: dict[str, dict[int, float]], margin: float
-) -> tuple[str | None, tuple[str, ...]]:
-    """Give the rankable rows their ranks, in place; return the leader and those that tie with it."""
-    arms = [arm for arm, row in rows.items() if row.standing == "ranked"]
-    if not arms:
-        return None, ()
-    # How many generations there are was decided before the run, or by its budget, never by how narrow an interval is.
-    standings = ranking.rank(estimates.matrix({arm: compared[arm] for arm in arms}), margin=margin, sequential=False)
-    for place in standings:
-        arm = arms[place.arm]
-        if place.rank is None or place.ratio is None:
-            rows[arm] = msgspec.structs.replace(rows[arm], standing="shown", reason=(place.reason or "").rstrip("."))
-        else:
-            rows[arm] = msgspec.structs.replace(
-                rows[arm],
-                rank=place.rank,
-                ratio=Estimate(place.ratio, place.low, place.high),
-                verdict=place.verdict,
-            )
-    leaders = [arms[place.arm] for place in standings if place.in_best_set]
-    return (leaders[0], tuple(leaders[1:])) if leaders else (None, ())
-
-
-def _original(arm: Arm, block: Block) -> str | None:
-    """Return the arm that this one repeats, or None where it stands for itself."""
-    if arm.ordinal == 1:
-        return None
-    first = msgspec.structs.replace(arm, ordinal=1)
-    return first.id if first in block.arms else None
-
-
-def _controls(block: Block, compared: dict[str, dict[int, float]]) -> tuple[Control, ...]:
-    found: list[Control] = []
-    for arm in block.arms:
-        original = _original(arm, block)
-        if original is None or original not in compared or arm.id not in compared:
-            continue
-        ratio = estimates.ratio(compared[arm.id], compared[original])
-        if ratio is not None:
-            found.append(Control(arm=arm.id, of=original, ratio=ratio))
-    return tuple(found)
-
-
-_STANDINGS = ("ranked", "control", "shown", "unequal", "failed", "absent")
-
-
-def _order(row: Row) -> tuple[int, int, float]:
-    """Ranked first, best first; the others keep the order of the plan, so that nothing unranked looks ranked."""
-    return _STANDINGS.index(row.standing), row.rank or 0, row.ratio.value if row.ratio else 0.0
-
-
-def _why_nobody(rows: Iterable[Row]) -> str:
-    shown = [row.reason for row in rows if row.standing == "shown"]
-    if shown:
-        return Counter(shown).most_common(1)[0][0]
-    return "no arm gave an answer equal to the reference"

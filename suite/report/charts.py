@@ -38,12 +38,12 @@ class Axis(msgspec.Struct, frozen=True):
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """One arm's point, interval and launches."""
+    """One arm's point, interval and launches; an arm without numbers has a row, and no point."""
 
     name: str
     colour: str
     standing: str
-    at: float
+    at: float | None
     low: float | None
     high: float | None
     dots: tuple[float, ...]
@@ -133,7 +133,25 @@ def timed(block: TimedBlock) -> IntervalChart | None:
         )
         for row, estimate in rows
     )
-    return IntervalChart(axis=axis, marks=marks, summary="; ".join(f"{mark.name} {mark.value}" for mark in marks))
+    marks += tuple(
+        Mark(
+            name=row.arm,
+            colour=names.colour(row.backend),
+            standing=row.standing,
+            at=None,
+            low=None,
+            high=None,
+            dots=(),
+            value=row.standing,
+        )
+        for row in block.rows
+        if row.arm not in dots
+    )
+    return IntervalChart(axis=axis, marks=marks, summary="; ".join(map(_in_words, marks)))
+
+
+def _in_words(mark: Mark) -> str:
+    return f"{mark.name} {mark.value}{' (not equal to the reference)' if mark.standing == 'unequal' else ''}"
 
 
 def _plotted(row: Row, *, throughput: bool) -> Estimate | None:
@@ -210,6 +228,7 @@ def canary(course: Canary) -> Course:
     """Lay out the canary's medians over the run, relative to their median."""
     ratios = [point.median_ns / course.median_ns for point in course.points]
     reach = max(0.05, *(abs(ratio - 1) for ratio in ratios)) * 1.15
+    step = next((nice for nice in (0.02, 0.05, 0.1, 0.2, 0.5, 1.0) if 2 * nice > reach), reach / 2)
     last = max(1, len(ratios) - 1)
     return Course(
         points=tuple(
@@ -222,7 +241,8 @@ def canary(course: Canary) -> Course:
         ),
         ticks=tuple(
             Tick(label=units.percent(share, signed=True) if share else "median", at=round(50 - 50 * share / reach, 2))
-            for share in (reach / 1.5, 0.0, -reach / 1.5)
+            for share in (step, 0.0, -step)
+            if abs(share) < reach
         ),
         summary=(
             f"{len(ratios)} points; slowest {units.percent(course.spread)} over fastest; "

@@ -14,8 +14,8 @@ import msgspec
 from markupsafe import Markup
 
 from suite.analysis.types import Analysis
-from suite.records.schema import Absent, Fact, Run
-from suite.report import charts, ledger, names, parity, rerun, sentences, units
+from suite.records.schema import Absent, Run
+from suite.report import charts, ledger, machine, names, parity, rerun, sentences, units
 from suite.report.thinning import embed
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -53,6 +53,8 @@ def render(run: Run, analysis: Analysis) -> str:
             digest=digest,
             models=tuple(dict.fromkeys(block.case.model for block in analysis.blocks)),
             parity_table=parity.table(analysis),
+            essentials=machine.essentials(run.machine),
+            machine_groups=machine.groups(run.machine),
             settings_ledger=ledger.settings(run),
             environment_ledger=ledger.environment(run),
             library_ledger=ledger.libraries(run),
@@ -72,7 +74,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.globals |= {"charts": charts, "names": names, "sentences": sentences, "units": units}
-    environment.filters |= {"fact": fact, "moment": moment, "elapsed": elapsed, "unbroken": unbroken}
+    environment.filters |= {"moment": moment, "elapsed": elapsed, "unbroken": unbroken}
     environment.tests["absent"] = lambda value: isinstance(value, Absent)
     return environment
 
@@ -89,17 +91,6 @@ def _data_block(content: bytes) -> Markup:
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return Markup(text)  # noqa: S704  (all signs with a meaning in HTML are written as JSON escapes)
-
-
-def fact(name: str, value: Fact) -> str:
-    """Write a fact of the fingerprint: bytes with their unit, absences with their reason."""
-    if isinstance(value, Absent):
-        return f"not known: {value.reason}"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if name.endswith("_bytes") and isinstance(value, int):
-        return units.size(value)
-    return str(value)
 
 
 def moment(text: str) -> str:
@@ -121,5 +112,5 @@ def elapsed(start: str, end: str) -> str:
 
 
 def unbroken(text: str) -> str:
-    """Keep names such as `ResNet-50` on one line of a headline."""
-    return text.replace("-", "\u2011")
+    """Keep names such as `ResNet-50` and intervals such as `20.9–21.8` on one line: no break after a hyphen or dash."""
+    return text.replace("-", "-\u2060").replace("–", "–\u2060")

@@ -5,20 +5,21 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from suite.records.schema import Launch, Run
-from suite.report import names, units
+from suite.report import names
 
 
 class Line(msgspec.Struct, frozen=True):
-    """One setting of several arms; `values` in the order of `Ledger.arms`."""
+    """One setting: each value in use, with the arms that use it."""
 
     name: str
-    values: tuple[str, ...]
+    values: tuple[tuple[str, tuple[str, ...]], ...]
 
 
 class Ledger(msgspec.Struct, frozen=True):
-    arms: tuple[str, ...]
     shared: tuple[tuple[str, str], ...]
+    """Name and value that every arm reports alike."""
     different: tuple[Line, ...]
+    """What arms report differently, or only some report."""
 
 
 def settings(run: Run) -> Ledger:
@@ -62,27 +63,29 @@ def _libraries(launch: Launch) -> dict[str, str]:
 
 
 def _ledger(facts: Iterable[tuple[str, str, dict[str, str]]]) -> Ledger:
-    """Fold facts into one cell per arm and name; a value that depends on the model is told with its models."""
+    """Fold facts by name and value; a value that depends on the model is told with its models."""
     arms: dict[str, None] = {}
-    cells: dict[str, dict[str, dict[str, dict[str, None]]]] = {}  # name → arm → value → models
+    found: dict[str, dict[str, dict[str, dict[str, None]]]] = {}  # name → arm → value → models
     for arm, model, values in facts:
         arms.setdefault(arm)
         for name, value in values.items():
-            cells.setdefault(name, {}).setdefault(arm, {}).setdefault(value, {})[names.model(model)] = None
-    lines = [
-        Line(name=name, values=tuple(_cell(by_arm.get(arm, {})) for arm in arms))
-        for name, by_arm in sorted(cells.items())
-    ]
+            found.setdefault(name, {}).setdefault(arm, {}).setdefault(value, {})[names.model(model)] = None
+    lines = [_line(name, by_arm) for name, by_arm in sorted(found.items())]
+    shared = [line for line in lines if len(line.values) == 1 and len(line.values[0][1]) == len(arms)]
     return Ledger(
-        arms=tuple(arms),
-        shared=tuple((line.name, line.values[0]) for line in lines if len(set(line.values)) == 1),
-        different=tuple(line for line in lines if len(set(line.values)) > 1),
+        shared=tuple((line.name, line.values[0][0]) for line in shared),
+        different=tuple(line for line in lines if line not in shared),
     )
 
 
-def _cell(values: dict[str, dict[str, None]]) -> str:
-    if not values:
-        return units.NO_VALUE
+def _line(name: str, by_arm: dict[str, dict[str, dict[str, None]]]) -> Line:
+    by_value: dict[str, list[str]] = {}
+    for arm, values in by_arm.items():
+        by_value.setdefault(_told(values), []).append(arm)
+    return Line(name=name, values=tuple((value, tuple(arms)) for value, arms in by_value.items()))
+
+
+def _told(values: dict[str, dict[str, None]]) -> str:
     if len(values) == 1:
         return next(iter(values)) or "(empty)"
     return "; ".join(f"{value or '(empty)'} ({', '.join(models)})" for value, models in values.items())

@@ -12,6 +12,9 @@ from suite.analysis.types import Analysis, Row, Standing, TimedBlock
 from suite.records.schema import Run, Warning_
 from suite.report import names, sentences, units
 
+NARROW = 100
+"""Columns of a terminal below which only ranks, values and leads are shown."""
+
 _MARKS: dict[Standing, tuple[str, str]] = {
     "ranked": ("", ""),
     "control": ("control", "dim"),
@@ -27,11 +30,11 @@ def show(run: Run, analysis: Analysis, console: Console) -> None:
 
     Texts from the record are printed as they stand, never as rich's markup.
     """
-    for part in _parts(run, analysis):
+    for part in _parts(run, analysis, narrow=console.width < NARROW):
         console.print(part, highlight=False, markup=False)
 
 
-def _parts(run: Run, analysis: Analysis) -> Iterator[RenderableType]:
+def _parts(run: Run, analysis: Analysis, *, narrow: bool) -> Iterator[RenderableType]:
     loud = run.settings.launcher != "docker"
     yield Text()
     for name in run.labels:
@@ -41,7 +44,7 @@ def _parts(run: Run, analysis: Analysis) -> Iterator[RenderableType]:
     yield Text(f"{sentences.parity(analysis)} {_rounds(analysis)}".strip(), _parity_style(analysis))
     for block in analysis.timed:
         yield Text()
-        yield _timed(block)
+        yield _timed(block, narrow=narrow)
         yield from _reasons(block.rows)
         yield Text(sentences.verdict(block), "dim")
     if analysis.cold:
@@ -76,35 +79,36 @@ def _title(block: TimedBlock) -> str:
     return f"{names.model(case.model)}, {names.scenario(case.scenario).lower()}, batch {case.batch}"
 
 
-def _timed(block: TimedBlock) -> Table:
+def _timed(block: TimedBlock, *, narrow: bool) -> Table:
     throughput = block.case.scenario == "throughput"
     table = _table(_title(block))
+    extras = ["median", "CPU"] if throughput else ["p90", "p99", "CPU"]
     table.add_column("", justify="right", no_wrap=True)
     table.add_column("arm", no_wrap=True)
     table.add_column("items/s (95 %)" if throughput else "median (95 %)", justify="right", no_wrap=True)
     table.add_column("behind the best", justify="right", no_wrap=True)
-    table.add_column("median" if throughput else "p90", justify="right", no_wrap=True)
-    if not throughput:
-        table.add_column("p99", justify="right", no_wrap=True)
-    table.add_column("CPU", justify="right", no_wrap=True)
+    for name in [] if narrow else extras:
+        table.add_column(name, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     for row in block.rows:
-        cells = [
+        cost = units.rate_with_interval(row.items_per_second) if throughput else units.time_with_interval(row.median_ns)
+        table.add_row(
             Text("" if row.rank is None else f"{row.rank}{'=' if row.rank == 1 and block.tied else ''}"),
             Text(row.arm),
-            Text(
-                units.rate_with_interval(row.items_per_second)
-                if throughput
-                else units.time_with_interval(row.median_ns)
-            ),
+            Text(cost),
             Text(_behind(row, block)),
-            Text(units.time(row.median_ns.value if row.median_ns else None) if throughput else units.time(row.p90_ns)),
-            *([] if throughput else [Text(units.time(row.p99_ns))]),
-            Text(units.NO_VALUE if row.cpu_cores is None else f"{row.cpu_cores:.2f}"),
+            *(Text(value) for value in ([] if narrow else _extras(row, throughput=throughput))),
             Text(*_MARKS[row.standing]),
-        ]
-        table.add_row(*cells, style=None if row.standing in ("ranked", "shown") else "dim")
+            style=None if row.standing in ("ranked", "shown") else "dim",
+        )
     return table
+
+
+def _extras(row: Row, *, throughput: bool) -> list[str]:
+    cpu = units.NO_VALUE if row.cpu_cores is None else f"{row.cpu_cores:.2f}"
+    if throughput:
+        return [units.time(row.median_ns.value if row.median_ns else None), cpu]
+    return [units.time(row.p90_ns), units.time(row.p99_ns), cpu]
 
 
 def _behind(row: Row, block: TimedBlock) -> str:

@@ -69,12 +69,22 @@ def digits(value: float, significant: int = 3) -> str:
         return "0"
     if not math.isfinite(value):
         return NO_VALUE
+    return fixed(value, decimals_of(value, significant))
+
+
+def decimals_of(value: float, significant: int = 3) -> int:
+    """Return how many decimals a number of so many significant digits has: 1 for 21.3, 0 for 512 and for 5120."""
+    if value == 0:
+        return 0
     exponent = math.floor(math.log10(abs(value)))
-    rounded = round(value, significant - 1 - exponent)
-    if rounded != 0:
-        exponent = math.floor(math.log10(abs(rounded)))
-    decimals = max(0, significant - 1 - exponent)
-    return f"{rounded:,.{decimals}f}".replace(",", THIN_SPACE).replace("-", MINUS)
+    rounded = round(value, significant - 1 - exponent)  # 9.996 is 10.0
+    exponent = math.floor(math.log10(abs(rounded)))
+    return max(0, significant - 1 - exponent)
+
+
+def fixed(value: float, decimals: int) -> str:
+    """Write a number with so many decimals, with thin spaces in thousands."""
+    return f"{value:,.{decimals}f}".replace(",", THIN_SPACE).replace("-", MINUS)
 
 
 def time(value_ns: float | None, scale: Scale | None = None) -> str:
@@ -101,13 +111,19 @@ def rate(value: float | None) -> str:
     return f"{digits(value / chosen.factor)}{NBSP}{chosen.unit}".rstrip(NBSP)
 
 
-def bounds(estimate: Estimate, scale: Scale) -> str:
-    """`20.9–21.8`: an interval's bounds in a unit, with one digit more than the value where they would look equal."""
+def spread(estimate: Estimate, scale: Scale) -> tuple[str, str]:
+    """Write an estimate and its bounds in a unit: `("21.3", "20.9–21.8")`; the bounds are empty where there are none.
+
+    All three have as many decimals as the value deserves, or up to two more where the bounds would look equal.
+    """
+    value = estimate.value / scale.factor
+    decimals = decimals_of(value)
     if estimate.low is None or estimate.high is None:
-        return ""
+        return fixed(value, decimals), ""
     low, high = estimate.low / scale.factor, estimate.high / scale.factor
-    significant = 3 if digits(low) != digits(high) else 4
-    return f"{digits(low, significant)}–{digits(high, significant)}"
+    while fixed(low, decimals) == fixed(high, decimals) and decimals < decimals_of(value, 5):
+        decimals += 1
+    return fixed(value, decimals), f"{fixed(low, decimals)}–{fixed(high, decimals)}"
 
 
 def time_with_interval(estimate: Estimate | None) -> str:
@@ -115,8 +131,8 @@ def time_with_interval(estimate: Estimate | None) -> str:
     if estimate is None:
         return NO_VALUE
     scale = scale_ns(estimate.value)
-    inside = bounds(estimate, scale)
-    return time(estimate.value, scale) + (f" ({inside})" if inside else "")
+    value, inside = spread(estimate, scale)
+    return f"{value}{NBSP}{scale.unit}" + (f" ({inside})" if inside else "")
 
 
 def rate_with_interval(estimate: Estimate | None) -> str:
@@ -124,14 +140,9 @@ def rate_with_interval(estimate: Estimate | None) -> str:
     if estimate is None:
         return NO_VALUE
     scale = scale_count(estimate.value)
-    inside = bounds(estimate, scale)
+    value, inside = spread(estimate, scale)
     suffix = f"{NBSP}{scale.unit}" if scale.unit else ""
-    return digits(estimate.value / scale.factor) + suffix + (f" ({inside}{suffix})" if inside else "")
-
-
-def factor(value: float) -> str:
-    """`1.42×`."""
-    return f"{value:.2f}×" if value < 10 else f"{digits(value)}×"
+    return value + suffix + (f" ({inside}{suffix})" if inside else "")
 
 
 def percent(share: float, *, signed: bool = False) -> str:

@@ -1,0 +1,84 @@
+"""Ranks of a block's arms, ties, and the controls that stand beside them."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+import msgspec
+
+from suite.analysis import estimates
+from suite.analysis.types import Control, Estimate, Row, Standing
+from suite.records.schema import Arm, Block
+from suite.statistics import ranking
+
+Levels = dict[str, dict[int, float]]
+"""Arm to generation to the launch's time."""
+
+_STANDINGS: tuple[Standing, ...] = ("ranked", "control", "shown", "unequal", "failed", "absent")
+
+
+def assign(rows: dict[str, Row], compared: Levels, margin: float) -> tuple[str | None, tuple[str, ...]]:
+    """Give the rows that may be ranked their ranks, in place; return the leader and those that tie with it.
+
+    Parameters
+    ----------
+    rows
+        Arm to row; those whose standing is `ranked` are.
+    compared
+        What they are ranked by.
+    margin
+        Relative slowdown against the best that does not matter.
+    """
+    arms = [arm for arm, row in rows.items() if row.standing == "ranked"]
+    if not arms:
+        return None, ()
+    # How many generations there are was decided before the run, or by its budget, never by how narrow an interval is.
+    found = ranking.rank(estimates.matrix({arm: compared[arm] for arm in arms}), margin=margin, sequential=False)
+    least = len(arms)
+    for place in sorted(found, key=lambda place: place.ratio or 0.0, reverse=True):
+        arm = arms[place.arm]
+        if place.rank is None or place.ratio is None:
+            rows[arm] = msgspec.structs.replace(rows[arm], standing="shown", reason=(place.reason or "").rstrip("."))
+            continue
+        # A rank says that so many arms are certainly faster. A noisy arm can be certainly behind fewer arms than a
+        # steady one with a better estimate; read down a table that looks like a mistake, so the smaller claim is made
+        # for both (but never that of being among the best).
+        least = place.rank if place.in_best_set else max(2, min(least, place.rank))
+        rows[arm] = msgspec.structs.replace(
+            rows[arm], rank=least, ratio=Estimate(place.ratio, place.low, place.high), verdict=place.verdict
+        )
+    leaders = [arms[place.arm] for place in found if place.in_best_set]
+    return (leaders[0], tuple(leaders[1:])) if leaders else (None, ())
+
+
+def order(row: Row) -> tuple[int, float]:
+    """Sort key: ranked rows first, by their estimates; the others keep the order of the plan, as if unsorted."""
+    return _STANDINGS.index(row.standing), row.ratio.value if row.ratio else 0.0
+
+
+def why_nobody(rows: Iterable[Row]) -> str:
+    """Say why no row of a block has a rank."""
+    shown = [row.reason for row in rows if row.standing == "shown"]
+    if shown:
+        return Counter(shown).most_common(1)[0][0]
+    return "no arm gave an answer equal to the reference"
+
+
+def original(arm: Arm, block: Block) -> str | None:
+    """Return the arm that this one repeats, or None where it stands for itself."""
+    if arm.ordinal == 1:
+        return None
+    first = msgspec.structs.replace(arm, ordinal=1)
+    return first.id if first in block.arms else None
+
+
+def controls(block: Block, compared: Levels) -> tuple[Control, ...]:
+    """Compare every arm that stands twice with itself."""
+    found: list[Control] = []
+    for arm in block.arms:
+        first = original(arm, block)
+        if first is None or first not in compared or arm.id not in compared:
+            continue
+        ratio = estimates.ratio(compared[arm.id], compared[first])
+        if ratio is not None:
+            found.append(Control(arm=arm.id, of=first, ratio=ratio))
+    return tuple(found)

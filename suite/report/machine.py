@@ -1,0 +1,70 @@
+"""The fingerprint for readers: the few facts a comparison begins with, then everything, absences by their reason."""
+
+import msgspec
+
+from suite.records.schema import Absent, Fact, Fingerprint
+from suite.report import units
+
+_ESSENTIALS = (
+    ("cpu", "model", "processor"),
+    ("cpu", "cores", "cores"),
+    ("cpu", "threads", "hardware threads"),
+    ("cpu", "L2 cache", "L2 cache"),
+    ("cpu", "L3 cache", "L3 cache"),
+    ("cpu", "CPUs measured on", "CPUs measured on"),
+    ("clock", "governor", "frequency governor"),
+    ("memory", "total bytes", "memory"),
+    ("gpu", "name", "GPU"),
+    ("gpu", "driver", "GPU driver"),
+    ("virtualisation", "hypervisor", "hypervisor"),
+    ("system", "distribution", "distribution"),
+    ("kernel", "release", "kernel"),
+    ("engine", "version", "container engine"),
+)
+_TITLES = {"cpu": "CPU", "gpu": "GPU"}
+
+
+class Line(msgspec.Struct, frozen=True):
+    name: str
+    value: str
+    known: bool
+
+
+class Group(msgspec.Struct, frozen=True):
+    title: str
+    lines: tuple[Line, ...]
+    """Known facts first; then absences, those of one reason together."""
+
+
+def essentials(machine: Fingerprint) -> tuple[Line, ...]:
+    """Pick the facts that two machines are told apart by at first sight."""
+    return tuple(
+        _line(title, name, machine[group][name]) for group, name, title in _ESSENTIALS if name in machine.get(group, {})
+    )
+
+
+def groups(machine: Fingerprint) -> tuple[Group, ...]:
+    """Lay out every fact."""
+    return tuple(
+        Group(title=_TITLES.get(name, name.capitalize()), lines=_lines(facts)) for name, facts in machine.items()
+    )
+
+
+def _lines(facts: dict[str, Fact]) -> tuple[Line, ...]:
+    known = [_line(name, name, value) for name, value in facts.items() if not isinstance(value, Absent)]
+    missing: dict[str, list[str]] = {}
+    for name, value in facts.items():
+        if isinstance(value, Absent):
+            missing.setdefault(value.reason, []).append(name)
+    unknown = [Line(", ".join(titles), f"not known: {reason}", known=False) for reason, titles in missing.items()]
+    return (*known, *unknown)
+
+
+def _line(title: str, name: str, value: Fact) -> Line:
+    if isinstance(value, Absent):
+        return Line(title, f"not known: {value.reason}", known=False)
+    if isinstance(value, bool):
+        return Line(title, "yes" if value else "no", known=True)
+    if isinstance(value, int) and name.endswith("bytes") and value > 0:
+        return Line(title.removesuffix(" bytes"), units.size(value), known=True)
+    return Line(title, str(value), known=True)
