@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from suite.launchers.worker import WorkerError
 from suite.launches import Outcome, Site, bring_up, cache_folder, fail, probe, stop, verify_outcome
 from suite.records.journal import Journal, LaunchDone
-from suite.records.schema import Arm, Block
+from suite.records.schema import Arm, Block, Launch
 from suite.watching import Watcher
 from suite.worker.messages import Measure, Measured
 
@@ -20,21 +20,25 @@ SIDE_BY_SIDE = 2
 
 def cold_starts(
     site: Site, block: Block, arms: Sequence[Arm], index: int, seed: int, journal: Journal, watcher: Watcher
-) -> None:
+) -> list[Launch]:
     """Launch every arm once, alone, in random order, with empty compile caches (the page cache stays warm)."""
+    launches: list[Launch] = []
     for number, arm in enumerate(_shuffled(arms, seed), start=1):
         shutil.rmtree(cache_folder(site, block.case, arm), ignore_errors=True)
         outcomes = bring_up(site, block.case, [arm])
         stop(outcomes)
         journal.write(LaunchDone(block.case.id, index, outcomes[0].launch))
+        launches.append(outcomes[0].launch)
         watcher.progress(f"cold start of {arm.id} ({number} of {len(arms)})", {})
+    return launches
 
 
 def peak_memory(
     site: Site, block: Block, arms: Sequence[Arm], index: int, seed: int, journal: Journal, watcher: Watcher
-) -> None:
+) -> list[Launch]:
     """Launch every arm, let it answer a few calls, and read its peak; only then is its output verified."""
     shuffled = _shuffled(arms, seed)
+    launches: list[Launch] = []
     for first in range(0, len(shuffled), SIDE_BY_SIDE):
         outcomes = bring_up(site, block.case, shuffled[first : first + SIDE_BY_SIDE], verify=False)
         try:
@@ -46,7 +50,9 @@ def peak_memory(
             stop(outcomes)
         for outcome in outcomes:
             journal.write(LaunchDone(block.case.id, index, outcome.launch))
+            launches.append(outcome.launch)
         watcher.progress(f"peak memory ({min(first + SIDE_BY_SIDE, len(shuffled))} of {len(shuffled)})", {})
+    return launches
 
 
 def _shuffled(arms: Sequence[Arm], seed: int) -> list[Arm]:

@@ -21,7 +21,7 @@ from suite.launches import Outcome, Site, bring_up, probe, stop, utc_now
 from suite.machine.fingerprint import changed, fingerprint
 from suite.machine.signals import Signals
 from suite.paths import package_root
-from suite.plan import CANARY, Plan
+from suite.plan import ALONE, CANARY, Plan
 from suite.profiles import PROFILES
 from suite.records import journal as journals
 from suite.records.files import JOURNAL
@@ -42,6 +42,7 @@ from suite.records.schema import (
     Arm,
     Block,
     Case,
+    Failure,
     Fingerprint,
     Image,
     Run,
@@ -235,14 +236,16 @@ class Bench:
         self._known: set[str] = set()
         self._seconds: dict[str, float] = {}
         self._profile = PROFILES[self._run.settings.profile]
-        self._random = random.Random(f"{self._run.settings.seed}/{len(self._run.resumed)}")  # noqa: S311  (a schedule)
+        session = len(self._run.resumed) + resumed  # another order each time the run is taken up
+        self._random = random.Random(f"{self._run.settings.seed}/{session}")  # noqa: S311  (a schedule)
         self._failed: dict[tuple[str, str], int] = {}
         self._begun = time.monotonic()
         for block in self._run.blocks:
             for generation in block.generations:
                 for launch in generation.launches:
-                    if launch.failure is not None:
-                        self._count_failure(block.case.id, launch.arm, launch.failure.kind)
+                    self._count_failure(block.case.id, launch.arm, launch.failure)
+                for turn in (turn for each in generation.rounds for turn in each.turns):
+                    self._count_failure(block.case.id, turn.arm, turn.failure)
         if resumed:
             self._journal.write(Resumed(utc_now()))
 
@@ -266,12 +269,14 @@ class Bench:
 
     def close(self) -> None:
         """End the canary and free what the run held; safe to call twice."""
-        if self._canary is not None:
-            stop([self._canary])
-            self._canary = None
-        self._signals.close()
-        self._journal.close()
-        shutil.rmtree(self._site.caches, ignore_errors=True)
+        try:
+            if self._canary is not None:
+                stop([self._canary])
+                self._canary = None
+        finally:
+            self._signals.close()
+            self._journal.close()
+            shutil.rmtree(self._site.caches, ignore_errors=True)
 
     def _todo(self) -> list[tuple[Block, int]]:
         """Return what is left, all blocks' first generations before any block's second."""
@@ -307,10 +312,12 @@ class Bench:
         self._watcher.generation(case.id, index, block.planned_generations)
         self._journal.write(GenerationBegun(case.id, index, seed))
         arms = [arm for arm in block.arms if self._failed.get((case.id, arm.id), 0) < GIVE_UP_AFTER]
-        if case.scenario == "cold-start":
-            cold_starts(self._site, block, arms, index, seed, self._journal, self._watcher)
-        elif case.scenario == "memory":
-            peak_memory(self._site, block, arms, index, seed, self._journal, self._watcher)
+        if not arms:
+            self._watcher.progress("no backend is left that can answer", {})
+        elif case.scenario in ALONE:
+            alone = cold_starts if case.scenario == "cold-start" else peak_memory
+            for launch in alone(self._site, block, arms, index, seed, self._journal, self._watcher):
+                self._count_failure(case.id, launch.arm, launch.failure)
         else:
             self._interleaved(block, arms, index, seed)
         self._journal.write(GenerationDone(case.id, index))
@@ -341,7 +348,8 @@ class Bench:
                 watcher=self._watcher,
                 inject_ns={},
             )
-            table.play(pace)
+            for turn in table.play(pace):
+                self._count_failure(case.id, turn.arm, turn.failure)
             for outcome in outcomes:
                 self._look_at(outcome)
                 self._journal.write(LaunchDone(case.id, index, outcome.launch))
@@ -350,13 +358,13 @@ class Bench:
 
     def _note(self, block: str, index: int, outcome: Outcome) -> None:
         self._journal.write(LaunchDone(block, index, outcome.launch))
-        if outcome.launch.failure is not None:
-            self._count_failure(block, outcome.launch.arm, outcome.launch.failure.kind)
+        self._count_failure(block, outcome.launch.arm, outcome.launch.failure)
 
-    def _count_failure(self, block: str, arm: str, kind: str) -> None:
+    def _count_failure(self, block: str, arm: str, failure: Failure | None) -> None:
         """What a backend cannot do, it will not learn; anything else is tried a second time."""
-        key = (block, arm)
-        self._failed[key] = GIVE_UP_AFTER if kind == "unsupported" else self._failed.get(key, 0) + 1
+        if failure is not None:
+            learned = failure.kind != "unsupported"
+            self._failed[block, arm] = self._failed.get((block, arm), 0) + 1 if learned else GIVE_UP_AFTER
 
     def _look_at(self, outcome: Outcome) -> None:
         """Probe a worker after its rounds; the first of each image says what is installed there."""

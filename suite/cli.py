@@ -1,5 +1,6 @@
 """The `levelfield` command: names for people to type."""
 
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -191,6 +192,16 @@ def main() -> NoReturn:
         errors.print("Interrupted.")
         sys.exit(COULD_NOT_RUN)
     except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads: let the last flush be silent
+        sys.exit(COULD_NOT_RUN)
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        errors.print(
+            f"[bold red]The system refused something that was needed: {escape(error.strerror or str(error))}"
+            f"{escape(where)}.[/] Look at the space on that disk and at who may write there.",
+            highlight=False,
+            soft_wrap=True,
+        )
         sys.exit(COULD_NOT_RUN)
     sys.exit(0)
 

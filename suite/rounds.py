@@ -138,9 +138,10 @@ class Table:
         self._watcher = watcher
         self._inject_ns = inject_ns
         self._medians: dict[str, list[float]] = {}
+        self._lost: list[Turn] = []
 
-    def play(self, pace: Pace) -> None:
-        """Take all rounds, repeating disturbed ones as often as the pace allows."""
+    def play(self, pace: Pace) -> list[Turn]:
+        """Take all rounds, repeating disturbed ones as often as the pace allows; return the turns that failed."""
         done = index = 0
         spare = pace.repeats
         repeats = 0
@@ -159,6 +160,7 @@ class Table:
                 f"round {done} of {pace.rounds}" + (f", repeated: {reason}" if again else ""),
                 {arm: statistics.median(medians) for arm, medians in self._medians.items()},
             )
+        return self._lost
 
     def _live(self) -> dict[str, int]:
         """Return the process ids of the workers that live, by arm; 0 where the host cannot see them."""
@@ -171,6 +173,8 @@ class Table:
             self._journal.write(TurnTaken(self._block, self._generation, index, turn))
             if turn.noise is not None:
                 noises.append(turn.noise)
+            if turn.failure is not None:
+                self._lost.append(turn)
         return disturbed(noises, len(self._signals.cpus))
 
     def _turn(self, outcome: Outcome, pace: Pace) -> Turn:

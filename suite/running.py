@@ -1,5 +1,6 @@
 """The `bench` command, step by step: plan, say the cost, prepare, measure, and tell the result whatever happened."""
 
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -44,7 +45,10 @@ def run_bench(options: Options, console: Console) -> int:
     LevelfieldError
         Where nothing could be measured. Once something was, the record and the report are written first.
     """
-    launcher, reason = choose(options.launcher, base=options.base)
+    resumed = _find(options.resume, options.reports) if options.resume is not None else None
+    chosen = plan.of(resumed[1]) if resumed else plan.make(options.selection)
+    # A run goes on where it began: workers elsewhere would be other workers.
+    launcher, reason = choose(resumed[1].settings.launcher if resumed else options.launcher, base=options.base)
     if reason:
         console.print(
             f"[bold yellow]{escape(reason)}[/] The same locked wheels run in virtual environments instead: without "
@@ -55,33 +59,35 @@ def run_bench(options: Options, console: Console) -> int:
     if swept:
         console.print(f"Removed {swept} containers that a killed run had left behind.", highlight=False)
     _writable(options.reports)
-    if options.resume is not None:
-        folder, chosen = _find(options.resume, options.reports)
-    else:
-        folder, chosen = None, plan.make(options.selection)
+    if resumed is None:
         _say_cost(chosen, launcher, options.base, console)
     with Terminal(console) as watcher:
         site = prepare(chosen, launcher, watcher)
-        if folder is None:
-            request = msgspec.structs.replace(options.request, launcher_reason=reason)
-            folder = start(chosen, request, site, options.reports)
-            bench = Bench(folder, site, watcher)
-        else:
-            _check_resume(journal.fold(journal.read(folder / files.JOURNAL)), chosen, site.images.values())
-            bench = Bench(folder, site, watcher, resumed=True)
         try:
-            bench.measure()
-        except KeyboardInterrupt:
-            bench.close()
-            tell(folder, console)
-            raise LevelfieldError(
-                "Interrupted; everything measured so far is kept.", fix=f"Go on with --resume {folder.name}."
-            ) from None
-        except LevelfieldError:
-            bench.close()
-            _try_to_tell(folder, console)
-            raise
+            if resumed is None:
+                request = msgspec.structs.replace(options.request, launcher_reason=reason)
+                folder = start(chosen, request, site, options.reports)
+            else:
+                folder = resumed[0]
+                _check_resume(resumed[1], chosen, site.images.values())
+            _measure(Bench(folder, site, watcher, resumed=resumed is not None), folder, console)
+        finally:
+            shutil.rmtree(site.caches, ignore_errors=True)
     return tell(folder, console, strict=options.strict)
+
+
+def _measure(bench: Bench, folder: Path, console: Console) -> None:
+    """Measure all there is to measure; whatever ends it early, what there is by then is told first."""
+    try:
+        bench.measure()
+    except KeyboardInterrupt:
+        tell(folder, console)
+        raise LevelfieldError(
+            "Interrupted; everything measured so far is kept.", fix=f"Go on with --resume {folder.name}."
+        ) from None
+    except (LevelfieldError, OSError):
+        _try_to_tell(folder, console)
+        raise
 
 
 def tell(folder: Path, console: Console, *, strict: bool = False) -> int:
@@ -107,8 +113,8 @@ def _try_to_tell(folder: Path, console: Console) -> None:
     """Write what there is; a full disk must not hide the error that ended the run."""
     try:
         tell(folder, console)
-    except LevelfieldError as error:
-        console.print(escape(error.message), highlight=False)
+    except (LevelfieldError, OSError) as error:
+        console.print(escape(str(error)), highlight=False)
 
 
 def _writable(reports: Path) -> None:
@@ -125,15 +131,14 @@ def _writable(reports: Path) -> None:
         ) from error
 
 
-def _find(name: str, reports: Path) -> tuple[Path, plan.Plan]:
+def _find(name: str, reports: Path) -> tuple[Path, Run]:
     folder = next((path for path in (reports / name, Path(name)) if (path / files.JOURNAL).is_file()), None)
     if folder is None:
         raise LevelfieldError(
             f"There is no run {name!r} to go on with.",
             fix=f"Name a folder under {reports} that holds a {files.JOURNAL}.",
         )
-    run = journal.fold(journal.read(folder / files.JOURNAL))
-    return folder, plan.of(run)
+    return folder, journal.fold(journal.read(folder / files.JOURNAL))
 
 
 def _check_resume(run: Run, chosen: plan.Plan, images: Iterable[Image]) -> None:
