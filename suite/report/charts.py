@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from suite.analysis.types import Canary, ColdBlock, Estimate, MemoryBlock, Row, TimedBlock
+from suite.analysis.types import Canary, ColdBlock, ColdRow, Estimate, MemoryBlock, MemoryRow, Row, TimedBlock
 from suite.report import names, units
 
 LOG_FROM = 6.0
@@ -221,7 +221,21 @@ def memory(block: MemoryBlock) -> BarChart | None:
         )
         for row, peak in rows
     )
+    bars += tuple(_missing(row) for row in block.rows if row.peak_bytes is None)
     return BarChart(axis=axis, bars=bars, phases=False, summary="; ".join(f"{bar.name} {bar.value}" for bar in bars))
+
+
+def _missing(row: ColdRow | MemoryRow) -> Bar:
+    """Keep a row for an arm without numbers: what is not there should be seen."""
+    return Bar(
+        name=row.arm,
+        colour=names.colour(row.backend),
+        standing=row.standing,
+        parts=(),
+        low=None,
+        high=None,
+        value=row.standing,
+    )
 
 
 def canary(course: Canary) -> Course:

@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 import jinja2
+import markupsafe
 import msgspec
 from markupsafe import Markup
 
@@ -74,7 +75,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.globals |= {"charts": charts, "names": names, "sentences": sentences, "units": units}
-    environment.filters |= {"moment": moment, "elapsed": elapsed, "unbroken": unbroken}
+    environment.filters |= {"moment": moment, "elapsed": elapsed, "unbroken": unbroken, "code": code}
     environment.tests["absent"] = lambda value: isinstance(value, Absent)
     return environment
 
@@ -114,3 +115,14 @@ def elapsed(start: str, end: str) -> str:
 def unbroken(text: str) -> str:
     """Keep names such as `ResNet-50` and intervals such as `20.9–21.8` on one line: no break after a hyphen or dash."""
     return text.replace("-", "-\u2060").replace("–", "–\u2060")
+
+
+def code(text: str) -> Markup:
+    """Escape a text, and set what stands between `backticks` as code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # a tick without its fellow means itself
+        return Markup(markupsafe.escape(text))
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if index % 2 else markupsafe.escape(part)
+        for index, part in enumerate(parts)
+    )

@@ -16,6 +16,7 @@ THIN_SPACE = "\u2009"
 NBSP = "\u00a0"
 """Stands between a number and its unit, which no line break may part."""
 MINUS = "\u2212"
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Scale(msgspec.Struct, frozen=True):
@@ -172,8 +173,11 @@ def percent_range(low: float, high: float) -> str:
 
 
 def error(value: float) -> str:
-    """`4.6e-07`: a numerical error, two digits."""
-    return f"{value:.1e}".replace("-", MINUS) if value else "0"
+    """`4.6×10⁻⁷`: a numerical error, two digits."""
+    if value == 0:
+        return "0"
+    mantissa, exponent = f"{value:.1e}".split("e")
+    return f"{mantissa}×10{str(int(exponent)).translate(_SUPERSCRIPTS)}".replace("-", MINUS)
 
 
 def duration(seconds: float) -> str:
