@@ -78,7 +78,7 @@ def judge(
         return "shown", ""
     if measured < needed:
         lost = f"; {len(failures)} failed: {failures[-1].message}" if failures else ""
-        return "shown", f"{measured} {'launch' if measured == 1 else 'launches'}, a ranking takes {needed}{lost}"
+        return "shown", f"{measured} {'launch' if measured == 1 else 'launches'}, and a ranking takes {needed}{lost}"
     return "ranked", ""
 
 

@@ -53,6 +53,8 @@ class Mark(msgspec.Struct, frozen=True):
 class IntervalChart(msgspec.Struct, frozen=True):
     axis: Axis
     marks: tuple[Mark, ...]
+    intervals: bool
+    """Whether any arm has one."""
     summary: str
     """The chart in words, for those who do not see it."""
 
@@ -147,7 +149,12 @@ def timed(block: TimedBlock) -> IntervalChart | None:
         for row in block.rows
         if row.arm not in dots
     )
-    return IntervalChart(axis=axis, marks=marks, summary="; ".join(map(_in_words, marks)))
+    return IntervalChart(
+        axis=axis,
+        marks=marks,
+        intervals=any(mark.low is not None for mark in marks),
+        summary="; ".join(map(_in_words, marks)),
+    )
 
 
 def _in_words(mark: Mark) -> str:
@@ -196,6 +203,7 @@ def cold(block: ColdBlock) -> BarChart | None:
                 value=units.time(row.total_ns.value if row.total_ns else None),
             )
         )
+    bars.extend(_missing(row) for row in block.rows if row.total_ns is None)
     return BarChart(
         axis=axis, bars=tuple(bars), phases=True, summary="; ".join(f"{bar.name} {bar.value}" for bar in bars)
     )

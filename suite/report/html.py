@@ -121,7 +121,7 @@ def code(text: str) -> Markup:
     """Escape a text, and set what stands between `backticks` as code."""
     parts = text.split("`")
     if len(parts) % 2 == 0:  # a tick without its fellow means itself
-        return Markup(markupsafe.escape(text))
+        return markupsafe.escape(text)
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if index % 2 else markupsafe.escape(part)
         for index, part in enumerate(parts)

@@ -22,7 +22,7 @@ def overall(analysis: Analysis) -> str:
             groups.setdefault((block.best, *block.tied), []).append(_where(block, chosen))
     if not groups:
         reason = chosen[0].unranked_reason
-        return f"Not ranked: {reason}."
+        return f"{parity(analysis)} Nothing is ranked: {reason}."
     clauses = []
     for leaders, places in groups.items():
         where = join(places)
@@ -62,7 +62,7 @@ def verdict(block: TimedBlock) -> str:
     where = f"{names.model(case.model)}, batch {case.batch}"
     rows = {row.arm: row for row in block.rows}
     if block.best is None:
-        return f"{where}: not ranked, {block.unranked_reason}."
+        return f"{where}: not ranked: {block.unranked_reason}."
     best = rows[block.best]
     ranked = [row for row in block.rows if row.standing == "ranked"]
     behind = [row for row in ranked if row.arm != block.best and row.arm not in block.tied]
