@@ -96,7 +96,7 @@ class Worker:
             raise self._lost("protocol", f"{self.name} sent an endless line during {what}.") from None
         try:
             return _decoder.decode(line)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
             begin = line[:120].decode("utf-8", "replace")
             raise self._lost(
                 "protocol", f"{self.name} printed something that is not a reply during {what}: {begin!r}."

@@ -178,7 +178,7 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
     for line in requests:
         try:
             request: Any = _decoder.decode(line)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
             _say(replies, Failed(kind="error", message=f"This request is not understood: {error}."))
             continue
         try:

@@ -1,0 +1,133 @@
+"""Channels to real child processes, good and bad."""
+
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from suite.launchers import channel as channels
+from suite.launchers.channel import ChannelClosed, ChannelTimeout, LineTooLong
+from suite.launchers.process import ProcessChannel
+from tests.launchers.scripts import PATIENCE_S, channel, eventually, gone
+
+ECHO = "import sys\nfor line in sys.stdin: print(line.strip()[::-1], flush=True)"
+
+
+def test_lines_go_there_and_back() -> None:
+    echo = channel(ECHO)
+    for word in (b"abc", b"def" * 100_000):
+        echo.send(word)
+        assert echo.receive(PATIENCE_S) == word[::-1]
+    echo.end(PATIENCE_S)
+    assert echo.ending().code == 0
+    assert not echo.ending().killed_here
+    assert echo.pid is not None
+    assert gone(echo.pid)
+
+
+def test_waiting_sleeps() -> None:
+    echo = channel(ECHO)
+    echo.send(b"up")
+    echo.receive(PATIENCE_S)
+    before = time.process_time()
+    with pytest.raises(ChannelTimeout):
+        echo.receive(1.0)
+    assert time.process_time() - before < 0.2
+    echo.end(PATIENCE_S)
+
+
+def test_a_full_stderr_does_not_stop_a_process() -> None:
+    talker = channel("import sys\nsys.stderr.write('x' * 1_000_000 + 'last')\nprint('done', flush=True)\ninput()")
+    assert talker.receive(PATIENCE_S) == b"done"
+    assert talker.stderr_tail().endswith("xlast")
+    talker.end(PATIENCE_S)
+
+
+def test_the_last_words_of_a_process_that_dies_are_kept() -> None:
+    dying = channel("raise SystemExit('these were its last words')")
+    with pytest.raises(ChannelClosed):
+        dying.receive(PATIENCE_S)
+    dying.end(PATIENCE_S)
+    assert "these were its last words" in dying.stderr_tail()
+    assert dying.ending().code == 1
+
+
+def test_lines_said_before_dying_are_read_first() -> None:
+    dying = channel("print('one'); print('two'); print('half', end='')")
+    assert dying.receive(PATIENCE_S) == b"one"
+    assert dying.receive(PATIENCE_S) == b"two"
+    with pytest.raises(ChannelClosed):
+        dying.receive(PATIENCE_S)
+    dying.end(PATIENCE_S)
+
+
+def test_sending_to_a_process_that_is_gone() -> None:
+    dying = channel("")
+    assert dying.pid is not None
+    assert eventually(lambda: gone(dying.pid or 0))
+    with pytest.raises(ChannelClosed):
+        dying.send(b"hello?")
+    dying.end(PATIENCE_S)
+
+
+def test_an_endless_line_is_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(channels, "MAX_LINE_BYTES", 10_000_000)
+    endless = channel("import sys\nwhile True: sys.stdout.write('x' * 100_000)")
+    with pytest.raises(LineTooLong):
+        endless.receive(PATIENCE_S)
+    endless.end(0.0)
+    assert endless.ending().killed_here
+
+
+def test_a_process_that_will_not_end_is_killed_with_all_it_started() -> None:
+    stubborn = channel(
+        "import signal, subprocess, sys, time\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1000)'])\n"
+        "print(child.pid, flush=True)\n"
+        "time.sleep(1000)"
+    )
+    child = int(stubborn.receive(PATIENCE_S))
+    stubborn.end(0.2)
+    assert stubborn.ending().killed_here
+    assert stubborn.pid is not None
+    assert gone(stubborn.pid)
+    assert eventually(lambda: gone(child))
+
+
+def test_what_a_process_leaves_running_ends_with_it() -> None:
+    careless = channel(
+        "import subprocess, sys\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1000)'])\n"
+        "print(child.pid, flush=True)\n"
+        "sys.stdin.read()"
+    )
+    child = int(careless.receive(PATIENCE_S))
+    careless.end(PATIENCE_S)
+    assert careless.ending().code == 0
+    assert eventually(lambda: gone(child))
+
+
+def test_no_file_stays_open() -> None:
+    before = psutil.Process().num_fds()
+    for _ in range(3):
+        echo = channel(ECHO)
+        echo.send(b"a")
+        echo.receive(PATIENCE_S)
+        echo.end(PATIENCE_S)
+    assert psutil.Process().num_fds() == before
+
+
+def test_a_process_gets_the_environment_it_is_given_and_no_other(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    asked = ProcessChannel(
+        [sys.executable, "-c", "import os; print(sorted(os.environ.items()), os.getcwd())"],
+        environment={"A": "1", "LC_CTYPE": "C.UTF-8"},
+        folder=tmp_path,
+    )
+    assert asked.receive(PATIENCE_S).decode() == f"[('A', '1'), ('LC_CTYPE', 'C.UTF-8')] {tmp_path}"
+    asked.end(PATIENCE_S)

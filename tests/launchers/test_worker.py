@@ -1,0 +1,237 @@
+"""A worker's failures, each told by its own kind in one sentence, with nothing left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from suite.launchers import channel as channels
+from suite.launchers.worker import Worker, WorkerError
+from suite.records.schema import FailureKind
+from suite.worker.messages import Measure, Measured, Probe, Probed
+from tests.launchers.scripts import NEXT, PATIENCE_S, READY, eventually, gone, worker
+
+MEASURE = Measure(window_ns=1)
+
+
+def fails(one: Worker, kind: FailureKind, says: str, *, timeout_s: float = PATIENCE_S) -> WorkerError:
+    """Bring a worker up, ask it, and check how that fails: the process must be gone afterwards."""
+    with pytest.raises(WorkerError, match=says) as caught:  # noqa: PT012  (it may fail at either)
+        one.await_ready(PATIENCE_S)
+        one.ask(MEASURE, Measured, timeout_s)
+    error = caught.value
+    assert error.kind == kind
+    assert error.message.startswith("the script")
+    assert "\n" not in error.message
+    assert error.gone
+    assert not one.alive
+    assert one.pid is not None
+    assert gone(one.pid)
+    return error
+
+
+def test_a_crash() -> None:
+    error = fails(
+        worker(READY + NEXT + "raise RuntimeError('no such kernel')"), "crashed", "exited with code 1 during measure"
+    )
+    assert "RuntimeError: no such kernel" in error.detail
+
+
+def test_a_quiet_exit() -> None:
+    fails(worker(READY + NEXT), "crashed", "exited with code 0 during measure")
+
+
+def test_a_segmentation_fault() -> None:
+    fails(
+        worker(READY + NEXT + "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)"),
+        "crashed",
+        "exited with code -11",
+    )
+
+
+def test_an_exit_before_the_first_line() -> None:
+    fails(worker("raise SystemExit(3)"), "crashed", "exited with code 3 during start")
+
+
+def test_a_program_that_cannot_be_started(tmp_path: Path) -> None:
+    from suite.launchers.venv import start_process
+
+    with pytest.raises(WorkerError, match="could not be started: No such file"):
+        start_process([str(tmp_path / "python")], "the script", {}, tmp_path)
+
+
+def test_sigkill_while_it_works() -> None:
+    one = worker(READY + NEXT + "import time\ntime.sleep(1000)")
+    one.await_ready(PATIENCE_S)
+    one.post(MEASURE)
+    assert one.pid is not None
+    os.kill(one.pid, signal.SIGKILL)
+    with pytest.raises(WorkerError, match=r"was killed \(SIGKILL\) during measure") as caught:
+        one.collect(Measured, PATIENCE_S)
+    assert caught.value.kind == "crashed"
+
+
+def test_sigkill_while_it_waits() -> None:
+    one = worker(READY + NEXT)
+    one.await_ready(PATIENCE_S)
+    assert one.pid is not None
+    os.kill(one.pid, signal.SIGKILL)
+    assert eventually(lambda: gone(one.pid or 0))
+    with pytest.raises(WorkerError, match="SIGKILL"):
+        one.ask(MEASURE, Measured, PATIENCE_S)
+
+
+def test_a_hang() -> None:
+    began = time.monotonic()
+    fails(
+        worker(READY + NEXT + "import time\ntime.sleep(1000)"),
+        "timeout",
+        "did not finish measure within 1 s",
+        timeout_s=1.0,
+    )
+    assert time.monotonic() - began < PATIENCE_S
+
+
+def test_a_hang_that_ignores_every_request_to_stop() -> None:
+    script = "import signal, time\nfor number in (1, 2, 15): signal.signal(number, signal.SIG_IGN)\n"
+    fails(worker(script + READY + NEXT + "time.sleep(1000)"), "timeout", "did not finish", timeout_s=1.0)
+
+
+def test_no_first_line() -> None:
+    one = worker("import time\ntime.sleep(1000)")
+    with pytest.raises(WorkerError, match="did not finish start within 1 s"):
+        one.await_ready(1.0)
+
+
+def test_rubbish_instead_of_a_reply() -> None:
+    error = fails(
+        worker(READY + NEXT + "print('oneDNN custom operations are on.', flush=True)\ninput()"),
+        "protocol",
+        "printed something that is not a reply during measure: 'oneDNN custom",
+    )
+    assert len(error.message) < 300
+
+
+def test_binary_rubbish() -> None:
+    fails(
+        worker(READY + NEXT + "sys.stdout.buffer.write(bytes(range(256)) * 100 + b'\\n'); sys.stdout.flush(); input()"),
+        "protocol",
+        "not a reply",
+    )
+
+
+def test_a_reply_nested_too_deep() -> None:
+    deep = """print('{"type":"failed","nobody asked":' + '[' * 200_000, flush=True)\ninput()"""
+    fails(worker(READY + NEXT + deep), "protocol", "not a reply")
+
+
+def test_a_reply_that_is_not_text() -> None:
+    raw = r"""sys.stdout.buffer.write(b'{"type":"failed","kind":"error","message":"\xff"}\n'); sys.stdout.flush(); input()"""
+    fails(worker(READY + NEXT + raw), "protocol", "not a reply")
+
+
+def test_rubbish_instead_of_the_first_line() -> None:
+    fails(worker("print('hello', flush=True)\ninput()"), "protocol", "not a reply during start")
+
+
+def test_the_reply_to_another_question() -> None:
+    fails(worker(READY + NEXT + READY + "input()"), "protocol", "answered measure with Ready")
+
+
+def test_another_first_line() -> None:
+    fails(worker('print(\'{"type":"failed","kind":"error","message":"x"}\', flush=True)\ninput()'), "protocol", "began")
+
+
+def test_an_endless_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(channels, "MAX_LINE_BYTES", 1_000_000)
+    fails(worker(READY + NEXT + "while True: sys.stdout.write('x' * 100_000)"), "protocol", "an endless line")
+
+
+def test_another_protocol() -> None:
+    fails(worker(READY.replace('"protocol":1', '"protocol":2') + "input()"), "protocol", "speaks protocol 2, this .* 1")
+
+
+def test_closed_output_without_an_exit(monkeypatch: pytest.MonkeyPatch) -> None:
+    from suite.launchers import worker as workers
+
+    monkeypatch.setattr(workers, "GRACE_S", 0.5)
+    fails(
+        worker(READY + NEXT + "import os, time\nsys.stdout.flush(); os.close(1); time.sleep(1000)"),
+        "crashed",
+        "closed its output during measure, did not exit, and was killed",
+    )
+
+
+def test_its_own_failure_leaves_it_alive() -> None:
+    failed = '{"type":"failed","kind":"out-of-memory","message":"It was too large.","detail":"Traceback"}'
+    one = worker(READY + NEXT + f"print('{failed}', flush=True)\n" + NEXT + f"print('{failed}', flush=True)\ninput()")
+    one.await_ready(PATIENCE_S)
+    for _ in range(2):
+        with pytest.raises(WorkerError, match="It was too large") as caught:
+            one.ask(Probe(), Probed, PATIENCE_S)
+        assert (caught.value.kind, caught.value.detail, caught.value.gone) == ("out-of-memory", "Traceback", False)
+    assert one.alive
+    one.stop()
+    one.stop()
+    assert one.pid is not None
+    assert gone(one.pid)
+
+
+def test_stopping_one_that_died_unseen() -> None:
+    one = worker(READY)
+    one.await_ready(PATIENCE_S)
+    assert eventually(lambda: gone(one.pid or 0))
+    one.stop()
+
+
+def test_its_folder_goes_with_it() -> None:
+    one = worker("import os\n" + READY + NEXT + "print(os.environ['HOME'], file=sys.stderr, flush=True)\nos._exit(4)")
+    error = fails(one, "crashed", "exited with code 4")
+    home = Path(error.detail.strip())
+    assert home.name.startswith("levelfield-")
+    assert not home.exists()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="prctl(2) is Linux's own")
+def test_a_worker_dies_with_a_killed_supervisor() -> None:
+    """The worker is busy compiling, far from reading its stdin, when its supervisor is killed outright."""
+    supervisor = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            textwrap.dedent(
+                """
+                import time
+                from pathlib import Path
+                from suite.launchers.host import HostLauncher
+                from suite.launchers.protocol import LaunchSpec
+                from suite.worker.messages import Load, Measure, Task
+                launcher = HostLauncher()
+                image = launcher.prepare("canary", "cpu", None, lambda text: None)
+                spec = LaunchSpec(
+                    name="canary", image=image, threads=1, cpus=(0,), memory_bytes=1 << 30, artifacts=Path("/tmp")
+                )
+                worker = launcher.launch(spec)
+                worker.await_ready(60)
+                worker.post(Load(Task("canary", "canary", 1, 1)))
+                worker.post(Measure(window_ns=1_000_000_000_000))
+                print(worker.pid, flush=True)
+                time.sleep(1000)
+                """
+            ),
+        ],
+        stdout=subprocess.PIPE,
+    )
+    assert supervisor.stdout is not None
+    pid = int(supervisor.stdout.readline())
+    time.sleep(2.0)  # well into its window
+    assert not gone(pid)
+    supervisor.kill()
+    supervisor.wait()
+    supervisor.stdout.close()
+    assert eventually(lambda: gone(pid))
