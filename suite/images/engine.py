@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 import docker
+import requests
 from docker.errors import APIError, DockerException, ImageNotFound
 from docker.models.images import Image
 
 from suite.errors import LevelfieldError
+from suite.machine.engine import knock, short
 
 IDENTITY = "levelfield.identity"
 """Label with the full SHA-256 of everything an image was made from; its tag shows the beginning."""
@@ -22,18 +24,21 @@ def connect() -> Iterator[docker.DockerClient]:
     Raises
     ------
     LevelfieldError
-        None answers.
+        None answers, or it stops answering while it is used.
     """
     try:
+        knock()
         client = docker.from_env(timeout=BUILD_TIMEOUT_S)
-    except DockerException as error:
+    except (DockerException, OSError) as error:
         raise _no_engine(error) from error
     with contextlib.closing(client):
         try:
-            client.ping()
-        except (DockerException, OSError) as error:
-            raise _no_engine(error) from error
-        yield client
+            yield client
+        except requests.RequestException as error:
+            raise LevelfieldError(
+                f"The container engine stopped answering: {short(error)}.",
+                fix="Start it again and repeat the command; what was built is kept.",
+            ) from error
 
 
 def find(client: docker.DockerClient, tag: str, identity: str) -> Image | None:
@@ -116,11 +121,12 @@ def _words(event: dict[str, Any]) -> list[str]:
 
 
 def _no_engine(error: Exception) -> LevelfieldError:
-    permission = "permission" in str(error).lower()
+    if isinstance(error, PermissionError):
+        return LevelfieldError(
+            "The container engine does not let you in.", fix="Add yourself to its group (docker), or run as root."
+        )
     return LevelfieldError(
-        "No container engine answers." if not permission else "The container engine does not let you in.",
-        fix="Add yourself to the docker group, or run as root."
-        if permission
-        else "Start one (apt-get install docker.io iptables; systemctl start docker), set DOCKER_HOST, or use "
-        "`--launcher venv`.",
+        f"No container engine answers: {short(error)}.",
+        fix="Start one (Debian: apt-get install docker.io iptables; systemctl start docker), name one in DOCKER_HOST, "
+        "or use `--launcher venv`.",
     )

@@ -98,11 +98,11 @@ def test_another_image_under_our_tag_is_not_taken_for_ours(client: docker.Docker
     assert engine.find(client, "levelfield/nothing:0", wanted.identity) is None
 
 
-def test_two_builds_with_no_cache_give_the_same_layers(client: docker.DockerClient, canary: BuiltImage) -> None:
+def test_two_builds_with_no_cache_give_the_same_layers(client: docker.DockerClient, checkout: Path) -> None:
     again = build("canary", use_cache=False)
     once_more = build("canary", use_cache=False)
     assert again.image_id != once_more.image_id  # it was built again
-    assert again.layers == once_more.layers == canary.layers
+    assert again.layers == once_more.layers
     stages = client.images.list(filters={"label": "levelfield.stage", "dangling": True})
     assert stages == []
 
@@ -140,7 +140,7 @@ def test_a_build_has_no_network(client: docker.DockerClient, canary: BuiltImage)
 
 def test_an_engine_that_does_not_answer_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no.sock")
-    with pytest.raises(LevelfieldError, match=r"^No container engine answers\.") as caught:
+    with pytest.raises(LevelfieldError, match=r"^No container engine answers: No such file") as caught:
         build("canary")
     assert "--launcher venv" in caught.value.fix
 
