@@ -172,7 +172,7 @@ def start(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
         ),
         blocks=plan.blocks,
         warnings=_known_beforehand(plan, request, site, machine),
-        labels=plan.profile.labels,
+        labels=(*plan.profile.labels, *(["injected"] if plan.injected else [])),
     )
     folder = reports / run.id
     try:
@@ -192,6 +192,8 @@ def _known_beforehand(plan: Plan, request: Request, site: Site, machine: Fingerp
     if request.launcher_reason:
         found.append(warnings.fell_back_to_venv(request.launcher_reason))
     found += [warnings.unlocked(image.name, image.unlocked) for image in site.images.values() if image.unlocked]
+    if plan.injected:
+        found.append(warnings.injected(plan.injected))
     if plan.profile.name == "smoke":
         found.append(warnings.smoke())
     return tuple(found)
@@ -346,7 +348,6 @@ class Bench:
                 journal=self._journal,
                 clock=self._clock,
                 watcher=self._watcher,
-                inject_ns={},
             )
             for turn in table.play(pace):
                 self._count_failure(case.id, turn.arm, turn.failure)

@@ -14,7 +14,7 @@ from rich.markup import escape
 
 from suite import __version__
 from suite.errors import LevelfieldError
-from suite.options import DURATION, NAMES, NUMBERS, PERCENT
+from suite.options import DURATION, INJECTION, NAMES, NUMBERS, PERCENT
 
 COULD_NOT_RUN = 2
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -35,6 +35,8 @@ def _selection(command: _F) -> _F:
             click.option("--scenarios", type=NAMES, default=(), help="latency, throughput, cold-start, memory."),
             click.option("--precision", type=NAMES, default=(), help="Precisions; this version measures fp32."),
             click.option("--batch", type=NUMBERS, default=(), help="Batch sizes of the throughput scenario."),
+            click.option("--control", default="auto", show_default=True, help="Backend that stands twice, or none."),
+            click.option("--inject", type=INJECTION, default=None, help="Slow one arm down: 5%@onnxruntime#2."),
             click.option("--threads", type=int, default=None, help="Threads of every worker; default: one per core."),
         )
     ):
@@ -69,6 +71,8 @@ def bench(
     scenarios: tuple[str, ...],
     precision: tuple[str, ...],
     batch: tuple[int, ...],
+    control: str,
+    inject: tuple[str, str] | None,
     threads: int | None,
     budget: float | None,
     margin: float,
@@ -86,7 +90,7 @@ def bench(
     from suite.running import Options, run_bench
 
     options = Options(
-        selection=Selection(profile, models, backends, scenarios, precision, batch, threads),
+        selection=Selection(profile, models, backends, scenarios, precision, batch, threads, control, inject),
         request=Request(
             budget_seconds=budget,
             margin=margin,

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 _DURATION = re.compile(r"(?P<count>\d+(?:\.\d+)?)\s*(?P<unit>s|m|min|h)?")
+_AMOUNT = re.compile(r"\d{1,6}(\.\d{1,9})?")
 _SECONDS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, None: 1.0}
 
 
@@ -58,4 +59,15 @@ class _Percent(click.ParamType[float]):
         return share
 
 
-NAMES, NUMBERS, DURATION, PERCENT = _Names(), _Numbers(), _Duration(), _Percent()
+class _Injection(click.ParamType[tuple[str, str]]):
+    name = "5%@arm"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:  # noqa: ANN401
+        amount, _, arm = str(value).partition("@")
+        number = amount.removesuffix("%")
+        if not _AMOUNT.fullmatch(number) or not arm:
+            self.fail(f"{value!r} is not a slowdown such as 5%@onnxruntime#2 or 0.001@torch (seconds).", param, ctx)
+        return amount, arm
+
+
+NAMES, NUMBERS, DURATION, PERCENT, INJECTION = _Names(), _Numbers(), _Duration(), _Percent(), _Injection()

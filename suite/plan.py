@@ -17,6 +17,8 @@ from suite.zoo import models
 SCENARIOS: tuple[Scenario, ...] = ("latency", "throughput", "cold-start", "memory")
 PRECISIONS = ("fp32",)
 CANARY = "canary"
+CONTROLS = ("onnxruntime", "jax", "torch")
+"""Backends that may stand twice, the quickest to launch first."""
 ALONE: tuple[Scenario, ...] = ("cold-start", "memory")
 """Scenarios in which the launch itself is the turn."""
 MAX_BATCH = 65536
@@ -32,8 +34,10 @@ class Selection(msgspec.Struct, frozen=True):
     precisions: tuple[str, ...] = ()
     batches: tuple[int, ...] = ()
     threads: int | None = None
-    control: str | None = "auto"
-    """Backend that stands twice as the A/A control; `auto` chooses one, None leaves it out."""
+    control: str = "auto"
+    """Backend that stands twice in the latency blocks, as the A/A control; `none` leaves it out."""
+    inject: tuple[str, str] | None = None
+    """A slowdown (`5%` of a call, or seconds a call) and the arm that gets it."""
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -54,6 +58,11 @@ class Plan(msgspec.Struct, frozen=True):
         """Names of the images the arms need, the canary's among them."""
         needed = dict.fromkeys(arm.image for block in self.blocks for arm in block.arms)
         return (*needed, CANARY)
+
+    @property
+    def injected(self) -> tuple[str, ...]:
+        """Ids of the arms that are slowed down on purpose."""
+        return tuple(dict.fromkeys(arm.id for block in self.blocks for arm in block.arms if arm.inject))
 
     @property
     def needs_onnx(self) -> bool:
@@ -92,7 +101,7 @@ def make(selection: Selection, *, available: Sequence[int] | None = None) -> Pla
     )
     return Plan(
         profile=profile,
-        blocks=tuple(_block(case, arms, profile) for case in cases),
+        blocks=tuple(_block(case, _with_control(case, arms, selection), profile) for case in cases),
         models=chosen_models,
         backends=backends,
         scenarios=tuple(dict.fromkeys(case.scenario for case in cases)),
@@ -101,6 +110,23 @@ def make(selection: Selection, *, available: Sequence[int] | None = None) -> Pla
         threads=len(cpus),
         cpus=cpus,
     )
+
+
+def _with_control(case: Case, arms: tuple[Arm, ...], selection: Selection) -> tuple[Arm, ...]:
+    """Let one backend stand twice where calls are timed one by one, and slow down the arm that was named."""
+    if case.scenario == "latency" and selection.control != "none":
+        backends = {arm.backend: arm for arm in arms}
+        wanted = selection.control
+        if wanted == "auto":
+            wanted = next((name for name in CONTROLS if name in backends), arms[0].backend)
+        twin = backends[_known("backend", [wanted], backends)[0]]
+        arms = (*arms, msgspec.structs.replace(twin, ordinal=2))
+    if selection.inject is None:
+        return arms
+    amount, name = selection.inject
+    known = {arm.id for arm in arms} | {f"{arm.id}#2" for arm in arms if arm.ordinal == 1}
+    _known("arm", [name], known)
+    return tuple(msgspec.structs.replace(arm, inject=amount) if arm.id == name else arm for arm in arms)
 
 
 def _block(case: Case, arms: tuple[Arm, ...], profile: Profile) -> Block:

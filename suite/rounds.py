@@ -15,7 +15,7 @@ from suite.launches import Outcome, failure, stop
 from suite.machine.disturbance import disturbed
 from suite.machine.signals import Signals, difference
 from suite.records.journal import Journal, RoundDone, TurnTaken
-from suite.records.schema import Noise, Turn, Window
+from suite.records.schema import Launch, Noise, Turn, Window
 from suite.watching import Watcher
 from suite.worker.messages import Measure, Measured
 
@@ -62,14 +62,14 @@ def order(names: Sequence[str], seed: int, round_index: int) -> list[str]:
     return shuffled
 
 
-def warm_up(outcome: Outcome, pace: Pace, inject_ns: int = 0) -> None:
+def warm_up(outcome: Outcome, pace: Pace) -> None:
     """Let an arm run until a window's two halves agree, `WARMUP_WINDOWS` at the most; keep every sample."""
     if outcome.worker is None:
         return
     windows: list[Window] = []
     try:
         for _ in range(WARMUP_WINDOWS):
-            windows.append(_ask(outcome, pace, _guess_ns(outcome, windows), inject_ns, rewarm=False))
+            windows.append(_ask(outcome, pace, _guess_ns(outcome, windows), 0, rewarm=False))
             if _halves_agree(windows[-1]):
                 break
     except WorkerError as error:
@@ -77,6 +77,23 @@ def warm_up(outcome: Outcome, pace: Pace, inject_ns: int = 0) -> None:
         outcome.worker.stop()
         outcome.worker = None
     outcome.launch = msgspec.structs.replace(outcome.launch, warmup=tuple(windows))
+
+
+def injected_ns(inject: str, launch: Launch) -> int:
+    """Return how much longer each call of an arm is made, in nanoseconds.
+
+    Parameters
+    ----------
+    inject
+        `5%`: of the launch's own median before the injection; `0.001`: seconds; empty: nothing.
+    launch
+        The launch, warmed up without injection.
+    """
+    if not inject or not launch.warmup:
+        return 0
+    if inject.endswith("%"):
+        return round(float(inject[:-1]) / 100 * statistics.median(launch.warmup[-1].samples_ns))
+    return round(float(inject) * 1e9)
 
 
 def _halves_agree(window: Window) -> bool:
@@ -126,7 +143,6 @@ class Table:
         journal: Journal,
         clock: SupervisorClock,
         watcher: Watcher,
-        inject_ns: dict[str, int],
     ) -> None:
         self._outcomes = {outcome.launch.arm: outcome for outcome in outcomes}
         self._block = block
@@ -136,7 +152,7 @@ class Table:
         self._journal = journal
         self._clock = clock
         self._watcher = watcher
-        self._inject_ns = inject_ns
+        self._inject_ns = {outcome.launch.arm: injected_ns(outcome.arm.inject, outcome.launch) for outcome in outcomes}
         self._medians: dict[str, list[float]] = {}
         self._lost: list[Turn] = []
 
@@ -183,7 +199,7 @@ class Table:
         pids = {name: pid for name, pid in self._live().items() if pid}
         before = self._signals.snapshot(pids)
         try:
-            window = _ask(outcome, pace, guess_ns, self._inject_ns.get(arm, 0))
+            window = _ask(outcome, pace, guess_ns, self._inject_ns[arm])
         except WorkerError as error:
             stop([outcome])  # after a failed window its state is unknown
             return Turn(arm=arm, window=None, failure=failure("measure", error))
