@@ -18,7 +18,7 @@ OPSET = 20
 MODEL_FILE = "model.onnx"
 DATA_FILE = "model.onnx.data"
 
-_EXTERNAL_BYTES = 100_000_000
+_EXTERNAL_BYTES = 256_000_000
 """Weights larger than this go into a file of their own; protobuf itself ends at 2 GiB."""
 
 

@@ -1,5 +1,7 @@
 """BERT-base in PyTorch."""
 
+import math
+
 import torch
 from torch import nn
 from torch.nn import functional
@@ -21,7 +23,8 @@ class BERT(nn.Module):  # type: ignore[misc,unused-ignore]
     ) -> torch.Tensor:
         """Compute `last_hidden_state`, shape (batch, 128, 768), from three int32 inputs of shape (batch, 128)."""
         x = self.embeddings(input_ids, token_type_ids)
-        mask = attention_mask[:, None, None, :].bool()
+        # Added to the scores. One float mask for all layers: a boolean one is converted, and guarded, in each.
+        mask = torch.where(attention_mask[:, None, None, :] != 0, 0.0, -math.inf)
         for layer in self.encoder.layer:
             x = layer(x, mask)
         return x

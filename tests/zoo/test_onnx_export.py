@@ -1,0 +1,87 @@
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import suite
+from suite.zoo import models, onnx_export, weights
+
+onnx = pytest.importorskip("onnx", reason="onnx is not installed here")
+pytest.importorskip("torch", reason="torch is not installed here")
+pytest.importorskip("onnxscript", reason="onnxscript is not installed here")
+
+pytestmark = [pytest.mark.framework, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+SOURCE = Path(suite.__file__).parent
+
+EXPORT = """
+import json, sys
+from pathlib import Path
+from suite.zoo import models, onnx_export, weights
+model = models.get(sys.argv[1])
+print(json.dumps(onnx_export.export(model, weights.make(model), 2, "fp32", Path(sys.argv[2])).files))
+"""
+
+
+def _export_elsewhere(name: str, home: Path) -> dict[str, str]:
+    """Export with a copy of the package, in a process and folders of its own."""
+    (home / "out").mkdir(parents=True)
+    shutil.copytree(SOURCE, home / "suite", ignore=shutil.ignore_patterns("__pycache__"))
+    environment = {**os.environ, "PYTHONPATH": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", EXPORT, name, str(home / "out")],
+        cwd=home,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    files: dict[str, str] = json.loads(done.stdout)
+    for file, digest in files.items():
+        assert hashlib.sha256((home / "out" / file).read_bytes()).hexdigest() == digest
+    assert sorted(files) == sorted(path.name for path in (home / "out").iterdir())
+    return files
+
+
+@pytest.mark.parametrize("name", models.names())
+def test_the_digest_does_not_depend_on_the_folder(name: str, tmp_path: Path) -> None:
+    first = _export_elsewhere(name, tmp_path / "first")
+    second = _export_elsewhere(name, tmp_path / "a" / "deeper" / "second")
+    assert first == second
+    expected = ["model.onnx", "model.onnx.data"] if name == "bert" else ["model.onnx"]
+    assert sorted(first) == expected
+    assert str(tmp_path).encode() not in (tmp_path / "first" / "out" / "model.onnx").read_bytes()
+
+
+def test_the_file_is_what_was_asked_for(tmp_path: Path) -> None:
+    model = models.get("resnet50")
+    result = onnx_export.export(model, weights.make(model), 3, "fp32", tmp_path)
+    proto = onnx.load(tmp_path / "model.onnx")
+    (images,), (logits,) = proto.graph.input, proto.graph.output
+    assert images.name == "images"
+    assert [d.dim_value for d in images.type.tensor_type.shape.dim] == [3, 3, 224, 224]
+    assert logits.name == "logits"
+    assert [d.dim_value for d in logits.type.tensor_type.shape.dim] == [3, 1000]
+    assert result.opset == onnx_export.OPSET
+    assert set(result.versions) == {"torch", "onnx", "onnxscript", "onnx-ir"}
+    operators = {node.op_type for node in proto.graph.node}
+    assert "BatchNormalization" not in operators  # folded into the convolutions
+
+
+def test_a_second_export_replaces_the_first(tmp_path: Path) -> None:
+    model = models.get("mlp")
+    made = weights.make(model)
+    (tmp_path / "model.onnx.data").write_bytes(b"left over")
+    first = onnx_export.export(model, made, 1, "fp32", tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["model.onnx"]
+    assert onnx_export.export(model, made, 1, "fp32", tmp_path) == first
+
+
+def test_other_precisions_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="not in bf16"):
+        onnx_export.export(models.get("mlp"), {}, 1, "bf16", tmp_path)
