@@ -131,7 +131,7 @@ def test_a_reply_nested_too_deep() -> None:
 
 
 def test_a_reply_that_is_not_text() -> None:
-    raw = r"""sys.stdout.buffer.write(b'{"type":"failed","kind":"error","message":"\xff"}\n'); sys.stdout.flush(); input()"""
+    raw = r"""sys.stdout.buffer.write(b'{"type":"failed","kind":"error","message":"\xff"}\n'); sys.stdout.flush()"""
     fails(worker(READY + NEXT + raw), "protocol", "not a reply")
 
 

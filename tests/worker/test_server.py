@@ -1,0 +1,299 @@
+"""A real worker process with the canary, which needs only NumPy."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+import numpy as np
+import pytest
+
+import suite
+from suite.worker.messages import (
+    PROTOCOL,
+    Export,
+    Exported,
+    Failed,
+    Load,
+    Loaded,
+    Measure,
+    Measured,
+    Probe,
+    Probed,
+    Ready,
+    Reply,
+    Request,
+    Stop,
+    Task,
+    Verified,
+    Verify,
+)
+from suite.zoo import inputs, models, parity, reference, weights
+
+CANARY = Task(backend="canary", model="canary", batch=1, threads=1)
+
+
+class Conversation:
+    """`python -m suite.worker`, spoken to over its pipes."""
+
+    def __init__(self, *, code: str = "", cpu: int | None = None) -> None:
+        start = [sys.executable, "-m", "suite.worker"]
+        if code:
+            start = [sys.executable, "-c", f"{code}\nfrom suite.worker.__main__ import main\nmain()"]
+        self.process = subprocess.Popen(
+            start,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={
+                "PYTHONPATH": str(Path(suite.__file__).parent.parent),
+                "LEVELFIELD_CPUS": "" if cpu is None else str(cpu),
+            },
+        )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        assert self.process.stderr is not None
+        self.stdin, self.stdout, self.stderr = self.process.stdin, self.process.stdout, self.process.stderr
+        self.ready = self.reply()
+
+    def say(self, line: bytes) -> Reply:
+        self.stdin.write(line + b"\n")
+        self.stdin.flush()
+        return self.reply()
+
+    def ask(self, request: Request) -> Reply:
+        return self.say(msgspec.json.encode(request))
+
+    def reply(self) -> Reply:
+        line = self.stdout.readline()
+        reply: Reply = msgspec.json.decode(line, type=Reply)
+        return reply
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stdin.close()
+        self.code = self.process.wait(60)
+        self.words = self.stderr.read().decode()
+        self.stdout.close()
+        self.stderr.close()
+
+
+@pytest.fixture
+def worker() -> Iterator[Conversation]:
+    with Conversation() as conversation:
+        yield conversation
+    assert conversation.code == 0
+
+
+def test_the_first_line(worker: Conversation) -> None:
+    assert isinstance(worker.ready, Ready)
+    assert worker.ready.protocol == PROTOCOL
+    assert worker.ready.pid == worker.process.pid
+
+
+def test_a_whole_life(worker: Conversation) -> None:
+    loaded = worker.ask(Load(CANARY))
+    assert isinstance(loaded, Loaded)
+    canary = models.get("canary")
+    parameters = weights.make(canary)
+    assert loaded.weights_sha256 == weights.sha256(parameters)
+    assert loaded.inputs_sha256 == weights.sha256(inputs.make(canary, 0, 1))
+    assert loaded.version == np.__version__
+    assert min(loaded.import_ns, loaded.weights_ns, loaded.load_ns, loaded.first_call_ns) > 0
+
+    verified = worker.ask(Verify(4))
+    assert isinstance(verified, Verified)
+    output = np.frombuffer(verified.output, "<f4").reshape(verified.shape)
+    judgement = parity.judge(output, reference.run(canary, parameters, inputs.make(canary, 0, 4)), "fp32")
+    assert judgement.equal, judgement.reason
+
+    measured = worker.ask(Measure(window_ns=20_000_000, min_calls=3))
+    assert isinstance(measured, Measured)
+    assert len(measured.samples_ns) >= 3
+    assert len(measured.rewarm_ns) == 1
+    assert measured.window_ns >= sum(measured.samples_ns)
+
+    probed = worker.ask(Probe())
+    assert isinstance(probed, Probed)
+    assert "numpy" in probed.distributions
+    assert any(library.kind == "OpenBLAS" for library in probed.libraries)
+    assert probed.peak_rss_bytes >= probed.rss_bytes > 16 << 20
+
+    worker.stdin.write(msgspec.json.encode(Stop()) + b"\n")
+    worker.stdin.flush()
+    assert worker.stdout.read() == b""
+    assert worker.process.wait(60) == 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"not json",
+        b"",
+        b"{}",
+        b'{"type":"sing"}',
+        b'{"type":"verify"}',
+        b'{"type":"verify","count":"four"}',
+        b"\xff",
+        b'{"type":"load","task":{"backend":"\xff","model":"mlp","batch":1,"threads":1}}',
+        b'{"type":"probe","x":' + b"[" * 200_000,
+    ],
+)
+def test_a_request_that_is_none_is_answered_and_survived(worker: Conversation, line: bytes) -> None:
+    reply = worker.say(line)
+    assert isinstance(reply, Failed)
+    assert reply.kind == "error"
+    assert reply.message.startswith("This request is not understood")
+    assert isinstance(worker.ask(Probe()), Probed)
+
+
+@pytest.mark.parametrize("request_", [Measure(window_ns=1), Verify(4)])
+def test_a_request_before_anything_is_loaded(worker: Conversation, request_: Request) -> None:
+    reply = worker.ask(request_)
+    assert isinstance(reply, Failed)
+    assert "Nothing has been loaded yet" in reply.message
+
+
+@pytest.mark.parametrize(
+    ("task", "kind", "says"),
+    [
+        (
+            msgspec.structs.replace(CANARY, backend="canry"),
+            "error",
+            "There is no backend 'canry'. Did you mean canary?",
+        ),
+        (msgspec.structs.replace(CANARY, model="cannary"), "error", "cannary"),
+        (msgspec.structs.replace(CANARY, model="mlp"), "unsupported", "not mlp"),
+        (msgspec.structs.replace(CANARY, precision="int3"), "unsupported", "int3"),
+        (msgspec.structs.replace(CANARY, weights_path="/nowhere/weights"), "error", "FileNotFoundError"),
+        (Task("onnxruntime", "mlp", 1, 1), "unsupported", "not installed"),
+    ],
+)
+def test_what_cannot_be_loaded_is_said_in_one_sentence(worker: Conversation, task: Task, kind: str, says: str) -> None:
+    reply = worker.ask(Load(task))
+    assert isinstance(reply, Failed)
+    assert reply.kind == kind
+    assert says in reply.message
+    assert "\n" not in reply.message
+    assert "Traceback" in reply.detail
+    assert isinstance(worker.ask(Load(CANARY)), Loaded), "it goes on"
+
+
+def test_verifying_half_a_batch(worker: Conversation) -> None:
+    worker.ask(Load(msgspec.structs.replace(CANARY, batch=2)))
+    reply = worker.ask(Verify(3))
+    assert isinstance(reply, Failed)
+    assert "3 inputs are not a whole number of batches of 2" in reply.message
+
+
+def test_an_export_where_nothing_can_export(worker: Conversation, tmp_path: Path) -> None:
+    reply = worker.ask(Export("mlp", 1, "fp32", str(tmp_path)))
+    assert isinstance(reply, Failed | Exported)
+    if isinstance(reply, Failed):
+        assert "No module named" in reply.message
+
+
+PRINTING = """
+import os, sys, types
+class Printing:
+    version = "1"
+    def __init__(self, options):
+        print("python print at import")
+        os.system("echo a child process")
+        os.write(1, b"straight to descriptor one\\n")
+    def load(self, source):
+        def step(inputs):
+            print("python print in a step")
+            return __import__("numpy").zeros((1, 513), "float32")
+        return step
+    def settings(self):
+        return {}
+import suite.backends.canary
+suite.backends.canary.Canary = Printing
+"""
+
+
+def test_what_a_backend_prints_goes_to_stderr() -> None:
+    with Conversation(code=PRINTING) as worker:
+        assert isinstance(worker.ask(Load(CANARY)), Loaded)
+        assert isinstance(worker.ask(Measure(window_ns=1, min_calls=2)), Measured)
+    for words in ("python print at import", "a child process", "straight to descriptor one", "python print in a step"):
+        assert words in worker.words
+    assert worker.code == 0
+
+
+RAISING = """
+import suite.backends.canary
+class Raising:
+    version = "1"
+    def __init__(self, options): pass
+    def load(self, source):
+        calls = []
+        def step(inputs):
+            calls.append(1)
+            if len(calls) > 1:
+                raise {error}
+            return __import__("numpy").zeros((1, 513), "float32")
+        return step
+    def settings(self):
+        return {{}}
+suite.backends.canary.Canary = Raising
+"""
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "says"),
+    [
+        ("MemoryError()", "out-of-memory", "ran out of memory"),
+        ("RuntimeError('first line\\nsecond line')", "error", "RuntimeError: first line second line"),
+        ("RuntimeError()", "error", "RuntimeError: no message"),
+        ("RuntimeError('x' * 100_000)", "error", "RuntimeError: xxx"),
+    ],
+)
+def test_whatever_a_backend_throws_is_a_reply(error: str, kind: str, says: str) -> None:
+    with Conversation(code=RAISING.format(error=error)) as worker:
+        worker.ask(Load(CANARY))
+        reply = worker.ask(Measure(window_ns=1))
+        assert isinstance(reply, Failed)
+        assert reply.kind == kind
+        assert says in reply.message
+        assert len(reply.message) < 600
+        assert len(reply.detail) <= 4000
+        assert isinstance(worker.ask(Probe()), Probed)
+    assert worker.code == 0
+
+
+def test_it_ends_when_its_supervisor_closes_stdin_in_the_middle_of_a_line() -> None:
+    with Conversation() as worker:
+        worker.stdin.write(b'{"type":"pro')
+        worker.stdin.flush()
+    assert worker.code == 0
+
+
+def test_it_is_pinned_before_any_thread_is_made() -> None:
+    cpu = max(os.sched_getaffinity(0))
+    with Conversation(cpu=cpu) as worker:
+        worker.ask(Load(CANARY))
+        probed = worker.ask(Probe())
+        assert isinstance(probed, Probed)
+        assert probed.affinity == (cpu,)
+        threads: list[dict[str, Any]] = [
+            {"affinity": os.sched_getaffinity(int(thread.name))}
+            for thread in Path(f"/proc/{worker.process.pid}/task").iterdir()
+        ]
+    assert all(thread["affinity"] == {cpu} for thread in threads)
+
+
+def test_every_line_it_says_is_one_json_object(worker: Conversation) -> None:
+    worker.stdin.write(
+        b"rubbish\n" + msgspec.json.encode(Load(CANARY)) + b"\n" + msgspec.json.encode(Verify(1)) + b"\n"
+    )
+    worker.stdin.close()
+    kinds = [json.loads(line)["type"] for line in worker.stdout]
+    assert kinds == ["failed", "loaded", "verified"]

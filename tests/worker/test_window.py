@@ -1,0 +1,92 @@
+"""One timed window: what is counted, what is not, and that the clock tells the truth."""
+
+import gc
+import time
+
+import pytest
+
+from suite.worker.messages import Measure
+from suite.worker.window import take
+
+MS = 1_000_000
+
+
+class Step:
+    """A step that counts its calls and lasts as long as asked."""
+
+    def __init__(self, ns: int = 0, *, fail_at: int = -1) -> None:
+        self.calls = 0
+        self.inputs: list[object] = []
+        self.collector_was_on = False
+        self._ns = ns
+        self._fail_at = fail_at
+
+    def __call__(self, inputs: object) -> None:
+        self.inputs.append(inputs)
+        self.calls += 1
+        self.collector_was_on |= gc.isenabled()
+        if self.calls == self._fail_at:
+            raise RuntimeError("no more")
+        if self._ns:
+            time.sleep(self._ns / 1e9)
+
+
+def test_every_call_of_the_window_is_a_sample_and_no_other() -> None:
+    step = Step(MS)
+    measured = take(step, "inputs", Measure(window_ns=50 * MS, rewarm_ns=10 * MS, rewarm_calls=2))
+    assert step.inputs == ["inputs"] * step.calls
+    assert step.calls == len(measured.rewarm_ns) + len(measured.samples_ns)
+    assert len(measured.rewarm_ns) >= 2
+    assert sum(measured.rewarm_ns) >= 10 * MS - max(measured.rewarm_ns)
+    assert measured.window_ns >= 50 * MS
+    assert all(sample >= MS for sample in measured.samples_ns)
+    assert sum(measured.samples_ns) <= measured.window_ns
+    assert sum(measured.samples_ns[:-1]) < 50 * MS
+
+
+def test_at_least_so_many_calls() -> None:
+    assert len(take(Step(), None, Measure(window_ns=0, min_calls=7)).samples_ns) == 7
+
+
+def test_at_most_so_many_calls() -> None:
+    step = Step()
+    measured = take(step, None, Measure(window_ns=10**12, max_calls=5, rewarm_ns=10**12))
+    assert len(measured.samples_ns) == 5
+    assert len(measured.rewarm_ns) == 5
+
+
+def test_a_window_is_one_call_at_the_least() -> None:
+    assert len(take(Step(), None, Measure(window_ns=0, min_calls=0)).samples_ns) == 1
+
+
+def test_no_rewarming_where_none_is_asked_for() -> None:
+    assert take(Step(), None, Measure(window_ns=0, rewarm_calls=0)).rewarm_ns == ()
+
+
+def test_an_injected_slowdown_is_true_time_inside_every_call() -> None:
+    measured = take(Step(), None, Measure(window_ns=0, min_calls=20, inject_ns=2 * MS))
+    assert all(sample >= 2 * MS for sample in measured.samples_ns)
+    assert all(sample >= 2 * MS for sample in measured.rewarm_ns)
+    # It was computing, not sleeping; on a busy machine others may have had the core for a while.
+    assert measured.user_ns + measured.system_ns >= 20 * MS / 2
+
+
+def test_the_garbage_collector_rests_and_works_again() -> None:
+    step = Step()
+    take(step, None, Measure(window_ns=0, min_calls=3))
+    assert not step.collector_was_on
+    assert gc.isenabled()
+
+
+def test_the_garbage_collector_works_again_after_a_failure() -> None:
+    with pytest.raises(RuntimeError, match="no more"):
+        take(Step(fail_at=3), None, Measure(window_ns=10**12))
+    assert gc.isenabled()
+
+
+def test_cpu_time_is_counted_and_sleep_is_not() -> None:
+    asleep = take(Step(20 * MS), None, Measure(window_ns=200 * MS))
+    assert asleep.user_ns + asleep.system_ns < 100 * MS
+    assert asleep.voluntary_switches >= len(asleep.samples_ns)
+    busy = take(Step(), None, Measure(window_ns=200 * MS, inject_ns=MS))
+    assert busy.user_ns + busy.system_ns > asleep.user_ns + asleep.system_ns
