@@ -1,0 +1,311 @@
+"""What Levelfield adds to a measurement: its worker against a bare loop, and against OpenVINO's own `benchmark_app`.
+
+`nox -s overhead` calls it. It wants a quiet machine and takes half an hour; its record is committed with the reports.
+"""
+
+import datetime as dt
+import os
+import secrets
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import click
+import docker
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from suite import __version__, plan
+from suite.bench import prepare
+from suite.errors import LevelfieldError
+from suite.launchers.docker import DockerLauncher, connect
+from suite.launchers.worker import WorkerError
+from suite.launches import Site, utc_now
+from suite.machine.fingerprint import fingerprint
+from suite.options import NAMES
+from suite.records.files import write_atomically
+from suite.records.schema import Block, Warning_
+from suite.trials.contestants import Pace
+from suite.trials.record import SCHEMA, Cell, Contrast, Finding, Interval, Limit, Trial
+from suite.trials.schedule import Effort, apps, loops, measure
+from suite.watching import Silent
+
+BACKENDS = ("onnxruntime", "openvino", "jax", "torch")
+APP = "openvino"
+WITHIN, OUTSIDE, COULD_NOT_RUN, INCONCLUSIVE = 0, 1, 2, 3
+
+
+def contrasts_with_bare_loop(model: str) -> tuple[Contrast, ...]:
+    """Return what is asked of a cell: 1 % of a call, or 2 µs for the MLP, whose whole call takes some ten."""
+    limit = Limit(ns=2000.0) if model == "mlp" else Limit(share=0.01)
+    return (
+        Contrast("worker", "bare loop", limit, "between two processes: worker against bare loop"),
+        Contrast("worker's loop", "bare loop", limit, "in one process: the worker's loop against the bare one"),
+    )
+
+
+def contrasts_with_benchmark_app(model: str) -> tuple[Contrast, ...]:
+    """Return what is asked of OpenVINO: 2 % of a call, or 2 µs for the MLP by the clock that both sides share.
+
+    OpenVINO's own clock, which `benchmark_app` reads, starts and stops inside the library; Levelfield's goes from NumPy
+    to NumPy. What lies between is nothing beside ResNet-50, and as much as the MLP's inference itself: the first
+    contrast of the MLP is shown without a limit.
+    """
+    small = model == "mlp"
+    return (
+        Contrast(
+            "worker",
+            "benchmark_app",
+            Limit() if small else Limit(share=0.02),
+            "from NumPy to NumPy against OpenVINO's own clock",
+        ),
+        Contrast(
+            "OpenVINO's clock",
+            "benchmark_app",
+            Limit(ns=2000.0) if small else Limit(share=0.02),
+            "the same step by the same clock",
+        ),
+    )
+
+
+class _Lines(Silent):
+    """Tell each step on a line of its own."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def say(self, text: str) -> None:
+        self._console.print(f"[dim]{escape(text)}[/]", highlight=False)
+
+    def warn(self, warning: Warning_) -> None:
+        self.say(warning.message)
+
+
+class Options(msgspec.Struct, frozen=True):
+    """What the trial was asked for."""
+
+    models: tuple[str, ...]
+    backends: tuple[str, ...]
+    effort: Effort
+    app_effort: Effort | None
+    """None: `benchmark_app` is left out."""
+    threads: int | None = None
+    seed: int = 0
+
+
+def run(options: Options, console: Console) -> Trial:
+    """Measure every cell and return the record; what fails costs its own cell only.
+
+    Raises
+    ------
+    LevelfieldError
+        No engine answers, or the images cannot be made.
+    """
+    started, load_before = utc_now(), os.getloadavg()
+    client = connect()
+    backends = (*options.backends, APP) if options.app_effort else options.backends
+    chosen = plan.make(
+        plan.Selection(
+            profile="smoke",
+            models=options.models,
+            backends=tuple(dict.fromkeys(backends)),
+            scenarios=("latency",),
+            threads=options.threads,
+        )
+    )
+    say = _Lines(console)
+    launcher = DockerLauncher(client)
+    launcher.sweep()
+    site = prepare(chosen, launcher, say)
+    cells = [
+        _cell(options, client, site, block, backend, app=app, say=say.say)
+        for app, names in ((False, options.backends), (True, (APP,) if options.app_effort else ()))
+        for block in chosen.blocks
+        for backend in names
+    ]
+    return Trial(
+        schema=SCHEMA,
+        started=started,
+        finished=utc_now(),
+        tool_version=__version__,
+        seed=options.seed,
+        settings=_settings(options),
+        machine=fingerprint(site.cpus),
+        images=tuple(site.images.values()),
+        artifacts=tuple(onnx.artifact for onnx in site.onnx.values()),
+        load_before=load_before,
+        load_after=os.getloadavg(),
+        cells=tuple(cells),
+    )
+
+
+def _cell(
+    options: Options,
+    client: docker.DockerClient,
+    site: Site,
+    block: Block,
+    backend: str,
+    *,
+    app: bool,
+    say: Callable[[str], None],
+) -> Cell:
+    case = block.case
+    arm = next(arm for arm in block.arms if arm.backend == backend)
+    wanted = contrasts_with_benchmark_app(case.model) if app else contrasts_with_bare_loop(case.model)
+    effort = options.app_effort if app and options.app_effort else options.effort
+    cell = Cell(
+        backend=backend,
+        case=case,
+        arms=tuple(dict.fromkeys(name for each in wanted for name in (each.first, each.second))),
+        generations=(),
+        findings=(),
+    )
+    title = f"{case.model}, {backend}{', benchmark_app' if app else ''}"
+    launch = partial(apps if app else loops, client, site, case, arm)
+    try:
+        return measure(
+            cell, wanted, launch, effort, cpus=site.cpus, seed=options.seed, say=lambda text: say(f"{title}: {text}")
+        )
+    except (LevelfieldError, WorkerError) as error:
+        say(f"{title}: {error}")
+        return msgspec.structs.replace(cell, failure=str(error))
+
+
+def _settings(options: Options) -> dict[str, float]:
+    efforts = {"bare loop": options.effort, "benchmark_app": options.app_effort}
+    return {
+        f"{name}, {what}": value
+        for name, effort in efforts.items()
+        if effort is not None
+        for what, value in (
+            ("launches at least", effort.launches),
+            ("launches at most", effort.most),
+            ("rounds", effort.rounds),
+            ("window ns", effort.pace.window_ns),
+            ("calls at least", effort.pace.min_calls),
+        )
+    }
+
+
+def exit_code(cells: Sequence[Cell]) -> int:
+    """Return what the trial says to the shell.
+
+    0: everything is within its limit; 1: something is not; 2: something could not be measured; 3: something was not
+    shown.
+    """
+    verdicts = {finding.verdict for cell in cells for finding in cell.findings}
+    if "outside" in verdicts:
+        return OUTSIDE
+    if any(cell.failure for cell in cells) or not verdicts:
+        return COULD_NOT_RUN
+    return INCONCLUSIVE if "not shown" in verdicts else WITHIN
+
+
+def show(trial: Trial, console: Console) -> None:
+    """Print the findings side by side."""
+    table = Table(title="What Levelfield adds to a call", title_justify="left")
+    for name in ("model", "backend", "first", "second"):
+        table.add_column(name)
+    for name in ("first takes", "second takes", "ratio (95 %)", "difference, µs (95 %)", "n", "limit"):
+        table.add_column(name, justify="right", no_wrap=name != "difference, µs (95 %)")
+    table.add_column("says", no_wrap=True)
+    for cell in trial.cells:
+        for finding in cell.findings:
+            table.add_row(cell.case.model, cell.backend, *_row(finding))
+        table.add_section()
+    console.print(table)
+    for cell in trial.cells:
+        if cell.failure:
+            console.print(f"[red]{cell.case.model}, {cell.backend}:[/] {escape(cell.failure)}", highlight=False)
+    rounds = [each for cell in trial.cells for one in cell.generations for each in one.rounds]
+    console.print(
+        f"n: launches. {sum(bool(each.disturbed) for each in rounds)} of {len(rounds)} rounds were disturbed from "
+        f"outside; load average {trial.load_before[0]:.1f} before, {trial.load_after[0]:.1f} after.",
+        highlight=False,
+    )
+
+
+_COLOURS = {"within": "green", "outside": "red", "not shown": "yellow", "no limit": "dim"}
+
+
+def _row(finding: Finding) -> tuple[str, ...]:
+    contrast = finding.contrast
+    return (
+        contrast.first,
+        contrast.second,
+        _time(finding.first_ns),
+        _time(finding.second_ns),
+        _spelled(finding.ratio, 1.0, 3),
+        _spelled(finding.difference_ns, 1000.0, 1),
+        str(finding.launches),
+        str(contrast.limit),
+        f"[{_COLOURS[finding.verdict]}]{finding.verdict}[/]",
+    )
+
+
+def _time(value_ns: float) -> str:
+    return f"{value_ns / 1e6:.3f} ms" if value_ns >= 1e6 else f"{value_ns / 1e3:.2f} µs"
+
+
+def _spelled(interval: Interval, unit: float, digits: int) -> str:
+    text = f"{interval.value / unit:.{digits}f}"
+    if interval.low is None or interval.high is None:
+        return text
+    return f"{text} ({interval.low / unit:.{digits}f} … {interval.high / unit:.{digits}f})"
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--models", type=NAMES, default=("mlp", "resnet50", "bert"), help="Only these, separated by commas.")
+@click.option("--backends", type=NAMES, default=BACKENDS, help="Backends held against a bare loop.")
+@click.option("--app/--no-app", default=True, help="Hold OpenVINO against benchmark_app as well.")
+@click.option("--launches", type=click.IntRange(1), default=8, show_default=True, help="Launches of a cell, at least.")
+@click.option("--most", type=click.IntRange(1), default=16, show_default=True, help="Launches of a cell, at most.")
+@click.option("--rounds", type=click.IntRange(1), default=6, show_default=True, help="Windows of each launch.")
+@click.option("--window", type=click.FloatRange(0.01), default=0.5, show_default=True, help="Seconds in a window.")
+@click.option("--app-rounds", type=click.IntRange(1), default=2, show_default=True, help="Runs of benchmark_app.")
+@click.option("--app-window", type=click.IntRange(1), default=3, show_default=True, help="Seconds each of them takes.")
+@click.option("--threads", type=int, default=None, help="Threads of every side; default: one per core.")
+@click.option("--seed", type=int, default=None, help="Seed of the schedule; the record holds it.")
+@click.option("--quick", is_flag=True, help="Two launches and short windows: it shows that all works, and no more.")
+@click.option("--out", type=click.Path(path_type=Path), default=None, help="Record; default: under reports/trials/.")
+def main(
+    models: tuple[str, ...],
+    backends: tuple[str, ...],
+    app: bool,
+    launches: int,
+    most: int,
+    rounds: int,
+    window: float,
+    app_rounds: int,
+    app_window: int,
+    threads: int | None,
+    seed: int | None,
+    quick: bool,
+    out: Path | None,
+) -> None:
+    """Measure what Levelfield adds to a call, and hold it against its limits."""
+    console = Console()
+    effort = Effort(launches, max(launches, most), rounds, Pace(round(window * 1e9), min_calls=5))
+    app_effort = Effort(launches, max(launches, most), app_rounds, Pace(app_window * 1_000_000_000, min_calls=5))
+    if quick:
+        effort = Effort(2, 2, 2, Pace(50_000_000, min_calls=3))
+        app_effort = Effort(2, 2, 1, Pace(1_000_000_000, min_calls=3))
+    out = out or Path("reports/trials") / f"overhead-{dt.datetime.now(dt.UTC):%Y-%m-%d}.json"
+    seed = seed if seed is not None else secrets.randbits(63)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        trial = run(Options(models, backends, effort, app_effort if app else None, threads, seed), console)
+        write_atomically(out, msgspec.json.format(msgspec.json.encode(trial), indent=1) + b"\n")
+    except (LevelfieldError, OSError) as error:
+        console.print(f"[red]{escape(str(error))}[/]", highlight=False)
+        sys.exit(COULD_NOT_RUN)
+    show(trial, console)
+    console.print(f"Record: {escape(str(out))}", highlight=False, soft_wrap=True)
+    sys.exit(exit_code(trial.cells))
+
+
+if __name__ == "__main__":
+    main()

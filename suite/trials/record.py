@@ -1,0 +1,107 @@
+"""What the overhead trial measured and found, as it is committed."""
+
+from typing import Literal
+
+import msgspec
+
+from suite.records.schema import Artifact, Case, Fingerprint, Image
+
+SCHEMA = 1
+Verdict = Literal["within", "not shown", "outside", "no limit"]
+
+
+class Window(msgspec.Struct, frozen=True):
+    """One arm's turn."""
+
+    arm: str
+    median_ns: float
+    calls: int
+
+
+class Round(msgspec.Struct, frozen=True):
+    """One turn of every arm, in the order they were taken."""
+
+    windows: tuple[Window, ...]
+    disturbed: str = ""
+    """By which outside signal; empty: it was not, or that could not be known (the trial leaves no round out)."""
+
+
+class Generation(msgspec.Struct, frozen=True):
+    """Every arm launched anew, and measured against the others."""
+
+    rounds: tuple[Round, ...]
+
+
+class Limit(msgspec.Struct, frozen=True):
+    """How far two arms may be apart."""
+
+    share: float | None = None
+    """Of the second arm's time."""
+    ns: float | None = None
+
+    def __str__(self) -> str:
+        if self.share is not None:
+            return f"{self.share:.0%}"
+        return "none" if self.ns is None else f"{self.ns / 1000:g} µs"
+
+
+class Contrast(msgspec.Struct, frozen=True):
+    """Two arms to be held against each other."""
+
+    first: str
+    second: str
+    limit: Limit
+    says: str
+    """What is compared, in words."""
+
+
+class Interval(msgspec.Struct, frozen=True):
+    """An estimate with its 95 % interval; no interval with fewer than five launches."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """What a contrast came to."""
+
+    contrast: Contrast
+    launches: int
+    first_ns: float
+    second_ns: float
+    ratio: Interval
+    """The first arm's time over the second's."""
+    difference_ns: Interval
+    verdict: Verdict
+
+
+class Cell(msgspec.Struct, frozen=True):
+    """One model on one backend."""
+
+    backend: str
+    case: Case
+    arms: tuple[str, ...]
+    generations: tuple[Generation, ...]
+    findings: tuple[Finding, ...]
+    notes: dict[str, str] = {}
+    """Commands and settings of the other side."""
+    failure: str = ""
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """The whole record."""
+
+    schema: int
+    started: str
+    finished: str
+    tool_version: str
+    seed: int
+    settings: dict[str, float]
+    machine: Fingerprint
+    images: tuple[Image, ...]
+    artifacts: tuple[Artifact, ...]
+    load_before: tuple[float, float, float]
+    """Load averages of the machine, before and after: this proof wants a quiet one."""
+    load_after: tuple[float, float, float]
+    cells: tuple[Cell, ...]

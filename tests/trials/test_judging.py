@@ -1,0 +1,90 @@
+"""What a trial says of its windows."""
+
+import math
+
+import pytest
+
+from suite.trials.judging import find, precise
+from suite.trials.record import Contrast, Generation, Limit, Round, Window
+
+ARMS = ("worker", "bare loop")
+PERCENT = Contrast("worker", "bare loop", Limit(share=0.01), "")
+MICROSECONDS = Contrast("worker", "bare loop", Limit(ns=2000.0), "")
+WOBBLE = (0.0, 0.001, -0.001, 0.0005, -0.0005, 0.0002, -0.0002, 0.0)
+DRIFT = (1.0, 1.3, 0.8, 1.1)
+
+
+def generations(ratio: float, *, level_ns: float = 1e6, launches: int = 8, spread: float = 1.0) -> list[Generation]:
+    """Launches whose ratios wobble a little, on a machine whose speed drifts much."""
+    return [
+        Generation(
+            tuple(
+                Round(
+                    (
+                        Window("worker", level_ns * drift * ratio * math.exp(spread * WOBBLE[launch]), 10),
+                        Window("bare loop", level_ns * drift, 10),
+                    )
+                )
+                for drift in DRIFT
+            )
+        )
+        for launch in range(launches)
+    ]
+
+
+def test_a_known_ratio_is_found_in_spite_of_drift() -> None:
+    finding = find(PERCENT, generations(1.004), ARMS)
+    assert finding.ratio.low is not None
+    assert finding.ratio.high is not None
+    assert finding.ratio.low < 1.004 < finding.ratio.high
+    assert finding.ratio.high - finding.ratio.low < 0.002
+    assert finding.verdict == "within"
+
+
+@pytest.mark.parametrize(
+    ("ratio", "spread", "verdict"),
+    [
+        (1.0, 1.0, "within"),
+        (1.03, 1.0, "outside"),
+        (0.97, 1.0, "outside"),
+        (1.01, 1.0, "not shown"),
+        (1, 30, "not shown"),
+    ],
+)
+def test_the_whole_interval_decides(ratio: float, spread: float, verdict: str) -> None:
+    assert find(PERCENT, generations(ratio, spread=spread), ARMS).verdict == verdict
+
+
+@pytest.mark.parametrize(("added_ns", "verdict"), [(1000, "within"), (5000, "outside"), (2000, "not shown")])
+def test_a_limit_in_microseconds_looks_at_the_difference(added_ns: int, verdict: str) -> None:
+    bare_ns = find(MICROSECONDS, generations(1.0, level_ns=1e4), ARMS).second_ns
+    finding = find(MICROSECONDS, generations(1 + added_ns / bare_ns, level_ns=1e4, spread=3), ARMS)
+    assert finding.verdict == verdict
+    assert finding.difference_ns.value == pytest.approx(added_ns, rel=0.02)
+
+
+def test_fewer_than_five_launches_show_nothing() -> None:
+    finding = find(PERCENT, generations(1.0, launches=4), ARMS)
+    assert finding.ratio.low is None
+    assert finding.verdict == "not shown"
+    assert not precise([finding])
+
+
+def test_without_a_limit_there_is_no_verdict_and_nothing_to_wait_for() -> None:
+    finding = find(Contrast("worker", "bare loop", Limit(), ""), generations(2.0, spread=30), ARMS)
+    assert finding.verdict == "no limit"
+    assert finding.ratio.value == pytest.approx(2.0, rel=0.05)
+    assert precise([finding])
+
+
+def test_a_short_interval_is_precise_and_a_long_one_is_not() -> None:
+    assert precise([find(PERCENT, generations(1.0), ARMS)])
+    assert not precise([find(PERCENT, generations(1.0), ARMS), find(PERCENT, generations(1.0, spread=30), ARMS)])
+
+
+def test_permission_to_stop_early_is_paid_for_with_a_longer_interval() -> None:
+    fixed = find(PERCENT, generations(1.0), ARMS)
+    free = find(PERCENT, generations(1.0), ARMS, sequential=True)
+    assert fixed.ratio.high is not None
+    assert free.ratio.high is not None
+    assert free.ratio.high > fixed.ratio.high
