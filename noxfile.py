@@ -81,3 +81,10 @@ def tests(session: nox.Session) -> None:
     if words[:1] == ["fast"]:
         words = ["-m", "not docker and not browser and not framework and not slow", *words[1:]]
     session.run("pytest", *words)
+
+
+@nox.session
+def overhead(session: nox.Session) -> None:
+    """Hold the harness against a bare loop and OpenVINO's benchmark_app: half an hour of a quiet machine."""
+    install(session, "runtime.lock")
+    session.run("python", "-m", "suite.trials.overhead", *session.posargs)
