@@ -64,6 +64,8 @@ def build(
         if image is None:
             _environment(client, wanted, use_cache=use_cache, progress=progress)
             image = _worker(client, wanted)
+            for replaced in (name, f"{name}-env"):
+                engine.remove_dangling(client, f"levelfield.image={replaced}")
     return BuiltImage(
         name=name,
         variant=variant,
@@ -111,7 +113,7 @@ def _environment(client: docker.DockerClient, wanted: Recipe, *, use_cache: bool
                 use_cache=use_cache,
             )
         finally:
-            engine.remove_stages(client, stage)
+            engine.remove_dangling(client, f"levelfield.stage={stage}")
 
 
 def _worker(client: docker.DockerClient, wanted: Recipe) -> Image:

@@ -105,10 +105,10 @@ def build(
         ) from error
 
 
-def remove_stages(client: docker.DockerClient, stage: str) -> None:
-    """Remove the intermediate images of a build, found by the label its first stage carries."""
+def remove_dangling(client: docker.DockerClient, label: str) -> None:
+    """Remove images with a label that no tag names any more: stages of a build, and what a newer build replaced."""
     with contextlib.suppress(APIError):  # they are only disk space, and the next `clean` takes them
-        client.images.prune(filters={"dangling": True, "label": f"levelfield.stage={stage}"})
+        client.images.prune(filters={"dangling": True, "label": label})
 
 
 def layers(image: Image) -> tuple[str, ...]:

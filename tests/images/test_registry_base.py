@@ -1,0 +1,130 @@
+import contextlib
+import hashlib
+import json
+import tarfile
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from suite.errors import LevelfieldError
+from suite.images import base, engine
+from suite.images.build import build
+from suite.images.recipe import recipe
+
+pytestmark = pytest.mark.docker
+
+MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
+CONFIG = "application/vnd.docker.container.image.v1+json"
+LAYER = "application/vnd.docker.image.rootfs.diff.tar.gzip"
+
+
+def _digest(content: bytes) -> str:
+    return "sha256:" + hashlib.sha256(content).hexdigest()
+
+
+def _blobs_of(tag: str, archive: Path) -> tuple[bytes, dict[str, bytes]]:
+    """Return an image of the engine as a registry serves it: its manifest, and its blobs by digest."""
+    with engine.connect() as client, archive.open("wb") as file:
+        for chunk in client.api.get_image(tag):
+            file.write(chunk)
+    with tarfile.open(archive) as tar:
+
+        def read(name: str) -> bytes:
+            member = tar.extractfile(name)
+            assert member is not None
+            return member.read()
+
+        listing = json.loads(read("manifest.json"))[0]
+        config, layers = read(listing["Config"]), [read(name) for name in listing["Layers"]]
+    manifest = {
+        "schemaVersion": 2,
+        "mediaType": MANIFEST,
+        "config": {"mediaType": CONFIG, "size": len(config), "digest": _digest(config)},
+        "layers": [{"mediaType": LAYER, "size": len(layer), "digest": _digest(layer)} for layer in layers],
+    }
+    return json.dumps(manifest).encode(), {_digest(blob): blob for blob in [config, *layers]}
+
+
+class _Registry(BaseHTTPRequestHandler):
+    manifest: bytes
+    blobs: dict[str, bytes]
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        kind, _, digest = self.path.rpartition("/")
+        if self.path == "/v2/":
+            self._answer(b"{}", "application/json")
+        elif kind.endswith("/manifests"):
+            self._answer(self.manifest, MANIFEST)
+        elif digest in self.blobs:
+            self._answer(self.blobs[digest], "application/octet-stream")
+        else:
+            self.send_error(404)
+
+    do_HEAD = do_GET  # noqa: N815  (the name is the library's)
+
+    def _answer(self, content: bytes, kind: str) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the name is the library's)
+        pass
+
+
+@contextlib.contextmanager
+def _serving(manifest: bytes, blobs: dict[str, bytes]) -> Iterator[int]:
+    handler = type("Registry", (_Registry,), {"manifest": manifest, "blobs": blobs})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def _name_base(checkout: Path, reference: str) -> None:
+    (checkout / "images" / "base" / "registry.toml").write_text(f'[slim]\nreference = "{reference}"\n')
+
+
+def test_an_image_stands_on_a_base_pulled_by_digest(checkout: Path, tmp_path: Path) -> None:
+    with engine.connect() as client:
+        base.ensure(client, base.describe("slim"))
+    manifest, blobs = _blobs_of(base.describe("slim").reference, tmp_path / "base.tar")
+    with _serving(manifest, blobs) as port:
+        reference = f"127.0.0.1:{port}/base@{_digest(manifest)}"
+        _name_base(checkout, reference)
+        steps: list[str] = []
+        built = build("canary", base_kind="registry", progress=steps.append)
+    assert f"pulling {reference}" in steps
+    assert built.base == f"registry slim {_digest(manifest)}"
+    assert built.tag != recipe("canary").tag
+    with engine.connect() as client:
+        client.images.remove(built.tag)
+        client.images.remove(recipe("canary", base_kind="registry").environment_tag)
+        client.images.remove(reference)
+
+
+def test_a_registry_with_another_base_is_refused(checkout: Path) -> None:
+    honest = json.dumps({"schemaVersion": 2, "mediaType": MANIFEST, "config": {}, "layers": []}).encode()
+    with _serving(honest + b" ", {}) as port:
+        _name_base(checkout, f"127.0.0.1:{port}/base@{_digest(honest)}")
+        with pytest.raises(LevelfieldError, match="cannot be pulled") as caught, engine.connect() as client:
+            base.ensure(client, base.describe("slim", "registry"))
+    assert "--base debian" in caught.value.fix
+
+
+def test_a_registry_that_does_not_answer_is_never_replaced(checkout: Path) -> None:
+    _name_base(checkout, "127.0.0.1:9/base@" + _digest(b"nothing"))
+    steps: list[str] = []
+    with pytest.raises(LevelfieldError, match="cannot be pulled"):
+        build("canary", base_kind="registry", progress=steps.append)
+    assert not any("Debian" in step for step in steps)
