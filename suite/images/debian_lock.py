@@ -40,10 +40,19 @@ def lock_bases() -> BaseLock:
             for package in _simulate(options, base):
                 chosen.setdefault(package, set()).add(base)
         packages = _describe(options, chosen)
-    now = dt.datetime.now(dt.UTC).replace(minute=0, second=0, microsecond=0)
-    lock = BaseLock(release=RELEASE, architecture=ARCHITECTURE, epoch=int(now.timestamp()), packages=packages)
+    lock = BaseLock(release=RELEASE, architecture=ARCHITECTURE, epoch=_epoch(packages), packages=packages)
     debian.lock_path().write_text(_toml(lock), encoding="utf-8")
     return lock
+
+
+def _epoch(packages: tuple[Package, ...]) -> int:
+    """Return this hour, or the old lock's time if nothing else changed: the base then stays the same."""
+    if debian.lock_path().is_file():
+        old = debian.read_lock()
+        if old.packages == packages:
+            return old.epoch
+    now = dt.datetime.now(dt.UTC).replace(minute=0, second=0, microsecond=0)
+    return int(now.timestamp())
 
 
 def _private_apt(root: Path) -> list[str]:

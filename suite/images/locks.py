@@ -83,9 +83,12 @@ def lock_tool() -> None:
     found = registries.settings()
     shared = ["--generate-hashes", "--universal", "--python-version", PYTHON, "--no-header", "--no-annotate"]
     shared += registries.uv_arguments(found, only_default=True)
-    _compile([project, folder / "build.in"], folder / "runtime.lock", shared, found)
+    own = [project, folder / "build.in"]
+    _compile([*own, folder / "dev.in", folder / "nox.in"], folder / "dev.lock", shared, found)
+    # The same versions in all three.
+    shared += ["--constraint", str(folder / "dev.lock")]
+    _compile(own, folder / "runtime.lock", shared, found)
     _compile([folder / "nox.in"], folder / "nox.lock", shared, found)
-    _compile([project, folder / "build.in", folder / "dev.in"], folder / "dev.lock", shared, found)
 
 
 def _local(found: registries.Settings) -> bool:
