@@ -131,7 +131,7 @@ class DockerLauncher:
             pid = api.inspect_container(container)["State"]["Pid"] or None
         except BaseException:
             if attached is not None:
-                attached.close()
+                _close(attached)
             with contextlib.suppress(docker.errors.APIError, requests.exceptions.RequestException):
                 api.remove_container(container, force=True)
             raise
@@ -217,7 +217,7 @@ class ContainerChannel:
             self._killed_here = True
             self._kill()
             self._drain(time.monotonic() + KILL_TIMEOUT_S)
-        self._attached.close()
+        _close(self._attached)
 
     def _drain(self, deadline: float) -> None:
         """Read until the engine closes the stream, which it does when the container is dead."""
@@ -283,6 +283,13 @@ def connect() -> docker.DockerClient:
             fix="Install and start one (Debian: apt-get install docker.io), or use --launcher venv.",
         ) from error
     return client
+
+
+def _close(attached: Any) -> None:  # noqa: ANN401  (the SDK has no type for it)
+    """Close an attached stream: the response, with it the file that `attached` is, and the socket beneath."""
+    beneath = attached._sock  # noqa: SLF001
+    attached._response.close()  # noqa: SLF001
+    beneath.close()
 
 
 def engine_gone(error: Exception) -> LevelfieldError:

@@ -2,8 +2,10 @@
 
 import ctypes
 import os
+import select
 import signal
 import sys
+import threading
 
 from suite.worker.server import serve
 
@@ -12,8 +14,8 @@ PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
-    _die_with_parent()
     _pin()
+    _die_with_supervisor()
     # Frameworks print to stdout, in C and in Python. The protocol gets a private copy of it; everybody else's words
     # go to stderr, of which the supervisor keeps the end.
     private = os.dup(1)
@@ -25,14 +27,24 @@ def main() -> None:
     os._exit(0)  # frameworks may hang in their exit handlers; everything has been said
 
 
-def _die_with_parent() -> None:
+def _die_with_supervisor() -> None:
     """A supervisor that is killed outright must not leave a worker compiling for minutes.
 
-    In a container the worker is process 1 and the engine sees to it; elsewhere the kernel does.
+    In a container the worker is process 1, and the engine closes its stdin when the supervisor is gone; elsewhere the
+    kernel tells of a parent's death.
     """
-    if os.getpid() == 1 or not sys.platform.startswith("linux"):
-        return
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getpid() == 1:
+        threading.Thread(target=_end_with_stdin, daemon=True).start()
+    elif sys.platform.startswith("linux"):
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def _end_with_stdin() -> None:
+    """Sleep in the kernel until nobody can write to stdin any more; that costs what is measured nothing."""
+    poller = select.poll()
+    poller.register(0, 0)  # a hang-up is always told
+    poller.poll()
+    os._exit(0)
 
 
 def _pin() -> None:

@@ -1,0 +1,408 @@
+"""Real containers, on good days and on bad ones."""
+
+import contextlib
+import gc
+import os
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import docker
+import msgspec
+import psutil
+import pytest
+
+from suite.errors import LevelfieldError
+from suite.launchers.docker import LABEL, NOBODY, DockerLauncher
+from suite.launchers.protocol import LaunchSpec
+from suite.launchers.worker import Worker, WorkerError
+from suite.records.schema import Image
+from suite.worker.messages import Load, Loaded, Measure, Measured, Probe, Probed, Task, Verified, Verify
+from tests.launchers.scripts import PATIENCE_S, eventually
+
+pytestmark = pytest.mark.docker
+
+CANARY = Load(Task(backend="canary", model="canary", batch=1, threads=1))
+LONG = Measure(window_ns=1_000_000_000_000)
+
+
+@pytest.fixture(scope="module")
+def launcher(engine: docker.DockerClient) -> DockerLauncher:
+    return DockerLauncher(engine)
+
+
+@pytest.fixture(scope="module")
+def image(launcher: DockerLauncher) -> Image:
+    return launcher.prepare("canary", "cpu", None, lambda _: None)
+
+
+@pytest.fixture
+def spec(image: Image, tmp_path: Path) -> LaunchSpec:
+    (tmp_path / "artifacts").mkdir()
+    tmp_path.chmod(0o755)
+    return LaunchSpec(
+        name=f"test {os.getpid()}",
+        image=image,
+        threads=1,
+        cpus=(min(os.sched_getaffinity(0)),),
+        memory_bytes=512 << 20,
+        artifacts=tmp_path / "artifacts",
+        cache=tmp_path / "cache",
+    )
+
+
+@pytest.fixture
+def worker(launcher: DockerLauncher, spec: LaunchSpec) -> Iterator[Worker]:
+    one = launcher.launch(spec)
+    one.await_ready(PATIENCE_S)
+    yield one
+    one.stop()
+
+
+def containers(engine: docker.DockerClient, owner: int | None = None) -> list[Any]:
+    """Return the containers of one supervisor: this process, unless told otherwise."""
+    mark = f"{owner or os.getpid()}:"
+    found = engine.containers.list(all=True, filters={"label": LABEL}, ignore_removed=True)
+    return [each for each in found if each.labels[LABEL].startswith(mark)]
+
+
+def none_left(engine: docker.DockerClient, owner: int | None = None) -> bool:
+    return eventually(lambda: not containers(engine, owner))
+
+
+def loses(worker: Worker, kind: str, says: str, *, timeout_s: float = PATIENCE_S) -> WorkerError:
+    with pytest.raises(WorkerError, match=says) as caught:
+        worker.collect(Measured, timeout_s)
+    assert caught.value.kind == kind
+    assert caught.value.gone
+    assert not worker.alive
+    return caught.value
+
+
+def test_a_worker_answers_and_leaves_nothing(engine: docker.DockerClient, worker: Worker) -> None:
+    assert isinstance(worker.ask(CANARY, Loaded, PATIENCE_S), Loaded)
+    assert len(worker.ask(Verify(4), Verified, PATIENCE_S).output) == 4 * 513 * 4
+    assert worker.ask(Measure(window_ns=1, min_calls=3), Measured, PATIENCE_S).samples_ns
+    assert worker.start_ns > 0
+    assert worker.pid is None or Path(f"/proc/{worker.pid}").exists()
+    began = time.monotonic()
+    worker.stop()
+    assert time.monotonic() - began < 5.0, "it ends when asked, and need not be killed"
+    assert none_left(engine)
+
+
+def test_a_container_may_do_little(engine: docker.DockerClient, worker: Worker, spec: LaunchSpec) -> None:
+    (container,) = containers(engine)
+    container.reload()
+    host, config = container.attrs["HostConfig"], container.attrs["Config"]
+    assert host["NetworkMode"] == "none"
+    assert host["CapDrop"] == ["ALL"]
+    assert not host["CapAdd"]
+    assert not host["Privileged"]
+    assert "no-new-privileges" in host["SecurityOpt"]
+    assert host["ReadonlyRootfs"]
+    assert host["CpusetCpus"] == ",".join(map(str, spec.cpus))
+    assert host["Memory"] == host["MemorySwap"] == spec.memory_bytes
+    assert 0 < host["PidsLimit"] <= 4096
+    assert host["AutoRemove"]
+    assert host["IpcMode"] == "private"
+    assert host["LogConfig"]["Type"] == "none"
+    assert config["StdinOnce"]
+    uid = os.getuid() or NOBODY
+    assert config["User"].startswith(f"{uid}:")
+    assert {mount["Destination"]: mount["RW"] for mount in container.attrs["Mounts"]} == {
+        "/artifacts": False,
+        "/cache": True,
+    }
+
+
+INSIDE = """
+import os, socket, sys
+def attempt(name, what):
+    try:
+        what()
+        print(name, "works", file=sys.stderr)
+    except OSError as error:
+        print(name, error.strerror, file=sys.stderr)
+print("uid", os.getuid(), file=sys.stderr)
+print("status", [l.split()[1] for l in open("/proc/self/status") if l.startswith("CapEff")], file=sys.stderr)
+attempt("root", lambda: open("/here", "w"))
+attempt("environment", lambda: open("/opt/levelfield/env/here", "w"))
+attempt("artifacts", lambda: open("/artifacts/here", "w"))
+attempt("cache", lambda: open("/cache/here", "w"))
+attempt("tmp", lambda: open("/tmp/here", "w"))
+attempt("network", lambda: socket.create_connection(("192.0.2.1", 80), timeout=5))
+"""
+
+
+def run_inside(engine: docker.DockerClient, launcher: DockerLauncher, spec: LaunchSpec, script: str) -> Worker:
+    """Launch a worker whose container runs `script` before it serves: an image with another entry point."""
+    tag = f"levelfield-test/{os.getpid()}:script"
+    container = engine.api.create_container(
+        spec.image.tag, entrypoint=["/opt/levelfield/env/bin/python", "-P", "-c", f"{script}\n{SERVE}"]
+    )["Id"]
+    try:
+        engine.api.commit(container, repository=tag.partition(":")[0], tag="script")
+    finally:
+        engine.api.remove_container(container)
+    try:
+        return launcher.launch(
+            msgspec.structs.replace(spec, image=msgspec.structs.replace(spec.image, tag=tag, image_id=""))
+        )
+    finally:
+        engine.api.remove_image(tag, force=True)
+
+
+SERVE = "from suite.worker.__main__ import main\nmain()"
+
+
+def test_inside_a_container(engine: docker.DockerClient, launcher: DockerLauncher, spec: LaunchSpec) -> None:
+    one = run_inside(engine, launcher, spec, INSIDE + "\nsys.exit(9)")
+    with pytest.raises(WorkerError, match="exited with code 9 during start") as caught:
+        one.await_ready(PATIENCE_S)
+    said = caught.value.detail
+    assert f"uid {os.getuid() or NOBODY}" in said
+    assert "status ['0000000000000000']" in said
+    for place in ("root", "environment", "artifacts"):
+        assert f"{place} Read-only file system" in said or f"{place} Permission denied" in said
+    for place in ("cache", "tmp"):
+        assert f"{place} works" in said
+    assert "network Network is unreachable" in said
+    assert (spec.cache or Path()).joinpath("here").exists()
+    assert none_left(engine)
+
+
+PRINTING = """
+import os, sys
+print("printed before serving", file=sys.stderr)
+import suite.backends.canary as canary
+Quiet = canary.Canary
+class Loud(Quiet):
+    def load(self, source):
+        print("python print")
+        os.write(1, b"straight to descriptor one\\n")
+        os.system("echo a child")
+        return super().load(source)
+canary.Canary = Loud
+"""
+
+
+def test_what_a_framework_prints_does_not_disturb(
+    engine: docker.DockerClient, launcher: DockerLauncher, spec: LaunchSpec
+) -> None:
+    one = run_inside(engine, launcher, spec, PRINTING)
+    one.await_ready(PATIENCE_S)
+    assert isinstance(one.ask(CANARY, Loaded, PATIENCE_S), Loaded)
+    assert isinstance(one.ask(Probe(), Probed, PATIENCE_S), Probed)
+    one.stop()
+    assert none_left(engine)
+
+
+def test_rubbish_on_the_protocol_channel(
+    engine: docker.DockerClient, launcher: DockerLauncher, spec: LaunchSpec
+) -> None:
+    one = run_inside(engine, launcher, spec, "print('oneDNN custom operations are on.', flush=True)")
+    with pytest.raises(WorkerError, match="not a reply during start: 'oneDNN") as caught:
+        one.await_ready(PATIENCE_S)
+    assert caught.value.kind == "protocol"
+    assert none_left(engine)
+
+
+def test_a_traceback_in_a_container_is_kept(
+    engine: docker.DockerClient, launcher: DockerLauncher, spec: LaunchSpec
+) -> None:
+    one = run_inside(engine, launcher, spec, "raise RuntimeError('no such kernel')")
+    with pytest.raises(WorkerError, match="exited with code 1") as caught:
+        one.await_ready(PATIENCE_S)
+    assert "RuntimeError: no such kernel" in caught.value.detail
+
+
+def test_out_of_memory_is_called_so(engine: docker.DockerClient, launcher: DockerLauncher, spec: LaunchSpec) -> None:
+    one = launcher.launch(msgspec.structs.replace(spec, memory_bytes=40 << 20))
+    one.await_ready(PATIENCE_S)
+    with pytest.raises(WorkerError, match="ran out of its memory limit during load") as caught:
+        one.ask(CANARY, Loaded, PATIENCE_S)
+    assert caught.value.kind == "out-of-memory"
+    assert none_left(engine)
+
+
+def test_sigkill_while_it_measures(engine: docker.DockerClient, worker: Worker) -> None:
+    worker.ask(CANARY, Loaded, PATIENCE_S)
+    worker.post(LONG)
+    (container,) = containers(engine)
+    if worker.pid is not None and os.getuid() == 0:
+        os.kill(worker.pid, signal.SIGKILL)
+    else:
+        container.kill()
+    loses(worker, "crashed", r"was killed \(SIGKILL\) during measure")
+    assert none_left(engine)
+
+
+def test_a_hang_ends_at_the_time_limit(engine: docker.DockerClient, worker: Worker) -> None:
+    worker.ask(CANARY, Loaded, PATIENCE_S)
+    worker.post(LONG)
+    containers(engine)[0].pause()
+    began = time.monotonic()
+    loses(worker, "timeout", "did not finish measure within 2 s", timeout_s=2.0)
+    assert time.monotonic() - began < PATIENCE_S
+    assert none_left(engine)
+
+
+def test_a_container_removed_by_somebody(engine: docker.DockerClient, worker: Worker) -> None:
+    worker.ask(CANARY, Loaded, PATIENCE_S)
+    worker.post(LONG)
+    containers(engine)[0].remove(force=True)
+    loses(worker, "crashed", "SIGKILL")
+
+
+def test_an_image_that_is_gone(launcher: DockerLauncher, spec: LaunchSpec) -> None:
+    lost = msgspec.structs.replace(spec.image, tag="levelfield/canary:never-built")
+    with pytest.raises(WorkerError, match="is gone from the engine") as caught:
+        launcher.launch(msgspec.structs.replace(spec, image=lost))
+    assert caught.value.kind == "engine"
+
+
+def test_no_file_stays_open(launcher: DockerLauncher, spec: LaunchSpec) -> None:
+    def once() -> int:
+        one = launcher.launch(spec)
+        one.await_ready(PATIENCE_S)
+        one.stop()
+        return psutil.Process().num_fds()
+
+    assert once() >= max(once() for _ in range(3))
+
+
+def test_what_the_engine_refuses(engine: docker.DockerClient, launcher: DockerLauncher, spec: LaunchSpec) -> None:
+    with pytest.raises(WorkerError, match="The engine would not start") as caught:
+        launcher.launch(msgspec.structs.replace(spec, cpus=(4095,)))
+    assert caught.value.kind == "engine"
+    assert none_left(engine)
+
+
+SUPERVISOR = textwrap.dedent(
+    """
+    import sys, time
+    from pathlib import Path
+    import msgspec
+    from suite.launchers.docker import DockerLauncher, connect
+    from suite.launchers.protocol import LaunchSpec
+    from suite.worker.messages import Load, Loaded, Measure, Task
+    launcher = DockerLauncher(connect())
+    spec = msgspec.json.decode(sys.argv[1], type=LaunchSpec, dec_hook=lambda kind, value: kind(value))
+    workers = [launcher.launch(spec) for _ in range(2)]
+    for worker in workers:
+        worker.await_ready(60)
+        worker.ask(Load(Task("canary", "canary", 1, 1)), Loaded, 60)
+    workers[0].post(Measure(window_ns=1_000_000_000_000))
+    print("up", flush=True)
+    time.sleep(1000)
+    """
+)
+
+
+def test_workers_end_with_a_killed_supervisor(engine: docker.DockerClient, spec: LaunchSpec) -> None:
+    """One worker idles on its stdin, the other is in the middle of an endless window."""
+    supervisor = subprocess.Popen(
+        [sys.executable, "-c", SUPERVISOR, msgspec.json.encode(spec, enc_hook=str).decode()], stdout=subprocess.PIPE
+    )
+    assert supervisor.stdout is not None
+    assert supervisor.stdout.readline() == b"up\n"
+    assert len(containers(engine, supervisor.pid)) == 2
+    supervisor.kill()
+    supervisor.wait()
+    supervisor.stdout.close()
+    assert none_left(engine, supervisor.pid)
+
+
+def test_a_sweep_takes_what_the_dead_left_and_nothing_else(
+    engine: docker.DockerClient, launcher: DockerLauncher, worker: Worker, image: Image
+) -> None:
+    dead = engine.containers.create(image.tag, labels={LABEL: "1:1"})
+    unmarked = engine.containers.create(image.tag)
+    try:
+        assert launcher.sweep() >= 1
+        left = {each.id for each in engine.containers.list(all=True, ignore_removed=True)}
+        assert dead.id not in left
+        assert unmarked.id in left
+        assert isinstance(worker.ask(CANARY, Loaded, PATIENCE_S), Loaded)
+    finally:
+        unmarked.remove(force=True)
+
+
+class Cable:
+    """A way to the real engine that can be cut: a socket of its own, and every byte passed on."""
+
+    def __init__(self, path: Path, engine: str) -> None:
+        self._engine = engine
+        self._open: list[socket.socket] = []
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(str(path))
+        self._listener.listen()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                near, _ = self._listener.accept()
+            except OSError:
+                return
+            far = socket.socket(socket.AF_UNIX)
+            far.connect(self._engine)
+            self._open += [near, far]
+            for source, sink in ((near, far), (far, near)):
+                threading.Thread(target=self._pass, args=(source, sink), daemon=True).start()
+
+    @staticmethod
+    def _pass(source: socket.socket, sink: socket.socket) -> None:
+        try:
+            while chunk := source.recv(1 << 16):
+                sink.sendall(chunk)
+            sink.shutdown(socket.SHUT_WR)
+        except OSError:
+            return
+
+    def cut(self) -> None:
+        for each in (self._listener, *self._open):
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+
+
+@pytest.fixture
+def cable(tmp_path: Path) -> Iterator[tuple[Cable, str]]:
+    host = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
+    if not host.startswith("unix://"):
+        pytest.skip("The engine is not behind a socket of this machine.")
+    path = tmp_path / "engine.sock"
+    one = Cable(path, host.removeprefix("unix://"))
+    yield one, f"unix://{path}"
+    one.cut()
+
+
+@pytest.mark.filterwarnings("ignore:.*unclosed <socket:pytest.PytestUnraisableExceptionWarning")
+def test_an_engine_that_is_cut_off(engine: docker.DockerClient, spec: LaunchSpec, cable: tuple[Cable, str]) -> None:
+    with contextlib.closing(docker.DockerClient(base_url=cable[1])) as client:
+        launcher = DockerLauncher(client)
+        idle, busy = launcher.launch(spec), launcher.launch(spec)
+        for one in (idle, busy):
+            one.await_ready(PATIENCE_S)
+        busy.ask(CANARY, Loaded, PATIENCE_S)
+        busy.post(LONG)
+        cable[0].cut()
+        with pytest.raises(LevelfieldError, match=r"The container engine stopped answering .* is kept") as caught:
+            busy.collect(Measured, PATIENCE_S)
+        assert "--resume" in caught.value.fix
+        idle.stop()
+        with pytest.raises(LevelfieldError, match="stopped answering"):
+            launcher.launch(spec)
+        with pytest.raises(LevelfieldError, match="stopped answering"):
+            launcher.sweep()
+    assert none_left(engine)
+    gc.collect()  # the SDK leaves a socket open where it could not connect it
