@@ -36,7 +36,7 @@ from suite.records.schema import (
 )
 
 BACKENDS = ("torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax", "onnxruntime", "openvino")
-MODELS = ("mlp", "resnet50", "bert-base")
+MODELS = ("mlp", "resnet50", "bert")
 IMAGES = {
     "torch": "torch",
     "torch-compile": "torch",
@@ -60,12 +60,12 @@ LEVELS_MS: dict[tuple[str, int], tuple[float, ...]] = {
     ("mlp", 1000): (0.5, 0.49, 0.65, 0.6, 0.47, 0.3, 0.2),
     ("resnet50", 1): (47, 26, 30, 29, 44, 21.9, 21.3),
     ("resnet50", 8): (281, 194, 205, 222, 430, 172, 180),
-    ("bert-base", 1): (150, 147, 80, 79, 80, 80.4, 69),
-    ("bert-base", 8): (1100, 1000, 550, 521, 510, 555, 490),
+    ("bert", 1): (150, 147, 80, 79, 80, 80.4, 69),
+    ("bert", 8): (1100, 1000, 550, 521, 510, 555, 490),
 }
 """Typical times of a call, in the order of `BACKENDS`."""
 
-BATCHES = {"mlp": 1000, "resnet50": 8, "bert-base": 8}
+BATCHES = {"mlp": 1000, "resnet50": 8, "bert": 8}
 LAUNCH_SD = 0.009
 WINDOW_SD = 0.024
 DRIFT_SD = 0.044

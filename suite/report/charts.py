@@ -315,7 +315,7 @@ def _log_ticks(low: float, high: float) -> list[float]:
         ticks = [digit * 10.0**decade for decade in decades for digit in nice if low <= digit * 10.0**decade <= high]
         if len(ticks) <= 7:
             return ticks
-    return ticks[:: max(1, len(ticks) // 6)]
+    return ticks[:: math.ceil(len(ticks) / 7)]
 
 
 def _tick_label(value: float) -> str:

@@ -2,12 +2,14 @@
 
 import shlex
 
-from suite.records.schema import Run
+from suite.records.schema import Arm, Run
 
 
 def command(run: Run) -> str:
     """Spell out every setting of the run as one command line."""
     settings = run.settings
+    arms = list(dict.fromkeys(arm.id for block in run.blocks for arm in block.arms))
+    known = {arm.id: arm for block in run.blocks for arm in block.arms}
     words = ["levelfield", "bench", "--profile", settings.profile]
     words += ["--models", ",".join(settings.models)]
     words += ["--backends", ",".join(settings.backends)]
@@ -15,10 +17,15 @@ def command(run: Run) -> str:
     words += ["--precision", ",".join(settings.precisions)]
     words += ["--threads", str(settings.threads)]
     batches = set(settings.batches.values())
-    if len(batches) == 1:
-        words += ["--batch", ",".join(map(str, next(iter(batches))))]
+    if len(batches) == 1:  # a size for every model differs by profile alone, which is named above
+        words += ["--batch", ",".join(map(str, batches.pop()))]
+    words += ["--control", _control([known[name] for name in arms])]
+    for name in arms:
+        if known[name].inject:
+            words += ["--inject", f"{known[name].inject}@{name}"]
     if settings.budget_seconds is not None:
-        words += ["--budget", f"{settings.budget_seconds:g}"]
+        words += ["--budget", f"{settings.budget_seconds:g}s"]
+    words += ["--margin", f"{100 * settings.margin:g}%"]
     words += ["--seed", str(settings.seed)]
     words += ["--launcher", settings.launcher]
     return shlex.join(words)
@@ -27,3 +34,8 @@ def command(run: Run) -> str:
 def as_typed(run: Run) -> str:
     """Return the command that was typed, quoted for a shell."""
     return shlex.join(run.command)
+
+
+def _control(arms: list[Arm]) -> str:
+    """Name the backend that stands twice, or `none`."""
+    return next((arm.backend for arm in arms if arm.ordinal > 1), "none")

@@ -1,5 +1,6 @@
 """The result in the terminal: verdict first, then a table a block, then what a reader must know."""
 
+import re
 from collections.abc import Iterator
 from typing import TypeAlias
 
@@ -12,8 +13,10 @@ from suite.analysis.types import Analysis, Row, Standing, TimedBlock
 from suite.records.schema import Run, Warning_
 from suite.report import names, sentences, units
 
-NARROW = 100
+NARROW = 110
 """Columns of a terminal below which only ranks, values and leads are shown."""
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 _MARKS: dict[Standing, tuple[str, str]] = {
     "ranked": ("", ""),
@@ -38,25 +41,30 @@ def _parts(run: Run, analysis: Analysis, *, narrow: bool) -> Iterator[Renderable
     loud = run.settings.launcher != "docker"
     yield Text()
     for name in run.labels:
-        yield Text(sentences.label(name), "bold yellow")
-    yield Text(sentences.place(run), "bold yellow" if loud else "dim")
-    yield Text(sentences.overall(analysis), "bold")
-    yield Text(f"{sentences.parity(analysis)} {_rounds(analysis)}".strip(), _parity_style(analysis))
+        yield _text(sentences.label(name), "bold yellow")
+    yield _text(sentences.place(run), "bold yellow" if loud else "dim")
+    yield _text(sentences.overall(analysis), "bold")
+    yield _text(f"{sentences.parity(analysis)} {_rounds(analysis)}".strip(), _parity_style(analysis))
     for block in analysis.timed:
         yield Text()
         yield _timed(block, narrow=narrow)
         yield from _reasons(block.rows)
-        yield Text(sentences.verdict(block), "dim")
+        yield _text(sentences.verdict(block), "dim")
     if analysis.cold:
         yield Text()
-        yield _grid("Cold start: container or interpreter, import, load and first call", _cold(analysis))
+        yield _grid("Cold start: container or interpreter, import, load and first call", _cold(analysis, narrow=narrow))
     if analysis.memory:
         yield Text()
         yield _grid("Peak memory", _memory(analysis))
     yield Text()
     for warning in analysis.warnings:
         yield _warning(warning)
-    yield Text(f"Supervisor during windows: {sentences.supervisor(run.supervisor_window_share)}.", "dim")
+    yield _text(f"Supervisor during windows: {sentences.supervisor(run.supervisor_window_share)}.", "dim")
+
+
+def _text(text: str, style: str = "") -> Text:
+    """Make a text without control characters: a record must not speak to the terminal itself."""
+    return Text(_CONTROL.sub("\ufffd", text), style)
 
 
 def _parity_style(analysis: Analysis) -> str:
@@ -71,7 +79,7 @@ def _rounds(analysis: Analysis) -> str:
 
 
 def _table(title: str) -> Table:
-    return Table(title=Text(title, "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    return Table(title=_text(title, "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
 
 
 def _title(block: TimedBlock) -> str:
@@ -93,12 +101,12 @@ def _timed(block: TimedBlock, *, narrow: bool) -> Table:
     for row in block.rows:
         cost = units.rate_with_interval(row.items_per_second) if throughput else units.time_with_interval(row.median_ns)
         table.add_row(
-            Text("" if row.rank is None else f"{row.rank}{'=' if row.rank == 1 and block.tied else ''}"),
-            Text(row.arm),
-            Text(cost),
-            Text(_behind(row, block)),
-            *(Text(value) for value in ([] if narrow else _extras(row, throughput=throughput))),
-            Text(*_MARKS[row.standing]),
+            _text("" if row.rank is None else f"{row.rank}{'=' if row.rank == 1 and block.tied else ''}"),
+            _text(row.arm),
+            _text(cost),
+            _text(_behind(row, block)),
+            *(_text(value) for value in ([] if narrow else _extras(row, throughput=throughput))),
+            _text(*_MARKS[row.standing]),
             style=None if row.standing in ("ranked", "shown") else "dim",
         )
     return table
@@ -124,7 +132,7 @@ def _reasons(rows: tuple[Row, ...]) -> Iterator[Text]:
         if row.reason and row.standing != "control":
             reasons.setdefault(row.reason, []).append(row.arm)
     for reason, arms in reasons.items():
-        yield Text(f"{sentences.join(arms)}: {reason}", "dim")
+        yield _text(f"{sentences.join(arms)}: {reason}", "dim")
 
 
 _Cells: TypeAlias = dict[str, dict[str, str]]
@@ -136,18 +144,21 @@ def _grid(title: str, cells: _Cells) -> Table:
     models = list(dict.fromkeys(model for values in cells.values() for model in values))
     table.add_column("arm", no_wrap=True)
     for model in models:
-        table.add_column(Text(model), justify="right", no_wrap=True)
+        table.add_column(_text(model), justify="right", no_wrap=True)
     for arm, values in cells.items():
-        table.add_row(Text(arm), *(Text(values.get(model, units.NO_VALUE)) for model in models))
+        table.add_row(_text(arm), *(_text(values.get(model, units.NO_VALUE)) for model in models))
     return table
 
 
-def _cold(analysis: Analysis) -> _Cells:
+def _cold(analysis: Analysis, *, narrow: bool) -> _Cells:
     cells: _Cells = {}
     for block in analysis.cold:
         for row in block.rows:
             cells.setdefault(row.arm, {})[names.model(block.case.model)] = _or_standing(
-                row.standing, units.time_with_interval(row.total_ns)
+                row.standing,
+                units.time(row.total_ns.value if row.total_ns else None)
+                if narrow
+                else units.time_with_interval(row.total_ns),
             )
     return cells
 
@@ -168,10 +179,10 @@ def _or_standing(standing: Standing, value: str) -> str:
 
 
 def _warning(warning: Warning_) -> Text:
-    text = Text("Warning: ", "bold yellow")
+    text = Text().append("Warning: ", "bold yellow")
     if warning.about:
-        text.append(f"{warning.about}: ", "default")
-    text.append(warning.message, "default")
+        text.append(_text(f"{warning.about}: "))
+    text.append(_text(warning.message))
     if warning.remedy:
-        text.append(f"\n  → {warning.remedy}", "dim")
+        text.append(_text(f"\n  → {warning.remedy}", "dim"))
     return text

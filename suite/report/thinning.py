@@ -46,7 +46,7 @@ class Embedded(msgspec.Struct, frozen=True):
     thinned: tuple[Thinned, ...]
 
 
-def embed(run: Run, record_sha256: str) -> tuple[Embedded, bytes]:
+def embed(run: Run, record_sha256: str, budget_bytes: int = BUDGET_BYTES) -> tuple[Embedded, bytes]:
     """Thin a record for its page, and encode it as JSON without what a reader fills in by itself.
 
     Returns
@@ -58,7 +58,7 @@ def embed(run: Run, record_sha256: str) -> tuple[Embedded, bytes]:
     while True:
         embedded = thin(run, record_sha256, cap)
         content = msgspec.json.encode(_without_defaults(embedded))
-        if len(content) <= BUDGET_BYTES or cap == FEWEST:
+        if len(content) <= budget_bytes or cap == FEWEST:
             return embedded, content
         cap = max(FEWEST, cap // 2)
 

@@ -185,12 +185,8 @@ def duration(seconds: float) -> str:
     whole = round(seconds)
     hours, rest = divmod(whole, 3600)
     minutes, left = divmod(rest, 60)
-    parts = [
-        f"{hours} h" if hours else "",
-        f"{minutes} min" if minutes else "",
-        f"{left} s" if left or not rest else "",
-    ]
-    return " ".join(part for part in parts if part)
+    named = ((hours, "h"), (minutes, "min"), (left, "s"))
+    return " ".join(f"{number} {unit}" for number, unit in named if number) or "0 s"
 
 
 def count(number: int) -> str:

@@ -1,0 +1,96 @@
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from suite.analysis import analyse
+from suite.records.schema import Failure
+from suite.report import charts
+from tests.records_builder import make_run
+
+positive = st.floats(min_value=1e-6, max_value=1e15)
+
+
+@given(st.lists(positive, min_size=1, max_size=30), st.booleans())
+def test_every_value_lies_on_the_axis_in_order_and_ticks_are_few(values: list[float], zero: bool) -> None:
+    axis = charts.make_axis([0.0, *values] if zero else values, 1.0, "ms", "lower is better", zero=zero)
+    places = [axis.at(value) for value in sorted(values)]
+    assert places == sorted(places)
+    assert all(0 <= place <= 100 for place in places)
+    assert axis.low <= min(values)
+    assert axis.high >= max(values)
+    assert 0 <= len(axis.ticks) <= 8
+    assert all(0 <= tick.at <= 100 for tick in axis.ticks)
+
+
+@given(positive, positive)
+def test_bars_begin_at_zero_and_are_proportional(first: float, second: float) -> None:
+    assume(first / second < 1e4 and second / first < 1e4)
+    axis = charts.make_axis([0.0, first, second], 1.0, "s", "lower is better", zero=True)
+    assert axis.at(0.0) == 0
+    assert axis.at(first) * second == pytest.approx(axis.at(second) * first, abs=0.02 * max(first, second))
+
+
+def test_a_wide_range_gets_a_logarithmic_axis_and_says_so() -> None:
+    assert charts.make_axis([9.0, 95.0], 1.0, "µs", "lower is better").log
+    assert not charts.make_axis([21.0, 47.0], 1.0, "ms", "lower is better").log
+
+
+def test_one_value_alone_has_an_axis() -> None:
+    axis = charts.make_axis([5.0], 1.0, "ms", "lower is better")
+    assert 0 < axis.at(5.0) < 100
+
+
+def test_every_arm_has_a_row_those_without_numbers_too() -> None:
+    crash = Failure(stage="load", kind="crashed", message="It ended.")
+    analysis = analyse(make_run(models=("resnet50",), failures={("jax", "resnet50"): crash}))
+    timed = charts.timed(analysis.timed[0])
+    cold = charts.cold(analysis.cold[0])
+    memory = charts.memory(analysis.memory[0])
+    assert timed is not None
+    assert cold is not None
+    assert memory is not None
+    for names, last in (
+        ([mark.name for mark in timed.marks], timed.marks[-1].value),
+        ([bar.name for bar in cold.bars], cold.bars[-1].value),
+        ([bar.name for bar in memory.bars], memory.bars[-1].value),
+    ):
+        assert len(names) == 7
+        assert (names[-1], last) == ("jax", "failed")
+
+
+def test_a_mark_lies_within_its_interval_and_the_summary_tells_all() -> None:
+    chart = charts.timed(analyse(make_run(models=("mlp",))).timed[0])
+    assert chart is not None
+    for mark in chart.marks:
+        assert mark.at is not None
+        assert mark.low is not None
+        assert mark.high is not None
+        assert mark.low <= mark.at <= mark.high
+        assert len(mark.dots) == 5
+        assert f"{mark.name} {mark.value}" in chart.summary
+
+
+def test_segments_of_a_cold_start_follow_one_another() -> None:
+    chart = charts.cold(analyse(make_run(models=("bert",))).cold[0])
+    assert chart is not None
+    for bar in chart.bars:
+        ends = [part.start + part.width for part in bar.parts]
+        assert [part.start for part in bar.parts[1:]] == pytest.approx(ends[:-1], abs=0.02)
+        assert ends[-1] <= 100
+
+
+def test_nothing_measured_gives_no_chart() -> None:
+    crash = Failure(stage="image", kind="engine", message="No engine.")
+    analysis = analyse(make_run(models=("mlp",), backends=("jax",), failures={("jax", "mlp"): crash}))
+    assert charts.timed(analysis.timed[0]) is None
+    assert charts.cold(analysis.cold[0]) is None
+    assert charts.memory(analysis.memory[0]) is None
+
+
+def test_the_canary_course_stays_inside_its_frame() -> None:
+    canary = analyse(make_run(models=("mlp",))).canary
+    assert canary is not None
+    course = charts.canary(canary)
+    assert len(course.points) == 10
+    assert all(0 <= point.x <= 100 and 0 <= point.y <= 100 for point in course.points)
+    assert {"median"} < {tick.label for tick in course.ticks}

@@ -1,0 +1,181 @@
+"""Sentences, settings, machine facts, names and the command that runs it again."""
+
+import shlex
+from typing import get_args
+
+import msgspec
+import pytest
+
+from suite.analysis import analyse
+from suite.analysis.types import Estimate
+from suite.cli import bench
+from suite.records.schema import Absent, Arm, Failure, Scenario
+from suite.report import ledger, machine, names, parity, rerun, sentences, units
+from tests.records_builder import make_machine, make_run
+
+
+def plain(text: str) -> str:
+    return text.replace(units.NBSP, " ").replace(units.THIN_SPACE, " ")
+
+
+def test_the_overall_sentence_names_the_fastest_model_by_model() -> None:
+    analysis = analyse(make_run(noise_scale=0.0))
+    assert (
+        sentences.overall(analysis) == "onnxruntime is fastest on MLP; openvino is fastest on ResNet-50 and BERT-base."
+    )
+
+
+def test_a_tie_is_called_one() -> None:
+    analysis = analyse(make_run(models=("resnet50",), slower={"onnxruntime": 21.3 / 21.9}))
+    assert "tie on ResNet-50." in sentences.overall(analysis)
+    assert "; torch-compile follows, " in sentences.verdict(analysis.timed[0])
+
+
+def test_a_verdict_has_value_interval_and_lead() -> None:
+    analysis = analyse(make_run(models=("resnet50",), noise_scale=0.0))
+    latency, throughput = analysis.timed
+    assert plain(sentences.verdict(latency)) == (
+        "openvino is fastest on ResNet-50, batch 1: 21.300 ms (21.300–21.300), 2.8 % (2.8–2.8 %) ahead of onnxruntime."
+    )
+    assert plain(sentences.verdict(throughput)).startswith(
+        "onnxruntime has the highest throughput on ResNet-50, batch 8: 46.512"
+    )
+
+
+def test_where_nothing_is_ranked_parity_comes_first() -> None:
+    analysis = analyse(make_run(generations=2))
+    assert sentences.overall(analysis) == (
+        "All 21 answers are equal to the reference. Nothing is ranked: 2 launches, and a ranking takes 5."
+    )
+    assert sentences.verdict(analysis.timed[0]) == "MLP, batch 1: not ranked: 2 launches, and a ranking takes 5."
+
+
+def test_a_run_without_speed_says_so() -> None:
+    analysis = analyse(make_run(scenarios=("memory",)))
+    assert sentences.overall(analysis) == "All 21 answers are equal to the reference. No speed was measured."
+
+
+def test_a_single_arm_leads_nobody() -> None:
+    analysis = analyse(make_run(models=("mlp",), backends=("jax",)))
+    assert sentences.verdict(analysis.timed[0]).endswith("; no other arm could be ranked.")
+
+
+def test_the_place_is_told_and_why() -> None:
+    assert sentences.place(make_run()) == "Measured in one pinned container per framework."
+    venv = sentences.place(make_run(launcher="venv"))
+    assert venv.startswith("Measured in virtual environments, not in containers: no container engine answered")
+    assert "Not what a lock says: torch (" in sentences.place(make_run(launcher="host"))
+
+
+def test_batches_are_told_apart_only_where_there_are_several() -> None:
+    run = make_run(models=("resnet50",), scenarios=("throughput",), noise_scale=0.0)
+    other = msgspec.structs.replace(run.blocks[0], case=msgspec.structs.replace(run.blocks[0].case, batch=16))
+    text = sentences.overall(analyse(msgspec.structs.replace(run, blocks=(run.blocks[0], other))))
+    assert text == "onnxruntime is fastest on ResNet-50 (batch 8) and ResNet-50 (batch 16)."
+
+
+def test_settings_are_told_by_value_with_the_arms_that_have_it() -> None:
+    found = ledger.settings(make_run())
+    assert ("threads", "2") in found.shared
+    (layout,) = found.different
+    assert layout.name == "layout"
+    assert dict(layout.values) == {
+        "native (MLP, BERT-base); channels_last (ResNet-50)": ("torch", "torch-compile"),
+        "native": ("tensorflow", "tensorflow-xla", "jax", "onnxruntime", "openvino"),
+    }
+
+
+def test_a_setting_that_only_some_arms_report_is_not_shared() -> None:
+    run = make_run(models=("mlp",), scenarios=("memory",), generations=1)
+    generation = run.blocks[0].generations[0]
+    first = msgspec.structs.replace(generation.launches[0], settings={"freezing": "on"})
+    generation = msgspec.structs.replace(generation, launches=(first, *generation.launches[1:]))
+    block = msgspec.structs.replace(run.blocks[0], generations=(generation,))
+    found = ledger.settings(msgspec.structs.replace(run, blocks=(block,)))
+    assert ("freezing", (("on", ("torch",)),)) in [(line.name, line.values) for line in found.different]
+
+
+def test_libraries_are_told_by_kind() -> None:
+    run = make_run(models=("mlp",), scenarios=("memory",))
+    assert ledger.libraries(run).shared == (("OpenMP", "libgomp.so.1"),)
+    assert dict(ledger.library_paths(run))["jax"][0].startswith("/opt/env/lib/jax/")
+
+
+def test_absences_of_one_reason_stand_together() -> None:
+    missing = Absent("the kernel shows no frequency control")
+    (group,) = machine.groups(
+        {"cpu": {"model": "X", "governor": missing, "boost": missing, "SMT": False, "l3 bytes": 1024}}
+    )
+    assert group.title == "CPU"
+    assert [(line.name, plain(line.value)) for line in group.lines] == [
+        ("model", "X"),
+        ("SMT", "no"),
+        ("l3", "1.00 KiB"),
+        ("governor, boost", "not known: the kernel shows no frequency control"),
+    ]
+
+
+def test_essentials_are_what_is_there() -> None:
+    found = {line.name: line.value for line in machine.essentials(make_machine())}
+    assert found["processor"] == "AMD EPYC 9R45"
+    assert found["kernel"] == "6.1.0-37-amd64"
+    assert "GPU" not in found
+
+
+def test_parity_is_a_table_of_arms_by_models() -> None:
+    crash = Failure(stage="load", kind="crashed", message="It ended.")
+    run = make_run(failures={("jax", "mlp"): crash}, unequal=[("torch", "bert")])
+    found = parity.table(analyse(run))
+    assert found.columns == (("mlp", "fp32"), ("resnet50", "fp32"), ("bert", "fp32"))
+    lines = {line.arm: line.parities for line in found.lines}
+    assert lines["jax"][0] is None
+    assert lines["torch"][2] is not None
+    assert not lines["torch"][2].equal
+    assert found.tolerances == (1e-5, 1e-5, 1e-5)
+
+
+@pytest.mark.parametrize("backend", ["torch", "onnxruntime", "unknown", 'x" onload="alert(1)', ""])
+def test_a_colour_is_one_of_a_fixed_set(backend: str) -> None:
+    assert names.colour(backend) == names.colour(backend)
+    assert set(names.colour(backend)) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
+
+
+def test_an_anchor_is_made_of_harmless_signs() -> None:
+    assert names.anchor("Model", '"><b>') == "model-b"
+    assert names.anchor("<>") == "section"
+
+
+def test_every_scenario_has_a_name() -> None:
+    assert all(names.scenario(scenario) != scenario for scenario in get_args(Scenario))
+
+
+def test_the_command_to_run_it_again_is_one_that_the_tool_takes() -> None:
+    words = shlex.split(rerun.command(make_run(control="jax")))
+    assert words[:2] == ["levelfield", "bench"]
+    parsed = bench.make_context("bench", words[2:]).params
+    assert parsed["profile"] == "standard"
+    assert parsed["models"] == ("mlp", "resnet50", "bert")
+    assert parsed["scenarios"] == ("latency", "throughput", "cold-start", "memory")
+    assert parsed["threads"] == 2
+    assert parsed["control"] == "jax"
+    assert parsed["budget"] == 600
+    assert parsed["margin"] == pytest.approx(0.02)
+    assert parsed["seed"] == 1
+    assert parsed["launcher"] == "docker"
+
+
+def test_what_was_injected_is_injected_again() -> None:
+    run = make_run(models=("mlp",), backends=("jax",), scenarios=("latency",), generations=1)
+    block = msgspec.structs.replace(run.blocks[0], arms=(Arm(backend="jax", image="jax", ordinal=2, inject="5%"),))
+    words = shlex.split(rerun.command(msgspec.structs.replace(run, blocks=(block,))))
+    assert words[words.index("--inject") + 1] == "5%@jax#2"
+    bench.make_context("bench", words[2:])
+
+
+def test_a_command_with_odd_words_stays_one_command() -> None:
+    run = msgspec.structs.replace(make_run(), command=("levelfield", "bench", "--models", "a; rm -rf x"))
+    assert shlex.split(rerun.as_typed(run)) == list(run.command)
+
+
+def test_a_lead_without_an_interval_is_told_plainly() -> None:
+    assert plain(units.slower(Estimate(1.5))) == "50 %"
