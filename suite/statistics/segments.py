@@ -15,6 +15,7 @@ Statistics 1, 411–428.
 """
 
 import numpy as np
+from scipy.stats import theilslopes
 
 from suite.statistics.arrays import Floats
 
@@ -60,10 +61,9 @@ def change_points(values: Floats) -> list[int]:
         Increasing indices; ``[0]`` if the level never changes.
     """
     n = values.size
-    scale = noise_scale(values)
-    if scale == 0:
+    price = _price(values)
+    if price == 0:
         return [0]
-    price = PENALTY * scale**2 * np.log(n)
     centred = values - np.median(values)
     sums = np.concatenate(([0.0], np.cumsum(centred)))
     squares = np.concatenate(([0.0], np.cumsum(centred**2)))
@@ -82,3 +82,23 @@ def change_points(values: Floats) -> list[int]:
         end = int(previous[end])
         starts.append(end)
     return starts[::-1]
+
+
+def is_straight(values: Floats, starts: list[int]) -> bool:
+    """Return whether a straight line describes the series better than the segments that begin at `starts`.
+
+    A steady climb is cut into a staircase; its steps look like levels, and the last one like a settled one. The line is
+    charged as two segments, and for no value more than the two segments that a spike costs a staircase.
+    """
+    price = _price(values)
+    position = np.arange(values.size, dtype=np.float64)
+    slope, intercept = theilslopes(values, position)[:2]
+    line = float(np.minimum((values - intercept - slope * position) ** 2, 2 * price).sum()) + 2 * price
+    ends = [*starts[1:], values.size]
+    steps = sum(float(((values[a:b] - values[a:b].mean()) ** 2).sum()) for a, b in zip(starts, ends, strict=True))
+    return line < steps + len(starts) * price
+
+
+def _price(values: Floats) -> float:
+    """What one more segment costs."""
+    return float(PENALTY * noise_scale(values) ** 2 * np.log(values.size))

@@ -35,7 +35,7 @@ from scipy.special import ndtr, stdtrit
 from scipy.stats import kendalltau, theilslopes
 
 from suite.statistics.arrays import Floats, positive_times
-from suite.statistics.segments import change_points, robust_spread
+from suite.statistics.segments import change_points, is_straight, robust_spread
 
 MIN_POINTS = 6
 """Fewest points that can show anything: six in order are the first whose trend is significant at `ALPHA_TREND`."""
@@ -139,13 +139,17 @@ def steady_state(times: ArrayLike, *, tolerance: float = DEFAULT_TOLERANCE) -> S
     logs = np.log(values)
     edges = np.linspace(0, values.size, min(values.size, MAX_POINTS) + 1).astype(np.int64)
     points = _medians(logs, edges)
-    bounds = list(itertools.pairwise([*change_points(points), points.size]))
+    starts = change_points(points)
+    bounds = list(itertools.pairwise([*starts, points.size]))
     settled = _Noise(points[points.size // 2 :])
+    climb = _trend(points, settled.correlation_time, tolerance) if is_straight(points, starts) else 0.0
     for alpha in (ALPHA, ALPHA_DENIAL):
         offs = [_offset(points, bound, settled, tolerance, alpha) for bound in bounds]
         judged = _judge(logs, _Pieces(points, edges, bounds, offs), settled.correlation_time, tolerance)
         if judged.steady:
             break
+    if judged.steady and climb != 0:
+        return _moving(climb, f"it changed steadily, by {abs(math.expm1(climb)):.1%} in all", judged.segments)
     return judged
 
 

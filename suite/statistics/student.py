@@ -4,8 +4,11 @@ Stopping as soon as an interval is narrow favours the moments at which the sprea
 plain t interval then covers less than it says: 92.0 % for 95 % at worst, in 80,000 simulated normal experiments that
 looked after every generation from the fifth on (the loss depends on the target and is worst where some 16 generations
 are needed; looking less often does not help). Two cheap measures bring it back, and both are used by
-`suite.statistics.stopping`: the interval is widened by `SEQUENTIAL_WIDENING` / n, and the precision must hold at two
-boundaries in a row. At worst 93.7 % is then covered, at most 96.1 %, at the cost of about one generation.
+`suite.statistics.stopping`: the interval is widened by a few per cent (`widening`), and the precision must hold at two
+boundaries in a row. Simulated over targets from "always at once" to "never", 95 % intervals then cover 93.8–95.5 %
+under normal noise, 94.4–96.7 % under Student's t3 and 94.5–97.1 % where one launch in ten is far off (99 %: 98.6–99.6 %),
+at the cost of about one generation. Stein's exact two-stage design (1945) would keep the quantile of the first five
+launches for good, 2.8 instead of 2, and need up to twice as many launches.
 
 The tests repeat this simulation.
 
@@ -15,6 +18,8 @@ Y. S. Chow, H. Robbins (1965). On the asymptotic theory of fixed-width sequentia
 Annals of Mathematical Statistics 36, 457–462.
 N. Starr (1966). The performance of a sequential procedure for the fixed-width interval estimation of the mean. Annals
 of Mathematical Statistics 37, 36–50 (the loss of coverage at small samples).
+C. Stein (1945). A two-sample test for a linear hypothesis whose power is independent of the variance. Annals of
+Mathematical Statistics 16, 243–258.
 """
 
 import math
@@ -28,8 +33,9 @@ MIN_LAUNCHES = 5
 """Fewest launches an interval is given for. With fewer, the t quantile is so large that nothing is decided (4.3 at
 three launches), and resampling instead covers only 86–94 % of what it says."""
 
-SEQUENTIAL_WIDENING = 0.5
-"""Numerator c of the factor 1 + c / n by which an interval is widened if its length was allowed to end the run."""
+SEQUENTIAL_WIDENING = 1.0
+"""Factor c of the widening 1 + c (n - 5) / n², chosen by simulation: nothing at five launches, where no run can have
+been ended by its precision yet, most (5 %) at ten, and fading where hardly any spread is underestimated."""
 
 
 def spread_of(values: Floats) -> float:
@@ -44,7 +50,9 @@ def spread_of(values: Floats) -> float:
 
 def widening(launches: int, *, sequential: bool) -> float:
     """Return the factor on the half-width that pays for stopping on precision (1 if the number was fixed before)."""
-    return 1 + SEQUENTIAL_WIDENING / launches if sequential else 1.0
+    if not sequential:
+        return 1.0
+    return 1 + SEQUENTIAL_WIDENING * max(launches - MIN_LAUNCHES, 0) / launches**2
 
 
 def half_width(

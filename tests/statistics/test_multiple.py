@@ -1,0 +1,70 @@
+import math
+
+import numpy as np
+import pytest
+
+from suite.statistics.errors import UnusableData
+from suite.statistics.multiple import benjamini_hochberg
+
+
+def test_the_example_of_benjamini_and_hochberg() -> None:
+    p = [
+        0.0001,
+        0.0004,
+        0.0019,
+        0.0095,
+        0.0201,
+        0.0278,
+        0.0298,
+        0.0344,
+        0.0459,
+        0.3240,
+        0.4262,
+        0.5719,
+        0.6528,
+        0.7590,
+        1,
+    ]
+    assert sum(benjamini_hochberg(p, q=0.05).found) == 4
+
+
+def test_among_identical_arms_at_most_one_grid_in_a_hundred_reports_anything() -> None:
+    p = np.random.default_rng(0).uniform(size=(3000, 40))
+    alarms = np.mean([any(benjamini_hochberg(row).found) for row in p])
+    assert alarms <= 0.01 + 2 * math.sqrt(0.01 * 0.99 / 3000)
+
+
+def test_the_share_of_false_ones_among_the_found_is_at_most_q() -> None:
+    rng = np.random.default_rng(1)
+    shares = []
+    for _ in range(1500):
+        p = rng.uniform(size=40)
+        p[:10] **= 12  # real changes
+        found = np.array(benjamini_hochberg(p, q=0.1).found)
+        shares.append(found[10:].sum() / max(found.sum(), 1))
+    assert np.mean(shares) <= 0.1
+
+
+def test_missing_p_values_are_neither_found_nor_counted() -> None:
+    result = benjamini_hochberg([0.004, math.nan, 0.9])
+    assert result.found == (True, False, False)
+    assert result.tests == 2
+    assert result.adjusted[1] is None
+    assert result.interval_confidence == pytest.approx(1 - 0.01 / 2)
+
+
+def test_an_empty_grid_finds_nothing() -> None:
+    result = benjamini_hochberg([])
+    assert (result.found, result.tests, result.interval_confidence) == ((), 0, None)
+
+
+@pytest.mark.parametrize("bad", [[1.5], [-0.1], [math.inf]])
+def test_what_is_no_p_value_is_refused(bad: list[float]) -> None:
+    with pytest.raises(UnusableData):
+        benjamini_hochberg(bad)
+
+
+@pytest.mark.parametrize("q", [0, 1, 5])
+def test_what_is_no_rate_is_refused(q: float) -> None:
+    with pytest.raises(ValueError, match="false discovery rate"):
+        benjamini_hochberg([0.1], q=q)

@@ -1,0 +1,124 @@
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from suite.statistics.errors import InsufficientData, UnusableData
+from suite.statistics.levels import launch_levels
+from suite.statistics.ratios import level_interval, ratio_interval
+
+
+def _blocks(
+    experiments: int, *, generations: int = 5, rounds: int = 6, arms: int = 2, seed: int = 3
+) -> NDArray[np.float64]:
+    """Log windows (experiments · generations, rounds, arms) as measured on a shared machine: see FACTS of the design.
+
+    Launches differ by 1 %, rounds drift by 4 % together, windows have Student's t3 noise and one spike in ten.
+    """
+    rng = np.random.default_rng(seed)
+    shape = (experiments * generations, rounds, arms)
+    launch = 0.01 * rng.standard_normal((shape[0], 1, arms))
+    drift = 0.044 * rng.standard_normal((shape[0], rounds, 1)) + 0.05 * rng.standard_normal((shape[0], 1, 1))
+    window = 0.015 * rng.standard_t(3, shape)
+    spikes = np.where(rng.random(shape) < 0.1, rng.lognormal(-2, 0.8, shape), 0)
+    return launch + drift + window + spikes
+
+
+def test_ratio_intervals_cover_the_truth_at_five_launches() -> None:
+    levels = launch_levels(_blocks(4000)).reshape(4000, 5, 2)
+    covered = 0
+    for block in levels:
+        found = ratio_interval(block[:, 0], block[:, 1])
+        covered += found.low <= 1 <= found.high
+    assert 0.93 <= covered / 4000 <= 0.97
+
+
+def test_false_alarms_on_identical_arms_are_at_most_alpha() -> None:
+    levels = launch_levels(_blocks(4000, seed=11)).reshape(4000, 5, 2)
+    p = np.array([ratio_interval(block[:, 0], block[:, 1]).p_value for block in levels])
+    for alpha in (0.01, 0.05, 0.2):
+        assert (p < alpha).mean() <= alpha + 2 * math.sqrt(alpha * (1 - alpha) / p.size)
+
+
+def test_level_intervals_cover_the_truth_at_five_launches() -> None:
+    rng = np.random.default_rng(5)
+    launches = 0.05 * rng.standard_t(3, (3000, 5))
+    found = [level_interval(row + math.log(250.0)) for row in launches]
+    covered = np.mean([interval.low <= 250.0 <= interval.high for interval in found])
+    assert 0.93 <= covered <= 0.97
+
+
+def test_pairing_removes_what_a_generation_has_in_common() -> None:
+    rng = np.random.default_rng(1)
+    mood = rng.normal(0, 0.3, 8)
+    noise = rng.normal(0, 0.005, (2, 8))
+    found = ratio_interval(mood + noise[0] + math.log(1.05), mood + noise[1])
+    assert 1.03 < found.low < 1.05 < found.high < 1.07
+
+
+def test_exchanging_the_arms_mirrors_the_interval() -> None:
+    rng = np.random.default_rng(2)
+    a, b = rng.normal(0, 0.01, (2, 6))
+    one, other = ratio_interval(a, b), ratio_interval(b, a)
+    assert one.ratio == pytest.approx(1 / other.ratio)
+    assert one.low == pytest.approx(1 / other.high)
+    assert one.p_value == pytest.approx(other.p_value)
+
+
+def test_missing_launches_are_left_out_in_pairs() -> None:
+    a = np.array([0.0, 0.1, np.nan, 0.3, 0.4, 0.5, 0.6])
+    b = np.array([0.0, 0.1, 0.2, 0.3, np.nan, 0.51, 0.6])
+    found = ratio_interval(a, b)
+    assert found.launches == 5
+    assert found.ratio == pytest.approx(math.exp(-0.01 / 5))
+
+
+@pytest.mark.parametrize("launches", [0, 1, 4])
+def test_too_few_launches_are_refused(launches: int) -> None:
+    with pytest.raises(InsufficientData, match="at least 5"):
+        ratio_interval(np.zeros(launches), np.zeros(launches))
+    with pytest.raises(InsufficientData, match=f"{launches} launches"):
+        level_interval(np.zeros(launches))
+
+
+def test_missing_values_do_not_count_as_launches() -> None:
+    with pytest.raises(InsufficientData, match="4 complete generations"):
+        ratio_interval([0, 0, 0, 0, np.nan], [0, 0, 0, 0, 0])
+
+
+@pytest.mark.parametrize("bad", [math.inf, -math.inf])
+def test_infinite_levels_are_refused(bad: float) -> None:
+    with pytest.raises(UnusableData, match="infinite"):
+        ratio_interval([0, 0, 0, 0, bad], np.zeros(5))
+    with pytest.raises(UnusableData, match="infinite"):
+        level_interval([0, 0, 0, 0, bad])
+
+
+def test_rows_of_different_length_are_refused() -> None:
+    with pytest.raises(UnusableData, match="5 and 6 generations"):
+        ratio_interval(np.zeros(5), np.zeros(6))
+
+
+@pytest.mark.parametrize("confidence", [0, 1, 95, -0.1])
+def test_a_confidence_that_is_none_is_refused(confidence: float) -> None:
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        ratio_interval(np.zeros(5), np.zeros(5), confidence=confidence)
+
+
+def test_zero_variance_gives_an_interval_of_no_width() -> None:
+    level = math.log(0.1)
+    same = ratio_interval(np.full(5, level), np.full(5, level))
+    assert (same.low, same.ratio, same.high, same.p_value) == (1.0, 1.0, 1.0, 1.0)
+    slower = ratio_interval(np.full(5, level + 0.1), np.full(5, level))
+    assert slower.low == slower.high == slower.ratio == pytest.approx(math.exp(0.1))
+    assert slower.p_value == 0.0
+
+
+def test_a_sequential_interval_is_wider_once_precision_can_have_ended_the_run() -> None:
+    a = np.array([0.0, 0.01, 0.02, 0.01, 0.0, 0.01, 0.0, 0.02, 0.01, 0.01])
+    plain, widened = ratio_interval(a, np.zeros(10)), ratio_interval(a, np.zeros(10), sequential=True)
+    assert widened.half_width == pytest.approx(plain.half_width * 1.05)
+    assert widened.p_value > plain.p_value
+    five = ratio_interval(a[:5], np.zeros(5), sequential=True)
+    assert five.half_width == ratio_interval(a[:5], np.zeros(5)).half_width

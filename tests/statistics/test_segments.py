@@ -1,0 +1,69 @@
+import itertools
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from suite.statistics.segments import NORMAL_MAD, change_points, is_straight, noise_scale, robust_spread
+
+
+def _cost(values: NDArray[np.float64], starts: tuple[int, ...], price: float) -> float:
+    pieces = itertools.pairwise([*starts, values.size])
+    return sum(float(((values[a:b] - values[a:b].mean()) ** 2).sum()) + price for a, b in pieces)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_it_is_the_best_of_all_segmentations(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values = rng.standard_normal(9) + np.where(np.arange(9) < rng.integers(1, 9), 4.0, 0.0)
+    price = 3 * noise_scale(values) ** 2 * np.log(9)
+    every = [(0, *cuts) for k in range(9) for cuts in itertools.combinations(range(1, 9), k)]
+    best = min(_cost(values, starts, price) for starts in every)
+    assert _cost(values, tuple(change_points(values)), price) == pytest.approx(best)
+
+
+def test_a_change_is_found_at_its_place() -> None:
+    rng = np.random.default_rng(1)
+    values = 0.1 * rng.standard_normal(150)
+    values[50:] += 1
+    values[120:] -= 2
+    assert change_points(values) == [0, 50, 120]
+
+
+def test_noise_alone_has_hardly_any_change_points() -> None:
+    rng = np.random.default_rng(2)
+    found = [len(change_points(rng.standard_normal(100))) > 1 for _ in range(200)]
+    assert np.mean(found) <= 0.05
+
+
+def test_constant_series_have_none() -> None:
+    assert change_points(np.full(50, 3.0)) == [0]
+
+
+def test_a_change_of_level_does_not_inflate_the_noise() -> None:
+    rng = np.random.default_rng(3)
+    values = rng.standard_normal(2000)
+    values[1000:] += 50
+    assert noise_scale(values) == pytest.approx(1, abs=0.08)
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 6, 7, 8, 9, 10, 20])
+def test_the_robust_spread_is_right_on_average_for_few_values(n: int) -> None:
+    rng = np.random.default_rng(4)
+    assert np.mean([robust_spread(row) for row in rng.standard_normal((4000, n))]) == pytest.approx(1, abs=0.05)
+
+
+def test_one_value_has_no_spread() -> None:
+    assert robust_spread(np.ones(1)) == 0
+    assert pytest.approx(1 / 0.6745, rel=1e-3) == NORMAL_MAD
+
+
+def test_a_climb_is_straight_and_a_step_is_not() -> None:
+    rng = np.random.default_rng(5)
+    noise = 0.1 * rng.standard_normal(100)
+    climb = noise + np.arange(100) / 50
+    step = noise + np.where(np.arange(100) < 40, 1.0, 0.0)
+    assert is_straight(climb, change_points(climb))
+    assert not is_straight(step, change_points(step))
+    climb[::30] += 5
+    assert is_straight(climb, change_points(climb))

@@ -1,0 +1,97 @@
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from suite.statistics.errors import UnusableData
+from suite.statistics.ratios import ratio_interval
+from suite.statistics.stopping import StopReason, decide
+
+
+def _noise(generations: int, arms: int = 2, sd: float = 0.01, seed: int = 0) -> NDArray[np.float64]:
+    return sd * np.random.default_rng(seed).standard_normal((generations, arms))
+
+
+def test_a_narrow_interval_must_hold_twice() -> None:
+    levels = _noise(6, sd=0.001)
+    assert decide(levels[:4]).reason is None
+    at_five = decide(levels[:5])
+    assert at_five.reason is None
+    assert at_five.further_generations == 1
+    assert at_five.half_width is not None
+    assert at_five.half_width < 0.01
+    at_six = decide(levels)
+    assert at_six.reason is StopReason.PRECISION
+    assert at_six.further_generations == 0
+
+
+def test_a_difference_however_significant_stops_nothing() -> None:
+    quiet = _noise(7, sd=0.03)
+    shifted = quiet + np.array([0.0, 5.0])
+    assert decide(quiet).reason is None
+    one, other = decide(quiet), decide(shifted)
+    assert one.reason == other.reason
+    assert one.half_width == pytest.approx(other.half_width)
+    assert one.further_generations == other.further_generations
+
+
+def test_every_ratio_must_be_precise() -> None:
+    levels = _noise(8, arms=3, sd=0.001)
+    levels[:, 2] = _noise(8, arms=1, sd=0.05, seed=1)[:, 0]
+    found = decide(levels)
+    assert found.reason is None
+    assert found.widest is not None
+    assert 2 in found.widest
+    assert found.further_generations is not None
+    assert found.further_generations > 0
+    assert decide(levels[:, :2]).reason is StopReason.PRECISION
+
+
+def test_only_ratios_with_the_reference_count_when_there_is_one() -> None:
+    common = _noise(8, arms=1, sd=0.05)
+    levels = np.hstack((_noise(8, arms=1, sd=0.001), _noise(8, arms=1, sd=0.001, seed=2), common))
+    assert decide(levels).reason is None
+    assert decide(levels[:, :2], reference=0).reason is StopReason.PRECISION
+
+
+def test_the_budget_is_not_overrun() -> None:
+    levels = _noise(3)
+    assert decide(levels, spent_s=50, budget_s=100, generation_s=40).reason is None
+    assert decide(levels, spent_s=70, budget_s=100, generation_s=40).reason is StopReason.BUDGET
+    assert decide(levels, spent_s=100, budget_s=100).reason is None
+
+
+def test_a_dead_arm_is_not_waited_for_but_a_stumbling_one_is() -> None:
+    levels = _noise(7, arms=3, sd=0.001)
+    levels[1:, 2] = np.nan
+    assert decide(levels).reason is StopReason.PRECISION
+    levels[6, 2] = 0.0
+    assert decide(levels).reason is None
+
+
+def test_with_nothing_to_compare_five_generations_are_enough() -> None:
+    assert decide(np.zeros((4, 1))).reason is None
+    assert decide(np.zeros((5, 1))).reason is StopReason.PRECISION
+    assert decide(np.zeros((0, 2))).reason is None
+
+
+def test_infinite_levels_are_refused() -> None:
+    with pytest.raises(UnusableData):
+        decide(np.full((5, 2), math.inf))
+
+
+def test_intervals_of_runs_stopped_by_this_very_function_cover_the_truth() -> None:
+    rng = np.random.default_rng(77)
+    experiments = 2000
+    covered = 0
+    lengths = []
+    for _ in range(experiments):
+        # Heavy tails between launches, drift between generations, two arms that do not differ.
+        levels = 0.011 * rng.standard_t(4, (40, 2)) + rng.normal(0, 0.05, (40, 1))
+        end = next((n for n in range(5, 40) if decide(levels[:n], target=0.012).reason is not None), 40)
+        lengths.append(end)
+        found = ratio_interval(levels[:end, 0], levels[:end, 1], sequential=True)
+        covered += found.low <= 1 <= found.high
+    assert 8 < np.mean(lengths) < 30  # the rule does end runs early, and not at once
+    assert 0.93 <= covered / experiments <= 0.97

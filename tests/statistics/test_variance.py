@@ -1,0 +1,73 @@
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from suite.statistics.errors import InsufficientData, UnusableData
+from suite.statistics.variance import split_variance
+
+
+def _windows(
+    generations: int, rounds: int, arms: int, *, launch: float, window: float, drift: float, seed: int = 0
+) -> NDArray[np.float64]:
+    rng = np.random.default_rng(seed)
+    return (
+        np.arange(arms) * 0.3
+        + rng.normal(0, 0.1, (generations, 1, 1))
+        + launch * rng.standard_normal((generations, 1, arms))
+        + drift * rng.standard_normal((generations, rounds, 1))
+        + window * rng.standard_normal((generations, rounds, arms))
+    )
+
+
+def test_the_parts_are_found_again() -> None:
+    split = split_variance(_windows(400, 8, 4, launch=0.007, window=0.024, drift=0.044))
+    assert split.launch_sd == pytest.approx(0.007, rel=0.15)
+    assert split.window_sd == pytest.approx(0.024, rel=0.03)
+    assert split.round_sd == pytest.approx(0.044, rel=0.05)
+    assert (split.generations, split.rounds, split.arms) == (400, 3200, 4)
+
+
+def test_small_designs_are_right_on_average() -> None:
+    splits = [split_variance(_windows(5, 4, 3, launch=0.02, window=0.02, drift=0.05, seed=seed)) for seed in range(500)]
+    assert np.mean([s.launch_sd**2 for s in splits]) == pytest.approx(0.02**2, rel=0.12)
+    assert np.mean([s.window_sd**2 for s in splits]) == pytest.approx(0.02**2, rel=0.05)
+    assert np.mean([s.round_sd**2 for s in splits]) == pytest.approx(0.05**2, rel=0.08)
+
+
+def test_only_complete_rounds_count() -> None:
+    windows = _windows(300, 9, 3, launch=0.01, window=0.03, drift=0.04)
+    windows[::2, 6:, 1] = np.nan
+    windows[0, :, 2] = np.nan
+    split = split_variance(windows)
+    assert split.generations == 299
+    assert split.rounds == 150 * 9 + 149 * 6
+    assert split.launch_sd == pytest.approx(0.01, rel=0.2)
+
+
+def test_the_error_of_a_median_of_calls_is_told_apart() -> None:
+    rng = np.random.default_rng(3)
+    calls = 0.1 * rng.standard_normal((60, 6, 2, 101))
+    windows = np.median(calls, axis=-1)
+    spreads = 1.4826 * np.median(np.abs(calls - windows[..., None]), axis=-1)
+    split = split_variance(windows, calls=np.full(windows.shape, 101), spreads=spreads)
+    assert split.call_sd == pytest.approx(split.window_sd, rel=0.1)  # nothing else varies here
+
+
+def test_zero_variance_splits_into_zeros() -> None:
+    split = split_variance(np.zeros((3, 3, 2)))
+    assert (split.launch_sd, split.window_sd, split.round_sd, split.call_sd) == (0, 0, 0, None)
+
+
+@pytest.mark.parametrize("shape", [(5, 5, 1), (1, 5, 3), (5, 1, 3), (0, 5, 3)])
+def test_too_little_is_refused(shape: tuple[int, int, int]) -> None:
+    with pytest.raises(InsufficientData, match="at least two"):
+        split_variance(np.zeros(shape))
+
+
+def test_rubbish_is_refused() -> None:
+    with pytest.raises(UnusableData):
+        split_variance(np.full((3, 3, 2), math.inf))
+    with pytest.raises(UnusableData):
+        split_variance(np.zeros((3, 3)))

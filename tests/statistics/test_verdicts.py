@@ -1,0 +1,96 @@
+import math
+
+import numpy as np
+import pytest
+
+from suite.statistics.ratios import RatioInterval, ratio_interval
+from suite.statistics.student import half_width
+from suite.statistics.verdicts import Verdict, judge, verdict_of
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (0.99, 1.01, Verdict.SAME),
+        (1.0, 1.0, Verdict.SAME),
+        (1.005, 1.015, Verdict.SAME),  # a difference, but one that does not matter
+        (1.005, 1.03, Verdict.SLOWER),
+        (1.3, 1.4, Verdict.SLOWER),
+        (0.95, 0.99, Verdict.FASTER),
+        (0.985, 0.995, Verdict.SAME),
+        (0.97, 1.01, Verdict.INCONCLUSIVE),
+        (0.99, 1.03, Verdict.INCONCLUSIVE),
+        (1.0, 1.03, Verdict.INCONCLUSIVE),  # 1 is not excluded
+        (1.02**-1, 1.02, Verdict.SAME),
+        (0.5, math.inf, Verdict.INCONCLUSIVE),
+    ],
+)
+def test_verdicts(low: float, high: float, verdict: Verdict) -> None:
+    assert verdict_of(low, high, margin=0.02) is verdict
+
+
+MIRRORED = {
+    Verdict.SAME: Verdict.SAME,
+    Verdict.FASTER: Verdict.SLOWER,
+    Verdict.SLOWER: Verdict.FASTER,
+    Verdict.INCONCLUSIVE: Verdict.INCONCLUSIVE,
+}
+
+
+def test_exchanging_the_arms_mirrors_the_verdict() -> None:
+    rng = np.random.default_rng(0)
+    for low, width in zip(rng.uniform(0.93, 1.05, 300), rng.uniform(0, 0.06, 300), strict=True):
+        assert verdict_of(1 / (low + width), 1 / low) is MIRRORED[verdict_of(low, low + width)]
+
+
+@pytest.mark.parametrize(("low", "high"), [(1.1, 1.0), (0.0, 1.0), (-1.0, 1.0), (math.nan, 1.0), (1.0, math.nan)])
+def test_what_is_no_interval_is_refused(low: float, high: float) -> None:
+    with pytest.raises(ValueError, match="not an interval"):
+        verdict_of(low, high)
+
+
+@pytest.mark.parametrize("margin", [0, -0.02, 2, math.nan])
+def test_what_is_no_margin_is_refused(margin: float) -> None:
+    with pytest.raises(ValueError, match="margin"):
+        verdict_of(0.9, 1.1, margin=margin)
+
+
+def _interval(center: float, spread: float, launches: int = 6, *, sequential: bool = False) -> RatioInterval:
+    values = np.linspace(-1, 1, launches)
+    values = center + spread * values / values.std(ddof=1)
+    return ratio_interval(values, np.zeros(launches), sequential=sequential)
+
+
+@pytest.mark.parametrize("center", [0.0, 0.004, 0.012, 0.019, 0.03])
+@pytest.mark.parametrize("sequential", [False, True])
+def test_the_further_generations_would_decide_and_one_fewer_would_not(center: float, sequential: bool) -> None:
+    judged = judge(_interval(center, 0.05, sequential=sequential), margin=0.02)
+    assert judged.verdict is Verdict.INCONCLUSIVE
+    assert judged.further_generations is not None
+
+    def verdict_after(launches: int) -> Verdict:
+        half = half_width(0.05, launches, confidence=0.95, sequential=sequential)
+        return verdict_of(math.exp(center - half), math.exp(center + half), margin=0.02)
+
+    assert verdict_after(6 + judged.further_generations + 1) is not Verdict.INCONCLUSIVE
+    assert verdict_after(6 + judged.further_generations - 1) is Verdict.INCONCLUSIVE
+
+
+def test_a_decided_verdict_needs_nothing_more() -> None:
+    judged = judge(_interval(0.0, 0.001))
+    assert judged.verdict is Verdict.SAME
+    assert judged.further_generations is None
+
+
+def test_hopeless_noise_promises_nothing() -> None:
+    assert judge(_interval(0.01, 50.0)).further_generations is None
+
+
+def test_same_is_wrongly_said_of_a_difference_at_the_margin_at_most_as_often_as_the_interval_misses() -> None:
+    rng = np.random.default_rng(9)
+    values = math.log(1.02) + 1e-9 + 0.004 * rng.standard_normal((4000, 5))
+    wrong = 0
+    for row in values:
+        found = ratio_interval(row, np.zeros(5))
+        wrong += verdict_of(found.low, found.high) is Verdict.SAME
+    assert wrong / 4000 <= 0.025 + 2 * math.sqrt(0.025 * 0.975 / 4000)
