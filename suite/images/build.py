@@ -84,6 +84,7 @@ def build(
 def _environment(client: docker.DockerClient, wanted: Recipe, *, use_cache: bool, progress: Progress) -> None:
     if use_cache and engine.find(client, wanted.environment_tag, wanted.environment_identity):
         return
+    engine.check_machine(client)
     files = wheels.fetch(wanted.lock, progress=progress)
     base.ensure(client, wanted.base, progress=progress)
     progress(f"installing {len(files)} wheels of {wanted.lock.label}, no network")

@@ -14,6 +14,9 @@ from suite.paths import images_root
 PYTHON = "3.11"
 """Minor version of Python that every lock is resolved for: the one in Debian bookworm."""
 
+MACHINE = "x86_64"
+"""The only machine that locks are resolved for so far."""
+
 _PIN = re.compile(
     r"^# (?P<file>\S+\.whl) (?P<size>\d+) bytes, (?P<installed>\d+) installed\n"
     r"(?P<name>[a-z0-9][a-z0-9._-]*)==(?P<version>[^\s;\\]+) \\\n"

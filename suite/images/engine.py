@@ -10,6 +10,7 @@ from docker.errors import APIError, DockerException, ImageNotFound
 from docker.models.images import Image
 
 from suite.errors import LevelfieldError
+from suite.images.catalogue import MACHINE
 from suite.machine.engine import knock, short
 
 IDENTITY = "levelfield.identity"
@@ -39,6 +40,16 @@ def connect() -> Iterator[docker.DockerClient]:
                 f"The container engine stopped answering: {short(error)}.",
                 fix="Start it again and repeat the command; what was built is kept.",
             ) from error
+
+
+def check_machine(client: docker.DockerClient) -> None:
+    """Raise a LevelfieldError where the engine runs on another kind of machine than the locks are for."""
+    machine = str(client.info().get("Architecture", ""))
+    if machine not in {MACHINE, "amd64"}:
+        raise LevelfieldError(
+            f"The images are for {MACHINE}, and the container engine runs on {machine}.",
+            fix="Use an engine on such a machine (DOCKER_HOST), or `--launcher host` with frameworks of your own.",
+        )
 
 
 def find(client: docker.DockerClient, tag: str, identity: str) -> Image | None:

@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -106,8 +107,13 @@ def find_python(lock: catalogue.Lock) -> tuple[Path, str]:
     Raises
     ------
     LevelfieldError
-        There is none: wheels of one minor version do not work with another.
+        There is none (wheels of one minor version do not work with another), or this is another kind of machine.
     """
+    if platform.machine() != catalogue.MACHINE:
+        raise LevelfieldError(
+            f"The lock of {lock.label} is for {catalogue.MACHINE}, and this machine is {platform.machine()}.",
+            fix="Use `--launcher host` with frameworks of your own, or a machine of that kind.",
+        )
     names = [sys.executable, shutil.which(f"python{lock.python}"), shutil.which("python3")]
     for name in filter(None, names):
         full_version = _version(name)
