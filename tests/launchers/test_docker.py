@@ -386,7 +386,7 @@ def cable(tmp_path: Path) -> Iterator[tuple[Cable, str]]:
     one.cut()
 
 
-@pytest.mark.filterwarnings("ignore:.*unclosed <socket:pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 def test_an_engine_that_is_cut_off(engine: docker.DockerClient, spec: LaunchSpec, cable: tuple[Cable, str]) -> None:
     with contextlib.closing(docker.DockerClient(base_url=cable[1])) as client:
         launcher = DockerLauncher(client)
@@ -405,4 +405,5 @@ def test_an_engine_that_is_cut_off(engine: docker.DockerClient, spec: LaunchSpec
         with pytest.raises(LevelfieldError, match="stopped answering"):
             launcher.sweep()
     assert none_left(engine)
+    del caught
     gc.collect()  # the SDK leaves a socket open where it could not connect it

@@ -37,7 +37,6 @@ def test_every_call_of_the_window_is_a_sample_and_no_other() -> None:
     assert step.inputs == ["inputs"] * step.calls
     assert step.calls == len(measured.rewarm_ns) + len(measured.samples_ns)
     assert len(measured.rewarm_ns) >= 2
-    assert sum(measured.rewarm_ns) >= 10 * MS - max(measured.rewarm_ns)
     assert measured.window_ns >= 50 * MS
     assert all(sample >= MS for sample in measured.samples_ns)
     assert sum(measured.samples_ns) <= measured.window_ns
