@@ -2,7 +2,7 @@ import hashlib
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suite.zoo import bits
@@ -38,6 +38,7 @@ def test_a_tensor_larger_than_a_chunk_continues_its_stream() -> None:
     np.testing.assert_array_equal(bits.symmetric("long", (size,))[-3:], expected)
 
 
+@settings(max_examples=25, deadline=None)
 @given(name=st.text(max_size=20))
 def test_values_are_inside_the_interval_and_never_zero(name: str) -> None:
     values = bits.symmetric(name, (64,))

@@ -13,20 +13,20 @@ from suite.zoo.resnet50 import reference as resnet50
 Run = Callable[[], np.ndarray]
 
 
-def _runner(name: str) -> Run:
+def _runner(name: str, w: weights.Arrays) -> Run:
     model = models.get(name)
-    w, batch = weights.make(model), inputs.make(model, 0, 2)
+    batch = inputs.make(model, 0, 1)
     return lambda: reference.run(model, w, batch)
 
 
 @pytest.fixture(scope="module")
-def run_bert() -> Run:
-    return _runner("bert")
+def run_bert(bert_weights: weights.Arrays) -> Run:
+    return _runner("bert", bert_weights)
 
 
 @pytest.fixture(scope="module")
-def run_resnet50() -> Run:
-    return _runner("resnet50")
+def run_resnet50(resnet50_weights: weights.Arrays) -> Run:
+    return _runner("resnet50", resnet50_weights)
 
 
 @pytest.fixture(scope="module")

@@ -15,9 +15,9 @@ pytestmark = [pytest.mark.framework, pytest.mark.slow, pytest.mark.filterwarning
 FLOAT64_ROUNDING = 1e-12
 
 
-def test_bert_is_that_of_transformers() -> None:
+def test_bert_is_that_of_transformers(bert_weights: weights.Arrays) -> None:
     model = models.get("bert")
-    w, batch = weights.make(model), inputs.make(model, 0, 2)
+    w, batch = bert_weights, inputs.make(model, 0, 2)
     config = transformers.BertConfig(attn_implementation="eager")
     assert config.layer_norm_eps == 1e-12
     assert config.hidden_act == "gelu"
@@ -49,9 +49,9 @@ def _transformers_names() -> Iterator[tuple[str, str]]:
     yield "fc", "classifier.1"
 
 
-def test_resnet50_is_that_of_transformers() -> None:
+def test_resnet50_is_that_of_transformers(resnet50_weights: weights.Arrays) -> None:
     model = models.get("resnet50")
-    w, batch = weights.make(model), inputs.make(model, 0, 2)
+    w, batch = resnet50_weights, inputs.make(model, 0, 2)
     config = transformers.ResNetConfig(downsample_in_bottleneck=False, num_labels=1000)
     oracle = transformers.ResNetForImageClassification(config).double().eval()
     state = {}

@@ -12,16 +12,6 @@ from suite.zoo.resnet50 import reference as resnet50
 TINY = np.finfo(np.float32).tiny
 
 
-@pytest.fixture(scope="module")
-def bert_weights() -> weights.Arrays:
-    return weights.make(models.get("bert"))
-
-
-@pytest.fixture(scope="module")
-def resnet50_weights() -> weights.Arrays:
-    return weights.make(models.get("resnet50"))
-
-
 def _healthy(x: np.ndarray, low: float, high: float) -> None:
     assert np.isfinite(x).all()
     assert low < x.std() < high
