@@ -1,27 +1,20 @@
 """A run from plan to record: prepare images and artifacts, then generation after generation, all in the journal."""
 
-import hashlib
+import math
 import random
-import secrets
 import shutil
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
-from suite import __version__, warnings
+from suite import pacing, warnings
 from suite.alone import cold_starts, peak_memory
-from suite.artifacts import Artifacts, Onnx
-from suite.backends import registry
-from suite.errors import LevelfieldError
-from suite.launchers.protocol import Launcher
 from suite.launches import Outcome, Site, bring_up, probe, stop, utc_now
-from suite.machine.fingerprint import changed, fingerprint
 from suite.machine.signals import Signals
-from suite.paths import package_root
-from suite.plan import ALONE, CANARY, Plan
+from suite.plan import ALONE
+from suite.preparation import canary_arm, canary_case
 from suite.profiles import PROFILES
 from suite.records import journal as journals
 from suite.records.files import JOURNAL
@@ -33,194 +26,29 @@ from suite.records.journal import (
     Journal,
     LaunchDone,
     Resumed,
-    Started,
     Warned,
 )
 from suite.records.schema import (
-    SCHEMA,
     Absent,
     Arm,
     Block,
-    Case,
     Failure,
-    Fingerprint,
-    Image,
-    Run,
-    Settings,
     Warning_,
 )
 from suite.rounds import Pace, SupervisorClock, Table, warm_up
+from suite.statistics.stopping import StopReason
 from suite.watching import Watcher
-from suite.zoo import models, weights
 
-MEMORY_SHARE = 0.75
-"""Share of the machine's memory that one worker may take at the most."""
-MEMORY_BYTES = 12 << 30
 GIVE_UP_AFTER = 2
 """Failures of an arm in one block after which it is not launched again there."""
 SEED_BITS = 63
 
 
-class Request(msgspec.Struct, frozen=True):
-    """How a run is to be done, beside what is in its plan."""
+class _Cost(msgspec.Struct, frozen=True):
+    """What one arm of a block costs: a launch until it is warm, and a turn."""
 
-    budget_seconds: float | None = None
-    precision_target: float = 0.01
-    margin: float = 0.02
-    seed: int | None = None
-    identify: bool = False
-    command: tuple[str, ...] = ()
-    launcher_reason: str = ""
-
-
-def prepare(plan: Plan, launcher: Launcher, watcher: Watcher) -> Site:
-    """Make everything the plan needs: images, weights, ONNX files, reference outputs."""
-    images: dict[tuple[str, str, str | None], Image] = {}
-    arms = {arm.id: arm for block in plan.blocks for arm in block.arms}
-    for arm in (*arms.values(), canary_arm()):
-        key = (arm.image, arm.variant, arm.version)
-        if key not in images:
-            images[key] = launcher.prepare(arm.image, arm.variant, arm.version, watcher.say)
-    artifacts = Artifacts()
-    onnx = _exports(plan, launcher, artifacts, watcher)
-    for model in plan.models:
-        watcher.say(f"making the weights of {model}")
-        artifacts.weights(model)
-    from suite.launches import verify_count
-
-    for case in (*(block.case for block in plan.blocks), canary_case(len(plan.cpus))):
-        watcher.say(f"computing the reference of {case.model} in float64")
-        artifacts.reference(case.model, verify_count(case.batch))
-    return Site(
-        launcher=launcher,
-        images=images,
-        artifacts=artifacts,
-        onnx=onnx,
-        weights_sha256={
-            CANARY: weights.sha256(weights.make(models.get(CANARY))),
-            **{name: artifacts.weights_artifact(name).sha256 for name in plan.models},
-        },
-        cpus=plan.cpus,
-        memory_bytes=_memory_limit(),
-        caches=Path(tempfile.mkdtemp(prefix="levelfield-caches-")),
-    )
-
-
-def _exports(
-    plan: Plan, launcher: Launcher, artifacts: Artifacts, watcher: Watcher
-) -> dict[tuple[str, str, int], Onnx]:
-    cases = {
-        (block.case.model, block.case.precision, block.case.batch): None
-        for block in plan.blocks
-        if any(registry.get(arm.backend).reads == "onnx" for arm in block.arms)
-    }
-    if not cases:
-        return {}
-    exporter = launcher.prepare("exporter", "cpu", None, watcher.say)
-    return {key: artifacts.onnx(*key, exporter=exporter, launcher=launcher, progress=watcher.say) for key in cases}
-
-
-def _memory_limit() -> int:
-    import psutil
-
-    return min(MEMORY_BYTES, int(psutil.virtual_memory().total * MEMORY_SHARE))
-
-
-def canary_arm() -> Arm:
-    return Arm(backend=CANARY, image=CANARY)
-
-
-def canary_case(threads: int) -> Case:
-    return Case(CANARY, "latency", "fp32", 1, threads)
-
-
-def start(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
-    """Write the run's folder and the first line of its journal; return the folder."""
-    now = utc_now()
-    machine = fingerprint(plan.cpus, identify=request.identify)
-    identity = f"{now.replace(':', '').replace('-', '')[:15].replace('T', '-')}-{plan.profile.name}"
-    run = Run(
-        schema=SCHEMA,
-        id=f"{identity}-{secrets.token_hex(2)}",
-        started=now,
-        tool_version=__version__,
-        tool_sha256=_tool_sha256(),
-        command=request.command,
-        settings=Settings(
-            profile=plan.profile.name,
-            models=plan.models,
-            backends=plan.backends,
-            scenarios=plan.scenarios,
-            precisions=plan.precisions,
-            batches=plan.batches,
-            threads=plan.threads,
-            cpus=plan.cpus,
-            generations=plan.profile.generations,
-            rounds=plan.profile.rounds,
-            budget_seconds=request.budget_seconds,
-            precision_target=request.precision_target,
-            margin=request.margin,
-            seed=request.seed if request.seed is not None else secrets.randbits(SEED_BITS),
-            launcher=site.launcher.kind,
-            launcher_reason=request.launcher_reason,
-        ),
-        machine=machine,
-        images=tuple(site.images.values()),
-        artifacts=(
-            *(site.artifacts.weights_artifact(model) for model in plan.models),
-            *(onnx.artifact for onnx in site.onnx.values()),
-        ),
-        blocks=plan.blocks,
-        warnings=_known_beforehand(plan, request, site, machine),
-        labels=(*plan.profile.labels, *(["injected"] if plan.injected else [])),
-    )
-    folder = reports / run.id
-    try:
-        folder.mkdir(parents=True)
-    except OSError as error:
-        raise LevelfieldError(
-            f"The folder {folder} cannot be made: {error.strerror}.", fix="Choose another one with --reports."
-        ) from error
-    with Journal(folder / JOURNAL) as journal:
-        journal.write(Started(run))
-    return folder
-
-
-def _known_beforehand(plan: Plan, request: Request, site: Site, machine: Fingerprint) -> tuple[Warning_, ...]:
-    """Return what a reader must know whatever is measured."""
-    found = list(warnings.of_machine(machine))
-    if request.launcher_reason:
-        found.append(warnings.fell_back_to_venv(request.launcher_reason))
-    found += [warnings.unlocked(image.name, image.unlocked) for image in site.images.values() if image.unlocked]
-    if plan.injected:
-        found.append(warnings.injected(plan.injected))
-    if plan.profile.name == "smoke":
-        found.append(warnings.smoke())
-    return tuple(found)
-
-
-def _tool_sha256() -> str:
-    """Return the digest of the suite's own sources."""
-    digest = hashlib.sha256()
-    for source in sorted(package_root().rglob("*.py")):
-        digest.update(f"{source.relative_to(package_root())}\n".encode() + source.read_bytes())
-    return digest.hexdigest()
-
-
-def check_same(before: Fingerprint, now: Fingerprint) -> None:
-    """Refuse to go on with a run on a machine that is not the one it began on.
-
-    Raises
-    ------
-    LevelfieldError
-        Naming the facts that changed.
-    """
-    differences = changed(before, now)
-    if differences:
-        raise LevelfieldError(
-            f"This machine is not as it was when the run began ({'; '.join(differences[:5])}).",
-            fix="Start a new run, and compare the two.",
-        )
+    launch_s: float
+    window_s: float
 
 
 class Bench:
@@ -237,6 +65,8 @@ class Bench:
         self._canary: Outcome | None = None
         self._known: set[str] = set()
         self._seconds: dict[str, float] = {}
+        self._rounds: dict[str, int] = {}
+        self._costs: dict[str, _Cost] = {}
         self._profile = PROFILES[self._run.settings.profile]
         session = len(self._run.resumed) + resumed  # another order each time the run is taken up
         self._random = random.Random(f"{self._run.settings.seed}/{session}")  # noqa: S311  (a schedule)
@@ -258,10 +88,10 @@ class Bench:
             for number, (block, index) in enumerate(todo):
                 if self._budget_spent(todo[number:]):
                     break
-                began = time.monotonic()
-                self._generation(block, index)
-                self._seconds[block.case.id] = time.monotonic() - began
+                self._timed_generation(block, index)
                 self._watcher.done((number + 1) / len(todo), self._left(todo[number + 1 :]))
+            else:
+                self._until_precise()
             share: float | Absent = self._clock.share
             if not self._clock.elapsed_ns:
                 share = Absent("no window was measured")
@@ -291,6 +121,44 @@ class Bench:
                 for extra in range(max(0, block.planned_generations - complete))
             ]
         return [(block, index) for _, block, index in sorted(left, key=lambda entry: entry[0])]
+
+    def _until_precise(self) -> None:
+        """Add generations to each block until its ratios are as precise as was asked, or the budget is spent."""
+        target = self._run.settings.precision_target
+        if target is None:
+            return
+        budget = self._run.settings.budget_seconds or self._profile.budget_seconds
+        unfinished = [block.case.id for block in self._run.blocks if block.case.scenario not in ALONE]
+        while unfinished:
+            run = journals.fold(journals.read(self._folder / JOURNAL))
+            for block in (block for block in run.blocks if block.case.id in unfinished):
+                decision = pacing.finished(
+                    block,
+                    target=target,
+                    spent_s=time.monotonic() - self._begun,
+                    budget_s=budget,
+                    generation_s=self._seconds.get(block.case.id, 0.0),
+                )
+                if decision.reason is None:
+                    self._pace(block)
+                    self._timed_generation(block, max(each.index for each in block.generations) + 1)
+                    continue
+                unfinished.remove(block.case.id)
+                if decision.reason is StopReason.BUDGET:
+                    self._warn(warnings.precision_not_reached(decision.half_width or math.inf, target, block.case.id))
+
+    def _pace(self, block: Block) -> None:
+        """Give a block as many rounds a launch as its variance says they are worth."""
+        cost = self._costs.get(block.case.id)
+        if cost is not None:
+            self._rounds[block.case.id] = pacing.rounds_for(
+                block, launch_s=cost.launch_s, window_s=cost.window_s, otherwise=self._profile.rounds
+            )
+
+    def _timed_generation(self, block: Block, index: int) -> None:
+        began = time.monotonic()
+        self._generation(block, index)
+        self._seconds[block.case.id] = time.monotonic() - began
 
     def _budget_spent(self, left: Sequence[tuple[Block, int]]) -> bool:
         budget = self._run.settings.budget_seconds
@@ -326,11 +194,12 @@ class Bench:
 
     def _interleaved(self, block: Block, arms: Sequence[Arm], index: int, seed: int) -> None:
         case = block.case
+        began = time.monotonic()
         pace = Pace(
-            rounds=self._profile.rounds,
+            rounds=self._rounds.get(case.id, self._profile.rounds),
             window_ns=self._profile.window_ns,
             min_calls=self._profile.min_calls,
-            repeats=self._profile.rounds,
+            repeats=max(1, self._profile.rounds // 2),
         )
         outcomes = bring_up(self._site, case, arms)
         try:
@@ -349,7 +218,13 @@ class Bench:
                 clock=self._clock,
                 watcher=self._watcher,
             )
-            for turn in table.play(pace):
+            launched = time.monotonic()
+            lost = table.play(pace)
+            self._costs[case.id] = _Cost(
+                launch_s=(launched - began) / len(outcomes),
+                window_s=(time.monotonic() - launched) / max(table.windows, 1),
+            )
+            for turn in lost:
                 self._count_failure(case.id, turn.arm, turn.failure)
             for outcome in outcomes:
                 self._look_at(outcome)

@@ -56,6 +56,7 @@ _base = click.option(
 @cli.command()
 @_selection
 @click.option("--budget", type=DURATION, default=None, help="Stop between generations after this long: 90s, 10m, 2h.")
+@click.option("--precision-target", type=PERCENT, default=None, help="Go on until every ratio is known to ± this.")
 @click.option("--margin", type=PERCENT, default="2%", show_default=True, help="Differences inside it count as none.")
 @click.option("--launcher", type=click.Choice(["docker", "venv", "host"]), default=None, help="Where workers live.")
 @_base
@@ -75,6 +76,7 @@ def bench(
     inject: tuple[str, str] | None,
     threads: int | None,
     budget: float | None,
+    precision_target: float | None,
     margin: float,
     launcher: str | None,
     base: Literal["debian", "registry"],
@@ -85,7 +87,7 @@ def bench(
     identify: bool,
 ) -> None:
     """Measure, compare and report: builds what is missing, then runs."""
-    from suite.bench import Request
+    from suite.beginning import Request
     from suite.plan import Selection
     from suite.running import Options, run_bench
 
@@ -93,6 +95,7 @@ def bench(
         selection=Selection(profile, models, backends, scenarios, precision, batch, threads, control, inject),
         request=Request(
             budget_seconds=budget,
+            precision_target=precision_target,
             margin=margin,
             seed=seed,
             identify=identify,

@@ -178,6 +178,11 @@ class Table:
             )
         return self._lost
 
+    @property
+    def windows(self) -> int:
+        """How many windows were taken."""
+        return sum(map(len, self._medians.values()))
+
     def _live(self) -> dict[str, int]:
         """Return the process ids of the workers that live, by arm; 0 where the host cannot see them."""
         return {arm: each.worker.pid or 0 for arm, each in self._outcomes.items() if each.worker is not None}

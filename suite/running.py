@@ -10,12 +10,14 @@ from rich.markup import escape
 
 from suite import analysis, plan
 from suite.analysis.types import BlockAnalysis, TimedBlock
-from suite.bench import Bench, Request, check_same, prepare, start
+from suite.beginning import Request, check_same, start
+from suite.bench import Bench
 from suite.errors import LevelfieldError
 from suite.images.base import Kind
 from suite.launchers.choice import choose
 from suite.launchers.protocol import Launcher
 from suite.machine.fingerprint import fingerprint
+from suite.preparation import prepare
 from suite.progress import Terminal
 from suite.records import files, journal
 from suite.records.schema import Image, Run

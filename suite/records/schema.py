@@ -277,7 +277,8 @@ class Settings(msgspec.Struct, frozen=True):
     generations: int
     rounds: int
     budget_seconds: float | None
-    precision_target: float
+    precision_target: float | None
+    """Half-width every log ratio was to reach; None: a fixed number of generations. Intervals widen accordingly."""
     margin: float
     seed: int
     launcher: Literal["docker", "venv", "host"]

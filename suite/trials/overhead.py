@@ -19,13 +19,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from suite import __version__, plan
-from suite.bench import prepare
 from suite.errors import LevelfieldError
 from suite.launchers.docker import DockerLauncher, connect
 from suite.launchers.worker import WorkerError
 from suite.launches import Site, utc_now
 from suite.machine.fingerprint import fingerprint
 from suite.options import NAMES
+from suite.preparation import prepare
 from suite.records.files import write_atomically
 from suite.records.schema import Block, Warning_
 from suite.trials.contestants import Pace

@@ -1,0 +1,120 @@
+"""A run's folder and the first line of its journal; and the check that a run goes on where it began."""
+
+import hashlib
+import secrets
+from pathlib import Path
+
+import msgspec
+
+from suite import __version__, warnings
+from suite.errors import LevelfieldError
+from suite.launches import Site, utc_now
+from suite.machine.fingerprint import changed, fingerprint
+from suite.paths import package_root
+from suite.plan import Plan
+from suite.records.files import JOURNAL
+from suite.records.journal import Journal, Started
+from suite.records.schema import SCHEMA, Fingerprint, Run, Settings, Warning_
+
+SEED_BITS = 63
+
+
+class Request(msgspec.Struct, frozen=True):
+    """How a run is to be done, beside what is in its plan."""
+
+    budget_seconds: float | None = None
+    precision_target: float | None = None
+    margin: float = 0.02
+    seed: int | None = None
+    identify: bool = False
+    command: tuple[str, ...] = ()
+    launcher_reason: str = ""
+
+
+def start(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
+    """Write the run's folder and the first line of its journal; return the folder."""
+    now = utc_now()
+    machine = fingerprint(plan.cpus, identify=request.identify)
+    identity = f"{now.replace(':', '').replace('-', '')[:15].replace('T', '-')}-{plan.profile.name}"
+    run = Run(
+        schema=SCHEMA,
+        id=f"{identity}-{secrets.token_hex(2)}",
+        started=now,
+        tool_version=__version__,
+        tool_sha256=_tool_sha256(),
+        command=request.command,
+        settings=Settings(
+            profile=plan.profile.name,
+            models=plan.models,
+            backends=plan.backends,
+            scenarios=plan.scenarios,
+            precisions=plan.precisions,
+            batches=plan.batches,
+            threads=plan.threads,
+            cpus=plan.cpus,
+            generations=plan.profile.generations,
+            rounds=plan.profile.rounds,
+            budget_seconds=request.budget_seconds,
+            precision_target=request.precision_target,
+            margin=request.margin,
+            seed=request.seed if request.seed is not None else secrets.randbits(SEED_BITS),
+            launcher=site.launcher.kind,
+            launcher_reason=request.launcher_reason,
+        ),
+        machine=machine,
+        images=tuple(site.images.values()),
+        artifacts=(
+            *(site.artifacts.weights_artifact(model) for model in plan.models),
+            *(onnx.artifact for onnx in site.onnx.values()),
+        ),
+        blocks=plan.blocks,
+        warnings=_known_beforehand(plan, request, site, machine),
+        labels=(*plan.profile.labels, *(["injected"] if plan.injected else [])),
+    )
+    folder = reports / run.id
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise LevelfieldError(
+            f"The folder {folder} cannot be made: {error.strerror}.", fix="Choose another one with --reports."
+        ) from error
+    with Journal(folder / JOURNAL) as journal:
+        journal.write(Started(run))
+    return folder
+
+
+def _known_beforehand(plan: Plan, request: Request, site: Site, machine: Fingerprint) -> tuple[Warning_, ...]:
+    """Return what a reader must know whatever is measured."""
+    found = list(warnings.of_machine(machine))
+    if request.launcher_reason:
+        found.append(warnings.fell_back_to_venv(request.launcher_reason))
+    found += [warnings.unlocked(image.name, image.unlocked) for image in site.images.values() if image.unlocked]
+    if plan.injected:
+        found.append(warnings.injected(plan.injected))
+    if plan.profile.name == "smoke":
+        found.append(warnings.smoke())
+    return tuple(found)
+
+
+def _tool_sha256() -> str:
+    """Return the digest of the suite's own sources."""
+    digest = hashlib.sha256()
+    for source in sorted(package_root().rglob("*.py")):
+        digest.update(f"{source.relative_to(package_root())}\n".encode() + source.read_bytes())
+    return digest.hexdigest()
+
+
+def check_same(before: Fingerprint, now: Fingerprint) -> None:
+    """Refuse to go on with a run on a machine that is not the one it began on.
+
+    Raises
+    ------
+    LevelfieldError
+        Naming the facts that changed.
+    """
+    differences = changed(before, now)
+    if differences:
+        raise LevelfieldError(
+            f"This machine is not as it was when the run began ({'; '.join(differences[:5])}).",
+            fix="Start a new run, and compare the two.",
+        )

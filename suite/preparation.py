@@ -1,0 +1,76 @@
+"""Before anything is measured: images, weights, ONNX files and reference outputs, all made or found."""
+
+import tempfile
+from pathlib import Path
+
+import psutil
+
+from suite.artifacts import Artifacts, Onnx
+from suite.backends import registry
+from suite.launchers.protocol import Launcher
+from suite.launches import Site, verify_count
+from suite.plan import CANARY, Plan
+from suite.records.schema import Arm, Case, Image
+from suite.watching import Watcher
+from suite.zoo import models, weights
+
+MEMORY_SHARE = 0.75
+"""Share of the machine's memory that one worker may take at the most."""
+MEMORY_BYTES = 12 << 30
+
+
+def prepare(plan: Plan, launcher: Launcher, watcher: Watcher) -> Site:
+    """Make everything the plan needs: images, weights, ONNX files, reference outputs."""
+    images: dict[tuple[str, str, str | None], Image] = {}
+    arms = {arm.id: arm for block in plan.blocks for arm in block.arms}
+    for arm in (*arms.values(), canary_arm()):
+        key = (arm.image, arm.variant, arm.version)
+        if key not in images:
+            images[key] = launcher.prepare(arm.image, arm.variant, arm.version, watcher.say)
+    artifacts = Artifacts()
+    onnx = _exports(plan, launcher, artifacts, watcher)
+    for model in plan.models:
+        watcher.say(f"making the weights of {model}")
+        artifacts.weights(model)
+    for case in (*(block.case for block in plan.blocks), canary_case(len(plan.cpus))):
+        watcher.say(f"computing the reference of {case.model} in float64")
+        artifacts.reference(case.model, verify_count(case.batch))
+    return Site(
+        launcher=launcher,
+        images=images,
+        artifacts=artifacts,
+        onnx=onnx,
+        weights_sha256={
+            CANARY: weights.sha256(weights.make(models.get(CANARY))),
+            **{name: artifacts.weights_artifact(name).sha256 for name in plan.models},
+        },
+        cpus=plan.cpus,
+        memory_bytes=_memory_limit(),
+        caches=Path(tempfile.mkdtemp(prefix="levelfield-caches-")),
+    )
+
+
+def _exports(
+    plan: Plan, launcher: Launcher, artifacts: Artifacts, watcher: Watcher
+) -> dict[tuple[str, str, int], Onnx]:
+    cases = {
+        (block.case.model, block.case.precision, block.case.batch): None
+        for block in plan.blocks
+        if any(registry.get(arm.backend).reads == "onnx" for arm in block.arms)
+    }
+    if not cases:
+        return {}
+    exporter = launcher.prepare("exporter", "cpu", None, watcher.say)
+    return {key: artifacts.onnx(*key, exporter=exporter, launcher=launcher, progress=watcher.say) for key in cases}
+
+
+def _memory_limit() -> int:
+    return min(MEMORY_BYTES, int(psutil.virtual_memory().total * MEMORY_SHARE))
+
+
+def canary_arm() -> Arm:
+    return Arm(backend=CANARY, image=CANARY)
+
+
+def canary_case(threads: int) -> Case:
+    return Case(CANARY, "latency", "fp32", 1, threads)
