@@ -18,9 +18,6 @@ References
 ----------
 E. Barrett, C. F. Bolz-Tereick, R. Killick, S. Mount, L. Tratt (2017). Virtual machine warmup blows hot and cold.
 OOPSLA '17, article 52.
-K. H. Hamed, A. R. Rao (1998). A modified Mann-Kendall trend test for autocorrelated data. Journal of Hydrology 204,
-182–196.
-P. K. Sen (1968). Estimates of the regression coefficient based on Kendall's tau. JASA 63, 1379–1389.
 """
 
 import enum
@@ -31,17 +28,13 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr, stdtrit
-from scipy.stats import kendalltau, theilslopes
 
 from suite.statistics.arrays import Floats, positive_times
+from suite.statistics.noise import Noise, trend_of
 from suite.statistics.segments import change_points, is_straight, robust_spread
 
 MIN_POINTS = 6
 """Fewest points that can show anything: six in order are the first whose trend is significant at `ALPHA_TREND`."""
-
-FEW = 10
-"""Below this many values, their spread is not taken robustly."""
 
 MAX_POINTS = 200
 """Longer series are cut into this many stretches and their medians taken: the segmentation's cost is quadratic."""
@@ -57,9 +50,6 @@ ALPHA = 0.005
 
 ALPHA_DENIAL = 0.001
 """The same before a steady state is denied: to mark a window too many costs a window, to deny costs the launch."""
-
-ALPHA_TREND = 0.01
-"""Two-sided level at which a trend counts as real; six values in order have p = 0.003."""
 
 LEAST_END = 0.05
 """Share of the series that must be off at its end: less is a disturbance."""
@@ -141,8 +131,8 @@ def steady_state(times: ArrayLike, *, tolerance: float = DEFAULT_TOLERANCE) -> S
     points = _medians(logs, edges)
     starts = change_points(points)
     bounds = list(itertools.pairwise([*starts, points.size]))
-    settled = _Noise(points[points.size // 2 :])
-    climb = _trend(points, settled.correlation_time, tolerance) if is_straight(points, starts) else 0.0
+    settled = Noise(points[points.size // 2 :])
+    climb = trend_of(points, settled.correlation_time, tolerance) if is_straight(points, starts) else 0.0
     for alpha in (ALPHA, ALPHA_DENIAL):
         offs = [_offset(points, bound, settled, tolerance, alpha) for bound in bounds]
         judged = _judge(logs, _Pieces(points, edges, bounds, offs), settled.correlation_time, tolerance)
@@ -190,7 +180,7 @@ def _judge(logs: Floats, pieces: _Pieces, correlation_time: float, tolerance: fl
         return _without(
             Course.UNSTABLE, f"{disturbed / (n - first):.0%} of the later part lie off its own level.", segments
         )
-    trend = _trend(points[first:], correlation_time, tolerance)
+    trend = trend_of(points[first:], correlation_time, tolerance)
     if trend != 0:
         return _moving(trend, f"it changed steadily, by {abs(math.expm1(trend)):.1%} over its last part", segments)
     return _found(logs, int(edges[first]), int(edges[1]), tolerance, segments)
@@ -222,27 +212,7 @@ def _found(logs: Floats, start: int, stretch: int, tolerance: float, segments: t
     )
 
 
-class _Noise:
-    """Level, noise and autocorrelation time of what a segment is compared with."""
-
-    def __init__(self, points: Floats) -> None:
-        residuals = _detrended(points)
-        self.size = points.size
-        self.level = float(np.median(points))
-        # The median deviation of a handful of values is often near zero by chance; their standard deviation, whose
-        # tails Student's t knows, errs on the side of calling things noise.
-        self.spread = robust_spread(residuals) if self.size >= FEW else float(residuals.std(ddof=2))
-        self.correlation_time = _correlation_time(residuals, self.spread)
-
-    def allows(self, size: int, alpha: float) -> float:
-        """Largest offset (log) that noise explains, for a segment of `size` points."""
-        tau = self.correlation_time
-        noise = self.spread * math.sqrt(min(tau, size) / size + min(tau, self.size) / self.size)
-        freedom = max((self.size - 2) / tau, 1)
-        return float(stdtrit(freedom, 1 - alpha)) * noise
-
-
-def _offset(points: Floats, bound: tuple[int, int], settled: _Noise, tolerance: float, alpha: float) -> float:
+def _offset(points: Floats, bound: tuple[int, int], settled: Noise, tolerance: float, alpha: float) -> float:
     """How far a segment lies off the settled level (log); 0 if within tolerance and noise.
 
     A segment in the second half is compared with the rest of that half: its own offset must not count as noise.
@@ -257,9 +227,9 @@ def _offset(points: Floats, bound: tuple[int, int], settled: _Noise, tolerance: 
     if inside > max(1, LEAST_END * n):  # less cannot inflate a median deviation
         rest = np.concatenate((points[middle : max(start, middle)], points[stop:]))
         level = float(np.median(rest))
-        noise = _Noise(rest) if rest.size >= MIN_POINTS - 1 else _Noise(_others(points, bound))
+        noise = Noise(rest) if rest.size >= MIN_POINTS - 1 else Noise(_others(points, bound))
     elif noise.size < MIN_POINTS - 1:
-        noise = _Noise(_others(points, bound))
+        noise = Noise(_others(points, bound))
     off = float(np.median(points[start:stop])) - level
     return off if abs(off) > max(tolerance, noise.allows(stop - start, alpha)) else 0.0
 
@@ -267,44 +237,6 @@ def _offset(points: Floats, bound: tuple[int, int], settled: _Noise, tolerance: 
 def _others(points: Floats, bound: tuple[int, int]) -> Floats:
     """The last few points outside the segment: in a short series, half of it is too little to judge noise by."""
     return np.concatenate((points[: bound[0]], points[bound[1] :]))[-(MIN_POINTS - 1) :]
-
-
-def _detrended(values: Floats) -> Floats:
-    """Residuals of the Theil–Sen line: a trend is not noise, and must not widen what noise allows."""
-    position = np.arange(values.size, dtype=np.float64)
-    slope = float(theilslopes(values, position)[0])
-    residuals: Floats = values - slope * position
-    residuals -= np.median(residuals)
-    return residuals
-
-
-def _correlation_time(residuals: Floats, spread: float) -> float:
-    """Integrated autocorrelation time from lag 1, (1 + r) / (1 - r), spikes clipped; 1 for white noise."""
-    if spread == 0:
-        return 1.0
-    clipped = np.clip(residuals, -3 * spread, 3 * spread)
-    clipped = clipped - clipped.mean()
-    r = float((clipped[1:] * clipped[:-1]).sum() / (clipped**2).sum())
-    r = min(max(r + 1 / residuals.size, 0.0), 0.95)  # lag-1 correlation is biased by about -1/n
-    return (1 + r) / (1 - r)
-
-
-def _trend(values: Floats, correlation_time: float, tolerance: float) -> float:
-    """Total log change over `values` by the Theil–Sen slope; 0 if not significant (modified Mann–Kendall) or small."""
-    n = values.size
-    if n < MIN_POINTS or np.ptp(values) == 0:
-        return 0.0
-    position = np.arange(n, dtype=np.float64)
-    change = float(theilslopes(values, position)[0]) * (n - 1)
-    if abs(change) <= tolerance:
-        return 0.0
-    tau = kendalltau(position, values)
-    p = float(tau.pvalue)
-    if correlation_time > 1:
-        # Variance of Kendall's score under independence, inflated by the autocorrelation time.
-        deviation = math.sqrt(2 * (2 * n + 5) / (9 * n * (n - 1)) * correlation_time)
-        p = max(p, float(2 * ndtr(-abs(float(tau.statistic)) / deviation)))
-    return change if p <= ALPHA_TREND else 0.0
 
 
 def _medians(logs: Floats, edges: NDArray[np.int64]) -> Floats:

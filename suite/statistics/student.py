@@ -7,8 +7,8 @@ are needed; looking less often does not help). Two cheap measures bring it back,
 `suite.statistics.stopping`: the interval is widened by a few per cent (`widening`), and the precision must hold at two
 boundaries in a row. Simulated over targets from "always at once" to "never", 95 % intervals then cover 93.8–95.5 %
 under normal noise, 94.4–96.7 % under Student's t3 and 94.5–97.1 % where one launch in ten is far off (99 % intervals:
-98.6–99.6 %), at the cost of about one generation. Stein's exact two-stage design (1945) would keep the quantile of the first five
-launches for good, 2.8 instead of 2, and need up to twice as many launches.
+98.6–99.6 %), at the cost of about one generation. Stein's exact two-stage design (1945) would keep the quantile of the
+first five launches for good, 2.8 instead of 2, and need up to twice as many launches.
 
 The tests repeat this simulation.
 
