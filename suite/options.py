@@ -1,5 +1,6 @@
 """What people type on the command line, as values: lists, durations, shares."""
 
+import math
 import re
 from typing import Any
 
@@ -38,9 +39,10 @@ class _Duration(click.ParamType[float]):
         if isinstance(value, float):
             return value
         match = _DURATION.fullmatch(str(value).strip())
-        if match is None:
+        seconds = float(match["count"]) * _SECONDS[match["unit"]] if match else 0.0
+        if not 0 < seconds < math.inf:
             self.fail(f"{value!r} is not a duration such as 90s, 10m or 2h.", param, ctx)
-        return float(match["count"]) * _SECONDS[match["unit"]]
+        return seconds
 
 
 class _Percent(click.ParamType[float]):

@@ -1,0 +1,227 @@
+"""From what a user typed to an ordered list of blocks."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from suite import plan
+from suite.errors import LevelfieldError
+from suite.plan import ALONE, CANARY, SCENARIOS, Selection, make
+from suite.profiles import PROFILES
+from suite.records.schema import SCHEMA, Run, Settings
+
+CPUS = (0, 1, 2, 3)
+
+
+def test_the_default_is_everything_in_the_standard_profile() -> None:
+    made = make(Selection(), available=CPUS)
+    assert made.profile.name == "standard"
+    assert set(made.models) == {"mlp", "resnet50", "bert"}
+    assert len(made.backends) == 7
+    assert CANARY not in made.backends
+    assert CANARY not in made.models
+    assert made.scenarios == ("cold-start", "memory", "latency", "throughput")
+    assert len(made.blocks) == 12
+    assert all(len(block.arms) == 7 + (block.case.scenario == "latency") for block in made.blocks)
+    assert made.needs_onnx
+    assert set(made.images) == {"torch", "tensorflow", "jax", "onnxruntime", "openvino", "canary"}
+    assert len({block.case.id for block in made.blocks}) == 12
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_every_profile_makes_a_plan(name: str) -> None:
+    made = make(Selection(profile=name), available=CPUS)
+    for block in made.blocks:
+        alone = block.case.scenario in ALONE
+        assert block.planned_generations == (made.profile.launches_alone if alone else made.profile.generations)
+        assert block.canary == (None if alone else CANARY)
+        assert block.case.threads == len(made.cpus)
+        if block.case.scenario != "throughput":
+            assert block.case.batch == 1
+
+
+@pytest.mark.parametrize(
+    ("selection", "message", "fix"),
+    [
+        (Selection(profile="smok"), "There is no profile called 'smok'.", "Did you mean 'smoke'?"),
+        (Selection(models=("resnet",)), "There is no model called 'resnet'.", "Did you mean 'resnet50'?"),
+        (Selection(models=("mlp", "brt")), "There is no model called 'brt'.", "Did you mean 'bert'?"),
+        (Selection(backends=("onnx",)), "There is no backend called 'onnx'.", "Did you mean 'onnxruntime'"),
+        (Selection(backends=("tensorflow_xla",)), "'tensorflow_xla'", "'tensorflow-xla' or 'tensorflow'"),
+        (Selection(scenarios=("latence",)), "There is no scenario called 'latence'.", "Did you mean 'latency'?"),
+        (Selection(precisions=("fp16",)), "There is no precision called 'fp16'.", "'fp32'"),
+        (Selection(models=("zzz",)), "There is no model called 'zzz'.", "Known: bert, mlp, resnet50."),
+        (Selection(control="onnx"), "There is no backend called 'onnx'.", "'onnxruntime'"),
+        (Selection(backends=("jax",), control="torch"), "There is no backend called 'torch'.", "jax"),
+        (Selection(inject=("5%", "onnxruntime#3")), "There is no arm called 'onnxruntime#3'.", "'onnxruntime#2'"),
+        (Selection(models=("canary",)), "There is no model called 'canary'.", ""),
+        (Selection(backends=("canary",)), "There is no backend called 'canary'.", ""),
+        (Selection(batches=(0,)), "A batch of 0 cannot be measured.", "from 1 to 65536"),
+        (Selection(batches=(1, 10**9)), "A batch of 1000000000 cannot be measured.", "from 1 to 65536"),
+        (Selection(threads=0), "0 threads cannot compute anything.", "--threads"),
+        (Selection(threads=-1), "-1 threads cannot compute anything.", "--threads"),
+        (Selection(threads=5), "5 threads were asked for, and this process may use 4 CPUs.", "--threads 4"),
+    ],
+)
+def test_what_cannot_be_says_why(selection: Selection, message: str, fix: str) -> None:
+    with pytest.raises(LevelfieldError) as caught:
+        make(selection, available=CPUS)
+    assert message in caught.value.message
+    assert fix in caught.value.fix
+    assert caught.value.exit_code == 2
+
+
+def test_a_selection_is_kept_in_its_order_without_repeats() -> None:
+    made = make(
+        Selection(
+            models=("bert", "mlp", "bert"),
+            backends=("openvino", "jax", "openvino"),
+            scenarios=("throughput", "latency"),
+            batches=(8, 2, 8),
+        ),
+        available=CPUS,
+    )
+    assert made.models == ("bert", "mlp")
+    assert made.backends == ("openvino", "jax")
+    assert made.batches == {"bert": (8, 2), "mlp": (8, 2)}
+    assert [block.case.id for block in made.blocks] == [
+        "bert/latency/fp32/b1/t4/cpu",
+        "mlp/latency/fp32/b1/t4/cpu",
+        "bert/throughput/fp32/b8/t4/cpu",
+        "bert/throughput/fp32/b2/t4/cpu",
+        "mlp/throughput/fp32/b8/t4/cpu",
+        "mlp/throughput/fp32/b2/t4/cpu",
+    ]
+
+
+@given(st.permutations(SCENARIOS).flatmap(lambda order: st.integers(1, 4).map(lambda count: tuple(order[:count]))))
+def test_cold_starts_come_first_and_blocks_of_one_scenario_stay_together(scenarios: tuple[str, ...]) -> None:
+    made = make(Selection(scenarios=scenarios), available=CPUS)
+    order = ["cold-start", "memory", "latency", "throughput"]
+    asked = [order.index(block.case.scenario) for block in made.blocks]
+    assert asked == sorted(asked)
+    assert set(made.scenarios) == set(scenarios)
+
+
+def test_no_batches_where_nothing_is_measured_in_batches() -> None:
+    assert make(Selection(scenarios=("latency",)), available=CPUS).batches == {}
+
+
+@pytest.mark.parametrize(
+    ("selection", "control"),
+    [
+        (Selection(), "onnxruntime"),
+        (Selection(backends=("torch", "jax")), "jax"),
+        (Selection(backends=("openvino",)), "openvino"),
+        (Selection(control="tensorflow"), "tensorflow"),
+        (Selection(control="none"), None),
+    ],
+)
+def test_one_backend_stands_twice_in_latency_blocks(selection: Selection, control: str | None) -> None:
+    for block in make(selection, available=CPUS).blocks:
+        twins = [arm.backend for arm in block.arms if arm.ordinal == 2]
+        assert twins == ([control] if control and block.case.scenario == "latency" else [])
+        assert len({arm.id for arm in block.arms}) == len(block.arms)
+
+
+def test_a_slowdown_is_given_to_one_arm_and_labelled() -> None:
+    made = make(Selection(inject=("5%", "onnxruntime#2")), available=CPUS)
+    assert made.injected == ("onnxruntime#2",)
+    assert {arm.inject for block in made.blocks for arm in block.arms if arm.id == "onnxruntime#2"} == {"5%"}
+    assert not make(Selection(), available=CPUS).injected
+
+
+def test_without_onnx_readers_no_exporter() -> None:
+    assert not make(Selection(backends=("jax", "torch")), available=CPUS).needs_onnx
+    assert make(Selection(backends=("jax", "openvino")), available=CPUS).needs_onnx
+
+
+def _siblings(cpu: int) -> str:
+    """A machine of four cores with two threads each, numbered as Linux usually does."""
+    return f"{cpu % 4},{cpu % 4 + 4}"
+
+
+@pytest.mark.parametrize(
+    ("threads", "available", "cpus"),
+    [
+        (None, range(8), (0, 1, 2, 3)),
+        (1, range(8), (0,)),
+        (4, range(8), (0, 1, 2, 3)),
+        (6, range(8), (0, 1, 2, 3, 4, 5)),
+        (8, range(8), tuple(range(8))),
+        (None, (0, 4, 1, 5), (0, 1)),
+        (3, (0, 4, 1, 5), (0, 1, 4)),
+        (None, (6, 7), (6, 7)),
+    ],
+)
+def test_one_cpu_of_every_core_first(
+    monkeypatch: pytest.MonkeyPatch, threads: int | None, available: range | tuple[int, ...], cpus: tuple[int, ...]
+) -> None:
+    monkeypatch.setattr(plan, "_core", _siblings)
+    made = make(Selection(threads=threads), available=tuple(available))
+    assert made.cpus == cpus
+    assert made.threads == len(cpus)
+    assert all(block.case.threads == len(cpus) for block in made.blocks)
+
+
+def test_the_kernel_is_asked_where_nothing_is_given() -> None:
+    import os
+
+    made = make(Selection())
+    assert set(made.cpus) <= os.sched_getaffinity(0)
+    assert made.cpus
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [
+        Selection(),
+        Selection(profile="smoke"),
+        Selection(profile="full", models=("mlp",), batches=(3, 5), threads=2),
+        Selection(scenarios=("memory",), backends=("jax",)),
+    ],
+)
+def test_a_record_tells_its_plan(selection: Selection) -> None:
+    made = make(selection, available=CPUS)
+    run = Run(
+        schema=SCHEMA,
+        id="x",
+        started="x",
+        tool_version="x",
+        tool_sha256="x",
+        command=(),
+        settings=Settings(
+            profile=made.profile.name,
+            models=made.models,
+            backends=made.backends,
+            scenarios=made.scenarios,
+            precisions=made.precisions,
+            batches=made.batches,
+            threads=made.threads,
+            cpus=made.cpus,
+            generations=made.profile.generations,
+            rounds=made.profile.rounds,
+            budget_seconds=None,
+            precision_target=0.01,
+            margin=0.02,
+            seed=1,
+            launcher="docker",
+        ),
+        machine={},
+        images=(),
+        artifacts=(),
+        blocks=made.blocks,
+    )
+    assert plan.of(msgspec.json.decode(msgspec.json.encode(run), type=Run)) == made
+
+
+def test_profiles_hold_what_they_say() -> None:
+    for profile in PROFILES.values():
+        assert set(profile.batches) == set(plan.names_of_models())
+        assert profile.generations >= (1 if "smoke" in profile.labels else 5), "fewer than five are never ranked"
+        assert profile.window_ns >= 50_000_000
+        assert profile.rounds >= 2
+        assert profile.says
+    assert PROFILES["smoke"].budget_seconds <= 180
+    assert PROFILES["standard"].budget_seconds <= 600
