@@ -1,0 +1,217 @@
+"""The page in a real browser: silent, self-contained, readable on a phone, in light and dark."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+
+from suite.analysis import analyse
+from suite.records.schema import Failure, Run
+from suite.report import html
+from tests.records_builder import make_run
+from tests.report.hostile import make_hostile
+
+pytestmark = pytest.mark.browser
+
+SWITCHES = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+def find(*names: str) -> str:
+    found = next(filter(None, map(shutil.which, names)), None)
+    if found is None:
+        pytest.skip(f"There is no {names[0]} here.")
+    return found
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
+    options = Options()
+    options.binary_location = find("chromium", "chromium-browser", "google-chrome")
+    for switch in (*SWITCHES, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(switch)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(find("chromedriver")))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A record of the size of a standard run, as a file."""
+    crash = Failure(stage="load", kind="crashed", message="It ended with signal 9.", detail="x" * 3000)
+    run = make_run(
+        window_seconds=0.15,
+        max_calls=5000,
+        rounds=3,
+        control="onnxruntime",
+        failures={("jax", "bert"): crash},
+        unequal=[("torch", "resnet50")],
+        disturbed=[1],
+    )
+    return write(run, tmp_path_factory.mktemp("page"))
+
+
+def write(run: Run, folder: Path) -> Path:
+    file = folder / "report.html"
+    file.write_text(html.render(run, analyse(run)), encoding="utf-8")
+    return file
+
+
+def log(browser: webdriver.Chrome, name: str) -> list[dict[str, str]]:
+    """Take what the browser logged since the last time."""
+    found: list[dict[str, str]] = browser.get_log(name)  # type: ignore[no-untyped-call]
+    return found
+
+
+def show(browser: webdriver.Chrome, file: Path, *, width: int = 1280, scheme: str = "light") -> None:
+    """Open a page as a window of this width sees it, with the logs of what came before thrown away."""
+    for name in ("browser", "performance"):
+        log(browser, name)
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600},
+    )
+    browser.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    )
+    browser.get(file.as_uri())
+
+
+def open_details(browser: webdriver.Chrome) -> None:
+    browser.execute_script("document.querySelectorAll('details').forEach(part => { part.open = true })")
+
+
+def requests(browser: webdriver.Chrome) -> list[str]:
+    """Addresses that the browser asked for since the page was opened."""
+    entries = (json.loads(entry["message"])["message"] for entry in log(browser, "performance"))
+    return [entry["params"]["request"]["url"] for entry in entries if entry["method"] == "Network.requestWillBeSent"]
+
+
+def test_the_page_is_silent_and_asks_for_nothing(browser: webdriver.Chrome, page: Path) -> None:
+    show(browser, page)
+    open_details(browser)
+    assert log(browser, "browser") == []
+    asked = [address for address in requests(browser) if not address.startswith("data:")]
+    assert asked == [page.as_uri()]
+
+
+def test_the_verdict_is_what_one_sees_first(browser: webdriver.Chrome, page: Path) -> None:
+    show(browser, page)
+    heading = browser.find_element(By.TAG_NAME, "h1")
+    assert heading.is_displayed()
+    assert "is fastest on" in heading.text or "tie on" in heading.text
+    assert heading.rect["y"] + heading.rect["height"] < 900
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1280, 2200])
+@pytest.mark.parametrize("opened", [False, True])
+def test_no_width_makes_the_page_scroll_sideways(
+    browser: webdriver.Chrome, page: Path, width: int, *, opened: bool
+) -> None:
+    show(browser, page, width=width)
+    if opened:
+        open_details(browser)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_every_chart_draws_its_marks_where_they_can_be_seen(browser: webdriver.Chrome, page: Path, width: int) -> None:
+    show(browser, page, width=width)
+    outside = browser.execute_script("""
+        return [...document.querySelectorAll('.plot .track')].filter(track => {
+            const frame = track.closest('.plot').getBoundingClientRect()
+            return [...track.querySelectorAll('circle, rect, line, text')].some(mark => {
+                const box = mark.getBoundingClientRect()
+                return box.left < frame.left - 1 || box.right > frame.right + 1
+            })
+        }).length""")
+    assert outside == 0
+    widths = browser.execute_script(
+        "return [...document.querySelectorAll('.plot .track')].map(track => track.getBoundingClientRect().width)"
+    )
+    assert len(widths) > 90
+    assert min(widths) > 150
+
+
+def test_tick_labels_do_not_run_into_one_another(browser: webdriver.Chrome, page: Path) -> None:
+    for width in (390, 1280):
+        show(browser, page, width=width)
+        overlaps = browser.execute_script("""
+            return [...document.querySelectorAll('.plot-axis svg')].flatMap(axis => {
+                const boxes = [...axis.querySelectorAll('text')].map(text => text.getBoundingClientRect())
+                return boxes.slice(1).filter((box, index) => box.left < boxes[index].right + 2)
+            }).length""")
+        assert overlaps == 0, width
+
+
+def test_light_and_dark_follow_the_reader(browser: webdriver.Chrome, page: Path) -> None:
+    grounds = []
+    for scheme in ("light", "dark"):
+        show(browser, page, scheme=scheme)
+        grounds.append(browser.execute_script("return getComputedStyle(document.body).backgroundColor"))
+    assert grounds == ["rgb(252, 252, 250)", "rgb(20, 23, 26)"]
+
+
+def test_a_link_in_the_contents_leads_to_its_section(browser: webdriver.Chrome, page: Path) -> None:
+    show(browser, page)
+    browser.find_element(By.LINK_TEXT, "Parity").click()
+    top = browser.execute_script("return document.getElementById('parity').getBoundingClientRect().top")
+    assert 0 <= top < 450
+
+
+def test_the_page_can_be_walked_by_keyboard(browser: webdriver.Chrome, page: Path) -> None:
+    show(browser, page)
+    skip = browser.find_element(By.CLASS_NAME, "skip")
+    browser.execute_cdp_cmd("Input.dispatchKeyEvent", {"type": "keyDown", "key": "Tab", "code": "Tab"})
+    assert browser.switch_to.active_element == skip
+    unnamed = browser.execute_script("""
+        return [...document.querySelectorAll('a, summary, [tabindex]')]
+            .filter(part => !(part.textContent.trim() || part.getAttribute('aria-label'))).length""")
+    assert unnamed == 0
+
+
+def test_it_is_there_within_a_second(browser: webdriver.Chrome, page: Path) -> None:
+    show(browser, page)
+    spent_ms = browser.execute_script(
+        "const entry = performance.getEntriesByType('navigation')[0]; return entry.loadEventEnd - entry.startTime"
+    )
+    assert 0 < spent_ms < 1000
+
+
+@pytest.mark.parametrize("variants", [False, True])
+def test_a_hostile_record_runs_nothing_and_asks_for_nothing(
+    browser: webdriver.Chrome, tmp_path: Path, *, variants: bool
+) -> None:
+    file = write(make_hostile(variants=variants), tmp_path)
+    show(browser, file, width=390)
+    open_details(browser)
+    assert browser.execute_script("return window.owned === undefined")
+    assert browser.execute_script("return document.scripts.length") == 1
+    assert (
+        browser.execute_script("return document.querySelectorAll('img, iframe, object, [onload], [onerror]').length")
+        == 0
+    )
+    assert log(browser, "browser") == []
+    assert [address for address in requests(browser) if not address.startswith("data:")] == [file.as_uri()]
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
+    assert browser.execute_script("return JSON.parse(document.getElementById('record').textContent).record.schema") == 1
+
+
+def test_it_prints(browser: webdriver.Chrome, page: Path) -> None:
+    show(browser, page)
+    printed = browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": True, "paperWidth": 8.27})
+    assert len(printed["data"]) > 50_000

@@ -1,0 +1,257 @@
+"""The page as text: what is in it, and what can never be."""
+
+import base64
+import hashlib
+import re
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from suite.analysis import analyse
+from suite.records import files
+from suite.records.schema import Failure, Run, Warning_
+from suite.report import html, thinning
+from tests.records_builder import make_run
+from tests.report.hostile import PAYLOAD, make_hostile
+
+ATTRIBUTES = {"charset", "class", "content", "datetime", "href", "http-equiv", "id", "lang", "name", "rel", "role"}
+ATTRIBUTES |= {"scope", "tabindex", "title", "type"}
+VOID = {"meta", "link", "br", "img", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """Collects elements, ids, links and texts; complains of tags that do not close."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.texts: list[str] = []
+        self.data: dict[str, str] = {}
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] in {"script", "style"}:
+            self.data[self.open[-1]] = self.data.get(self.open[-1], "") + data
+        elif "title" not in self.open:
+            self.texts.append(data)
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\s+", " ", " ".join(self.texts)).replace("\u2060", "")
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+@cache
+def standard() -> tuple[Run, str]:
+    """A record of the size of a standard run: its MLP windows hold thousands of samples."""
+    run = make_run(window_seconds=0.15, max_calls=5000, rounds=3, control="onnxruntime")
+    return run, html.render(run, analyse(run))
+
+
+def render(run: Run) -> Page:
+    return Page(html.render(run, analyse(run)))
+
+
+def test_the_verdict_is_the_first_heading_and_the_title() -> None:
+    run = make_run(noise_scale=0.0)
+    page = render(run)
+    verdict = "onnxruntime is fastest on MLP; openvino is fastest on ResNet-50 and BERT-base."
+    assert next(tag for tag, _ in page.elements if re.fullmatch(r"h[1-6]", tag)) == "h1"
+    assert page.text.index(verdict) < page.text.index("Case by case")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Measured in one pinned container per framework.",
+        "All 24 answers are equal to the reference.",
+        "Latency, batch 1",
+        "Throughput, batch 1000",
+        "Is it the same computation?",
+        "Cold start",
+        "Peak memory",
+        "Settings that can tilt the field",
+        "NumPy array in host memory in, completed NumPy array in host memory out",
+        "Noise and the canary",
+        "AMD EPYC 9R45",
+        "Numerical libraries really loaded",
+        "libgomp.so.1",
+        "levelfield/torch:",
+        "levelfield bench --profile standard --models mlp,resnet50,bert",
+        "onnxruntime#2 is onnxruntime a second time",
+        "A p99 is told from 300 calls on.",
+    ],
+)
+def test_what_a_reader_must_find_is_there(words: str) -> None:
+    assert words in Page(standard()[1]).text
+
+
+def test_a_standard_run_fits_into_two_megabytes() -> None:
+    assert len(standard()[1].encode()) < 2_000_000
+
+
+def test_the_record_inside_is_the_one_that_was_rendered() -> None:
+    run, text = standard()
+    embedded = msgspec.json.decode(Page(text).data["script"], type=thinning.Embedded)
+    assert embedded == thinning.embed(run, embedded.record_sha256)[0]
+    assert {entry.result.split("/")[1] for entry in embedded.thinned} == {"mlp"}
+
+
+def test_the_digest_is_that_of_the_file_beside_the_page(tmp_path: Path) -> None:
+    run, text = standard()
+    digest = hashlib.sha256(files.write(run, tmp_path).read_bytes()).hexdigest()
+    assert digest in Page(text).text
+    assert digest in Page(text).data["script"]
+
+
+def test_a_page_of_what_was_inside_a_page_says_the_same_verdict() -> None:
+    run, text = standard()
+    inner = msgspec.json.decode(Page(text).data["script"], type=thinning.Embedded).record
+    assert analyse(inner).status.answers_equal == analyse(run).status.answers_equal
+    assert [block.best for block in analyse(inner).timed if block.case.model != "mlp"] == [
+        block.best for block in analyse(run).timed if block.case.model != "mlp"
+    ]
+
+
+def test_nothing_is_fetched_and_nothing_runs() -> None:
+    text = standard()[1]
+    page = Page(text)
+    assert [script.get("type") for script in page.all("script")] == ["application/json"]
+    assert not page.all("img") + page.all("iframe") + page.all("object") + page.all("form") + page.all("base")
+    assert [link["href"] for link in page.all("link")] == ["data:,"]
+    for tag, attributes in page.elements:
+        assert "style" not in attributes, tag  # the policy would refuse it
+        assert not any(name.startswith("on") for name in attributes)
+        assert str(attributes.get("href", "#")).startswith(("#", "data:,"))
+    assert "url(" not in page.data["style"]
+    assert "@import" not in page.data["style"]
+
+
+def test_the_policy_allows_this_style_sheet_and_nothing_else() -> None:
+    page = Page(standard()[1])
+    (policy,) = (meta["content"] for meta in page.all("meta") if meta.get("http-equiv") == "Content-Security-Policy")
+    digest = base64.b64encode(hashlib.sha256(page.data["style"].encode()).digest()).decode()
+    assert policy == (
+        f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def test_ids_are_unique_and_every_link_within_the_page_leads_somewhere() -> None:
+    page = Page(standard()[1])
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert {str(link["href"])[1:] for link in page.all("a")} <= set(ids)
+
+
+def test_tables_have_captions_and_scopes_and_scroll_alone() -> None:
+    page = Page(standard()[1])
+    assert len(page.all("table")) == len(page.all("caption")) > 10
+    assert all(cell.get("scope") in {"row", "col"} for cell in page.all("th"))
+    regions = [attributes for _, attributes in page.elements if attributes.get("role") == "region"]
+    assert all(region.get("aria-label") and region.get("tabindex") == "0" for region in regions)
+
+
+def test_landmarks_and_language_are_there() -> None:
+    page = Page(standard()[1])
+    for landmark in ("header", "main", "nav", "footer"):
+        assert len(page.all(landmark)) == 1
+    assert page.all("html") == [{"lang": "en"}]
+    assert page.all("nav")[0]["aria-label"]
+
+
+def test_charts_are_told_in_words() -> None:
+    pictures = [attributes for _, attributes in Page(standard()[1]).elements if attributes.get("role") == "img"]
+    assert len(pictures) == 6 + 3 + 3 + 1  # timed, cold start, memory, canary
+    assert all(len(str(picture["aria-label"])) > 40 for picture in pictures)
+
+
+@pytest.mark.parametrize("variants", [False, True])
+def test_a_hostile_record_is_only_text(variants: bool) -> None:
+    text = html.render(run := make_hostile(variants=variants), analyse(run))
+    page = Page(text)
+    assert len(page.all("script")) == 1
+    assert not page.all("img")
+    assert PAYLOAD not in text
+    assert "<svg onload" not in text
+    assert "</script></style>" not in text
+    for tag, attributes in page.elements:
+        assert not any(name.startswith("on") for name in attributes), tag
+        if tag not in {"svg", "rect", "line", "circle", "text"}:
+            assert {name for name in attributes if not name.startswith("aria-")} <= ATTRIBUTES
+        for name in ("class", "id", "href"):
+            assert re.fullmatch(r"[A-Za-z0-9 #:,_-]*", attributes.get(name) or "")
+    assert "{{7*7}}" in page.text
+    assert "49" not in re.findall(r"window\.owned=1 (\S+?)\{%", page.text)
+    embedded = msgspec.json.decode(page.data["script"], type=thinning.Embedded)
+    assert embedded.record == thinning.thin(run, "", embedded.cap).record
+
+
+def test_every_free_text_of_the_hostile_record_is_hostile() -> None:
+    plain = msgspec.json.encode(make_hostile(variants=True)).decode()
+    assert plain.count("window.owned=1</script>") > 2000
+
+
+@pytest.mark.parametrize("launcher", ["venv", "host"])
+def test_another_place_than_a_container_is_said_before_the_verdict(launcher: str) -> None:
+    run = make_run(models=("mlp",), launcher=launcher)  # type: ignore[arg-type]
+    page = render(run)
+    place = page.text.index("not in containers" if launcher == "venv" else "in neither containers nor")
+    assert place < page.text.index("is fastest on")
+    assert any("place-loud" in str(attributes.get("class")) for _, attributes in page.elements)
+
+
+def test_a_failed_and_an_unequal_result_are_shown_as_such() -> None:
+    crash = Failure(stage="load", kind="crashed", message="It ended with signal 9.", detail="line 1\nline 2")
+    page = render(make_run(models=("bert",), failures={("jax", "bert"): crash}, unequal=[("torch", "bert")]))
+    assert "jax failed It ended with signal 9." in page.text
+    assert "failed at load (crashed): It ended with signal 9." in page.text
+    assert "torch not equal relative error 4.6e-02 is over 1e-05" in page.text
+    assert "5 of 7" in page.text
+
+
+def test_a_smoke_run_ranks_nothing() -> None:
+    page = render(make_run(generations=2, scenarios=("latency",), labels=("smoke",)))
+    assert "A smoke run: it shows that everything works" in page.text
+    assert "Nothing is ranked: 2 launches, and a ranking takes 5." in page.text
+    assert "best" not in [text.strip() for text in page.texts]
+
+
+def test_warnings_stand_with_their_remedies_and_code_in_ticks() -> None:
+    warning = Warning_(code="x", message="The governor is `powersave`.", remedy="Set <it>.", about="cpu")
+    text = html.render(run := make_run(models=("mlp",), warnings=(warning,)), analyse(run))
+    assert "The governor is <code>powersave</code>." in text
+    assert "Set &lt;it&gt;." in text
+
+
+def test_a_run_cut_off_says_so_first() -> None:
+    page = render(make_run(models=("mlp",), finished=False))
+    assert page.text.index("This run was cut off before its end.") < page.text.index("is fastest on")
+
+
+def test_an_empty_record_has_a_page() -> None:
+    run = make_run()
+    page = render(msgspec.structs.replace(run, blocks=(), images=(), artifacts=(), machine={}, command=()))
+    assert "Nothing was measured." in page.text
+
+
+def test_times_of_an_unknown_form_are_shown_as_they_stand() -> None:
+    page = render(msgspec.structs.replace(make_run(models=("mlp",)), started="yesterday", finished="today"))
+    assert "yesterday" in page.text
