@@ -1,6 +1,7 @@
 """The container engine: reaching it, and asking it to build."""
 
 import contextlib
+import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -88,6 +89,7 @@ def build(
         A step failed; the sentence ends with what it said last.
     """
     said: list[str] = []
+    failure = ""
     try:
         events = client.api.build(
             fileobj=context,
@@ -104,16 +106,18 @@ def build(
         )
         for event in events:
             said += _words(event)
-            if "error" in event:
-                raise LevelfieldError(
-                    f"Building {tag} failed: {event['error'].strip()} It said last: {' / '.join(said[-5:])}",
-                    fix="The recipe runs with no network; see `docker images` and `df -h` for space.",
-                )
-        return client.images.get(tag)
+            failure = failure or str(event.get("error", "")).strip()
     except APIError as error:
         raise LevelfieldError(
             f"The container engine refused to build {tag}: {error.explanation or error}", fix="See the engine's log."
         ) from error
+    if failure:
+        failure = re.sub(r"^The command '.*' returned a", "A step returned a", failure, flags=re.DOTALL)
+        raise LevelfieldError(
+            f"Building {tag} failed: {failure} It said last: {' / '.join(said[-5:])}",
+            fix="The recipe runs with no network; see `docker images` and `df -h` for space.",
+        )
+    return client.images.get(tag)
 
 
 def remove_dangling(client: docker.DockerClient, label: str) -> None:

@@ -107,14 +107,10 @@ def test_two_builds_with_no_cache_give_the_same_layers(client: docker.DockerClie
     assert stages == []
 
 
-def test_two_bases_are_the_same_bytes_and_the_ones_in_the_image(canary: BuiltImage, tmp_path: Path) -> None:
-    digests = []
-    for name in ("one.tar", "two.tar"):
-        base.make("slim", tmp_path / name)
-        with (tmp_path / name).open("rb") as stream:
-            digests.append("sha256:" + hashlib.file_digest(stream, "sha256").hexdigest())
-        (tmp_path / name).unlink()
-    assert digests == [canary.layers[0]] * 2
+def test_the_base_made_again_is_the_same_bytes_as_the_one_in_the_image(canary: BuiltImage, tmp_path: Path) -> None:
+    base.make("slim", tmp_path / "base.tar")
+    with (tmp_path / "base.tar").open("rb") as stream:
+        assert canary.layers[0] == "sha256:" + hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def test_a_tampered_wheel_stops_the_build(cache: Path) -> None:
