@@ -85,6 +85,6 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def overhead(session: nox.Session) -> None:
-    """Hold the harness against a bare loop and OpenVINO's benchmark_app: half an hour of a quiet machine."""
+    """Hold the harness against a bare loop and OpenVINO's benchmark_app: a quiet machine for half an hour or more."""
     install(session, "runtime.lock")
     session.run("python", "-m", "suite.trials.overhead", *session.posargs)

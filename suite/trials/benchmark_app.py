@@ -52,12 +52,17 @@ class BenchmarkApp:
         Raises
         ------
         LevelfieldError
-            It failed, or said something that is not understood.
+            It failed, computed something else than Levelfield does, or said something that is not understood.
         """
         seconds = max(1, round(pace.window_ns / 1e9))
         command = self._command(seconds)
         said = self._run(command)
-        self.notes = {"command": " ".join(command), **_settings(said)}
+        settings = _settings(said)
+        if settings.get("INFERENCE_NUM_THREADS") != str(self._threads):
+            raise LevelfieldError(f"benchmark_app did not use {self._threads} threads: {settings}.")
+        if "float32" not in settings.get("INFERENCE_PRECISION_HINT", ""):
+            raise LevelfieldError(f"benchmark_app did not compute in float32: {settings}.")
+        self.notes = {"command": " ".join(command), **settings}
         return parse(said)
 
     def _command(self, seconds: int) -> list[str]:

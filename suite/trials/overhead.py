@@ -1,11 +1,13 @@
 """What Levelfield adds to a measurement: its worker against a bare loop, and against OpenVINO's own `benchmark_app`.
 
-`nox -s overhead` calls it. It wants a quiet machine and takes half an hour; its record is committed with the reports.
+`nox -s overhead` calls it. It wants a quiet machine for half an hour to an hour; its record is committed with the
+reports.
 """
 
 import datetime as dt
 import os
 import secrets
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -96,8 +98,13 @@ class Options(msgspec.Struct, frozen=True):
     seed: int = 0
 
 
-def run(options: Options, console: Console) -> Trial:
+def run(options: Options, console: Console, keep: Callable[[Trial], None]) -> Trial:
     """Measure every cell and return the record; what fails costs its own cell only.
+
+    Parameters
+    ----------
+    keep
+        Is given the record after every cell, so that an interruption loses one cell at the most.
 
     Raises
     ------
@@ -120,26 +127,34 @@ def run(options: Options, console: Console) -> Trial:
     launcher = DockerLauncher(client)
     launcher.sweep()
     site = prepare(chosen, launcher, say)
-    cells = [
-        _cell(options, client, site, block, backend, app=app, say=say.say)
-        for app, names in ((False, options.backends), (True, (APP,) if options.app_effort else ()))
-        for block in chosen.blocks
-        for backend in names
-    ]
-    return Trial(
-        schema=SCHEMA,
-        started=started,
-        finished=utc_now(),
-        tool_version=__version__,
-        seed=options.seed,
-        settings=_settings(options),
-        machine=fingerprint(site.cpus),
-        images=tuple(site.images.values()),
-        artifacts=tuple(onnx.artifact for onnx in site.onnx.values()),
-        load_before=load_before,
-        load_after=os.getloadavg(),
-        cells=tuple(cells),
-    )
+    machine = fingerprint(site.cpus)
+    cells: list[Cell] = []
+
+    def trial() -> Trial:
+        return Trial(
+            schema=SCHEMA,
+            started=started,
+            finished=utc_now(),
+            tool_version=__version__,
+            seed=options.seed,
+            settings=_settings(options),
+            machine=machine,
+            images=tuple(site.images.values()),
+            artifacts=tuple(onnx.artifact for onnx in site.onnx.values()),
+            load_before=load_before,
+            load_after=os.getloadavg(),
+            cells=tuple(cells),
+        )
+
+    try:
+        for app, names in ((False, options.backends), (True, (APP,) if options.app_effort else ())):
+            for block in chosen.blocks:
+                for backend in names:
+                    cells.append(_cell(options, client, site, block, backend, app=app, say=say.say))
+                    keep(trial())
+    finally:
+        shutil.rmtree(site.caches, ignore_errors=True)
+    return trial()
 
 
 def _cell(
@@ -264,9 +279,9 @@ def _spelled(interval: Interval, unit: float, digits: int) -> str:
 @click.option("--launches", type=click.IntRange(1), default=8, show_default=True, help="Launches of a cell, at least.")
 @click.option("--most", type=click.IntRange(1), default=16, show_default=True, help="Launches of a cell, at most.")
 @click.option("--rounds", type=click.IntRange(1), default=6, show_default=True, help="Windows of each launch.")
-@click.option("--window", type=click.FloatRange(0.01), default=0.5, show_default=True, help="Seconds in a window.")
+@click.option("--window", type=click.FloatRange(0.01), default=0.25, show_default=True, help="Seconds in a window.")
 @click.option("--app-rounds", type=click.IntRange(1), default=2, show_default=True, help="Runs of benchmark_app.")
-@click.option("--app-window", type=click.IntRange(1), default=3, show_default=True, help="Seconds each of them takes.")
+@click.option("--app-window", type=click.IntRange(1), default=2, show_default=True, help="Seconds each of them takes.")
 @click.option("--threads", type=int, default=None, help="Threads of every side; default: one per core.")
 @click.option("--seed", type=int, default=None, help="Seed of the schedule; the record holds it.")
 @click.option("--quick", is_flag=True, help="Two launches and short windows: it shows that all works, and no more.")
@@ -293,12 +308,15 @@ def main(
     if quick:
         effort = Effort(2, 2, 2, Pace(50_000_000, min_calls=3))
         app_effort = Effort(2, 2, 1, Pace(1_000_000_000, min_calls=3))
-    out = out or Path("reports/trials") / f"overhead-{dt.datetime.now(dt.UTC):%Y-%m-%d}.json"
+    out = out if out is not None else Path("reports/trials") / f"overhead-{dt.datetime.now(dt.UTC):%Y-%m-%d}.json"
     seed = seed if seed is not None else secrets.randbits(63)
+
+    def keep(trial: Trial) -> None:
+        write_atomically(out, msgspec.json.format(msgspec.json.encode(trial), indent=1) + b"\n")
+
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        trial = run(Options(models, backends, effort, app_effort if app else None, threads, seed), console)
-        write_atomically(out, msgspec.json.format(msgspec.json.encode(trial), indent=1) + b"\n")
+        trial = run(Options(models, backends, effort, app_effort if app else None, threads, seed), console, keep)
     except (LevelfieldError, OSError) as error:
         console.print(f"[red]{escape(str(error))}[/]", highlight=False)
         sys.exit(COULD_NOT_RUN)
