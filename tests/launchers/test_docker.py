@@ -25,7 +25,8 @@ from suite.launchers.protocol import LaunchSpec
 from suite.launchers.worker import Worker, WorkerError
 from suite.records.schema import Image
 from suite.worker.messages import Load, Loaded, Measure, Measured, Probe, Probed, Task, Verified, Verify
-from tests.launchers.scripts import PATIENCE_S, eventually
+from tests.commands import eventually
+from tests.launchers.scripts import PATIENCE_S
 
 pytestmark = pytest.mark.docker
 

@@ -10,7 +10,8 @@ import pytest
 from suite.launchers import channel as channels
 from suite.launchers.channel import ChannelClosed, ChannelTimeout, LineTooLong
 from suite.launchers.process import ProcessChannel
-from tests.launchers.scripts import PATIENCE_S, channel, eventually, gone
+from tests.commands import eventually
+from tests.launchers.scripts import PATIENCE_S, channel, gone
 
 ECHO = "import sys\nfor line in sys.stdin: print(line.strip()[::-1], flush=True)"
 

@@ -14,7 +14,8 @@ from suite.launchers import channel as channels
 from suite.launchers.worker import Worker, WorkerError
 from suite.records.schema import FailureKind
 from suite.worker.messages import Measure, Measured, Probe, Probed
-from tests.launchers.scripts import NEXT, PATIENCE_S, READY, eventually, gone, worker
+from tests.commands import eventually
+from tests.launchers.scripts import NEXT, PATIENCE_S, READY, gone, worker
 
 MEASURE = Measure(window_ns=1)
 

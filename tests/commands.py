@@ -1,0 +1,66 @@
+"""Running the command as people do: in a process of its own, from outside."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Self
+
+import suite
+
+ROOT = Path(suite.__file__).parent.parent
+PATIENCE_S = 300.0
+
+
+class Command:
+    """One `levelfield …` in a process of its own."""
+
+    def __init__(self, *words: str | Path, folder: Path, environment: dict[str, str] | None = None) -> None:
+        self._out = (folder / f"out-{time.monotonic_ns()}").open("w+", encoding="utf-8")
+        self._err = (folder / f"err-{time.monotonic_ns()}").open("w+", encoding="utf-8")
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "suite.cli", *map(str, words)],
+            stdout=self._out,
+            stderr=self._err,
+            stdin=subprocess.DEVNULL,
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200", "NO_COLOR": "1", **(environment or {})},
+        )
+        self.pid = self._process.pid
+
+    @property
+    def running(self) -> bool:
+        return self._process.poll() is None
+
+    def send(self, number: signal.Signals) -> None:
+        self._process.send_signal(number)
+
+    def wait(self) -> Self:
+        """Wait for its end; then `code`, `out` and `err` are known."""
+        try:
+            self.code = self._process.wait(PATIENCE_S)
+        finally:
+            self._process.kill()
+            self._process.wait()
+            for file in (self._out, self._err):
+                file.seek(0)
+            self.out, self.err = self._out.read(), self._err.read()
+            self._out.close()
+            self._err.close()
+        return self
+
+
+def run(*words: str | Path, folder: Path, environment: dict[str, str] | None = None) -> Command:
+    """Run a command to its end."""
+    return Command(*words, folder=folder, environment=environment).wait()
+
+
+def one_clear_sentence(command: Command, *says: str, code: int = 2) -> None:
+    """Check that a command failed as it should: an exit code, what happened and what to do, and no traceback."""
+    assert command.code == code, command.err + command.out
+    assert "Traceback" not in command.err + command.out
+    for text in says:
+        assert text in command.err
+    assert len(command.err.strip().splitlines()) <= 2, command.err
