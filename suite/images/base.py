@@ -140,8 +140,8 @@ def make(name: str, tar: Path, *, progress: Progress = silent) -> None:
         lines = [line for line in result.stderr.splitlines() if line.startswith(("E:", "dpkg:"))]
         raise LevelfieldError(
             f"mmdebstrap could not make the {name} base: {lines[0] if lines else result.stderr.strip()[-300:]}",
-            fix="Run as root; or install uidmap and give yourself a range in /etc/subuid and /etc/subgid; or use a ready "
-            "base: `--base registry`.",
+            fix="Run as root; or install uidmap and give yourself a range in /etc/subuid and /etc/subgid; or use "
+            "a ready base: `--base registry`.",
         )
 
 
