@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
@@ -64,3 +65,13 @@ def one_clear_sentence(command: Command, *says: str, code: int = 2) -> None:
     for text in says:
         assert text in command.err
     assert len(command.err.strip().splitlines()) <= 2, command.err
+
+
+def eventually(condition: Callable[[], bool]) -> bool:
+    """Wait until something is so, for `PATIENCE_S` at the most; return whether it is."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True

@@ -14,9 +14,8 @@ import pytest
 
 from suite import plan
 from suite.records import files
-from suite.records.schema import Run
 from suite.running import REPORT
-from tests.commands import ROOT, Command, one_clear_sentence, run
+from tests.commands import ROOT, Command, eventually, one_clear_sentence, run
 from tests.records_builder import make_run
 
 NO_ENGINE = {"DOCKER_HOST": "unix:///nobody/is/here.sock"}
@@ -183,8 +182,7 @@ def test_interrupted_while_it_prepares(tmp_path: Path, reports: Path, number: si
         "bench", "--launcher", "host", "--backends", "jax", "--reports", reports,
         folder=tmp_path, environment={"LEVELFIELD_CACHE": str(tmp_path / "cache")},
     )  # fmt: skip
-    while command.running and not (tmp_path / "cache" / "artifacts").exists():
-        pass
+    assert eventually(lambda: not command.running or (tmp_path / "cache" / "artifacts").exists())
     command.send(number)
     one_clear_sentence(command.wait(), "Interrupted.")
     shutil.rmtree(tmp_path / "cache")
@@ -205,9 +203,3 @@ def test_a_reader_that_goes_away(tmp_path: Path) -> None:
     command.stderr.close()
     command.wait(60)
     assert said == b""
-
-
-def test_run_is_a_type_that_people_can_decode(tmp_path: Path) -> None:
-    """What another tool would do with a record: decode it with nothing but the types."""
-    path = files.write(make_run(models=["mlp"], backends=["jax"], generations=1, rounds=1), tmp_path)
-    assert msgspec.json.decode(path.read_bytes(), type=Run).schema == 1

@@ -2,8 +2,6 @@
 
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -26,16 +24,6 @@ def channel(script: str) -> ProcessChannel:
 def worker(script: str) -> Worker:
     """Start a program as a worker, as the `venv` and `host` launchers do."""
     return start_process([sys.executable, "-c", script], "the script", {}, Path(tempfile.gettempdir()))
-
-
-def eventually(condition: Callable[[], bool]) -> bool:
-    """Wait until something is so, for `PATIENCE_S` at the most; return whether it is."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def gone(pid: int) -> bool:
