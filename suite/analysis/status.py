@@ -31,24 +31,27 @@ def summarise(run: Run, blocks: Iterable[BlockAnalysis]) -> Status:
     """Count results and rounds over all blocks."""
     blocks = tuple(blocks)
     rows = [(_result(block, row), row) for block in blocks for row in block.rows]
-    answers: dict[tuple[str, str, str], bool] = {}
+    answers: dict[tuple[str, str, str], bool | None] = {}  # None: not compared
     for block in blocks:
         for row in block.rows:
             key = (row.arm, block.case.model, block.case.precision)
-            equal = row.parity is not None and row.parity.equal
-            answers[key] = answers.get(key, False) or equal
+            known = answers.setdefault(key, None)
+            if row.parity is not None:
+                answers[key] = row.parity.equal and known is not False
     timed = [block for block in blocks if isinstance(block, TimedBlock)]
     rounds = sum(block.rounds for block in timed)
     disturbed = sum(block.rounds_disturbed for block in timed)
     return Status(
         results=len(rows),
         answers=len(answers),
-        answers_equal=sum(answers.values()),
+        answers_equal=sum(equal is True for equal in answers.values()),
+        answers_compared=sum(equal is not None for equal in answers.values()),
         unequal=tuple(name for name, row in rows if row.standing == "unequal"),
         failed=tuple(name for name, row in rows if row.standing == "failed"),
         absent=tuple(name for name, row in rows if row.standing == "absent"),
         rounds=rounds,
         rounds_disturbed=disturbed,
+        rounds_kept=sum(block.rounds_kept for block in timed),
         too_disturbed=disturbed > TOO_DISTURBED * (rounds + disturbed),
         finished=run.finished is not None,
         supervisor_share=run.supervisor_window_share,
@@ -79,7 +82,7 @@ def _of_run(status: Status) -> Iterator[Warning_]:
 
 def _of_surroundings(around: Surroundings) -> Iterator[Warning_]:
     canary, noise = around
-    if canary is not None and abs(canary.drift) > warnings.CANARY_LIMIT:
+    if canary is not None and canary.drift is not None and abs(canary.drift) > warnings.CANARY_LIMIT:
         yield warnings.machine_moved(canary.drift)
     if noise is None:
         return

@@ -8,6 +8,9 @@ from suite.analysis import collect
 from suite.analysis.types import Canary, CanaryPoint, NoiseSummary
 from suite.records.schema import Absent, Noise, Run
 
+MIN_POINTS = 6
+"""Fewest generations of the canary from which a drift is told: two in each third."""
+
 
 def canary(run: Run) -> Canary | None:
     """Follow the canary through all blocks in the order of time, or None where it never stood."""
@@ -30,13 +33,15 @@ def canary(run: Run) -> Canary | None:
         return None
     points.sort(key=lambda point: point.started)
     medians = np.array([point.median_ns for point in points])
-    third = max(1, len(points) // 3)
+    third = len(points) // 3
     return Canary(
         arm=name,
         points=tuple(points),
         median_ns=float(np.median(medians)),
         spread=float(medians.max() / medians.min() - 1),
-        drift=float(np.median(medians[-third:]) / np.median(medians[:third]) - 1),
+        drift=float(np.median(medians[-third:]) / np.median(medians[:third]) - 1)
+        if len(points) >= MIN_POINTS
+        else None,
     )
 
 

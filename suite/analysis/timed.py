@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from suite.analysis import collect, estimates, places, standing
+from suite.analysis import collect, disturbances, estimates, places, standing
 from suite.analysis.collect import ArmSummary, WindowSummary
 from suite.analysis.types import Counts, Row, TimedBlock
 from suite.records.schema import Arm, Block, Parity
@@ -71,7 +71,12 @@ def analyse(block: Block, known: Known, margin: float) -> TimedBlock:
         generations=sum(bool(generation.rounds) for generation in block.generations),
         rounds=sum(not round_.disturbed for round_ in rounds),
         rounds_disturbed=sum(bool(round_.disturbed) for round_ in rounds),
-        disturbances=tuple(dict.fromkeys(round_.disturbed for round_ in rounds if round_.disturbed)),
+        rounds_kept=sum(
+            len(generation.rounds)
+            for generation in block.generations
+            if all(round_.disturbed for round_ in generation.rounds)
+        ),
+        disturbances=disturbances.summarise(round_.disturbed for round_ in rounds),
         controls=places.controls(block, compared),
     )
 

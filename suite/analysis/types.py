@@ -110,7 +110,10 @@ class TimedBlock(msgspec.Struct, frozen=True):
     rounds: int
     """Undisturbed, complete rounds."""
     rounds_disturbed: int
+    rounds_kept: int
+    """Disturbed rounds that count all the same, since their generation had no others."""
     disturbances: tuple[str, ...]
+    """By what, each kind once."""
     controls: tuple[Control, ...] = ()
 
 
@@ -180,8 +183,8 @@ class Canary(msgspec.Struct, frozen=True):
     median_ns: float
     spread: float
     """(slowest ÷ fastest generation) − 1."""
-    drift: float
-    """(median of the last third ÷ median of the first third) − 1."""
+    drift: float | None
+    """(median of the last third ÷ median of the first third) − 1; None below six generations."""
 
 
 class NoiseSummary(msgspec.Struct, frozen=True):
@@ -203,11 +206,14 @@ class Status(msgspec.Struct, frozen=True):
     answers: int
     answers_equal: int
     """Answers compared with the reference and equal to it."""
+    answers_compared: int
     unequal: tuple[str, ...]
     failed: tuple[str, ...]
     absent: tuple[str, ...]
     rounds: int
     rounds_disturbed: int
+    rounds_kept: int
+    """Disturbed rounds that count all the same."""
     too_disturbed: bool
     """More than a third of the rounds were disturbed."""
     finished: bool

@@ -267,8 +267,12 @@ def canary(course: Canary) -> Course:
             if abs(share) < reach
         ),
         summary=(
-            f"{len(ratios)} points; slowest {units.percent(course.spread)} over fastest; "
-            f"last third against first {units.percent(course.drift, signed=True)}"
+            f"{len(ratios)} points; slowest {units.percent(course.spread)} over fastest"
+            + (
+                f"; last third against first {units.percent(course.drift, signed=True)}"
+                if course.drift is not None
+                else ""
+            )
         ),
     )
 

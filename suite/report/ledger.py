@@ -19,7 +19,9 @@ class Ledger(msgspec.Struct, frozen=True):
     shared: tuple[tuple[str, str], ...]
     """Name and value that every arm reports alike."""
     different: tuple[Line, ...]
-    """What arms report differently, or only some report."""
+    """What arms report differently."""
+    partial: tuple[Line, ...]
+    """What only some arms report, all of them alike."""
 
 
 def settings(run: Run) -> Ledger:
@@ -74,7 +76,8 @@ def _ledger(facts: Iterable[tuple[str, str, dict[str, str]]]) -> Ledger:
     shared = [line for line in lines if len(line.values) == 1 and len(line.values[0][1]) == len(arms)]
     return Ledger(
         shared=tuple((line.name, line.values[0][0]) for line in shared),
-        different=tuple(line for line in lines if line not in shared),
+        different=tuple(line for line in lines if len(line.values) > 1),
+        partial=tuple(line for line in lines if len(line.values) == 1 and line not in shared),
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from suite.analysis.types import Analysis, Row, TimedBlock
-from suite.records.schema import Absent, Image, Run
+from suite.records.schema import Absent, Run
 from suite.report import names, units
 
 
@@ -62,7 +62,7 @@ def verdict(block: TimedBlock) -> str:
     where = f"{names.model(case.model)}, batch {case.batch}"
     rows = {row.arm: row for row in block.rows}
     if block.best is None:
-        return f"{where}: not ranked: {block.unranked_reason}."
+        return f"{where}: not ranked ({block.unranked_reason})."
     best = rows[block.best]
     ranked = [row for row in block.rows if row.standing == "ranked"]
     behind = [row for row in ranked if row.arm != block.best and row.arm not in block.tied]
@@ -106,20 +106,39 @@ def place(run: Run) -> str:
         "host": "Measured in the current interpreter, in neither containers nor locked environments",
     }[settings.launcher]
     reason = f": {settings.launcher_reason.rstrip('.')}" if settings.launcher_reason else ""
-    unlocked = join([_unlocked(image) for image in run.images if image.unlocked])
+    reasons: dict[str, list[str]] = {}
+    for image in run.images:
+        if image.unlocked:
+            reasons.setdefault(image.unlocked.rstrip(". "), []).append(image.name)
+    unlocked = "; ".join(f"{join(images)} ({why})" for why, images in reasons.items())
     return f"{where}{reason}." + (f" Not what a lock says: {unlocked}." if unlocked else "")
-
-
-def _unlocked(image: Image) -> str:
-    return f"{image.name} ({image.unlocked})"
 
 
 def parity(analysis: Analysis) -> str:
     """Say how many answers equal the reference: `All 21 answers are equal to the reference.`."""
     status = analysis.status
-    if status.answers and status.answers_equal == status.answers:
+    if not status.answers_compared:
+        return "No answer was compared with the reference."
+    if status.answers_equal == status.answers:
         return f"All {status.answers} answers are equal to the reference."
-    return f"{status.answers_equal} of {units.plural(status.answers, 'answer')} equal to the reference."
+    parts = [f"{status.answers_equal} of {status.answers} answers equal the reference"]
+    wrong, missing = status.answers_compared - status.answers_equal, status.answers - status.answers_compared
+    parts += [f"{wrong} {'does' if wrong == 1 else 'do'} not"] if wrong else []
+    parts += [f"{missing} {'was' if missing == 1 else 'were'} not compared"] if missing else []
+    return f"{', '.join(parts)}."
+
+
+def disturbed(analysis: Analysis) -> str:
+    """Say what became of the disturbed rounds; empty where there were none."""
+    status = analysis.status
+    if not status.rounds_disturbed:
+        return ""
+    total = status.rounds + status.rounds_disturbed
+    text = f"{status.rounds_disturbed} of {total} rounds were disturbed from outside"
+    if status.rounds_kept == status.rounds_disturbed:
+        return f"{text} and count all the same, since there were no others."
+    kept = f", but for {status.rounds_kept} whose generation had no others" if status.rounds_kept else ""
+    return f"{text} and are left out{kept}."
 
 
 def supervisor(share: float | Absent) -> str:

@@ -44,11 +44,14 @@ def _parts(run: Run, analysis: Analysis, *, narrow: bool) -> Iterator[Renderable
         yield _text(sentences.label(name), "bold yellow")
     yield _text(sentences.place(run), "bold yellow" if loud else "dim")
     yield _text(sentences.overall(analysis), "bold")
-    yield _text(f"{sentences.parity(analysis)} {_rounds(analysis)}".strip(), _parity_style(analysis))
+    if sentences.parity(analysis) not in sentences.overall(analysis):
+        yield _text(sentences.parity(analysis), _parity_style(analysis))
+    if analysis.status.rounds_disturbed:
+        yield _text(sentences.disturbed(analysis), "yellow")
     for block in analysis.timed:
         yield Text()
         yield _timed(block, narrow=narrow)
-        yield from _reasons(block.rows)
+        yield from _reasons(block)
         yield _text(sentences.verdict(block), "dim")
     if analysis.cold:
         yield Text()
@@ -69,13 +72,6 @@ def _text(text: str, style: str = "") -> Text:
 
 def _parity_style(analysis: Analysis) -> str:
     return "green" if analysis.status.answers == analysis.status.answers_equal else "bold red"
-
-
-def _rounds(analysis: Analysis) -> str:
-    status = analysis.status
-    if not status.rounds_disturbed:
-        return ""
-    return f"{status.rounds_disturbed} of {status.rounds + status.rounds_disturbed} rounds were disturbed and left out."
 
 
 def _table(title: str) -> Table:
@@ -125,11 +121,11 @@ def _behind(row: Row, block: TimedBlock) -> str:
     return "best" if row.arm == block.best else f"+{units.slower(row.ratio)}"
 
 
-def _reasons(rows: tuple[Row, ...]) -> Iterator[Text]:
+def _reasons(block: TimedBlock) -> Iterator[Text]:
     """Say why arms are not ranked; a reason that several share is said once."""
     reasons: dict[str, list[str]] = {}
-    for row in rows:
-        if row.reason and row.standing != "control":
+    for row in block.rows:
+        if row.reason and row.standing != "control" and row.reason != block.unranked_reason:
             reasons.setdefault(row.reason, []).append(row.arm)
     for reason, arms in reasons.items():
         yield _text(f"{sentences.join(arms)}: {reason}", "dim")

@@ -170,7 +170,8 @@ def test_disturbed_rounds_are_left_out_and_both_figures_kept() -> None:
     analysis = analyse(exact(scenarios=("latency",), disturbed=[1, 3]))
     block = analysis.timed[0]
     assert (block.rounds, block.rounds_disturbed) == (30, 10)
-    assert block.disturbances == ("steal: 9.2 % of the CPU time",)
+    assert block.rounds_kept == 0
+    assert block.disturbances == ("steal: 9.2 % of the CPU time (10 rounds)",)
     row = rows(analysis)["openvino"]
     assert row.counts.windows == 30
     assert row.counts.windows_disturbed == 10
@@ -187,6 +188,8 @@ def test_where_every_round_was_disturbed_they_are_kept_and_said() -> None:
             round_["disturbed"] = "pressure"
     analysis = analyse(msgspec.convert(builtins, Run))
     assert rows(analysis)["openvino"].counts.windows == 30
+    assert rows(analysis)["openvino"].with_disturbed is None
+    assert analysis.timed[0].rounds_kept == analysis.status.rounds_kept == 30
     assert analysis.status.too_disturbed
     assert "too-disturbed" in [warning.code for warning in analysis.warnings]
 
@@ -304,7 +307,7 @@ def test_memory_is_a_median_with_its_range() -> None:
 
 
 def test_the_canary_shows_a_machine_that_slowed_down() -> None:
-    run = make_run(models=("resnet50",), scenarios=("latency",), noise_scale=0.0, rounds=2)
+    run = make_run(models=("resnet50",), scenarios=("latency",), noise_scale=0.0, rounds=2, generations=6)
     builtins = msgspec.to_builtins(run)
     for index, generation in enumerate(builtins["blocks"][0]["generations"]):
         for round_ in generation["rounds"]:
@@ -312,8 +315,8 @@ def test_the_canary_shows_a_machine_that_slowed_down() -> None:
                 turn["window"]["samples_ns"] = [int(ns * 1.1**index) for ns in turn["window"]["samples_ns"]]
     analysis = analyse(msgspec.convert(builtins, Run))
     assert analysis.canary is not None
-    assert len(analysis.canary.points) == 5
-    assert analysis.canary.spread == pytest.approx(1.1**4 - 1, rel=1e-3)
+    assert len(analysis.canary.points) == 6
+    assert analysis.canary.spread == pytest.approx(1.1**5 - 1, rel=1e-3)
     assert analysis.canary.drift == pytest.approx(1.1**4 - 1, rel=1e-3)
     assert "machine-moved" in [warning.code for warning in analysis.warnings]
     assert [row.arm for row in analysis.timed[0].rows if row.rank == 1] == ["openvino"]  # ratios hold all the same

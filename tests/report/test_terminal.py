@@ -48,7 +48,7 @@ def test_failures_and_reasons_are_told() -> None:
     assert "jax: It needed more than 4 GiB." in text
     assert "not equal" in text
     assert "failed" in text
-    assert "5 of 7 answers equal to the reference." in text
+    assert "5 of 7 answers equal the reference, 1 does not, 1 was not compared." in text
 
 
 def test_warnings_come_with_their_remedies() -> None:

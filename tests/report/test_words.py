@@ -9,7 +9,7 @@ import pytest
 from suite.analysis import analyse
 from suite.analysis.types import Estimate
 from suite.cli import bench
-from suite.records.schema import Absent, Arm, Failure, Scenario
+from suite.records.schema import Absent, Arm, Failure, Run, Scenario
 from suite.report import ledger, machine, names, parity, rerun, sentences, units
 from tests.records_builder import make_machine, make_run
 
@@ -47,7 +47,7 @@ def test_where_nothing_is_ranked_parity_comes_first() -> None:
     assert sentences.overall(analysis) == (
         "All 21 answers are equal to the reference. Nothing is ranked: 2 launches, and a ranking takes 5."
     )
-    assert sentences.verdict(analysis.timed[0]) == "MLP, batch 1: not ranked: 2 launches, and a ranking takes 5."
+    assert sentences.verdict(analysis.timed[0]) == "MLP, batch 1: not ranked (2 launches, and a ranking takes 5)."
 
 
 def test_a_run_without_speed_says_so() -> None:
@@ -64,7 +64,8 @@ def test_the_place_is_told_and_why() -> None:
     assert sentences.place(make_run()) == "Measured in one pinned container per framework."
     venv = sentences.place(make_run(launcher="venv"))
     assert venv.startswith("Measured in virtual environments, not in containers: no container engine answered")
-    assert "Not what a lock says: torch (" in sentences.place(make_run(launcher="host"))
+    host = sentences.place(make_run(launcher="host"))
+    assert host.endswith("torch, tensorflow, jax, onnxruntime and openvino (the current interpreter's own packages).")
 
 
 def test_batches_are_told_apart_only_where_there_are_several() -> None:
@@ -72,6 +73,27 @@ def test_batches_are_told_apart_only_where_there_are_several() -> None:
     other = msgspec.structs.replace(run.blocks[0], case=msgspec.structs.replace(run.blocks[0].case, batch=16))
     text = sentences.overall(analyse(msgspec.structs.replace(run, blocks=(run.blocks[0], other))))
     assert text == "onnxruntime is fastest on ResNet-50 (batch 8) and ResNet-50 (batch 16)."
+
+
+def test_disturbed_rounds_are_said_with_what_became_of_them() -> None:
+    assert sentences.disturbed(analyse(make_run(models=("mlp",)))) == ""
+    repeated = analyse(make_run(models=("mlp",), scenarios=("latency",), disturbed=[1]))
+    assert sentences.disturbed(repeated) == "5 of 35 rounds were disturbed from outside and are left out."
+    run = make_run(models=("mlp",), scenarios=("latency",), disturbed=[0], rounds=1)
+    builtins = msgspec.to_builtins(run)
+    for generation in builtins["blocks"][0]["generations"][:2]:
+        generation["rounds"] = generation["rounds"][:1]  # the repeat did not come to its end
+    assert sentences.disturbed(analyse(msgspec.convert(builtins, Run))) == (
+        "5 of 8 rounds were disturbed from outside and are left out, but for 2 whose generation had no others."
+    )
+
+
+def test_answers_that_were_not_compared_are_told_apart_from_wrong_ones() -> None:
+    missing = Failure(stage="load", kind="unsupported", message="It is not here.")
+    run = make_run(models=("mlp",), failures={("jax", "mlp"): missing}, unequal=[("torch", "mlp")])
+    assert sentences.parity(analyse(run)) == ("5 of 7 answers equal the reference, 1 does not, 1 was not compared.")
+    alone = make_run(models=("mlp",), backends=("jax",), failures={("jax", "mlp"): missing})
+    assert sentences.parity(analyse(alone)) == "No answer was compared with the reference."
 
 
 def test_settings_are_told_by_value_with_the_arms_that_have_it() -> None:
@@ -88,11 +110,12 @@ def test_settings_are_told_by_value_with_the_arms_that_have_it() -> None:
 def test_a_setting_that_only_some_arms_report_is_not_shared() -> None:
     run = make_run(models=("mlp",), scenarios=("memory",), generations=1)
     generation = run.blocks[0].generations[0]
-    first = msgspec.structs.replace(generation.launches[0], settings={"freezing": "on"})
+    torch = generation.launches[0]
+    first = msgspec.structs.replace(torch, settings=torch.settings | {"freezing": "on"})
     generation = msgspec.structs.replace(generation, launches=(first, *generation.launches[1:]))
     block = msgspec.structs.replace(run.blocks[0], generations=(generation,))
     found = ledger.settings(msgspec.structs.replace(run, blocks=(block,)))
-    assert ("freezing", (("on", ("torch",)),)) in [(line.name, line.values) for line in found.different]
+    assert [(line.name, line.values) for line in found.partial] == [("freezing", (("on", ("torch",)),))]
 
 
 def test_libraries_are_told_by_kind() -> None:

@@ -1,0 +1,43 @@
+"""By what rounds were disturbed, told once for each kind of signal, with the range of what was read."""
+
+import re
+from collections.abc import Iterable
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+def summarise(reasons: Iterable[str]) -> tuple[str, ...]:
+    """Fold reasons that differ in their numbers alone.
+
+    Parameters
+    ----------
+    reasons
+        One text a disturbed round, clauses parted by semicolons.
+
+    Returns
+    -------
+    tuple of str
+        One text a kind, in the order of first appearance, with the number of rounds where there were several.
+
+    Examples
+    --------
+    >>> summarise(["steal took 9.2% of the time", "steal took 4% of the time; swap"])
+    ('steal took 4–9.2% of the time (2 rounds)', 'swap')
+    """
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for reason in reasons:
+        for clause in filter(None, (part.strip() for part in reason.split(";"))):
+            found.setdefault(_NUMBER.sub("\0", clause), []).append(tuple(_NUMBER.findall(clause)))
+    return tuple(_told(kind, numbers) for kind, numbers in found.items())
+
+
+def _told(kind: str, numbers: list[tuple[str, ...]]) -> str:
+    ranges = [_range(column) for column in zip(*numbers, strict=True)]
+    parts = kind.split("\0")
+    text = parts[0] + "".join(span + rest for span, rest in zip(ranges, parts[1:], strict=True))
+    return f"{text} ({len(numbers)} rounds)" if len(numbers) > 1 else text
+
+
+def _range(column: tuple[str, ...]) -> str:
+    low, high = min(column, key=float), max(column, key=float)
+    return low if float(low) == float(high) else f"{low}–{high}"
