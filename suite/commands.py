@@ -46,14 +46,14 @@ def show_list(console: Console) -> None:
 
 def examine(console: Console) -> int:
     """Print what `doctor` finds; return 2 where nothing can be run."""
-    from suite.images.catalogue import PYTHON, images
+    from suite.images.catalogue import PYTHON
     from suite.images.cost import estimate
     from suite.machine.doctor import examine as findings
     from suite.machine.findings import Needs
     from suite.paths import cache_root
 
     try:
-        missing_bytes = estimate(images(), "docker").download_bytes
+        missing_bytes = estimate(plan.all_images(), "docker").download_bytes
     except LevelfieldError:  # no engine: doctor says so itself
         missing_bytes = None
     needs = Needs(python=PYTHON, wheels_missing_bytes=missing_bytes, folders=(str(cache_root()), "."))
@@ -74,9 +74,8 @@ def examine(console: Console) -> int:
 def build_images(names: tuple[str, ...], base: Kind, console: Console) -> None:
     """Build the named images, or all."""
     from suite.images.build import build
-    from suite.images.catalogue import images
 
-    for name in names or tuple(images()):
+    for name in names or plan.all_images():
         built = build(name, "cpu", base_kind=base, progress=lambda text: console.print(f"[dim]{escape(text)}[/]"))
         console.print(f"{name}: {built.tag}", highlight=False)
 

@@ -17,6 +17,8 @@ from suite.zoo import models
 SCENARIOS: tuple[Scenario, ...] = ("latency", "throughput", "cold-start", "memory")
 PRECISIONS = ("fp32",)
 CANARY = "canary"
+EXPORTER = "exporter"
+"""Image that writes the ONNX files."""
 CONTROLS = ("onnxruntime", "jax", "torch")
 """Backends that may stand twice, the quickest to launch first."""
 ALONE: tuple[Scenario, ...] = ("cold-start", "memory")
@@ -141,6 +143,11 @@ def names_of_models() -> tuple[str, ...]:
 
 def names_of_backends() -> tuple[str, ...]:
     return tuple(name for name in registry.names() if name != CANARY)
+
+
+def all_images() -> tuple[str, ...]:
+    """Return every image that some run needs: one for each framework, the exporter, the canary."""
+    return tuple(dict.fromkeys((*(registry.get(name).image for name in names_of_backends()), EXPORTER, CANARY)))
 
 
 def _in_order(scenarios: Iterable[str]) -> list[Scenario]:

@@ -9,7 +9,7 @@ from suite.artifacts import Artifacts, Onnx
 from suite.backends import registry
 from suite.launchers.protocol import Launcher
 from suite.launches import Site, verify_count
-from suite.plan import CANARY, Plan
+from suite.plan import CANARY, EXPORTER, Plan
 from suite.records.schema import Arm, Case, Image
 from suite.watching import Watcher
 from suite.zoo import models, weights
@@ -60,7 +60,7 @@ def _exports(
     }
     if not cases:
         return {}
-    exporter = launcher.prepare("exporter", "cpu", None, watcher.say)
+    exporter = launcher.prepare(EXPORTER, "cpu", None, watcher.say)
     return {key: artifacts.onnx(*key, exporter=exporter, launcher=launcher, progress=watcher.say) for key in cases}
 
 

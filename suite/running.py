@@ -160,7 +160,7 @@ def _say_cost(chosen: plan.Plan, launcher: Launcher, base: Kind, console: Consol
     from suite.images.cost import estimate
 
     arms = len({arm.id for block in chosen.blocks for arm in block.arms})
-    names = (*chosen.images, "exporter") if chosen.needs_onnx else chosen.images
+    names = (*chosen.images, plan.EXPORTER) if chosen.needs_onnx else chosen.images
     console.print(
         f"[bold]{arms} backends[/] × {len(chosen.models)} models × {', '.join(chosen.scenarios)} on "
         f"{len(chosen.cpus)} CPUs, profile {chosen.profile.name} ({escape(chosen.profile.says)}).",

@@ -1,0 +1,43 @@
+"""The tests that need frameworks, run for real in the environment that the `oracle` lock describes."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import suite
+from suite.images import environments
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(suite.__file__).parents[1]
+
+
+def test_oracles_and_exports_agree_in_their_locked_environment() -> None:
+    python = environments.make("oracle").python
+    result = subprocess.run(
+        [
+            python,
+            "-m",
+            "pytest",
+            "-q",
+            "-m",
+            "framework",
+            "-p",
+            "no:cacheprovider",
+            "--confcutdir=tests/zoo",
+            "tests/zoo",
+        ],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=1200,
+    )
+    assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-2000:]
+    summary = result.stdout.strip().splitlines()[-1]
+    assert re.search(r"\b[1-9]\d* passed", summary)
+    assert "skipped" not in summary, result.stdout[-4000:]
