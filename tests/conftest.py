@@ -10,6 +10,7 @@ import pytest
 
 from suite.errors import LevelfieldError
 from suite.launchers.docker import connect
+from tests.engines import Cable
 
 ENGINE_EXPECTED = "LEVELFIELD_EXPECT_ENGINE"
 
@@ -53,3 +54,14 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         pytest.skip(f"A small disk cannot be mounted here: {mounted.stderr.strip()}")
     yield folder
     subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+@pytest.fixture
+def cable(tmp_path: Path) -> Iterator[tuple[Cable, str]]:
+    host = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
+    if not host.startswith("unix://"):
+        pytest.skip("The engine is not behind a socket of this machine.")
+    path = tmp_path / "engine.sock"
+    one = Cable(path, host.removeprefix("unix://"))
+    yield one, f"unix://{path}"
+    one.cut()

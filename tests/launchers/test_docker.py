@@ -4,15 +4,12 @@ import contextlib
 import gc
 import os
 import signal
-import socket
 import subprocess
 import sys
 import textwrap
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import docker
 import msgspec
@@ -25,7 +22,7 @@ from suite.launchers.protocol import LaunchSpec
 from suite.launchers.worker import Worker, WorkerError
 from suite.records.schema import Image
 from suite.worker.messages import Load, Loaded, Measure, Measured, Probe, Probed, Task, Verified, Verify
-from tests.commands import eventually
+from tests.engines import Cable, containers, none_left
 from tests.launchers.scripts import PATIENCE_S
 
 pytestmark = pytest.mark.docker
@@ -65,17 +62,6 @@ def worker(launcher: DockerLauncher, spec: LaunchSpec) -> Iterator[Worker]:
     one.await_ready(PATIENCE_S)
     yield one
     one.stop()
-
-
-def containers(engine: docker.DockerClient, owner: int | None = None) -> list[Any]:
-    """Return the containers of one supervisor: this process, unless told otherwise."""
-    mark = f"{owner or os.getpid()}:"
-    found = engine.containers.list(all=True, filters={"label": LABEL}, ignore_removed=True)
-    return [each for each in found if each.labels[LABEL].startswith(mark)]
-
-
-def none_left(engine: docker.DockerClient, owner: int | None = None) -> bool:
-    return eventually(lambda: not containers(engine, owner))
 
 
 def loses(worker: Worker, kind: str, says: str, *, timeout_s: float = PATIENCE_S) -> WorkerError:
@@ -335,56 +321,6 @@ def test_a_sweep_takes_what_the_dead_left_and_nothing_else(
         assert isinstance(worker.ask(CANARY, Loaded, PATIENCE_S), Loaded)
     finally:
         unmarked.remove(force=True)
-
-
-class Cable:
-    """A way to the real engine that can be cut: a socket of its own, and every byte passed on."""
-
-    def __init__(self, path: Path, engine: str) -> None:
-        self._engine = engine
-        self._open: list[socket.socket] = []
-        self._listener = socket.socket(socket.AF_UNIX)
-        self._listener.bind(str(path))
-        self._listener.listen()
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                near, _ = self._listener.accept()
-            except OSError:
-                return
-            far = socket.socket(socket.AF_UNIX)
-            far.connect(self._engine)
-            self._open += [near, far]
-            for source, sink in ((near, far), (far, near)):
-                threading.Thread(target=self._pass, args=(source, sink), daemon=True).start()
-
-    @staticmethod
-    def _pass(source: socket.socket, sink: socket.socket) -> None:
-        try:
-            while chunk := source.recv(1 << 16):
-                sink.sendall(chunk)
-            sink.shutdown(socket.SHUT_WR)
-        except OSError:
-            return
-
-    def cut(self) -> None:
-        for each in (self._listener, *self._open):
-            with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-            each.close()
-
-
-@pytest.fixture
-def cable(tmp_path: Path) -> Iterator[tuple[Cable, str]]:
-    host = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
-    if not host.startswith("unix://"):
-        pytest.skip("The engine is not behind a socket of this machine.")
-    path = tmp_path / "engine.sock"
-    one = Cable(path, host.removeprefix("unix://"))
-    yield one, f"unix://{path}"
-    one.cut()
 
 
 @pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
