@@ -92,6 +92,7 @@ def make_run(
     finished: bool = True,
     noise_scale: float = 1.0,
     supervisor_window_share: float | Absent = 0.0021,
+    precision_target: float | None = None,
 ) -> Run:
     """Make a record.
 
@@ -163,7 +164,7 @@ def make_run(
             generations=generations,
             rounds=rounds,
             budget_seconds=600.0,
-            precision_target=0.01,
+            precision_target=precision_target,
             margin=0.02,
             seed=seed,
             launcher=launcher,

@@ -3,7 +3,7 @@
 from suite.analysis import standing, surroundings, timed, whole
 from suite.analysis.status import derive, summarise
 from suite.analysis.types import Analysis, BlockAnalysis
-from suite.records.schema import Block, Parity, Run
+from suite.records.schema import Block, Parity, Run, Settings
 
 __all__ = ["Analysis", "analyse"]
 
@@ -22,7 +22,7 @@ def analyse(run: Run) -> Analysis:
         One entry per block of the record, in its order; the run's status, canary, noise and warnings.
     """
     known = standing.parities(run)
-    blocks = tuple(_block(block, known, run.settings.margin) for block in run.blocks)
+    blocks = tuple(_block(block, known, run.settings) for block in run.blocks)
     status = summarise(run, blocks)
     canary, noise = surroundings.canary(run), surroundings.noise(run)
     return Analysis(
@@ -35,11 +35,11 @@ def analyse(run: Run) -> Analysis:
     )
 
 
-def _block(block: Block, known: dict[tuple[str, str, str], Parity], margin: float) -> BlockAnalysis:
+def _block(block: Block, known: dict[tuple[str, str, str], Parity], settings: Settings) -> BlockAnalysis:
     match block.case.scenario:
         case "cold-start":
             return whole.cold_start(block, known)
         case "memory":
             return whole.memory(block, known)
         case "latency" | "throughput":
-            return timed.analyse(block, known, margin)
+            return timed.analyse(block, known, margin=settings.margin, sequential=settings.precision_target is not None)

@@ -39,7 +39,7 @@ def level(values: Sequence[float]) -> Estimate | None:
     return Estimate(found.level, found.low, found.high)
 
 
-def ratio(numerator: LaunchLevels, denominator: LaunchLevels) -> Estimate | None:
+def ratio(numerator: LaunchLevels, denominator: LaunchLevels, *, sequential: bool) -> Estimate | None:
     """Estimate a ratio paired by generation; None where the two share none."""
     common = sorted(numerator.keys() & denominator.keys())
     if not common:
@@ -47,7 +47,7 @@ def ratio(numerator: LaunchLevels, denominator: LaunchLevels) -> Estimate | None
     above = np.log([numerator[index] for index in common])
     below = np.log([denominator[index] for index in common])
     try:
-        found = ratio_interval(above, below)
+        found = ratio_interval(above, below, sequential=sequential)
     except InsufficientData:
         return Estimate(math.exp(float((above - below).mean())))
     return Estimate(found.ratio, found.low, found.high)

@@ -16,7 +16,9 @@ Levels = dict[str, dict[int, float]]
 _STANDINGS: tuple[Standing, ...] = ("ranked", "control", "shown", "unequal", "failed", "absent")
 
 
-def assign(rows: dict[str, Row], compared: Levels, margin: float) -> tuple[str | None, tuple[str, ...]]:
+def assign(
+    rows: dict[str, Row], compared: Levels, *, margin: float, sequential: bool
+) -> tuple[str | None, tuple[str, ...]]:
     """Give the rows that may be ranked their ranks, in place; return the leader and those that tie with it.
 
     Parameters
@@ -27,12 +29,13 @@ def assign(rows: dict[str, Row], compared: Levels, margin: float) -> tuple[str |
         What they are ranked by.
     margin
         Relative slowdown against the best that does not matter.
+    sequential
+        Whether precision was allowed to end the run.
     """
     arms = [arm for arm, row in rows.items() if row.standing == "ranked"]
     if not arms:
         return None, ()
-    # How many generations there are was decided before the run, or by its budget, never by how narrow an interval is.
-    found = ranking.rank(estimates.matrix({arm: compared[arm] for arm in arms}), margin=margin, sequential=False)
+    found = ranking.rank(estimates.matrix({arm: compared[arm] for arm in arms}), margin=margin, sequential=sequential)
     least = len(arms)
     for place in sorted(found, key=lambda place: place.ratio or 0.0, reverse=True):
         arm = arms[place.arm]
@@ -71,14 +74,14 @@ def original(arm: Arm, block: Block) -> str | None:
     return first.id if first in block.arms else None
 
 
-def controls(block: Block, compared: Levels) -> tuple[Control, ...]:
+def controls(block: Block, compared: Levels, *, sequential: bool) -> tuple[Control, ...]:
     """Compare every arm that stands twice with itself."""
     found: list[Control] = []
     for arm in block.arms:
         first = original(arm, block)
         if first is None or first not in compared or arm.id not in compared:
             continue
-        ratio = estimates.ratio(compared[arm.id], compared[first])
+        ratio = estimates.ratio(compared[arm.id], compared[first], sequential=sequential)
         if ratio is not None:
             found.append(Control(arm=arm.id, of=first, ratio=ratio))
     return tuple(found)

@@ -42,7 +42,7 @@ class _Levels:
     """What the block is about, time of a call or of an item, with disturbed rounds counted."""
 
 
-def analyse(block: Block, known: Known, margin: float) -> TimedBlock:
+def analyse(block: Block, known: Known, *, margin: float, sequential: bool) -> TimedBlock:
     """Summarise and rank a block.
 
     Every launch is reduced to one number, its windows' typical median with the rounds' common drift removed; the launch
@@ -55,12 +55,14 @@ def analyse(block: Block, known: Known, margin: float) -> TimedBlock:
         Parity of each arm, for blocks whose own launches did not compare.
     margin
         Relative slowdown against the best that does not matter.
+    sequential
+        Whether precision was allowed to end the run; intervals are wider then.
     """
     counted = _count(collect.arms(block))
     levels = _levels(counted, block)
     rows = {entry.arm.id: _row(entry, block, levels, standing.parity_of(block, entry.arm, known)) for entry in counted}
     compared = levels.costs_ns if block.case.scenario == "throughput" else levels.medians_ns
-    best, tied = places.assign(rows, compared, margin)
+    best, tied = places.assign(rows, compared, margin=margin, sequential=sequential)
     rounds = [round_ for generation in block.generations for round_ in generation.rounds]
     return TimedBlock(
         case=block.case,
@@ -77,7 +79,7 @@ def analyse(block: Block, known: Known, margin: float) -> TimedBlock:
             if all(round_.disturbed for round_ in generation.rounds)
         ),
         disturbances=disturbances.summarise(round_.disturbed for round_ in rounds),
-        controls=places.controls(block, compared),
+        controls=places.controls(block, compared, sequential=sequential),
     )
 
 

@@ -25,6 +25,8 @@ def command(run: Run) -> str:
             words += ["--inject", f"{known[name].inject}@{name}"]
     if settings.budget_seconds is not None:
         words += ["--budget", f"{settings.budget_seconds:g}s"]
+    if settings.precision_target is not None:
+        words += ["--precision-target", f"{100 * settings.precision_target:g}%"]
     words += ["--margin", f"{100 * settings.margin:g}%"]
     words += ["--seed", str(settings.seed)]
     words += ["--launcher", settings.launcher]

@@ -205,6 +205,21 @@ def test_the_control_is_compared_and_not_ranked() -> None:
     assert control.ratio.value == pytest.approx(1, abs=0.1)
 
 
+def test_intervals_are_wider_where_precision_could_end_the_run() -> None:
+    fixed, sequential = (
+        analyse(make_run(models=("resnet50",), generations=8, control="jax", precision_target=target)).timed[0]
+        for target in (None, 0.01)
+    )
+    assert [row.median_ns for row in fixed.rows] == [row.median_ns for row in sequential.rows]
+    before = [fixed.controls[0].ratio, *(row.ratio for row in fixed.rows if row.ratio)]
+    after = [sequential.controls[0].ratio, *(row.ratio for row in sequential.rows if row.ratio)]
+    assert len(before) == len(after) == 8
+    for narrow, wide in zip(before, after, strict=True):
+        assert narrow.high is not None
+        assert wide.high is not None
+        assert wide.high > narrow.high
+
+
 def test_identical_arms_tie() -> None:
     analysis = analyse(make_run(models=("resnet50",), scenarios=("latency",), slower={"onnxruntime": 21.3 / 21.9}))
     block = analysis.timed[0]

@@ -173,7 +173,7 @@ def test_every_scenario_has_a_name() -> None:
 
 
 def test_the_command_to_run_it_again_is_one_that_the_tool_takes() -> None:
-    words = shlex.split(rerun.command(make_run(control="jax")))
+    words = shlex.split(rerun.command(make_run(control="jax", precision_target=0.005)))
     assert words[:2] == ["levelfield", "bench"]
     parsed = bench.make_context("bench", words[2:]).params
     assert parsed["profile"] == "standard"
@@ -182,6 +182,7 @@ def test_the_command_to_run_it_again_is_one_that_the_tool_takes() -> None:
     assert parsed["threads"] == 2
     assert parsed["control"] == "jax"
     assert parsed["budget"] == 600
+    assert parsed["precision_target"] == pytest.approx(0.005)
     assert parsed["margin"] == pytest.approx(0.02)
     assert parsed["seed"] == 1
     assert parsed["launcher"] == "docker"
