@@ -71,7 +71,7 @@ def _text(text: str, style: str = "") -> Text:
 
 
 def _parity_style(analysis: Analysis) -> str:
-    return "green" if analysis.status.answers == analysis.status.answers_equal else "bold red"
+    return "green" if analysis.status.answers_compared == analysis.status.answers_equal else "bold red"
 
 
 def _table(title: str) -> Table:
