@@ -1,7 +1,5 @@
 """Where things lie on a chart, in percent of its width. Templates draw; nothing here knows SVG."""
 
-from collections.abc import Callable
-
 import msgspec
 
 from suite.analysis.types import Canary, ColdBlock, ColdRow, Estimate, MemoryBlock, MemoryRow, Row, TimedBlock
@@ -93,7 +91,7 @@ def timed(block: TimedBlock) -> IntervalChart | None:
     else:
         scale = units.scale_ns(min(values))
         axis = axes.make(values, scale.factor, f"{scale.unit} a call", "lower is better")
-    write: Callable[[Estimate], str] = _rate if throughput else _time
+    write = _rate if throughput else _time
     marks = tuple(
         Mark(
             name=row.arm,
