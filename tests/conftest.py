@@ -1,6 +1,7 @@
 """What tests share: a real container engine where one is expected, and a small disk that fills up."""
 
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from suite.errors import LevelfieldError
 from suite.launchers.docker import connect
-from tests.engines import Cable
+from tests.engines import Cable, PrivateEngine
 
 ENGINE_EXPECTED = "LEVELFIELD_EXPECT_ENGINE"
 
@@ -65,3 +66,13 @@ def cable(tmp_path: Path) -> Iterator[tuple[Cable, str]]:
     one = Cable(path, host.removeprefix("unix://"))
     yield one, f"unix://{path}"
     one.cut()
+
+
+@pytest.fixture
+def private_engine() -> Iterator[PrivateEngine]:
+    """An engine that may be killed."""
+    if os.getuid() != 0 or shutil.which("dockerd") is None:
+        pytest.skip("Starting a second engine needs root and dockerd.")
+    one = PrivateEngine()
+    yield one
+    one.close()

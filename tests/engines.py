@@ -2,12 +2,18 @@
 
 import contextlib
 import os
+import shutil
+import signal
 import socket
+import subprocess
+import tempfile
 import threading
 from pathlib import Path
 from typing import Any
 
 import docker
+import psutil
+from docker.errors import DockerException
 
 from suite.launchers.docker import LABEL
 from tests.commands import eventually
@@ -61,3 +67,63 @@ class Cable:
             with contextlib.suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
             each.close()
+
+
+class PrivateEngine:
+    """An engine of our own, which may be killed: its own folders, no network, beside the one that everybody uses."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="levelfield-engine-"))
+        self.host = f"unix://{self.folder}/socket"
+        self._log = (self.folder / "log").open("wb")
+        self._start()
+
+    def _start(self) -> None:
+        folders = {"--data-root": "data", "--exec-root": "exec", "--pidfile": "pid"}
+        self._process = subprocess.Popen(
+            ["dockerd", "--host", self.host, "--bridge=none", "--iptables=false", "--ip6tables=false"]
+            + [word for option, name in folders.items() for word in (option, str(self.folder / name))],
+            stdout=self._log,
+            stderr=self._log,
+        )
+        assert eventually(lambda: self._process.poll() is not None or self._answers()), self.log()
+        assert self._process.poll() is None, self.log()
+
+    def _answers(self) -> bool:
+        with contextlib.suppress(DockerException), contextlib.closing(docker.DockerClient(self.host)) as client:
+            return bool(client.ping())
+        return False
+
+    def log(self) -> str:
+        return (self.folder / "log").read_text(errors="replace")[-2000:]
+
+    def load(self, engine: docker.DockerClient, *tags: str) -> None:
+        """Give it images that another engine has."""
+        with contextlib.closing(docker.DockerClient(self.host)) as client:
+            for tag in tags:
+                client.images.load(b"".join(engine.api.get_image(tag)))
+
+    def kill(self) -> None:
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+
+    def restart(self) -> None:
+        (self.folder / "pid").unlink(missing_ok=True)
+        self._start()
+
+    def close(self) -> None:
+        """End it and all that it started, and give its disk back."""
+        self._process.terminate()
+        try:
+            self._process.wait(60)
+        except subprocess.TimeoutExpired:
+            self.kill()
+        for process in psutil.process_iter(["cmdline"]):
+            if any(str(self.folder) in word for word in process.info["cmdline"] or ()):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()
+        self._log.close()
+        mounted = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
+        for place in sorted((place for place in mounted if place.startswith(str(self.folder))), reverse=True):
+            subprocess.run(["umount", "--lazy", place], check=False)
+        shutil.rmtree(self.folder, ignore_errors=True)

@@ -13,8 +13,10 @@ from docker.types import LogConfig
 
 from suite.errors import LevelfieldError
 from suite.launchers.channel import ChannelClosed, ChannelTimeout
-from suite.launchers.docker import NOBODY, ContainerChannel
+from suite.launchers.container import ContainerChannel
+from suite.launchers.docker import NOBODY
 from suite.launchers.environment import worker_environment
+from suite.launchers.local_process import LocalProcess
 from suite.launchers.protocol import READY_TIMEOUT_S, LaunchSpec
 from suite.launches import LOAD_TIMEOUT_S, VERIFY_TIMEOUT_S, Site, judge, task_for
 from suite.records.schema import Arm, Case
@@ -189,4 +191,4 @@ def _start(client: docker.DockerClient, spec: LaunchSpec, entrypoint: list[str])
         with contextlib.suppress(docker.errors.APIError):
             api.remove_container(container, force=True)
         raise
-    return ContainerChannel(client, container, attached, pid=pid if pid and Path(f"/proc/{pid}").exists() else None)
+    return ContainerChannel(client, container, attached, LocalProcess.of_container(pid or 0, container))

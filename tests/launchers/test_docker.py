@@ -9,6 +9,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import docker
@@ -18,12 +19,14 @@ import pytest
 
 from suite.errors import LevelfieldError
 from suite.launchers.docker import LABEL, NOBODY, DockerLauncher
+from suite.launchers.local_process import LocalProcess
 from suite.launchers.protocol import LaunchSpec
 from suite.launchers.worker import Worker, WorkerError
 from suite.records.schema import Image
 from suite.worker.messages import Load, Loaded, Measure, Measured, Probe, Probed, Task, Verified, Verify
-from tests.engines import Cable, containers, none_left
-from tests.launchers.scripts import PATIENCE_S
+from tests.commands import eventually
+from tests.engines import Cable, PrivateEngine, containers, none_left
+from tests.launchers.scripts import PATIENCE_S, gone
 
 pytestmark = pytest.mark.docker
 
@@ -344,3 +347,38 @@ def test_an_engine_that_is_cut_off(engine: docker.DockerClient, spec: LaunchSpec
     assert none_left(engine)
     del caught
     gc.collect()  # the SDK leaves a socket open where it could not connect it
+
+
+@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+def test_an_engine_that_is_killed_leaves_no_worker_running(
+    engine: docker.DockerClient, spec: LaunchSpec, private_engine: PrivateEngine
+) -> None:
+    """Containers outlive their engine, and nobody closes their stdin then."""
+    private_engine.load(engine, spec.image.tag)
+    with contextlib.closing(docker.DockerClient(private_engine.host)) as client:
+        launcher = DockerLauncher(client)
+        idle, busy = launcher.launch(spec), launcher.launch(spec)
+        for one in (idle, busy):
+            one.await_ready(PATIENCE_S)
+        busy.ask(CANARY, Loaded, PATIENCE_S)
+        busy.post(LONG)
+        pids = [one.pid for one in (idle, busy)]
+        private_engine.kill()
+        with pytest.raises(LevelfieldError, match=r"The container engine stopped answering .* is kept"):
+            busy.collect(Measured, PATIENCE_S)
+        idle.stop()
+        for pid in pids:
+            assert pid is not None
+            assert eventually(partial(gone, pid))
+        private_engine.restart()
+        launcher.sweep()
+        assert none_left(client)
+    gc.collect()  # the SDK leaves a socket open where it could not connect it
+
+
+def test_a_process_of_another_machine_is_not_taken_for_the_workers(worker: Worker, engine: docker.DockerClient) -> None:
+    """An engine in a virtual machine names ids that belong to somebody else here."""
+    (container,) = containers(engine)
+    assert LocalProcess.of_container(os.getpid(), container.id) is None
+    assert LocalProcess.of_container(2**22 + 1, container.id) is None
+    assert LocalProcess.of_container(0, container.id) is None

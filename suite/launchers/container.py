@@ -1,0 +1,169 @@
+"""A channel to a worker in a container: attached streams, and the engine's own word about how it ended."""
+
+import contextlib
+import socket
+import struct
+import time
+from typing import Any
+
+import docker
+import docker.errors
+import requests.exceptions
+
+from suite.errors import LevelfieldError
+from suite.launchers.channel import ChannelClosed, ChannelTimeout, Ending, Lines, LineTooLong, read_some, wait_readable
+from suite.launchers.local_process import LocalProcess
+
+FRAME_HEADER_BYTES = 8
+"""Engine API, ContainerAttach: stream type, three zero bytes, big-endian length."""
+STDOUT, STDERR = 1, 2
+KILL_TIMEOUT_S = 10.0
+"""How long the engine may take to end a killed container."""
+ALREADY_GONE_S = 2.0
+"""How long a container's process may go on once its streams are closed."""
+EVENTS_TIMEOUT_S = 5.0
+EVENTS_EVERY_S = 0.1
+SIGKILLED = 128 + 9
+"""Exit code of a container that ended by SIGKILL."""
+
+
+class ContainerChannel:
+    """A container's attached streams: raw bytes in, framed stdout and stderr out."""
+
+    def __init__(
+        self,
+        client: docker.DockerClient,
+        container: str,
+        attached: Any,  # noqa: ANN401  (the SDK has no type for it)
+        process: LocalProcess | None,
+    ) -> None:
+        self.pid = process.pid if process else None
+        self._process = process
+        self._client = client
+        self._container = container
+        self._attached = attached  # keeps the HTTP response, and with it the socket, alive
+        self._socket: socket.socket = attached._sock  # noqa: SLF001  (the SDK offers no other way to the socket)
+        self._socket.settimeout(None)
+        self._buffer = bytearray()
+        self._lines = Lines()
+        self._eof = False
+        self._ended = False
+        self._killed_here = False
+
+    def send(self, line: bytes) -> None:
+        try:
+            self._socket.sendall(line + b"\n")
+        except OSError as error:
+            raise ChannelClosed from error
+
+    def receive(self, timeout_s: float) -> bytes:
+        deadline = time.monotonic() + timeout_s
+        while (line := self._lines.pop()) is None:
+            if self._eof:
+                raise ChannelClosed
+            wait_readable({self._socket.fileno(): "engine"}, deadline)
+            self._take()
+        return line
+
+    def _take(self) -> None:
+        try:
+            chunk = read_some(self._socket.fileno())
+        except OSError:
+            chunk = b""
+        if not chunk:
+            self._eof = True
+            return
+        self._buffer += chunk
+        while len(self._buffer) >= FRAME_HEADER_BYTES:
+            stream, length = struct.unpack(">BxxxL", self._buffer[:FRAME_HEADER_BYTES])
+            end = FRAME_HEADER_BYTES + length
+            if len(self._buffer) < end:
+                return
+            payload = bytes(self._buffer[FRAME_HEADER_BYTES:end])
+            del self._buffer[:end]
+            if stream == STDOUT:
+                self._lines.feed(payload)
+            elif stream == STDERR:
+                self._lines.feed_stderr(payload)
+
+    def stderr_tail(self) -> str:
+        return self._lines.tail()
+
+    def end(self, grace_s: float) -> None:
+        if self._ended:
+            return
+        self._ended = True
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_WR)
+        self._drain(time.monotonic() + grace_s)
+        if not self._eof:
+            self._killed_here = True
+            self._kill()
+            self._drain(time.monotonic() + KILL_TIMEOUT_S)
+        close(self._attached)
+        if self._process is not None:
+            self._process.end(ALREADY_GONE_S)
+
+    def _drain(self, deadline: float) -> None:
+        """Read until the engine closes the stream, which it does when the container is dead."""
+        try:
+            while not self._eof:
+                wait_readable({self._socket.fileno(): "engine"}, deadline)
+                self._take()
+        except (ChannelTimeout, LineTooLong):
+            return
+
+    def _kill(self) -> None:
+        with contextlib.suppress(docker.errors.APIError, requests.exceptions.RequestException):
+            self._client.api.kill(self._container)
+
+    def ending(self) -> Ending:
+        """Ask the engine's event log: the container removes itself, so it can no longer be inspected.
+
+        Raises
+        ------
+        LevelfieldError
+            When the engine is gone: then this is no failure of the worker's.
+        """
+        deadline = time.monotonic() + EVENTS_TIMEOUT_S
+        try:
+            events = self._events()
+            while "die" not in events and time.monotonic() < deadline:
+                time.sleep(EVENTS_EVERY_S)
+                events = self._events()
+            code = int(events["die"]["exitCode"]) if "die" in events else None
+            if code == SIGKILLED and not self._killed_here:
+                events = self._events()  # the kernel's word about memory may come after the end itself
+        except (docker.errors.DockerException, requests.exceptions.RequestException, OSError) as error:
+            raise engine_gone(error) from error
+        return Ending(code=code, out_of_memory="oom" in events, killed_here=self._killed_here)
+
+    def _events(self) -> dict[str, dict[str, str]]:
+        """Return what has happened to the container so far, by action; the engine answers at once."""
+        stream = self._client.api.events(
+            since=0,
+            until=int(time.time()),  # whole seconds: an event is told within the next one
+            filters={"container": self._container, "event": ["die", "oom"]},
+            decode=True,
+        )
+        with contextlib.closing(stream):
+            return {event["Action"]: event["Actor"]["Attributes"] for event in stream}
+
+
+def close(attached: Any) -> None:  # noqa: ANN401  (the SDK has no type for it)
+    """Close an attached stream: the response, with it the file that `attached` is, and the socket beneath."""
+    beneath = attached._sock  # noqa: SLF001
+    attached._response.close()  # noqa: SLF001
+    beneath.close()
+
+
+def engine_gone(error: Exception) -> LevelfieldError:
+    """Return the error of an engine that stopped answering in the middle of a run."""
+    return LevelfieldError(
+        f"The container engine stopped answering ({short(error)}); what was measured is kept.",
+        fix="Start the engine again, then go on with --resume.",
+    )
+
+
+def short(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]
