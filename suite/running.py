@@ -159,10 +159,9 @@ def _say_cost(chosen: plan.Plan, launcher: Launcher, base: Kind, console: Consol
     """Say what the run will download, take on disk and last, before it begins."""
     from suite.images.cost import estimate
 
-    arms = len({arm.id for block in chosen.blocks for arm in block.arms})
     names = (*chosen.images, plan.EXPORTER) if chosen.needs_onnx else chosen.images
     console.print(
-        f"[bold]{arms} backends[/] × {len(chosen.models)} models × {', '.join(chosen.scenarios)} on "
+        f"[bold]{len(chosen.backends)} backends[/] × {len(chosen.models)} models × {', '.join(chosen.scenarios)} on "
         f"{len(chosen.cpus)} CPUs, profile {chosen.profile.name} ({escape(chosen.profile.says)}).",
         highlight=False,
     )

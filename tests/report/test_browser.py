@@ -1,6 +1,7 @@
 """The page in a real browser: silent, self-contained, readable on a phone, in light and dark."""
 
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from tests.report.hostile import make_hostile
 
 pytestmark = pytest.mark.browser
 
+BROWSER_EXPECTED = "LEVELFIELD_EXPECT_BROWSER"
 SWITCHES = (
     "--headless",
     "--no-sandbox",
@@ -33,6 +35,8 @@ SWITCHES = (
 def find(*names: str) -> str:
     found = next(filter(None, map(shutil.which, names)), None)
     if found is None:
+        if os.environ.get(BROWSER_EXPECTED) == "1":
+            pytest.fail(f"{BROWSER_EXPECTED}=1, and there is no {names[0]} here.")
         pytest.skip(f"There is no {names[0]} here.")
     return found
 
