@@ -25,6 +25,7 @@ from suite.zoo import inputs, models, reference, weights
 EXPORT_TIMEOUT_S = 600.0
 EXPORTER_MEMORY_BYTES = 8 << 30
 KEY_CHARS = 16
+MANIFEST = "manifest.json"
 
 
 class Onnx(msgspec.Struct, frozen=True):
@@ -60,7 +61,9 @@ class Artifacts:
         """Return the path, under the artifacts folder, of a model's weights file; make it if it is not there."""
         relative = f"weights/{name}-{self._definition[:KEY_CHARS]}.f32"
         path = self.root / relative
-        if not path.exists():
+        try:
+            weights.load(path, models.get(name))
+        except (OSError, ValueError):  # not there, or damaged: it is only a cache
             _folder(path.parent)
             weights.save(models.get(name), path)
         return relative
@@ -81,15 +84,18 @@ class Artifacts:
     def reference(self, name: str, count: int) -> npt.NDArray[np.float64]:
         """Return the float64 reference output for inputs 0 … `count`-1, computed once and kept."""
         path = self.root / f"references/{name}-n{count}-{self._definition[:KEY_CHARS]}.npy"
-        if path.exists():
-            kept: npt.NDArray[Any] = np.load(path, allow_pickle=False)
-            return kept.astype(np.float64, copy=False)
+        kept = _kept(path, (count, *models.get(name).output.shape))
+        if kept is not None:
+            return kept
         model = models.get(name)
         output = reference.run(model, weights.load(self.root / self.weights(name), model), inputs.make(model, 0, count))
         _folder(path.parent)
         temporary = path.with_suffix(f".{os.getpid()}.npy")
-        np.save(temporary, output, allow_pickle=False)
-        temporary.replace(path)
+        try:
+            np.save(temporary, output, allow_pickle=False)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
         return output
 
     def onnx(
@@ -106,11 +112,11 @@ class Artifacts:
         key = hashlib.sha256(f"{made_by}\n{self._definition}".encode()).hexdigest()[:KEY_CHARS]
         relative = f"onnx/{name}-{precision}-b{batch}-{key}"
         folder = self.root / relative
-        manifest_path = folder / "manifest.json"
-        if not manifest_path.exists():
+        manifest = _manifest(folder)
+        if manifest is None:
             progress(f"exporting {name} (batch {batch}) to ONNX")
             self._export(name, precision, batch, folder, exporter, launcher)
-        manifest = msgspec.json.decode(manifest_path.read_bytes(), type=_Manifest)
+            manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=_Manifest)
         sha256 = digest_of(manifest.files)
         return Onnx(
             path=f"{relative}/model.onnx",
@@ -155,7 +161,7 @@ class Artifacts:
             if found != exported.files:
                 raise LevelfieldError(f"The exporter of {name} reports other files than it wrote.", fix="Try again.")
             manifest = _Manifest(files=found, opset=exported.opset, versions=exported.versions)
-            write_atomically(work / "out" / "manifest.json", msgspec.json.encode(manifest))
+            write_atomically(work / "out" / MANIFEST, msgspec.json.encode(manifest))
             for file in (work / "out").iterdir():
                 file.chmod(0o644)
             (work / "out").chmod(0o755)
@@ -164,11 +170,35 @@ class Artifacts:
         except WorkerError as error:
             raise LevelfieldError(
                 f"{name} could not be exported to ONNX: {error.message}",
-                fix="Leave out the backends that read ONNX (--backends), or look at the exporter's words: "
-                + error.detail[-500:],
+                fix="Leave out the backends that read ONNX (--backends). The exporter said last: "
+                + _last(error.detail),
             ) from error
         finally:
             shutil.rmtree(work, ignore_errors=True)
+
+
+def _kept(path: Path, shape: tuple[int, ...]) -> npt.NDArray[np.float64] | None:
+    """Return a reference output that was kept; None where there is none, or it is damaged."""
+    try:
+        kept: npt.NDArray[Any] = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        return None
+    return kept if kept.dtype == np.float64 and kept.shape == shape else None
+
+
+def _manifest(folder: Path) -> _Manifest | None:
+    """Return what an export holds; None where there is none, or a file of it is missing."""
+    try:
+        manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=_Manifest)
+    except (OSError, msgspec.MsgspecError):
+        return None
+    return manifest if all((folder / file).is_file() for file in manifest.files) else None
+
+
+def _last(words: str) -> str:
+    """Return the last line of what was said: of a traceback, the error itself."""
+    lines = [line.strip() for line in words.splitlines() if line.strip()]
+    return lines[-1][:300] if lines else "nothing."
 
 
 def _folder(path: Path) -> None:

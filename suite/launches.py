@@ -1,6 +1,7 @@
 """Bring workers up: start, load, verify against the reference; several side by side, each failure its own."""
 
 import datetime as dt
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,6 +21,8 @@ LOAD_TIMEOUT_S = 600.0
 """The slowest honest load measured (seven compilers side by side on two cores) took about a minute."""
 VERIFY_TIMEOUT_S = 300.0
 PROBE_TIMEOUT_S = 60.0
+ITEM_BYTES = 4
+"""A float32."""
 VERIFY_INPUTS = 4
 """Inputs compared at the least: the centred error needs several."""
 
@@ -248,8 +251,10 @@ def judge(verified: Verified, reference: "np.ndarray[tuple[int, ...], np.dtype[n
     """Compare a worker's outputs with the reference; what it says of their shape is not trusted."""
     import hashlib
 
-    flat = np.frombuffer(verified.output, dtype="<f4")
-    output = flat.reshape(verified.shape) if flat.size == int(np.prod(verified.shape)) else flat
+    whole = len(verified.output) // ITEM_BYTES * ITEM_BYTES
+    flat = np.frombuffer(verified.output[:whole], dtype="<f4")
+    fits = math.prod(verified.shape) == flat.size and min(verified.shape, default=1) >= 0
+    output = flat.reshape(verified.shape) if fits and whole == len(verified.output) else flat
     judgement = parity.judge(output, reference, precision)
     errors = judgement.errors
     finite = errors is not None and errors.finite

@@ -1,0 +1,41 @@
+"""Which launcher a run uses, and why."""
+
+import pytest
+
+from suite.errors import LevelfieldError
+from suite.launchers.choice import choose
+
+
+@pytest.fixture
+def _no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nobody/is/here.sock")
+
+
+@pytest.mark.parametrize("name", ["venv", "host"])
+def test_a_launcher_by_name(name: str) -> None:
+    launcher, reason = choose(name, base="debian")
+    assert launcher.kind == name
+    assert not reason, "it was the user's own choice"
+    assert launcher.sweep() == 0
+
+
+@pytest.mark.usefixtures("_no_engine")
+def test_without_an_engine_environments_take_its_place_and_it_says_so() -> None:
+    launcher, reason = choose(None, base="debian")
+    assert launcher.kind == "venv"
+    assert reason.startswith("No container engine answers")
+
+
+@pytest.mark.usefixtures("_no_engine")
+def test_an_engine_that_was_asked_for_is_needed() -> None:
+    with pytest.raises(LevelfieldError, match="No container engine answers") as caught:
+        choose("docker", base="debian")
+    assert "--launcher venv" in caught.value.fix
+
+
+@pytest.mark.docker
+def test_an_engine_that_answers_is_used() -> None:
+    for name in ("docker", None):
+        launcher, reason = choose(name, base="debian")
+        assert launcher.kind == "docker"
+        assert not reason

@@ -1,0 +1,113 @@
+"""What a worker says of its outputs is compared, never believed."""
+
+import hashlib
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from suite.launchers.protocol import Inside
+from suite.launches import VERIFY_INPUTS, cache_folder, judge, task_for, verify_count
+from suite.records.schema import Absent, Arm, Case
+from suite.worker.messages import Verified
+from tests import canaries
+
+REFERENCE = np.linspace(-1.0, 1.0, 12).reshape(4, 3)
+
+
+def said(output: "np.ndarray[tuple[int, ...], np.dtype[np.float64]]") -> Verified:
+    return Verified(output.shape, output.astype("<f4").tobytes())
+
+
+def test_the_same_answer_is_equal() -> None:
+    parity = judge(said(REFERENCE), REFERENCE, "fp32")
+    assert parity.equal
+    assert parity.inputs == 4
+    assert isinstance(parity.relative_error, float)
+    assert 0 < parity.relative_error < 1e-7
+    assert isinstance(parity.centred_error, float)
+    assert isinstance(parity.max_abs_error, float)
+    assert len(parity.projection) == 64
+    assert parity.output_sha256 == hashlib.sha256(REFERENCE.astype("<f4").tobytes()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    "output",
+    [REFERENCE * 1.001, REFERENCE + 1e-3, REFERENCE[::-1], REFERENCE.mean(axis=0, keepdims=True) + 0 * REFERENCE],
+)
+def test_another_answer_is_not(output: "np.ndarray[tuple[int, ...], np.dtype[np.float64]]") -> None:
+    parity = judge(said(output), REFERENCE, "fp32")
+    assert not parity.equal
+    assert parity.reason
+    assert isinstance(parity.relative_error, float)
+    assert len(parity.projection) == 64
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_an_answer_that_is_no_number(bad: float) -> None:
+    output = REFERENCE.copy()
+    output[1, 1] = bad
+    parity = judge(said(output), REFERENCE, "fp32")
+    assert not parity.equal
+    for error in (parity.relative_error, parity.centred_error, parity.max_abs_error):
+        assert isinstance(error, Absent)
+        assert error.reason
+    assert parity.projection == ()
+
+
+@pytest.mark.parametrize(
+    "verified",
+    [
+        Verified((4, 3), b""),
+        Verified((), b""),
+        Verified((0,), b""),
+        Verified((4, 3), REFERENCE.astype("<f4").tobytes()[:-1]),
+        Verified((4, 3), REFERENCE.astype("<f4").tobytes() + b"x"),
+        Verified((3, 4), REFERENCE.astype("<f4").tobytes()),
+        Verified((12,), REFERENCE.astype("<f4").tobytes()),
+        Verified((-4, -3), REFERENCE.astype("<f4").tobytes()),
+        Verified((-1,), REFERENCE.astype("<f4").tobytes()),
+        Verified((2**62, 2**62), REFERENCE.astype("<f4").tobytes()),
+        Verified((4, 3), REFERENCE.astype("<f8").tobytes()),
+    ],
+)
+def test_what_is_not_of_the_references_shape(verified: Verified) -> None:
+    parity = judge(verified, REFERENCE, "fp32")
+    assert not parity.equal
+    assert "shape" in parity.reason
+
+
+@given(st.integers(1, 100_000))
+def test_outputs_are_compared_in_whole_batches(batch: int) -> None:
+    count = verify_count(batch)
+    assert count % batch == 0
+    assert count >= VERIFY_INPUTS
+    assert count < VERIFY_INPUTS + batch
+
+
+def test_arms_have_compile_caches_of_their_own(reports: Path) -> None:
+    site = canaries.site(canaries.plan("latency"))
+    case = Case("mlp", "latency", "fp32", 1, 1)
+    other = Case("bert", "latency", "fp32", 1, 1)
+    folders = {
+        cache_folder(site, each, arm)
+        for each in (case, other)
+        for arm in (Arm("jax", "jax"), Arm("jax", "jax", ordinal=2), Arm("jax", "jax", settings={"a": "../../x"}))
+    }
+    assert len(folders) == 6
+    assert all(folder.parent == site.caches for folder in folders)
+    site.caches.rmdir()
+
+
+def test_a_task_names_files_as_the_worker_sees_them() -> None:
+    site = canaries.site(canaries.plan("latency"))
+    case = Case("mlp", "latency", "fp32", 1, 1)
+    task = task_for(site, case, Arm("jax", "jax"), Inside(artifacts="/artifacts", cache="/cache", export=None))
+    assert task.weights_path is not None
+    assert task.weights_path.startswith("/artifacts/weights/mlp-")
+    assert task.cache_path == "/cache"
+    assert task.onnx_path is None
+    site.caches.rmdir()
