@@ -90,3 +90,10 @@ def overhead(session: nox.Session) -> None:
     """Hold the harness against a bare loop and OpenVINO's benchmark_app: a quiet machine for half an hour or more."""
     install(session, "runtime.lock")
     session.run("python", "-m", "suite.trials.overhead", *session.posargs)
+
+
+@nox.session
+def rigor(session: nox.Session) -> None:
+    """Measure false alarms and power beside the rules of other tools: a quiet machine for three quarters of an hour."""
+    install(session, "runtime.lock")
+    session.run("python", "-m", "suite.trials.rigor", *session.posargs)

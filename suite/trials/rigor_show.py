@@ -1,0 +1,148 @@
+"""The findings as a table for the terminal, and as Markdown for the README."""
+
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from suite.trials.rigor_ours import BUDGET_S
+from suite.trials.rigor_record import Finding, Stream, Tally, Variance
+
+HEADINGS = ("rule", "A/A different", "A/A same", "+2 % found", "+5 % found", "time a decision", "groups")
+
+
+def show(stream: Stream, console: Console) -> None:
+    """Print everything."""
+    table = Table(title="Called different, by rule", title_justify="left")
+    for number, name in enumerate(HEADINGS):
+        table.add_column(name, justify="right" if number else "left", min_width=12 if number == 0 else None)
+    for finding in stream.findings:
+        table.add_row(*(escape(cell) for cell in _cells(finding)), style="bold" if finding.ours else None)
+    console.print(table)
+    for line in _notes(stream):
+        console.print(escape(line), highlight=False)
+
+
+def markdown(stream: Stream) -> str:
+    """Return the same as Markdown."""
+    rows = [HEADINGS, tuple("---" for _ in HEADINGS), *(_cells(finding) for finding in stream.findings)]
+    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+    return "\n".join([*lines, "", *(f"{line}\n" for line in _notes(stream))])
+
+
+def _cells(finding: Finding) -> tuple[str, ...]:
+    by_effect = {tally.effect: tally for tally in finding.tallies}
+    still = by_effect[0.0]
+    return (
+        finding.rule,
+        _share(still),
+        f"{still.same / still.decisions:.0%}" if finding.ours and still.decisions else "–",
+        _share(by_effect[0.02]),
+        _share(by_effect[0.05]),
+        "–" if finding.seconds is None else f"{finding.seconds:.0f} s",
+        str(still.clusters),
+    )
+
+
+def _share(tally: Tally) -> str:
+    if tally.wanted is None:
+        return "no decision"
+    found = tally.wanted
+    return f"{found.successes} of {found.trials} ({100 * found.low:.1f}–{100 * found.high:.1f} %)"
+
+
+def _notes(stream: Stream) -> Iterator[str]:
+    setup, count = stream.setup, len(stream.generations)
+    arms = f"{setup.arms} arms of {setup.backend}, {setup.case.model}, batch {setup.case.batch}"
+    yield (
+        f"{arms}, {setup.case.threads} threads, alive together; {count} generations, {setup.rounds} rounds of "
+        f"{setup.window_ns / 1e9:g} s windows; {_hours(stream):.2f} h on "
+        f"{stream.machine.get('cpu', {}).get('model', 'this machine')}, {_load(stream)}; seed {setup.seed}."
+    )
+    yield (
+        "All arms are the same program. An effect is made by multiplying the recorded times of the second arm. "
+        "Found: called slower; for A/A, called different either way. In brackets: the exact 95 % interval for "
+        "independent decisions."
+    )
+    yield (
+        "Decisions share no launch. Those of one group of generations share the machine's mood, so the interval is too "
+        f"narrow where a rule meets it; were each group one observation: {_clustered(stream)}."
+    )
+    pairs = [pair for generation in stream.generations for one in generation.rounds for pair in one.pairs]
+    yield (
+        f"{sum(bool(pair.disturbed) for pair in pairs)} of {len(pairs)} rounds of a pair were disturbed from outside; "
+        "ours leaves them out where a generation has others, and does not repeat them here."
+    )
+    if stream.lost:
+        yield f"{len(stream.lost)} generations failed and are not used."
+    if stream.variance is not None:
+        yield from _variance(stream.variance)
+    yield _goal(stream)
+
+
+def _hours(stream: Stream) -> float:
+    if not stream.generations:
+        return 0.0
+    windows = [w for one in stream.generations[-1].rounds for pair in one.pairs for w in pair.windows]
+    return max(window.start_ns + window.wall_ns for window in windows) / 3.6e12
+
+
+def _load(stream: Stream) -> str:
+    share = stream.setup.busy_share
+    return f"beside a process that keeps one CPU busy {share:.0%} of the time" if share else "nothing else started"
+
+
+def _clustered(stream: Stream) -> str:
+    found = []
+    for finding in stream.findings:
+        still = finding.tallies[0]
+        if still.clustered_low is not None and still.clustered_high is not None:
+            name = finding.rule.split(":", maxsplit=1)[0]
+            found.append(f"{name} {still.clustered_low:.1%}–{still.clustered_high:.1%} ({still.clusters})")
+    return "; ".join(found) or "no decisions"
+
+
+def _variance(found: Variance) -> Iterator[str]:
+    split = found.all_arms
+    yield (
+        f"Variance: launch {split.launch_sd:.2%}, window {split.window_sd:.2%}, drift of rounds {split.round_sd:.2%}, "
+        f"of generations {found.drift_over_generations_sd:.2%} (standard deviations); within neighbouring pairs: "
+        f"launch {found.pair_launch_sd:.2%}, window {found.pair_window_sd:.2%}."
+    )
+    if found.order_p is not None:
+        yield f"Does the place in the order of launching matter? Friedman's test: p = {found.order_p:.2g}."
+    if found.covariate is not None:
+        ratio = found.covariate.variance_ratio
+        yield (
+            f"The canary as a covariate leaves {ratio:.1%} of the variance of a pair's differences (slope "
+            f"{found.covariate.slope:.2f}, by leaving generations out): "
+            + ("it would narrow intervals." if ratio < NARROWER else "it narrows nothing, and is not used.")
+        )
+
+
+NARROWER = 0.95
+"""Below this share of the variance a covariate is worth its complication."""
+
+
+def _goal(stream: Stream) -> str:
+    reached = [finding.rule for finding in stream.findings if finding.ours and reaches_goal(finding)]
+    goal = (
+        f"Goal: A/A at most 1 %, +2 % found in 95 %, +5 % in 99 %, within {BUDGET_S / 60:.0f} minutes a pair, and 80 % "
+        "of A/A end as same. "
+    )
+    return goal + (f"Reached by the shares of: {', '.join(reached)}." if reached else "No rule of ours reached it.")
+
+
+def reaches_goal(finding: Finding) -> bool:
+    """Whether the shares (not their intervals) are as good as was asked."""
+    still, two, five = finding.tallies
+    if still.wanted is None or two.wanted is None or five.wanted is None or finding.seconds_most is None:
+        return False
+    return (
+        still.wanted.share <= 0.01
+        and still.same / still.decisions >= 0.8
+        and two.wanted.share >= 0.95
+        and five.wanted.share >= 0.99
+        and finding.seconds_most <= BUDGET_S
+    )
