@@ -28,14 +28,13 @@ def main() -> None:
 
 
 def _die_with_supervisor() -> None:
-    """A supervisor that is killed outright must not leave a worker compiling for minutes.
+    """A supervisor that is gone, or has no more use for this worker, must not leave it compiling for minutes.
 
-    In a container the worker is process 1, and the engine closes its stdin when the supervisor is gone; elsewhere the
-    kernel tells of a parent's death.
+    Its end closes stdin, in a container too (the engine sees to it). A thread cannot run while a framework holds the
+    interpreter's lock, so outside of containers, where the worker is no process 1, the kernel is asked as well.
     """
-    if os.getpid() == 1:
-        threading.Thread(target=_end_with_stdin, daemon=True).start()
-    elif sys.platform.startswith("linux"):
+    threading.Thread(target=_end_with_stdin, daemon=True).start()
+    if sys.platform.startswith("linux") and os.getpid() != 1:
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
@@ -294,6 +295,18 @@ def test_every_line_it_says_is_one_json_object(worker: Conversation) -> None:
     worker.stdin.write(
         b"rubbish\n" + msgspec.json.encode(Load(CANARY)) + b"\n" + msgspec.json.encode(Verify(1)) + b"\n"
     )
+    worker.stdin.flush()
+    assert [json.loads(worker.stdout.readline())["type"] for _ in range(3)] == ["failed", "loaded", "verified"]
     worker.stdin.close()
-    kinds = [json.loads(line)["type"] for line in worker.stdout]
-    assert kinds == ["failed", "loaded", "verified"]
+    assert worker.stdout.read() == b""
+
+
+def test_it_ends_at_once_when_stdin_is_closed_in_the_middle_of_its_work(worker: Conversation) -> None:
+    worker.ask(Load(CANARY))
+    worker.stdin.write(msgspec.json.encode(Measure(window_ns=10**15)) + b"\n")
+    worker.stdin.flush()
+    time.sleep(0.5)
+    began = time.monotonic()
+    worker.stdin.close()
+    assert worker.process.wait(60) == 0
+    assert time.monotonic() - began < 30
