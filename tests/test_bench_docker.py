@@ -149,20 +149,29 @@ def test_a_killed_run_is_taken_up_again(engine: docker.DockerClient, case: Case,
     assert none_left(engine, again.pid)
 
 
-def test_another_machine_cannot_go_on_with_a_run(engine: docker.DockerClient, case: Case) -> None:
+def test_another_machine_or_image_cannot_go_on_with_a_run(engine: docker.DockerClient, case: Case) -> None:
     command = case.start(*JAX, case.reports)
     case.until(command, RoundDone, 1)
     command.send(signal.SIGKILL)
     command.wait()
     assert case.journal is not None
+    left = set(case.temporary.iterdir())  # nobody could tidy up after the kill
     first, _, rest = case.journal.read_text(encoding="utf-8").partition("\n")
-    started = json.loads(first)
-    started["run"]["machine"]["cpu"]["model"] = "Z80"
-    case.journal.write_text(json.dumps(started) + "\n" + rest, encoding="utf-8")
-    before = case.journal.read_bytes()
-    again = case.run("bench", "--resume", started["run"]["id"], "--reports", case.reports)
-    one_clear_sentence(again, "This machine is not as it was when the run began (cpu, model: Z80 became", "new run")
-    assert case.journal.read_bytes() == before
+    for changes, says in (
+        (("machine", "cpu", "model"), "This machine is not as it was when the run began (cpu, model: other became"),
+        (("images", 0, "tag"), "now, and was other when the run began."),
+    ):
+        started = json.loads(first)
+        place = started["run"]
+        for step in changes[:-1]:
+            place = place[step]
+        place[changes[-1]] = "other"
+        case.journal.write_text(json.dumps(started) + "\n" + rest, encoding="utf-8")
+        before = case.journal.read_bytes()
+        again = case.run("bench", "--resume", started["run"]["id"], "--reports", case.reports)
+        one_clear_sentence(again, says, "Start a new run, and compare the two.")
+        assert case.journal.read_bytes() == before
+        assert set(case.temporary.iterdir()) == left
     assert none_left(engine, command.pid)
 
 
