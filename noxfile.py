@@ -97,3 +97,10 @@ def rigor(session: nox.Session) -> None:
     """Measure false alarms and power beside the rules of other tools: a quiet machine for three quarters of an hour."""
     install(session, "runtime.lock")
     session.run("python", "-m", "suite.trials.rigor", *session.posargs)
+
+
+@nox.session
+def calibrate(session: nox.Session) -> None:
+    """Measure this machine's false-alarm rate and the smallest change it sees; later reports cite it."""
+    install(session, "runtime.lock")
+    session.run("python", "-m", "suite.trials.calibrate", *session.posargs)
