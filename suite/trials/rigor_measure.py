@@ -110,8 +110,12 @@ def _pace(setup: Setup) -> Pace:
 def _bring_up_canary(setup: Setup, site: Site) -> list[Outcome]:
     """Launch the canary: it lives as long as the stream is taken, as it does in a run."""
     outcomes = bring_up(site, canary_case(len(site.cpus)), [canary_arm()])
-    _refuse_unequal(outcomes)
-    warm_up(outcomes[0], _pace(setup))
+    try:
+        _refuse_unequal(outcomes)
+        warm_up(outcomes[0], _pace(setup))
+    except BaseException:
+        stop(outcomes)
+        raise
     return outcomes
 
 

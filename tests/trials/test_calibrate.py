@@ -128,6 +128,19 @@ def test_a_run_without_a_control_is_refused() -> None:
         repeat_of(make_run(generations=2), 1.0)
 
 
+def test_a_run_is_judged_by_its_control() -> None:
+    def judged(**words: float) -> Repeat:
+        record = make_run(models=["resnet50"], scenarios=["latency"], control="onnxruntime", **words)  # type: ignore[arg-type]
+        return repeat_of(record, 12.0)
+
+    exact = judged(noise_scale=0.0)
+    assert exact.verdict is Verdict.SAME
+    assert exact.ratio == pytest.approx(1.0)
+    assert exact.seconds == 12.0
+    assert len(exact.medians_ns) == 5
+    assert judged(noise_scale=5.0).verdict is Verdict.INCONCLUSIVE
+
+
 @pytest.mark.docker
 @pytest.mark.slow
 def test_a_real_run_is_calibrated_and_kept(cache: Path, engine: object) -> None:
