@@ -35,7 +35,7 @@ from suite.records.schema import (
     Failure,
     Warning_,
 )
-from suite.rounds import Pace, SupervisorClock, Table, warm_up
+from suite.rounds import Pace, SupervisorClock, Table, affordable, warm_up
 from suite.statistics.stopping import StopReason
 from suite.watching import Watcher
 
@@ -206,6 +206,9 @@ class Bench:
             for outcome in outcomes:
                 warm_up(outcome, pace)
             canary = self._living_canary(pace)
+            if case.id not in self._rounds:
+                fitting = affordable([*outcomes, canary], pace, self._profile.rounds_ns)
+                pace = msgspec.structs.replace(pace, rounds=fitting)
             for outcome in (*outcomes, canary):
                 self._note(case.id, index, outcome)
             table = Table(

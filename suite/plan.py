@@ -19,6 +19,8 @@ PRECISIONS = ("fp32",)
 CANARY = "canary"
 EXPORTER = "exporter"
 """Image that writes the ONNX files."""
+CONTROLLED = "resnet50"
+"""Model whose latency block has the control, where it is in the plan."""
 CONTROLS = ("onnxruntime", "jax", "torch")
 """Backends that may stand twice, the quickest to launch first."""
 ALONE: tuple[Scenario, ...] = ("cold-start", "memory")
@@ -37,7 +39,7 @@ class Selection(msgspec.Struct, frozen=True):
     batches: tuple[int, ...] = ()
     threads: int | None = None
     control: str = "auto"
-    """Backend that stands twice in the latency blocks, as the A/A control; `none` leaves it out."""
+    """Backend that stands twice in one latency block, as the A/A control; `none` leaves it out."""
     inject: tuple[str, str] | None = None
     """A slowdown (`5%` of a call, or seconds a call) and the arm that gets it."""
 
@@ -101,9 +103,11 @@ def make(selection: Selection, *, available: Sequence[int] | None = None) -> Pla
         for model, precision in itertools.product(chosen_models, precisions)
         for batch in (batches[model] if scenario == "throughput" else (1,))
     )
+    controlled = next((case for case in cases if case.scenario == "latency" and case.model == CONTROLLED), None)
+    controlled = controlled or next((case for case in cases if case.scenario == "latency"), None)
     return Plan(
         profile=profile,
-        blocks=tuple(_block(case, _with_control(case, arms, selection), profile) for case in cases),
+        blocks=tuple(_block(case, _with_control(case, arms, selection, controlled), profile) for case in cases),
         models=chosen_models,
         backends=backends,
         scenarios=tuple(dict.fromkeys(case.scenario for case in cases)),
@@ -114,9 +118,9 @@ def make(selection: Selection, *, available: Sequence[int] | None = None) -> Pla
     )
 
 
-def _with_control(case: Case, arms: tuple[Arm, ...], selection: Selection) -> tuple[Arm, ...]:
-    """Let one backend stand twice where calls are timed one by one, and slow down the arm that was named."""
-    if case.scenario == "latency" and selection.control != "none":
+def _with_control(case: Case, arms: tuple[Arm, ...], selection: Selection, controlled: Case | None) -> tuple[Arm, ...]:
+    """Let one backend stand twice in one block, and slow down the arm that was named."""
+    if case == controlled and selection.control != "none":
         backends = {arm.backend: arm for arm in arms}
         wanted = selection.control
         if wanted == "auto":

@@ -14,7 +14,9 @@ class Profile(msgspec.Struct, frozen=True):
     generations: int
     """Launches of every arm in the latency and throughput blocks; fewer than five are never ranked."""
     rounds: int
-    """Rounds in each generation."""
+    """Rounds in each generation, where the calls are quick."""
+    rounds_ns: int
+    """Time that the rounds of a generation may take; slow models get fewer rounds, two at the least."""
     window_ns: int
     min_calls: int
     """Calls in a window at the least."""
@@ -32,8 +34,9 @@ SMOKE = Profile(
     scenarios=("latency",),
     generations=2,
     rounds=2,
+    rounds_ns=10_000_000_000,
     window_ns=100_000_000,
-    min_calls=3,
+    min_calls=2,
     launches_alone=1,
     batches={"mlp": (1000,), "resnet50": (4,), "bert": (4,)},
     budget_seconds=180,
@@ -45,8 +48,9 @@ STANDARD = Profile(
     scenarios=("latency", "throughput", "cold-start", "memory"),
     generations=5,
     rounds=3,
+    rounds_ns=12_000_000_000,
     window_ns=150_000_000,
-    min_calls=3,
+    min_calls=2,
     launches_alone=1,
     batches={"mlp": (1000,), "resnet50": (4,), "bert": (4,)},
     budget_seconds=600,
@@ -57,6 +61,7 @@ FULL = Profile(
     scenarios=("latency", "throughput", "cold-start", "memory"),
     generations=10,
     rounds=6,
+    rounds_ns=120_000_000_000,
     window_ns=500_000_000,
     min_calls=5,
     launches_alone=5,

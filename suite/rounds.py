@@ -21,6 +21,10 @@ from suite.worker.messages import Measure, Measured
 
 WARMUP_WINDOWS = 4
 """Most windows an arm may take before the first round."""
+WARMUP_NS = 500_000_000
+"""No further warm-up window begins after this long: whether a launch settled is judged from all its windows later."""
+FEWEST_ROUNDS = 2
+"""A launch must show its own spread between windows."""
 WARMUP_AGREE = 0.03
 """Warm-up goes on until the two halves of a window agree within this share of their median."""
 REWARM_NS = 40_000_000
@@ -71,13 +75,20 @@ def warm_up(outcome: Outcome, pace: Pace) -> None:
     try:
         for _ in range(WARMUP_WINDOWS):
             windows.append(_ask(outcome, pace, _guess_ns(outcome, windows), 0, rewarm=False))
-            if _halves_agree(windows[-1]):
+            if _halves_agree(windows[-1]) or sum(window.window_ns for window in windows) > WARMUP_NS:
                 break
     except WorkerError as error:
         outcome.launch = msgspec.structs.replace(outcome.launch, failure=failure("measure", error))
         outcome.worker.stop()
         outcome.worker = None
     outcome.launch = msgspec.structs.replace(outcome.launch, warmup=tuple(windows))
+
+
+def affordable(outcomes: Sequence[Outcome], pace: Pace, rounds_ns: int) -> int:
+    """Return how many of the pace's rounds fit into `rounds_ns`, from the arms' warm-up; at least `FEWEST_ROUNDS`."""
+    calls_ns = [_guess_ns(outcome, outcome.launch.warmup) for outcome in outcomes if outcome.worker is not None]
+    round_ns = sum(max(pace.window_ns, pace.min_calls * call) + max(REWARM_NS, call) for call in calls_ns)
+    return min(pace.rounds, max(FEWEST_ROUNDS, int(rounds_ns / round_ns))) if round_ns else pace.rounds
 
 
 def injected_ns(inject: str, launch: Launch) -> int:

@@ -13,6 +13,8 @@ from suite.records.schema import SCHEMA, Run, Settings
 
 CPUS = (0, 1, 2, 3)
 
+CONTROLLED = "resnet50/latency/fp32/b1/t4/cpu"
+
 
 def test_the_default_is_everything_in_the_standard_profile() -> None:
     made = make(Selection(), available=CPUS)
@@ -23,7 +25,7 @@ def test_the_default_is_everything_in_the_standard_profile() -> None:
     assert CANARY not in made.models
     assert made.scenarios == ("cold-start", "memory", "latency", "throughput")
     assert len(made.blocks) == 12
-    assert all(len(block.arms) == 7 + (block.case.scenario == "latency") for block in made.blocks)
+    assert all(len(block.arms) == 7 + (block.case.id == CONTROLLED) for block in made.blocks)
     assert made.needs_onnx
     assert set(made.images) == {"torch", "tensorflow", "jax", "onnxruntime", "openvino", "canary"}
     assert len({block.case.id for block in made.blocks}) == 12
@@ -118,11 +120,18 @@ def test_no_batches_where_nothing_is_measured_in_batches() -> None:
         (Selection(control="none"), None),
     ],
 )
-def test_one_backend_stands_twice_in_latency_blocks(selection: Selection, control: str | None) -> None:
+def test_one_backend_stands_twice_in_one_block(selection: Selection, control: str | None) -> None:
     for block in make(selection, available=CPUS).blocks:
         twins = [arm.backend for arm in block.arms if arm.ordinal == 2]
-        assert twins == ([control] if control and block.case.scenario == "latency" else [])
+        assert twins == ([control] if control and block.case.id == CONTROLLED else [])
         assert len({arm.id for arm in block.arms}) == len(block.arms)
+
+
+def test_without_resnet50_another_block_has_the_control() -> None:
+    made = make(Selection(models=("bert", "mlp")), available=CPUS)
+    with_control = [block.case.id for block in made.blocks if any(arm.ordinal == 2 for arm in block.arms)]
+    assert len(with_control) == 1
+    assert "/latency/" in with_control[0]
 
 
 def test_a_slowdown_is_given_to_one_arm_and_labelled() -> None:
