@@ -27,10 +27,11 @@ from suite.options import DURATION, PERCENT
 from suite.preparation import prepare
 from suite.records.files import write_atomically
 from suite.records.schema import Case, Warning_
-from suite.statistics.power import Design, power
-from suite.statistics.student import MIN_LAUNCHES
+from suite.statistics.power import Design, pair_sd, power
+from suite.statistics.stopping import DEFAULT_TARGET
+from suite.statistics.student import MIN_LAUNCHES, launches_for
 from suite.trials import rigor_findings, rigor_measure, rigor_record
-from suite.trials.rigor_ours import BUDGET_S
+from suite.trials.rigor_ours import BUDGET_S, CONFIDENCES
 from suite.trials.rigor_record import SCHEMA, Setup, Stream
 from suite.trials.rigor_show import markdown, show
 from suite.watching import Silent
@@ -81,6 +82,14 @@ def foresee(setup: Setup, generations: int, seconds: float) -> list[str]:
             f"+2 % would be found in {power(0.02, design):.0%} at 95 % confidence, in "
             f"{power(0.02, design, alpha=0.01):.0%} at 99 %."
         )
+    for confidence in CONFIDENCES:
+        spread = pair_sd(LAUNCH_SD, WINDOW_SD, setup.rounds)
+        needed = launches_for(spread, DEFAULT_TARGET, confidence=confidence, sequential=True)
+        if needed is not None:
+            lines.append(
+                f"Decisions until precise at {confidence:.0%} confidence: {needed + 1} generations or so "
+                f"({2 * (needed + 1) * arm_s:.0f} s), about {there // (needed + 1) * (setup.arms // 2)} of them."
+            )
     return lines
 
 

@@ -93,14 +93,13 @@ def _fixed(size: int, confidence: float) -> Callable[[Table, float], list[Outcom
 def _until_precise(confidence: float) -> Callable[[Table, float], list[Outcome]]:
     """Decide, then begin anew with the next generation: each lane is a chain of decisions.
 
-    What the end of the stream cuts off is dropped. A cluster is a stretch of the stream as long as the budget allows,
-    by where its decision began: lanes stop at different generations, so neighbours may share some.
+    What the end of the stream cuts off is dropped. A cluster is a stretch of the stream as long as a decision is on
+    average, by where the decision's middle lies: lanes stop at different generations, so neighbours may share some.
     """
 
     def decide_all(table: Table, factor: float) -> list[Outcome]:
         seconds = generation_seconds(table)
-        stretch = max(within_budget(table), 1)
-        found = []
+        made: list[tuple[Said, int, int, float]] = []
         for lane in range(table.lanes):
             levels = levels_of(table, lane, factor)
             first = 0
@@ -115,10 +114,10 @@ def _until_precise(confidence: float) -> Callable[[Table, float], list[Outcome]]
                 )
                 if decision.reason is None or end - first < MIN_LAUNCHES:
                     continue
-                said = _say(levels[first:end], confidence, sequential=True)
-                found.append(Outcome(said, first // stretch, spent))
+                made.append((_say(levels[first:end], confidence, sequential=True), first, end, spent))
                 first = end
-        return found
+        stretch = float(np.mean([end - first for _, first, end, _ in made])) if made else 1.0
+        return [Outcome(said, int((first + end) / 2 // stretch), spent) for said, first, end, spent in made]
 
     return decide_all
 

@@ -9,7 +9,7 @@ from rich.table import Table
 from suite.trials.rigor_ours import BUDGET_S
 from suite.trials.rigor_record import Finding, Stream, Tally, Variance
 
-HEADINGS = ("rule", "A/A different", "A/A same", "+2 % found", "+5 % found", "time a decision", "groups")
+HEADINGS = ("rule", "A/A different", "A/A same / inconclusive", "+2 % found", "+5 % found", "time a decision", "groups")
 
 
 def show(stream: Stream, console: Console) -> None:
@@ -37,12 +37,16 @@ def _cells(finding: Finding) -> tuple[str, ...]:
     return (
         finding.rule,
         _share(still),
-        f"{still.same / still.decisions:.0%}" if finding.ours and still.decisions else "–",
+        f"{_of(still, still.same)} / {_of(still, still.inconclusive)}" if finding.ours and still.decisions else "–",
         _share(by_effect[0.02]),
         _share(by_effect[0.05]),
         "–" if finding.seconds is None else f"{finding.seconds:.0f} s",
         str(still.clusters),
     )
+
+
+def _of(tally: Tally, count: int) -> str:
+    return f"{count / tally.decisions:.0%}"
 
 
 def _share(tally: Tally) -> str:
@@ -66,8 +70,13 @@ def _notes(stream: Stream) -> Iterator[str]:
         "independent decisions."
     )
     yield (
-        "Decisions share no launch. Those of one group of generations share the machine's mood, so the interval is too "
-        f"narrow where a rule meets it; were each group one observation: {_clustered(stream)}."
+        "Decisions share no launch, and what the end of the stream cut off is none. Those of one group of generations "
+        "share the machine's mood, so the interval is too narrow where a rule meets it; were each group one "
+        f"observation: {_clustered(stream)}."
+    )
+    yield (
+        "`bench` decides at 95 %, after five generations or, with --precision-target, when it is precise; 99 % is what "
+        "one false alarm in a hundred asks for."
     )
     pairs = [pair for generation in stream.generations for one in generation.rounds for pair in one.pairs]
     yield (
@@ -126,12 +135,16 @@ NARROWER = 0.95
 
 
 def _goal(stream: Stream) -> str:
-    reached = [finding.rule for finding in stream.findings if finding.ours and reaches_goal(finding)]
+    reached = [
+        f"{finding.rule} ({finding.tallies[0].decisions} decisions)"
+        for finding in stream.findings
+        if finding.ours and reaches_goal(finding)
+    ]
     goal = (
         f"Goal: A/A at most 1 %, +2 % found in 95 %, +5 % in 99 %, within {BUDGET_S / 60:.0f} minutes a pair, and 80 % "
         "of A/A end as same. "
     )
-    return goal + (f"Reached by the shares of: {', '.join(reached)}." if reached else "No rule of ours reached it.")
+    return goal + (f"Reached by the shares of: {'; '.join(reached)}." if reached else "No rule of ours reached it.")
 
 
 def reaches_goal(finding: Finding) -> bool:
