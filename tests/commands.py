@@ -27,7 +27,14 @@ class Command:
             stderr=self._err,
             stdin=subprocess.DEVNULL,
             cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200", "NO_COLOR": "1", **(environment or {})},
+            env={
+                **os.environ,
+                "PYTHONPATH": str(ROOT),
+                "COLUMNS": "200",
+                "NO_COLOR": "1",
+                "PYTHONFAULTHANDLER": "1",
+                **(environment or {}),
+            },
         )
         self.pid = self._process.pid
 
@@ -39,9 +46,12 @@ class Command:
         self._process.send_signal(number)
 
     def wait(self) -> Self:
-        """Wait for its end; then `code`, `out` and `err` are known."""
+        """Wait for its end; then `code`, `out` and `err` are known. One that hangs says where."""
         try:
             self.code = self._process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self._process.send_signal(signal.SIGABRT)
+            self.code = self._process.wait(10.0)
         finally:
             self._process.kill()
             self._process.wait()
