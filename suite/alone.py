@@ -14,7 +14,7 @@ from suite.worker.messages import Measure, Measured
 MEMORY_CALLS = 5
 """Calls before peak memory is read: allocators reach their plateau in the first two or three."""
 MEMORY_TIMEOUT_S = 300.0
-SIDE_BY_SIDE = 2
+SIDE_BY_SIDE = 3
 """Memory launches that load at once: another process does not change this one's memory."""
 
 
