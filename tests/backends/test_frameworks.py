@@ -117,7 +117,7 @@ def test_it_says_how_it_was_set_up(backend: str, artifacts: Path, tmp_path: Path
         assert settings["threads"] == "2"
     expected = {
         "torch": {"fp32 matrix products": "ieee", "fp32 convolutions": "ieee", "threads between operators": "1"},
-        "torch-compile": {"fp32 matrix products": "ieee", "freezing": "on", "compile cache": "empty at start"},
+        "torch-compile": {"fp32 matrix products": "ieee", "freezing": "off", "compile cache": "empty at start"},
         "tensorflow": {"XLA": "off", "TF32": "off", "oneDNN fp32 mode": "STRICT"},
         "tensorflow-xla": {"XLA": "on", "TF32": "off", "XLA fast math": "off"},
         "jax": {"platform": "cpu", "64-bit": "off", "compile cache": "none"},
