@@ -30,6 +30,14 @@ def none_left(engine: docker.DockerClient, owner: int | None = None) -> bool:
     return eventually(lambda: not containers(engine, owner))
 
 
+def nothing_runs(engine: docker.DockerClient, owner: int) -> bool:
+    """Whether nothing of a killed supervisor's runs any more.
+
+    A kill between a container's creation and its start leaves one that never ran; the next run sweeps it away.
+    """
+    return eventually(lambda: all(each.status == "created" for each in containers(engine, owner)))
+
+
 class Cable:
     """A way to the real engine that can be cut: a socket of its own, and every byte passed on."""
 

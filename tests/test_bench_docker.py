@@ -16,7 +16,7 @@ from suite.records.journal import Event, LaunchDone, RoundDone, Started, TurnTak
 from suite.records.schema import Run
 from suite.running import REPORT
 from tests.commands import Command, eventually, one_clear_sentence, run
-from tests.engines import Cable, containers, none_left
+from tests.engines import Cable, containers, none_left, nothing_runs
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow]
 
@@ -132,7 +132,7 @@ def test_a_killed_run_is_taken_up_again(engine: docker.DockerClient, case: Case,
     case.until(command, kind, count)
     command.send(signal.SIGKILL)
     command.wait()
-    assert none_left(engine, command.pid)
+    assert nothing_runs(engine, command.pid)
     before = journal.fold(case.events())
     assert before.finished is None
 
@@ -147,6 +147,7 @@ def test_a_killed_run_is_taken_up_again(engine: docker.DockerClient, case: Case,
     cut = [generation for generation in one.blocks[0].generations if not generation.complete]
     assert len(cut) == sum(not generation.complete for generation in kept)
     assert none_left(engine, again.pid)
+    assert none_left(engine, command.pid)
 
 
 def test_another_machine_or_image_cannot_go_on_with_a_run(engine: docker.DockerClient, case: Case) -> None:
