@@ -44,7 +44,7 @@ SMOKE = Profile(
 )
 STANDARD = Profile(
     name="standard",
-    says="the default: five launches of everything, ranked with intervals, about ten minutes on two cores",
+    says="the default: five launches of everything, ranked with intervals, some twenty minutes on two cores",
     scenarios=("latency", "throughput", "cold-start", "memory"),
     generations=5,
     rounds=3,
