@@ -4,16 +4,23 @@ import math
 import os
 import stat
 import tempfile
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from suite.errors import LevelfieldError
-from suite.records.schema import SCHEMA, Run
+from suite.records.schema import SCHEMA, Block, Run
 
 MAX_BYTES = 512 * 1024 * 1024
 """Largest record that is read. A full run on a fast machine holds some tens of megabytes."""
+MAX_VALUES = 50_000_000
+"""Most values that a record may hold: each takes some forty bytes of memory once it is read."""
+INT_LIMIT = 2**63
+"""Whole numbers lie below this: nanoseconds of three centuries. Larger ones do not fit into arrays."""
+DAMAGED = "The file was changed or damaged."
 NAME = "run.json"
 JOURNAL = "journal.jsonl"
 
@@ -54,15 +61,34 @@ def write_atomically(target: Path, content: bytes) -> None:
 def read(path: Path) -> Run:
     """Read a record from a file, or from the `run.json` of a folder.
 
-    Records come from strangers: the file is bounded in size, decoded against the schema, and its numbers are checked
-    to be finite. Nothing in it is ever evaluated.
+    Records come from strangers: the file is bounded in size and number of values, decoded against the schema, and
+    what it says is checked to make sense (`check`). Nothing in it is ever evaluated.
 
     Raises
     ------
     LevelfieldError
-        With one sentence: missing, too large, not JSON, a newer schema, or not of the schema (which field).
+        With one sentence: missing, too large, not JSON, a newer schema, not of the schema (which field), or of a run
+        that cannot be.
     """
-    file = path / NAME if path.is_dir() else path
+    file = file_of(path)
+    run = decode(content_of(file), str(file))
+    check(run, str(file))
+    return run
+
+
+def file_of(path: Path) -> Path:
+    """Return the record's file for a folder or for the file itself."""
+    return path / NAME if path.is_dir() else path
+
+
+def content_of(file: Path) -> bytes:
+    """Return the bytes of a record's file, never more than `MAX_BYTES`.
+
+    Raises
+    ------
+    LevelfieldError
+        Missing, not a plain file, or too long.
+    """
     try:
         if not stat.S_ISREG(file.stat().st_mode):  # a device or a pipe might never end
             raise LevelfieldError(f"{file} is not a file.", fix="Name a run's folder or its run.json.")
@@ -77,48 +103,111 @@ def read(path: Path) -> Run:
             f"{file} is longer than {MAX_BYTES} bytes, the most that a record may have.",
             fix="It is not a record of Levelfield, or it was damaged.",
         )
-    return decode(content, str(file))
+    return content
 
 
 class _Version(msgspec.Struct):
     schema: int
 
 
+_NOT_JSON = (msgspec.MsgspecError, RecursionError, ValueError, OverflowError)
+"""What decoding raises: also Python itself, at text that is not UTF-8 and at numbers of thousands of digits."""
+
+
 def decode(content: bytes, name: str) -> Run:
     """Decode a record's JSON; `name` is how an error calls it."""
+    if content.count(b",") >= MAX_VALUES:
+        raise LevelfieldError(
+            f"{name} holds more than {MAX_VALUES:,} values, the most that a record may have.",
+            fix="It is not a record of Levelfield, or it was damaged.",
+        )
     try:
         version = msgspec.json.decode(content, type=_Version).schema
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+    except _NOT_JSON as error:
         raise LevelfieldError(
-            f"{name} is not a record: {error}.", fix="Name a run.json that Levelfield wrote."
+            f"{name} is not a record: {_short(error)}.", fix="Name a run.json that Levelfield wrote."
         ) from error
     if version > SCHEMA:
         raise LevelfieldError(
-            f"{name} has schema {version}; this Levelfield reads up to {SCHEMA}.", fix="Install a newer Levelfield."
+            f"{name} has schema {min(version, INT_LIMIT)}; this Levelfield reads up to {SCHEMA}.",
+            fix="Install a newer Levelfield.",
         )
     if version < 1:
-        raise LevelfieldError(f"{name} has schema {version}, which never was.", fix="The file was changed or damaged.")
+        raise LevelfieldError(f"{name} has schema {max(version, -INT_LIMIT)}, which never was.", fix=DAMAGED)
     try:
         run = msgspec.json.decode(content, type=Run)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-        raise LevelfieldError(
-            f"{name} does not follow the schema: {error}.", fix="The file was changed or damaged."
-        ) from error
-    _refuse_non_finite(msgspec.to_builtins(run), name)
+    except _NOT_JSON as error:
+        raise LevelfieldError(f"{name} does not follow the schema: {_short(error)}.", fix=DAMAGED) from error
+    _refuse_numbers(run, name)
     return run
 
 
-def _refuse_non_finite(value: Any, name: str) -> None:  # noqa: ANN401  (it walks plain JSON)
-    """JSON has no NaN or infinity, but `1e999` decodes to one."""
-    stack = [value]
+def _short(error: BaseException) -> str:
+    """Return an error's text as one line: it may quote the file."""
+    text = " ".join(str(error).split()).rstrip(".")
+    return text if len(text) <= 200 else f"{text[:200]}…"
+
+
+def _refuse_numbers(run: Run, name: str) -> None:
+    """JSON has no NaN or infinity, but `1e999` decodes to one; and it has whole numbers of any length.
+
+    Arrays hold one kind of value each, by the schema, so that one look tells whether to walk through them.
+    """
+    stack: list[Any] = [run]
     while stack:
         item = stack.pop()
-        if isinstance(item, float) and not math.isfinite(item):
-            raise LevelfieldError(f"{name} holds a number that is not finite.", fix="The file was changed or damaged.")
-        if isinstance(item, dict):
-            stack.extend(item.values())
-        elif isinstance(item, list | tuple):
-            stack.extend(entry for entry in item if isinstance(entry, float | dict | list | tuple))
+        if isinstance(item, float):
+            if not math.isfinite(item):
+                raise LevelfieldError(f"{name} holds a number that is not finite.", fix=DAMAGED)
+        elif isinstance(item, int):
+            if not -INT_LIMIT <= item < INT_LIMIT:
+                raise LevelfieldError(f"{name} holds a number that is too large to be true.", fix=DAMAGED)
+        elif isinstance(item, tuple):
+            if item and isinstance(item[0], int):
+                stack += (min(item), max(item))
+            elif item and not isinstance(item[0], str):
+                stack += item
+        elif isinstance(item, dict):
+            stack += item.values()
+        elif isinstance(item, msgspec.Struct):
+            stack += [getattr(item, field) for field in item.__struct_fields__]
+
+
+def check(run: Run, name: str) -> None:
+    """Refuse a record that follows the schema and tells of a run that cannot be.
+
+    Raises
+    ------
+    LevelfieldError
+        With one sentence: a margin that is no share, a batch or a number of threads below one, or two of what there is
+        one of.
+    """
+    if not 0 < run.settings.margin < 1:
+        raise _impossible(name, f"a margin of {run.settings.margin}")
+    _once((block.case.id for block in run.blocks), name, "cases")
+    for block in run.blocks:
+        if block.case.batch < 1 or block.case.threads < 1:
+            raise _impossible(name, f"a batch of {block.case.batch} on {block.case.threads} threads")
+        _once((arm.id for arm in block.arms), name, "arms of a case")
+        _once((generation.index for generation in block.generations), name, "generations of a case")
+        _check_generations(block, name)
+
+
+def _check_generations(block: Block, name: str) -> None:
+    for generation in block.generations:
+        _once((launch.arm for launch in generation.launches), name, "launches of a generation")
+        _once((round_.index for round_ in generation.rounds), name, "rounds of a generation")
+        for round_ in generation.rounds:
+            _once((turn.arm for turn in round_.turns), name, "turns of a round")
+
+
+def _once(values: Iterable[str | int], name: str, what: str) -> None:
+    if any(count > 1 for count in Counter(values).values()):
+        raise _impossible(name, f"two {what} of one name")
+
+
+def _impossible(name: str, what: str) -> LevelfieldError:
+    return LevelfieldError(f"{name} tells of {what}, which no run has.", fix=DAMAGED)
 
 
 def schema() -> dict[str, Any]:
