@@ -134,7 +134,7 @@ def build(images: tuple[str, ...], base: Literal["debian", "registry"]) -> None:
 @cli.command()
 @click.argument("images", nargs=-1)
 def lock(images: tuple[str, ...]) -> None:
-    """Resolve the requirement sets again."""
+    """Resolve the requirement sets again; `onnxruntime@1.30.0` makes a lock of that version beside the current one."""
     from suite.commands import lock_images
 
     lock_images(images, Console())

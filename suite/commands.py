@@ -20,6 +20,8 @@ from suite.zoo import models
 
 def show_list(console: Console) -> None:
     """Print models, backends, scenarios and profiles."""
+    from suite.images.catalogue import versions
+
     table = Table(title="Models", title_justify="left", box=None, padding=(0, 2))
     for heading in ("name", "what", "weights", "source"):
         table.add_column(heading)
@@ -28,11 +30,17 @@ def show_list(console: Console) -> None:
         table.add_row(name, model.title, f"{model.parameter_count / 1e6:.3g} M", model.source)
     console.print(table)
     table = Table(title="Backends", title_justify="left", box=None, padding=(0, 2))
-    for heading in ("name", "image", "reads"):
+    for heading in ("name", "image", "versions locked", "reads", "settings"):
         table.add_column(heading)
     for name in plan.names_of_backends():
         info = registry.get(name)
-        table.add_row(name, info.image, "ONNX" if info.reads == "onnx" else "its own definition")
+        table.add_row(
+            name,
+            info.image,
+            ", ".join(versions(info.image)),
+            "ONNX" if info.reads == "onnx" else "its own definition",
+            ", ".join(f"{setting}={'|'.join(values)}" for setting, values in info.settings.items()),
+        )
     console.print(table)
     table = Table(title="Profiles", title_justify="left", box=None, padding=(0, 2))
     for heading in ("name", "what"):
@@ -72,11 +80,19 @@ def examine(console: Console) -> int:
 
 
 def build_images(names: tuple[str, ...], base: Kind, console: Console) -> None:
-    """Build the named images, or all."""
+    """Build the named images (`onnxruntime`, `onnxruntime@1.30.0`), or all."""
     from suite.images.build import build
+    from suite.references import parse
 
     for name in names or plan.all_images():
-        built = build(name, "cpu", base_kind=base, progress=lambda text: console.print(f"[dim]{escape(text)}[/]"))
+        asked = parse(name)
+        built = build(
+            asked.name,
+            asked.variant,
+            asked.version,
+            base_kind=base,
+            progress=lambda text: console.print(f"[dim]{escape(text)}[/]"),
+        )
         console.print(f"{name}: {built.tag}", highlight=False)
 
 

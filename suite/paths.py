@@ -8,7 +8,7 @@ from pathlib import Path
 
 from suite.errors import LevelfieldError
 
-CACHE_FOLDERS = ("artifacts", "debs", "downloads", "venvs", "wheels", "worker")
+CACHE_FOLDERS = ("artifacts", "debs", "downloads", "locks", "venvs", "wheels", "worker")
 """Everything that levelfield keeps in its cache, and all that `levelfield clean` removes from there."""
 
 

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import msgspec
 
+from suite import arms as arm_names
 from suite.backends import registry
 from suite.errors import LevelfieldError
 from suite.names import unknown
 from suite.profiles import PROFILES, Profile
 from suite.records.schema import Arm, Block, Case, Run, Scenario
+from suite.references import suffix
 from suite.zoo import models
 
 SCENARIOS: tuple[Scenario, ...] = ("latency", "throughput", "cold-start", "memory")
@@ -51,6 +53,7 @@ class Plan(msgspec.Struct, frozen=True):
     blocks: tuple[Block, ...]
     models: tuple[str, ...]
     backends: tuple[str, ...]
+    """As they were asked for: `onnxruntime`, `onnxruntime@1.30.0`, `onnxruntime+spinning=off`."""
     scenarios: tuple[Scenario, ...]
     precisions: tuple[str, ...]
     batches: dict[str, tuple[int, ...]]
@@ -59,8 +62,10 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def images(self) -> tuple[str, ...]:
-        """Names of the images the arms need, the canary's among them."""
-        needed = dict.fromkeys(arm.image for block in self.blocks for arm in block.arms)
+        """The images the arms need, as `suite.references` spells them, the canary's among them."""
+        needed = dict.fromkeys(
+            arm.image + suffix(arm.variant, arm.version) for block in self.blocks for arm in block.arms
+        )
         return (*needed, CANARY)
 
     @property
@@ -71,7 +76,7 @@ class Plan(msgspec.Struct, frozen=True):
     @property
     def needs_onnx(self) -> bool:
         """Whether the exporter must work first."""
-        return any(registry.get(name).reads == "onnx" for name in self.backends)
+        return any(registry.get(arm.backend).reads == "onnx" for block in self.blocks for arm in block.arms)
 
 
 def make(selection: Selection, *, available: Sequence[int] | None = None) -> Plan:
@@ -89,14 +94,45 @@ def make(selection: Selection, *, available: Sequence[int] | None = None) -> Pla
     LevelfieldError
         Unknown names (with the close matches), and selections that cannot be.
     """
+    backends = tuple(dict.fromkeys(selection.backends)) or names_of_backends()
+    arms = tuple({arm.id: arm for arm in map(arm_names.parse, backends)}.values())
+    return _plan(selection, arms, available)
+
+
+def pair(selection: Selection, first: str, second: str, *, available: Sequence[int] | None = None) -> Plan:
+    """Plan blocks of exactly two arms, which may be the same thing twice.
+
+    Scenarios in which the launch is the turn get as many launches as the others, so that they too can be decided.
+
+    Parameters
+    ----------
+    selection
+        Everything but the backends.
+    first, second
+        Arms, as `suite.arms` reads them.
+    available
+        As in `make`.
+
+    Raises
+    ------
+    LevelfieldError
+        As in `make`.
+    """
+    arms = arm_names.numbered((arm_names.parse(first), arm_names.parse(second)))
+    made = _plan(msgspec.structs.replace(selection, control="none"), arms, available)
+    launches = max(made.profile.generations, made.profile.launches_alone)
+    return msgspec.structs.replace(
+        made, blocks=tuple(msgspec.structs.replace(block, planned_generations=launches) for block in made.blocks)
+    )
+
+
+def _plan(selection: Selection, arms: tuple[Arm, ...], available: Sequence[int] | None) -> Plan:
     profile = PROFILES[_known("profile", [selection.profile], PROFILES)[0]]
     chosen_models = _known("model", selection.models, names_of_models()) or names_of_models()
-    backends = _known("backend", selection.backends, names_of_backends()) or names_of_backends()
     scenarios = _known("scenario", selection.scenarios, SCENARIOS) or profile.scenarios
     precisions = _known("precision", selection.precisions, PRECISIONS) or ("fp32",)
     cpus = _cpus(selection.threads, tuple(available if available is not None else sorted(os.sched_getaffinity(0))))
     batches = {model: _batches(selection.batches, profile, model) for model in chosen_models}
-    arms = tuple(Arm(backend=name, image=registry.get(name).image) for name in backends)
     cases = tuple(
         Case(model, scenario, precision, batch, len(cpus))
         for scenario in _in_order(scenarios)
@@ -109,7 +145,7 @@ def make(selection: Selection, *, available: Sequence[int] | None = None) -> Pla
         profile=profile,
         blocks=tuple(_block(case, _with_control(case, arms, selection, controlled), profile) for case in cases),
         models=chosen_models,
-        backends=backends,
+        backends=tuple(dict.fromkeys(msgspec.structs.replace(arm, ordinal=1).id for arm in arms)),
         scenarios=tuple(dict.fromkeys(case.scenario for case in cases)),
         precisions=precisions,
         batches=batches if "throughput" in scenarios else {},
@@ -121,12 +157,12 @@ def make(selection: Selection, *, available: Sequence[int] | None = None) -> Pla
 def _with_control(case: Case, arms: tuple[Arm, ...], selection: Selection, controlled: Case | None) -> tuple[Arm, ...]:
     """Let one backend stand twice in one block, and slow down the arm that was named."""
     if case == controlled and selection.control != "none":
-        backends = {arm.backend: arm for arm in arms}
+        backends = {arm.backend: arm for arm in reversed(arms)} | {arm.id: arm for arm in arms}
         wanted = selection.control
         if wanted == "auto":
-            wanted = next((name for name in CONTROLS if name in backends), arms[0].backend)
+            wanted = next((name for name in CONTROLS if name in backends), arms[0].id)
         twin = backends[_known("backend", [wanted], backends)[0]]
-        arms = (*arms, msgspec.structs.replace(twin, ordinal=2))
+        arms = arm_names.numbered((*arms, twin))
     if selection.inject is None:
         return arms
     amount, name = selection.inject

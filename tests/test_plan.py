@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from suite import plan
 from suite.errors import LevelfieldError
-from suite.plan import ALONE, CANARY, SCENARIOS, Selection, make
+from suite.plan import ALONE, CANARY, SCENARIOS, Selection, make, pair
 from suite.profiles import PROFILES
 from suite.records.schema import SCHEMA, Run, Settings
 
@@ -54,6 +54,7 @@ def test_every_profile_makes_a_plan(name: str) -> None:
         (Selection(scenarios=("latence",)), "There is no scenario called 'latence'.", "Did you mean 'latency'?"),
         (Selection(precisions=("fp16",)), "There is no precision called 'fp16'.", "'fp32'"),
         (Selection(models=("zzz",)), "There is no model called 'zzz'.", "Known: bert, mlp, resnet50."),
+        (Selection(backends=("onnxruntime@1.2.3",)), "no lock of onnxruntime 1.2.3", "lock onnxruntime@1.2.3"),
         (Selection(control="onnx"), "There is no backend called 'onnx'.", "'onnxruntime'"),
         (Selection(backends=("jax",), control="torch"), "There is no backend called 'torch'.", "jax"),
         (Selection(inject=("5%", "onnxruntime#3")), "There is no arm called 'onnxruntime#3'.", "'onnxruntime#2'"),
@@ -139,6 +140,46 @@ def test_a_slowdown_is_given_to_one_arm_and_labelled() -> None:
     assert made.injected == ("onnxruntime#2",)
     assert {arm.inject for block in made.blocks for arm in block.arms if arm.id == "onnxruntime#2"} == {"5%"}
     assert not make(Selection(), available=CPUS).injected
+
+
+def test_versions_and_settings_stand_side_by_side() -> None:
+    words = ("onnxruntime@1.30.0", "onnxruntime", "openvino+hint=throughput", "onnxruntime@1.30.0")
+    made = make(Selection(backends=words, control="none"), available=CPUS)
+    assert made.backends == words[:3]
+    assert made.images == ("onnxruntime@1.30.0", "onnxruntime", "openvino", "canary")
+    assert made.needs_onnx
+    assert all([arm.id for arm in block.arms] == list(words[:3]) for block in made.blocks)
+
+
+@pytest.mark.parametrize(
+    ("control", "twin"),
+    [
+        ("onnxruntime", "onnxruntime@1.30.0#2"),
+        ("onnxruntime@1.29.0", "onnxruntime@1.29.0#2"),
+        ("auto", "onnxruntime@1.30.0#2"),
+    ],
+)
+def test_a_version_may_stand_twice(control: str, twin: str) -> None:
+    made = make(Selection(backends=("onnxruntime@1.30.0", "onnxruntime@1.29.0"), control=control), available=CPUS)
+    assert {arm.id for block in made.blocks for arm in block.arms if arm.ordinal == 2} == {twin}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "ids"),
+    [
+        ("onnxruntime@1.30.0", "onnxruntime", ("onnxruntime@1.30.0", "onnxruntime")),
+        ("onnxruntime", "onnxruntime", ("onnxruntime", "onnxruntime#2")),
+        ("jax", "openvino+hint=throughput", ("jax", "openvino+hint=throughput")),
+    ],
+)
+def test_a_pair_is_two_arms_in_every_block(first: str, second: str, ids: tuple[str, str]) -> None:
+    made = pair(Selection(), first, second, available=CPUS)
+    assert len(made.blocks) == 12
+    for block in made.blocks:
+        assert tuple(arm.id for arm in block.arms) == ids
+        assert block.planned_generations == made.profile.generations, "cold starts are to be decided, too"
+    slowed = pair(Selection(inject=("5%", ids[1])), first, second, available=CPUS)
+    assert slowed.injected == (ids[1],)
 
 
 def test_without_onnx_readers_no_exporter() -> None:

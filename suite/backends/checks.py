@@ -8,6 +8,7 @@ from types import ModuleType
 import numpy as np
 import numpy.typing as npt
 
+from suite.backends import registry
 from suite.backends.protocol import Options, Source, Unsupported
 
 
@@ -37,8 +38,11 @@ def require_supported(
         )
     if options.threads < 1:
         raise Unsupported(f"{backend} needs at least one thread; {options.threads} were asked for.")
-    if options.settings:
-        raise Unsupported(f"{backend} has no settings to choose; {', '.join(sorted(options.settings))} were asked for.")
+    known = registry.get(backend).settings
+    for name, value in sorted(options.settings.items()):
+        if value not in known.get(name, ()):
+            there = "; ".join(f"{each}: {', '.join(values)}" for each, values in known.items()) or "none"
+            raise Unsupported(f"{backend} has no setting {name}={value} to choose. There are: {there}.")
 
 
 def import_framework(backend: str, module: str) -> ModuleType:

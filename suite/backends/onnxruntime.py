@@ -9,10 +9,16 @@ from suite.backends.checks import import_framework, require_names, require_onnx,
 from suite.backends.protocol import Arrays, Options, Source, Step, Unsupported
 
 _PROVIDER = "CPUExecutionProvider"
+_GRAPH = {
+    "all": "ORT_ENABLE_ALL",
+    "extended": "ORT_ENABLE_EXTENDED",
+    "basic": "ORT_ENABLE_BASIC",
+    "off": "ORT_DISABLE_ALL",
+}
 
 
 class ONNXRuntime:
-    """One session, operators one after the other, all graph optimisations.
+    """One session, operators one after the other, all graph optimisations (`graph=` asks for fewer).
 
     References
     ----------
@@ -31,7 +37,11 @@ class ONNXRuntime:
         self._options.intra_op_num_threads = options.threads
         self._options.inter_op_num_threads = 1
         self._options.execution_mode = self._ort.ExecutionMode.ORT_SEQUENTIAL
-        self._options.graph_optimization_level = self._ort.GraphOptimizationLevel.ORT_ENABLE_ALL
+        level = _GRAPH[options.settings.get("graph", "all")]
+        self._options.graph_optimization_level = getattr(self._ort.GraphOptimizationLevel, level)
+        self._spinning = options.settings.get("spinning", "on")
+        if self._spinning == "off":
+            self._options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self.version = str(self._ort.__version__)
         self._providers: list[str] = []
 
@@ -66,7 +76,7 @@ class ONNXRuntime:
             "threads between operators": str(options.inter_op_num_threads),
             "graph optimisation": str(options.graph_optimization_level).rpartition(".")[2],
             "providers": ", ".join(self._providers) or "no session yet",
-            "spinning": "on (its default)",
+            "spinning": "on (its default)" if self._spinning == "on" else "off",
             "denormals": "kept (its default)",
             "telemetry": "off",
             "output": "a new array every call",

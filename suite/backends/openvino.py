@@ -22,7 +22,7 @@ _READ_BACK = (
 
 
 class OpenVINO:
-    """One compiled model with the latency hint, one inference request used again and again.
+    """One compiled model with the latency hint (`hint=` may say otherwise), one inference request used again and again.
 
     References
     ----------
@@ -52,7 +52,7 @@ class OpenVINO:
         config: dict[str, Any] = {
             # Its default is bf16 where the processor has it: twice as fast, and four digits poorer.
             "INFERENCE_PRECISION_HINT": precision,
-            "PERFORMANCE_HINT": "LATENCY",
+            "PERFORMANCE_HINT": self._options.settings.get("hint", "latency").upper(),
             "INFERENCE_NUM_THREADS": self._options.threads,
         }
         if self._options.cache is not None:

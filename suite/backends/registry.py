@@ -26,6 +26,8 @@ class BackendInfo(msgspec.Struct, frozen=True):
     """The distribution whose version is the framework's."""
     layout: str
     """Order of images in memory that costs it no copy: `NHWC` or `NCHW` (see `suite.zoo.inputs.make`)."""
+    settings: dict[str, tuple[str, ...]] = {}
+    """What may be chosen beside the idiomatic way, and the values it may have, the idiomatic one first."""
 
 
 CANARY = "canary"
@@ -74,9 +76,18 @@ _BACKENDS = {
             "onnx",
             "onnxruntime",
             "NCHW",
+            {"graph": ("all", "extended", "basic", "off"), "spinning": ("on", "off")},
         ),
         BackendInfo(
-            "openvino", "OpenVINO", "suite.backends.openvino", "OpenVINO", "openvino", "onnx", "openvino", "NCHW"
+            "openvino",
+            "OpenVINO",
+            "suite.backends.openvino",
+            "OpenVINO",
+            "openvino",
+            "onnx",
+            "openvino",
+            "NCHW",
+            {"hint": ("latency", "throughput")},
         ),
         BackendInfo(CANARY, "Canary", "suite.backends.canary", "Canary", "canary", "canary", "numpy", "NCHW"),
     )

@@ -9,7 +9,8 @@ import msgspec
 
 from suite.errors import LevelfieldError
 from suite.names import unknown
-from suite.paths import images_root
+from suite.paths import cache_folder, images_root
+from suite.references import suffix
 
 PYTHON = "3.11"
 """Minor version of Python that every lock is resolved for: the one in Debian bookworm."""
@@ -59,7 +60,12 @@ class Lock(msgspec.Struct, frozen=True):
     @property
     def label(self) -> str:
         """Name for people: `torch cpu`, `torch cu12@nightly`."""
-        return f"{self.image} {self.variant}" + (f"@{self.version}" if self.version else "")
+        return f"{self.image} {stem(self.variant, self.version)}"
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """Version of every distribution, by name."""
+        return {pin.name: pin.version for pin in self.pins}
 
     @property
     def download_bytes(self) -> int:
@@ -91,9 +97,41 @@ def image(name: str) -> Image:
 
 
 def lock_names(image_name: str) -> tuple[tuple[str, str | None], ...]:
-    """Return the (variant, version) pairs that `image_name` has locks for."""
+    """Return the (variant, version) pairs that `image_name` has locks for, the plain lock of a variant first."""
     folder = images_root() / image(image_name).name
-    return tuple(_split(path) for path in sorted(folder.glob("*.lock")))
+    return tuple(split_stem(path.stem) for path in sorted(folder.glob("*.lock"), key=lambda path: path.stem))
+
+
+def versions(image_name: str, variant: str = "cpu") -> tuple[str, ...]:
+    """Return the names of the versions that `image_name` has locks for, that of the current lock among them."""
+    named = [version for each, version in lock_names(image_name) if each == variant and version is not None]
+    current = current_version(image_name, variant)
+    return tuple(sorted({*named, *([current] if current else [])}, key=in_order))
+
+
+def requirement(image_name: str) -> str | None:
+    """Return the one requirement of its own that an image has (`onnxruntime==1.31.1`): what its versions are of.
+
+    None where it has none or several: such an image has no versions.
+    """
+    text = (images_root() / image(image_name).name / "requirements.in").read_text(encoding="utf-8")
+    own = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(("#", "-"))]
+    return own[0] if len(own) == 1 else None
+
+
+def framework(image_name: str) -> str | None:
+    """Return the distribution that an image's versions are of, or None where it has no versions."""
+    asked = requirement(image_name)
+    return re.split(r"[^a-zA-Z0-9._-]", asked, maxsplit=1)[0] if asked else None
+
+
+def current_version(image_name: str, variant: str = "cpu") -> str | None:
+    """Return which version of its framework the plain lock holds, without a local part (`2.13.0` of `2.13.0+cpu`)."""
+    name = framework(image_name)
+    if name is None or (variant, None) not in lock_names(image_name):
+        return None
+    found = read(images_root() / image_name / f"{variant}.lock").versions.get(name)
+    return found.partition("+")[0] if found else None
 
 
 def lock(image_name: str, variant: str = "cpu", version: str | None = None) -> Lock:
@@ -104,7 +142,8 @@ def lock(image_name: str, variant: str = "cpu", version: str | None = None) -> L
     image_name, variant : str
         Which image, and which variant of it (`cpu`).
     version : str, optional
-        Name behind the `@` of a named version; None is the plain lock.
+        Name behind the `@` of a named version; None is the plain lock, and so is the version that it holds, where that
+        has no lock of its own.
 
     Raises
     ------
@@ -112,12 +151,33 @@ def lock(image_name: str, variant: str = "cpu", version: str | None = None) -> L
         There is no such image or lock, or the file is not one of ours.
     """
     known = lock_names(image_name)
-    if (variant, version) not in known:
-        asked = variant + (f"@{version}" if version else "")
-        names = [each + (f"@{name}" if name else "") for each, name in known]
-        raise unknown(f"lock of {image_name}", asked, names)
-    stem = variant + (f"@{version}" if version else "")
-    return read(images_root() / image_name / f"{stem}.lock")
+    asked = stem(variant, version)
+    if (variant, version) in known:
+        return read(images_root() / image_name / f"{asked}.lock")
+    if version is not None and (variant, None) in known:
+        if version == current_version(image_name, variant):
+            return read(images_root() / image_name / f"{variant}.lock")
+        mixed = mixed_folder(image_name) / f"{asked}.lock"
+        if mixed.is_file():
+            return read(mixed)
+        raise _no_version(image_name, variant, version)
+    raise unknown(f"lock of {image_name}", asked, [stem(*each) for each in known])
+
+
+def mixed_folder(image_name: str) -> Path:
+    """Return the folder of locks that take some distributions from one lock and some from another."""
+    return cache_folder("locks") / image_name
+
+
+def _no_version(image_name: str, variant: str, version: str) -> LevelfieldError:
+    if framework(image_name) is None:
+        return LevelfieldError(f"The image {image_name} has no versions.", fix=f"Leave out @{version}.")
+    there = ", ".join(versions(image_name, variant))
+    made = image_name + suffix(variant, version)
+    return LevelfieldError(
+        f"There is no lock of {image_name} {version} for {variant}.",
+        fix=f"Locked: {there}. `levelfield lock {made}` makes one.",
+    )
 
 
 def read(path: Path) -> Lock:
@@ -148,7 +208,7 @@ def read(path: Path) -> Lock:
         )
         for found in _PIN.finditer(text)
     )
-    variant, version = _split(path)
+    variant, version = split_stem(path.stem)
     return Lock(
         image=path.parent.name,
         variant=variant,
@@ -170,6 +230,18 @@ def write(path: Path, pins: tuple[Pin, ...]) -> None:
     path.write_text(heading + "".join(lines), encoding="utf-8")
 
 
-def _split(path: Path) -> tuple[str, str | None]:
-    variant, _, version = path.stem.partition("@")
+def stem(variant: str, version: str | None) -> str:
+    """Return the name of a lock's file, without its suffix: `cpu`, `cpu@1.30.0`."""
+    return f"{variant}@{version}" if version else variant
+
+
+def split_stem(text: str) -> tuple[str, str | None]:
+    """Read the name of a lock's file: `cpu@1.30.0` is version 1.30.0 of variant cpu."""
+    variant, _, version = text.partition("@")
     return variant, version or None
+
+
+def in_order(version: str) -> tuple[tuple[int, int | str], ...]:
+    """Sort key of versions: number by number, so that 1.9 comes before 1.30; words come before numbers."""
+    parts = re.findall(r"\d+|[a-zA-Z]+", version)
+    return tuple((1, int(part)) if part.isdigit() else (0, part) for part in parts)

@@ -8,6 +8,7 @@ import msgspec
 
 from suite.images import base, catalogue, debian, engine, environments, wheels
 from suite.images.recipe import recipe
+from suite.references import parse, suffix
 
 # Rough figures from a 2-core machine; they only have to tell a minute from an hour.
 _DOWNLOAD_BYTES_S = 10e6
@@ -44,7 +45,7 @@ def estimate(names: Iterable[str], launcher: str = "docker", base_kind: base.Kin
     Parameters
     ----------
     names : iterable of str
-        Images by name; variant `cpu`.
+        Images, as they are asked for: `onnxruntime`, `onnxruntime@1.30.0`.
     launcher : {"docker", "venv"}
         Images, or virtual environments.
     base_kind : {"debian", "registry"}
@@ -55,13 +56,14 @@ def estimate(names: Iterable[str], launcher: str = "docker", base_kind: base.Kin
     LevelfieldError
         A name is unknown, no engine answers, or no interpreter for environments is here.
     """
-    chosen = tuple(dict.fromkeys(names))
-    locks = [catalogue.lock(name) for name in chosen]
+    chosen = tuple(parse(name) for name in dict.fromkeys(names))
+    found = [catalogue.lock(each.name, each.variant, each.version) for each in chosen]
+    locks = list({each.path: each for each in found}.values())  # a version may be the current one
     if launcher == "venv":
         absent = [lock for lock in locks if not _environment_is_there(lock)]
         return _cost(absent, {})
     with engine.connect() as client:
-        recipes = [recipe(name, base_kind=base_kind) for name in chosen]
+        recipes = [recipe(each.image, each.variant, each.version, base_kind) for each in locks]
         absent_recipes = [
             each for each in recipes if not engine.find(client, each.environment_tag, each.environment_identity)
         ]
@@ -85,7 +87,7 @@ def _cost(locks: list[catalogue.Lock], bases: dict[str, base.Base]) -> Cost:
         download_bytes=download,
         disk_bytes=int(download + installed * _BYTECODE + base_bytes),
         seconds=seconds + _INSTALL_START_S * len(locks),
-        making=tuple(lock.image for lock in locks),
+        making=tuple(lock.image + suffix(lock.variant, lock.version) for lock in locks),
     )
 
 

@@ -43,7 +43,7 @@ class Environment(msgspec.Struct, frozen=True):
         """Return what a run's record says of it."""
         return Image(
             name=self.name,
-            variant=self.variant + (f"@{self.version}" if self.version else ""),
+            variant=catalogue.stem(self.variant, self.version),
             launcher="venv",
             tag=self.python.parents[1].name,
             lock_sha256=self.lock_sha256,
@@ -92,7 +92,7 @@ def make(name: str, variant: str = "cpu", version: str | None = None, *, progres
 
 def location(lock: catalogue.Lock, python_version: str) -> Path:
     """Return where the environment of a lock is, or will be."""
-    stem = lock.variant + (f"@{lock.version}" if lock.version else "")
+    stem = catalogue.stem(lock.variant, lock.version)
     return cache_folder("venvs") / f"{lock.image}-{stem}-{lock.sha256[:16]}-py{python_version}"
 
 

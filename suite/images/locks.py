@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from suite.errors import LevelfieldError
-from suite.images import catalogue, debian_lock, registries, wheels
+from suite.images import catalogue, debian_lock, named, registries, wheels
 from suite.images.catalogue import PYTHON, Pin
 from suite.images.wheels import Progress, silent
 from suite.paths import images_root
+from suite.references import parse
 
 _PREFERENCE = ("-cp311-cp311-", "-abi3-", "-none-")
 """Where a release has several wheels that fit: the most specific one, as pip would choose."""
@@ -21,16 +22,24 @@ _PREFERENCE = ("-cp311-cp311-", "-abi3-", "-none-")
 def relock(names: Iterable[str] = (), *, progress: Progress = silent) -> None:
     """Resolve again: the named images, or everything (all locks of all images, the base, the tool itself).
 
+    `onnxruntime` stands for all locks of that image, `onnxruntime@1.30.0` for one, which is made if it is not there.
+
     Raises
     ------
     LevelfieldError
         A name is unknown, or a requirement cannot be resolved or fetched.
     """
-    chosen = tuple(names)
-    for name in chosen or tuple(catalogue.images()):
-        for variant, version in catalogue.lock_names(name) or (("cpu", None),):
-            progress(f"resolving {name} {variant}" + (f"@{version}" if version else ""))
-            lock_image(name, variant, version)
+    chosen = tuple(parse(name) for name in names)
+    for asked in chosen or tuple(parse(name) for name in catalogue.images()):
+        catalogue.image(asked.name)
+        plain = asked.version is None and asked.variant == "cpu"
+        own = (asked.variant, asked.version)
+        for variant, version in (catalogue.lock_names(asked.name) if plain else (own,)) or (own,):
+            progress(f"resolving {asked.name} {catalogue.stem(variant, version)}")
+            written = lock_image(asked.name, variant, version)
+            if version is not None:
+                for line in _changes(written):
+                    progress(line)
     if not chosen:
         progress("resolving the bases")
         debian_lock.lock_bases()
@@ -47,7 +56,9 @@ def lock_image(image_name: str, variant: str = "cpu", version: str | None = None
     Parameters
     ----------
     image_name, variant, version
-        Which lock; a named version reads `images/<image>/<variant>@<version>.in`, the plain one `requirements.in`.
+        Which lock. The plain one is what `requirements.in` asks for. A named version has requirements of its own
+        (`images/<image>/<variant>@<version>.in`), or is the framework at that version with everything else as the
+        plain lock has it, as far as that is possible.
 
     Returns
     -------
@@ -55,18 +66,17 @@ def lock_image(image_name: str, variant: str = "cpu", version: str | None = None
         What was written.
     """
     folder = images_root() / catalogue.image(image_name).name
-    stem = variant + (f"@{version}" if version else "")
+    stem = catalogue.stem(variant, version)
     source = folder / (f"{stem}.in" if (folder / f"{stem}.in").is_file() else "requirements.in")
     found = registries.settings()
     with tempfile.TemporaryDirectory() as name:
         output = Path(name) / "pylock.toml"
-        arguments = ["--generate-hashes", "--python-version", PYTHON, "--format", "pylock.toml"]
-        arguments += ["--python-platform", "x86_64-unknown-linux-gnu", "--only-binary", ":all:"]
-        arguments += registries.uv_arguments(found)
-        for index in registries.indexes(variant):
-            if any(project in source.read_text(encoding="utf-8") for project in index.serves) and not _local(found):
-                arguments += ["--index", index.url]
-        _compile([source], output, arguments, found)
+        arguments = _arguments(variant, source.read_text(encoding="utf-8"), found)
+        if version is not None and source.name == "requirements.in":
+            pinned = named.resolve(image_name, variant, version, arguments)
+            source = Path(name) / f"{stem}.in"
+            source.write_text(pinned, encoding="utf-8")
+        _compile([source], output, ["--generate-hashes", "--format", "pylock.toml", *arguments], found)
         packages = tomllib.loads(output.read_text(encoding="utf-8"))["packages"]
     unsized = tuple(_pin(package) for package in packages)
     path = folder / f"{stem}.lock"
@@ -74,6 +84,27 @@ def lock_image(image_name: str, variant: str = "cpu", version: str | None = None
     files = wheels.fetch(draft)
     catalogue.write(path, tuple(_sized(pin, file) for pin, file in zip(unsized, files, strict=True)))
     return catalogue.read(path)
+
+
+def _arguments(variant: str, asked: str, found: registries.Settings) -> list[str]:
+    """Return uv's arguments: which Python on which machine, and where to look."""
+    arguments = ["--python-version", PYTHON, "--python-platform", "x86_64-unknown-linux-gnu"]
+    arguments += ["--only-binary", ":all:", *registries.uv_arguments(found)]
+    for index in registries.indexes(variant):
+        if any(project in asked for project in index.serves) and not _local(found):
+            arguments += ["--index", index.url]
+    return arguments
+
+
+def _changes(written: catalogue.Lock) -> list[str]:
+    """Say what a named lock could not hold at the current lock's version."""
+    framework = catalogue.framework(written.image)
+    if framework is None or (written.variant, None) not in catalogue.lock_names(written.image):
+        return []
+    moved = named.moved(catalogue.lock(written.image, written.variant), written, but=framework)
+    if not moved:
+        return [f"{written.label}: everything but {framework} is as in the current lock"]
+    return [f"{written.label}: {each}" for each in moved]
 
 
 def lock_tool() -> None:

@@ -41,7 +41,7 @@ class Recipe(msgspec.Struct, frozen=True):
         """Labels of the final image."""
         return {
             "levelfield.image": self.lock.image,
-            "levelfield.variant": self.lock.variant + (f"@{self.lock.version}" if self.lock.version else ""),
+            "levelfield.variant": catalogue.stem(self.lock.variant, self.lock.version),
             "levelfield.identity": self.identity,
             "levelfield.lock": self.lock.sha256,
             "levelfield.base": self.base.label,

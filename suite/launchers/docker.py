@@ -14,6 +14,7 @@ from docker.types import LogConfig
 from suite.errors import LevelfieldError
 from suite.images.base import Kind
 from suite.images.build import build
+from suite.images.catalogue import stem
 from suite.launchers.container import ContainerChannel, close, engine_gone, short
 from suite.launchers.environment import worker_environment
 from suite.launchers.local_process import LocalProcess
@@ -51,7 +52,7 @@ class DockerLauncher:
             raise engine_gone(error) from error
         return Image(
             name=image,
-            variant=variant,
+            variant=stem(variant, version),
             launcher="docker",
             tag=built.tag,
             image_id=built.image_id,

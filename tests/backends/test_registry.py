@@ -61,7 +61,7 @@ def test_what_it_cannot_do_is_refused_before_anything_is_imported(name: str) -> 
         registry.create(name, Options(threads=1, device="tpu"))
     with pytest.raises(Unsupported, match="at least one thread"):
         registry.create(name, Options(threads=0))
-    with pytest.raises(Unsupported, match="no settings to choose; turbo"):
+    with pytest.raises(Unsupported, match="has no setting turbo=on to choose"):
         registry.create(name, Options(threads=1, settings={"turbo": "on"}))
 
 

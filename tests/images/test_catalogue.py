@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from suite.backends import registry
 from suite.errors import LevelfieldError
 from suite.images import catalogue, debian
 from suite.paths import images_root
@@ -73,6 +74,40 @@ def test_unknown_names_bring_the_close_ones() -> None:
         catalogue.lock("torch", "cpus")
     with pytest.raises(LevelfieldError, match="Known: cpu"):
         catalogue.lock("torch", "cuda99")
+
+
+def test_every_named_lock_is_the_framework_at_that_version() -> None:
+    named = [(name, *entry) for name in catalogue.images() for entry in catalogue.lock_names(name) if entry[1]]
+    assert ("onnxruntime", "cpu", "1.30.0") in named
+    for name, variant, version in named:
+        framework = catalogue.framework(name)
+        assert framework is not None
+        assert catalogue.lock(name, variant, version).versions[framework].partition("+")[0] == version
+
+
+def test_the_version_of_the_current_lock_is_the_current_lock() -> None:
+    current = catalogue.current_version("onnxruntime")
+    assert current is not None
+    assert catalogue.lock("onnxruntime", "cpu", current) == catalogue.lock("onnxruntime")
+    assert catalogue.current_version("torch") == catalogue.lock("torch").versions["torch"].removesuffix("+cpu")
+    assert catalogue.versions("onnxruntime")[-1] == current
+    assert catalogue.current_version("canary") is None
+    assert catalogue.current_version("exporter") is None
+
+
+def test_a_version_without_a_lock_says_how_to_make_one() -> None:
+    with pytest.raises(LevelfieldError, match=r"no lock of onnxruntime 1\.2\.3 for cpu") as caught:
+        catalogue.lock("onnxruntime", "cpu", "1.2.3")
+    assert "1.30.0" in caught.value.fix
+    assert "`levelfield lock onnxruntime@1.2.3` makes one" in caught.value.fix
+    with pytest.raises(LevelfieldError, match="canary has no versions"):
+        catalogue.lock("canary", "cpu", "2.4.6")
+
+
+def test_backends_and_images_mean_the_same_framework() -> None:
+    for name in registry.names():
+        info = registry.get(name)
+        assert catalogue.framework(info.image) == info.distribution
 
 
 def test_the_tool_locks_hash_every_line() -> None:

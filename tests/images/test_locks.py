@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from suite.errors import LevelfieldError
-from suite.images import catalogue, debian, debian_lock, locks
+from suite.images import catalogue, debian, debian_lock, locks, named
 
 
 @pytest.mark.parametrize("name", ["canary", "onnxruntime"])
@@ -30,6 +30,61 @@ def test_a_named_version_has_requirements_and_a_lock_of_its_own(checkout: Path) 
     assert catalogue.lock_names("canary") == (("cpu", None), ("cpu", "older"))
     assert catalogue.lock("canary", "cpu", "older") == lock
     assert catalogue.lock("canary") != lock
+
+
+def test_another_version_holds_everything_else(checkout: Path) -> None:
+    """Another NumPy in the current lock than the newest: it is held there, in the named lock too."""
+    folder = checkout / "images" / "onnxruntime"
+    (checkout / "images" / "worker.in").write_text(
+        (checkout / "images" / "worker.in").read_text().replace("numpy==2.4.6", "numpy==2.3.5")
+    )
+    current = locks.lock_image("onnxruntime")
+    said: list[str] = []
+    locks.relock(["onnxruntime@1.29.0"], progress=said.append)
+    lock = catalogue.read(folder / "cpu@1.29.0.lock")
+    assert lock.versions == {**current.versions, "onnxruntime": "1.29.0", "numpy": "2.3.5"}
+    assert said[-1] == "onnxruntime cpu@1.29.0: everything but onnxruntime is as in the current lock"
+    before = lock.path.read_bytes()
+    locks.relock(["onnxruntime@1.29.0"])
+    assert lock.path.read_bytes() == before
+    assert str(checkout) not in before.decode()
+
+
+def test_what_an_older_version_asks_for_moves_and_is_said(checkout: Path) -> None:
+    said: list[str] = []
+    locks.relock(["openvino@2025.4.1"], progress=said.append)
+    current, lock = catalogue.lock("openvino"), catalogue.lock("openvino", "cpu", "2025.4.1")
+    moved = {name for name in current.versions | lock.versions if current.versions.get(name) != lock.versions.get(name)}
+    assert moved == {"openvino", "numpy", "packaging"}
+    numpy = (current.versions["numpy"], lock.versions["numpy"])
+    assert f"openvino cpu@2025.4.1: numpy could not be held at {numpy[0]}: it is {numpy[1]}" in said
+    assert f"openvino cpu@2025.4.1: needs packaging {lock.versions['packaging']} as well" in said
+
+
+def test_a_version_that_was_never_released_brings_its_neighbours(checkout: Path) -> None:
+    with pytest.raises(LevelfieldError, match=r"There is no onnxruntime 1\.30\.7 for Python 3\.11") as caught:
+        locks.relock(["onnxruntime@1.30.7"])
+    assert "1.30.0, 1.31.0" in caught.value.fix
+    assert not (checkout / "images" / "onnxruntime" / "cpu@1.30.7.lock").exists()
+
+
+def test_an_image_of_several_frameworks_has_no_versions(checkout: Path) -> None:
+    for name in ("exporter@1.0", "canary@2.4.6"):
+        with pytest.raises(LevelfieldError, match="has no versions"):
+            locks.relock([name])
+
+
+@pytest.mark.parametrize(
+    ("version", "nearest"),
+    [
+        ("1.30.1", ("1.29.0", "1.30.0", "1.31.0", "1.31.1")),
+        ("2", ("1.31.0", "1.31.1")),
+        ("0.1", ("1.9.0", "1.26.0")),
+    ],
+)
+def test_near_is_by_number(version: str, nearest: tuple[str, ...]) -> None:
+    there = ("1.31.1", "1.31.0", "1.30.0", "1.29.0", "1.26.0", "1.9.0")
+    assert named.near(version, there) == nearest
 
 
 def test_what_cannot_be_resolved_is_a_sentence_and_the_old_lock_stays(checkout: Path) -> None:

@@ -1,0 +1,133 @@
+"""Named locks: an image with another version of its framework, and everything else held as the current lock has it."""
+
+import difflib
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from suite.errors import LevelfieldError
+from suite.images import catalogue, registries
+from suite.images.catalogue import PYTHON, Lock
+from suite.paths import images_root
+
+NEAR = 3
+"""Versions named to somebody who asked for one that is not there."""
+
+
+class Moved(msgspec.Struct, frozen=True):
+    """A distribution that another version of the framework does not leave where it was; None: it is not there."""
+
+    name: str
+    before: str | None
+    after: str | None
+
+    def __str__(self) -> str:
+        if self.before is None:
+            return f"needs {self.name} {self.after} as well"
+        if self.after is None:
+            return f"does not need {self.name}"
+        return f"{self.name} could not be held at {self.before}: it is {self.after}"
+
+
+def moved(before: Lock, after: Lock, *, but: str) -> tuple[Moved, ...]:
+    """Return every distribution that two locks do not hold alike, by name; the framework itself is left out."""
+    old, new = before.versions, after.versions
+    return tuple(
+        Moved(name, old.get(name), new.get(name))
+        for name in sorted(old.keys() | new.keys())
+        if name != but and old.get(name) != new.get(name)
+    )
+
+
+def resolve(image_name: str, variant: str, version: str, arguments: list[str]) -> str:
+    """Return the requirements of an image at a version of its framework, every one pinned.
+
+    What is not the framework stays as the current lock has it, unless the framework asks for something else.
+
+    Parameters
+    ----------
+    arguments
+        Of `uv pip compile`: platform and indexes.
+
+    Raises
+    ------
+    LevelfieldError
+        The image has no versions, or there is none of that name (the nearest are listed), or it cannot be installed.
+    """
+    asked, name = catalogue.requirement(image_name), catalogue.framework(image_name)
+    if asked is None or name is None:
+        raise LevelfieldError(
+            f"The image {image_name} has no versions: it is not made for one framework alone.",
+            fix="Change its requirements.in, and lock it again.",
+        )
+    local = "+" + asked.rpartition("+")[2] if "+" in asked.partition("==")[2] else ""
+    roots = [*_shared_names(), f"{name}=={version}{local}"]
+    held = [pin for pin in catalogue.lock(image_name, variant).pins if pin.name != name]
+    with tempfile.TemporaryDirectory() as folder:
+        source, output = Path(folder) / "requirements.in", Path(folder) / "requirements.txt"
+        source.write_text("\n".join(roots) + "\n", encoding="utf-8")
+        # What uv finds in the file it is to write, it prefers: exactly as much moves as must.
+        output.write_text("".join(f"{pin.name}=={pin.version}\n" for pin in held), encoding="utf-8")
+        problem = compile_requirements(source, output, ["--no-header", "--no-annotate", *arguments])
+        if problem:
+            raise _failure(image_name, name, version, problem)
+        return output.read_text(encoding="utf-8")
+
+
+def compile_requirements(source: Path, output: Path, arguments: list[str]) -> str:
+    """Run `uv pip compile`; return what it complained about, without addresses, or an empty string."""
+    command = [*registries.uv_command(), "pip", "compile", "--no-config", "--quiet", *arguments]
+    result = subprocess.run(
+        [*command, "--output-file", str(output), str(source)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=registries.environment(registries.settings()),
+        cwd=source.parent,
+    )
+    return registries.without_addresses(result.stderr.strip()) or "it said nothing" if result.returncode else ""
+
+
+def _shared_names() -> list[str]:
+    """Return what every worker needs, by name: which version, the lock that is held says."""
+    text = (images_root() / "worker.in").read_text(encoding="utf-8")
+    return [line.partition("==")[0].strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
+
+
+def _failure(image_name: str, name: str, version: str, problem: str) -> LevelfieldError:
+    there = _released(name)
+    if there and version not in there:
+        return LevelfieldError(
+            f"There is no {name} {version} for Python {PYTHON} on Linux x86_64.",
+            fix=f"Near it: {', '.join(near(version, there))}.",
+        )
+    return LevelfieldError(
+        f"{image_name} cannot be resolved with {name} {version}: {problem}", fix="Choose another version."
+    )
+
+
+def _released(name: str) -> tuple[str, ...]:
+    """Ask the user's package index for the versions of a distribution; nothing where it cannot say."""
+    command = [*registries.pip_command(), "index", "versions", name, "--disable-pip-version-check"]
+    command += registries.wheel_platform_arguments()
+    result = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    found = re.search(r"^Available versions: (.+)$", result.stdout, re.MULTILINE)
+    return tuple(version.strip().partition("+")[0] for version in found[1].split(",")) if found else ()
+
+
+def near(version: str, there: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the versions nearest to one that is not there: its neighbours in order, and those spelled alike.
+
+    Examples
+    --------
+    >>> near("1.30.1", ("1.31.0", "1.30.0", "1.29.0", "1.26.0"))
+    ('1.29.0', '1.30.0', '1.31.0')
+    """
+    ordered = sorted(set(there), key=catalogue.in_order)
+    place = sum(catalogue.in_order(each) < catalogue.in_order(version) for each in ordered)
+    neighbours = ordered[max(0, place - NEAR + 1) : place + NEAR - 1]
+    alike = difflib.get_close_matches(version, ordered, n=NEAR, cutoff=0.9)
+    return tuple(sorted({*neighbours, *alike}, key=catalogue.in_order))
