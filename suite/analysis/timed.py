@@ -83,6 +83,18 @@ def analyse(block: Block, known: Known, *, margin: float, sequential: bool) -> T
     )
 
 
+def compared(block: Block) -> dict[str, dict[int, float]]:
+    """Return what the arms of a block are compared by: the time of a call, or of an item where throughput is asked.
+
+    Returns
+    -------
+    dict
+        Arm to generation to the launch's value, nanoseconds.
+    """
+    levels = _levels(_count(collect.arms(block)), block)
+    return levels.costs_ns if block.case.scenario == "throughput" else levels.medians_ns
+
+
 def _count(summaries: Sequence[ArmSummary]) -> list[_Counted]:
     calm = {
         summary.arm.id: {launch.generation: _calm(launch.windows) for launch in summary.launches}

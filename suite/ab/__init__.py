@@ -1,0 +1,1 @@
+"""Two arms side by side in one run: nothing but what stands between them differs."""
