@@ -13,7 +13,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from suite import __version__
-from suite.errors import LevelfieldError
+from suite.errors import LevelfieldError, printable
+from suite.history.command import history
 from suite.options import DURATION, INJECTION, NAMES, NUMBERS, PERCENT
 
 COULD_NOT_RUN = 2
@@ -181,6 +182,9 @@ def schema() -> None:
     print_schema()
 
 
+cli.add_command(history)
+
+
 def main() -> NoReturn:
     """Run the command; every expected error is one sentence on stderr and an exit code, never a traceback."""
     errors = Console(stderr=True)
@@ -193,7 +197,8 @@ def main() -> NoReturn:
         error.show()
         sys.exit(COULD_NOT_RUN)
     except LevelfieldError as error:
-        errors.print(f"[bold red]{escape(error.message)}[/] {escape(error.fix)}", highlight=False, soft_wrap=True)
+        message, fix = escape(printable(error.message)), escape(printable(error.fix))
+        errors.print(f"[bold red]{message}[/] {fix}", highlight=False, soft_wrap=True)
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         errors.print("Interrupted.")

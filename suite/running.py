@@ -13,6 +13,7 @@ from suite.analysis.types import BlockAnalysis, TimedBlock
 from suite.beginning import Request, check_same, start
 from suite.bench import Bench
 from suite.errors import LevelfieldError
+from suite.history import entry
 from suite.images.base import Kind
 from suite.launchers.choice import choose
 from suite.launchers.protocol import Launcher
@@ -47,8 +48,22 @@ def run_bench(options: Options, console: Console) -> int:
     LevelfieldError
         Where nothing could be measured. Once something was, the record and the report are written first.
     """
-    resumed = _find(options.resume, options.reports) if options.resume is not None else None
+    resumed = find(options.resume, options.reports) if options.resume is not None else None
     chosen = plan.of(resumed[1]) if resumed else plan.make(options.selection)
+    folder = conduct(chosen, options, console, resumed=resumed)
+    return tell(folder, console, strict=options.strict)
+
+
+def conduct(
+    chosen: plan.Plan, options: Options, console: Console, *, resumed: tuple[Path, Run] | None = None
+) -> Path:
+    """Make what a plan needs, measure it, or go on with it; return the run's folder.
+
+    Raises
+    ------
+    LevelfieldError
+        Where nothing could be measured. Once something was, the record and the report are written first.
+    """
     # A run goes on where it began: workers elsewhere would be other workers.
     launcher, reason = choose(resumed[1].settings.launcher if resumed else options.launcher, base=options.base)
     if reason:
@@ -75,7 +90,7 @@ def run_bench(options: Options, console: Console) -> int:
             _measure(Bench(folder, site, watcher, resumed=resumed is not None), folder, console)
         finally:
             shutil.rmtree(site.caches, ignore_errors=True)
-    return tell(folder, console, strict=options.strict)
+    return folder
 
 
 def _measure(bench: Bench, folder: Path, console: Console) -> None:
@@ -102,6 +117,8 @@ def tell(folder: Path, console: Console, *, strict: bool = False) -> int:
     terminal.show(run, result, console)
     console.print(f"\nReport: [bold]{escape(str(report))}[/]", highlight=False, soft_wrap=True)
     console.print(f"Record: {escape(str(record))}", highlight=False, soft_wrap=True)
+    if missed := entry.enter(folder, run, result):
+        console.print(f"[yellow]{escape(missed)}[/]", highlight=False, soft_wrap=True)
     if strict and result.exit_code == 0 and any(_undecided(block) for block in result.blocks):
         return INCONCLUSIVE
     return result.exit_code
@@ -133,7 +150,8 @@ def _writable(reports: Path) -> None:
         ) from error
 
 
-def _find(name: str, reports: Path) -> tuple[Path, Run]:
+def find(name: str, reports: Path) -> tuple[Path, Run]:
+    """Return the folder and the record so far of a run that was begun; by id or by folder."""
     folder = next((path for path in (reports / name, Path(name)) if (path / files.JOURNAL).is_file()), None)
     if folder is None:
         raise LevelfieldError(

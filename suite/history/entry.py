@@ -1,0 +1,35 @@
+"""The end of a run: its summary is written beside the record and entered in the store, whatever else happens."""
+
+from pathlib import Path
+
+from suite.analysis.types import Analysis
+from suite.errors import LevelfieldError
+from suite.history import summary
+from suite.records import files
+from suite.records.schema import Run
+
+
+def enter(folder: Path, run: Run, result: Analysis) -> str:
+    """Enter a run that has just been written.
+
+    Returns
+    -------
+    str
+        Empty; or one sentence on why the run is not in the history. Its record and report are there all the same.
+    """
+    try:
+        from suite.history import store as stores
+
+        sha256, size = summary.digest(folder / files.NAME)
+        made = summary.summarise(run, result, record_sha256=sha256, record_bytes=size)
+        summary.write(made, folder)
+        store = stores.Store(stores.address(None, folder.parent))
+        try:
+            store.enter([made])
+        finally:
+            store.close()
+    except LevelfieldError as error:
+        return f"This run is not in the history yet: {error.message}"
+    except Exception as error:  # noqa: BLE001  (hours of measuring must not end in an error of a database's driver)
+        return f"This run is not in the history yet: {error.__class__.__name__}: {error}."
+    return ""

@@ -1,0 +1,170 @@
+"""From a record to what surrounded its numbers: facts that may explain a change, and the hardware."""
+
+import hashlib
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import msgspec
+
+from suite.records.schema import Absent, Block, Fact, Fingerprint, Image, Launch, Run
+
+Environment: TypeAlias = dict[str, dict[str, str]]
+"""Group (`cpu`, `kernel`, `image onnxruntime`, `arm onnxruntime`, …) to name to value, all texts."""
+
+LONGEST = 1000
+"""Characters that are kept of a value: a list of CPU flags has some hundreds."""
+
+VOLATILE = frozenset({("kernel", "timer step ns")})
+"""Measured anew each time: it differs between two runs on a machine on which nothing changed."""
+
+PRIVATE = frozenset({"identity"})
+"""Groups of the fingerprint that name a host or a person: they stay in the record."""
+
+_HARDWARE = (
+    ("cpu", "model"),
+    ("cpu", "vendor"),
+    ("cpu", "family"),
+    ("cpu", "model number"),
+    ("cpu", "stepping"),
+    ("cpu", "sockets"),
+    ("cpu", "cores"),
+    ("cpu", "L2 cache"),
+    ("cpu", "L3 cache"),
+    ("virtualisation", "hypervisor flag"),
+)
+"""What stays when software, firmware and settings change."""
+
+_GPU_HARDWARE = (" name", " compute capability", " memory bytes")
+_GIB = 2**30
+
+
+def environment(run: Run) -> Environment:
+    """Return every fact of a record that may explain why its numbers are what they are."""
+    found = {
+        group: {name: text(fact) for name, fact in facts.items() if (group, name) not in VOLATILE}
+        for group, facts in run.machine.items()
+        if group not in PRIVATE
+    }
+    found["tool"] = {"version": run.tool_version, "sources": run.tool_sha256}
+    settings = run.settings
+    found["settings"] = {
+        "profile": settings.profile,
+        "generations": str(settings.generations),
+        "rounds": str(settings.rounds),
+        "CPUs": ",".join(map(str, settings.cpus)),
+        "timed region": settings.timed_region,
+    }
+    found["inputs"] = dict(_inputs(run))
+    for image in run.images:
+        found[image_group(image.name, image.variant)] = _image(image)
+    for arm, launches in _launches(run).items():
+        found[arm_group(arm)] = _arm(launches)
+    return {group: {name: _short(value) for name, value in facts.items()} for group, facts in found.items() if facts}
+
+
+def image_group(name: str, variant: str) -> str:
+    """Return the group of what an image holds."""
+    return f"image {name}" + (f"@{variant}" if variant != "cpu" else "")
+
+
+def arm_group(arm: str) -> str:
+    """Return the group of what an arm's launches said of themselves."""
+    return f"arm {arm}"
+
+
+def concerns(group: str, *, arm: str, image: str) -> bool:
+    """Say whether a group can explain a result of this arm: everybody's facts can, another arm's cannot."""
+    return not group.startswith(("image ", "arm ")) or group in (image, arm_group(arm))
+
+
+def hardware(machine: Fingerprint) -> dict[str, str]:
+    """Return what the machine is made of, whatever runs on it."""
+    found = {f"{group} {name}": text(machine.get(group, {}).get(name)) for group, name in _HARDWARE}
+    total = machine.get("memory", {}).get("total bytes")
+    # A kernel keeps a little of the memory for itself, each release a little more or less.
+    found["memory"] = f"{round(total / _GIB)} GiB" if isinstance(total, int) else text(total)
+    for name, fact in machine.get("gpu", {}).items():
+        if name.startswith("device ") and name.endswith(_GPU_HARDWARE):
+            found[f"gpu {name}"] = text(fact)
+    return found
+
+
+def machine_key(machine: Fingerprint) -> str:
+    """Return a short digest of the hardware: runs with different ones are never one series."""
+    return hashlib.sha256(msgspec.json.encode(sorted(hardware(machine).items()))).hexdigest()[:12]
+
+
+def machine_title(machine: Fingerprint) -> str:
+    """`AMD EPYC, 2 cores, 24 GiB`: the hardware in a line."""
+    known = hardware(machine)
+    cores = known["cpu cores"]
+    gpus = [value for name, value in known.items() if name.startswith("gpu ") and name.endswith(" name")]
+    parts = (known["cpu model"], f"{cores} {'core' if cores == '1' else 'cores'}", known["memory"], *gpus)
+    return _short(", ".join(parts), 200)
+
+
+def text(fact: Fact | None) -> str:
+    """Write a fact as a text."""
+    match fact:
+        case None:
+            return "not asked"
+        case Absent(reason=reason):
+            return f"not known: {reason}"
+        case bool():
+            return "yes" if fact else "no"
+        case _:
+            return str(fact)
+
+
+def _short(value: str, longest: int = LONGEST) -> str:
+    return value if len(value) <= longest else f"{value[: longest - 1]}…"
+
+
+def _inputs(run: Run) -> Iterator[tuple[str, str]]:
+    for artifact in run.artifacts:
+        yield artifact.name, artifact.sha256
+    for block in run.blocks:
+        digests = {launch.inputs_sha256 for launch in _of_block(block) if launch.inputs_sha256}
+        if digests:
+            yield f"{block.case.model} inputs, batch {block.case.batch}", " ".join(sorted(digests))
+
+
+def _image(image: Image) -> dict[str, str]:
+    return {
+        "base": image.base,
+        "Python": image.python,
+        "lock": image.lock_sha256,
+        "recipe": image.recipe_sha256,
+        "worker code": image.worker_sha256,
+        "launcher": image.launcher,
+        **({"not what a lock says": image.unlocked} if image.unlocked else {}),
+        **image.distributions,
+    }
+
+
+def _of_block(block: Block) -> Iterator[Launch]:
+    for generation in block.generations:
+        yield from generation.launches
+
+
+def _launches(run: Run) -> dict[str, list[Launch]]:
+    found: dict[str, list[Launch]] = {arm.id: [] for block in run.blocks for arm in block.arms}
+    for block in run.blocks:
+        for launch in _of_block(block):
+            if launch.arm in found:
+                found[launch.arm].append(launch)
+    return found
+
+
+def _arm(launches: list[Launch]) -> dict[str, str]:
+    """Collect what launches said; where launches of different models differ, all their values stand side by side."""
+    seen: dict[str, set[str]] = {}
+    for launch in launches:
+        said = {"version": launch.framework_version} if launch.framework_version else {}
+        said |= {f"setting {name}": value for name, value in launch.settings.items()}
+        said |= {f"variable {name}": value for name, value in launch.environment.items()}
+        for name, value in said.items():
+            seen.setdefault(name, set()).add(value)
+        for library in launch.libraries:
+            seen.setdefault(f"loaded {library.kind}", set()).add(f"{library.name} ({library.path})")
+    return {name: " | ".join(sorted(values)) for name, values in seen.items()}

@@ -1,0 +1,152 @@
+"""From run folders to the store: what is new is entered, what is broken is named and skipped."""
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+
+from suite.errors import LevelfieldError
+from suite.history import summary
+from suite.history.store import Store
+from suite.history.summary import Summary
+from suite.records import files
+
+Say: TypeAlias = Callable[[str], None]
+
+
+class Skipped(msgspec.Struct, frozen=True):
+    """A folder whose record could not be entered, and why."""
+
+    folder: str
+    reason: str
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What came of entering a folder of runs."""
+
+    found: int
+    """Folders with a record."""
+    entered: int
+    analysed: int
+    """Records that had no summary that fits, and were analysed again."""
+    skipped: tuple[Skipped, ...]
+    seconds: float
+
+
+def runs_in(reports: Path) -> list[Path]:
+    """Return the folders under `reports` that hold a record, by name.
+
+    Raises
+    ------
+    LevelfieldError
+        The folder cannot be read.
+    """
+    try:
+        return sorted(
+            entry for entry in reports.iterdir() if not entry.name.startswith(".") and (entry / files.NAME).exists()
+        )
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise LevelfieldError(
+            f"The folder {reports} cannot be read: {error.strerror or error}.", fix="Name another one with --reports."
+        ) from error
+
+
+def enter_new(store: Store, reports: Path, say: Say) -> Outcome:
+    """Enter the runs of a folder that the store does not hold yet.
+
+    A summary beside a record is believed where it names the record's size.
+    """
+    known = store.sizes()
+    folders = [folder for folder in runs_in(reports) if known.get(folder.name) != _size(folder)]
+    return _enter(store, folders, known, say, verify=False)
+
+
+def rebuild(address: str, reports: Path, say: Say, *, own: bool) -> Outcome:
+    """Build the store again from the records, each compared with its summary by digest.
+
+    Parameters
+    ----------
+    address
+        URL of the store.
+    own
+        Whether it belongs to this folder alone: then it is made from nothing and put in the place of the old one,
+        however damaged that is. A store that others share keeps their runs; those of this folder are entered again.
+    """
+    folders = runs_in(reports)
+    if not own:
+        store = Store(address)
+        try:
+            return _enter(store, folders, {}, say, verify=True, replace=True)
+        finally:
+            store.close()
+    target = Path(address.removeprefix("sqlite:///"))
+    try:
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as place:
+            fresh = Path(place) / target.name
+            store = Store(f"sqlite:///{fresh}")
+            try:
+                outcome = _enter(store, folders, {}, say, verify=True)
+            finally:
+                store.close()
+            fresh.replace(target)
+    except OSError as error:
+        raise LevelfieldError(
+            f"The history store {target} cannot be written: {error.strerror or error}.",
+            fix="Name the folder of your runs with --reports, or another store with --store.",
+        ) from error
+    return outcome
+
+
+def _enter(
+    store: Store, folders: list[Path], known: dict[str, int], say: Say, *, verify: bool, replace: bool = False
+) -> Outcome:
+    began = time.monotonic()
+    skipped: list[Skipped] = []
+    chosen: dict[str, Summary] = {}
+    analysed = 0
+    for folder, found in _summaries(folders, known, skipped, verify=verify, say=say):
+        analysed += found.analysed
+        run = found.summary
+        rivals = {chosen[run.id].record_bytes} if run.id in chosen else {known.get(run.id)} - {None}
+        if folder.name == run.id or not rivals:  # a folder that bears its run's name speaks for that run
+            chosen[run.id] = run
+        elif rivals != {run.record_bytes}:
+            skipped.append(Skipped(folder.name, f"it claims to be {run.id}, which is another record"))
+    entered = store.enter(chosen.values(), again=replace)
+    return Outcome(len(folders), entered, analysed, tuple(skipped), time.monotonic() - began)
+
+
+class _Found(msgspec.Struct, frozen=True):
+    summary: Summary
+    analysed: bool
+
+
+def _summaries(
+    folders: list[Path], known: dict[str, int], skipped: list[Skipped], *, verify: bool, say: Say
+) -> Iterator[tuple[Path, _Found]]:
+    for number, folder in enumerate(folders, start=1):
+        found = summary.kept(folder, verify=verify)
+        if found is not None:
+            yield folder, _Found(found, analysed=False)
+            continue
+        if known.get(summary.record_id(folder)) == _size(folder):  # a renamed folder of a run that is there
+            continue
+        say(f"analysing {folder.name} ({number} of {len(folders)})")
+        try:
+            yield folder, _Found(summary.from_record(folder), analysed=True)
+        except LevelfieldError as error:
+            skipped.append(Skipped(folder.name, error.message))
+        except Exception as error:  # noqa: BLE001  (a stranger's record may break the analysis in any way)
+            skipped.append(Skipped(folder.name, f"its analysis ended with {error.__class__.__name__}: {error}"))
+
+
+def _size(folder: Path) -> int | None:
+    try:
+        return (folder / files.NAME).stat().st_size
+    except OSError:
+        return None

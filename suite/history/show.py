@@ -1,0 +1,216 @@
+"""The history in the terminal: the answer first, then the runs, then what changed where the level did.
+
+Every text comes from records, and so from strangers: it is printed as it stands, never as markup, and without control
+characters.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from rich import box
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from suite.analysis.types import Estimate
+from suite.errors import printable
+from suite.history.questions import Difference
+from suite.history.trend import Change, Point, Series, Trend
+from suite.report import units
+from suite.report.sentences import LABELS
+
+_EIGHTHS = "▏▎▍▌▋▊▉█"
+_HEIGHTS = "▁▂▃▄▅▆▇█"
+_BAR = 12
+"""Columns of the longest bar."""
+_LONGEST_VALUE = 48
+_MOST_DIFFERENCES = 20
+_PLACES = {"docker": "in containers", "venv": "in virtual environments", "host": "in an interpreter of the host"}
+_WORDS = {"ns": ("slower", "faster"), "items/s": ("faster", "slower"), "bytes": ("larger", "smaller")}
+"""What more of a unit means, and less."""
+RULE = (
+    "Levels are found by optimal segmentation of the log estimates (one more costs 3 × variance × log of the runs), an "
+    "outlier is no level, and changes under {margin} are not called."
+)
+
+
+def heading(series: Series, found: Trend) -> Iterator[RenderableType]:
+    """Say in a line what became of a result, and on which machine."""
+    yield _text(f"{series.result}: {answer(series, found)}", "bold")
+    yield _text(
+        f"{series.metric[:1].upper()}{series.metric[1:]} on {_place(series)}.",
+        "dim",
+    )
+
+
+def answer(series: Series, found: Trend) -> str:
+    """`13 % slower since 2026-11-03 (4 runs); before that …`: the newest change first."""
+    numbers = sum(point.estimate is not None for point in series.points)
+    counted = units.plural(numbers, "run")
+    if found.unjudged:
+        return f"{found.unjudged}."
+    if found.drift is not None:
+        return f"it drifts, {_change(found.drift, series.unit)} over {counted}, and no single run is to blame."
+    if not found.changes:
+        return f"one level over {counted}."
+    last = found.changes[-1]
+    since = _day(series.points[last.at].started)
+    more = f"; {units.plural(len(found.changes) - 1, 'earlier change')}" if len(found.changes) > 1 else ""
+    tail = " (one run so far: measure again to confirm)" if last.runs == 1 else f" ({units.plural(last.runs, 'run')})"
+    return f"{_change(last.ratio, series.unit)} since {since}{tail}{more}."
+
+
+def table(series: Series, found: Trend, *, last: int) -> Table:
+    """Lay out the newest runs, one a line."""
+    points = series.points[-last:] if last else series.points
+    first = len(series.points) - len(points)
+    changed = {change.at: change for change in found.changes}
+    values = [point.estimate for point in points if point.estimate is not None]
+    laid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    laid.add_column("started (UTC)", no_wrap=True)
+    laid.add_column("run", overflow="fold")
+    laid.add_column(_text(f"{series.metric} (95 %)"), justify="right", no_wrap=True)
+    laid.add_column(_text(_range(values, series.unit)), no_wrap=True, min_width=_BAR)
+    laid.add_column("", overflow="fold")
+    for index, point in enumerate(points, start=first):
+        change = changed.get(index)
+        laid.add_row(
+            _text(f"{_day(point.started)} {point.started[11:16]}"),
+            _text(point.run),
+            _text(_value(point, series.unit)),
+            _text(bar(point.estimate, values)),
+            _text(_remark(point, change, series.unit), "bold yellow" if change else "dim"),
+        )
+    return laid
+
+
+def change(series: Series, one: Change, differing: Sequence[Difference]) -> Iterator[RenderableType]:
+    """Say what was different around a change of level."""
+    before, after = series.points[one.before], series.points[one.at]
+    yield _text(
+        f"{_change(one.ratio, series.unit)} from {after.run} on; what is not as it was in {before.run}:", "bold"
+    )
+    if not differing:
+        yield _text("  nothing that a record tells: look at what else ran there, and measure again.", "dim")
+        return
+    laid = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1))
+    for _ in range(4):
+        laid.add_column(overflow="fold")
+    for fact in differing[:_MOST_DIFFERENCES]:
+        laid.add_row(_text(f"  {fact.group}"), _text(fact.name), _text(_old(fact.before)), _text(_new(fact.after)))
+    yield laid
+    if len(differing) > _MOST_DIFFERENCES:
+        yield _text(f"  and {len(differing) - _MOST_DIFFERENCES} more.", "dim")
+
+
+def overview(all_series: Sequence[Series]) -> Iterator[RenderableType]:
+    """List every series with its newest value, machine by machine."""
+    for place in dict.fromkeys(map(_place, all_series)):
+        laid = Table(title=_text(place, "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+        laid.add_column("result", overflow="fold")
+        laid.add_column("runs", justify="right", no_wrap=True)
+        laid.add_column("newest", justify="right", no_wrap=True)
+        laid.add_column("", no_wrap=True)
+        for one in all_series:
+            if _place(one) == place:
+                values = [point.estimate for point in one.points if point.estimate is not None]
+                newest = _value(one.points[-1], one.unit, interval=False)
+                laid.add_row(
+                    _text(one.result), _text(str(len(one.points))), _text(newest), _text(sparkline(values[-20:]))
+                )
+        yield laid
+
+
+def _place(one: Series) -> str:
+    where = _PLACES.get(one.launcher, one.launcher)
+    return f"{one.machine_title} (machine {one.machine}), {where}"
+
+
+def bar(value: float | None, values: Sequence[float]) -> str:
+    """Draw a value between the smallest and the largest; even the smallest has a mark."""
+    if value is None or not values:
+        return ""
+    low, high = min(values), max(values)
+    share = (value - low) / (high - low) if high > low else 0.5
+    eighths = max(1, round(share * _BAR * 8))
+    whole, rest = divmod(eighths, 8)
+    return "█" * whole + (_EIGHTHS[rest - 1] if rest else "")
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """Draw a series in one line of blocks."""
+    if not values:
+        return ""
+    low, high = min(values), max(values)
+    if high <= low:
+        return _HEIGHTS[3] * len(values)
+    return "".join(_HEIGHTS[round((value - low) / (high - low) * (len(_HEIGHTS) - 1))] for value in values)
+
+
+def say(console: Console, parts: Iterator[RenderableType] | Sequence[RenderableType]) -> None:
+    """Print parts as they stand."""
+    for part in parts:
+        console.print(part, highlight=False, markup=False)
+
+
+def rule(margin: float) -> Text:
+    """Say how changes are found."""
+    return _text(RULE.format(margin=units.percent(margin)), "dim")
+
+
+def note(text: str, style: str = "dim") -> Text:
+    """Make a line of a text."""
+    return _text(text, style)
+
+
+def _text(text: str, style: str = "") -> Text:
+    return Text(printable(text), style)
+
+
+def _day(moment: str) -> str:
+    return moment[:10]
+
+
+def _change(ratio: float, unit: str) -> str:
+    more, less = _WORDS.get(unit, ("more", "less"))
+    return f"{units.percent(abs(ratio - 1))} {more if ratio > 1 else less}"
+
+
+def _value(point: Point, unit: str, *, interval: bool = True) -> str:
+    if point.estimate is None:
+        return units.NO_VALUE
+    low, high = (point.low, point.high) if interval else (None, None)
+    estimate = Estimate(point.estimate, low, high)
+    match unit:
+        case "ns":
+            return units.time_with_interval(estimate)
+        case "bytes":
+            return units.size(point.estimate)
+        case _:
+            return units.rate_with_interval(estimate)
+
+
+def _range(values: Sequence[float], unit: str) -> str:
+    if len(values) < 2:
+        return ""
+    scale = {"ns": units.time, "bytes": units.size}.get(unit, units.rate)
+    return f"{scale(min(values))} to {scale(max(values))}"
+
+
+def _remark(point: Point, change_: Change | None, unit: str) -> str:
+    parts = [f"← {_change(change_.ratio, unit)}"] if change_ else []
+    if point.estimate is None:
+        parts.append("not equal" if point.standing == "unequal" else point.standing)
+    parts += [f"labelled {label}" if label in LABELS else label for label in point.labels.split(",") if label]
+    return ", ".join(parts)
+
+
+def _old(value: str | None) -> str:
+    return "was not told" if value is None else f"was {_short(value)}"
+
+
+def _new(value: str | None) -> str:
+    return "is not told" if value is None else f"is {_short(value)}"
+
+
+def _short(value: str) -> str:
+    return value if len(value) <= _LONGEST_VALUE else f"{value[: _LONGEST_VALUE - 1]}…"

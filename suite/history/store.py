@@ -1,0 +1,253 @@
+"""The store of summaries: any database that SQLAlchemy speaks to, SQLite beside the reports unless told otherwise.
+
+Nothing is here that is not in the run folders: a store can be thrown away and built again.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+import msgspec
+from sqlalchemy import URL, Connection, Engine, create_engine, delete, insert, make_url, select
+from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.orm import InstrumentedAttribute
+
+from suite.errors import LevelfieldError
+from suite.history.summary import Result, Summary
+from suite.history.tables import (
+    SCHEMA,
+    Base,
+    FactRow,
+    GroupRow,
+    ResultRow,
+    RunGroupRow,
+    RunRow,
+    StoreInfo,
+)
+
+VARIABLE = "LEVELFIELD_STORE"
+FILE = "history.sqlite"
+"""Name of a store beside the reports it is made from."""
+_PATIENCE_SECONDS = 30
+"""How long one waits while another run enters itself."""
+_BATCH = 400
+"""Most values in one question: SQLite takes some thousands, others fewer."""
+_ATTEMPTS = 3
+_T = TypeVar("_T")
+_Column: TypeAlias = InstrumentedAttribute[Any]
+
+
+def address(asked: str | None, reports: Path) -> str:
+    """Return the URL of the store: the one asked for, else of the environment, else a file beside the reports."""
+    chosen = asked or os.environ.get(VARIABLE)
+    if not chosen:
+        return f"sqlite:///{reports / FILE}"
+    return chosen if "://" in chosen else f"sqlite:///{chosen}"
+
+
+def own(asked: str | None) -> bool:
+    """Say whether nobody chose a store: it then holds what is in its reports folder, and nothing else."""
+    return not (asked or os.environ.get(VARIABLE))
+
+
+class Store:
+    """An open store.
+
+    Raises
+    ------
+    LevelfieldError
+        Anything that the database says, in one sentence that never shows a password.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url = _read_url(url)
+        self.name = self._url.render_as_string(hide_password=True)
+        with self._sentences():
+            self._engine = _engine(self._url)
+            Base.metadata.create_all(self._engine)
+            with self._engine.begin() as connection:
+                known = connection.execute(select(StoreInfo.schema)).scalars().all()
+                if not known:
+                    connection.execute(insert(StoreInfo).values(schema=SCHEMA))
+        if known and known != [SCHEMA]:
+            self.close()
+            raise LevelfieldError(
+                f"The history store {self.name} has version {max(known)}, and this Levelfield reads version {SCHEMA}.",
+                fix="Use the Levelfield that wrote it, or name another store and build it with --rebuild.",
+            )
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Give a connection to ask questions through."""
+        with self._sentences(), self._engine.connect() as connection:
+            yield connection
+
+    def sizes(self) -> dict[str, int]:
+        """Return the size in bytes of every record that is entered, by run id."""
+        with self.reading() as connection:
+            return {row.id: row.record_bytes for row in connection.execute(select(RunRow.id, RunRow.record_bytes))}
+
+    def enter(self, summaries: Iterable[Summary], *, again: bool = False) -> int:
+        """Enter runs, all or none; return how many were written.
+
+        A record that is there already (by its digest) is left as it is, unless `again`; another record of the same
+        run, longer since the run was taken up again, replaces it.
+        """
+        given = {summary.id: summary for summary in summaries}
+        given = {summary.record_sha256: summary for summary in given.values()}
+        with self._sentences():
+            for attempt in range(1, _ATTEMPTS + 1):
+                try:
+                    with self._engine.begin() as connection:
+                        return _enter(connection, list(given.values()), again=again)
+                except IntegrityError:  # somebody else entered the same at the same moment: look again
+                    if attempt == _ATTEMPTS:
+                        raise
+        return 0
+
+    @contextmanager
+    def _sentences(self) -> Iterator[None]:
+        try:
+            yield
+        except SQLAlchemyError as error:
+            cause = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+            raise LevelfieldError(
+                f"The history store {self.name} does not answer as it should: {cause.rstrip('.')}.",
+                fix="Runs and reports are not touched by this. `levelfield history --rebuild` builds it anew.",
+            ) from error
+
+
+def _read_url(url: str) -> URL:
+    try:
+        return make_url(url)
+    except (ArgumentError, ValueError) as error:
+        raise LevelfieldError(
+            "The address of the history store cannot be read.",
+            fix=f"Give --store or {VARIABLE} like sqlite:///history.sqlite or postgresql+psycopg://user@host/database.",
+        ) from error
+
+
+def _engine(url: URL) -> Engine:
+    arguments: dict[str, Any] = {}
+    match url.get_backend_name():
+        case "sqlite":
+            arguments["timeout"] = _PATIENCE_SECONDS
+        case "postgresql":
+            arguments["client_encoding"] = "utf8"  # a database made without a locale answers in bytes otherwise
+    try:
+        return create_engine(url, connect_args=arguments)
+    except NoSuchModuleError as error:
+        raise LevelfieldError(
+            f"The history store cannot be a {url.get_backend_name()[:40]!r} database: SQLAlchemy knows none.",
+            fix="Use sqlite or postgresql+psycopg.",
+        ) from error
+    except ImportError as error:
+        raise LevelfieldError(
+            f"The history store needs a driver that is not installed: {error.name}.",
+            fix="Install it beside levelfield: pip install 'levelfield[postgresql]'.",
+        ) from error
+
+
+def _enter(connection: Connection, summaries: Sequence[Summary], *, again: bool) -> int:
+    digests = [summary.record_sha256 for summary in summaries]
+    entered = set() if again else set(_found(connection, RunRow.record_sha256, digests))
+    new = [summary for summary in summaries if summary.record_sha256 not in entered]
+    if not new:
+        return 0
+    _remove(connection, new)
+    connection.execute(insert(RunRow), [_run(summary) for summary in new])
+    numbers: dict[str, int] = {}
+    for part in _parts([summary.id for summary in new]):
+        question = select(RunRow.id, RunRow.number).where(RunRow.id.in_(part))
+        numbers.update((row.id, row.number) for row in connection.execute(question))
+    results = [
+        {"run": numbers[summary.id], **_result(result)}
+        for summary in new
+        for result in {result.id: result for result in summary.results}.values()
+    ]
+    if results:
+        connection.execute(insert(ResultRow), results)
+    _enter_environments(connection, new, numbers)
+    return len(new)
+
+
+def _enter_environments(connection: Connection, summaries: Sequence[Summary], numbers: dict[str, int]) -> None:
+    groups: dict[str, tuple[str, dict[str, str]]] = {}
+    links: list[dict[str, Any]] = []
+    for summary in summaries:
+        for name, facts in summary.environment.items():
+            digest = hashlib.sha256(msgspec.json.encode((name, sorted(facts.items())))).hexdigest()[:32]
+            groups.setdefault(digest, (name, facts))
+            links.append({"run": numbers[summary.id], "digest": digest})
+    known = set(_found(connection, GroupRow.digest, list(groups)))
+    fresh = {digest: group for digest, group in groups.items() if digest not in known}
+    if fresh:
+        connection.execute(insert(GroupRow), [{"digest": digest, "name": name} for digest, (name, _) in fresh.items()])
+        facts_ = [
+            {"digest": digest, "name": name, "value": value}
+            for digest, (_, facts) in fresh.items()
+            for name, value in facts.items()
+        ]
+        if facts_:
+            connection.execute(insert(FactRow), facts_)
+    if links:
+        connection.execute(insert(RunGroupRow), links)
+
+
+def _found(
+    connection: Connection, column: _Column, values: Sequence[str], wanted: _Column | None = None
+) -> Iterator[Any]:
+    """Yield the wanted column (else the one asked about) of every row whose column is among the values."""
+    for part in _parts(values):
+        yield from connection.execute(
+            select(wanted if wanted is not None else column).where(column.in_(part))
+        ).scalars()
+
+
+def _parts(values: Sequence[_T]) -> Iterator[Sequence[_T]]:
+    return (values[start : start + _BATCH] for start in range(0, len(values), _BATCH))
+
+
+def _remove(connection: Connection, summaries: Sequence[Summary]) -> None:
+    """Make room: for the runs themselves, and for whatever else was entered as one of these records."""
+    numbers = {
+        *_found(connection, RunRow.id, [summary.id for summary in summaries], RunRow.number),
+        *_found(connection, RunRow.record_sha256, [summary.record_sha256 for summary in summaries], RunRow.number),
+    }
+    for part in _parts(sorted(numbers)):
+        connection.execute(delete(ResultRow).where(ResultRow.run.in_(part)))
+        connection.execute(delete(RunGroupRow).where(RunGroupRow.run.in_(part)))
+        connection.execute(delete(RunRow).where(RunRow.number.in_(part)))
+
+
+def _run(summary: Summary) -> dict[str, Any]:
+    return {
+        "id": summary.id,
+        "record_sha256": summary.record_sha256,
+        "record_bytes": summary.record_bytes,
+        "started": summary.started,
+        "machine": summary.machine,
+        "machine_title": summary.machine_title,
+        "launcher": summary.launcher,
+        "labels": ",".join(summary.labels),
+    }
+
+
+def _result(result: Result) -> dict[str, Any]:
+    return {
+        "id": result.id,
+        "arm": result.arm,
+        "image": result.image,
+        "metric": result.metric,
+        "unit": result.unit,
+        "standing": result.standing,
+        "estimate": result.estimate,
+        "low": result.low,
+        "high": result.high,
+    }

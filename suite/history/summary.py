@@ -1,0 +1,241 @@
+"""What one run contributes to the history: a few kilobytes, computed once at its end and kept beside its record.
+
+A record holds megabytes of samples, and analysing them takes a second; a thousand of them are not analysed to draw one
+line. `summary.json` names the record it was made from by digest and size: it is believed where the size is right, and
+checked by digest when a store is rebuilt. Without it, or where it does not fit, the record is analysed again.
+"""
+
+import hashlib
+import math
+import stat
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
+
+import msgspec
+
+from suite import analysis
+from suite.analysis.types import Analysis, ColdRow, Estimate, MemoryRow, Row, Standing
+from suite.errors import LevelfieldError
+from suite.history import environment
+from suite.records import files
+from suite.records.schema import Arm, Run
+
+SCHEMA = 1
+"""Version of these types, and of what is computed for them; a summary of another version is made anew."""
+NAME = "summary.json"
+MAX_BYTES = 8 * 1024 * 1024
+CANARY = "canary"
+"""Result id of the canary: how the machine itself did, whatever was measured on it."""
+
+Metric: TypeAlias = Literal["median call", "items per second", "time to first answer", "peak memory"]
+Unit: TypeAlias = Literal["ns", "items/s", "bytes"]
+
+_Name = Annotated[str, msgspec.Meta(max_length=500)]
+_Value = Annotated[str, msgspec.Meta(max_length=environment.LONGEST)]
+_Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
+_Positive = Annotated[float, msgspec.Meta(gt=0, lt=1e30)]
+_MOST = 20_000
+_NUL = b"\\u0000"
+"""The one character that some databases keep in no text; JSON can only write it like this."""
+
+
+class Result(msgspec.Struct, frozen=True):
+    """One arm's answer to one case."""
+
+    id: _Name
+    """`onnxruntime/resnet50/latency/fp32/b1/t2/cpu`."""
+    arm: _Name
+    image: _Name
+    """Group of the environment that says what the arm ran in."""
+    metric: Metric
+    unit: Unit
+    standing: Standing
+    """Why there is no estimate, where there is none, or why it is not to be trusted."""
+    estimate: _Positive | None = None
+    low: _Positive | None = None
+    high: _Positive | None = None
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """One run."""
+
+    schema: int
+    id: _Name
+    started: str
+    """UTC, ISO 8601, always of the same form, so that texts sort as times do."""
+    record_sha256: _Digest
+    record_bytes: Annotated[int, msgspec.Meta(gt=0, le=files.MAX_BYTES)]
+    machine: _Name
+    """Key of the hardware."""
+    machine_title: _Name
+    launcher: Literal["docker", "venv", "host"]
+    labels: Annotated[tuple[_Name, ...], msgspec.Meta(max_length=100)]
+    results: Annotated[tuple[Result, ...], msgspec.Meta(max_length=_MOST)]
+    environment: dict[_Name, dict[_Name, _Value]]
+
+
+_decoder = msgspec.json.Decoder(Summary)
+
+
+def summarise(run: Run, result: Analysis, *, record_sha256: str, record_bytes: int) -> Summary:
+    """Reduce a run to what the history keeps.
+
+    Raises
+    ------
+    LevelfieldError
+        The run's start is not a time, or it holds names or numbers that no history can keep.
+    """
+    arms = {(block.case.id, arm.id): arm for block in run.blocks for arm in block.arms}
+    found = {entry.id: entry for entry in _results(result, arms)}
+    draft = Summary(
+        schema=SCHEMA,
+        id=run.id,
+        started=_utc(run.started),
+        record_sha256=record_sha256,
+        record_bytes=record_bytes,
+        machine=environment.machine_key(run.machine),
+        machine_title=environment.machine_title(run.machine),
+        launcher=run.settings.launcher,
+        labels=run.labels,
+        results=tuple(found.values()),
+        environment=environment.environment(run),
+    )
+    return _decode(msgspec.json.encode(draft), f"The summary of {run.id[:80]}")
+
+
+def from_record(folder: Path) -> Summary:
+    """Read a run's record, analyse it, and summarise it: about a second for a run of some megabytes.
+
+    Raises
+    ------
+    LevelfieldError
+        The record cannot be read, or is not one.
+    """
+    run = files.read(folder)
+    sha256, size = digest(folder / files.NAME)
+    return summarise(run, analysis.analyse(run), record_sha256=sha256, record_bytes=size)
+
+
+def write(summary: Summary, folder: Path) -> None:
+    """Write the summary beside its record."""
+    files.write_atomically(folder / NAME, msgspec.json.encode(summary) + b"\n")
+
+
+def kept(folder: Path, *, verify: bool) -> Summary | None:
+    """Return the summary beside a record, or None where there is none that fits.
+
+    Parameters
+    ----------
+    verify
+        Whether the record is hashed and compared; otherwise its size speaks for it.
+    """
+    try:
+        record = (folder / files.NAME).stat()
+        with (folder / NAME).open("rb") as stream:
+            content = stream.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES or _NUL in content or not stat.S_ISREG(record.st_mode):
+            return None
+        summary = _decoder.decode(content)
+    except (OSError, msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return None
+    if summary.schema != SCHEMA or summary.record_bytes != record.st_size or not _is_utc(summary.started):
+        return None
+    if verify and digest(folder / files.NAME) != (summary.record_sha256, summary.record_bytes):
+        return None
+    return summary
+
+
+class _Head(msgspec.Struct):
+    id: str = ""
+
+
+def record_id(folder: Path) -> str:
+    """Return the id in a record, decoding no more of it than that takes; empty where there is none to be read."""
+    try:
+        file = folder / files.NAME
+        if file.stat().st_size > files.MAX_BYTES:
+            return ""
+        return msgspec.json.decode(file.read_bytes(), type=_Head).id
+    except (OSError, msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return ""
+
+
+def digest(record: Path) -> tuple[str, int]:
+    """Return the SHA-256 of a file, and its size in bytes."""
+    with record.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest(), stream.tell()
+
+
+def _decode(content: bytes, name: str) -> Summary:
+    try:
+        return _decoder.decode(content.replace(_NUL, b"\\ufffd"))
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise LevelfieldError(
+            f"{name} cannot be kept: {error}.", fix="The record was changed or damaged: it holds what no run writes."
+        ) from error
+
+
+def _utc(moment: str) -> str:
+    try:
+        read = datetime.fromisoformat(moment)
+        aware = read if read.tzinfo else read.replace(tzinfo=UTC)
+        return aware.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError) as error:
+        raise LevelfieldError(
+            f"A run began at {moment[:40]!r}, which is no time.", fix="The record was changed or damaged."
+        ) from error
+
+
+def _is_utc(moment: str) -> bool:
+    try:
+        return _utc(moment) == moment
+    except LevelfieldError:
+        return False
+
+
+def _results(result: Analysis, arms: dict[tuple[str, str], Arm]) -> Iterator[Result]:
+    for block in result.blocks:
+        for row in block.rows:
+            arm = arms[block.case.id, row.arm]
+            if arm.ordinal > 1 or row.standing == "absent":  # a second time the same, or no fault and no number
+                continue
+            metric, unit, estimate = _estimate(row, block.case.scenario)
+            yield _result(f"{row.arm}/{block.case.id}", arm, metric, unit, row.standing, estimate)
+    if result.canary is not None:
+        stands = Arm(backend=result.canary.arm, image="canary")
+        yield _result(CANARY, stands, "median call", "ns", "shown", Estimate(result.canary.median_ns))
+
+
+def _result(name: str, arm: Arm, metric: Metric, unit: Unit, standing: Standing, estimate: Estimate | None) -> Result:
+    values = (estimate.value, estimate.low, estimate.high) if estimate is not None else (None, None, None)
+    trusted = standing in ("ranked", "shown")  # numbers of a wrong answer are no numbers to follow
+    value, low, high = (_sound(value) if trusted else None for value in values)
+    return Result(
+        id=name,
+        arm=arm.id,
+        image=environment.image_group(arm.image, arm.variant),
+        metric=metric,
+        unit=unit,
+        standing=standing,
+        estimate=value,
+        low=low if value is not None and high is not None else None,
+        high=high if value is not None and low is not None else None,
+    )
+
+
+def _sound(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) and value > 0 else None
+
+
+def _estimate(row: Row | ColdRow | MemoryRow, scenario: str) -> tuple[Metric, Unit, Estimate | None]:
+    match row:
+        case Row() if scenario == "throughput":
+            return "items per second", "items/s", row.items_per_second
+        case Row():
+            return "median call", "ns", row.median_ns
+        case ColdRow():
+            return "time to first answer", "ns", row.total_ns
+        case MemoryRow():
+            return "peak memory", "bytes", None if row.peak_bytes is None else Estimate(row.peak_bytes)

@@ -1,0 +1,147 @@
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from suite import analysis
+from suite.errors import LevelfieldError
+from suite.history import summary
+from suite.records import files
+from suite.records.schema import Failure, Run
+from tests.history.many import LATENCY, small_run, write_run
+from tests.report.hostile import make_hostile
+
+SHA = "0" * 64
+
+
+def summarised(run: Run) -> dict[str, summary.Result]:
+    made = summary.summarise(run, analysis.analyse(run), record_sha256=SHA, record_bytes=1)
+    return {result.id: result for result in made.results}
+
+
+def test_every_scenario_has_its_metric() -> None:
+    found = summarised(small_run())
+    metrics = {name.split("/")[2]: (result.metric, result.unit) for name, result in found.items() if "/" in name}
+    assert metrics == {
+        "latency": ("median call", "ns"),
+        "throughput": ("items per second", "items/s"),
+        "cold-start": ("time to first answer", "ns"),
+        "memory": ("peak memory", "bytes"),
+    }
+    assert found["canary"].estimate == pytest.approx(4e6, rel=0.2)
+
+
+def test_the_numbers_are_those_of_the_report() -> None:
+    run = small_run()
+    row = next(row for row in analysis.analyse(run).timed[0].rows if row.arm == "onnxruntime")
+    assert row.median_ns is not None
+    found = summarised(run)[LATENCY]
+    assert (found.estimate, found.low, found.high) == (row.median_ns.value, row.median_ns.low, row.median_ns.high)
+    assert found.image == "image onnxruntime"
+
+
+def test_a_control_is_no_result_of_its_own() -> None:
+    assert not any("#2" in name for name in summarised(small_run(control="onnxruntime")))
+
+
+def test_a_wrong_answer_and_a_failure_have_no_number() -> None:
+    failure = Failure(stage="load", kind="crashed", message="It crashed.")
+    found = summarised(small_run(failures={("openvino", "mlp"): failure}, unequal=[("onnxruntime", "mlp")]))
+    assert (found[LATENCY].standing, found[LATENCY].estimate) == ("unequal", None)
+    failed = found[LATENCY.replace("onnxruntime", "openvino")]
+    assert (failed.standing, failed.estimate) == ("failed", None)
+
+
+def test_a_summary_beside_its_record_is_believed(tmp_path: Path) -> None:
+    made = write_run(small_run(), tmp_path / "run")
+    assert summary.kept(tmp_path / "run", verify=True) == made
+    assert summary.from_record(tmp_path / "run") == made
+
+
+@pytest.mark.parametrize("verify", [False, True])
+def test_a_summary_of_another_record_is_not(tmp_path: Path, verify: bool) -> None:
+    write_run(small_run(), tmp_path / "run")
+    record = tmp_path / "run" / files.NAME
+    record.write_bytes(record.read_bytes() + b"\n")
+    assert summary.kept(tmp_path / "run", verify=verify) is None
+
+
+def test_a_record_changed_without_a_change_of_size_is_found_when_verified(tmp_path: Path) -> None:
+    write_run(small_run(), tmp_path / "run")
+    record = tmp_path / "run" / files.NAME
+    record.write_bytes(record.read_bytes().replace(b'"tool_version":"0.1.0"', b'"tool_version":"0.1.1"'))
+    assert summary.kept(tmp_path / "run", verify=False) is not None
+    assert summary.kept(tmp_path / "run", verify=True) is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"schema":1', '"schema":2'),
+        ('"launcher":"docker"', '"launcher":"moon"'),
+        ('"started":"2026-11-21T10:15:00Z"', '"started":"yesterday"'),
+        ('"started":"2026-11-21T10:15:00Z"', '"started":"2026-11-21 10:15"'),
+        ('"metric":"median call"', '"metric":"feeling"'),
+        ('"estimate":', '"estimate":-'),
+        ('"estimate":', '"estimate":1e999,"low":'),
+        ('"machine_title":"', '"machine_title":"\\u0000'),
+        ("{", "["),
+    ],
+)
+def test_a_spoiled_summary_is_made_anew(tmp_path: Path, old: str, new: str) -> None:
+    write_run(small_run(), tmp_path / "run")
+    file = tmp_path / "run" / summary.NAME
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new, 1), encoding="utf-8")
+    assert summary.kept(tmp_path / "run", verify=False) is None
+
+
+def test_a_deep_or_endless_summary_is_made_anew(tmp_path: Path) -> None:
+    write_run(small_run(), tmp_path / "run")
+    file = tmp_path / "run" / summary.NAME
+    file.write_text("[" * 100_000, encoding="utf-8")
+    assert summary.kept(tmp_path / "run", verify=False) is None
+    file.unlink()
+    file.symlink_to("/dev/zero")
+    assert summary.kept(tmp_path / "run", verify=False) is None
+
+
+def test_texts_that_no_database_keeps_are_replaced(tmp_path: Path) -> None:
+    run = small_run()
+    odd = msgspec.structs.replace(run, id="run\0one", machine={"cpu": {"model": "a\0b"}})
+    made = summary.summarise(odd, analysis.analyse(odd), record_sha256=SHA, record_bytes=1)
+    assert made.id == "run\ufffdone"
+    assert made.environment["cpu"]["model"] == "a\ufffdb"
+
+
+@pytest.mark.parametrize("started", ["", "soon", "0000-00-00", "2026-13-01T00:00:00Z"])
+def test_a_run_that_began_at_no_time_is_refused(started: str) -> None:
+    run = msgspec.structs.replace(small_run(), started=started)
+    with pytest.raises(LevelfieldError, match="no time"):
+        summary.summarise(run, analysis.analyse(run), record_sha256=SHA, record_bytes=1)
+
+
+def test_times_of_other_zones_become_utc() -> None:
+    run = msgspec.structs.replace(small_run(), started="2026-11-21T12:15:00+02:00")
+    assert (
+        summary.summarise(run, analysis.analyse(run), record_sha256=SHA, record_bytes=1).started
+        == "2026-11-21T10:15:00Z"
+    )
+
+
+def test_the_id_of_a_record_is_read_alone(tmp_path: Path) -> None:
+    write_run(small_run(), tmp_path / "run")
+    assert summary.record_id(tmp_path / "run") == "20261121-101500-standard"
+    (tmp_path / "run" / files.NAME).write_text("{", encoding="utf-8")
+    assert summary.record_id(tmp_path / "run") == ""
+    assert summary.record_id(tmp_path / "none") == ""
+
+
+def test_a_hostile_record_is_one_sentence() -> None:
+    run = make_hostile(variants=False)
+    with pytest.raises(LevelfieldError, match="no time"):
+        summary.summarise(run, analysis.analyse(run), record_sha256=SHA, record_bytes=1)
+    timed = msgspec.structs.replace(run, started="2026-11-21T10:15:00Z")
+    with pytest.raises(LevelfieldError, match="length"):
+        summary.summarise(timed, analysis.analyse(timed), record_sha256=SHA, record_bytes=1)
