@@ -1,0 +1,128 @@
+"""What changed around the numbers: two sides' environments, fact by fact, changed ones first."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from suite.comparing.matching import Pair
+from suite.comparing.reduction import Reduced
+from suite.comparing.types import Change, ChangeGroup, State
+from suite.history.environment import Environment, arm_group, image_group
+
+NOT_THERE = "not there"
+MOST = 500
+"""Facts of one group that are shown: a record from a stranger may hold any number."""
+
+_TITLES = {
+    "gpu": "GPU, driver and CUDA",
+    "kernel": "Kernel",
+    "cpu": "Processor and microcode",
+    "clock": "Clock and governor",
+    "mitigations": "Mitigations",
+    "memory": "Memory",
+    "virtualisation": "Virtualisation",
+    "system": "System",
+    "limits": "Limits",
+    "engine": "Container engine",
+    "settings": "Settings of the run",
+    "inputs": "Inputs and models",
+    "tool": "Levelfield itself",
+    "signals": "Signals watched",
+}
+"""Groups in the order in which a reader looks for the cause; images and arms come after the machine."""
+_LAST = ("settings", "inputs", "tool", "signals")
+
+
+def compare(old: Sequence[Reduced], new: Sequence[Reduced], pairs: Iterable[Pair]) -> tuple[ChangeGroup, ...]:
+    """Lay the environments of two sides side by side.
+
+    Parameters
+    ----------
+    pairs
+        Arms that answer each other: their groups, and those of their images, are laid side by side even where their
+        names differ.
+
+    Returns
+    -------
+    tuple of ChangeGroup
+        Groups with a change first; then the others. Within a group, changed facts first.
+    """
+    names = _names(old, new, pairs)
+    before = [_renamed(run.environment, names[0]) for run in old]
+    after = [_renamed(run.environment, names[1]) for run in new]
+    groups = dict.fromkeys(group for environment in (*before, *after) for group in environment)
+    found = [
+        ChangeGroup(title=_title(group), changes=_group(group, before, after))
+        for group in sorted(groups, key=lambda group: (_place(group), group))
+    ]
+    return tuple(sorted(found, key=lambda group: not group.changed))
+
+
+def _names(
+    old: Sequence[Reduced], new: Sequence[Reduced], pairs: Iterable[Pair]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Say under which name a group of either side is laid beside one of the other."""
+    arms = (
+        {name: arm for run in old for name, arm in run.arms.items()},
+        {name: arm for run in new for name, arm in run.arms.items()},
+    )
+    names: tuple[dict[str, str], dict[str, str]] = ({}, {})
+    for first, second in pairs:
+        if not first or not second or first == second:
+            continue
+        names[0][arm_group(first)] = names[1][arm_group(second)] = f"arm {first} → {second}"
+        images = [
+            image_group(arms[side][name].image, arms[side][name].variant) for side, name in ((0, first), (1, second))
+        ]
+        if images[0] != images[1]:
+            names[0][images[0]] = names[1][images[1]] = f"{images[0]} → {images[1].removeprefix('image ')}"
+    return names
+
+
+def _renamed(environment: Environment, names: Mapping[str, str]) -> Environment:
+    return {names.get(group, group): facts for group, facts in environment.items()}
+
+
+def _place(group: str) -> int:
+    if group in _LAST:
+        return 300 + _LAST.index(group)
+    if group in _TITLES:
+        return list(_TITLES).index(group)
+    return 200 if group.startswith("arm ") else 100
+
+
+def _title(group: str) -> str:
+    if group in _TITLES:
+        return _TITLES[group]
+    kind, _, name = group.partition(" ")
+    return {"image": f"Image {name}", "arm": f"Settings and libraries of {name}"}.get(kind, group.capitalize())
+
+
+def _group(group: str, before: Sequence[Environment], after: Sequence[Environment]) -> tuple[Change, ...]:
+    if any(all(group not in run for run in side) for side in (before, after)):
+        there = [NOT_THERE if all(group not in run for run in side) else "there" for side in (before, after)]
+        return (Change(name="all of it", old=there[0], new=there[1], state="changed"),)
+    names = dict.fromkeys(name for run in (*before, *after) for name in run.get(group, {}))
+    found = [
+        _change(name, [_value(run, group, name) for run in before], [_value(run, group, name) for run in after])
+        for name in names
+    ]
+    found.sort(key=lambda change: change.state == "same")
+    return tuple(found[:MOST])
+
+
+def _value(run: Environment, group: str, name: str) -> str:
+    return run.get(group, {}).get(name, NOT_THERE)
+
+
+def _change(name: str, old: Sequence[str], new: Sequence[str]) -> Change:
+    first, second = Counter(old), Counter(new)
+    state: State = (
+        "varies" if max(len(first), len(second)) > 1 else "changed" if first.keys() != second.keys() else "same"
+    )
+    return Change(name=name, old=_told(first), new=_told(second), state=state)
+
+
+def _told(values: Counter[str]) -> str:
+    if len(values) == 1:
+        return next(iter(values))
+    return "; ".join(f"{value} ({count} {'run' if count == 1 else 'runs'})" for value, count in values.items())

@@ -1,0 +1,75 @@
+"""What a reader must know before the numbers: what changed, other hardware, too few runs, labels of runs."""
+
+from collections.abc import Iterator, Sequence
+
+from suite.comparing import hardware, words
+from suite.comparing.reduction import Reduced
+from suite.comparing.types import ChangeGroup, Row, Verdict
+from suite.report import sentences, units
+
+MOST_CHANGES = 4
+"""Changes that are named in a sentence; the table has all."""
+
+
+def of(
+    old: Sequence[Reduced],
+    new: Sequence[Reduced],
+    rows: Sequence[Row],
+    changes: Sequence[ChangeGroup],
+    *,
+    same_hardware: bool | None,
+) -> tuple[str, ...]:
+    """Return the sentences, most important first."""
+    return tuple(_of(old, new, rows, changes, same_hardware))
+
+
+def _of(
+    old: Sequence[Reduced],
+    new: Sequence[Reduced],
+    rows: Sequence[Row],
+    changes: Sequence[ChangeGroup],
+    same_hardware: bool | None,
+) -> Iterator[str]:
+    yield changed(changes)
+    if same_hardware is False:
+        found = next((found for run in new if (found := hardware.differences(old[0].hardware, run.hardware))), None)
+        found = found or next(found for run in old if (found := hardware.differences(old[0].hardware, run.hardware)))
+        yield f"Other hardware: {words.clean('; '.join(found))}. Ratios tell of machines and stacks at once."
+    elif same_hardware is None:
+        yield "A record does not tell which processor it was made on; it may be another one."
+    for label in sorted({label for run in (*old, *new) for label in run.facts.labels}):
+        yield words.clean(sentences.label(label))
+    cut = [run.facts.id for run in (*old, *new) if run.facts.finished is None]
+    if cut:
+        yield f"Cut off before the end, so that cases may be missing: {words.clean(', '.join(cut))}."
+    before, now = (" and ".join(sorted({run.launcher for run in side})) for side in (old, new))
+    if before != now:
+        yield f"Workers ran by {before} before and by {now} now."
+    if any(row.verdict is Verdict.UNDECIDABLE for row in rows):
+        yield (
+            "Between two runs of the same thing, minutes apart, cells moved by 1–38 % on the machine this was tried "
+            "on. Measure at least three runs a side, with a reboot between them where a driver or a kernel changed."
+        )
+    further = [row.further for row in rows if row.outcome == "undecided" and row.further is not None]
+    seconds = [row.further_seconds for row in rows if row.outcome == "undecided" and row.further_seconds is not None]
+    if further:
+        time = f", about {units.duration(max(seconds))} in all" if seconds else ""
+        yield f"To decide what is inconclusive: some {units.count(max(further))} more runs a side{time}."
+
+
+def changed(groups: Sequence[ChangeGroup]) -> str:
+    """Return `What changed: onnxruntime 1.30.0 → 1.31.1 (Image onnxruntime); and 3 more`, as a sentence."""
+    found = [(group.title, change) for group in groups for change in group.changed if change.state == "changed"]
+    varying = sum(change.state == "varies" for group in groups for change in group.changes)
+    tail = (
+        f" {units.plural(varying, 'fact')} differ{'s' if varying == 1 else ''} among the runs of one side."
+        if varying
+        else ""
+    )
+    if not found:
+        return f"Nothing that is recorded about the environment changed between the sides.{tail}"
+    # A distribution's version says more than the digests that change with it.
+    found.sort(key=lambda entry: words.value(entry[1].new) != words.clean(entry[1].new))
+    named = [f"{words.change(change)} ({words.clean(title, 60)})" for title, change in found[:MOST_CHANGES]]
+    more = f"; and {len(found) - MOST_CHANGES} more" if len(found) > MOST_CHANGES else ""
+    return f"What changed: {'; '.join(named)}{more}.{tail}"

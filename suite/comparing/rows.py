@@ -1,0 +1,224 @@
+"""Case by case: what both sides said, and how the ratio is judged where they said it to the same question."""
+
+import fnmatch
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+import numpy as np
+
+from suite.comparing import asked, judging, matching, welch
+from suite.comparing.asked import Asked
+from suite.comparing.matching import Pair
+from suite.comparing.reduction import NO_FAULT_OF_THE_NEW, Reduced
+from suite.comparing.types import Estimate, Gate, Metric, Outcome, Row, Verdict
+from suite.records.schema import Case
+
+
+class Selection(msgspec.Struct, frozen=True):
+    """Which rows are asked for."""
+
+    only: tuple[str, ...] = ()
+    """Globs on result ids (`onnxruntime/*`, `*/resnet50/*`); none: all."""
+    metrics: tuple[Metric, ...] = ()
+
+    def takes(self, row: Row) -> bool:
+        """Say whether a row is asked for, by the id of either side."""
+        return self.named(f"{arm}/{row.case.id}" for arm in (row.old_arm, row.new_arm) if arm) and (
+            not self.metrics or row.metric in self.metrics
+        )
+
+    def named(self, names: Iterable[str]) -> bool:
+        """Say whether any of these ids is asked for."""
+        return not self.only or any(fnmatch.fnmatchcase(name, glob) for name in names for glob in self.only)
+
+
+class _Draft(msgspec.Struct, frozen=True):
+    """A row before it is judged among the others: with the costs to judge it by, or without, and then it stands."""
+
+    row: Row
+    costs: tuple[list[float], list[float]] | None = None
+
+
+class _Sides(msgspec.Struct, frozen=True):
+    old: Sequence[Reduced]
+    new: Sequence[Reduced]
+
+    @property
+    def labels(self) -> set[str]:
+        return {label for run in (*self.old, *self.new) for label in run.facts.labels}
+
+    @property
+    def seconds(self) -> float | None:
+        """What one more run on either side takes."""
+        means = []
+        for side in (self.old, self.new):
+            known = [run.seconds for run in side if run.seconds is not None]
+            if not known:
+                return None
+            means.append(sum(known) / len(known))
+        return sum(means)
+
+
+def judge(
+    old: Sequence[Reduced],
+    new: Sequence[Reduced],
+    pairs: Sequence[Pair],
+    gate: Gate,
+    selection: Selection,
+    *,
+    same_hardware: bool | None,
+) -> tuple[Row, ...]:
+    """Return one row for every case and arm of either side that is asked for; worse ones first.
+
+    Runs are the replicates: all rows with enough of them are judged together, corrected for their number. On other
+    hardware ratios and verdicts are told, and none of them counts as a regression or as its absence.
+    """
+    sides = _Sides(old, new)
+    drafts = [draft for draft in _drafts(sides, pairs) if selection.takes(draft.row)]
+    judged = iter(judging.judge([welch.from_runs(*draft.costs) for draft in drafts if draft.costs], gate))
+    seconds = sides.seconds
+    rows = [_decided(draft.row, next(judged), seconds) if draft.costs else draft.row for draft in drafts]
+    if same_hardware is not True:
+        rows = [_elsewhere(row) for row in rows]
+    return in_order(rows)
+
+
+_OUTCOMES: tuple[Outcome, ...] = ("worse", "undecided", "aside", "fine")
+_VERDICTS = tuple(Verdict)
+
+
+def in_order(rows: Iterable[Row]) -> tuple[Row, ...]:
+    """Sort rows for a reader: worse ones first, and the largest change first among equals."""
+    return tuple(sorted(rows, key=_order))
+
+
+def _order(row: Row) -> tuple[int, int, float]:
+    size = abs(math.log(row.ratio.value)) if row.ratio is not None else 0.0
+    return _OUTCOMES.index(row.outcome), _VERDICTS.index(row.verdict), -size
+
+
+def _drafts(sides: _Sides, pairs: Sequence[Pair]) -> Iterator[_Draft]:
+    cases = _cases(sides.old), _cases(sides.new)
+    said = asked.by_arm(sides.old), asked.by_arm(sides.new)
+    for arms in pairs:
+        before, after = said[0].get(arms[0], {}), said[1].get(arms[1], {})
+        alone = {name: cases[1][name] for name in after if name not in before}
+        for name, first in before.items():
+            if name in after:
+                yield from _both(cases[0][name], arms, first, after[name], sides)
+                continue
+            other = matching.near(cases[0][name], alone)
+            if other is not None:
+                del alone[other.id]
+                apart = matching.apart(cases[0][name], other)
+                yield _draft(other, arms, Verdict.INCOMPARABLE, "undecided", apart)
+            elif first.costs or first.unequal:
+                reason = "the new side was not asked" if arms[1] else "the new side does not have this arm"
+                yield _draft(cases[0][name], arms, Verdict.MISSING, "undecided", reason)
+        for name, case in alone.items():
+            yield from _added(case, arms, after[name])
+
+
+def _cases(runs: Iterable[Reduced]) -> dict[str, Case]:
+    return {name: case for run in runs for name, case in run.cases.items()}
+
+
+def _added(case: Case, arms: Pair, after: Asked) -> Iterator[_Draft]:
+    """Tell of a case that the old side does not have: nothing can have got worse, and a failure is still said."""
+    if after.failed:
+        yield _failed(case, arms, after, "undecided")
+    elif after.unequal:
+        yield _draft(case, arms, Verdict.UNEQUAL, "undecided", asked.why(after.unequal))
+    elif after.costs:
+        reason = "the old side was not asked" if arms[0] else "the old side does not have this arm"
+        yield _draft(case, arms, Verdict.ADDED, "aside", reason)
+
+
+def _both(case: Case, arms: Pair, before: Asked, after: Asked, sides: _Sides) -> Iterator[_Draft]:
+    """Tell of a case that both sides were asked; of nothing where neither could answer, for no fault."""
+    if after.unequal:
+        outcome: Outcome = "undecided" if before.unequal else "worse"
+        yield _draft(case, arms, Verdict.UNEQUAL, outcome, asked.why(after.unequal))
+    elif after.failed or (after.unsupported and before.costs):
+        blameless = bool(after.failed) and all(answer.failure in NO_FAULT_OF_THE_NEW for answer in after.failed)
+        news = before.costs and not before.failed and not blameless
+        yield _failed(case, arms, after, "worse" if news else "undecided")
+    elif not after.costs:
+        if not (after.unsupported and before.unsupported):
+            reason = asked.why(after.absent) or "the new side has no number"
+            yield _draft(case, arms, Verdict.MISSING, "undecided", reason)
+    elif before.unequal or before.failed:
+        reason = "the old answer was not equal to the reference" if before.unequal else "the old side failed"
+        yield _draft(case, arms, Verdict.RECOVERED, "aside", reason)
+    elif not before.costs:
+        yield _draft(case, arms, Verdict.ADDED, "aside", asked.why(before.absent) or "the old side has no number")
+    else:
+        reason = asked.other_digests(before.answers, after.answers)
+        if case.scenario in ("latency", "throughput"):
+            reason = reason or asked.other_region(sides.old, sides.new)
+        if reason:
+            yield _draft(case, arms, Verdict.INCOMPARABLE, "undecided", reason)
+        else:
+            yield _measured(case, arms, (before.costs, after.costs), sides.labels)
+
+
+def _draft(case: Case, arms: Pair, verdict: Verdict, outcome: Outcome, reason: str) -> _Draft:
+    return _Draft(
+        Row(
+            case=case,
+            metric=case.scenario,
+            old_arm=arms[0],
+            new_arm=arms[1],
+            verdict=verdict,
+            outcome=outcome,
+            reason=reason.rstrip(". "),
+        )
+    )
+
+
+def _failed(case: Case, arms: Pair, after: Asked, outcome: Outcome) -> _Draft:
+    failed = after.failed or after.absent
+    some = f" (in {len(failed)} of {after.runs} runs)" if len(failed) < after.runs else ""
+    return _draft(case, arms, Verdict.FAILED, outcome, f"{asked.why(failed) or 'no reason was kept'}{some}")
+
+
+def _measured(case: Case, arms: Pair, costs: tuple[list[float], list[float]], labels: Iterable[str]) -> _Draft:
+    first, second = (math.exp(float(np.mean(np.log(side)))) for side in costs)
+    counts = len(costs[0]), len(costs[1])
+    reason = asked.too_few(counts, labels)
+    row = Row(
+        case=case,
+        metric=case.scenario,
+        old_arm=arms[0],
+        new_arm=arms[1],
+        verdict=Verdict.UNDECIDABLE,
+        outcome="undecided",
+        reason=reason,
+        old=first,
+        new=second,
+        ratio=Estimate(second / first),
+        old_replicates=counts[0],
+        new_replicates=counts[1],
+    )
+    return _Draft(row, None if reason else costs)
+
+
+def _decided(row: Row, found: judging.Judgement, seconds: float | None) -> Row:
+    return msgspec.structs.replace(
+        row,
+        verdict=judging.of_metric(found.verdict, row.metric),
+        outcome=found.outcome,
+        ratio=found.ratio,
+        confidence=found.confidence,
+        p_value=found.p_value,
+        p_adjusted=found.p_adjusted,
+        further=found.further,
+        further_seconds=found.further * seconds if found.further is not None and seconds is not None else None,
+    )
+
+
+def _elsewhere(row: Row) -> Row:
+    if row.ratio is None or row.outcome not in ("fine", "worse"):
+        return row
+    return msgspec.structs.replace(row, outcome="undecided", reason="on other hardware")

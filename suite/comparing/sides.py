@@ -1,0 +1,73 @@
+"""From what people name to runs: ids under the reports folder, folders, and files; each read, checked and reduced."""
+
+import contextlib
+import gc
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from suite.comparing.reduction import Reduced, reduce
+from suite.errors import LevelfieldError
+from suite.names import unknown
+from suite.records import files
+from suite.statistics.errors import InsufficientData, UnusableData
+
+
+def find(name: str, reports: Path) -> Path:
+    """Return the record's file that a person means: a run's id under `reports`, a run's folder, or a `run.json`.
+
+    Raises
+    ------
+    LevelfieldError
+        There is no such run; or it has no record yet.
+    """
+    for place in (reports / name, Path(name)):
+        if place.is_file():
+            return place
+        if (place / files.NAME).is_file():
+            return place / files.NAME
+        if (place / files.JOURNAL).is_file():
+            raise LevelfieldError(
+                f"The run {place} was cut off before its record was written.", fix="Finish it with bench --resume."
+            )
+    if Path(name).is_dir():
+        raise LevelfieldError(f"The folder {name} holds no {files.NAME}.", fix="Name a run's own folder.")
+    there = [path.parent.name for path in reports.glob(f"*/{files.NAME}")] if reports.is_dir() else []
+    raise unknown("run", name, there)
+
+
+def load(file: Path) -> Reduced:
+    """Read a record and keep what a comparison needs of it.
+
+    Raises
+    ------
+    LevelfieldError
+        With one sentence: it cannot be read, is no record, or holds numbers that no measurement gives.
+    """
+    content = files.content_of(file)
+    sha256 = hashlib.sha256(content).hexdigest()
+    with _no_garbage():
+        run = files.decode(content, str(file))
+        files.check(run, str(file))
+        try:
+            return reduce(run, sha256)
+        except (ArithmeticError, InsufficientData, UnusableData, ValueError) as error:
+            raise LevelfieldError(
+                f"{file} holds numbers that no measurement gives: {_short(error)}.", fix=files.DAMAGED
+            ) from error
+
+
+def _short(error: BaseException) -> str:
+    return " ".join(str(error).split()).rstrip(".")[:200]
+
+
+@contextlib.contextmanager
+def _no_garbage() -> Iterator[None]:
+    """Put the collector off: a record is a million objects without a cycle, and looking through them takes longer."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

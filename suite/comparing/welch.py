@@ -1,0 +1,158 @@
+"""From replicates to an effect: the log ratio of two sides, its standard error and its degrees of freedom.
+
+Two designs end in the same thing. Runs of one side know nothing of the runs of the other: their logs are compared as
+two samples of unequal variance (Welch). Arms of one run are paired by generation: one sample of differences.
+
+References
+----------
+B. L. Welch (1947). The generalization of "Student's" problem when several different population variances are involved.
+Biometrika 34, 28–35.
+F. E. Satterthwaite (1946). An approximate distribution of estimates of variance components. Biometrics Bulletin 2,
+110–114.
+"""
+
+import math
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import stdtr, stdtrit
+
+from suite.statistics.arrays import finite_or_missing
+from suite.statistics.errors import InsufficientData
+from suite.statistics.ratios import RatioInterval
+from suite.statistics.student import spread_of, widening
+
+MIN_RUNS = 3
+"""Fewest runs a side that are judged. With two, the spread of a side rests on a single difference: at 99 % the quantile
+of t is 9.9 at best and 64 at worst, so that only changes of tens of percents could be told from chance."""
+MOST_REPLICATES = 10_000
+"""Beyond this many a side, the answer to "how many more?" is "out of reach"."""
+
+
+class Effect(msgspec.Struct, frozen=True):
+    """New over old, log scale."""
+
+    log_ratio: float
+    standard_error: float
+    freedom: float
+    """Degrees of freedom of the standard error."""
+    old_sd: float
+    """Standard deviation of one replicate. A paired design has the whole spread here, and 0 for the new side."""
+    new_sd: float
+    old_replicates: int
+    new_replicates: int
+
+    def half_width(self, confidence: float) -> float:
+        """Return the half-width of the t interval, log scale."""
+        return float(stdtrit(self.freedom, 0.5 + confidence / 2)) * self.standard_error
+
+    def tail(self, bound: float) -> float:
+        """Return the p value of *the log ratio is at least `bound`*, against that it is below."""
+        distance = self.log_ratio - bound
+        if self.standard_error == 0:
+            return 0.0 if distance < 0 else 1.0
+        return float(stdtr(self.freedom, distance / self.standard_error))
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided, of *the ratio is 1*."""
+        if self.standard_error == 0:
+            return 1.0 if self.log_ratio == 0 else 0.0
+        return float(2 * stdtr(self.freedom, -abs(self.log_ratio) / self.standard_error))
+
+    def p_equivalent(self, margin: float) -> float:
+        """Return the p value of *the ratio is outside the margin*: two one-sided tests (Schuirmann 1987)."""
+        reach = math.log1p(margin)
+        mirrored = msgspec.structs.replace(self, log_ratio=-self.log_ratio)
+        return max(self.tail(reach), mirrored.tail(reach))
+
+    def further(self, target: float, confidence: float) -> int | None:
+        """Return how many replicates a side must be added until the half-width is at most `target`.
+
+        Both sides are brought to the same number; spreads stay what they are. None where that is out of reach.
+        """
+        variances = self.old_sd**2 + self.new_sd**2
+        if variances == 0 or target <= 0:
+            return None
+        share = variances**2 / (self.old_sd**4 + self.new_sd**4)  # of n − 1: 1 where one side has all, 2 where equal
+        inflated = self._inflation()
+
+        def wide(count: int) -> bool:
+            quantile = float(stdtrit(share * (count - 1), 0.5 + confidence / 2))
+            return quantile * inflated * math.sqrt(variances / count) > target
+
+        least = min(self.old_replicates, self.new_replicates)
+        if wide(MOST_REPLICATES):
+            return None
+        low, high = max(least, 1), MOST_REPLICATES
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if wide(middle) else (low, middle)
+        return high - least
+
+    def _inflation(self) -> float:
+        """What the standard error holds beyond the spread: the widening of a sequential schedule."""
+        plain = math.sqrt(self.old_sd**2 / self.old_replicates + self.new_sd**2 / self.new_replicates)
+        return self.standard_error / plain if plain > 0 else 1.0
+
+
+def from_runs(old: ArrayLike, new: ArrayLike) -> Effect:
+    """Compare runs with runs.
+
+    Parameters
+    ----------
+    old, new : array_like, shape (runs,), cost
+        One estimate a run, above zero.
+
+    Raises
+    ------
+    InsufficientData
+        Fewer than `MIN_RUNS` on either side.
+    UnusableData
+        A cost of zero, below zero, or infinite.
+
+    Examples
+    --------
+    >>> effect = from_runs([10.0, 10.1, 10.2], [10.5, 10.6, 10.4])
+    >>> round(math.exp(effect.log_ratio), 3), effect.freedom > 3
+    (1.04, True)
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        first = finite_or_missing(np.log(np.asarray(old, dtype=np.float64)), dimensions=1, what="old runs")
+        second = finite_or_missing(np.log(np.asarray(new, dtype=np.float64)), dimensions=1, what="new runs")
+    first, second = first[~np.isnan(first)], second[~np.isnan(second)]
+    if min(first.size, second.size) < MIN_RUNS:
+        raise InsufficientData(
+            f"{first.size} and {second.size} runs: a judgement needs at least {MIN_RUNS} a side. Measure more runs."
+        )
+    spreads = spread_of(first), spread_of(second)
+    parts = spreads[0] ** 2 / first.size, spreads[1] ** 2 / second.size
+    total = sum(parts)
+    freedom = (
+        total**2 / (parts[0] ** 2 / (first.size - 1) + parts[1] ** 2 / (second.size - 1))
+        if total > 0
+        else float(first.size + second.size - 2)
+    )
+    return Effect(
+        log_ratio=float(second.mean() - first.mean()),
+        standard_error=math.sqrt(total),
+        freedom=freedom,
+        old_sd=spreads[0],
+        new_sd=spreads[1],
+        old_replicates=int(first.size),
+        new_replicates=int(second.size),
+    )
+
+
+def from_pairs(interval: RatioInterval) -> Effect:
+    """Take over a ratio of two arms that were paired by generation (new over old)."""
+    return Effect(
+        log_ratio=math.log(interval.ratio),
+        standard_error=interval.standard_error * widening(interval.launches, sequential=interval.sequential),
+        freedom=float(interval.launches - 1),
+        old_sd=interval.standard_error * math.sqrt(interval.launches),
+        new_sd=0.0,
+        old_replicates=interval.launches,
+        new_replicates=interval.launches,
+    )

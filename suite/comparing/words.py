@@ -1,0 +1,142 @@
+"""Phrases that every format shares: names of cases, ratios, verdicts and reasons, written once."""
+
+import re
+
+from suite.comparing.types import Change, Comparison, Drift, Metric, Movement, Row, Verdict
+from suite.report import names, units
+
+LONGEST = 300
+"""Characters of a stranger's text that are shown; the record holds the rest."""
+_DIGEST = re.compile(r"\b[0-9a-f]{40,}\b")
+# What would speak to a terminal, or turn the direction of what stands beside it.
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+
+
+def clean(text: str, longest: int = LONGEST) -> str:
+    """Return a text on one line, without control characters, and no longer than a reader bears."""
+    shown = _UNPRINTABLE.sub("\ufffd", " ".join(text.split()))
+    return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
+
+
+def value(text: str) -> str:
+    """Return a fact with its digests cut to what tells them apart."""
+    return clean(_DIGEST.sub(lambda found: f"{found[0][:12]}…", text))
+
+
+def arms(row: Row | Drift) -> str:
+    """`onnxruntime`, `onnxruntime@1.30.0 → onnxruntime` where the sides have other names for it."""
+    if row.old_arm and row.new_arm and row.old_arm != row.new_arm:
+        return clean(f"{row.old_arm} → {row.new_arm}")
+    return clean(row.new_arm or row.old_arm)
+
+
+def where(row: Row) -> str:
+    """`onnxruntime on ResNet-50 (latency, batch 1)`."""
+    case = row.case
+    return f"{arms(row)} on {clean(names.model(case.model), 60)} ({_metric(row.metric)}, batch {case.batch})"
+
+
+def case(row: Row) -> str:
+    """`ResNet-50, latency, batch 1`: the case without its arm."""
+    extras = "" if row.case.device == "cpu" else f", {clean(row.case.device, 40)}"
+    model, precision = clean(names.model(row.case.model), 60), clean(row.case.precision, 40)
+    return f"{model}, {_metric(row.metric)}, {precision}, batch {row.case.batch}, t{row.case.threads}{extras}"
+
+
+def _metric(metric: Metric) -> str:
+    return {"cold-start": "cold start", "memory": "peak memory"}.get(metric, metric)
+
+
+def cost(value: float | None, metric: Metric) -> str:
+    """`21.3 ms`, `1.21 GiB`; throughput is told as time an item."""
+    if metric == "memory":
+        return units.size(value)
+    return f"{units.time(value)} an item" if metric == "throughput" and value is not None else units.time(value)
+
+
+def ratio(row: Row) -> str:
+    """`1.031 (1.012–1.050)`: new over old; without bounds where there is no interval."""
+    if row.ratio is None:
+        return units.NO_VALUE
+    found = row.ratio
+    if found.low is None or found.high is None:
+        return factor(found.value)
+    return f"{factor(found.value)} ({factor(found.low)}–{factor(found.high)})"
+
+
+def factor(value: float) -> str:
+    """`1.031`, `12.4`, `0.0021`; what few runs leave open beyond all reason is said so."""
+    if value >= 1000:
+        return ">1000"
+    if value < 0.001:
+        return "<0.001"
+    return f"{value:.3f}" if value < 10 else units.digits(value)
+
+
+def by_how_much(row: Row) -> str:
+    """`12 % slower (9.8–14 %)`, in the words of the metric."""
+    found = row.ratio
+    if found is None:
+        return row.verdict.value
+    more = found.value >= 1
+    word = ("more memory" if more else "less memory") if row.metric == "memory" else ("slower" if more else "faster")
+    text = f"{_percent(found.value)} {word}"
+    if found.low is None or found.high is None:
+        return text
+    bounds = sorted((abs(found.low - 1), abs(found.high - 1)))
+    if (found.low < 1) == (found.high < 1):
+        return f"{text} ({units.percent_range(*bounds)})"
+    return f"{text} ({units.percent_range(found.low - 1, found.high - 1)})"
+
+
+def _percent(found: float) -> str:
+    return units.percent(abs(found - 1))
+
+
+def note(row: Row, replicate: str = "run") -> str:
+    """Return what stands beside a verdict: why there is none, or what it would take."""
+    parts = [clean(row.reason)] if row.reason else []
+    if row.outcome == "undecided" and row.verdict is not Verdict.UNDECIDABLE and row.ratio is not None:
+        parts.append(further(row, replicate))
+    return "; ".join(part for part in parts if part)
+
+
+def further(row: Row, replicate: str = "run") -> str:
+    """`some 12 more runs a side would decide (about 4 h)`."""
+    if row.confidence is None or row.reason == "on other hardware":
+        return ""
+    if row.further is None:
+        return f"no number of {replicate}{'es' if replicate == 'launch' else 's'} within reach would decide"
+    many = f"{replicate}{'es' if replicate == 'launch' else 's'}" if row.further != 1 else replicate
+    time = f" (about {units.duration(row.further_seconds)})" if row.further_seconds else ""
+    return f"some {units.count(row.further)} more {many} a side would decide{time}"
+
+
+def drifted(drift: Drift) -> str:
+    """`3.1×10⁻⁷ apart; rounding explains 1.8×10⁻⁶`."""
+    parts = []
+    if drift.movement in (Movement.WITHIN, Movement.BEYOND) and drift.distance is not None and drift.limit is not None:
+        parts.append(f"{units.error(drift.distance)} apart; rounding explains {units.error(drift.limit)}")
+    if drift.reason:
+        parts.append(clean(drift.reason))
+    return "; ".join(parts)
+
+
+def answer_of(drift: Drift) -> str:
+    """`onnxruntime’s answer to ResNet-50, batch 1`."""
+    return f"{arms(drift)} on {clean(names.model(drift.model), 60)} (batch {drift.batch})"
+
+
+def change(found: Change) -> str:
+    """`onnxruntime 1.30.0 → 1.31.1`."""
+    return f"{clean(found.name, 80)} {clean(value(found.old), 80)} → {clean(value(found.new), 80)}"
+
+
+def confidence(row: Row) -> str:
+    """`99.0 %`: of the row's interval."""
+    return "" if row.confidence is None else f"{100 * row.confidence:.4g} %"
+
+
+def first_line(comparison: Comparison) -> str:
+    """Return the answer, fit for any place a reader looks first."""
+    return clean(comparison.answer, 1000)
