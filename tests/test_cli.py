@@ -132,7 +132,7 @@ def test_a_run_in_which_nothing_could_answer(reports: Path, tmp_path: Path) -> N
     command = run(*JAX, reports, folder=tmp_path)
     assert "Traceback" not in command.err
     assert "jax needs the module jax, which is not installed here" in command.out
-    (folder,) = reports.iterdir()
+    (folder,) = (path for path in reports.iterdir() if path.is_dir())
     assert files.read(folder).finished
     assert (folder / REPORT).exists()
     assert f"Report: {folder / REPORT}" in command.out
