@@ -274,3 +274,39 @@ def throttled(times: int) -> Warning_:
         message=f"The processor lowered its clock {times} times because it was too hot or drew too much power.",
         remedy="Cool it, or set a lower fixed frequency that it can hold.",
     )
+
+
+# ---- driver and CUDA -------------------------------------------------------------------------------------------------
+
+
+def driver_on_one_side(before: str | None, after: str | None) -> Warning_:
+    """One side of a comparison had an NVIDIA driver, the other had none."""
+    what = f"The driver {before} is gone" if after is None else f"There is a driver now, {after}"
+    return Warning_(
+        code="driver-on-one-side",
+        message=f"{what}: one side of the comparison has no NVIDIA driver that answers.",
+        remedy="Compare cases of the CPU only, or see `levelfield doctor` on the machine that has none.",
+    )
+
+
+def driver_older(before: str, after: str) -> Warning_:
+    return Warning_(
+        code="driver-older",
+        message=f"The NVIDIA driver went back from {before} to {after}.",
+        remedy="If that was not meant, install the newer one again, restart, and measure anew.",
+    )
+
+
+def cuda_misfit(about: str, message: str, remedy: str) -> Warning_:
+    """An image's CUDA release is not made for the driver or the GPU it ran on."""
+    return Warning_(
+        code="cuda-misfit",
+        message=message,
+        remedy=remedy or "Take a driver that the release was made for, or a variant that fits (`levelfield doctor`).",
+        about=about,
+    )
+
+
+def known_bad(about: str, message: str, remedy: str) -> Warning_:
+    """A version that is known to compute wrongly."""
+    return Warning_(code="known-bad", message=message, remedy=remedy, about=about)
