@@ -111,5 +111,5 @@ def too_few(counts: tuple[int, int], labels: Iterable[str]) -> str:
     if min(counts) >= MIN_RUNS:
         return ""
     if counts == (1, 1):
-        return "not decidable from one run a side"
-    return f"not decidable from {counts[0]} old and {counts[1]} new: {MIN_RUNS} runs a side are needed"
+        return "from one run a side"
+    return f"from {counts[0]} old and {counts[1]} new: {MIN_RUNS} runs a side are needed"

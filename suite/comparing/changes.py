@@ -7,6 +7,7 @@ from suite.comparing.matching import Pair
 from suite.comparing.reduction import Reduced
 from suite.comparing.types import Change, ChangeGroup, State
 from suite.history.environment import Environment, arm_group, image_group
+from suite.records.schema import Arm
 
 NOT_THERE = "not there"
 MOST = 500
@@ -70,12 +71,16 @@ def _names(
         if not first or not second or first == second:
             continue
         names[0][arm_group(first)] = names[1][arm_group(second)] = f"arm {first} → {second}"
-        images = [
-            image_group(arms[side][name].image, arms[side][name].variant) for side, name in ((0, first), (1, second))
-        ]
+        images = [_image(arms[0][first], old), _image(arms[1][second], new)]
         if images[0] != images[1]:
             names[0][images[0]] = names[1][images[1]] = f"{images[0]} → {images[1].removeprefix('image ')}"
     return names
+
+
+def _image(arm: Arm, runs: Sequence[Reduced]) -> str:
+    """Return the group of an arm's image: of its own version where the records have one for it."""
+    own = image_group(arm.image, f"{arm.variant}@{arm.version}")
+    return own if any(own in run.environment for run in runs) else image_group(arm.image, arm.variant)
 
 
 def _renamed(environment: Environment, names: Mapping[str, str]) -> Environment:

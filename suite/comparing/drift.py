@@ -8,9 +8,9 @@ distance of two projections estimates that of the outputs, with a relative error
 apart (triangle inequality). For e we take the largest error that correct programs are known to have: of all arms that
 were equal to the float64 reference on the old side, for that model and precision; and never less than what seven
 backends were measured to have over all models, 9e-7 in fp32 and 2e-2 in bf16 (`suite.zoo.parity.TOLERANCES` tells of
-the same figures). Beyond that, something other than the order of additions changed: another algorithm, another precision
-inside, another constant. The gate of equality itself is wider (1e-5 in fp32), so such a move can still be equal to the
-reference.
+the same figures). Beyond that, something other than the order of additions changed: another algorithm, another
+precision inside, another constant. The gate of equality itself is wider (1e-5 in fp32), so that such a move can still
+be equal to the reference.
 
 References
 ----------

@@ -53,8 +53,9 @@ def _of(
     further = [row.further for row in rows if row.outcome == "undecided" and row.further is not None]
     seconds = [row.further_seconds for row in rows if row.outcome == "undecided" and row.further_seconds is not None]
     if further:
-        time = f", about {units.duration(max(seconds))} in all" if seconds else ""
-        yield f"To decide what is inconclusive: some {units.count(max(further))} more runs a side{time}."
+        time = f", about {words.roughly(max(seconds))} in all" if seconds else ""
+        many = f"{units.count(max(further))} more {words.replicates(max(further), 'run')} a side{time}"
+        yield f"To decide all that is inconclusive: {many}."
 
 
 def changed(groups: Sequence[ChangeGroup]) -> str:

@@ -102,14 +102,26 @@ def note(row: Row, replicate: str = "run") -> str:
 
 
 def further(row: Row, replicate: str = "run") -> str:
-    """`some 12 more runs a side would decide (about 4 h)`."""
+    """`12 more runs a side would decide (about 4 h)`."""
     if row.confidence is None or row.reason == "on other hardware":
         return ""
     if row.further is None:
-        return f"no number of {replicate}{'es' if replicate == 'launch' else 's'} within reach would decide"
-    many = f"{replicate}{'es' if replicate == 'launch' else 's'}" if row.further != 1 else replicate
-    time = f" (about {units.duration(row.further_seconds)})" if row.further_seconds else ""
-    return f"some {units.count(row.further)} more {many} a side would decide{time}"
+        return f"no number of {replicates(2, replicate)} within reach would decide"
+    time = f" (about {roughly(row.further_seconds)})" if row.further_seconds else ""
+    return f"{units.count(row.further)} more {replicates(row.further, replicate)} a side would decide{time}"
+
+
+def replicates(count: int, replicate: str) -> str:
+    """`run`, `runs`, `launch`, `launches`."""
+    return replicate if count == 1 else f"{replicate}{'es' if replicate.endswith('ch') else 's'}"
+
+
+def roughly(seconds: float) -> str:
+    """`40 s`, `25 min`, `4 h`, `3 days`: a time to come, no more precise than it can be known."""
+    for size, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
 
 
 def drifted(drift: Drift) -> str:
@@ -140,3 +152,8 @@ def confidence(row: Row) -> str:
 def first_line(comparison: Comparison) -> str:
     """Return the answer, fit for any place a reader looks first."""
     return clean(comparison.answer, 1000)
+
+
+def error(found: float | None) -> str:
+    """`4.6×10⁻⁷`, or nothing known."""
+    return units.NO_VALUE if found is None else units.error(found)

@@ -1,0 +1,147 @@
+"""Named baselines: pointers to runs under the reports folder, with the digest of each, so that an edited run is found.
+
+A baseline is one small JSON file in `baselines/` beside the runs. It names folders relative to the reports folder and
+nothing outside of it: reports can be moved, and a stranger's baseline leads nowhere else.
+"""
+
+import hashlib
+import re
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from suite.errors import LevelfieldError
+from suite.names import unknown
+from suite.records import files
+
+FOLDER = "baselines"
+MAX_BYTES = 1 << 20
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+class Pointer(msgspec.Struct, frozen=True):
+    """One run of a baseline."""
+
+    file: str
+    """Of its record, relative to the reports folder, with `/`."""
+    sha256: str
+
+
+class Baseline(msgspec.Struct, frozen=True):
+    """What later runs are compared with."""
+
+    name: str
+    set_at: str
+    """UTC, ISO 8601."""
+    runs: tuple[Pointer, ...]
+
+
+def define(name: str, records: list[Path], reports: Path) -> Baseline:
+    """Make a baseline, or put another in its place.
+
+    Parameters
+    ----------
+    records
+        Files of records, which must lie under `reports` and be readable.
+
+    Raises
+    ------
+    LevelfieldError
+        The name cannot be a file's, or a record lies elsewhere, stands twice, or is none.
+    """
+    if not _NAME.fullmatch(name):
+        raise LevelfieldError(
+            f"A baseline cannot be called {name[:80]!r}.",
+            fix="Use up to 64 letters, digits, dots, hyphens and underscores.",
+        )
+    pointers = tuple(_pointer(record, reports) for record in records)
+    if len({pointer.file for pointer in pointers}) < len(pointers):
+        raise LevelfieldError("A run stands twice in this baseline.", fix="Name every run once.")
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    baseline = Baseline(name=name, set_at=now, runs=pointers)
+    try:
+        (reports / FOLDER).mkdir(exist_ok=True)
+    except OSError as error:
+        raise LevelfieldError(
+            f"{reports / FOLDER} cannot be made: {error.strerror or error}.",
+            fix="Choose another folder with --reports.",
+        ) from error
+    files.write_atomically(_file(name, reports), msgspec.json.encode(baseline) + b"\n")
+    return baseline
+
+
+def _pointer(record: Path, reports: Path) -> Pointer:
+    content = files.content_of(record)
+    files.check(files.decode(content, str(record)), str(record))
+    try:
+        inside = record.resolve().relative_to(reports.resolve())
+    except ValueError:
+        raise LevelfieldError(
+            f"{record} does not lie under {reports}, where baselines look for their runs.",
+            fix="Move the run's folder there, or name its own reports folder with --reports.",
+        ) from None
+    return Pointer(file=inside.as_posix(), sha256=hashlib.sha256(content).hexdigest())
+
+
+def all_of(reports: Path) -> tuple[Baseline, ...]:
+    """Return every baseline, by name."""
+    return tuple(read(path.stem, reports) for path in sorted((reports / FOLDER).glob("*.json")))
+
+
+def read(name: str, reports: Path) -> Baseline:
+    """Return a baseline by name.
+
+    Raises
+    ------
+    LevelfieldError
+        There is none of that name, or its file is damaged.
+    """
+    there = [path.stem for path in (reports / FOLDER).glob("*.json")]
+    if name not in there:
+        raise unknown("baseline", name, there)
+    file = _file(name, reports)
+    try:
+        with file.open("rb") as stream:
+            content = stream.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
+            raise LevelfieldError(f"{file} is too long for a baseline.", fix="Set it again with `baseline set`.")
+        baseline = msgspec.json.decode(content, type=Baseline)
+    except (OSError, msgspec.MsgspecError, RecursionError, ValueError) as error:
+        raise LevelfieldError(
+            f"{file} is not a baseline: {' '.join(str(error).split())[:200].rstrip('.')}.",
+            fix="Set it again with `baseline set`.",
+        ) from error
+    if not baseline.runs:
+        raise LevelfieldError(f"The baseline {name} names no run.", fix="Set it again with `baseline set`.")
+    return baseline
+
+
+def records(baseline: Baseline, reports: Path) -> list[Path]:
+    """Return the records of a baseline, each of them unchanged since it was set.
+
+    Raises
+    ------
+    LevelfieldError
+        A record is gone, was changed, or is said to lie outside of the reports folder.
+    """
+    found = []
+    for pointer in baseline.runs:
+        inside = PurePosixPath(pointer.file)
+        if inside.is_absolute() or ".." in inside.parts or not inside.parts:
+            raise LevelfieldError(
+                f"The baseline {baseline.name[:80]} names a file outside of {reports}.",
+                fix="Set it again with `baseline set`.",
+            )
+        file = reports / inside
+        if hashlib.sha256(files.content_of(file)).hexdigest() != pointer.sha256:
+            raise LevelfieldError(
+                f"{file} was changed since it became part of the baseline {baseline.name[:80]}.",
+                fix="Bring the record back, or set the baseline again if the change is meant.",
+            )
+        found.append(file)
+    return found
+
+
+def _file(name: str, reports: Path) -> Path:
+    return reports / FOLDER / f"{name}.json"

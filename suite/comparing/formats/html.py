@@ -1,0 +1,41 @@
+"""A comparison as one HTML file: the report's own look, no request to anywhere, readable without JavaScript."""
+
+import base64
+import hashlib
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from suite import __version__
+from suite.comparing import words
+from suite.comparing.types import Comparison, Movement
+from suite.report import names
+from suite.report.html import TEMPLATES as REPORT
+from suite.report.html import moment, unbroken
+
+TEMPLATES = Path(__file__).parent.parent / "templates"
+
+
+def write(comparison: Comparison) -> str:
+    """Return the comparison as a page, to be written as UTF-8."""
+    style = (REPORT / "page.css").read_text(encoding="utf-8")
+    hashed = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"moment": moment, "unbroken": unbroken}
+    return environment.get_template("comparison.html.j2").render(
+        comparison=comparison,
+        moved=[drift for drift in comparison.drifts if drift.movement is not Movement.IDENTICAL],
+        changes=sum(len(group.changed) for group in comparison.changes),
+        names=names,
+        policy=(f"default-src 'none'; style-src 'sha256-{hashed}'; img-src data:; base-uri 'none'; form-action 'none'"),
+        style=Markup(style),  # noqa: S704  (our own file)
+        version=__version__,
+        words=words,
+    )
