@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from suite import __version__
+from suite.comparing.command import baseline, compare
 from suite.errors import LevelfieldError, printable
 from suite.history.command import history
 from suite.options import DURATION, INJECTION, NAMES, NUMBERS, PERCENT
@@ -182,6 +183,8 @@ def schema() -> None:
     print_schema()
 
 
+cli.add_command(baseline)
+cli.add_command(compare)
 cli.add_command(history)
 
 
