@@ -29,6 +29,7 @@ class Request(msgspec.Struct, frozen=True):
     identify: bool = False
     command: tuple[str, ...] = ()
     launcher_reason: str = ""
+    labels: tuple[str, ...] = ()
 
 
 def start(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
@@ -69,7 +70,7 @@ def start(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
         ),
         blocks=plan.blocks,
         warnings=_known_beforehand(plan, request, site, machine),
-        labels=(*plan.profile.labels, *(["injected"] if plan.injected else [])),
+        labels=(*request.labels, *plan.profile.labels, *(["injected"] if plan.injected else [])),
     )
     folder = reports / run.id
     try:

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from suite import __version__
+from suite.ab.command import ab
 from suite.comparing.command import baseline, compare
 from suite.errors import LevelfieldError, printable
 from suite.history.command import history
@@ -101,7 +102,7 @@ def bench(
             margin=margin,
             seed=seed,
             identify=identify,
-            command=("levelfield", *_without_paths(sys.argv[1:])),
+            command=("levelfield", *without_paths(sys.argv[1:])),
         ),
         reports=reports,
         launcher=launcher,
@@ -112,7 +113,7 @@ def bench(
     sys.exit(run_bench(options, Console()))
 
 
-def _without_paths(words: list[str]) -> list[str]:
+def without_paths(words: list[str]) -> list[str]:
     """Leave out where reports go: it is this machine's business, and may name a user."""
     kept: list[str] = []
     skip = False
@@ -185,6 +186,7 @@ def schema() -> None:
 
 cli.add_command(baseline)
 cli.add_command(compare)
+cli.add_command(ab)
 cli.add_command(history)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 import suite
+from suite.errors import LevelfieldError
 from suite.launchers.environment import worker_environment
 from suite.launchers.protocol import Inside, LaunchSpec, Progress
 from suite.launchers.venv import as_they_are, start_process
@@ -23,7 +24,11 @@ class HostLauncher:
     kind: Literal["docker", "venv", "host"] = "host"
 
     def prepare(self, image: str, variant: str, version: str | None, progress: Progress) -> Image:
-        del version
+        if version is not None:
+            raise LevelfieldError(
+                f"The host launcher runs what is installed here, not {image} {version}.",
+                fix="Leave out --launcher host: versions need images or virtual environments.",
+            )
         progress(f"using this interpreter for {image}")
         return Image(
             name=image,

@@ -10,16 +10,18 @@ def command(run: Run) -> str:
     settings = run.settings
     arms = list(dict.fromkeys(arm.id for block in run.blocks for arm in block.arms))
     known = {arm.id: arm for block in run.blocks for arm in block.arms}
-    words = ["levelfield", "bench", "--profile", settings.profile]
+    pair = "ab" in run.labels and len(arms) == 2
+    words = ["levelfield", *(["ab", arms[0], arms[1].partition("#")[0]] if pair else ["bench"])]
+    words += ["--profile", settings.profile]
     words += ["--models", ",".join(settings.models)]
-    words += ["--backends", ",".join(settings.backends)]
+    words += [] if pair else ["--backends", ",".join(settings.backends)]
     words += ["--scenarios", ",".join(settings.scenarios)]
     words += ["--precision", ",".join(settings.precisions)]
     words += ["--threads", str(settings.threads)]
     batches = set(settings.batches.values())
     if len(batches) == 1:  # a size for every model differs by profile alone, which is named above
         words += ["--batch", ",".join(map(str, batches.pop()))]
-    words += ["--control", _control([known[name] for name in arms])]
+    words += [] if pair else ["--control", _control([known[name] for name in arms])]
     for name in arms:
         if known[name].inject:
             words += ["--inject", f"{known[name].inject}@{name}"]

@@ -1,0 +1,109 @@
+"""`levelfield ab A B`: two versions, variants, settings or backends against each other in one run."""
+
+import sys
+from pathlib import Path
+from typing import Literal
+
+import click
+from rich.console import Console
+
+from suite.options import DURATION, INJECTION, NAMES, NUMBERS, PERCENT
+
+
+@click.command()
+@click.argument("a")
+@click.argument("b")
+@click.option("--profile", default="standard", show_default=True, help="smoke, standard or full.")
+@click.option("--models", type=NAMES, default=(), help="Only these, separated by commas.")
+@click.option("--scenarios", type=NAMES, default=(), help="latency, throughput, cold-start, memory.")
+@click.option("--precision", type=NAMES, default=(), help="Precisions; this version measures fp32.")
+@click.option("--batch", type=NUMBERS, default=(), help="Batch sizes of the throughput scenario.")
+@click.option("--inject", type=INJECTION, default=None, help="Slow one arm down: 5%@onnxruntime#2.")
+@click.option("--threads", type=int, default=None, help="Threads of every worker; default: one per core.")
+@click.option("--budget", type=DURATION, default=None, help="Stop between generations after this long: 90s, 10m, 2h.")
+@click.option(
+    "--precision-target",
+    type=PERCENT,
+    default=None,
+    help="Go on until every ratio is known to ± this; default: half of the margin.",
+)
+@click.option("--margin", type=PERCENT, default="2%", show_default=True, help="Differences inside it count as none.")
+@click.option("--max-slowdown", type=PERCENT, default=None, help="Only what is shown to exceed this is worse.")
+@click.option("--bisect", is_flag=True, help="Find which distribution of the two locks makes the difference.")
+@click.option("--launcher", type=click.Choice(["docker", "venv", "host"]), default=None, help="Where workers live.")
+@click.option(
+    "--base",
+    type=click.Choice(["debian", "registry"]),
+    default="debian",
+    show_default=True,
+    help="What images stand on.",
+)
+@click.option("--reports", type=click.Path(path_type=Path, file_okay=False), default=Path("reports"), show_default=True)
+@click.option("--resume", metavar="RUN", default=None, help="Go on with a run of these arms that was cut off.")
+@click.option("--seed", type=int, default=None, help="Seed of the schedule; the record holds it.")
+@click.option("--identify", is_flag=True, help="Put this host's name into the record.")
+def ab(
+    a: str,
+    b: str,
+    profile: str,
+    models: tuple[str, ...],
+    scenarios: tuple[str, ...],
+    precision: tuple[str, ...],
+    batch: tuple[int, ...],
+    inject: tuple[str, str] | None,
+    threads: int | None,
+    budget: float | None,
+    precision_target: float | None,
+    margin: float,
+    max_slowdown: float | None,
+    bisect: bool,
+    launcher: str | None,
+    base: Literal["debian", "registry"],
+    reports: Path,
+    resume: str | None,
+    seed: int | None,
+    identify: bool,
+) -> None:
+    """Hold B against A: versions, variants, settings or backends, taking turns in one run on this machine.
+
+    An arm is a backend with what stands behind it: onnxruntime, onnxruntime@1.30.0, onnxruntime+spinning=off. The same
+    arm may be named twice: that shows what no difference looks like here.
+    """
+    from suite.ab.running import measure, target, tell
+    from suite.beginning import Request
+    from suite.cli import without_paths
+    from suite.comparing.types import Gate
+    from suite.plan import Selection
+    from suite.running import Options
+
+    options = Options(
+        selection=Selection(
+            profile=profile,
+            models=models,
+            scenarios=scenarios,
+            precisions=precision,
+            batches=batch,
+            threads=threads,
+            control="none",
+            inject=inject,
+        ),
+        request=Request(
+            budget_seconds=budget,
+            precision_target=target(precision_target, margin, profile),
+            margin=margin,
+            seed=seed,
+            identify=identify,
+            command=("levelfield", *without_paths(sys.argv[1:])),
+        ),
+        reports=reports,
+        launcher=launcher,
+        base=base,
+        resume=resume,
+    )
+    gate = Gate(margin=margin, max_slowdown=max_slowdown)
+    console = Console()
+    if bisect:
+        from suite.ab.hunting import hunt, narrate
+
+        sys.exit(narrate(hunt(a, b, options, gate, console), console))
+    sys.exit(tell(measure(a, b, options, gate, console), console))

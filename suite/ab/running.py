@@ -1,0 +1,88 @@
+"""The `ab` command, step by step: two arms in one run, then the verdicts, first of all the answer."""
+
+import hashlib
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+
+from suite import analysis, plan, running
+from suite.ab.comparison import LABEL, arms, compare
+from suite.comparing.types import Comparison, Gate
+from suite.errors import LevelfieldError
+from suite.records import files, journal
+from suite.records.schema import Run
+from suite.report import html
+from suite.running import REPORT, Options
+from suite.statistics.stopping import DEFAULT_TARGET
+from suite.statistics.verdicts import DEFAULT_MARGIN
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What came of one `ab`."""
+
+    folder: Path
+    run: Run
+    comparison: Comparison
+
+
+def target(asked: float | None, margin: float, profile: str) -> float | None:
+    """Return how precisely ratios are to be known: by default, so that no change at all can be shown to be none.
+
+    A smoke run has a fixed number of generations, too few for any verdict.
+    """
+    if asked is not None or profile == "smoke":
+        return asked
+    return DEFAULT_TARGET * margin / DEFAULT_MARGIN
+
+
+def measure(first: str, second: str, options: Options, gate: Gate, console: Console) -> Found:
+    """Measure two arms against each other, and compare them.
+
+    Parameters
+    ----------
+    first, second
+        A and B, as `suite.arms` reads them.
+    options
+        As for `bench`; the backends of the selection are not looked at.
+
+    Raises
+    ------
+    LevelfieldError
+        Where nothing could be measured.
+    """
+    resumed = running.find(options.resume, options.reports) if options.resume is not None else None
+    chosen = plan.of(resumed[1]) if resumed else plan.pair(options.selection, first, second)
+    if resumed:
+        _check_arms(resumed[1], plan.pair(options.selection, first, second))
+    request = msgspec.structs.replace(options.request, labels=(LABEL, *options.request.labels))
+    folder = running.conduct(chosen, msgspec.structs.replace(options, request=request), console, resumed=resumed)
+    return conclude(folder, gate)
+
+
+def conclude(folder: Path, gate: Gate) -> Found:
+    """Fold the journal of a run with two arms into its record, and compare them."""
+    run = journal.fold(journal.read(folder / files.JOURNAL))
+    record = files.write(run, folder)
+    return Found(folder, run, compare(run, gate, hashlib.sha256(record.read_bytes()).hexdigest()))
+
+
+def _check_arms(run: Run, asked: plan.Plan) -> None:
+    was = [arm.id for arm in arms(run)]
+    now = [arm.id for arm in asked.blocks[0].arms]
+    if was != now:
+        raise LevelfieldError(
+            f"The run {run.id} holds {was[0]} against {was[1]}, not {now[0]} against {now[1]}.",
+            fix=f"Go on with it by `levelfield ab {was[0]} {was[1].partition('#')[0]} --resume {run.id}`.",
+        )
+
+
+def tell(found: Found, console: Console) -> int:
+    """Write the report, show the comparison, and enter the run into the history; return the exit code."""
+    result = analysis.analyse(found.run)
+    report = found.folder / REPORT
+    files.write_atomically(report, html.render(found.run, result).encode())
+    console.print(found.comparison.answer, markup=False, highlight=False)
+    console.print(f"\nReport: [bold]{escape(str(report))}[/]", highlight=False, soft_wrap=True)
+    return found.comparison.exit_code
