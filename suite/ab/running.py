@@ -9,8 +9,10 @@ from rich.markup import escape
 
 from suite import analysis, plan, running
 from suite.ab.comparison import LABEL, arms, compare
+from suite.comparing.formats import terminal
 from suite.comparing.types import Comparison, Gate
 from suite.errors import LevelfieldError
+from suite.history import entry
 from suite.records import files, journal
 from suite.records.schema import Run
 from suite.report import html
@@ -23,6 +25,7 @@ class Found(msgspec.Struct, frozen=True):
     """What came of one `ab`."""
 
     folder: Path
+    record: Path
     run: Run
     comparison: Comparison
 
@@ -65,7 +68,7 @@ def conclude(folder: Path, gate: Gate) -> Found:
     """Fold the journal of a run with two arms into its record, and compare them."""
     run = journal.fold(journal.read(folder / files.JOURNAL))
     record = files.write(run, folder)
-    return Found(folder, run, compare(run, gate, hashlib.sha256(record.read_bytes()).hexdigest()))
+    return Found(folder, record, run, compare(run, gate, hashlib.sha256(record.read_bytes()).hexdigest()))
 
 
 def _check_arms(run: Run, asked: plan.Plan) -> None:
@@ -83,6 +86,9 @@ def tell(found: Found, console: Console) -> int:
     result = analysis.analyse(found.run)
     report = found.folder / REPORT
     files.write_atomically(report, html.render(found.run, result).encode())
-    console.print(found.comparison.answer, markup=False, highlight=False)
+    terminal.show(found.comparison, console)
     console.print(f"\nReport: [bold]{escape(str(report))}[/]", highlight=False, soft_wrap=True)
+    console.print(f"Record: {escape(str(found.record))}", highlight=False, soft_wrap=True)
+    if missed := entry.enter(found.folder, found.run, result):
+        console.print(f"[yellow]{escape(missed)}[/]", highlight=False, soft_wrap=True)
     return found.comparison.exit_code

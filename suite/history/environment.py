@@ -7,6 +7,7 @@ from typing import TypeAlias
 import msgspec
 
 from suite.records.schema import Absent, Block, Fact, Fingerprint, Image, Launch, Run
+from suite.references import suffix
 
 Environment: TypeAlias = dict[str, dict[str, str]]
 """Group (`cpu`, `kernel`, `image onnxruntime`, `arm onnxruntime`, …) to name to value, all texts."""
@@ -63,8 +64,9 @@ def environment(run: Run) -> Environment:
 
 
 def image_group(name: str, variant: str) -> str:
-    """Return the group of what an image holds."""
-    return f"image {name}" + (f"@{variant}" if variant != "cpu" else "")
+    """Return the group of what an image holds; a variant may name a version behind an `@`, as images do in records."""
+    plain, _, version = variant.partition("@")
+    return f"image {name}{suffix(plain, version or None)}"
 
 
 def arm_group(arm: str) -> str:
@@ -103,13 +105,16 @@ def machine_title(machine: Fingerprint) -> str:
     return _short(", ".join(parts), 200)
 
 
+UNKNOWN = "not known: "
+
+
 def text(fact: Fact | None) -> str:
     """Write a fact as a text."""
     match fact:
         case None:
             return "not asked"
         case Absent(reason=reason):
-            return f"not known: {reason}"
+            return f"{UNKNOWN}{reason}"
         case bool():
             return "yes" if fact else "no"
         case _:

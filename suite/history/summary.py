@@ -215,7 +215,7 @@ def _result(name: str, arm: Arm, metric: Metric, unit: Unit, standing: Standing,
     return Result(
         id=name,
         arm=arm.id,
-        image=environment.image_group(arm.image, arm.variant),
+        image=environment.image_group(arm.image, f"{arm.variant}@{arm.version}" if arm.version else arm.variant),
         metric=metric,
         unit=unit,
         standing=standing,
