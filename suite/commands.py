@@ -76,7 +76,21 @@ def examine(console: Console) -> int:
             console.print(f"     → {escape(finding.fix)}", highlight=False)
         if finding.state == "bad":
             worst = 2
+    _show_cuda(console)
     return worst
+
+
+def _show_cuda(console: Console) -> None:
+    """Print which CUDA releases this machine's driver and GPUs can run; nothing where there is no driver."""
+    from suite.compatibility import show, table
+    from suite.images.catalogue import images
+    from suite.images.variants import cuda_variants
+    from suite.machine.driver import nvidia
+
+    here = nvidia()
+    if here.driver is not None:
+        console.print()
+        console.print(show.grid(table.read(), here, {name: cuda_variants(name) for name in images()}))
 
 
 def build_images(names: tuple[str, ...], base: Kind, console: Console) -> None:

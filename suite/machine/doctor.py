@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from suite.machine import quiet, room, tools
+from suite.machine import driver, quiet, room, tools
 from suite.machine.findings import Finding, Needs
 from suite.machine.reading import ROOT
 
@@ -26,7 +26,7 @@ def examine(needs: Needs | None = None, root: Path = ROOT) -> list[Finding]:
         tools.wheels(needs),
         tools.python_of_locks(needs, engine=engine.answers),
         tools.compiler(engine=engine.answers),
-        tools.nvidia(),
+        *driver.findings(),
         *room.disks(needs),
         room.memory(needs, root),
         room.cpus(root),

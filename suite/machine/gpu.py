@@ -3,24 +3,89 @@
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from suite.machine.reading import Facts
 from suite.records.schema import Absent, Fact
+
+_RESTART = "Restart the machine; then see `levelfield doctor` again."
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """Why no driver answers, and what to do about it."""
+
+    reason: str
+    fix: str = ""
+    """Empty where nothing is wrong: a machine without an NVIDIA GPU."""
 
 
 def gpu() -> Facts:
     """Return driver, CUDA version it supports, and each device; serial numbers and identifiers are never read."""
+    nvml = _nvml()
+    if isinstance(nvml, Problem):
+        return {"driver": Absent(nvml.reason)}
+    try:
+        return _asked(nvml)
+    finally:
+        _close(nvml)
+
+
+def problem() -> Problem | None:
+    """Return why no driver answers; None where one does."""
+    nvml = _nvml()
+    if isinstance(nvml, Problem):
+        return nvml
+    _close(nvml)
+    return None
+
+
+def _nvml() -> Any:  # noqa: ANN401  (a module without types, or a problem)
+    """Return the opened library, or why it cannot be opened."""
     try:
         import pynvml
     except ImportError:
-        return {"driver": Absent("nvidia-ml-py is not installed")}
+        return Problem("nvidia-ml-py is not installed", "Install it: pip install nvidia-ml-py.")
     try:
         pynvml.nvmlInit()
     except pynvml.NVMLError as error:
-        return {"driver": Absent(f"no NVIDIA driver answers: {error}")}
+        return _problem(pynvml, error)
+    return pynvml
+
+
+def _problem(nvml: Any, error: Exception) -> Problem:  # noqa: ANN401
+    match getattr(error, "value", None):
+        case nvml.NVML_ERROR_LIBRARY_NOT_FOUND:
+            return Problem("there is no NVIDIA driver here (its library, NVML, is not found)")
+        case nvml.NVML_ERROR_DRIVER_NOT_LOADED:
+            return Problem(
+                "NVIDIA's libraries are installed, and the kernel has not loaded the driver",
+                "Load it (modprobe nvidia, as root); where that fails, install the driver again for this kernel.",
+            )
+        case nvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH:
+            return Problem(
+                "the NVIDIA driver was updated and the machine has not been restarted since: its library and what the "
+                "kernel has loaded are of different versions",
+                _RESTART,
+            )
+        case nvml.NVML_ERROR_NO_PERMISSION:
+            return Problem(
+                "an NVIDIA driver is there, and this user or container may not talk to it",
+                "Look at who may open /dev/nvidia*; a container must be given the GPU (--gpus).",
+            )
+        case nvml.NVML_ERROR_FUNCTION_NOT_FOUND:
+            return Problem(
+                "the NVIDIA driver is too old to be asked: its library lacks what every newer one has",
+                "Install a current driver, and restart.",
+            )
+        case _:
+            return Problem(f"the NVIDIA driver does not answer as it should: {error}", _RESTART)
+
+
+def _close(nvml: Any) -> None:  # noqa: ANN401
     try:
-        return _asked(pynvml)
-    finally:
-        pynvml.nvmlShutdown()
+        nvml.nvmlShutdown()
+    except nvml.NVMLError:
+        return  # what was asked has been answered
 
 
 def _asked(nvml: Any) -> Facts:  # noqa: ANN401  (a module without types)

@@ -15,9 +15,7 @@ import requests
 
 from suite.machine.engine import DEFAULT_SOCKET, described, knock, short
 from suite.machine.findings import Finding, Needs, bad, ok, warn
-from suite.machine.gpu import gpu
 from suite.machine.reading import ROOT, Facts, integer
-from suite.records.schema import Absent
 
 _START = "Start it: systemctl start docker, or `dockerd &` as root where there is no systemd."
 _REGISTRY_TIMEOUT_SECONDS = 8
@@ -188,13 +186,3 @@ def compiler(*, engine: bool) -> Finding:
         return ok(topic, f"{message} here; the image of torch brings both.")
     fix = "apt-get install g++ python3-dev"
     return warn(topic, f"{message}: in virtual environments `torch-compile` is absent.", fix)
-
-
-def nvidia() -> Finding:
-    """Look for an NVIDIA driver; a machine without one runs everything on its CPU."""
-    facts = gpu()
-    driver = facts["driver"]
-    if isinstance(driver, Absent):
-        return ok("NVIDIA driver", f"None: everything runs on the CPU ({driver.reason}).")
-    devices = facts["devices"]
-    return ok("NVIDIA driver", f"{driver}, CUDA up to {facts['CUDA supported']}, devices: {devices}.")

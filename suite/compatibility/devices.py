@@ -1,0 +1,61 @@
+"""A machine's NVIDIA devices, from the facts of its fingerprint: of today, or of a record of last year."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from suite.compatibility.versions import is_version
+from suite.records.schema import Absent, Fact
+
+_MOST_DEVICES = 1024
+
+
+class Gpu(msgspec.Struct, frozen=True):
+    index: int
+    name: str
+    capability: str | None
+    """Compute capability, `9.0`; None where the device did not say."""
+    mig: bool = False
+    """Cut into slices (multi-instance GPU): no longer to be had whole."""
+
+    @property
+    def title(self) -> str:
+        """`GPU 0 (NVIDIA H100, 9.0)`."""
+        return f"GPU {self.index} ({self.name}{f', {self.capability}' if self.capability else ''})"
+
+
+class Nvidia(msgspec.Struct, frozen=True):
+    """The driver and the devices it shows."""
+
+    driver: str | None
+    """Version; None: none answers."""
+    cuda: str | None = None
+    """Newest CUDA that the driver itself says it supports, `13.0`."""
+    gpus: tuple[Gpu, ...] = ()
+    problem: str = ""
+    """Why there is no driver; empty where there is one."""
+
+
+def from_facts(facts: Mapping[str, Fact]) -> Nvidia:
+    """Read the `gpu` group of a fingerprint."""
+    driver, cuda = facts.get("driver", Absent("not asked")), facts.get("CUDA supported")
+    if isinstance(driver, Absent) or not is_version(str(driver)):
+        reason = driver.reason if isinstance(driver, Absent) else f"its version is {str(driver)[:40]!r}"
+        return Nvidia(driver=None, problem=reason)
+    count = facts.get("devices")
+    shown = min(count, _MOST_DEVICES) if isinstance(count, int) else 0
+    return Nvidia(
+        driver=str(driver),
+        cuda=str(cuda) if isinstance(cuda, str) and is_version(cuda) else None,
+        gpus=tuple(_gpu(facts, index) for index in range(shown)),
+    )
+
+
+def _gpu(facts: Mapping[str, Fact], index: int) -> Gpu:
+    name, capability = facts.get(f"device {index} name"), facts.get(f"device {index} compute capability")
+    return Gpu(
+        index=index,
+        name=name[:80] if isinstance(name, str) else "unnamed",
+        capability=capability if isinstance(capability, str) and is_version(capability) else None,
+        mig=facts.get(f"device {index} MIG") is True,
+    )

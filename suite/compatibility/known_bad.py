@@ -1,0 +1,81 @@
+"""Versions that are known to compute wrongly, and the libraries that a set of distributions brings."""
+
+from collections.abc import Mapping, Sequence
+
+from suite.compatibility.devices import Gpu
+from suite.compatibility.table import Rule, Table
+from suite.compatibility.versions import is_version, within
+
+_DISTRIBUTIONS = {
+    "nvidia-cublas": "cuBLAS",
+    "nvidia-cudnn": "cuDNN",
+    "nvidia-cuda-runtime": "CUDA runtime",
+    "nvidia-nccl": "NCCL",
+    "cuda-toolkit": "CUDA",
+}
+"""Names of wheels, without the family at their end, to the library whose version theirs begins with."""
+
+
+def libraries(distributions: Mapping[str, str]) -> dict[str, str]:
+    """Return NVIDIA's libraries and their versions, by what is installed.
+
+    Parameters
+    ----------
+    distributions
+        Name to version, as a lock or a record holds them: `nvidia-cublas-cu12` is `12.8.4.1`.
+    """
+    found: dict[str, str] = {}
+    for name, version in distributions.items():
+        plain = name.lower().replace("_", "-").removesuffix("-cu11").removesuffix("-cu12").removesuffix("-cu13")
+        library = _DISTRIBUTIONS.get(plain)
+        if library and is_version(version):
+            found[library] = version
+    return found
+
+
+def cuda_release(distributions: Mapping[str, str]) -> str | None:
+    """Return the CUDA release of an environment: exact where `cuda-toolkit` names it, else `12.8` of its runtime.
+
+    The runtime's third number is a build, not a patch release (12.8.90 came with CUDA 12.8.1).
+    """
+    found = libraries(distributions)
+    if "CUDA" in found:
+        return found["CUDA"]
+    runtime = found.get("CUDA runtime")
+    return ".".join(runtime.split(".")[:2]) if runtime else None
+
+
+def matching(
+    table: Table, versions: Mapping[str, str], gpus: Sequence[Gpu], *, precision: str | None = None
+) -> tuple[Rule, ...]:
+    """Return the rules that fire.
+
+    Parameters
+    ----------
+    versions
+        Library (`cuBLAS`, `cuDNN`) to its version.
+    gpus
+        Those in use. A rule about a compute capability needs one that has it; an unknown one counts as not having it.
+    precision
+        What is computed in, where that is known.
+    """
+    return tuple(rule for rule in table.known_bad if _fires(rule, versions, gpus, precision))
+
+
+def sentence(rule: Rule, versions: Mapping[str, str]) -> str:
+    """`cuDNN 9.10.0: values of an enumeration moved … (source: …).`."""
+    return f"{rule.library} {versions[rule.library]}: {rule.effect} (source: {rule.source})."
+
+
+def _fires(rule: Rule, versions: Mapping[str, str], gpus: Sequence[Gpu], precision: str | None) -> bool:
+    version = versions.get(rule.library)
+    if version is None or not within(version, rule.low, rule.high):
+        return False
+    if len(gpus) < rule.gpus_at_least or (rule.precision is not None and rule.precision != precision):
+        return False
+    if rule.beside is not None:
+        other = versions.get(rule.beside.library)
+        if other is None or not within(other, rule.beside.low, rule.beside.high):
+            return False
+    span = rule.capability
+    return span is None or any(gpu.capability and within(gpu.capability, span.low, span.high) for gpu in gpus)

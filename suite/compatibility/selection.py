@@ -1,0 +1,93 @@
+"""Which CUDA variant of an image fits this machine, decided before gigabytes are fetched."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from suite.compatibility.devices import Gpu, Nvidia
+from suite.compatibility.gate import judge
+from suite.compatibility.table import Table
+from suite.compatibility.versions import key
+from suite.names import unknown
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """A variant, or why there is none."""
+
+    variant: str | None
+    release: str = ""
+    """CUDA release of the variant."""
+    reason: str = ""
+    """Why there is no variant, one sentence; empty where there is one."""
+    fix: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+def choose(
+    table: Table,
+    nvidia: Nvidia,
+    variants: Mapping[str, str],
+    *,
+    asked: str | None = None,
+    gpu: int | None = None,
+) -> Choice:
+    """Choose the newest variant that runs on the driver and on the GPUs.
+
+    Parameters
+    ----------
+    variants
+        Variant to the CUDA release of its lock: `{"cu12": "12.8.1", "cu13": "13.0.2"}`.
+    asked
+        A variant that the user named: it is taken whatever the table says, with a warning where that says no.
+    gpu
+        Index of the one GPU that is to be used; None: the variant should suit all of them.
+
+    Returns
+    -------
+    Choice
+        Where GPUs are of different kinds, a variant that suits all is better than a newer one that suits some; where
+        none suits all, the newest that suits any is taken, and the others are named.
+
+    Raises
+    ------
+    LevelfieldError
+        There is no variant of the name that was asked for.
+    """
+    if asked is not None:
+        return _asked(table, nvidia, variants, asked, gpu)
+    if not variants:
+        return Choice(None, reason="There is no CUDA variant of this image.", fix="Use the CPU variant.")
+    gpus = _wanted(nvidia, gpu)
+    if gpu is not None and nvidia.driver is not None and not gpus:
+        have = ", ".join(one.title for one in nvidia.gpus) or "none"
+        return Choice(None, reason=f"There is no GPU {gpu} here.", fix=f"Choose one of these: {have}.")
+    newest_first = sorted(variants, key=lambda name: key(variants[name]), reverse=True)
+    for name in newest_first:
+        found = judge(table, variants[name], nvidia, gpus)
+        if found.runs:
+            return Choice(name, release=variants[name], warnings=found.warnings)
+    for name in newest_first:
+        suited = [one for one in gpus if judge(table, variants[name], nvidia, [one]).runs]
+        if suited:
+            left = ", ".join(one.title for one in gpus if one not in suited)
+            note = f"{name} has no code for {left}: it can be used on {_listed(suited)} only."
+            found = judge(table, variants[name], nvidia, suited)
+            return Choice(name, release=variants[name], warnings=(note, *found.warnings))
+    oldest = judge(table, variants[newest_first[-1]], nvidia, gpus)  # the least that would have to change
+    return Choice(None, reason=oldest.reason, fix=oldest.fix)
+
+
+def _wanted(nvidia: Nvidia, gpu: int | None) -> Sequence[Gpu]:
+    return [one for one in nvidia.gpus if gpu is None or one.index == gpu]
+
+
+def _asked(table: Table, nvidia: Nvidia, variants: Mapping[str, str], asked: str, gpu: int | None) -> Choice:
+    if asked not in variants:
+        raise unknown("CUDA variant", asked, variants)
+    found = judge(table, variants[asked], nvidia, _wanted(nvidia, gpu))
+    doubts = () if found.runs else (f"{asked} was asked for, and is not expected to run here: {found.reason}",)
+    return Choice(asked, release=variants[asked], warnings=(*doubts, *found.warnings))
+
+
+def _listed(gpus: Sequence[Gpu]) -> str:
+    return ", ".join(one.title for one in gpus)

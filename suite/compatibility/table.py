@@ -1,0 +1,130 @@
+"""The table of what fits together: `images/compatibility.toml`, read and checked."""
+
+import tomllib
+from pathlib import Path
+
+import msgspec
+
+from suite.compatibility.versions import is_version, key, minor
+from suite.errors import LevelfieldError
+from suite.paths import images_root
+
+NAME = "compatibility.toml"
+SCHEMA = 1
+
+
+class Family(msgspec.Struct, frozen=True):
+    """All releases of one major version of CUDA."""
+
+    minimum_driver: str
+    """Enough to run any of them, by minor-version compatibility."""
+    minimum_compute_capability: str
+    """GPUs below it have no code in these releases."""
+
+
+class Range(msgspec.Struct, frozen=True, rename={"low": "from", "high": "below"}, forbid_unknown_fields=True):
+    low: str | None = None
+    high: str | None = None
+
+
+class Beside(msgspec.Struct, frozen=True, rename={"low": "from", "high": "below"}, forbid_unknown_fields=True):
+    library: str
+    low: str | None = None
+    high: str | None = None
+
+
+class Rule(msgspec.Struct, frozen=True, rename={"low": "from", "high": "below"}, forbid_unknown_fields=True):
+    """A combination that is known to compute wrongly. Every field that is there must be met."""
+
+    library: str
+    effect: str
+    remedy: str
+    source: str
+    low: str | None = None
+    high: str | None = None
+    capability: Range | None = None
+    gpus_at_least: int = 1
+    beside: Beside | None = None
+    precision: str | None = None
+
+
+class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    schema: int
+    family: dict[str, Family]
+    """By major version."""
+    release: dict[str, str]
+    """Release to its minimum driver."""
+    known_bad: tuple[Rule, ...] = ()
+
+
+class Requirement(msgspec.Struct, frozen=True):
+    """What a release asks for."""
+
+    release: str
+    family: Family
+    driver: str | None
+    """With which everything works; None where the table does not know the release's minor version."""
+    listed: str | None
+    """Row it was read from: another patch release where the table lacks this one."""
+
+
+def read(path: Path | None = None) -> Table:
+    """Read the table.
+
+    Raises
+    ------
+    LevelfieldError
+        It is not there, or has a line that means nothing.
+    """
+    file = path or images_root() / NAME
+    try:
+        table = msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), Table)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise LevelfieldError(
+            f"The table {file.name} cannot be read: {error}.", fix="Install levelfield again."
+        ) from error
+    if table.schema != SCHEMA:
+        raise LevelfieldError(
+            f"The table {file.name} has schema {table.schema}, and this Levelfield reads {SCHEMA}.",
+            fix="Install levelfield again.",
+        )
+    for version in _versions(table):
+        if not is_version(version):
+            raise LevelfieldError(
+                f"The table {file.name} holds {version[:40]!r}, which is no version.", fix="Install levelfield again."
+            )
+    return table
+
+
+def _versions(table: Table) -> list[str]:
+    found = [*table.family, *table.release, *table.release.values()]
+    for family in table.family.values():
+        found += [family.minimum_driver, family.minimum_compute_capability]
+    for rule in table.known_bad:
+        bounds = [rule.low, rule.high]
+        bounds += [rule.capability.low, rule.capability.high] if rule.capability else []
+        bounds += [rule.beside.low, rule.beside.high] if rule.beside else []
+        found += [bound for bound in bounds if bound is not None]
+    return found
+
+
+def requirement(table: Table, release: str) -> Requirement | None:
+    """Return what a CUDA release asks for; None where the table does not know its family.
+
+    A patch release that the table lacks asks for what the highest listed one of its minor version asks.
+    """
+    family = table.family.get(str(minor(release)[0]))
+    if family is None:
+        return None
+    exact = next((name for name in table.release if key(name) == key(release) and release.count(".") > 1), None)
+    same = [name for name in table.release if minor(name) == minor(release)]
+    listed = exact or max(same, key=key, default=None)
+    return Requirement(release=release, family=family, driver=table.release[listed] if listed else None, listed=listed)
+
+
+def newest_patches(table: Table) -> list[str]:
+    """Return the highest listed release of each minor version, in ascending order."""
+    best: dict[tuple[int, int], str] = {}
+    for name in sorted(table.release, key=key):
+        best[minor(name)] = name
+    return list(best.values())

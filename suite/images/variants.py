@@ -1,0 +1,46 @@
+"""The CUDA variants of an image, by the locks that are there."""
+
+from suite.compatibility import known_bad, selection, table
+from suite.compatibility.devices import Nvidia
+from suite.compatibility.selection import Choice
+from suite.images import catalogue
+
+
+def cuda_variants(image_name: str, version: str | None = None) -> dict[str, str]:
+    """Return each CUDA variant of an image with the CUDA release of its lock.
+
+    Raises
+    ------
+    LevelfieldError
+        There is no such image, or a lock is not one of ours.
+    """
+    found: dict[str, str] = {}
+    for variant, name in catalogue.lock_names(image_name):
+        if name != version or not variant.startswith("cu"):
+            continue
+        pins = catalogue.lock(image_name, variant, version).pins
+        release = known_bad.cuda_release({pin.name: pin.version for pin in pins})
+        if release is not None:
+            found[variant] = release
+    return found
+
+
+def choose(image_name: str, nvidia: Nvidia, *, asked: str | None = None, gpu: int | None = None) -> Choice:
+    """Choose the CUDA variant of an image for this machine, with warnings of versions known to compute wrongly.
+
+    Nothing is fetched for it: locks and drivers say their versions.
+
+    Raises
+    ------
+    LevelfieldError
+        There is no such image, or no such variant of it.
+    """
+    rows = table.read()
+    choice = selection.choose(rows, nvidia, cuda_variants(image_name), asked=asked, gpu=gpu)
+    if choice.variant is None:
+        return choice
+    pins = catalogue.lock(image_name, choice.variant).pins
+    versions = known_bad.libraries({pin.name: pin.version for pin in pins})
+    gpus = [one for one in nvidia.gpus if gpu is None or one.index == gpu]
+    bad = tuple(known_bad.sentence(rule, versions) for rule in known_bad.matching(rows, versions, gpus))
+    return Choice(choice.variant, release=choice.release, warnings=(*choice.warnings, *bad))

@@ -1,0 +1,55 @@
+"""What `levelfield doctor` says of the NVIDIA driver and its GPUs."""
+
+from suite.compatibility.devices import Nvidia, from_facts
+from suite.machine.findings import Finding, ok, warn
+from suite.machine.gpu import Problem, gpu, problem
+
+TOPIC = "NVIDIA driver"
+
+
+def nvidia() -> Nvidia:
+    """Return this machine's driver and GPUs, for the choice of a variant."""
+    return from_facts(gpu())
+
+
+def findings() -> list[Finding]:
+    """Look for a driver and at each GPU; a machine without one runs everything on its CPU."""
+    return judged(nvidia(), problem())
+
+
+def judged(found: Nvidia, why: Problem | None) -> list[Finding]:
+    """Judge what NVML said.
+
+    Parameters
+    ----------
+    why
+        Why no driver answers; None where one does.
+    """
+    if why is not None or found.driver is None:
+        reason, fix = (why.reason, why.fix) if why is not None else (found.problem, "Install a current driver.")
+        message = f"None to be used: {reason.rstrip('.')}. Everything runs on the CPU."
+        return [warn(TOPIC, message, fix) if fix else ok(TOPIC, message)]
+    cuda = f", made for CUDA up to {found.cuda}" if found.cuda else ""
+    if not found.gpus:
+        fix = "See what `nvidia-smi -L` lists, and whether this process may use it."
+        return [warn(TOPIC, f"{found.driver}{cuda}; it shows no GPU.", fix)]
+    titles = ", ".join(one.title for one in found.gpus)
+    said = [ok(TOPIC, f"{found.driver}{cuda}: {titles}.")]
+    kinds = {(one.name, one.capability) for one in found.gpus}
+    if len(kinds) > 1:
+        message = f"They are of {len(kinds)} kinds: a measurement takes one of them, and says which."
+        said.append(
+            warn(
+                "GPUs", message, f"Choose it: CUDA_VISIBLE_DEVICES={found.gpus[0].index} shows a program that one only."
+            )
+        )
+    said += [
+        warn(
+            f"GPU {one.index}",
+            f"{one.title} is cut into slices (MIG is on): only a slice can be used, and NVML counts for the whole.",
+            f"Give the GPU back whole for the time of the run: nvidia-smi -i {one.index} -mig 0 (as root).",
+        )
+        for one in found.gpus
+        if one.mig
+    ]
+    return said

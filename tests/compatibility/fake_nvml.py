@@ -1,0 +1,159 @@
+"""A fake NVML: a shared library, compiled here, that answers through the real ctypes calls what real drivers do."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tests.commands import ROOT
+
+_SOURCE = r"""
+#include <string.h>
+#define OK 0
+#define NOT_SUPPORTED 3
+#define EXPORT __attribute__((visibility("default")))
+
+struct gpu { const char *name; int major, minor; int mig; unsigned long long memory; };
+#include "recorded.h"
+
+typedef struct { unsigned long long total, free, used; } memory_t;
+
+#ifndef WITHOUT_INIT
+EXPORT int nvmlInitWithFlags(unsigned flags) { (void)flags; return INIT; }
+#endif
+EXPORT int nvmlShutdown(void) { return SHUTDOWN; }
+EXPORT const char *nvmlErrorString(int code) { (void)code; return "as recorded"; }
+EXPORT int nvmlSystemGetDriverVersion(char *text, unsigned length) { strncpy(text, DRIVER, length); return OK; }
+EXPORT int nvmlSystemGetCudaDriverVersion_v2(int *version) { *version = CUDA; return OK; }
+EXPORT int nvmlDeviceGetCount_v2(unsigned *count) { *count = COUNT; return OK; }
+EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **handle) {
+    if (index == LOST) return 15;
+    *handle = (void *)&gpus[index];
+    return OK;
+}
+EXPORT int nvmlDeviceGetName(struct gpu *device, char *text, unsigned length) {
+    strncpy(text, device->name, length);
+    return OK;
+}
+EXPORT int nvmlDeviceGetCudaComputeCapability(struct gpu *device, int *major, int *minor) {
+    *major = device->major;
+    *minor = device->minor;
+    return OK;
+}
+EXPORT int nvmlDeviceGetMemoryInfo(struct gpu *device, memory_t *memory) {
+    memory->total = device->memory;
+    memory->free = memory->used = 0;
+    return OK;
+}
+#ifndef WITHOUT_MIG
+EXPORT int nvmlDeviceGetMigMode(struct gpu *device, unsigned *now, unsigned *later) {
+    if (device->mig < 0) return NOT_SUPPORTED;
+    *now = *later = device->mig;
+    return OK;
+}
+#endif
+EXPORT int nvmlDeviceGetEccMode(struct gpu *device, unsigned *now, unsigned *later) {
+    (void)device;
+    *now = *later = 1;
+    return OK;
+}
+"""
+
+
+class FakeGpu(NamedTuple):
+    name: str
+    major: int
+    minor: int
+    mig: int = -1
+    """1 on, 0 off, -1: not supported by this device."""
+    memory_bytes: int = 16 << 30
+
+
+H100 = FakeGpu("NVIDIA H100 80GB HBM3", 9, 0, mig=0, memory_bytes=85_520_809_984)
+B200 = FakeGpu("NVIDIA B200", 10, 0, mig=0)
+A100 = FakeGpu("NVIDIA A100-SXM4-40GB", 8, 0, mig=0)
+RTX_4090 = FakeGpu("NVIDIA GeForce RTX 4090", 8, 9)
+T4 = FakeGpu("Tesla T4", 7, 5)
+V100 = FakeGpu("Tesla V100-SXM2-16GB", 7, 0)
+P100 = FakeGpu("Tesla P100-PCIE-16GB", 6, 0)
+K80 = FakeGpu("Tesla K80", 3, 7)
+
+
+def compile_library(
+    folder: Path,
+    *,
+    driver: str = "580.95.05",
+    cuda: int = 13000,
+    gpus: tuple[FakeGpu, ...] = (H100,),
+    init: int = 0,
+    shutdown: int = 0,
+    lost: int | None = None,
+    without: tuple[str, ...] = (),
+) -> Path:
+    """Compile a library that answers like this; return the folder it is in.
+
+    Parameters
+    ----------
+    cuda
+        As `nvmlSystemGetCudaDriverVersion_v2` gives it: major × 1000 + minor × 10.
+    init, shutdown
+        What opening and closing return; 18: the library and the kernel's driver are of different versions.
+    lost
+        Index of a device that fell off the bus.
+    without
+        `INIT`, `MIG`: what an old library does not have.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = ", ".join(f'{{"{one.name}", {one.major}, {one.minor}, {one.mig}, {one.memory_bytes}ULL}}' for one in gpus)
+    lines = [
+        f"static const struct gpu gpus[] = {{{rows or '{0}'}}};",
+        f'#define DRIVER "{driver}"',
+        f"#define CUDA {cuda}",
+        f"#define COUNT {len(gpus)}",
+        f"#define INIT {init}",
+        f"#define SHUTDOWN {shutdown}",
+        f"#define LOST {lost if lost is not None else 99}u",
+        *(f"#define WITHOUT_{name}" for name in without),
+    ]
+    (folder / "recorded.h").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (folder / "nvml.c").write_text(_SOURCE, encoding="utf-8")
+    target = folder / "libnvidia-ml.so.1"
+    subprocess.run(
+        ["gcc", "-shared", "-fPIC", "-O0", "-w", "-Wl,-soname,libnvidia-ml.so.1", "-o", target, folder / "nvml.c"],
+        check=True,
+    )
+    return folder
+
+
+_QUESTION = """
+import json, msgspec
+from suite.compatibility.devices import from_facts
+from suite.machine.driver import findings
+from suite.machine.gpu import gpu
+facts = gpu()
+print(json.dumps({
+    "facts": msgspec.to_builtins(facts),
+    "nvidia": msgspec.to_builtins(from_facts(facts)),
+    "findings": msgspec.to_builtins(findings()),
+}))
+"""
+
+
+def environment(folder: Path) -> dict[str, str]:
+    return {"LD_LIBRARY_PATH": f"{folder}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
+
+
+def ask(folder: Path) -> dict[str, Any]:
+    """Ask a process that finds this library what it makes of the machine."""
+    answer = subprocess.run(
+        [sys.executable, "-c", _QUESTION],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment(folder)},
+    )
+    found = json.loads(answer.stdout)
+    assert isinstance(found, dict)
+    return found

@@ -1,0 +1,72 @@
+from pathlib import Path
+
+import pytest
+
+from suite.compatibility import table
+from suite.compatibility.versions import key, minor
+from suite.errors import LevelfieldError
+from suite.paths import images_root
+
+TABLE = table.read()
+
+
+def drivers(release: str) -> tuple[str | None, str | None]:
+    found = table.requirement(TABLE, release)
+    assert found is not None
+    return found.driver, found.listed
+
+
+def test_a_listed_release_has_its_own_row() -> None:
+    assert drivers("12.8.0") == ("570.26", "12.8.0")
+    assert drivers("12.8.1") == ("570.124.06", "12.8.1")
+    assert drivers("13.0.2") == ("580.95.05", "13.0.2")
+
+
+@pytest.mark.parametrize(
+    ("release", "listed"), [("12.8.2", "12.8.1"), ("12.8", "12.8.1"), ("13.2.2", "13.2.1"), ("11.8.3", "11.8.0")]
+)
+def test_a_patch_release_that_the_table_lacks_takes_the_highest_of_its_minor(release: str, listed: str) -> None:
+    assert drivers(release) == (TABLE.release[listed], listed)
+
+
+def test_a_minor_that_the_table_lacks_has_its_family_only() -> None:
+    assert drivers("13.9.0") == (None, None)
+    found = table.requirement(TABLE, "13.9.0")
+    assert found is not None
+    assert found.family.minimum_driver == "580.65.06"
+
+
+def test_a_family_that_the_table_lacks_is_unknown() -> None:
+    assert table.requirement(TABLE, "14.0") is None
+
+
+def test_later_releases_need_no_older_drivers() -> None:
+    names = sorted(TABLE.release, key=key)
+    needed = [key(TABLE.release[name]) for name in names]
+    assert needed == sorted(needed)
+    for name in names:
+        assert key(TABLE.family[str(minor(name)[0])].minimum_driver) <= key(TABLE.release[name])
+
+
+def test_every_rule_names_its_source_and_what_to_do() -> None:
+    assert all(rule.source and rule.remedy and rule.effect for rule in TABLE.known_bad)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("schema = 1", "schema = 2", "has schema 2"),
+        ('"570.26"', '"570-26"', "no version"),
+        ('below = "9.10.1"', 'below = "nine"', "no version"),
+        ('library = "cuDNN"', 'libary = "cuDNN"', "cannot be read"),
+        ("[release]", "[release", "cannot be read"),
+    ],
+)
+def test_a_table_with_a_mistake_is_refused(tmp_path: Path, old: str, new: str, says: str) -> None:
+    text = (images_root() / table.NAME).read_text(encoding="utf-8")
+    assert old in text
+    (tmp_path / "table.toml").write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(LevelfieldError, match=says):
+        table.read(tmp_path / "table.toml")
+    with pytest.raises(LevelfieldError, match="cannot be read"):
+        table.read(tmp_path / "nothing.toml")
