@@ -10,7 +10,7 @@ import msgspec
 from sqlalchemy import select
 
 from suite.errors import LevelfieldError
-from suite.history.environment import concerns
+from suite.history.environment import UNKNOWN, concerns
 from suite.history.store import Store
 from suite.history.tables import FactRow, GroupRow, ResultRow, RunGroupRow, RunRow
 from suite.history.trend import Point, Series
@@ -156,7 +156,13 @@ def differences(store: Store, before: Point, after: Point, one: Series) -> list[
         Difference(group, name, old.get((group, name)), new.get((group, name)))
         for group, name in sorted(old.keys() | new.keys())
         if old.get((group, name)) != new.get((group, name))
+        and not (_unknown(old.get((group, name))) and _unknown(new.get((group, name))))
     ]
+
+
+def _unknown(value: str | None) -> bool:
+    """Say whether a fact was not known: for whatever reason, it explains nothing."""
+    return value is None or value.startswith(UNKNOWN)
 
 
 def _facts(store: Store, before: int, after: int, one: Series) -> tuple[dict[tuple[str, str], str], ...]:

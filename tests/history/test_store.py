@@ -97,7 +97,12 @@ def test_what_changed_is_told_and_only_what_concerns_the_arm(opened: Store, temp
     given = summaries(template, 2, level=lambda day: 1.0 + day / 10)
     kernel = {**template.environment["kernel"], "release": "7.1"}
     other = {**template.environment["image openvino"], "openvino": "2027.1"}
-    environment = {**given[1].environment, "kernel": kernel, "image openvino": other, "new": {"fact": "told"}}
+    environment = {
+        **given[1].environment,
+        "kernel": kernel,
+        "image openvino": other,
+        "new": {"fact": "told", "none": "not known: no sensor"},
+    }
     opened.enter([given[0], msgspec.structs.replace(given[1], environment=environment)])
     (one,) = questions.series(opened, [LATENCY], labelled=False)
     found = {
