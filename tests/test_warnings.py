@@ -30,6 +30,10 @@ ALL: list[Callable[[], Warning_]] = [
     lambda: warnings.coarse_clock(230, 1000, "torch/mlp"),
     lambda: warnings.machine_moved(-0.12),
     lambda: warnings.throttled(4),
+    lambda: warnings.driver_on_one_side("590.48.01", None),
+    lambda: warnings.driver_older("590.48.01", "580.95.05"),
+    lambda: warnings.cuda_misfit("torch cu13", "CUDA 13.1.1 needs a newer driver.", ""),
+    lambda: warnings.known_bad("torch cu13", "Version 9.10.0 of cuDNN is known to compute wrongly.", "Use 9.10.1."),
 ]
 
 

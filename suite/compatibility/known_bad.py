@@ -63,8 +63,9 @@ def matching(
 
 
 def sentence(rule: Rule, versions: Mapping[str, str]) -> str:
-    """`cuDNN 9.10.0: values of an enumeration moved … (source: …).`."""
-    return f"{rule.library} {versions[rule.library]}: {rule.effect} (source: {rule.source})."
+    """`Version 9.10.0 of cuDNN is known to compute wrongly: values of an enumeration moved … (source: …).`."""
+    version = versions[rule.library]
+    return f"Version {version} of {rule.library} is known to compute wrongly: {rule.effect} (source: {rule.source})."
 
 
 def _fires(rule: Rule, versions: Mapping[str, str], gpus: Sequence[Gpu], precision: str | None) -> bool:

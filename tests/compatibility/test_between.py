@@ -64,7 +64,7 @@ def test_what_is_known_to_compute_wrongly_is_said_once() -> None:
     both = side("590.48.01", "NVIDIA B200", "10.0")
     found = between(TABLE, both, both, old_images=[CU13], new_images=[CU13])
     assert codes(found) == ["known-bad"]
-    assert "cuBLAS 13.1.0.3" in found[0].message
+    assert "Version 13.1.0.3 of cuBLAS" in found[0].message
 
 
 def test_images_for_the_cpu_have_no_say() -> None:

@@ -48,9 +48,9 @@ def measure(place: Path) -> None:
         outcome = folders.enter_new(store, reports, print)
     assert outcome.entered == RUNS
     with timed("one trend, with what changed"):
-        (one,) = questions.series(store, questions.matching(LATENCY, questions.results(store)), labelled=False)
-        (change,) = trend(one, margin=0.02).changes
-        questions.differences(store, one.points[change.before], one.points[change.at], one)
+        (found,) = questions.series(store, questions.matching(LATENCY, questions.results(store)), labelled=False)
+        (change,) = trend(found, margin=0.02).changes
+        questions.differences(store, found.points[change.before], found.points[change.at], found)
     store.close()
     print(f"the store takes {(reports / FILE).stat().st_size / 1e6:.1f} MB")
     command = [sys.executable, "-m", "suite.cli", "history", LATENCY, "--reports", str(reports)]
