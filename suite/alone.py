@@ -5,17 +5,18 @@ import shutil
 from collections.abc import Sequence
 
 from suite.launchers.worker import WorkerError
-from suite.launches import Outcome, Site, bring_up, cache_folder, fail, probe, stop, verify_outcome
+from suite.launches import bring_up, probe
+from suite.outcomes import Outcome, fail, stop
 from suite.records.journal import Journal, LaunchDone
 from suite.records.schema import Arm, Block, Launch
+from suite.site import Site, cache_folder
+from suite.verification import verify_outcome
 from suite.watching import Watcher
 from suite.worker.messages import Measure, Measured
 
-MEMORY_CALLS = 5
-"""Calls before peak memory is read: allocators reach their plateau in the first two or three."""
+MEMORY_CALLS = 3
+"""Calls before peak memory is read: allocators reach their plateau in the first two."""
 MEMORY_TIMEOUT_S = 300.0
-SIDE_BY_SIDE = 3
-"""Memory launches that load at once: another process does not change this one's memory."""
 
 
 def cold_starts(
@@ -36,23 +37,21 @@ def cold_starts(
 def peak_memory(
     site: Site, block: Block, arms: Sequence[Arm], index: int, seed: int, journal: Journal, watcher: Watcher
 ) -> list[Launch]:
-    """Launch every arm, let it answer a few calls, and read its peak; only then is its output verified."""
-    shuffled = _shuffled(arms, seed)
-    launches: list[Launch] = []
-    for first in range(0, len(shuffled), SIDE_BY_SIDE):
-        outcomes = bring_up(site, block.case, shuffled[first : first + SIDE_BY_SIDE], verify=False)
-        try:
-            for outcome in outcomes:
-                _work(outcome)
-                probe(outcome)
-                verify_outcome(site, block.case, outcome)
-        finally:
-            stop(outcomes)
-        for outcome in outcomes:
+    """Launch every arm, let it answer a few calls, and read its peak; only then is its output verified.
+
+    All launches live at once, as in the timed rounds: another process does not change this one's memory.
+    """
+    outcomes = bring_up(site, block.case, _shuffled(arms, seed), verify=False, first_call=False)
+    try:
+        for number, outcome in enumerate(outcomes, start=1):
+            _work(outcome)
+            probe(outcome)
+            verify_outcome(site, block.case, outcome)
             journal.write(LaunchDone(block.case.id, index, outcome.launch))
-            launches.append(outcome.launch)
-        watcher.progress(f"peak memory ({min(first + SIDE_BY_SIDE, len(shuffled))} of {len(shuffled)})", {})
-    return launches
+            watcher.progress(f"peak memory of {outcome.arm.id} ({number} of {len(outcomes)})", {})
+    finally:
+        stop(outcomes)
+    return [outcome.launch for outcome in outcomes]
 
 
 def _shuffled(arms: Sequence[Arm], seed: int) -> list[Arm]:

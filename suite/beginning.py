@@ -8,13 +8,14 @@ import msgspec
 
 from suite import __version__, warnings
 from suite.errors import LevelfieldError
-from suite.launches import Site, utc_now
 from suite.machine.fingerprint import changed, fingerprint
+from suite.outcomes import utc_now
 from suite.paths import package_root
 from suite.plan import Plan
 from suite.records.files import JOURNAL
 from suite.records.journal import Journal, Started
 from suite.records.schema import SCHEMA, Fingerprint, Run, Settings, Warning_
+from suite.site import Site
 
 SEED_BITS = 63
 

@@ -4,15 +4,16 @@ import math
 import random
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from suite import pacing, warnings
 from suite.alone import cold_starts, peak_memory
-from suite.launches import Outcome, Site, bring_up, probe, stop, utc_now
+from suite.launches import bring_up, probe
 from suite.machine.signals import Signals
+from suite.outcomes import Outcome, stop, utc_now
 from suite.plan import ALONE
 from suite.preparation import canary_arm, canary_case
 from suite.profiles import PROFILES
@@ -32,10 +33,14 @@ from suite.records.schema import (
     Absent,
     Arm,
     Block,
+    Case,
     Failure,
+    Launch,
     Warning_,
 )
 from suite.rounds import Pace, SupervisorClock, Table, affordable, warm_up
+from suite.site import Site
+from suite.sittings import Sitting, remaining
 from suite.statistics.stopping import StopReason
 from suite.watching import Watcher
 
@@ -67,6 +72,7 @@ class Bench:
         self._seconds: dict[str, float] = {}
         self._rounds: dict[str, int] = {}
         self._costs: dict[str, _Cost] = {}
+        self._load_ns: dict[tuple[str, str], float] = {}
         self._profile = PROFILES[self._run.settings.profile]
         session = len(self._run.resumed) + resumed  # another order each time the run is taken up
         self._random = random.Random(f"{self._run.settings.seed}/{session}")  # noqa: S311  (a schedule)
@@ -84,12 +90,16 @@ class Bench:
     def measure(self) -> None:
         """Take every planned generation that is not in the journal yet; stop early only where the budget is spent."""
         try:
-            todo = self._todo()
-            for number, (block, index) in enumerate(todo):
-                if self._budget_spent(todo[number:]):
+            sittings = remaining(self._run.blocks)
+            total, done = sum(map(len, sittings)), 0
+            for number, sitting in enumerate(sittings):
+                left = [each for later in sittings[number:] for each in later]
+                if self._budget_spent(sitting, left):
                     break
-                self._timed_generation(block, index)
-                self._watcher.done((number + 1) / len(todo), self._left(todo[number + 1 :]))
+                for _ in self._sit(sitting):
+                    done += 1
+                    self._watcher.done(done / total, self._left(left[1:]))
+                    left = left[1:]
             else:
                 self._until_precise()
             share: float | Absent = self._clock.share
@@ -110,17 +120,17 @@ class Bench:
             self._journal.close()
             shutil.rmtree(self._site.caches, ignore_errors=True)
 
-    def _todo(self) -> list[tuple[Block, int]]:
-        """Return what is left, all blocks' first generations before any block's second."""
-        left: list[tuple[int, Block, int]] = []
-        for block in self._run.blocks:
-            complete = sum(generation.complete for generation in block.generations)
-            next_index = max((generation.index for generation in block.generations), default=-1) + 1
-            left += [
-                (complete + extra, block, next_index + extra)
-                for extra in range(max(0, block.planned_generations - complete))
-            ]
-        return [(block, index) for _, block, index in sorted(left, key=lambda entry: entry[0])]
+    def _sit(self, sitting: Sitting) -> Iterator[None]:
+        """Measure a generation of each block of a sitting, with the same launches where they live on."""
+        living: dict[str, Outcome] = {}
+        try:
+            for block, index in sitting:
+                began = time.monotonic()
+                living = self._generation(block, index, living)
+                self._seconds[block.case.id] = time.monotonic() - began
+                yield
+        finally:
+            stop(list(living.values()))
 
     def _until_precise(self) -> None:
         """Add generations to each block until its ratios are as precise as was asked, or the budget is spent."""
@@ -141,7 +151,8 @@ class Bench:
                 )
                 if decision.reason is None:
                     self._pace(block)
-                    self._timed_generation(block, max(each.index for each in block.generations) + 1)
+                    for _ in self._sit([(block, max(each.index for each in block.generations) + 1)]):
+                        pass
                     continue
                 unfinished.remove(block.case.id)
                 if decision.reason is StopReason.BUDGET:
@@ -155,28 +166,24 @@ class Bench:
                 block, launch_s=cost.launch_s, window_s=cost.window_s, otherwise=self._profile.rounds
             )
 
-    def _timed_generation(self, block: Block, index: int) -> None:
-        began = time.monotonic()
-        self._generation(block, index)
-        self._seconds[block.case.id] = time.monotonic() - began
-
-    def _budget_spent(self, left: Sequence[tuple[Block, int]]) -> bool:
+    def _budget_spent(self, sitting: Sitting, left: Sitting) -> bool:
         budget = self._run.settings.budget_seconds
-        if budget is None or not left:
+        if budget is None:
             return False
-        next_one = self._seconds.get(left[0][0].case.id, 0.0)
+        next_one = sum(self._seconds.get(block.case.id, 0.0) for block, _ in sitting)
         if time.monotonic() - self._begun + next_one <= budget:
             return False
         self._warn(warnings.budget_spent(budget, len(left)))
         return True
 
-    def _left(self, todo: Sequence[tuple[Block, int]]) -> float | None:
+    def _left(self, todo: Sitting) -> float | None:
         known = list(self._seconds.values())
         if not known:
             return None
         return sum(self._seconds.get(block.case.id, sum(known) / len(known)) for block, _ in todo)
 
-    def _generation(self, block: Block, index: int) -> None:
+    def _generation(self, block: Block, index: int, living: dict[str, Outcome]) -> dict[str, Outcome]:
+        """Measure one generation; return the workers that live on for the model's next case."""
         case = block.case
         seed = self._random.getrandbits(SEED_BITS)
         self._watcher.generation(case.id, index, block.planned_generations)
@@ -188,11 +195,16 @@ class Bench:
             alone = cold_starts if case.scenario == "cold-start" else peak_memory
             for launch in alone(self._site, block, arms, index, seed, self._journal, self._watcher):
                 self._count_failure(case.id, launch.arm, launch.failure)
+                self._learn_cost(case, launch)
         else:
-            self._interleaved(block, arms, index, seed)
+            stop([outcome for arm, outcome in living.items() if arm not in {arm.id for arm in arms}])
+            living = self._interleaved(block, arms, index, seed, living)
         self._journal.write(GenerationDone(case.id, index))
+        return living
 
-    def _interleaved(self, block: Block, arms: Sequence[Arm], index: int, seed: int) -> None:
+    def _interleaved(
+        self, block: Block, arms: Sequence[Arm], index: int, seed: int, living: dict[str, Outcome]
+    ) -> dict[str, Outcome]:
         case = block.case
         began = time.monotonic()
         pace = Pace(
@@ -201,9 +213,13 @@ class Bench:
             min_calls=self._profile.min_calls,
             repeats=max(1, self._profile.rounds // 2),
         )
-        outcomes = bring_up(self._site, case, arms)
+        expected_ns = {
+            arm.id: self._load_ns[case.model, arm.id] for arm in arms if (case.model, arm.id) in self._load_ns
+        }
+        outcomes = bring_up(self._site, case, arms, first_call=False, living=living, expected_ns=expected_ns)
         try:
             for outcome in outcomes:
+                self._learn_cost(case, outcome.launch)
                 warm_up(outcome, pace)
             canary = self._living_canary(pace)
             if case.id not in self._rounds:
@@ -232,8 +248,15 @@ class Bench:
             for outcome in outcomes:
                 self._look_at(outcome)
                 self._journal.write(LaunchDone(case.id, index, outcome.launch))
-        finally:
+        except BaseException:
             stop(outcomes)
+            raise
+        return {outcome.arm.id: outcome for outcome in outcomes}
+
+    def _learn_cost(self, case: Case, launch: Launch) -> None:
+        """Remember how long a fresh launch took to load, so that the longest can begin first."""
+        if launch.startup is not None and not launch.served:
+            self._load_ns[case.model, launch.arm] = launch.startup.import_ns + launch.startup.load_ns
 
     def _note(self, block: str, index: int, outcome: Outcome) -> None:
         self._journal.write(LaunchDone(block, index, outcome.launch))

@@ -8,9 +8,10 @@ import psutil
 from suite.artifacts import Artifacts, Onnx
 from suite.backends import registry
 from suite.launchers.protocol import Launcher
-from suite.launches import Site, verify_count
 from suite.plan import CANARY, EXPORTER, Plan
 from suite.records.schema import Arm, Case, Image
+from suite.site import Site
+from suite.verification import verify_count
 from suite.watching import Watcher
 from suite.zoo import models, weights
 

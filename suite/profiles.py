@@ -44,15 +44,15 @@ SMOKE = Profile(
 )
 STANDARD = Profile(
     name="standard",
-    says="the default: five launches of everything, ranked with intervals, some twenty minutes on two cores",
+    says="the default: five launches of everything, ranked with intervals, some ten minutes on two cores",
     scenarios=("latency", "throughput", "cold-start", "memory"),
     generations=5,
-    rounds=3,
+    rounds=2,
     rounds_ns=7_000_000_000,
-    window_ns=150_000_000,
+    window_ns=120_000_000,
     min_calls=1,
     launches_alone=1,
-    batches={"mlp": (1000,), "resnet50": (4,), "bert": (4,)},
+    batches={"mlp": (1000,), "resnet50": (4,), "bert": (2,)},
     budget_seconds=600,
 )
 FULL = Profile(

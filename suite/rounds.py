@@ -11,11 +11,11 @@ from collections.abc import Sequence
 import msgspec
 
 from suite.launchers.worker import WorkerError
-from suite.launches import Outcome, failure, stop
 from suite.machine.disturbance import disturbed
 from suite.machine.signals import Signals, difference
+from suite.outcomes import Outcome, failure, stop
 from suite.records.journal import Journal, RoundDone, TurnTaken
-from suite.records.schema import Launch, Noise, Turn, Window
+from suite.records.schema import Absent, Launch, Noise, Turn, Window
 from suite.watching import Watcher
 from suite.worker.messages import Measure, Measured
 
@@ -109,9 +109,10 @@ def injected_ns(inject: str, launch: Launch) -> int:
 
 
 def _halves_agree(window: Window) -> bool:
+    """A window of a single call is slow enough that the calls of the verification have warmed it up."""
     half = len(window.samples_ns) // 2
     if half == 0:
-        return False
+        return True
     first, second = statistics.median(window.samples_ns[:half]), statistics.median(window.samples_ns[-half:])
     return abs(first - second) <= WARMUP_AGREE * max(first, second)
 
@@ -119,7 +120,8 @@ def _halves_agree(window: Window) -> bool:
 def _guess_ns(outcome: Outcome, windows: Sequence[Window]) -> float:
     if windows:
         return statistics.median(windows[-1].samples_ns)
-    return outcome.launch.startup.first_call_ns if outcome.launch.startup else 0.0
+    first_call_ns = outcome.launch.startup.first_call_ns if outcome.launch.startup else 0
+    return 0 if isinstance(first_call_ns, Absent) else first_call_ns
 
 
 def _ask(outcome: Outcome, pace: Pace, call_ns: float, inject_ns: int, *, rewarm: bool = True) -> Window:

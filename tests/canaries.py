@@ -8,13 +8,13 @@ import psutil
 from suite.beginning import Request, start
 from suite.bench import Bench
 from suite.launchers.host import HostLauncher
-from suite.launches import Site
 from suite.plan import ALONE, CANARY, Plan
 from suite.preparation import prepare
 from suite.profiles import SMOKE
 from suite.records import journal
 from suite.records.files import JOURNAL
 from suite.records.schema import Arm, Block, Case, Run, Scenario
+from suite.site import Site
 from suite.watching import Silent, Watcher
 
 ARMS = (Arm(CANARY, CANARY, ordinal=2), Arm(CANARY, CANARY, ordinal=3))

@@ -85,6 +85,32 @@ def test_nothing_stays_behind(reports: Path) -> None:
     assert psutil.Process().num_fds() <= before
 
 
+def test_one_launch_answers_a_models_cases_in_turn(reports: Path) -> None:
+    run = Harness(plan("latency", "throughput"), reports).measure()
+    latency, throughput = run.blocks
+    for first, second in zip(latency.generations, throughput.generations, strict=True):
+        assert all(launch.served == () for launch in first.launches)
+        after = {launch.arm: launch for launch in second.launches if launch.arm != "canary"}
+        assert set(after) == {FIRST.id, SECOND.id}
+        for launch in after.values():
+            assert launch.served == (latency.case.id,)
+            assert launch.startup is not None
+            assert (launch.startup.start_ns, launch.startup.import_ns) == (0, 0)
+            assert launch.startup.load_ns > 0
+            assert launch.parity is not None
+            assert launch.parity.equal
+            assert launch.warmup
+        assert all(turn.window for each in second.rounds for turn in each.turns)
+
+
+def test_a_worker_lost_in_one_case_is_launched_again_for_the_next(reports: Path) -> None:
+    run = Harness(plan("latency", "throughput"), reports).measure(Meddler(kill_the_oldest))
+    served = {launch.arm: launch.served for launch in run.blocks[1].generations[0].launches}
+    assert served[FIRST.id] == ()
+    assert served[SECOND.id] == (run.blocks[0].case.id,)
+    assert all(turn.window for each in run.blocks[1].generations[0].rounds for turn in each.turns)
+
+
 def kill_the_oldest() -> None:
     os.kill(min(workers(), key=lambda worker: worker.create_time()).pid, signal.SIGKILL)
 

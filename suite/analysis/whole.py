@@ -29,7 +29,12 @@ def memory(block: Block, known: Known) -> MemoryBlock:
 
 def total_ns(startup: Startup) -> int:
     """Sum the phases a user waits for: all but the making of our seeded weights."""
-    return startup.start_ns + startup.import_ns + startup.load_ns + startup.first_call_ns
+    return startup.start_ns + startup.import_ns + startup.load_ns + _first_call_ns(startup)
+
+
+def _first_call_ns(startup: Startup) -> int:
+    """Return the first call's duration, which every cold start has."""
+    return 0 if isinstance(startup.first_call_ns, Absent) else startup.first_call_ns
 
 
 def _arms(block: Block) -> tuple[Arm, ...]:
@@ -65,7 +70,7 @@ def _cold_row(block: Block, arm: Arm, known: Known) -> ColdRow:
         start_ns=float(np.median([startup.start_ns for startup in startups])),
         import_ns=float(np.median([startup.import_ns for startup in startups])),
         load_ns=float(np.median([startup.load_ns for startup in startups])),
-        first_call_ns=float(np.median([startup.first_call_ns for startup in startups])),
+        first_call_ns=float(np.median([_first_call_ns(startup) for startup in startups])),
         total_ns=level([float(total_ns(startup)) for startup in startups]),
     )
 

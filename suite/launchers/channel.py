@@ -3,7 +3,7 @@
 import os
 import select
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import Protocol
 
 MAX_LINE_BYTES = 256 * 1024 * 1024
@@ -57,6 +57,14 @@ class Channel(Protocol):
         """Return the next line of stdout without its newline; the caller sleeps until it is there."""
         ...
 
+    def poll(self) -> bool:
+        """Take in what has come, without waiting; True where `receive` would now return or raise at once."""
+        ...
+
+    def descriptors(self) -> tuple[int, ...]:
+        """Return the file descriptors that become readable when something comes."""
+        ...
+
     def stderr_tail(self) -> str: ...
 
     def end(self, grace_s: float) -> None:
@@ -95,6 +103,9 @@ class Lines:
     def feed_stderr(self, chunk: bytes) -> None:
         self._tail = (self._tail + chunk)[-STDERR_BYTES:]
 
+    def waiting(self) -> bool:
+        return bool(self._ready)
+
     def pop(self) -> bytes | None:
         return self._ready.pop(0) if self._ready else None
 
@@ -102,15 +113,15 @@ class Lines:
         return self._tail.decode("utf-8", "replace")
 
 
-def wait_readable(files: Mapping[int, str], deadline: float) -> list[int]:
-    """Sleep until one of `files` can be read; raises `ChannelTimeout` at the deadline (`time.monotonic`)."""
-    left = deadline - time.monotonic()
-    if left <= 0:
-        raise ChannelTimeout
+def wait_readable(descriptors: Iterable[int], deadline: float) -> list[int]:
+    """Sleep until one of `descriptors` can be read; raises `ChannelTimeout` at the deadline (`time.monotonic`).
+
+    A deadline that is past asks what can be read now.
+    """
     poller = select.poll()
-    for descriptor in files:
+    for descriptor in descriptors:
         poller.register(descriptor, select.POLLIN)
-    ready = poller.poll(left * 1000)
+    ready = poller.poll(max(deadline - time.monotonic(), 0.0) * 1000)
     if not ready:
         raise ChannelTimeout
     return [descriptor for descriptor, _ in ready]

@@ -61,9 +61,23 @@ class ContainerChannel:
         while (line := self._lines.pop()) is None:
             if self._eof:
                 raise ChannelClosed
-            wait_readable({self._socket.fileno(): "engine"}, deadline)
+            wait_readable([self._socket.fileno()], deadline)
             self._take()
         return line
+
+    def poll(self) -> bool:
+        try:
+            while not self._lines.waiting() and not self._eof:
+                wait_readable([self._socket.fileno()], 0.0)
+                self._take()
+        except ChannelTimeout:
+            return False
+        except LineTooLong:
+            return True
+        return True
+
+    def descriptors(self) -> tuple[int, ...]:
+        return () if self._eof else (self._socket.fileno(),)
 
     def _take(self) -> None:
         try:
@@ -108,7 +122,7 @@ class ContainerChannel:
         """Read until the engine closes the stream, which it does when the container is dead."""
         try:
             while not self._eof:
-                wait_readable({self._socket.fileno(): "engine"}, deadline)
+                wait_readable([self._socket.fileno()], deadline)
                 self._take()
         except (ChannelTimeout, LineTooLong):
             return

@@ -8,7 +8,15 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from suite.launchers.channel import ChannelClosed, Ending, Lines, read_some, wait_readable
+from suite.launchers.channel import (
+    ChannelClosed,
+    ChannelTimeout,
+    Ending,
+    Lines,
+    LineTooLong,
+    read_some,
+    wait_readable,
+)
 
 
 class ProcessChannel:
@@ -48,6 +56,19 @@ class ProcessChannel:
                 raise ChannelClosed
             self._read(deadline)
         return line
+
+    def poll(self) -> bool:
+        try:
+            while not self._lines.waiting() and "stdout" in self._open.values():
+                self._read(0.0)
+        except ChannelTimeout:
+            return False
+        except LineTooLong:
+            return True
+        return True
+
+    def descriptors(self) -> tuple[int, ...]:
+        return tuple(self._open)
 
     def _read(self, deadline: float) -> None:
         for descriptor in wait_readable(self._open, deadline):

@@ -2,11 +2,12 @@
 
 import contextlib
 import time
+from collections.abc import Sequence
 from typing import TypeVar
 
 import msgspec
 
-from suite.launchers.channel import Channel, ChannelClosed, ChannelTimeout, LineTooLong
+from suite.launchers.channel import Channel, ChannelClosed, ChannelTimeout, LineTooLong, wait_readable
 from suite.worker.messages import PROTOCOL, Failed, Ready, Reply, Request, Stop
 
 _R = TypeVar("_R")
@@ -85,13 +86,25 @@ class Worker:
             raise self._lost("protocol", f"{self.name} answered {what} with {type(reply).__name__}.")
         return reply
 
+    def answered(self) -> bool:
+        """Whether `collect` would return (or raise) at once."""
+        return self._channel.poll()
+
+    def descriptors(self) -> tuple[int, ...]:
+        """Return the file descriptors to sleep on until `answered` may have changed."""
+        return self._channel.descriptors()
+
+    def overdue(self, timeout_s: float) -> WorkerError:
+        """End a worker whose reply did not come within `timeout_s`, and return what to say of it."""
+        return self._lost("timeout", f"{self.name} did not finish {self._asked} within {timeout_s:.0f} s.")
+
     def _receive(self, what: str, timeout_s: float) -> Reply:
         try:
             line = self._channel.receive(timeout_s)
         except ChannelClosed:
             raise self._exited(what) from None
         except ChannelTimeout:
-            raise self._lost("timeout", f"{self.name} did not finish {what} within {timeout_s:.0f} s.") from None
+            raise self.overdue(timeout_s) from None
         except LineTooLong:
             raise self._lost("protocol", f"{self.name} sent an endless line during {what}.") from None
         try:
@@ -135,3 +148,15 @@ class Worker:
         with contextlib.suppress(ChannelClosed):
             self._channel.send(_encoder.encode(Stop()))
         self._channel.end(GRACE_S)
+
+
+def wait_for_answers(workers: Sequence[Worker], deadline: float) -> list[Worker]:
+    """Sleep until one of `workers` has answered; return those that have, or none at the deadline (`time.monotonic`)."""
+    while True:
+        answered = [worker for worker in workers if worker.answered()]
+        if answered:
+            return answered
+        try:
+            wait_readable([each for worker in workers for each in worker.descriptors()], deadline)
+        except ChannelTimeout:
+            return []

@@ -86,7 +86,7 @@ class Startup(msgspec.Struct, frozen=True):
     import_ns: int
     weights_ns: int
     load_ns: int
-    first_call_ns: int
+    first_call_ns: int | Absent = Absent("others were loading: only a cold start times it")
 
 
 class Parity(msgspec.Struct, frozen=True):
@@ -155,6 +155,8 @@ class Launch(msgspec.Struct, frozen=True):
     environment: dict[str, str] = {}
     cache_warm: bool = True
     """False: compile caches were empty."""
+    served: tuple[str, ...] = ()
+    """Cases that the same process answered before this one, in order; then `start_ns` and `import_ns` are 0."""
     failure: Failure | None = None
 
 

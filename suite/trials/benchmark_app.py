@@ -19,8 +19,8 @@ from docker.types import LogConfig
 
 from suite.errors import LevelfieldError
 from suite.launchers.environment import worker_environment
-from suite.launches import Site
 from suite.records.schema import Arm, Case
+from suite.site import Site
 from suite.trials.contestants import LABEL, Pace, Reading, python_of, user
 from suite.zoo import inputs, models
 

@@ -24,13 +24,14 @@ from suite.beginning import Request, start
 from suite.bench import Bench
 from suite.errors import LevelfieldError
 from suite.launchers.docker import DockerLauncher, connect
-from suite.launches import Site, utc_now
 from suite.machine.fingerprint import fingerprint
+from suite.outcomes import utc_now
 from suite.preparation import prepare
 from suite.profiles import STANDARD
 from suite.records import journal
 from suite.records.files import JOURNAL
 from suite.records.schema import Run
+from suite.site import Site
 from suite.statistics.verdicts import DEFAULT_MARGIN, verdict_of
 from suite.trials.calibration import EFFECTS, Calibration, Conditions, Repeat, conclude, load, same_machine, store
 from suite.watching import Silent

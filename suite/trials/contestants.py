@@ -18,10 +18,12 @@ from suite.launchers.docker import NOBODY
 from suite.launchers.environment import worker_environment
 from suite.launchers.local_process import LocalProcess
 from suite.launchers.protocol import READY_TIMEOUT_S, LaunchSpec
-from suite.launches import LOAD_TIMEOUT_S, VERIFY_TIMEOUT_S, Site, judge, task_for
+from suite.launches import LOAD_TIMEOUT_S
 from suite.records.schema import Arm, Case
 from suite.rounds import REWARM_NS
+from suite.site import Site, task_for
 from suite.trials import bare
+from suite.verification import VERIFY_TIMEOUT_S, judge
 from suite.worker.messages import Load, Loaded, Measure, Measured, Verified, Verify
 
 LABEL = "levelfield.trial"

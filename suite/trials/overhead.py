@@ -24,12 +24,13 @@ from suite import __version__, plan
 from suite.errors import LevelfieldError
 from suite.launchers.docker import DockerLauncher, connect
 from suite.launchers.worker import WorkerError
-from suite.launches import Site, utc_now
 from suite.machine.fingerprint import fingerprint
 from suite.options import NAMES
+from suite.outcomes import utc_now
 from suite.preparation import prepare
 from suite.records.files import write_atomically
 from suite.records.schema import Block, Warning_
+from suite.site import Site
 from suite.trials.contestants import Pace
 from suite.trials.record import SCHEMA, Cell, Contrast, Finding, Interval, Limit, Trial
 from suite.trials.schedule import Effort, apps, loops, measure

@@ -21,9 +21,9 @@ from suite import __version__, plan
 from suite.beginning import check_same
 from suite.errors import LevelfieldError
 from suite.launchers.docker import DockerLauncher, connect
-from suite.launches import utc_now
 from suite.machine.fingerprint import fingerprint
 from suite.options import DURATION, PERCENT
+from suite.outcomes import utc_now
 from suite.preparation import prepare
 from suite.records.files import write_atomically
 from suite.records.schema import Case, Warning_

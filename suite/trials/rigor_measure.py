@@ -12,12 +12,14 @@ import numpy as np
 from suite.backends import registry
 from suite.errors import LevelfieldError
 from suite.launchers.worker import WorkerError
-from suite.launches import Outcome, Site, bring_up, stop, utc_now
+from suite.launches import bring_up
 from suite.machine.disturbance import disturbed
 from suite.machine.signals import Signals, difference
+from suite.outcomes import Outcome, stop, utc_now
 from suite.preparation import canary_arm, canary_case
 from suite.records.schema import Absent, Arm, Noise
 from suite.rounds import REWARM_NS, Pace, warm_up
+from suite.site import Site
 from suite.trials.rigor_busy import competing
 from suite.trials.rigor_record import KEPT_CALLS, Generation, Outside, Pair, Round, Setup, Stream, Window
 from suite.worker.messages import Measure, Measured

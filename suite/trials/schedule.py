@@ -7,10 +7,10 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 import docker
 import msgspec
 
-from suite.launches import Site
 from suite.machine.disturbance import disturbed
 from suite.machine.signals import Signals, difference
 from suite.records.schema import Arm, Case, Noise
+from suite.site import Site
 from suite.trials.benchmark_app import BenchmarkApp
 from suite.trials.contestants import BareProcess, Contestant, Harness, Loop, Pace
 from suite.trials.judging import find, precise

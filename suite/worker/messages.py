@@ -14,7 +14,7 @@ PROTOCOL = 1
 
 
 class Task(msgspec.Struct, frozen=True):
-    """What one worker serves for its whole life: one case and one arm."""
+    """What a worker serves until it is given another task of the same arm."""
 
     backend: str
     model: str
@@ -34,7 +34,11 @@ class Task(msgspec.Struct, frozen=True):
 
 
 class Load(msgspec.Struct, frozen=True, tag="load"):
+    """Load a task; what was loaded before is let go, and the framework stays as it was set up."""
+
     task: Task
+    first_call: bool = True
+    """Time the first call too. Beside others that load it would only wait for a core."""
 
 
 class Verify(msgspec.Struct, frozen=True, tag="verify"):
@@ -90,14 +94,14 @@ class Ready(msgspec.Struct, frozen=True, tag="ready"):
 
 class Loaded(msgspec.Struct, frozen=True, tag="loaded"):
     import_ns: int
-    """Import of the framework and its configuration."""
+    """Import of the framework and its configuration; 0 where an earlier task did that."""
     weights_ns: int
     """Reading (or making) the seeded weights and inputs: our own work, never part of cold start."""
     load_ns: int
     """Build the model from the weights, and compile it; a backend whose compiler has no call of its own is compiled
     by one throwaway call."""
-    first_call_ns: int
-    """First call after that."""
+    first_call_ns: int | None
+    """First call after that; None where it was not asked for."""
     version: str
     weights_sha256: str
     inputs_sha256: str

@@ -31,7 +31,7 @@ from suite.worker.messages import (
 )
 
 if TYPE_CHECKING:
-    from suite.backends.protocol import Arrays, Step
+    from suite.backends.protocol import Arrays, Backend, Options, Step
 
 _decoder = msgspec.json.Decoder(Request)
 _encoder = msgspec.json.Encoder()
@@ -47,14 +47,16 @@ class Service:
     """What a worker holds between requests: one loaded model and its inputs."""
 
     def __init__(self) -> None:
+        self._backend: Backend | None = None
+        self._set_up_as: tuple[str, Options] | None = None
         self._task: Task | None = None
         self._step: Step | None = None
         self._inputs: Arrays = {}
 
     def answer(self, request: Request) -> Reply:
         match request:
-            case Load(task=task):
-                return self._load(task)
+            case Load(task=task, first_call=first_call):
+                return self._load(task, first_call=first_call)
             case Verify(count=count):
                 return self._verify(count)
             case Measure():
@@ -68,23 +70,17 @@ class Service:
             case Stop():
                 raise SystemExit(0)
 
-    def _load(self, task: Task) -> Loaded:
+    def _load(self, task: Task, *, first_call: bool) -> Loaded:
         clock = time.perf_counter_ns
+        self._task, self._step, self._inputs = None, None, {}
+        gc.unfreeze()
+        gc.collect()
         begin = clock()
-        from suite.backends import registry
-        from suite.backends.protocol import Options, Source
-
-        backend = registry.create(
-            task.backend,
-            Options(
-                threads=task.threads,
-                precision=task.precision,
-                device=task.device,
-                cache=Path(task.cache_path) if task.cache_path else None,
-                settings=task.settings,
-            ),
-        )
+        fresh = self._backend is None
+        backend = self._set_up(task)
         imported = clock()
+        from suite.backends import registry
+        from suite.backends.protocol import Source
         from suite.zoo import inputs, models, weights
 
         model = models.get(task.model)
@@ -108,21 +104,38 @@ class Service:
             )
         )
         loaded = clock()
-        step(example)
+        if first_call:
+            step(example)
         called = clock()
         self._task, self._step, self._inputs = task, step, example
         gc.collect()
         gc.freeze()  # a framework's modules are not looked through again before every window
         return Loaded(
-            import_ns=imported - begin,
+            import_ns=imported - begin if fresh else 0,
             weights_ns=ready - imported,
             load_ns=loaded - ready,
-            first_call_ns=called - loaded,
+            first_call_ns=called - loaded if first_call else None,
             version=backend.version,
             weights_sha256=weights_sha256,
             inputs_sha256=weights.sha256(example),
             settings=backend.settings(),
         )
+
+    def _set_up(self, task: Task) -> "Backend":
+        """Import and configure the framework; what an earlier task set up is kept where it is the same."""
+        from suite.backends import registry
+        from suite.backends.protocol import Options
+
+        options = Options(
+            threads=task.threads,
+            precision=task.precision,
+            device=task.device,
+            cache=Path(task.cache_path) if task.cache_path else None,
+            settings=task.settings,
+        )
+        if self._backend is None or self._set_up_as != (task.backend, options):
+            self._backend, self._set_up_as = registry.create(task.backend, options), (task.backend, options)
+        return self._backend
 
     def _verify(self, count: int) -> Verified:
         import numpy as np

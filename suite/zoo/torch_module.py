@@ -1,6 +1,10 @@
 """A model's PyTorch module with its weights, as the torch backends and the exporter use it."""
 
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
 import torch
+from torch.overrides import TorchFunctionMode
 
 from suite.zoo.native import definition
 from suite.zoo.spec import Model
@@ -22,7 +26,7 @@ def load(model: Model, weights: Arrays) -> torch.nn.Module:
     RuntimeError
         If the weights are not those of the model (torch says which).
     """
-    with torch.device("meta"):  # no time is spent on initial values that are replaced at once
+    with torch.device("meta"), _Uninitialized():
         module = definition(model, "torch").build()
     state = {name: torch.tensor(array) for name, array in weights.items()}
     for name in module.state_dict():
@@ -30,3 +34,23 @@ def load(model: Model, weights: Arrays) -> torch.nn.Module:
             state[name] = torch.tensor(0)
     module.load_state_dict(state, strict=True, assign=True)
     return module.eval().requires_grad_(requires_grad=False)
+
+
+class _Uninitialized(TorchFunctionMode):  # type: ignore[misc]
+    """Skip `torch.nn.init`: initial values are replaced at once.
+
+    Its `normal_` would moreover import torch's compiler, since that is how it is written for the device `meta`: 1.3 s
+    of an eager launch.
+    """
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:  # noqa: ANN401  (whatever the function returns)
+        del types
+        if getattr(func, "__module__", "") == "torch.nn.init":
+            return (kwargs or {}).get("tensor", args[0] if args else None)
+        return func(*args, **(kwargs or {}))

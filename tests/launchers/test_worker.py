@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from suite.launchers import channel as channels
-from suite.launchers.worker import Worker, WorkerError
+from suite.launchers.worker import Worker, WorkerError, wait_for_answers
 from suite.records.schema import FailureKind
 from suite.worker.messages import Measure, Measured, Probe, Probed
 from tests.commands import eventually
@@ -101,6 +101,35 @@ def test_a_hang() -> None:
 def test_a_hang_that_ignores_every_request_to_stop() -> None:
     script = "import signal, time\nfor number in (1, 2, 15): signal.signal(number, signal.SIG_IGN)\n"
     fails(worker(script + READY + NEXT + "time.sleep(1000)"), "timeout", "did not finish", timeout_s=1.0)
+
+
+def test_the_first_of_several_to_answer() -> None:
+    slow, quick, dead = (
+        worker(READY + NEXT + "import time\ntime.sleep(1000)"),
+        worker(READY + NEXT + "print('{', end='', flush=True)\nimport time\ntime.sleep(0.2)\nprint('}', flush=True)"),
+        worker(READY + NEXT + "import sys\nprint('a word on stderr', file=sys.stderr)\nraise SystemExit(4)"),
+    )
+    everyone = [slow, quick, dead]
+    for one in everyone:
+        one.await_ready(PATIENCE_S)
+    assert wait_for_answers(everyone, time.monotonic() - 1) == []
+    for one in everyone:
+        one.post(MEASURE)
+    pending = list(everyone)
+    while len(pending) > 1:
+        for one in wait_for_answers(pending, time.monotonic() + PATIENCE_S):
+            pending.remove(one)
+    assert pending == [slow]
+    assert wait_for_answers(pending, time.monotonic() + 0.1) == []
+    with pytest.raises(WorkerError, match="exited with code 4 during measure"):
+        dead.collect(Measured, 0.0)
+    with pytest.raises(WorkerError, match="not a reply during measure"):
+        quick.collect(Measured, 0.0)
+    overdue = slow.overdue(7.0)
+    assert overdue.kind == "timeout"
+    assert "did not finish measure within 7 s" in overdue.message
+    assert slow.pid is not None
+    assert gone(slow.pid)
 
 
 def test_no_first_line() -> None:

@@ -8,8 +8,9 @@ import msgspec
 import pytest
 
 from suite.errors import LevelfieldError
-from suite.launches import Site, utc_now
+from suite.outcomes import utc_now
 from suite.preparation import canary_case
+from suite.site import Site
 from suite.trials.rigor_measure import GIVE_UP_AFTER, measure
 from suite.trials.rigor_record import SCHEMA, Setup, Stream
 from suite.trials.rigor_table import lay_out

@@ -98,6 +98,19 @@ def test_the_first_line(worker: Conversation) -> None:
     assert worker.ready.pid == worker.process.pid
 
 
+def test_another_task_finds_the_framework_as_it_was_set_up(worker: Conversation) -> None:
+    first = worker.ask(Load(CANARY))
+    again = worker.ask(Load(CANARY, first_call=False))
+    assert isinstance(first, Loaded)
+    assert isinstance(again, Loaded)
+    assert first.import_ns > 0
+    assert again.import_ns == 0
+    assert again.first_call_ns is None
+    assert again.load_ns > 0
+    assert (again.weights_sha256, again.settings) == (first.weights_sha256, first.settings)
+    assert isinstance(worker.ask(Verify(2)), Verified)
+
+
 def test_a_whole_life(worker: Conversation) -> None:
     loaded = worker.ask(Load(CANARY))
     assert isinstance(loaded, Loaded)
@@ -106,6 +119,7 @@ def test_a_whole_life(worker: Conversation) -> None:
     assert loaded.weights_sha256 == weights.sha256(parameters)
     assert loaded.inputs_sha256 == weights.sha256(inputs.make(canary, 0, 1))
     assert loaded.version == np.__version__
+    assert loaded.first_call_ns is not None
     assert min(loaded.import_ns, loaded.weights_ns, loaded.load_ns, loaded.first_call_ns) > 0
 
     verified = worker.ask(Verify(4))

@@ -2,18 +2,15 @@
 
 import hashlib
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suite.launchers.protocol import Inside
-from suite.launches import VERIFY_INPUTS, cache_folder, judge, task_for, verify_count
-from suite.records.schema import Absent, Arm, Case
+from suite.records.schema import Absent
+from suite.verification import VERIFY_INPUTS, judge, verify_count
 from suite.worker.messages import Verified
-from tests import canaries
 
 REFERENCE = np.linspace(-1.0, 1.0, 12).reshape(4, 3)
 
@@ -86,28 +83,3 @@ def test_outputs_are_compared_in_whole_batches(batch: int) -> None:
     assert count % batch == 0
     assert count >= VERIFY_INPUTS
     assert count < VERIFY_INPUTS + batch
-
-
-def test_arms_have_compile_caches_of_their_own(reports: Path) -> None:
-    site = canaries.site(canaries.plan("latency"))
-    case = Case("mlp", "latency", "fp32", 1, 1)
-    other = Case("bert", "latency", "fp32", 1, 1)
-    folders = {
-        cache_folder(site, each, arm)
-        for each in (case, other)
-        for arm in (Arm("jax", "jax"), Arm("jax", "jax", ordinal=2), Arm("jax", "jax", settings={"a": "../../x"}))
-    }
-    assert len(folders) == 6
-    assert all(folder.parent == site.caches for folder in folders)
-    site.caches.rmdir()
-
-
-def test_a_task_names_files_as_the_worker_sees_them() -> None:
-    site = canaries.site(canaries.plan("latency"))
-    case = Case("mlp", "latency", "fp32", 1, 1)
-    task = task_for(site, case, Arm("jax", "jax"), Inside(artifacts="/artifacts", cache="/cache", export=None))
-    assert task.weights_path is not None
-    assert task.weights_path.startswith("/artifacts/weights/mlp-")
-    assert task.cache_path == "/cache"
-    assert task.onnx_path is None
-    site.caches.rmdir()

@@ -1,0 +1,57 @@
+"""Where a run's workers live, and what each is told to load."""
+
+from pathlib import Path
+
+import msgspec
+
+from suite.artifacts import Artifacts, Onnx
+from suite.backends import registry
+from suite.launchers.protocol import Inside, Launcher
+from suite.records.schema import Arm, Case, Image
+from suite.worker.messages import Task
+
+
+class Site(msgspec.Struct, frozen=True):
+    """Where a run's workers live, and what they are given."""
+
+    launcher: Launcher
+    images: dict[tuple[str, str, str | None], Image]
+    """By name, variant and version."""
+    artifacts: Artifacts
+    onnx: dict[tuple[str, str, int], Onnx]
+    """By model, precision and batch."""
+    weights_sha256: dict[str, str]
+    cpus: tuple[int, ...]
+    memory_bytes: int
+    caches: Path
+    """Compile caches of this run."""
+
+    def image(self, arm: Arm) -> Image:
+        return self.images[arm.image, arm.variant, arm.version]
+
+
+def cache_folder(site: Site, case: Case, arm: Arm) -> Path:
+    """Return the compile cache of an arm and model: shared by all its launches in this run."""
+    name = "".join(character if character.isalnum() or character in "-._" else "_" for character in arm.id)
+    return site.caches / f"{name}-{case.model}-{case.precision}"
+
+
+def task_for(site: Site, case: Case, arm: Arm, inside: Inside) -> Task:
+    """Return what a worker is told to load."""
+    reads = registry.get(arm.backend).reads
+    onnx = site.onnx[case.model, case.precision, case.batch] if reads == "onnx" else None
+    weights = f"{inside.artifacts}/{site.artifacts.weights(case.model)}" if reads == "native" else None
+    return Task(
+        backend=arm.backend,
+        model=case.model,
+        batch=case.batch,
+        threads=case.threads,
+        scenario=case.scenario,
+        precision=case.precision,
+        device=case.device,
+        weights_path=weights,
+        onnx_path=f"{inside.artifacts}/{onnx.path}" if onnx else None,
+        onnx_sha256=onnx.sha256 if onnx else None,
+        cache_path=inside.cache,
+        settings=arm.settings,
+    )

@@ -1,0 +1,50 @@
+"""The order of a run, and who shares a launch."""
+
+import msgspec
+
+from suite.records.schema import Block, Case, Generation, Scenario
+from suite.sittings import remaining
+
+
+def block(model: str, scenario: Scenario, batch: int = 1, planned: int = 2, done: int = 0) -> Block:
+    case = Case(model, scenario, "fp32", batch, 2)
+    generations = tuple(Generation(index=index, seed=0, complete=True) for index in range(done))
+    return Block(case=case, arms=(), planned_generations=planned, generations=generations)
+
+
+def names(blocks: list[Block]) -> list[list[str]]:
+    return [
+        [f"{each.case.model}/{each.case.scenario}/{index}" for each, index in sitting] for sitting in remaining(blocks)
+    ]
+
+
+def test_a_models_latency_and_throughput_share_their_launches() -> None:
+    blocks = [block("mlp", "latency"), block("bert", "latency"), block("mlp", "throughput", 8)]
+    assert names(blocks) == [
+        ["mlp/latency/0", "mlp/throughput/0"],
+        ["bert/latency/0"],
+        ["mlp/latency/1", "mlp/throughput/1"],
+        ["bert/latency/1"],
+    ]
+
+
+def test_what_stands_alone_shares_nothing() -> None:
+    blocks = [block("mlp", "cold-start", planned=1), block("mlp", "memory", planned=1), block("mlp", "latency")]
+    assert names(blocks)[:3] == [["mlp/cold-start/0"], ["mlp/memory/0"], ["mlp/latency/0"]]
+
+
+def test_another_precision_is_another_launch() -> None:
+    other = msgspec.structs.replace(block("mlp", "throughput", planned=1), case=Case("mlp", "throughput", "bf16", 1, 2))
+    assert len(remaining([block("mlp", "latency", planned=1), other])) == 2
+
+
+def test_a_run_that_was_cut_off_goes_on_where_it_was() -> None:
+    blocks = [block("mlp", "latency", done=1), block("mlp", "throughput", 8)]
+    assert names(blocks) == [["mlp/throughput/0"], ["mlp/latency/1", "mlp/throughput/1"]]
+
+
+def test_a_generation_that_broke_off_is_not_counted_and_not_overwritten() -> None:
+    broken = msgspec.structs.replace(
+        block("mlp", "latency"), generations=(Generation(index=0, seed=0), Generation(index=1, seed=0, complete=True))
+    )
+    assert names([broken]) == [["mlp/latency/2"]]
