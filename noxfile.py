@@ -100,6 +100,13 @@ def rigor(session: nox.Session) -> None:
 
 
 @nox.session
+def trials(session: nox.Session) -> None:
+    """Try `levelfield ab` on nothing, on a known slowdown and on released versions: a quiet machine for some hours."""
+    install(session, "runtime.lock")
+    session.run("python", "-m", "suite.trials.upgrades", *session.posargs)
+
+
+@nox.session
 def calibrate(session: nox.Session) -> None:
     """Measure this machine's false-alarm rate and the smallest change it sees; later reports cite it."""
     install(session, "runtime.lock")
