@@ -57,6 +57,12 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session(python=False)
+def compare(session: nox.Session) -> None:
+    """Say what got worse between runs, and what changed: `nox -s compare -- OLD NEW`."""
+    levelfield(session, "compare", *session.posargs)
+
+
+@nox.session(python=False)
 @nox.parametrize("image", [nox.param(name, id=name) for name in IMAGES])
 def build(session: nox.Session, image: str) -> None:
     """Build one image; options after `--` go to `levelfield build`."""
