@@ -18,11 +18,11 @@ def enter(folder: Path, run: Run, result: Analysis) -> str:
         Empty; or one sentence on why the run is not in the history. Its record and report are there all the same.
     """
     try:
-        from suite.history import store as stores
-
         sha256, size = summary.digest(folder / files.NAME)
         made = summary.summarise(run, result, record_sha256=sha256, record_bytes=size)
         summary.write(made, folder)
+        from suite.history import store as stores  # the summary is there even where the database library is not
+
         store = stores.Store(stores.address(None, folder.parent))
         try:
             store.enter([made])

@@ -68,7 +68,11 @@ def table(series: Series, found: Trend, *, last: int) -> Table:
     laid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     laid.add_column("started (UTC)", no_wrap=True)
     laid.add_column("run", overflow="fold")
-    laid.add_column(_text(f"{series.metric} (95 %)"), justify="right", no_wrap=True)
+    laid.add_column(
+        _text(series.metric + (" (95 %)" if any(point.low is not None for point in points) else "")),
+        justify="right",
+        no_wrap=True,
+    )
     laid.add_column(_text(_range(values, series.unit)), no_wrap=True, min_width=_BAR)
     laid.add_column("", overflow="fold")
     for index, point in enumerate(points, start=first):
@@ -127,7 +131,7 @@ def _place(one: Series) -> str:
 
 def bar(value: float | None, values: Sequence[float]) -> str:
     """Draw a value between the smallest and the largest; even the smallest has a mark."""
-    if value is None or not values:
+    if value is None or len(values) < 2:
         return ""
     low, high = min(values), max(values)
     share = (value - low) / (high - low) if high > low else 0.5

@@ -177,6 +177,7 @@ def test_bars_and_sparklines() -> None:
     assert show.bar(2.0, values) == "█" * 6
     assert show.bar(1.0, values) == "▏"
     assert show.bar(None, values) == ""
+    assert show.bar(1.0, [1.0]) == ""
     assert show.sparkline(values) == "▁▅█"
     assert show.sparkline([5.0, 5.0]) == "▄▄"
     assert show.sparkline([]) == ""
