@@ -119,7 +119,13 @@ def lock_images(names: tuple[str, ...], console: Console) -> None:
 
 def render(path: Path, console: Console) -> int:
     """Write the report of a record beside it."""
+    from suite.ab import comparison, running
+
     run = files.read(path)
+    if comparison.LABEL in run.labels:
+        found = running.of_record(path)
+        running.show(found, console)
+        return found.comparison.exit_code
     result = analysis.analyse(run)
     folder = path if path.is_dir() else path.parent
     files.write_atomically(folder / REPORT, html.render(run, result).encode())

@@ -9,7 +9,9 @@ from rich.markup import escape
 
 from suite import analysis, plan, running
 from suite.ab.comparison import LABEL, arms, compare
+from suite.analysis.types import Analysis
 from suite.comparing.formats import terminal
+from suite.comparing.formats.html import within
 from suite.comparing.types import Comparison, Gate
 from suite.errors import LevelfieldError
 from suite.history import entry
@@ -71,6 +73,14 @@ def conclude(folder: Path, gate: Gate) -> Found:
     return Found(folder, record, run, compare(run, gate, hashlib.sha256(record.read_bytes()).hexdigest()))
 
 
+def of_record(path: Path) -> Found:
+    """Compare the arms of a run that was made before, from its record alone."""
+    record = files.file_of(path)
+    run = files.read(record)
+    gate = Gate(margin=run.settings.margin)
+    return Found(record.parent, record, run, compare(run, gate, hashlib.sha256(record.read_bytes()).hexdigest()))
+
+
 def _check_arms(run: Run, asked: plan.Plan) -> None:
     was = [arm.id for arm in arms(run)]
     now = [arm.id for arm in asked.blocks[0].arms]
@@ -83,12 +93,18 @@ def _check_arms(run: Run, asked: plan.Plan) -> None:
 
 def tell(found: Found, console: Console) -> int:
     """Write the report, show the comparison, and enter the run into the history; return the exit code."""
-    result = analysis.analyse(found.run)
-    report = found.folder / REPORT
-    files.write_atomically(report, html.render(found.run, result).encode())
-    terminal.show(found.comparison, console)
-    console.print(f"\nReport: [bold]{escape(str(report))}[/]", highlight=False, soft_wrap=True)
+    result = show(found, console)
     console.print(f"Record: {escape(str(found.record))}", highlight=False, soft_wrap=True)
     if missed := entry.enter(found.folder, found.run, result):
         console.print(f"[yellow]{escape(missed)}[/]", highlight=False, soft_wrap=True)
     return found.comparison.exit_code
+
+
+def show(found: Found, console: Console) -> Analysis:
+    """Write the report beside the record, and show the comparison, its answer first."""
+    result = analysis.analyse(found.run)
+    report = found.folder / REPORT
+    files.write_atomically(report, html.render(found.run, result, comparison=within(found.comparison)).encode())
+    terminal.show(found.comparison, console)
+    console.print(f"\nReport: [bold]{escape(str(report))}[/]", highlight=False, soft_wrap=True)
+    return result

@@ -22,7 +22,7 @@ from suite.report.thinning import embed
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-def render(run: Run, analysis: Analysis) -> str:
+def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None) -> str:
     """Render a run as one self-contained HTML page.
 
     Parameters
@@ -31,6 +31,8 @@ def render(run: Run, analysis: Analysis) -> str:
         The record; of each result a bounded number of samples travels inside the page.
     analysis
         What `suite.analysis.analyse` says about it.
+    comparison
+        Sections on what the arms of a run with two are against each other; None: it is no such run.
 
     Returns
     -------
@@ -60,6 +62,7 @@ def render(run: Run, analysis: Analysis) -> str:
             environment_ledger=ledger.environment(run),
             library_ledger=ledger.libraries(run),
             library_paths=ledger.library_paths(run),
+            comparison=comparison,
             command=rerun.command(run),
             typed=rerun.as_typed(run),
         )

@@ -21,6 +21,20 @@ def write(comparison: Comparison) -> str:
     """Return the comparison as a page, to be written as UTF-8."""
     style = (REPORT / "page.css").read_text(encoding="utf-8")
     hashed = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return _render(
+        "comparison.html.j2",
+        comparison,
+        policy=f"default-src 'none'; style-src 'sha256-{hashed}'; img-src data:; base-uri 'none'; form-action 'none'",
+        style=Markup(style),  # noqa: S704  (our own file)
+    )
+
+
+def within(comparison: Comparison) -> Markup:
+    """Return the comparison as sections of the report of the run that it is about."""
+    return Markup(_render("comparison_within.html.j2", comparison))  # noqa: S704  (rendered with escaping)
+
+
+def _render(template: str, comparison: Comparison, **further: object) -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -29,13 +43,12 @@ def write(comparison: Comparison) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {"moment": moment, "unbroken": unbroken}
-    return environment.get_template("comparison.html.j2").render(
+    return environment.get_template(template).render(
         comparison=comparison,
         moved=[drift for drift in comparison.drifts if drift.movement is not Movement.IDENTICAL],
         changes=sum(len(group.changed) for group in comparison.changes),
         names=names,
-        policy=(f"default-src 'none'; style-src 'sha256-{hashed}'; img-src data:; base-uri 'none'; form-action 'none'"),
-        style=Markup(style),  # noqa: S704  (our own file)
         version=__version__,
         words=words,
+        **further,
     )

@@ -1,0 +1,134 @@
+"""`levelfield ab` as people type it, with real containers of two released versions."""
+
+from pathlib import Path
+
+import docker
+import pytest
+
+from suite.ab.comparison import compare
+from suite.comparing.types import Gate, Verdict
+from suite.images import catalogue
+from suite.records import files
+from suite.records.schema import Run
+from suite.running import REPORT
+from tests.commands import Command, one_clear_sentence, run
+from tests.engines import none_left
+
+pytestmark = [pytest.mark.docker, pytest.mark.slow]
+
+
+class Case:
+    """A folder for reports, and the one run in it."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.chmod(0o755)
+        self.folder = folder
+        self.reports = folder / "reports"
+
+    def ab(self, *words: str) -> Command:
+        return run("ab", *words, "--reports", self.reports, folder=self.folder)
+
+    @property
+    def record(self) -> Run:
+        (path,) = self.reports.glob("*/run.json")
+        return files.read(path)
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> Case:
+    return Case(tmp_path)
+
+
+def test_two_released_versions_get_a_verdict_for_every_case(engine: docker.DockerClient, case: Case) -> None:
+    old = "onnxruntime@1.30.0"
+    command = case.ab(old, "onnxruntime", "--models", "mlp", "--budget", "2m", "--precision-target", "80%")
+    assert command.code in {0, 1, 3}, command.err
+    assert not command.err
+    one = case.record
+    assert one.labels == ("ab",)
+    assert len(one.blocks) == 4
+    for block in one.blocks:
+        assert [arm.id for arm in block.arms] == [old, "onnxruntime"]
+        assert {launch.framework_version for each in block.generations for launch in each.launches} - {""} <= {
+            "1.30.0",
+            str(catalogue.current_version("onnxruntime")),
+            *([] if block.canary is None else [catalogue.lock("canary").versions["numpy"]]),
+        }
+    images = {(image.name, image.variant): image for image in one.images}
+    before, after = images["onnxruntime", "cpu@1.30.0"], images["onnxruntime", "cpu"]
+    assert before.distributions["onnxruntime"] == "1.30.0"
+    differing = [one != other for one, other in zip(before.layers, after.layers, strict=True)]
+    assert differing == [False, True, False], "base and worker are the same; what is installed is not"
+    assert {**before.distributions, "onnxruntime": ""} == {**after.distributions, "onnxruntime": ""}
+    found = compare(one, Gate(), "0" * 64)
+    assert found.exit_code == command.code
+    assert command.out.count(found.answer.split("(")[0].strip()) >= 1
+    judged = {row.verdict for row in found.rows}
+    assert judged <= set(Verdict) - {Verdict.FAILED, Verdict.UNEQUAL, Verdict.INCOMPARABLE}
+    assert len(found.rows) == 4
+    page = (case.reports / one.id / REPORT).read_text(encoding="utf-8")
+    assert 'id="comparison"' in page
+    assert "1.30.0" in page
+    again = run("report", case.reports / one.id, folder=case.folder)
+    assert again.code == found.exit_code, again.err
+    assert (case.reports / one.id / REPORT).read_text(encoding="utf-8") == page, "a record gives its report again"
+    assert none_left(engine, command.pid)
+
+
+def test_the_same_arm_twice_with_a_slowdown(engine: docker.DockerClient, case: Case) -> None:
+    command = case.ab(
+        "onnxruntime", "onnxruntime", "--inject", "100%@onnxruntime#2", "--models", "mlp", "--scenarios", "latency",
+        "--precision-target", "60%", "--budget", "30s", "--batch", "1",
+    )  # fmt: skip
+    assert command.code == 1, command.out + command.err
+    one = case.record
+    assert one.labels == ("ab", "injected")
+    (row,) = compare(one, Gate(), "0" * 64).rows
+    assert row.verdict is Verdict.SLOWER
+    assert row.ratio is not None
+    assert row.ratio.value > 1.4
+    assert "was slowed down by 100% on purpose" in " ".join(command.out.split())
+    assert none_left(engine, command.pid)
+
+
+def test_settings_reach_the_framework(case: Case) -> None:
+    command = case.ab(
+        "onnxruntime+graph=off", "onnxruntime+spinning=off", "--profile", "smoke", "--models", "mlp",
+        "--scenarios", "latency",
+    )  # fmt: skip
+    assert command.code == 3, command.err
+    said = {
+        launch.arm: launch.settings
+        for each in case.record.blocks[0].generations
+        for launch in each.launches
+        if launch.settings
+    }
+    assert said["onnxruntime+graph=off"]["graph optimisation"] == "ORT_DISABLE_ALL"
+    assert said["onnxruntime+graph=off"]["spinning"].startswith("on")
+    assert said["onnxruntime+spinning=off"]["spinning"] == "off"
+
+
+def test_bisecting_names_the_distribution(case: Case) -> None:
+    """Five distributions changed since 1.22.1; peak memory tells the two apart in a few launches."""
+    command = case.ab("onnxruntime@1.22.1", "onnxruntime", "--models", "mlp", "--scenarios", "memory", "--bisect")
+    assert command.code in {0, 1}, command.err
+    assert not command.err
+    out = " ".join(command.out.split())
+    assert "5 distributions differ: coloredlogs, humanfriendly, mpmath, onnxruntime, sympy." in out
+    assert "cannot be installed together" in out, "1.22.1 cannot do without sympy"
+    assert "onnxruntime makes the difference in mlp/memory/fp32/b1" in out
+    assert "cannot be installed without it" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("onnxruntime@1.2.3", "onnxruntime"), "There is no lock of onnxruntime 1.2.3 for cpu."),
+        (("onnxruntime", "onnxruntme"), "There is no backend called 'onnxruntme'. Did you mean 'onnxruntime'?"),
+        (("onnxruntime", "onnxruntime", "--inject", "5%@jax"), "There is no arm called 'jax'."),
+        (("onnxruntime@1.30.0", "jax", "--bisect"), "differ in more than their locks"),
+        (("onnxruntime@1.30.0", "onnxruntime", "--launcher", "host"), "The host launcher runs what is installed here"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(case: Case, words: tuple[str, ...], says: str) -> None:
+    one_clear_sentence(case.ab(*words), says)
