@@ -77,16 +77,19 @@ def compare(
     from suite.comparing.formats import terminal
     from suite.comparing.rows import Selection
     from suite.comparing.types import Gate
+    from suite.compatibility import table
 
     targets = [(path, _format_of(path, format_)) for path in output]
     before, after = _sides(runs, old, new, baseline=baseline is not None)
     kept = baselines.records(baselines.read(baseline, reports), reports) if baseline is not None else []
+    records = [*kept, *(sides.find(name, reports) for name in before)], [sides.find(name, reports) for name in after]
     found = judged(
-        [sides.load(file) for file in (*kept, *(sides.find(name, reports) for name in before))],
-        [sides.load(file) for file in [sides.find(name, reports) for name in after]],
+        sides.load_all(records[0]),
+        sides.load_all(records[1]),
         gate=Gate(margin=margin, max_slowdown=max_slowdown),
         selection=Selection(only=only, metrics=metric),
         labels=(f"baseline {baseline}" if baseline is not None else "", ""),
+        table=table.read(),
     )
     _write(found, targets)
     if format_ in (None, "terminal") or targets:

@@ -6,6 +6,7 @@ from suite.comparing import changes, conclusion, drift, hardware, matching, note
 from suite.comparing.reduction import Reduced, question
 from suite.comparing.rows import Selection
 from suite.comparing.types import Comparison, Gate, Side
+from suite.compatibility.table import Table
 from suite.errors import LevelfieldError
 
 
@@ -16,6 +17,7 @@ def compare(
     gate: Gate | None = None,
     selection: Selection | None = None,
     labels: tuple[str, str] = ("", ""),
+    table: Table | None = None,
 ) -> Comparison:
     """Compare runs with runs.
 
@@ -29,6 +31,8 @@ def compare(
         Which cases and metrics are asked for.
     labels
         What a reader calls the sides; empty: the run's id, or how many runs there are.
+    table
+        Which CUDA releases fit which drivers; None: nothing is said of that.
 
     Raises
     ------
@@ -58,7 +62,7 @@ def compare(
             kind="compare",
             old=_side(old, labels[0]),
             new=_side(new, labels[1]),
-            notes=notes.of(old, new, judged, changed, same_hardware=same),
+            notes=(*notes.of(old, new, judged, changed, same_hardware=same), *notes.drivers(old, new, table)),
             rows=judged,
             drifts=drifts,
             changes=changed,

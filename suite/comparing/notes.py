@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from suite.comparing import hardware, words
 from suite.comparing.reduction import Reduced
 from suite.comparing.types import ChangeGroup, Row, Verdict
+from suite.compatibility.between import between
+from suite.compatibility.table import Table
 from suite.report import sentences, units
 
 MOST_CHANGES = 4
@@ -74,3 +76,23 @@ def changed(groups: Sequence[ChangeGroup]) -> str:
     named = [f"{words.change(change)} ({words.clean(title, 60)})" for title, change in found[:MOST_CHANGES]]
     more = f"; and {len(found) - MOST_CHANGES} more" if len(found) > MOST_CHANGES else ""
     return f"What changed: {'; '.join(named)}{more}.{tail}"
+
+
+def drivers(old: Sequence[Reduced], new: Sequence[Reduced], table: Table | None) -> tuple[str, ...]:
+    """Return what must be known of driver and CUDA, each sentence once; nothing where no table says what fits."""
+    if table is None:
+        return ()
+    found = [
+        warning
+        for before, after in dict.fromkeys(((len(old) - 1, 0), (0, len(new) - 1)))
+        for warning in between(
+            table,
+            {"gpu": old[before].gpu},
+            {"gpu": new[after].gpu},
+            old_images=old[before].images,
+            new_images=new[after].images,
+        )
+    ]
+    about = (f"{warning.about}: {warning.message}" if warning.about else warning.message for warning in found)
+    texts = (f"{text} {warning.remedy}".strip() for text, warning in zip(about, found, strict=True))
+    return tuple(dict.fromkeys(words.clean(text, 1000) for text in texts))

@@ -15,7 +15,7 @@ from suite.analysis import places
 from suite.analysis.types import ColdRow, MemoryRow, Row, Standing
 from suite.comparing.types import RunFacts
 from suite.history import environment
-from suite.records.schema import Absent, Arm, Block, Case, FailureKind, Parity, Run
+from suite.records.schema import Absent, Arm, Block, Case, Fact, FailureKind, Image, Launch, Parity, Run
 
 Place: TypeAlias = tuple[str, str]
 """Arm id and case id."""
@@ -56,6 +56,9 @@ class Reduced(msgspec.Struct, frozen=True):
     parities: dict[tuple[str, Question], tuple[Parity, ...]]
     """Arm id and question to the outputs seen, each digest once."""
     hardware: dict[str, str]
+    gpu: dict[str, Fact]
+    """Driver and devices, as the fingerprint has them."""
+    images: tuple[Image, ...]
     environment: environment.Environment
 
 
@@ -97,12 +100,14 @@ def reduce(run: Run, sha256: str) -> Reduced:
         answers=answers,
         parities={key: tuple(values.values()) for key, values in parities.items() if values},
         hardware=environment.hardware(run.machine),
+        gpu=run.machine.get("gpu", {}),
+        images=run.images,
         environment=_surroundings(run),
     )
 
 
 def _answer(row: Row | ColdRow | MemoryRow, block: Block, arm: Arm) -> Answer:
-    launches = [launch for generation in block.generations for launch in generation.launches if launch.arm == arm.id]
+    launches = list(_launches(block, arm))
     return Answer(
         standing=row.standing,
         reason=row.reason,
@@ -127,11 +132,14 @@ def _cost(row: Row | ColdRow | MemoryRow, *, throughput: bool) -> float | None:
     return cost if cost is not None and 0 < cost < math.inf else None
 
 
-def _parities(block: Block, arm: Arm) -> Iterator[Parity]:
+def _launches(block: Block, arm: Arm) -> Iterator[Launch]:
+    name = arm.id
     for generation in block.generations:
-        for launch in generation.launches:
-            if launch.arm == arm.id and launch.parity is not None:
-                yield launch.parity
+        yield from (launch for launch in generation.launches if launch.arm == name)
+
+
+def _parities(block: Block, arm: Arm) -> Iterator[Parity]:
+    return (launch.parity for launch in _launches(block, arm) if launch.parity is not None)
 
 
 def _seconds(run: Run) -> float | None:

@@ -3,7 +3,7 @@
 import contextlib
 import gc
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from suite.comparing.reduction import Reduced, reduce
@@ -55,6 +55,11 @@ def load(file: Path) -> Reduced:
             raise LevelfieldError(
                 f"{file} holds numbers that no measurement gives: {_short(error)}.", fix=files.DAMAGED
             ) from error
+
+
+def load_all(records: Sequence[Path]) -> list[Reduced]:
+    """Read records one after the other: only what is kept of each is in memory at a time."""
+    return [load(record) for record in records]
 
 
 def _short(error: BaseException) -> str:

@@ -8,13 +8,13 @@ from suite.report import names, units
 LONGEST = 300
 """Characters of a stranger's text that are shown; the record holds the rest."""
 _DIGEST = re.compile(r"\b[0-9a-f]{40,}\b")
-# What would speak to a terminal, or turn the direction of what stands beside it.
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+"""What would speak to a terminal, turn the direction of what stands beside it, or cannot stand in XML."""
 
 
 def clean(text: str, longest: int = LONGEST) -> str:
     """Return a text on one line, without control characters, and no longer than a reader bears."""
-    shown = _UNPRINTABLE.sub("\ufffd", " ".join(text.split()))
+    shown = UNPRINTABLE.sub("\ufffd", " ".join(text.split()))
     return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
 
 

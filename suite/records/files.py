@@ -93,12 +93,13 @@ def content_of(file: Path) -> bytes:
         if not stat.S_ISREG(file.stat().st_mode):  # a device or a pipe might never end
             raise LevelfieldError(f"{file} is not a file.", fix="Name a run's folder or its run.json.")
         with file.open("rb") as stream:
-            content = stream.read(MAX_BYTES + 1)
+            too_long = os.fstat(stream.fileno()).st_size > MAX_BYTES
+            content = b"" if too_long else stream.read(MAX_BYTES + 1)  # it may grow while it is read
     except OSError as error:
         raise LevelfieldError(
             f"{file} cannot be read: {error.strerror or error}.", fix="Name a run's folder or its run.json."
         ) from error
-    if len(content) > MAX_BYTES:
+    if too_long or len(content) > MAX_BYTES:
         raise LevelfieldError(
             f"{file} is longer than {MAX_BYTES} bytes, the most that a record may have.",
             fix="It is not a record of Levelfield, or it was damaged.",
@@ -156,21 +157,25 @@ def _refuse_numbers(run: Run, name: str) -> None:
     stack: list[Any] = [run]
     while stack:
         item = stack.pop()
-        if isinstance(item, float):
+        kind = type(item)
+        if kind is float:
             if not math.isfinite(item):
                 raise LevelfieldError(f"{name} holds a number that is not finite.", fix=DAMAGED)
-        elif isinstance(item, int):
+        elif kind is int:
             if not -INT_LIMIT <= item < INT_LIMIT:
                 raise LevelfieldError(f"{name} holds a number that is too large to be true.", fix=DAMAGED)
-        elif isinstance(item, tuple):
-            if item and isinstance(item[0], int):
+        elif kind is tuple:
+            if item and type(item[0]) is int:
                 stack += (min(item), max(item))
-            elif item and not isinstance(item[0], str):
+            elif item and type(item[0]) is not str:
                 stack += item
-        elif isinstance(item, dict):
+        elif kind is dict:
             stack += item.values()
-        elif isinstance(item, msgspec.Struct):
-            stack += [getattr(item, field) for field in item.__struct_fields__]
+        elif kind not in _NO_NUMBERS:
+            stack += [held for field in item.__struct_fields__ if type(held := getattr(item, field)) not in _NO_NUMBERS]
+
+
+_NO_NUMBERS = frozenset({str, bool, type(None)})
 
 
 def check(run: Run, name: str) -> None:

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from suite.comparing import words
 from suite.comparing.types import Comparison
 
 FORMAT = 1
@@ -28,5 +29,11 @@ def write(comparison: Comparison) -> str:
 
 def _value(value: object) -> str:
     if isinstance(value, list) and value:
-        return "[\n  " + ",\n  ".join(msgspec.json.encode(entry).decode() for entry in value) + "]"
-    return msgspec.json.encode(value).decode()
+        return "[\n  " + ",\n  ".join(map(_encoded, value)) + "]"
+    return _encoded(value)
+
+
+def _encoded(value: object) -> str:
+    """Return JSON on one line, with escapes for what would speak to a terminal: it is often just printed."""
+    text = msgspec.json.encode(value).decode()
+    return words.UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -20,6 +20,8 @@ _ANSWER_STYLES = {0: "bold green", 1: "bold red", 3: "bold yellow"}
 
 def show(comparison: Comparison, console: Console) -> None:
     """Print a comparison. Texts from records are printed as they stand, never as rich's markup."""
+    answer = Text(words.first_line(comparison), _ANSWER_STYLES.get(comparison.exit_code, "bold"))
+    console.print(answer, soft_wrap=True)  # one line, for whoever reads only that: a person or `head -1`
     for part in _parts(comparison, wide=console.width >= WIDE):
         console.print(part, highlight=False, markup=False)
 
@@ -34,7 +36,6 @@ def plain(comparison: Comparison) -> str:
 
 
 def _parts(comparison: Comparison, *, wide: bool) -> Iterator[RenderableType]:
-    yield Text(words.first_line(comparison), _ANSWER_STYLES.get(comparison.exit_code, "bold"))
     yield Text(f"old: {words.clean(comparison.old.label)}   new: {words.clean(comparison.new.label)}", "dim")
     for note in comparison.notes:
         yield Text(words.clean(note, 1000))
