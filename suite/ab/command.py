@@ -39,6 +39,12 @@ from suite.options import DURATION, INJECTION, NAMES, NUMBERS, PERCENT
     help="What images stand on.",
 )
 @click.option("--reports", type=click.Path(path_type=Path, file_okay=False), default=Path("reports"), show_default=True)
+@click.option(
+    "--output",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the comparison to a file as well: .md, .xml (JUnit), .json, .html or .txt; several times.",
+)
 @click.option("--resume", metavar="RUN", default=None, help="Go on with a run of these arms that was cut off.")
 @click.option("--seed", type=int, default=None, help="Seed of the schedule; the record holds it.")
 @click.option("--identify", is_flag=True, help="Put this host's name into the record.")
@@ -60,6 +66,7 @@ def ab(
     launcher: str | None,
     base: Literal["debian", "registry"],
     reports: Path,
+    output: tuple[Path, ...],
     resume: str | None,
     seed: int | None,
     identify: bool,
@@ -72,9 +79,15 @@ def ab(
     from suite.ab.running import measure, target, tell
     from suite.beginning import Request
     from suite.cli import without_paths
+    from suite.comparing.formats import SUFFIXES, WRITERS
     from suite.comparing.types import Gate
     from suite.plan import Selection
+    from suite.records.files import write_atomically
     from suite.running import Options
+
+    unknown = [path for path in output if path.suffix.lower() not in SUFFIXES]
+    if unknown:
+        raise click.UsageError(f"The ending of {unknown[0]} names no format: {', '.join(SUFFIXES)}.")
 
     options = Options(
         selection=Selection(
@@ -105,5 +118,11 @@ def ab(
     if bisect:
         from suite.ab.hunting import hunt, narrate
 
-        sys.exit(narrate(hunt(a, b, options, gate, console), console))
-    sys.exit(tell(measure(a, b, options, gate, console), console))
+        hunted = hunt(a, b, options, gate, console)
+        found, code = hunted.whole, narrate(hunted, console)
+    else:
+        found = measure(a, b, options, gate, console)
+        code = tell(found, console)
+    for path in output:
+        write_atomically(path, WRITERS[SUFFIXES[path.suffix.lower()]](found.comparison).encode("utf-8", "replace"))
+    sys.exit(code)

@@ -20,7 +20,7 @@ LABEL = "ab"
 METHOD = (
     "Both arms were alive together and took turns in random order; every generation launched both anew and gives one "
     "ratio. Intervals are Student's t over these ratios on the log scale; verdicts are corrected for the number of "
-    "cases (false discovery rate {q:g} %), and `same` means that the whole interval lies within ±{margin:g} %."
+    "cases (false discovery rate {q:g} %), and “same” means that the whole interval lies within ±{margin:g} %."
 )
 
 
@@ -129,7 +129,7 @@ def answer(rows: Sequence[Row], drifts: Sequence[Drift], gate: Gate) -> str:
     broken = [row for row in rows if row.verdict in {Verdict.FAILED, Verdict.UNEQUAL}]
     if broken:
         text += f"{'; ' if text else f'{new} '}gives no valid answer in {_of(len(broken), len(rows))}"
-    open_ = sum(row.verdict in {Verdict.INCONCLUSIVE, Verdict.UNDECIDABLE} for row in rows)
+    open_ = sum(row.verdict in {Verdict.INCONCLUSIVE, Verdict.UNDECIDABLE, Verdict.MISSING} for row in rows)
     if open_:
         where = _of(open_, len(rows))
         text = (

@@ -103,6 +103,8 @@ def _nothing_to_judge(old: Answer, new: Answer, launches: int) -> tuple[Verdict,
     """Return the verdict on a case in which no speeds can be compared, and why; None where they can."""
     missing_old, missing_new = old.standing in _NO_NUMBER, new.standing in _NO_NUMBER
     unequal_old, unequal_new = old.standing == "unequal", new.standing == "unequal"
+    if missing_new and new.standing == "absent" and new.failure is None:
+        return Verdict.MISSING, "undecided", new.reason.rstrip(".")
     if missing_new:
         reason = new.reason.rstrip(".")
         if missing_old:

@@ -91,6 +91,31 @@ def test_the_same_arm_twice_with_a_slowdown(engine: docker.DockerClient, case: C
     assert none_left(engine, command.pid)
 
 
+def test_a_run_is_gone_on_with_by_the_same_arms_only(case: Case) -> None:
+    words = ("--profile", "smoke", "--models", "mlp", "--scenarios", "latency")
+    output = case.folder / "comparison.md"
+    first = case.ab("onnxruntime@1.30.0", "onnxruntime", *words, "--output", str(output))
+    assert first.code == 3, first.err
+    assert output.read_text(encoding="utf-8").startswith("**Whether onnxruntime differs from")
+    before = case.record
+    again = case.ab("onnxruntime@1.30.0", "onnxruntime", *words, "--resume", before.id)
+    assert again.code == 3, again.err
+    assert case.record.blocks == before.blocks, "it was finished"
+    other = case.ab("onnxruntime@1.29.0", "onnxruntime", *words, "--resume", before.id)
+    one_clear_sentence(other, "holds onnxruntime@1.30.0 against onnxruntime, not onnxruntime@1.29.0 against")
+
+
+def test_versions_in_virtual_environments(case: Case) -> None:
+    command = case.ab(
+        "onnxruntime@1.30.0", "onnxruntime", "--profile", "smoke", "--models", "mlp", "--scenarios", "latency",
+        "--launcher", "venv",
+    )  # fmt: skip
+    assert command.code == 3, command.err
+    images = {image.variant: image for image in case.record.images if image.name == "onnxruntime"}
+    assert images["cpu@1.30.0"].distributions["onnxruntime"] == "1.30.0"
+    assert images["cpu"].distributions["onnxruntime"] == catalogue.current_version("onnxruntime")
+
+
 def test_settings_reach_the_framework(case: Case) -> None:
     command = case.ab(
         "onnxruntime+graph=off", "onnxruntime+spinning=off", "--profile", "smoke", "--models", "mlp",

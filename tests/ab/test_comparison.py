@@ -6,10 +6,12 @@ import msgspec
 import numpy as np
 import pytest
 
+from suite.ab.command import ab
 from suite.ab.comparison import arms, compare
 from suite.comparing.types import Comparison, Gate, Movement, Row, Verdict
 from suite.errors import LevelfieldError
 from suite.records.schema import Arm, Run
+from suite.report import rerun
 from tests.ab.pairs import A, B, run
 from tests.records_builder import make_run
 
@@ -117,6 +119,25 @@ def test_a_failure_is_never_read_as_a_speed(
     assert (row.verdict, row.outcome, found.exit_code) == (verdict, outcome, code)
     assert row.ratio is None
     assert "would not load" in row.reason
+
+
+def test_a_case_that_was_never_reached_is_missing() -> None:
+    record = run(1.0, **LATENCY)
+    (block,) = record.blocks
+    found = judged(msgspec.structs.replace(record, blocks=(msgspec.structs.replace(block, generations=()),)))
+    (row,) = found.rows
+    assert (row.verdict, row.outcome, found.exit_code) == (Verdict.MISSING, "undecided", 3)
+    assert "before its turn" in row.reason
+
+
+def test_the_command_that_measures_it_again_is_an_ab() -> None:
+    twin = Arm("onnxruntime", "onnxruntime", ordinal=2, inject="5%")
+    words = rerun.command(run(1.0, first=B, second=twin, **LATENCY)).split()
+    assert words[:4] == ["levelfield", "ab", "onnxruntime", "onnxruntime"]
+    assert "5%@onnxruntime#2" in " ".join(words).replace("'", "")
+    assert not {"--backends", "--control"} & set(words)
+    known = {option for parameter in ab.params for option in parameter.opts}
+    assert {word for word in words if word.startswith("--")} <= known
 
 
 def test_an_answer_that_is_not_equal_is_not_judged_by_its_speed() -> None:
