@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from suite.comparing import hardware, words
+from suite.comparing.changes import NOT_THERE
 from suite.comparing.reduction import Reduced
 from suite.comparing.types import ChangeGroup, Row, Verdict
 from suite.compatibility.between import between
@@ -61,7 +62,7 @@ def _of(
 
 
 def changed(groups: Sequence[ChangeGroup]) -> str:
-    """Return `What changed: onnxruntime 1.30.0 → 1.31.1 (Image onnxruntime); and 3 more`, as a sentence."""
+    """Return `What changed: Image onnxruntime: onnxruntime 1.30.0 → 1.31.1; and 3 more`, as a sentence."""
     found = [(group.title, change) for group in groups for change in group.changed if change.state == "changed"]
     varying = sum(change.state == "varies" for group in groups for change in group.changes)
     tail = (
@@ -71,9 +72,14 @@ def changed(groups: Sequence[ChangeGroup]) -> str:
     )
     if not found:
         return f"Nothing that is recorded about the environment changed between the sides.{tail}"
-    # A distribution's version says more than the digests that change with it.
-    found.sort(key=lambda entry: words.value(entry[1].new) != words.clean(entry[1].new))
-    named = [f"{words.change(change)} ({words.clean(title, 60)})" for title, change in found[:MOST_CHANGES]]
+    # A version says more than the digests that change with it, or than what only one side tells of.
+    found.sort(
+        key=lambda entry: (
+            NOT_THERE in (entry[1].old, entry[1].new),
+            words.value(entry[1].new) != words.clean(entry[1].new),
+        )
+    )
+    named = [f"{words.clean(title, 60)}: {words.change(change)}" for title, change in found[:MOST_CHANGES]]
     more = f"; and {len(found) - MOST_CHANGES} more" if len(found) > MOST_CHANGES else ""
     return f"What changed: {'; '.join(named)}{more}.{tail}"
 

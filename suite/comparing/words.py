@@ -1,12 +1,14 @@
 """Phrases that every format shares: names of cases, ratios, verdicts and reasons, written once."""
 
 import re
+from collections.abc import Iterable
 
 from suite.comparing.types import Change, Comparison, Drift, Metric, Movement, Row, Verdict
 from suite.report import names, units
 
 LONGEST = 300
 """Characters of a stranger's text that are shown; the record holds the rest."""
+_BREAKS = re.compile(r"[ \t\r\n\f\v]+")
 _DIGEST = re.compile(r"\b[0-9a-f]{40,}\b")
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 """What would speak to a terminal, turn the direction of what stands beside it, or cannot stand in XML."""
@@ -14,7 +16,7 @@ UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u
 
 def clean(text: str, longest: int = LONGEST) -> str:
     """Return a text on one line, without control characters, and no longer than a reader bears."""
-    shown = UNPRINTABLE.sub("\ufffd", " ".join(text.split()))
+    shown = UNPRINTABLE.sub("\ufffd", _BREAKS.sub(" ", text)).strip()
     return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
 
 
@@ -36,11 +38,23 @@ def where(row: Row) -> str:
     return f"{arms(row)} on {clean(names.model(case.model), 60)} ({_metric(row.metric)}, batch {case.batch})"
 
 
-def case(row: Row) -> str:
-    """`ResNet-50, latency, batch 1`: the case without its arm."""
+def case(row: Row, *, brief: bool = False) -> str:
+    """`ResNet-50, latency, fp32, batch 1, t2`: the case without its arm; `brief` leaves out what all rows share."""
+    model = clean(names.model(row.case.model), 60)
+    if brief:
+        return f"{model}, {_metric(row.metric)}, batch {row.case.batch}"
     extras = "" if row.case.device == "cpu" else f", {clean(row.case.device, 40)}"
-    model, precision = clean(names.model(row.case.model), 60), clean(row.case.precision, 40)
+    precision = clean(row.case.precision, 40)
     return f"{model}, {_metric(row.metric)}, {precision}, batch {row.case.batch}, t{row.case.threads}{extras}"
+
+
+def shared(rows: Iterable[Row]) -> str:
+    """`fp32, 2 threads, cpu`, where that is true of all rows; else nothing."""
+    found = {(row.case.precision, row.case.threads, row.case.device) for row in rows}
+    if len(found) != 1:
+        return ""
+    precision, threads, device = found.pop()
+    return f"{clean(precision, 40)}, {units.plural(threads, 'thread')}, {clean(device, 40)}"
 
 
 def _metric(metric: Metric) -> str:

@@ -301,7 +301,7 @@ def test_hardware_that_is_not_told_is_not_taken_for_the_same() -> None:
 def test_another_kernel_is_not_other_hardware() -> None:
     found = one(run("a"), with_machine(run("b"), kernel={"release": "7.0"}))
     assert found.same_hardware is True
-    assert found.notes[0] == "What changed: release 6.1.0-37-amd64 → 7.0 (Kernel)."
+    assert found.notes[0] == "What changed: Kernel: release 6.1.0-37-amd64 → 7.0."
 
 
 @pytest.mark.parametrize(

@@ -27,10 +27,14 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     yield ""
     loud = [row for row in comparison.rows if row.outcome != "fine"]
     calm = [row for row in comparison.rows if row.outcome == "fine"]
-    yield from _cases(loud, comparison.replicate)
+    shared = words.shared(comparison.rows)
+    if shared:
+        yield text(f"All cases: {shared}.")
+        yield ""
+    yield from _cases(loud, comparison.replicate, brief=bool(shared))
     if calm:
         yield from _folded(f"{len(calm)} cases that are not worse" if loud else f"All {len(calm)} cases")
-        yield from _cases(calm, comparison.replicate)
+        yield from _cases(calm, comparison.replicate, brief=bool(shared))
         yield "</details>"
         yield ""
     yield from _answers(comparison)
@@ -38,7 +42,7 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     yield text(comparison.method)
 
 
-def _cases(rows: Sequence[Row], replicate: str) -> Iterator[str]:
+def _cases(rows: Sequence[Row], replicate: str, *, brief: bool) -> Iterator[str]:
     if not rows:
         return
     yield from _table(("", "arm", "case", "old", "new", "new/old", "verdict", ""), "lllrrrll")
@@ -46,7 +50,7 @@ def _cases(rows: Sequence[Row], replicate: str) -> Iterator[str]:
         cells = (
             _SIGNS[row.outcome],
             code(words.arms(row)),
-            text(words.case(row)),
+            text(words.case(row, brief=brief)),
             text(words.cost(row.old, row.metric)),
             text(words.cost(row.new, row.metric)),
             text(words.ratio(row)),

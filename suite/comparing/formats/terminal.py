@@ -53,7 +53,8 @@ def _grid(title: str) -> Table:
 
 
 def _cases(rows: Sequence[Row], replicate: str, *, wide: bool) -> Table:
-    table = _grid("Case by case")
+    shared = words.shared(rows)
+    table = _grid(f"Case by case ({shared})" if shared else "Case by case")
     table.add_column("arm", overflow="fold")
     table.add_column("case", overflow="fold")
     for name in ("old", "new") if wide else ():
@@ -65,7 +66,7 @@ def _cases(rows: Sequence[Row], replicate: str, *, wide: bool) -> Table:
         costs = (words.cost(row.old, row.metric), words.cost(row.new, row.metric)) if wide else ()
         table.add_row(
             Text(words.arms(row)),
-            Text(words.case(row)),
+            Text(words.case(row, brief=bool(shared))),
             *(Text(cost) for cost in costs),
             Text(words.ratio(row)),
             Text(row.verdict.value, _STYLES[row.outcome]),
