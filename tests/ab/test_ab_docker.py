@@ -145,6 +145,16 @@ def test_bisecting_names_the_distribution(case: Case) -> None:
     assert "cannot be installed without it" in out
 
 
+def test_a_setting_of_openvino_reaches_it(case: Case) -> None:
+    command = case.ab(
+        "openvino", "openvino+hint=throughput", "--profile", "smoke", "--models", "mlp", "--scenarios", "latency"
+    )
+    assert command.code == 3, command.err
+    said = {launch.arm: launch.settings for launch in case.record.blocks[0].generations[0].launches}
+    assert said["openvino"]["performance hint"] == "LATENCY"
+    assert said["openvino+hint=throughput"]["performance hint"] == "THROUGHPUT"
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
