@@ -69,15 +69,14 @@ def answer(trial: Trial) -> str:
 def sentence(finding: Finding) -> str:
     """`The same thing was called different in 0 of 20 trials (0.0 to 16.8 %), …`."""
     counts = ", ".join(f"{count} {verdict}" for verdict, count in finding.verdicts.items())
-    decisions = finding.by_decision
     return (
-        f"{finding.wanted[:1].upper()}{finding.wanted[1:]} in {_share(finding.by_trial)} trials and in "
-        f"{_share(decisions)} cases ({counts}); {units.duration(finding.seconds)} of machine time."
+        f"{finding.wanted[:1].upper()}{finding.wanted[1:]} in {_share(finding.by_trial, 'trials')} and in "
+        f"{_share(finding.by_decision, 'cases')}: {counts}; {units.duration(finding.seconds)} of machine time."
     )
 
 
-def _share(found: Proportion) -> str:
-    return f"{found.successes} of {found.trials} ({100 * found.low:.1f} to {100 * found.high:.1f} %)"
+def _share(found: Proportion, what: str) -> str:
+    return f"{found.successes} of {found.trials} {what} ({100 * found.low:.1f} to {100 * found.high:.1f} %)"
 
 
 def ratio(decision: Decision) -> str:
