@@ -41,7 +41,7 @@ def peak_memory(
 
     All launches live at once, as in the timed rounds: another process does not change this one's memory.
     """
-    outcomes = bring_up(site, block.case, _shuffled(arms, seed), verify=False, first_call=False)
+    outcomes = bring_up(site, block.case, _shuffled(arms, seed), verify=False)
     try:
         for number, outcome in enumerate(outcomes, start=1):
             _work(outcome)

@@ -216,7 +216,7 @@ class Bench:
         expected_ns = {
             arm.id: self._load_ns[case.model, arm.id] for arm in arms if (case.model, arm.id) in self._load_ns
         }
-        outcomes = bring_up(self._site, case, arms, first_call=False, living=living, expected_ns=expected_ns)
+        outcomes = bring_up(self._site, case, arms, alone=False, living=living, expected_ns=expected_ns)
         try:
             for outcome in outcomes:
                 self._learn_cost(case, outcome.launch)
@@ -246,7 +246,8 @@ class Bench:
             for turn in lost:
                 self._count_failure(case.id, turn.arm, turn.failure)
             for outcome in outcomes:
-                self._look_at(outcome)
+                if not outcome.launch.served:
+                    self._look_at(outcome)
                 self._journal.write(LaunchDone(case.id, index, outcome.launch))
         except BaseException:
             stop(outcomes)

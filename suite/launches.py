@@ -28,7 +28,7 @@ def bring_up(
     arms: Sequence[Arm],
     *,
     verify: bool = True,
-    first_call: bool = True,
+    alone: bool = True,
     living: Mapping[str, Outcome] = {},
     expected_ns: Mapping[str, float] = {},
 ) -> list[Outcome]:
@@ -40,8 +40,8 @@ def bring_up(
         Where, what, and who.
     verify
         Whether outputs are compared with the reference now.
-    first_call
-        Whether each times its first call, before that; only a launch alone has a core for it.
+    alone
+        Whether the launches are themselves what is measured; see `suite.worker.messages.Load`.
     living
         Outcomes of an earlier case, by arm id, whose workers go on with this one.
     expected_ns
@@ -63,7 +63,7 @@ def bring_up(
             earlier = living.get(arm.id)
             going_on = earlier is not None and earlier.worker is not None
             outcomes.append(_go_on(site, case, earlier) if earlier and going_on else _start(site, case, arm))
-        _load_all(site, case, outcomes, expected_ns, first_call=first_call)
+        _load_all(site, case, outcomes, expected_ns, alone=alone)
         _refuse_disagreement(site, case, outcomes)
         if verify:
             for outcome in outcomes:
@@ -116,7 +116,7 @@ def _is_warm(cache: Path) -> bool:
 
 
 def _load_all(
-    site: Site, case: Case, outcomes: Sequence[Outcome], expected_ns: Mapping[str, float], *, first_call: bool
+    site: Site, case: Case, outcomes: Sequence[Outcome], expected_ns: Mapping[str, float], *, alone: bool
 ) -> None:
     """Keep as many loads going as there are CPUs, the longest first; loads are mostly one thread's work."""
     for outcome in outcomes:
@@ -126,7 +126,7 @@ def _load_all(
     while queue or loading:
         while queue and len(loading) < len(site.cpus):
             outcome = queue.pop(0)
-            _begin_load(site, case, outcome, first_call=first_call)
+            _begin_load(site, case, outcome, alone=alone)
             if outcome.worker is not None:
                 loading[outcome.worker] = outcome, time.monotonic() + LOAD_TIMEOUT_S
         if not loading:
@@ -148,12 +148,12 @@ def _await_ready(outcome: Outcome) -> None:
         fail(outcome, "launch", error)
 
 
-def _begin_load(site: Site, case: Case, outcome: Outcome, *, first_call: bool) -> None:
+def _begin_load(site: Site, case: Case, outcome: Outcome, *, alone: bool) -> None:
     if outcome.worker is None:
         return
     inside = site.launcher.inside(_spec(site, case, outcome.arm))
     try:
-        outcome.worker.post(Load(task_for(site, case, outcome.arm, inside), first_call))
+        outcome.worker.post(Load(task_for(site, case, outcome.arm, inside), alone))
     except WorkerError as error:
         fail(outcome, "load", error)
 

@@ -52,7 +52,7 @@ STANDARD = Profile(
     window_ns=120_000_000,
     min_calls=1,
     launches_alone=1,
-    batches={"mlp": (1000,), "resnet50": (4,), "bert": (2,)},
+    batches={"mlp": (1000,), "resnet50": (2,), "bert": (2,)},
     budget_seconds=600,
 )
 FULL = Profile(

@@ -54,9 +54,7 @@ def run_bench(options: Options, console: Console) -> int:
     return tell(folder, console, strict=options.strict)
 
 
-def conduct(
-    chosen: plan.Plan, options: Options, console: Console, *, resumed: tuple[Path, Run] | None = None
-) -> Path:
+def conduct(chosen: plan.Plan, options: Options, console: Console, *, resumed: tuple[Path, Run] | None = None) -> Path:
     """Make what a plan needs, measure it, or go on with it; return the run's folder.
 
     Raises

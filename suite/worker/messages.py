@@ -37,8 +37,9 @@ class Load(msgspec.Struct, frozen=True, tag="load"):
     """Load a task; what was loaded before is let go, and the framework stays as it was set up."""
 
     task: Task
-    first_call: bool = True
-    """Time the first call too. Beside others that load it would only wait for a core."""
+    alone: bool = True
+    """This launch is itself what is measured: nothing is done to hasten it, and its first call is timed too. Beside
+    others that load, a first call would only wait for a core."""
 
 
 class Verify(msgspec.Struct, frozen=True, tag="verify"):
@@ -101,7 +102,7 @@ class Loaded(msgspec.Struct, frozen=True, tag="loaded"):
     """Build the model from the weights, and compile it; a backend whose compiler has no call of its own is compiled
     by one throwaway call."""
     first_call_ns: int | None
-    """First call after that; None where it was not asked for."""
+    """First call after that; None where the launch was not alone."""
     version: str
     weights_sha256: str
     inputs_sha256: str

@@ -100,7 +100,7 @@ def test_the_first_line(worker: Conversation) -> None:
 
 def test_another_task_finds_the_framework_as_it_was_set_up(worker: Conversation) -> None:
     first = worker.ask(Load(CANARY))
-    again = worker.ask(Load(CANARY, first_call=False))
+    again = worker.ask(Load(CANARY, alone=False))
     assert isinstance(first, Loaded)
     assert isinstance(again, Loaded)
     assert first.import_ns > 0
