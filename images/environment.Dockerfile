@@ -21,7 +21,7 @@ RUN set -eu; export PYTHONHASHSEED=0 PYTHONDONTWRITEBYTECODE=1; \
         --no-index --find-links /inputs/wheels --no-deps --require-hashes --only-binary :all: \
         --no-compile --no-cache-dir --disable-pip-version-check --no-warn-script-location \
         --requirement /inputs/requirements.lock; \
-    /opt/levelfield/env/bin/python -B -m compileall -q -f --invalidation-mode unchecked-hash /opt/levelfield/env/lib >/dev/null || true; \
+    /opt/levelfield/env/bin/python -B -m compileall -q -f -j 0 --invalidation-mode unchecked-hash /opt/levelfield/env/lib >/dev/null || true; \
     mkdir -p /stage/opt/levelfield; \
     mv /opt/levelfield/env /stage/opt/levelfield/env; \
     find /stage -exec touch --no-dereference --date "@${EPOCH}" {} +

@@ -61,8 +61,10 @@ def bring_up(
     try:
         for arm in arms:
             earlier = living.get(arm.id)
-            going_on = earlier is not None and earlier.worker is not None
-            outcomes.append(_go_on(site, case, earlier) if earlier and going_on else _start(site, case, arm))
+            if earlier is not None and earlier.worker is not None:
+                outcomes.append(_go_on(site, case, earlier))
+            else:
+                outcomes.append(_to_launch(site, case, arm))
         _load_all(site, case, outcomes, expected_ns, alone=alone)
         _refuse_disagreement(site, case, outcomes)
         if verify:
@@ -86,18 +88,21 @@ def _spec(site: Site, case: Case, arm: Arm) -> LaunchSpec:
     )
 
 
-def _start(site: Site, case: Case, arm: Arm) -> Outcome:
-    spec = _spec(site, case, arm)
-    launch = Launch(arm=arm.id, started=utc_now())
-    if spec.cache is not None:
-        spec.cache.mkdir(parents=True, exist_ok=True)
-        launch = msgspec.structs.replace(launch, cache_warm=_is_warm(spec.cache))
-    outcome = Outcome(arm, case, launch)
+def _to_launch(site: Site, case: Case, arm: Arm) -> Outcome:
+    """Return an outcome to come, with a folder for its compile cache."""
+    cache = cache_folder(site, case, arm)
+    cache.mkdir(parents=True, exist_ok=True)
+    return Outcome(arm, case, Launch(arm=arm.id, started=utc_now(), cache_warm=_is_warm(cache)))
+
+
+def _start(site: Site, outcome: Outcome) -> None:
+    """Launch a worker and wait for its first line."""
+    outcome.launch = msgspec.structs.replace(outcome.launch, started=utc_now())
     try:
-        outcome.worker = site.launcher.launch(spec)
+        outcome.worker = site.launcher.launch(_spec(site, outcome.case, outcome.arm))
+        outcome.worker.await_ready(READY_TIMEOUT_S)
     except WorkerError as error:
         fail(outcome, "launch", error)
-    return outcome
 
 
 def _go_on(site: Site, case: Case, earlier: Outcome) -> Outcome:
@@ -119,13 +124,13 @@ def _load_all(
     site: Site, case: Case, outcomes: Sequence[Outcome], expected_ns: Mapping[str, float], *, alone: bool
 ) -> None:
     """Keep as many loads going as there are CPUs, the longest first; loads are mostly one thread's work."""
-    for outcome in outcomes:
-        _await_ready(outcome)
     queue = sorted(outcomes, key=lambda outcome: expected_ns.get(outcome.arm.id, math.inf), reverse=True)
     loading: dict[Worker, tuple[Outcome, float]] = {}
     while queue or loading:
         while queue and len(loading) < len(site.cpus):
             outcome = queue.pop(0)
+            if not outcome.launch.served:
+                _start(site, outcome)
             _begin_load(site, case, outcome, alone=alone)
             if outcome.worker is not None:
                 loading[outcome.worker] = outcome, time.monotonic() + LOAD_TIMEOUT_S
@@ -137,15 +142,6 @@ def _load_all(
         if not answered:
             worker = min(loading, key=lambda each: loading[each][1])
             fail(loading.pop(worker)[0], "load", worker.overdue(LOAD_TIMEOUT_S))
-
-
-def _await_ready(outcome: Outcome) -> None:
-    if outcome.worker is None or outcome.launch.served:
-        return
-    try:
-        outcome.worker.await_ready(READY_TIMEOUT_S)
-    except WorkerError as error:
-        fail(outcome, "launch", error)
 
 
 def _begin_load(site: Site, case: Case, outcome: Outcome, *, alone: bool) -> None:

@@ -1,10 +1,12 @@
 """Before anything is measured: images, weights, ONNX files and reference outputs, all made or found."""
 
+import functools
 import tempfile
 from pathlib import Path
 
 import psutil
 
+from suite import together
 from suite.artifacts import Artifacts, Onnx
 from suite.backends import registry
 from suite.launchers.protocol import Launcher
@@ -18,18 +20,14 @@ from suite.zoo import models, weights
 MEMORY_SHARE = 0.75
 """Share of the machine's memory that one worker may take at the most."""
 MEMORY_BYTES = 12 << 30
+IMAGES_AT_ONCE = 2
+"""To make one waits for the network and the disk half of the time."""
 
 
 def prepare(plan: Plan, launcher: Launcher, watcher: Watcher) -> Site:
     """Make everything the plan needs: images, weights, ONNX files, reference outputs."""
-    images: dict[tuple[str, str, str | None], Image] = {}
-    arms = {arm.id: arm for block in plan.blocks for arm in block.arms}
-    for arm in (*arms.values(), canary_arm()):
-        key = (arm.image, arm.variant, arm.version)
-        if key not in images:
-            images[key] = launcher.prepare(arm.image, arm.variant, arm.version, watcher.say)
     artifacts = Artifacts()
-    onnx = _exports(plan, launcher, artifacts, watcher)
+    images, onnx = _images_and_exports(plan, launcher, artifacts, watcher)
     for model in plan.models:
         watcher.say(f"making the weights of {model}")
         artifacts.weights(model)
@@ -49,6 +47,28 @@ def prepare(plan: Plan, launcher: Launcher, watcher: Watcher) -> Site:
         memory_bytes=_memory_limit(),
         caches=Path(tempfile.mkdtemp(prefix="levelfield-caches-")),
     )
+
+
+def _images_and_exports(
+    plan: Plan, launcher: Launcher, artifacts: Artifacts, watcher: Watcher
+) -> tuple[dict[tuple[str, str, str | None], Image], dict[tuple[str, str, int], Onnx]]:
+    """Make all images, and meanwhile, as soon as their exporter is there, the ONNX files."""
+    images: dict[tuple[str, str, str | None], Image] = {}
+    onnx: dict[tuple[str, str, int], Onnx] = {}
+
+    def image_of(name: str, variant: str, version: str | None) -> None:
+        images[name, variant, version] = launcher.prepare(name, variant, version, watcher.say)
+
+    arms = {arm.id: arm for block in plan.blocks for arm in block.arms}
+    keys = dict.fromkeys((arm.image, arm.variant, arm.version) for arm in (*arms.values(), canary_arm()))
+    together.run(
+        [
+            lambda: onnx.update(_exports(plan, launcher, artifacts, watcher)),
+            *(functools.partial(image_of, *key) for key in keys),
+        ],
+        at_once=IMAGES_AT_ONCE,
+    )
+    return {key: images[key] for key in keys}, onnx
 
 
 def _exports(

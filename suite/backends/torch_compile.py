@@ -42,6 +42,9 @@ class TorchCompile:
         # Inductor reads this when it is imported; its precompiled C++ header, 5 s of g++, follows the temporary folder.
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder
         tempfile.tempdir = folder
+        if options.cache is not None and any(options.cache.iterdir()):
+            # The kernels kept there were compiled for this machine's vector instructions: they are not probed again.
+            os.environ["TORCHINDUCTOR_VEC_ISA_OK"] = "1"
         self._torch: Any = import_framework("torch-compile", "torch")
         torch_common.configure(self._torch, options)
         self.version = str(self._torch.__version__)

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeAlias
@@ -140,5 +141,6 @@ def _keep(folder: Path, pin: Pin) -> None:
             f"pip fetched {pin.name} {pin.version} under another name than {pin.file}.",
             fix="Re-resolve with `nox -s lock`.",
         )
-    shutil.move(check(fetched, pin.sha256), wheel_folder() / f".{pin.file}.{os.getpid()}")
-    (wheel_folder() / f".{pin.file}.{os.getpid()}").replace(wheel_folder() / pin.file)
+    beside = wheel_folder() / f".{pin.file}.{os.getpid()}-{threading.get_ident()}"
+    shutil.move(check(fetched, pin.sha256), beside)
+    beside.replace(wheel_folder() / pin.file)

@@ -1,0 +1,45 @@
+"""Several long jobs at once, each mostly waiting for another program."""
+
+import queue
+import threading
+from collections.abc import Callable, Sequence
+
+JOIN_S = 0.2
+"""How long the waiting thread sleeps before it looks for an interrupt again."""
+
+
+def run(jobs: Sequence[Callable[[], None]], *, at_once: int) -> None:
+    """Run all jobs, `at_once` at a time, in their order; the first error or interrupt ends the wait.
+
+    The threads are daemons: after an error or Ctrl-C nobody waits for a job that is under way, and it ends with the
+    process.
+
+    Raises
+    ------
+    BaseException
+        What a job raised first.
+    """
+    waiting: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+    for job in jobs:
+        waiting.put(job)
+    problems: queue.SimpleQueue[BaseException] = queue.SimpleQueue()
+
+    def work() -> None:
+        try:
+            while problems.empty():
+                waiting.get_nowait()()
+        except queue.Empty:
+            return
+        except BaseException as problem:  # noqa: BLE001  (handed to the waiting thread)
+            problems.put(problem)
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(min(at_once, len(jobs)))]
+    for thread in threads:
+        thread.start()
+    while problems.empty() and any(thread.is_alive() for thread in threads):
+        for thread in threads:
+            thread.join(JOIN_S)
+            if not problems.empty():
+                break
+    if not problems.empty():
+        raise problems.get()
