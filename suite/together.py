@@ -22,24 +22,24 @@ def run(jobs: Sequence[Callable[[], None]], *, at_once: int) -> None:
     waiting: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
     for job in jobs:
         waiting.put(job)
-    problems: queue.SimpleQueue[BaseException] = queue.SimpleQueue()
+    problems: list[BaseException] = []
 
     def work() -> None:
         try:
-            while problems.empty():
+            while not problems:
                 waiting.get_nowait()()
         except queue.Empty:
             return
         except BaseException as problem:  # noqa: BLE001  (handed to the waiting thread)
-            problems.put(problem)
+            problems.append(problem)
 
     threads = [threading.Thread(target=work, daemon=True) for _ in range(min(at_once, len(jobs)))]
     for thread in threads:
         thread.start()
-    while problems.empty() and any(thread.is_alive() for thread in threads):
+    while not problems and any(thread.is_alive() for thread in threads):
         for thread in threads:
             thread.join(JOIN_S)
-            if not problems.empty():
+            if problems:
                 break
-    if not problems.empty():
-        raise problems.get()
+    if problems:
+        raise problems[0]
