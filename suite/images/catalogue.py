@@ -19,7 +19,7 @@ MACHINE = "x86_64"
 """The only machine that locks are resolved for so far."""
 
 _PIN = re.compile(
-    r"^# (?P<file>\S+\.whl) (?P<size>\d+) bytes, (?P<installed>\d+) installed\n"
+    r"^# (?P<file>\S+\.whl) (?:(?P<size>\d+) bytes, (?P<installed>\d+) installed|size not known)\n"
     r"(?P<name>[a-z0-9][a-z0-9._-]*)==(?P<version>[^\s;\\]+) \\\n"
     r"    --hash=sha256:(?P<sha256>[0-9a-f]{64})$",
     re.MULTILINE,
@@ -44,6 +44,8 @@ class Pin(msgspec.Struct, frozen=True):
     sha256: str
     size_bytes: int
     installed_bytes: int
+    sized: bool = True
+    """False: it was not fetched for the lock (CUDA wheels are gigabytes); its sizes are 0 then, and mean nothing."""
 
 
 class Lock(msgspec.Struct, frozen=True):
@@ -74,6 +76,11 @@ class Lock(msgspec.Struct, frozen=True):
     @property
     def installed_bytes(self) -> int:
         return sum(pin.installed_bytes for pin in self.pins)
+
+    @property
+    def unsized(self) -> int:
+        """How many wheels have a size that is not known."""
+        return sum(not pin.sized for pin in self.pins)
 
 
 def images() -> dict[str, Image]:
@@ -109,26 +116,46 @@ def versions(image_name: str, variant: str = "cpu") -> tuple[str, ...]:
     return tuple(sorted({*named, *([current] if current else [])}, key=in_order))
 
 
-def requirement(image_name: str) -> str | None:
+def source(image_name: str, variant: str = "cpu") -> Path:
+    """Return the requirements of a variant: `requirements.in` on the CPU, else a file of the variant's name.
+
+    Raises
+    ------
+    LevelfieldError
+        There is no such variant of the image.
+    """
+    folder = images_root() / image(image_name).name
+    path = folder / ("requirements.in" if variant == "cpu" else f"{variant}.in")
+    if not path.is_file():
+        there = sorted(each.stem for each in folder.glob("*.in") if "@" not in each.stem)
+        raise unknown(f"variant of {image_name}", variant, ["cpu", *(each for each in there if each != "requirements")])
+    return path
+
+
+def requirement(image_name: str, variant: str = "cpu") -> str | None:
     """Return the one requirement of its own that an image has (`onnxruntime==1.31.1`): what its versions are of.
 
-    None where it has none or several: such an image has no versions.
+    None where it has none or several: such an image has no versions. NVIDIA's libraries, which come with a CUDA
+    variant, are no requirement of its own.
     """
-    text = (images_root() / image(image_name).name / "requirements.in").read_text(encoding="utf-8")
-    own = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(("#", "-"))]
+    text = source(image_name, variant).read_text(encoding="utf-8")
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(("#", "-"))]
+    own = [line for line in lines if not line.startswith(("cuda-", "nvidia-"))]
     return own[0] if len(own) == 1 else None
 
 
-def framework(image_name: str) -> str | None:
+def framework(image_name: str, variant: str = "cpu") -> str | None:
     """Return the distribution that an image's versions are of, or None where it has no versions."""
-    asked = requirement(image_name)
+    asked = requirement(image_name, variant)
     return re.split(r"[^a-zA-Z0-9._-]", asked, maxsplit=1)[0] if asked else None
 
 
 def current_version(image_name: str, variant: str = "cpu") -> str | None:
     """Return which version of its framework the plain lock holds, without a local part (`2.13.0` of `2.13.0+cpu`)."""
-    name = framework(image_name)
-    if name is None or (variant, None) not in lock_names(image_name):
+    if (variant, None) not in lock_names(image_name):
+        return None
+    name = framework(image_name, variant)
+    if name is None:
         return None
     found = read(images_root() / image_name / f"{variant}.lock").versions.get(name)
     return found.partition("+")[0] if found else None
@@ -203,8 +230,9 @@ def read(path: Path) -> Lock:
             version=found["version"],
             file=found["file"],
             sha256=found["sha256"],
-            size_bytes=int(found["size"]),
-            installed_bytes=int(found["installed"]),
+            size_bytes=int(found["size"] or 0),
+            installed_bytes=int(found["installed"] or 0),
+            sized=found["size"] is not None,
         )
         for found in _PIN.finditer(text)
     )
@@ -222,12 +250,15 @@ def read(path: Path) -> Lock:
 def write(path: Path, pins: tuple[Pin, ...]) -> None:
     """Write a lock that `read` reads and pip and uv accept."""
     lines = [
-        f"# {pin.file} {pin.size_bytes} bytes, {pin.installed_bytes} installed\n"
-        f"{pin.name}=={pin.version} \\\n    --hash=sha256:{pin.sha256}\n"
+        f"# {pin.file} {_sizes(pin)}\n{pin.name}=={pin.version} \\\n    --hash=sha256:{pin.sha256}\n"
         for pin in sorted(pins, key=lambda pin: pin.name)
     ]
     heading = f"# Written by `nox -s lock` for Python {PYTHON} on Linux x86_64: each wheel, its size and its hash.\n\n"
     path.write_text(heading + "".join(lines), encoding="utf-8")
+
+
+def _sizes(pin: Pin) -> str:
+    return f"{pin.size_bytes} bytes, {pin.installed_bytes} installed" if pin.sized else "size not known"
 
 
 def stem(variant: str, version: str | None) -> str:

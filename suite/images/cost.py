@@ -15,6 +15,7 @@ _DOWNLOAD_BYTES_S = 10e6
 _INSTALL_BYTES_S = 15e6
 _INSTALL_START_S = 8.0
 _BASE_BYTES_S = 6e6
+CUDA_WORDS = "a CUDA variant takes 2 to 4 GB of download and two to three times that of disk"
 _BYTECODE = 1.25
 """Installed files with their bytecode, over the files in the wheels."""
 
@@ -27,12 +28,20 @@ class Cost(msgspec.Struct, frozen=True):
     seconds: float = 0.0
     making: tuple[str, ...] = ()
     """Images or environments to be made."""
+    unsized: int = 0
+    """Wheels to be fetched of unknown size: they are in none of the figures."""
 
     def sentence(self) -> str:
         """Say it to a person."""
         if not self.making:
             return "Everything needed is built already."
         minutes = max(1, round(self.seconds / 60))
+        if self.unsized:
+            return (
+                f"To be made first: {', '.join(self.making)} ({_size(self.download_bytes)} to download, and "
+                f"{self.unsized} wheels of unknown size: {CUDA_WORDS}); `levelfield clean` gives the "
+                "disk back."
+            )
         return (
             f"To be made first: {', '.join(self.making)} (about {_size(self.download_bytes)} to download, "
             f"{_size(self.disk_bytes)} of disk, {minutes} min); `levelfield clean` gives the disk back."
@@ -76,7 +85,8 @@ def estimate(names: Iterable[str], launcher: str = "docker", base_kind: base.Kin
 
 
 def _cost(locks: list[catalogue.Lock], bases: dict[str, base.Base]) -> Cost:
-    fetched = {pin.file: pin.size_bytes for lock in locks for pin in wheels.missing(lock)}
+    absent = {pin.file: pin for lock in locks for pin in wheels.missing(lock)}
+    fetched = {file: pin.size_bytes for file, pin in absent.items()}
     debs = debian.read_lock() if bases else None
     packages = {package.file: package for name in bases if debs for package in debian.missing(debs, name)}
     base_bytes = sum(package.installed_bytes for name in bases if debs for package in debs.of(name))
@@ -88,6 +98,7 @@ def _cost(locks: list[catalogue.Lock], bases: dict[str, base.Base]) -> Cost:
         disk_bytes=int(download + installed * _BYTECODE + base_bytes),
         seconds=seconds + _INSTALL_START_S * len(locks),
         making=tuple(lock.image + suffix(lock.variant, lock.version) for lock in locks),
+        unsized=sum(not pin.sized for pin in absent.values()),
     )
 
 

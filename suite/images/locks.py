@@ -1,5 +1,6 @@
 """Resolve requirement sets again and write their locks: `nox -s lock`."""
 
+import re
 import subprocess
 import tempfile
 import tomllib
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from suite.errors import LevelfieldError
-from suite.images import catalogue, debian_lock, named, registries, wheels
+from suite.images import catalogue, coherence, debian_lock, named, registries, wheels
 from suite.images.catalogue import PYTHON, Pin
 from suite.images.wheels import Progress, silent
 from suite.paths import images_root
@@ -51,7 +52,8 @@ def relock(names: Iterable[str] = (), *, progress: Progress = silent) -> None:
 def lock_image(image_name: str, variant: str = "cpu", version: str | None = None) -> catalogue.Lock:
     """Resolve the requirements of an image and write its lock.
 
-    Every wheel is fetched (into the cache) to learn its size: a lock whose wheels cannot be had is worth nothing.
+    Every wheel is fetched (into the cache) to learn its size: a lock whose wheels cannot be had is worth nothing. Those
+    of a CUDA variant are not, being gigabytes: their hashes are the index's word, checked when an image is made.
 
     Parameters
     ----------
@@ -64,15 +66,22 @@ def lock_image(image_name: str, variant: str = "cpu", version: str | None = None
     -------
     Lock
         What was written.
+
+    Raises
+    ------
+    LevelfieldError
+        There is no such image or variant, it cannot be resolved or fetched, or the lock would hold what no lock may
+        (see `suite.images.coherence`): then the old one stays.
     """
     folder = images_root() / catalogue.image(image_name).name
     stem = catalogue.stem(variant, version)
-    source = folder / (f"{stem}.in" if (folder / f"{stem}.in").is_file() else "requirements.in")
+    own = folder / f"{stem}.in"
+    source = own if own.is_file() else catalogue.source(image_name, variant)
     found = registries.settings()
     with tempfile.TemporaryDirectory() as name:
         output = Path(name) / "pylock.toml"
         arguments = _arguments(variant, source.read_text(encoding="utf-8"), found)
-        if version is not None and source.name == "requirements.in":
+        if version is not None and source != own:
             pinned = named.resolve(image_name, variant, version, arguments)
             source = Path(name) / f"{stem}.in"
             source.write_text(pinned, encoding="utf-8")
@@ -81,8 +90,22 @@ def lock_image(image_name: str, variant: str = "cpu", version: str | None = None
     unsized = tuple(_pin(package) for package in packages)
     path = folder / f"{stem}.lock"
     draft = catalogue.Lock(image=image_name, variant=variant, version=version, path=path, sha256="", pins=unsized)
-    files = wheels.fetch(draft)
-    catalogue.write(path, tuple(_sized(pin, file) for pin, file in zip(unsized, files, strict=True)))
+    found_faults = coherence.faults(draft)
+    if found_faults:
+        raise LevelfieldError(
+            f"{draft.label} cannot be locked like this: {'; '.join(found_faults)}.",
+            fix=f"Pin it in {source.name}, or in the constraints beside it.",
+        )
+    if variant == "cpu":
+        files = wheels.fetch(draft)
+        pins = tuple(_sized(pin, file) for pin, file in zip(unsized, files, strict=True))
+    else:
+        there = {pin.file for pin in unsized} - {pin.file for pin in wheels.missing(draft)}
+        pins = tuple(
+            _sized(pin, wheels.check(wheels.wheel_folder() / pin.file, pin.sha256)) if pin.file in there else pin
+            for pin in unsized
+        )
+    catalogue.write(path, pins)
     return catalogue.read(path)
 
 
@@ -98,7 +121,7 @@ def _arguments(variant: str, asked: str, found: registries.Settings) -> list[str
 
 def _changes(written: catalogue.Lock) -> list[str]:
     """Say what a named lock could not hold at the current lock's version."""
-    framework = catalogue.framework(written.image)
+    framework = catalogue.framework(written.image, written.variant)
     if framework is None or (written.variant, None) not in catalogue.lock_names(written.image):
         return []
     moved = named.moved(catalogue.lock(written.image, written.variant), written, but=framework)
@@ -151,7 +174,7 @@ def _pin(package: dict[str, Any]) -> Pin:
             f"{package['name']} {package['version']} has no wheel for Python {PYTHON} on Linux x86_64.",
             fix="Ask for a version that has one.",
         )
-    file = min(found, key=lambda name: (_rank(name), name))
+    file = min(found, key=lambda name: (_rank(name), -_build_number(name), name))
     return Pin(
         name=package["name"],
         version=package["version"],
@@ -159,7 +182,15 @@ def _pin(package: dict[str, Any]) -> Pin:
         sha256=found[file],
         size_bytes=0,
         installed_bytes=0,
+        sized=False,
     )
+
+
+def _build_number(file: str) -> int:
+    """Return the build number of a wheel: of several builds of a release (`torch-2.10.0-3-cp311-…`) the last counts."""
+    parts = file.removesuffix(".whl").split("-")
+    digits = re.match(r"\d+", parts[2]) if len(parts) == 6 else None
+    return int(digits[0]) if digits else 0
 
 
 def _rank(file: str) -> int:

@@ -57,14 +57,14 @@ def resolve(image_name: str, variant: str, version: str, arguments: list[str]) -
     LevelfieldError
         The image has no versions, or there is none of that name (the nearest are listed), or it cannot be installed.
     """
-    asked, name = catalogue.requirement(image_name), catalogue.framework(image_name)
+    asked, name = catalogue.requirement(image_name, variant), catalogue.framework(image_name, variant)
     if asked is None or name is None:
         raise LevelfieldError(
             f"The image {image_name} has no versions: it is not made for one framework alone.",
             fix="Change its requirements.in, and lock it again.",
         )
     local = "+" + asked.rpartition("+")[2] if "+" in asked.partition("==")[2] else ""
-    roots = [*_shared_names(), f"{name}=={version}{local}"]
+    roots = [*_shared_names(), f"{asked.partition('==')[0]}=={version}{local}", *_with_cuda(image_name, variant)]
     held = [pin for pin in catalogue.lock(image_name, variant).pins if pin.name != name]
     with tempfile.TemporaryDirectory() as folder:
         source, output = Path(folder) / "requirements.in", Path(folder) / "requirements.txt"
@@ -73,7 +73,7 @@ def resolve(image_name: str, variant: str, version: str, arguments: list[str]) -
         output.write_text("".join(f"{pin.name}=={pin.version}\n" for pin in held), encoding="utf-8")
         problem = compile_requirements(source, output, ["--no-header", "--no-annotate", *arguments])
         if problem:
-            raise _failure(image_name, name, version, problem)
+            raise _failure(image_name, name, version, problem, variant)
         return output.read_text(encoding="utf-8")
 
 
@@ -97,16 +97,25 @@ def _shared_names() -> list[str]:
     return [line.partition("==")[0].strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
 
 
-def _failure(image_name: str, name: str, version: str, problem: str) -> LevelfieldError:
+def _with_cuda(image_name: str, variant: str) -> list[str]:
+    """Return what a CUDA variant asks for beside its framework: the release, and what holds its parts together."""
+    source = catalogue.source(image_name, variant)
+    lines = [line.strip() for line in source.read_text(encoding="utf-8").splitlines()]
+    held = [line for line in lines if line.startswith(("cuda-", "nvidia-"))]
+    return held + [f"-c {(source.parent / line[2:].strip()).resolve()}" for line in lines if line.startswith("-c")]
+
+
+def _failure(image_name: str, name: str, version: str, problem: str, variant: str) -> LevelfieldError:
     there = _released(name)
     if there and version not in there:
         return LevelfieldError(
             f"There is no {name} {version} for Python {PYTHON} on Linux x86_64.",
             fix=f"Near it: {', '.join(near(version, there))}.",
         )
-    return LevelfieldError(
-        f"{image_name} cannot be resolved with {name} {version}: {problem}", fix="Choose another version."
-    )
+    fix = "Choose another version."
+    if variant != "cpu":
+        fix += f" Where it needs another CUDA release, say which in images/{image_name}/{variant}@{version}.in."
+    return LevelfieldError(f"{image_name} cannot be resolved with {name} {version}: {problem}", fix=fix)
 
 
 def _released(name: str) -> tuple[str, ...]:

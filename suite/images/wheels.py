@@ -56,8 +56,10 @@ def fetch(lock: Lock, *, progress: Progress = silent) -> tuple[Path, ...]:
     """
     absent = missing(lock)
     if absent:
-        size = sum(pin.size_bytes for pin in absent)
-        progress(f"fetching {len(absent)} wheels of {lock.label}, {size / 1e6:.0f} MB")
+        unsized = sum(not pin.sized for pin in absent)
+        size = f"{sum(pin.size_bytes for pin in absent) / 1e6:.0f} MB"
+        size = f"{size} and {unsized} of unknown size" if unsized else size
+        progress(f"fetching {len(absent)} wheels of {lock.label}, {size}")
         _download(absent, lock.variant)
     progress(f"checking {len(lock.pins)} wheels of {lock.label}")
     return tuple(check(wheel_folder() / pin.file, pin.sha256) for pin in lock.pins)

@@ -1,0 +1,87 @@
+"""What no lock may hold: a pre-release, a wheel that is no wheel, parts of several CUDA releases."""
+
+import re
+from collections.abc import Iterable
+
+from suite.compatibility import known_bad
+from suite.compatibility.versions import is_version, minor
+from suite.images.catalogue import Lock
+
+_PRE_RELEASE = re.compile(r"(a|b|c|rc|alpha|beta|pre|preview|dev)[._-]?\d*$", re.IGNORECASE)
+_FAMILY = re.compile(r"-cu(\d\d)$")
+_OF_RELEASE = (
+    "nvidia-cuda-",
+    "nvidia-nvjitlink",
+    "nvidia-nvtx",
+    "nvidia-nvvm",
+    "cuda-bindings",
+)
+"""Beginnings of names whose version is that of the CUDA release. The others (cuBLAS, cuFFT, …) count for themselves."""
+_APART = ("nvidia-cudnn", "nvidia-nccl", "nvidia-nvshmem", "nvidia-cusparselt", "nvidia-ml-py")
+"""NVIDIA's libraries that are released apart from CUDA."""
+STUBS = re.compile(r"tensorrt(-cu\d+)?(-libs|-bindings)?|tensorrt-(lean|dispatch).*")
+"""Projects whose file on the default index is only a program that fetches the real thing from elsewhere, unhashed."""
+EXCEPTIONS = {
+    ("torch", "cu12", "cuda-bindings"): (
+        "torch 2.10.0 asks for exactly 12.9.4 of these Python bindings; they hold no library of CUDA and call the one "
+        "that is there"
+    ),
+}
+"""Image, variant and distribution that may be of another release, and why."""
+
+
+def faults(lock: Lock) -> tuple[str, ...]:
+    """Return what is wrong with a lock, one phrase each; empty: nothing is."""
+    found = [f"{pin.name} {pin.version} is a pre-release" for pin in lock.pins if _PRE_RELEASE.search(pin.version)]
+    found += [f"{pin.name} {pin.version} is no wheel" for pin in lock.pins if not pin.file.endswith(".whl")]
+    found += [
+        f"{pin.name} only fetches the real thing from elsewhere, so that its hash pins nothing"
+        for pin in lock.pins
+        if STUBS.fullmatch(pin.name)
+    ]
+    return (*found, *_mixed(lock))
+
+
+def _mixed(lock: Lock) -> Iterable[str]:
+    release = known_bad.cuda_release(lock.versions)
+    if not lock.variant.startswith("cu"):
+        if release is not None:
+            yield f"a lock for the CPU holds CUDA {release}"
+        return
+    if "cuda-toolkit" not in lock.versions or release is None:
+        yield "it does not say its CUDA release (cuda-toolkit is not in it)"
+        return
+    family = lock.variant.removeprefix("cu")
+    if str(minor(release)[0]) != family:
+        yield f"a lock of {lock.variant} holds CUDA {release}"
+    for pin in lock.pins:
+        if (lock.image, lock.variant, pin.name) in EXCEPTIONS:
+            continue
+        other = _FAMILY.search(pin.name)
+        if other and other[1] != family:
+            yield f"{pin.name} is for CUDA {other[1]} and the lock of {lock.variant}"
+        elif _is_of_release(pin.name) and is_version(pin.version) and minor(pin.version) != minor(release):
+            yield f"{pin.name} {pin.version} is not of CUDA {release}"
+
+
+def _is_of_release(name: str) -> bool:
+    return name.startswith(_OF_RELEASE)
+
+
+def disagreements(locks: Iterable[Lock]) -> tuple[str, ...]:
+    """Return the parts of CUDA that locks of one variant do not hold alike.
+
+    cuBLAS, cuFFT and their like have versions of their own; `cuda-toolkit` names them for a release, and where one lock
+    has them from there, the others must have the same.
+    """
+    held: dict[tuple[str, str], tuple[str, str]] = {}
+    found = []
+    for lock in locks:
+        for pin in lock.pins:
+            part = pin.name.startswith("nvidia-") and not pin.name.startswith(_APART)
+            if not part or (lock.image, lock.variant, pin.name) in EXCEPTIONS:
+                continue
+            first, version = held.setdefault((lock.variant, pin.name), (lock.label, pin.version))
+            if version != pin.version:
+                found.append(f"{pin.name} is {version} in {first} and {pin.version} in {lock.label}")
+    return tuple(found)
