@@ -62,6 +62,7 @@ def start(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
             seed=request.seed if request.seed is not None else secrets.randbits(SEED_BITS),
             launcher=site.launcher.kind,
             launcher_reason=request.launcher_reason,
+            gpu=plan.gpu,
         ),
         machine=machine,
         images=tuple(site.images.values()),
@@ -87,7 +88,7 @@ def start(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
 
 def _known_beforehand(plan: Plan, request: Request, site: Site, machine: Fingerprint) -> tuple[Warning_, ...]:
     """Return what a reader must know whatever is measured."""
-    found = list(warnings.of_machine(machine))
+    found = [*warnings.of_machine(machine), *plan.warnings]
     if request.launcher_reason:
         found.append(warnings.fell_back_to_venv(request.launcher_reason))
     found += [warnings.unlocked(image.name, image.unlocked) for image in site.images.values() if image.unlocked]

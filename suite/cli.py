@@ -17,7 +17,7 @@ from suite.ab.command import ab
 from suite.comparing.command import baseline, compare
 from suite.errors import LevelfieldError, printable
 from suite.history.command import history
-from suite.options import DURATION, INJECTION, NAMES, NUMBERS, PERCENT
+from suite.options import DURATION, GPU, INJECTION, NAMES, NUMBERS, PERCENT, VARIANT
 
 COULD_NOT_RUN = 2
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -35,12 +35,14 @@ def _selection(command: _F) -> _F:
             click.option("--profile", default="standard", show_default=True, help="smoke, standard or full."),
             click.option("--models", type=NAMES, default=(), help="Only these, separated by commas."),
             click.option("--backends", type=NAMES, default=(), help="Only these, separated by commas."),
-            click.option("--scenarios", type=NAMES, default=(), help="latency, throughput, cold-start, memory."),
+            click.option("--scenarios", type=NAMES, default=(), help="latency, throughput, … (`levelfield list`)."),
             click.option("--precision", type=NAMES, default=(), help="Precisions; this version measures fp32."),
             click.option("--batch", type=NUMBERS, default=(), help="Batch sizes of the throughput scenario."),
             click.option("--control", default="auto", show_default=True, help="Backend that stands twice, or none."),
             click.option("--inject", type=INJECTION, default=None, help="Slow one arm down: 5%@onnxruntime#2."),
             click.option("--threads", type=int, default=None, help="Threads of every worker; default: one per core."),
+            VARIANT,
+            GPU,
         )
     ):
         command = option(command)
@@ -78,6 +80,8 @@ def bench(
     control: str,
     inject: tuple[str, str] | None,
     threads: int | None,
+    variant: str,
+    gpu: str | None,
     budget: float | None,
     precision_target: float | None,
     margin: float,
@@ -95,7 +99,20 @@ def bench(
     from suite.running import Options, run_bench
 
     options = Options(
-        selection=Selection(profile, models, backends, scenarios, precision, batch, threads, control, inject),
+        selection=Selection(
+            profile,
+            models,
+            backends,
+            scenarios,
+            precision,
+            batch,
+            threads,
+            control,
+            inject,
+            variant=variant,
+            gpu=gpu,
+            locked=launcher != "host",
+        ),
         request=Request(
             budget_seconds=budget,
             precision_target=precision_target,

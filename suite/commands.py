@@ -93,6 +93,24 @@ def _show_cuda(console: Console) -> None:
         console.print(show.grid(table.read(), here, {name: cuda_variants(name) for name in images()}))
 
 
+def fitting(names: tuple[str, ...], variant: str, gpu: str | None, console: Console) -> tuple[str, ...]:
+    """Spell images to be built with the CUDA variant that was asked for, or that fits; on the CPU as they are."""
+    from suite import placing
+    from suite.machine import devices, driver
+
+    if variant == "cpu":
+        if gpu is not None:
+            raise LevelfieldError(
+                "--gpu chooses among CUDA variants, and the CPU's are built.", fix="Add --variant auto."
+            )
+        return names
+    wish = placing.Wish(variant, devices.index_of(gpu) if gpu is not None else None, named=bool(names))
+    spelled, said = placing.spelled(names or plan.all_images(), wish, driver.nvidia())
+    for text in said:
+        console.print(f"[yellow]{escape(text)}[/]", highlight=False)
+    return spelled
+
+
 def build_images(names: tuple[str, ...], base: Kind, console: Console) -> None:
     """Build the named images (`onnxruntime`, `onnxruntime@1.30.0`), or all."""
     from suite.images.build import build

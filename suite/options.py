@@ -73,3 +73,13 @@ class _Injection(click.ParamType[tuple[str, str]]):
 
 
 NAMES, NUMBERS, DURATION, PERCENT, INJECTION = _Names(), _Numbers(), _Duration(), _Percent(), _Injection()
+
+VARIANT = click.option(
+    "--variant",
+    default="auto",
+    show_default=True,
+    help="cpu, or a CUDA variant (cu12, cu13); auto: the newest that this machine's GPU runs, or cpu without one.",
+)
+GPU = click.option(
+    "--gpu", metavar="INDEX|UUID", default=None, help="The one GPU to use; `levelfield doctor` lists them."
+)

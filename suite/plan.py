@@ -8,15 +8,28 @@ from pathlib import Path
 import msgspec
 
 from suite import arms as arm_names
+from suite import placing
 from suite.backends import registry
+from suite.compatibility.devices import Nvidia
 from suite.errors import LevelfieldError
+from suite.machine import devices, driver
 from suite.names import unknown
+from suite.placing import Placement, Wish
 from suite.profiles import PROFILES, Profile
-from suite.records.schema import Arm, Block, Case, Run, Scenario
+from suite.records.schema import Arm, Block, Case, Run, Scenario, Warning_
 from suite.references import suffix
 from suite.zoo import models
 
-SCENARIOS: tuple[Scenario, ...] = ("latency", "throughput", "cold-start", "memory")
+SCENARIOS: tuple[Scenario, ...] = (
+    "latency",
+    "throughput",
+    "cold-start",
+    "memory",
+    "latency-device",
+    "throughput-device",
+)
+ON_DEVICE: tuple[Scenario, ...] = ("latency-device", "throughput-device")
+"""Scenarios whose inputs and outputs stay on the GPU; in the others they are NumPy arrays in host memory."""
 PRECISIONS = ("fp32",)
 CANARY = "canary"
 EXPORTER = "exporter"
@@ -44,6 +57,12 @@ class Selection(msgspec.Struct, frozen=True):
     """Backend that stands twice in one latency block, as the A/A control; `none` leaves it out."""
     inject: tuple[str, str] | None = None
     """A slowdown (`5%` of a call, or seconds a call) and the arm that gets it."""
+    variant: str = "cpu"
+    """`cpu`, `cu12`, `cu13`; `auto`: the GPU where one can be used."""
+    gpu: str | None = None
+    """The one GPU to use: its index, or its UUID."""
+    locked: bool = True
+    """False: what is installed runs (the `host` launcher), and no lock chooses a CUDA variant."""
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -59,6 +78,10 @@ class Plan(msgspec.Struct, frozen=True):
     batches: dict[str, tuple[int, ...]]
     threads: int
     cpus: tuple[int, ...]
+    gpu: int | None = None
+    """Index of the GPU that is used, as NVML counts; None: none is."""
+    warnings: tuple[Warning_, ...] = ()
+    """What a reader must know of how arms were placed."""
 
     @property
     def images(self) -> tuple[str, ...]:
@@ -79,7 +102,7 @@ class Plan(msgspec.Struct, frozen=True):
         return any(registry.get(arm.backend).reads == "onnx" for block in self.blocks for arm in block.arms)
 
 
-def make(selection: Selection, *, available: Sequence[int] | None = None) -> Plan:
+def make(selection: Selection, *, available: Sequence[int] | None = None, here: Nvidia | None = None) -> Plan:
     """Turn a selection into a plan.
 
     Parameters
@@ -88,6 +111,8 @@ def make(selection: Selection, *, available: Sequence[int] | None = None) -> Pla
         What the user typed.
     available
         CPUs this process may use; asked from the kernel where None.
+    here
+        NVIDIA's driver and GPUs; asked where None, and only where a GPU may be used.
 
     Raises
     ------
@@ -95,11 +120,19 @@ def make(selection: Selection, *, available: Sequence[int] | None = None) -> Pla
         Unknown names (with the close matches), and selections that cannot be.
     """
     backends = tuple(dict.fromkeys(selection.backends)) or names_of_backends()
-    arms = tuple({arm.id: arm for arm in map(arm_names.parse, backends)}.values())
-    return _plan(selection, arms, available)
+    placed = _placed(selection, tuple(map(arm_names.parse, backends)), here, named=bool(selection.backends))
+    arms = tuple({arm.id: arm for arm in placed.arms}.values())
+    return _plan(selection, msgspec.structs.replace(placed, arms=arms), available)
 
 
-def pair(selection: Selection, first: str, second: str, *, available: Sequence[int] | None = None) -> Plan:
+def pair(
+    selection: Selection,
+    first: str,
+    second: str,
+    *,
+    available: Sequence[int] | None = None,
+    here: Nvidia | None = None,
+) -> Plan:
     """Plan blocks of exactly two arms, which may be the same thing twice.
 
     Scenarios in which the launch is the turn get as many launches as the others, so that they too can be decided.
@@ -110,7 +143,7 @@ def pair(selection: Selection, first: str, second: str, *, available: Sequence[i
         Everything but the backends.
     first, second
         Arms, as `suite.arms` reads them.
-    available
+    available, here
         As in `make`.
 
     Raises
@@ -118,26 +151,44 @@ def pair(selection: Selection, first: str, second: str, *, available: Sequence[i
     LevelfieldError
         As in `make`.
     """
-    arms = arm_names.numbered((arm_names.parse(first), arm_names.parse(second)))
-    made = _plan(msgspec.structs.replace(selection, control="none"), arms, available)
+    placed = _placed(selection, (arm_names.parse(first), arm_names.parse(second)), here, named=True)
+    arms = arm_names.numbered(placed.arms)
+    placed = msgspec.structs.replace(placed, arms=arms)
+    made = _plan(msgspec.structs.replace(selection, control="none"), placed, available)
     launches = max(made.profile.generations, made.profile.launches_alone)
     return msgspec.structs.replace(
         made, blocks=tuple(msgspec.structs.replace(block, planned_generations=launches) for block in made.blocks)
     )
 
 
-def _plan(selection: Selection, arms: tuple[Arm, ...], available: Sequence[int] | None) -> Plan:
+def _placed(selection: Selection, arms: tuple[Arm, ...], here: Nvidia | None, *, named: bool) -> Placement:
+    """Decide which arms compute on a GPU; where nobody asked for one, and none is there, nothing is looked for."""
+    gpu = devices.index_of(selection.gpu) if selection.gpu is not None else None
+    if selection.variant == "cpu" and gpu is None and all(arm.variant == "cpu" for arm in arms):
+        return Placement(arms)
+    wish = Wish(selection.variant, gpu, named=named, locked=selection.locked)
+    return placing.place(arms, wish, here or driver.nvidia())
+
+
+def _plan(selection: Selection, placed: Placement, available: Sequence[int] | None) -> Plan:
+    arms = placed.arms
     profile = PROFILES[_known("profile", [selection.profile], PROFILES)[0]]
     chosen_models = _known("model", selection.models, names_of_models()) or names_of_models()
     scenarios = _known("scenario", selection.scenarios, SCENARIOS) or profile.scenarios
+    on_device = next((scenario for scenario in scenarios if scenario in ON_DEVICE), None)
+    if placed.gpu is None and on_device is not None:
+        raise LevelfieldError(
+            f"{on_device} keeps inputs and outputs on a GPU, and none is used.",
+            fix="Ask for latency or throughput, or for a GPU with --gpu 0.",
+        )
     precisions = _known("precision", selection.precisions, PRECISIONS) or ("fp32",)
     cpus = _cpus(selection.threads, tuple(available if available is not None else sorted(os.sched_getaffinity(0))))
     batches = {model: _batches(selection.batches, profile, model) for model in chosen_models}
     cases = tuple(
-        Case(model, scenario, precision, batch, len(cpus))
+        Case(model, scenario, precision, batch, len(cpus), placed.device)
         for scenario in _in_order(scenarios)
         for model, precision in itertools.product(chosen_models, precisions)
-        for batch in (batches[model] if scenario == "throughput" else (1,))
+        for batch in (batches[model] if scenario.startswith("throughput") else (1,))
     )
     controlled = next((case for case in cases if case.scenario == "latency" and case.model == CONTROLLED), None)
     controlled = controlled or next((case for case in cases if case.scenario == "latency"), None)
@@ -148,9 +199,11 @@ def _plan(selection: Selection, arms: tuple[Arm, ...], available: Sequence[int] 
         backends=tuple(dict.fromkeys(msgspec.structs.replace(arm, ordinal=1).id for arm in arms)),
         scenarios=tuple(dict.fromkeys(case.scenario for case in cases)),
         precisions=precisions,
-        batches=batches if "throughput" in scenarios else {},
+        batches=batches if any(scenario.startswith("throughput") for scenario in scenarios) else {},
         threads=len(cpus),
         cpus=cpus,
+        gpu=placed.gpu,
+        warnings=placed.warnings,
     )
 
 
@@ -192,7 +245,7 @@ def all_images() -> tuple[str, ...]:
 
 def _in_order(scenarios: Iterable[str]) -> list[Scenario]:
     """Cold starts come first: they need empty compile caches, and fill them for the rest of the run."""
-    order: tuple[Scenario, ...] = ("cold-start", "memory", "latency", "throughput")
+    order: tuple[Scenario, ...] = ("cold-start", "memory", "latency", "throughput", *ON_DEVICE)
     wanted = set(scenarios)
     return [scenario for scenario in order if scenario in wanted]
 
@@ -261,4 +314,5 @@ def of(run: Run) -> Plan:
         batches=settings.batches,
         threads=settings.threads,
         cpus=settings.cpus,
+        gpu=settings.gpu,
     )

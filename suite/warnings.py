@@ -307,6 +307,24 @@ def cuda_misfit(about: str, message: str, remedy: str) -> Warning_:
     )
 
 
+def gpu_not_used(message: str, remedy: str) -> Warning_:
+    """There is a GPU, and nothing can run on it."""
+    return Warning_(
+        code="gpu-not-used",
+        message=f"This machine's GPU is not used, and everything runs on its CPU: {message}",
+        remedy=remedy or "See `levelfield doctor`.",
+    )
+
+
+def left_out(arms: Sequence[str], reason: str) -> Warning_:
+    """Backends that were not named, and cannot answer what is asked."""
+    return Warning_(
+        code="left-out",
+        message=f"Left out, since {reason}: {', '.join(arms)}.",
+        remedy="Ask for them on the CPU: --variant cpu.",
+    )
+
+
 def known_bad(about: str, message: str, remedy: str) -> Warning_:
     """A version that is known to compute wrongly."""
     return Warning_(code="known-bad", message=message, remedy=remedy, about=about)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from suite import plan
 from suite.errors import LevelfieldError
-from suite.plan import ALONE, CANARY, SCENARIOS, Selection, make, pair
+from suite.plan import ALONE, CANARY, ON_DEVICE, SCENARIOS, Selection, make, pair
 from suite.profiles import PROFILES
 from suite.records.schema import SCHEMA, Run, Settings
 
@@ -98,7 +98,10 @@ def test_a_selection_is_kept_in_its_order_without_repeats() -> None:
     ]
 
 
-@given(st.permutations(SCENARIOS).flatmap(lambda order: st.integers(1, 4).map(lambda count: tuple(order[:count]))))
+ON_CPU = [scenario for scenario in SCENARIOS if scenario not in ON_DEVICE]
+
+
+@given(st.permutations(ON_CPU).flatmap(lambda order: st.integers(1, 4).map(lambda count: tuple(order[:count]))))
 def test_cold_starts_come_first_and_blocks_of_one_scenario_stay_together(scenarios: tuple[str, ...]) -> None:
     made = make(Selection(scenarios=scenarios), available=CPUS)
     order = ["cold-start", "memory", "latency", "throughput"]

@@ -7,7 +7,7 @@ from typing import Literal
 import click
 from rich.console import Console
 
-from suite.options import DURATION, INJECTION, NAMES, NUMBERS, PERCENT
+from suite.options import DURATION, GPU, INJECTION, NAMES, NUMBERS, PERCENT, VARIANT
 
 
 @click.command()
@@ -15,11 +15,13 @@ from suite.options import DURATION, INJECTION, NAMES, NUMBERS, PERCENT
 @click.argument("b")
 @click.option("--profile", default="standard", show_default=True, help="smoke, standard or full.")
 @click.option("--models", type=NAMES, default=(), help="Only these, separated by commas.")
-@click.option("--scenarios", type=NAMES, default=(), help="latency, throughput, cold-start, memory.")
+@click.option("--scenarios", type=NAMES, default=(), help="latency, throughput, … (`levelfield list`).")
 @click.option("--precision", type=NAMES, default=(), help="Precisions; this version measures fp32.")
 @click.option("--batch", type=NUMBERS, default=(), help="Batch sizes of the throughput scenario.")
 @click.option("--inject", type=INJECTION, default=None, help="Slow one arm down: 5%@onnxruntime#2.")
 @click.option("--threads", type=int, default=None, help="Threads of every worker; default: one per core.")
+@VARIANT
+@GPU
 @click.option("--budget", type=DURATION, default=None, help="Stop between generations after this long: 90s, 10m, 2h.")
 @click.option(
     "--precision-target",
@@ -58,6 +60,8 @@ def ab(
     batch: tuple[int, ...],
     inject: tuple[str, str] | None,
     threads: int | None,
+    variant: str,
+    gpu: str | None,
     budget: float | None,
     precision_target: float | None,
     margin: float,
@@ -99,6 +103,9 @@ def ab(
             threads=threads,
             control="none",
             inject=inject,
+            variant=variant,
+            gpu=gpu,
+            locked=launcher != "host",
         ),
         request=Request(
             budget_seconds=budget,

@@ -25,7 +25,9 @@ def cuda_variants(image_name: str, version: str | None = None) -> dict[str, str]
     return found
 
 
-def choose(image_name: str, nvidia: Nvidia, *, asked: str | None = None, gpu: int | None = None) -> Choice:
+def choose(
+    image_name: str, nvidia: Nvidia, *, version: str | None = None, asked: str | None = None, gpu: int | None = None
+) -> Choice:
     """Choose the CUDA variant of an image for this machine, with warnings of versions known to compute wrongly.
 
     Nothing is fetched for it: locks and drivers say their versions.
@@ -36,10 +38,10 @@ def choose(image_name: str, nvidia: Nvidia, *, asked: str | None = None, gpu: in
         There is no such image, or no such variant of it.
     """
     rows = table.read()
-    choice = selection.choose(rows, nvidia, cuda_variants(image_name), asked=asked, gpu=gpu)
+    choice = selection.choose(rows, nvidia, cuda_variants(image_name, version), asked=asked, gpu=gpu)
     if choice.variant is None:
         return choice
-    pins = catalogue.lock(image_name, choice.variant).pins
+    pins = catalogue.lock(image_name, choice.variant, version).pins
     versions = known_bad.libraries({pin.name: pin.version for pin in pins})
     gpus = [one for one in nvidia.gpus if gpu is None or one.index == gpu]
     bad = tuple(known_bad.sentence(rule, versions) for rule in known_bad.matching(rows, versions, gpus))

@@ -21,25 +21,25 @@ class Problem(msgspec.Struct, frozen=True):
 
 def gpu() -> Facts:
     """Return driver, CUDA version it supports, and each device; serial numbers and identifiers are never read."""
-    nvml = _nvml()
+    nvml = opened()
     if isinstance(nvml, Problem):
         return {"driver": Absent(nvml.reason)}
     try:
         return _asked(nvml)
     finally:
-        _close(nvml)
+        close(nvml)
 
 
 def problem() -> Problem | None:
     """Return why no driver answers; None where one does."""
-    nvml = _nvml()
+    nvml = opened()
     if isinstance(nvml, Problem):
         return nvml
-    _close(nvml)
+    close(nvml)
     return None
 
 
-def _nvml() -> Any:  # noqa: ANN401  (a module without types, or a problem)
+def opened() -> Any:  # noqa: ANN401  (a module without types, or a problem)
     """Return the opened library, or why it cannot be opened."""
     try:
         import pynvml
@@ -81,7 +81,7 @@ def _problem(nvml: Any, error: Exception) -> Problem:  # noqa: ANN401
             return Problem(f"the NVIDIA driver does not answer as it should: {error}", _RESTART)
 
 
-def _close(nvml: Any) -> None:  # noqa: ANN401
+def close(nvml: Any) -> None:  # noqa: ANN401
     try:
         nvml.nvmlShutdown()
     except nvml.NVMLError:

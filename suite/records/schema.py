@@ -23,7 +23,8 @@ Fact: TypeAlias = str | int | float | bool | Absent
 FailureKind: TypeAlias = Literal[
     "crashed", "timeout", "out-of-memory", "protocol", "error", "unsupported", "engine", "interrupted"
 ]
-Scenario: TypeAlias = Literal["latency", "throughput", "cold-start", "memory"]
+Scenario: TypeAlias = Literal["latency", "throughput", "cold-start", "memory", "latency-device", "throughput-device"]
+"""Those on the `-device` keep inputs and outputs in the accelerator's memory; the others begin and end in the host's."""
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -35,6 +36,11 @@ class Case(msgspec.Struct, frozen=True):
     batch: int
     threads: int
     device: str = "cpu"
+
+    @property
+    def per_item(self) -> bool:
+        """Whether what counts is the time of an item, not of a call."""
+        return self.scenario in {"throughput", "throughput-device"}
 
     @property
     def id(self) -> str:
@@ -287,6 +293,8 @@ class Settings(msgspec.Struct, frozen=True):
     launcher_reason: str = ""
     """Why this launcher, where it was not the user's own choice."""
     timed_region: str = "NumPy array in host memory in, completed NumPy array in host memory out"
+    gpu: int | None = None
+    """Index of the GPU that was used, as NVML counts (its name is in the fingerprint); None: none was."""
 
 
 Fingerprint: TypeAlias = dict[str, dict[str, Fact]]

@@ -10,9 +10,13 @@ from typing import Any, NamedTuple
 from tests.commands import ROOT
 
 _SOURCE = r"""
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #define OK 0
 #define NOT_SUPPORTED 3
+#define NOT_FOUND 6
+#define INSUFFICIENT_SIZE 7
 #define EXPORT __attribute__((visibility("default")))
 
 struct gpu { const char *name; int major, minor; int mig; unsigned long long memory; };
@@ -51,6 +55,87 @@ EXPORT int nvmlDeviceGetMemoryInfo(struct gpu *device, memory_t *memory) {
 EXPORT int nvmlDeviceGetMigMode(struct gpu *device, unsigned *now, unsigned *later) {
     if (device->mig < 0) return NOT_SUPPORTED;
     *now = *later = device->mig;
+    return OK;
+}
+#endif
+EXPORT int nvmlDeviceGetUUID(struct gpu *device, char *text, unsigned length) {
+    snprintf(text, length, "GPU-00000000-0000-0000-0000-%012x", (int)(device - gpus));
+    return OK;
+}
+EXPORT int nvmlDeviceGetHandleByUUID(const char *uuid, void **handle) {
+    char own[64];
+    for (int index = 0; index < COUNT; index++) {
+        nvmlDeviceGetUUID((struct gpu *)&gpus[index], own, sizeof own);
+        if (!strcmp(own, uuid)) {
+            *handle = (void *)&gpus[index];
+            return OK;
+        }
+    }
+    return NOT_FOUND;
+}
+EXPORT int nvmlDeviceGetIndex(struct gpu *device, unsigned *index) { *index = device - gpus; return OK; }
+
+#ifndef WITHOUT_SENSORS
+/* Every answer may be changed by a process while it runs: it writes name=number lines into the file FAKE_NVML names. */
+static unsigned long long now(const char *name, unsigned long long otherwise) {
+    char line[128];
+    const char *path = getenv("FAKE_NVML");
+    FILE *file = path ? fopen(path, "r") : 0;
+    size_t length = strlen(name);
+    while (file && fgets(line, sizeof line, file))
+        if (!strncmp(line, name, length) && line[length] == '=') otherwise = strtoull(line + length + 1, 0, 10);
+    if (file) fclose(file);
+    return otherwise;
+}
+typedef struct { unsigned gpu, memory; } rates_t;
+typedef struct { unsigned pid; unsigned long long used; unsigned instance, compute; } process_t;
+
+#ifndef WITHOUT_ENERGY
+EXPORT int nvmlDeviceGetTotalEnergyConsumption(struct gpu *device, unsigned long long *millijoules) {
+    (void)device;
+    *millijoules = now("energy", 5000000);
+    return OK;
+}
+#endif
+EXPORT int nvmlDeviceGetPowerUsage(struct gpu *device, unsigned *milliwatts) {
+    (void)device;
+    *milliwatts = now("power", 310000);
+    return OK;
+}
+EXPORT int nvmlDeviceGetUtilizationRates(struct gpu *device, rates_t *rates) {
+    (void)device;
+    rates->gpu = now("utilisation", 97);
+    rates->memory = now("memory-utilisation", 41);
+    return OK;
+}
+EXPORT int nvmlDeviceGetClockInfo(struct gpu *device, int type, unsigned *mhz) {
+    (void)device;
+    *mhz = type == 1 ? now("sm", 1755) : now("memory-clock", 2619);
+    return OK;
+}
+EXPORT int nvmlDeviceGetTemperature(struct gpu *device, int sensor, unsigned *celsius) {
+    (void)device, (void)sensor;
+    *celsius = now("temperature", 54);
+    return OK;
+}
+EXPORT int nvmlDeviceGetCurrentClocksEventReasons(struct gpu *device, unsigned long long *reasons) {
+    (void)device;
+    *reasons = now("reasons", 0);
+    return OK;
+}
+EXPORT int nvmlDeviceGetTotalEccErrors(struct gpu *device, int kind, int counter, unsigned long long *count) {
+    (void)device, (void)counter;
+    *count = now(kind ? "ecc-uncorrected" : "ecc-corrected", 0);
+    return OK;
+}
+EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(struct gpu *device, unsigned *count, process_t *found) {
+    (void)device;
+    unsigned pid = now("pid", 0);
+    if (!pid) { *count = 0; return OK; }
+    if (!found || *count < 1) { *count = 1; return INSUFFICIENT_SIZE; }
+    *count = 1;
+    found[0].pid = pid;
+    found[0].used = now("process-bytes", 1 << 30);
     return OK;
 }
 #endif
@@ -103,7 +188,7 @@ def compile_library(
     lost
         Index of a device that fell off the bus.
     without
-        `INIT`, `MIG`: what an old library does not have.
+        `INIT`, `MIG`: what an old library does not have; `ENERGY`, `SENSORS`: what a device does not tell.
     """
     folder.mkdir(parents=True, exist_ok=True)
     rows = ", ".join(f'{{"{one.name}", {one.major}, {one.minor}, {one.mig}, {one.memory_bytes}ULL}}' for one in gpus)

@@ -1,0 +1,191 @@
+"""Where arms compute: on the CPU, or on one GPU with the CUDA variant that fits; decided before anything is fetched."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from suite import warnings
+from suite.compatibility.devices import Gpu, Nvidia
+from suite.compatibility.selection import Choice
+from suite.errors import LevelfieldError
+from suite.images import variants
+from suite.records.schema import Arm, Warning_
+from suite.references import DEFAULT_VARIANT, parse, suffix
+
+AUTO = "auto"
+CUDA = "cuda"
+"""Device of a case; and, with the `host` launcher, the variant of an arm: whatever CUDA the interpreter has."""
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """What was asked for."""
+
+    variant: str = DEFAULT_VARIANT
+    """`cpu`, `cu12`, …; `auto`: the GPU where one can be used, else the CPU."""
+    gpu: int | None = None
+    """Index of the GPU, as NVML counts."""
+    named: bool = False
+    """The arms were named one by one: none may be left out."""
+    locked: bool = True
+    """False: the `host` launcher, which has no locks."""
+
+
+class Placement(msgspec.Struct, frozen=True):
+    """Who computes where."""
+
+    arms: tuple[Arm, ...]
+    device: str = "cpu"
+    gpu: int | None = None
+    """Index of the one GPU that is used; None: none is."""
+    warnings: tuple[Warning_, ...] = ()
+
+
+class _Fit(msgspec.Struct, frozen=True):
+    """What one GPU can be used for."""
+
+    gpu: Gpu
+    choices: dict[str, Choice]
+    """By arm id."""
+
+    @property
+    def problem(self) -> Choice | None:
+        return next((choice for choice in self.choices.values() if choice.variant is None), None)
+
+
+def place(arms: Sequence[Arm], wish: Wish, here: Nvidia) -> Placement:
+    """Give every arm the variant that it runs in.
+
+    Parameters
+    ----------
+    arms
+        As they were typed; one with a CUDA variant of its own keeps that.
+    here
+        Driver and GPUs of this machine.
+
+    Raises
+    ------
+    LevelfieldError
+        What was asked for contradicts itself, is not there, or cannot run here; nothing has been fetched by then.
+    """
+    own = next((arm for arm in arms if arm.variant != DEFAULT_VARIANT), None)
+    if wish.variant == DEFAULT_VARIANT and (own is not None or wish.gpu is not None):
+        raise LevelfieldError(
+            f"{own.id if own else '--gpu'} asks for a GPU, and --variant cpu for none.",
+            fix="Leave one of them out: the arms of a run compute on one kind of device.",
+        )
+    asked = own is not None or wish.gpu is not None or wish.variant not in {DEFAULT_VARIANT, AUTO}
+    if wish.variant == DEFAULT_VARIANT or (not asked and not (here.driver and here.gpus)):
+        return Placement(tuple(arms))
+    try:
+        return _on_gpu(arms, wish, here)
+    except LevelfieldError as error:
+        if asked:
+            raise
+        return Placement(tuple(arms), warnings=(warnings.gpu_not_used(error.message, error.fix),))
+
+
+def _on_gpu(arms: Sequence[Arm], wish: Wish, here: Nvidia) -> Placement:
+    if here.driver is None:
+        raise LevelfieldError(
+            f"No NVIDIA driver answers here: {here.problem.rstrip('.')}.",
+            fix="Leave out --gpu and CUDA variants, and everything runs on the CPU.",
+        )
+    staying = tuple(arm for arm in arms if _variants_of(arm, wish))
+    left = tuple(arm for arm in arms if arm not in staying)
+    if left and (wish.named or not staying):
+        what = wish.variant if wish.variant != AUTO else "CUDA variant"
+        raise LevelfieldError(
+            f"{left[0].backend} has no {what}.",
+            fix="Leave it out with --backends, or measure on the CPU: --variant cpu.",
+        )
+    fit = _fit(staying, wish, here)
+    found = [warnings.left_out([arm.id for arm in left], "they have no CUDA variant")] if left else []
+    placed = []
+    for arm in staying:
+        choice = fit.choices[arm.id]
+        variant = choice.variant if wish.locked else CUDA
+        placed.append(msgspec.structs.replace(arm, variant=variant or CUDA))
+        if wish.locked:
+            found += [warnings.cuda_misfit(placed[-1].id, text, "") for text in choice.warnings]
+    return Placement(tuple(placed), device=CUDA, gpu=fit.gpu.index, warnings=tuple(found))
+
+
+def _variants_of(arm: Arm, wish: Wish) -> Mapping[str, str]:
+    """Return the CUDA variants that an arm may run in."""
+    there = variants.cuda_variants(arm.image, arm.version)
+    if arm.variant != DEFAULT_VARIANT:
+        return {name: release for name, release in there.items() if name == arm.variant}
+    if wish.variant == AUTO:
+        return there
+    return {name: release for name, release in there.items() if name == wish.variant}
+
+
+def _fit(arms: Sequence[Arm], wish: Wish, here: Nvidia) -> _Fit:
+    """Return the first GPU that every arm can use, with the variant of each."""
+    fits = []
+    for gpu in here.gpus:
+        if gpu.mig or wish.gpu not in {None, gpu.index}:
+            continue
+        fits.append(_Fit(gpu, {arm.id: _choose(arm, wish, here, gpu) for arm in arms}))
+        if fits[-1].problem is None:
+            return fits[-1]
+    if not fits:
+        raise _no_gpu(wish, here)
+    problem = fits[0].problem
+    raise LevelfieldError(problem.reason if problem else "No GPU can be used.", fix=problem.fix if problem else "")
+
+
+def _choose(arm: Arm, wish: Wish, here: Nvidia, gpu: Gpu) -> Choice:
+    if not wish.locked:
+        return Choice(CUDA)
+    asked = arm.variant if arm.variant != DEFAULT_VARIANT else wish.variant
+    return variants.choose(arm.image, here, version=arm.version, asked=None if asked == AUTO else asked, gpu=gpu.index)
+
+
+def _no_gpu(wish: Wish, here: Nvidia) -> LevelfieldError:
+    sliced = [gpu for gpu in here.gpus if gpu.mig and wish.gpu in {None, gpu.index}]
+    if sliced:
+        return LevelfieldError(
+            f"{sliced[0].title} is cut into slices (MIG is on), and a measurement takes a GPU whole.",
+            fix=f"Give it back whole for the time of the run: nvidia-smi -i {sliced[0].index} -mig 0 (as root).",
+        )
+    have = ", ".join(gpu.title for gpu in here.gpus) or "none"
+    asked = "no GPU" if wish.gpu is None else f"no GPU {wish.gpu}"
+    return LevelfieldError(f"There is {asked} here.", fix=f"Choose one of these: {have}.")
+
+
+def spelled(names: Sequence[str], wish: Wish, here: Nvidia) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Spell images to be built with the variant that fits this machine.
+
+    Parameters
+    ----------
+    names
+        Images, as they were typed; one with a variant of its own keeps it, and one that has no CUDA variant stays as it
+        is unless `wish.named`.
+
+    Returns
+    -------
+    tuple of tuple of str
+        The names, and the warnings.
+
+    Raises
+    ------
+    LevelfieldError
+        An image that was named has no such variant, or none of its variants runs here.
+    """
+    found: list[str] = []
+    said: list[str] = []
+    for name in names:
+        asked = parse(name)
+        there = variants.cuda_variants(asked.name, asked.version)
+        if asked.variant != DEFAULT_VARIANT or (not there and not wish.named):
+            found.append(name)
+            continue
+        choice = variants.choose(
+            asked.name, here, version=asked.version, asked=None if wish.variant == AUTO else wish.variant, gpu=wish.gpu
+        )
+        if choice.variant is None:
+            raise LevelfieldError(choice.reason, fix=choice.fix)
+        found.append(asked.name + suffix(choice.variant, asked.version))
+        said += choice.warnings
+    return tuple(found), tuple(said)
