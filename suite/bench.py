@@ -12,6 +12,7 @@ import msgspec
 from suite import pacing, warnings
 from suite.alone import cold_starts, peak_memory
 from suite.launches import bring_up, probe
+from suite.machine.device_use import Device
 from suite.machine.signals import Signals
 from suite.outcomes import Outcome, stop, utc_now
 from suite.plan import ALONE
@@ -66,6 +67,8 @@ class Bench:
         self._watcher = watcher
         self._journal = Journal(folder / JOURNAL)
         self._signals = Signals(site.cpus)
+        gpu = self._run.settings.gpu
+        self._device = Device(gpu) if gpu is not None else None
         self._clock = SupervisorClock()
         self._canary: Outcome | None = None
         self._known: set[str] = set()
@@ -117,6 +120,8 @@ class Bench:
                 self._canary = None
         finally:
             self._signals.close()
+            if self._device is not None:
+                self._device.close()
             self._journal.close()
             shutil.rmtree(self._site.caches, ignore_errors=True)
 
@@ -236,6 +241,7 @@ class Bench:
                 journal=self._journal,
                 clock=self._clock,
                 watcher=self._watcher,
+                device=self._device if case.device != "cpu" else None,
             )
             launched = time.monotonic()
             lost = table.play(pace)

@@ -85,6 +85,7 @@ def _spec(site: Site, case: Case, arm: Arm) -> LaunchSpec:
         memory_bytes=site.memory_bytes,
         artifacts=site.artifacts.root,
         cache=cache_folder(site, case, arm),
+        gpu=site.gpu if case.device != "cpu" else "",
     )
 
 
@@ -214,7 +215,12 @@ def probe(outcome: Outcome) -> Probed | None:
         return None
     outcome.launch = msgspec.structs.replace(
         outcome.launch,
-        memory=Memory(peak_rss_bytes=probed.peak_rss_bytes, rss_bytes=probed.rss_bytes, source=probed.peak_source),
+        memory=Memory(
+            peak_rss_bytes=probed.peak_rss_bytes,
+            rss_bytes=probed.rss_bytes,
+            source=probed.peak_source,
+            device_bytes=probed.device_bytes,
+        ),
         libraries=tuple(Library(each.name, each.path, each.kind) for each in probed.libraries),
         environment=probed.environment,
     )

@@ -9,7 +9,9 @@ import psutil
 from suite import together
 from suite.artifacts import Artifacts, Onnx
 from suite.backends import registry
+from suite.launchers.docker import DockerLauncher
 from suite.launchers.protocol import Launcher
+from suite.machine import devices
 from suite.plan import CANARY, EXPORTER, Plan
 from suite.records.schema import Arm, Case, Image
 from suite.site import Site
@@ -26,6 +28,10 @@ IMAGES_AT_ONCE = 2
 
 def prepare(plan: Plan, launcher: Launcher, watcher: Watcher) -> Site:
     """Make everything the plan needs: images, weights, ONNX files, reference outputs."""
+    gpu = devices.uuid_of(plan.gpu) if plan.gpu is not None else ""
+    if gpu and isinstance(launcher, DockerLauncher):
+        watcher.say("asking the engine for the GPU")
+        launcher.check_gpu(launcher.prepare(CANARY, "cpu", None, watcher.say), gpu)
     artifacts = Artifacts()
     images, onnx = _images_and_exports(plan, launcher, artifacts, watcher)
     for model in plan.models:
@@ -46,6 +52,7 @@ def prepare(plan: Plan, launcher: Launcher, watcher: Watcher) -> Site:
         cpus=plan.cpus,
         memory_bytes=_memory_limit(),
         caches=Path(tempfile.mkdtemp(prefix="levelfield-caches-")),
+        gpu=gpu,
     )
 
 

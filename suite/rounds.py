@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import msgspec
 
 from suite.launchers.worker import WorkerError
+from suite.machine.device_use import Device
 from suite.machine.disturbance import disturbed
 from suite.machine.signals import Signals, difference
 from suite.outcomes import Outcome, failure, stop
@@ -157,6 +158,7 @@ class Table:
         journal: Journal,
         clock: SupervisorClock,
         watcher: Watcher,
+        device: Device | None = None,
     ) -> None:
         self._outcomes = {outcome.launch.arm: outcome for outcome in outcomes}
         self._block = block
@@ -166,6 +168,7 @@ class Table:
         self._journal = journal
         self._clock = clock
         self._watcher = watcher
+        self._device = device
         self._inject_ns = {outcome.launch.arm: injected_ns(outcome.arm.inject, outcome.launch) for outcome in outcomes}
         self._medians: dict[str, list[float]] = {}
         self._lost: list[Turn] = []
@@ -216,6 +219,7 @@ class Table:
         arm = outcome.launch.arm
         guess_ns = statistics.median(self._medians[arm]) if arm in self._medians else _guess_ns(outcome, ())
         pids = {name: pid for name, pid in self._live().items() if pid}
+        device_before = self._device.read() if self._device is not None else None
         before = self._signals.snapshot(pids)
         try:
             window = _ask(outcome, pace, guess_ns, self._inject_ns[arm])
@@ -225,4 +229,5 @@ class Table:
         noise = difference(before, self._signals.snapshot(pids), arm)
         self._clock.add(noise)
         self._medians.setdefault(arm, []).append(statistics.median(window.samples_ns))
-        return Turn(arm=arm, window=window, noise=noise)
+        used = self._device.use(device_before, pids, arm) if self._device is not None and device_before else None
+        return Turn(arm=arm, window=window, noise=noise, device=used)

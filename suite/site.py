@@ -25,6 +25,8 @@ class Site(msgspec.Struct, frozen=True):
     memory_bytes: int
     caches: Path
     """Compile caches of this run."""
+    gpu: str = ""
+    """UUID of the GPU that is used; empty: none is. It is never recorded."""
 
     def image(self, arm: Arm) -> Image:
         return self.images[arm.image, arm.variant, arm.version]

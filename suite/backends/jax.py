@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from suite.backends import cuda
 from suite.backends.checks import images_last, import_framework, require_supported
-from suite.backends.protocol import Arrays, Options, Source, Step
+from suite.backends.protocol import Arrays, Options, Resident, Source, Step
 from suite.zoo import models
 from suite.zoo.native import definition
 
@@ -15,16 +16,24 @@ from suite.zoo.native import definition
 class JAX:
     """A jitted pure function, lowered and compiled ahead of time for the example's shapes.
 
+    On CUDA it is unverified (see `suite.backends.cuda`). Memory is then taken as it is needed: by default JAX takes
+    three quarters of the GPU at its start, and others are to live beside it.
+
     References
     ----------
     https://docs.jax.dev/en/latest/aot.html and https://docs.jax.dev/en/latest/persistent_compilation_cache.html
+    https://docs.jax.dev/en/latest/gpu_memory_allocation.html
     """
 
     version: str
 
     def __init__(self, options: Options) -> None:
-        require_supported("jax", options)
-        os.environ["JAX_PLATFORMS"] = "cpu"  # or JAX looks for accelerators and warns
+        require_supported("jax", options, devices=cuda.DEVICES)
+        self._device = options.device
+        # One platform: on a CPU JAX would look for accelerators and warn, and without a GPU fall back to the CPU.
+        os.environ["JAX_PLATFORMS"] = options.device
+        if options.device == cuda.DEVICE:
+            os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
         self._jax: Any = import_framework("jax", "jax")
         config = self._jax.config
         config.update("jax_default_matmul_precision", "highest")
@@ -34,27 +43,60 @@ class JAX:
             config.update("jax_persistent_cache_min_compile_time_secs", 0)
             config.update("jax_persistent_cache_min_entry_size_bytes", -1)
         self.version = str(self._jax.__version__)
+        if self._device == cuda.DEVICE:
+            self._require_gpu()
+
+    def _require_gpu(self) -> None:
+        try:
+            platform = self._jax.devices()[0].platform
+        except RuntimeError as error:  # JAX's word for a platform that is not there
+            raise cuda.sees_none("jax", " ".join(str(error).split())[:200]) from error
+        if platform != "gpu":
+            raise cuda.fell_back("jax", platform)
 
     def load(self, source: Source) -> Step:
         """Put the weights on the device and compile the model's own definition."""
+        compiled, weights, names = self._compiled(source)
+
+        def step(inputs: Arrays) -> npt.NDArray[np.float32]:
+            # asarray waits for the result, and on the CPU shows it without a copy.
+            return np.asarray(compiled(weights, *[images_last(inputs[name]) for name in names]))
+
+        return step
+
+    def load_resident(self, source: Source) -> Resident:
+        """Do as `load` does, for arrays that stay on the device."""
+        compiled, weights, names = self._compiled(source)
+        put, wait = self._jax.device_put, self._jax.block_until_ready
+
+        def place(inputs: Arrays) -> list[Any]:
+            return wait([put(images_last(inputs[name])) for name in names])  # type: ignore[no-any-return]
+
+        def run(placed: list[Any]) -> Any:  # noqa: ANN401 (an array of JAX's)
+            return compiled(weights, *placed).block_until_ready()
+
+        return Resident(place=place, run=run, fetch=np.asarray)
+
+    def _compiled(self, source: Source) -> tuple[Any, Any, tuple[str, ...]]:
+        """Return the compiled function, its weights on the device, and the names of its inputs in order."""
         jax = self._jax
         model = models.get(source.model)
         network = definition(model, "jax")
         names = tuple(tensor.name for tensor in model.inputs)
         weights = jax.device_put(network.prepare(source.weights))
         example = [images_last(source.example[name]) for name in names]
-        compiled = jax.jit(network.forward).lower(weights, *example).compile({"xla_cpu_enable_fast_math": False})
+        # A flag of the CPU's compiler; on GPUs nothing needs to be turned off.
+        options = {"xla_cpu_enable_fast_math": False} if self._device == "cpu" else {}
+        return jax.jit(network.forward).lower(weights, *example).compile(options), weights, names
 
-        def step(inputs: Arrays) -> npt.NDArray[np.float32]:
-            # asarray waits for the result, and shows it without a copy.
-            return np.asarray(compiled(weights, *[images_last(inputs[name]) for name in names]))
-
-        return step
+    def device_memory(self) -> dict[str, int]:
+        found = self._jax.devices()[0].memory_stats() if self._device != "cpu" else None
+        return {"peak allocated": int(found["peak_bytes_in_use"])} if found and "peak_bytes_in_use" in found else {}
 
     def settings(self) -> dict[str, str]:
         """Read back what can tilt the field."""
         config = self._jax.config
-        return {
+        found = {
             "mode": "jit, compiled ahead of time",
             "threads": f"{len(os.sched_getaffinity(0))} (JAX obeys the CPU affinity alone)",
             "platform": self._jax.devices()[0].platform,
@@ -64,4 +106,12 @@ class JAX:
             "compile cache": "kept" if config.jax_compilation_cache_dir else "none",
             "image layout": "channels last",
             "output": "a read-only view of an array made by the call",
+        }
+        if self._device == "cpu":
+            return found
+        return found | {
+            "device": self._device,
+            "XLA fast math": "as XLA chooses for GPUs",
+            "GPU memory": "as needed (no preallocation)",
+            "host memory": "pageable",
         }

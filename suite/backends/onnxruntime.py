@@ -1,14 +1,21 @@
-"""ONNX Runtime on its CPU execution provider."""
+"""ONNX Runtime on its CPU execution provider, or on that for CUDA."""
 
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from suite.backends import cuda
 from suite.backends.checks import import_framework, require_names, require_onnx, require_supported
-from suite.backends.protocol import Arrays, Options, Source, Step, Unsupported
+from suite.backends.protocol import Arrays, Options, Resident, Source, Step, Unsupported
 
-_PROVIDER = "CPUExecutionProvider"
+_CPU = "CPUExecutionProvider"
+_CUDA = "CUDAExecutionProvider"
+_CUDA_OPTIONS = {
+    "device_id": "0",
+    "use_tf32": "0",  # on by default
+    "arena_extend_strategy": "kSameAsRequested",  # others live on the GPU beside it
+}
 _GRAPH = {
     "all": "ORT_ENABLE_ALL",
     "extended": "ORT_ENABLE_EXTENDED",
@@ -20,15 +27,20 @@ _GRAPH = {
 class ONNXRuntime:
     """One session, operators one after the other, all graph optimisations (`graph=` asks for fewer).
 
+    On CUDA it is unverified (see `suite.backends.cuda`). There a session that would leave any operator to the CPU is
+    refused: ONNX Runtime falls back without a word, for a whole model or for single operators.
+
     References
     ----------
     https://onnxruntime.ai/docs/performance/tune-performance/threading.html
+    https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html
+    https://onnxruntime.ai/docs/performance/tune-performance/iobinding.html
     """
 
     version: str
 
     def __init__(self, options: Options) -> None:
-        require_supported("onnxruntime", options)
+        require_supported("onnxruntime", options, devices=cuda.DEVICES)
         self._ort: Any = import_framework("onnxruntime", "onnxruntime")
         self._ort.disable_telemetry_events()
         self._ort.set_default_logger_severity(3)  # errors only: stdout and stderr belong to the worker
@@ -44,6 +56,18 @@ class ONNXRuntime:
             self._options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self.version = str(self._ort.__version__)
         self._providers: list[str] = []
+        self._used: dict[str, str] = {}
+        self._device = options.device
+        if self._device == cuda.DEVICE:
+            self._require_cuda()
+
+    def _require_cuda(self) -> None:
+        """Load CUDA and cuDNN from the wheels beside ONNX Runtime, and forbid it to fall back to the CPU."""
+        there = self._ort.get_available_providers()
+        if _CUDA not in there:
+            raise cuda.sees_none("onnxruntime", f"onnxruntime {self.version} has {', '.join(there)}")
+        self._ort.preload_dlls()
+        self._options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
 
     def load(self, source: Source) -> Step:
         """Open a session on the ONNX file.
@@ -53,12 +77,7 @@ class ONNXRuntime:
         Unsupported
             If the file is missing or of another model, or another provider would run it.
         """
-        path = require_onnx("onnxruntime", source)
-        session = self._ort.InferenceSession(str(path), self._options, providers=[_PROVIDER])
-        self._providers = list(session.get_providers())
-        if self._providers != [_PROVIDER]:
-            raise Unsupported(f"onnxruntime would run on {', '.join(self._providers)} and not on {_PROVIDER} alone.")
-        require_names("onnxruntime", source.example, [tensor.name for tensor in session.get_inputs()])
+        session = self._session(source)
         outputs = [session.get_outputs()[0].name]
         run = session.run
 
@@ -67,10 +86,53 @@ class ONNXRuntime:
 
         return step
 
+    def load_resident(self, source: Source) -> Resident:
+        """Do as `load` does, for values that stay on the device."""
+        session = self._session(source)
+        output, device = session.get_outputs()[0].name, self._device
+        value_of = self._ort.OrtValue.ortvalue_from_numpy
+
+        def place(inputs: Arrays) -> Any:  # noqa: ANN401 (a binding of ONNX Runtime's)
+            binding = session.io_binding()
+            for name, array in inputs.items():
+                binding.bind_ortvalue_input(name, value_of(np.ascontiguousarray(array), device, 0))
+            binding.bind_output(output, device, 0)
+            binding.synchronize_inputs()
+            return binding
+
+        def run(binding: Any) -> Any:  # noqa: ANN401 (the same)
+            session.run_with_iobinding(binding)
+            binding.synchronize_outputs()
+            return binding
+
+        def fetch(binding: Any) -> npt.NDArray[np.float32]:  # noqa: ANN401 (the same)
+            return binding.copy_outputs_to_cpu()[0]  # type: ignore[no-any-return]
+
+        return Resident(place=place, run=run, fetch=fetch)
+
+    def _session(self, source: Source) -> Any:  # noqa: ANN401 (a session of ONNX Runtime's)
+        path = require_onnx("onnxruntime", source)
+        wanted: list[Any] = [_CPU] if self._device == "cpu" else [(_CUDA, _CUDA_OPTIONS)]
+        try:
+            session = self._ort.InferenceSession(str(path), self._options, providers=wanted)
+        except Exception as error:
+            if self._device == cuda.DEVICE and "fallback" in str(error):
+                raise cuda.fell_back("onnxruntime", "the CPU in part") from error
+            raise
+        self._providers = list(session.get_providers())
+        if self._device == "cpu" and self._providers != [_CPU]:
+            raise Unsupported(f"onnxruntime would run on {', '.join(self._providers)} and not on {_CPU} alone.")
+        if self._device == cuda.DEVICE:
+            if self._providers[:1] != [_CUDA]:
+                raise cuda.fell_back("onnxruntime", ", ".join(self._providers))
+            self._used = {name: str(value) for name, value in session.get_provider_options()[_CUDA].items()}
+        require_names("onnxruntime", source.example, [tensor.name for tensor in session.get_inputs()])
+        return session
+
     def settings(self) -> dict[str, str]:
         """Read back what can tilt the field."""
         options = self._options
-        return {
+        found = {
             "mode": str(options.execution_mode).rpartition(".")[2],
             "threads": str(options.intra_op_num_threads),
             "threads between operators": str(options.inter_op_num_threads),
@@ -80,4 +142,13 @@ class ONNXRuntime:
             "denormals": "kept (its default)",
             "telemetry": "off",
             "output": "a new array every call",
+        }
+        if self._device == "cpu":
+            return found
+        kept = ("use_tf32", "arena_extend_strategy", "cudnn_conv_algo_search", "prefer_nhwc", "enable_cuda_graph")
+        return found | {
+            "device": self._device,
+            "operators on the CPU": "forbidden",
+            "host memory": "pageable",
+            **{name.replace("_", " "): self._used[name] for name in kept if name in self._used},
         }

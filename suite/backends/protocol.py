@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 import numpy as np
@@ -13,6 +13,17 @@ Arrays: TypeAlias = dict[str, npt.NDArray[np.generic]]
 
 Step: TypeAlias = Callable[[Arrays], npt.NDArray[np.float32]]
 """The timed call: NumPy arrays in host memory in, the completed NumPy output in host memory out."""
+
+
+class Resident(msgspec.Struct, frozen=True):
+    """A model whose inputs and outputs stay in the memory of the device that computes it."""
+
+    place: Callable[[Arrays], Any]
+    """Copy inputs to the device; never timed."""
+    run: Callable[[Any], Any]
+    """The timed call: placed inputs in, the output on the device, completed when it returns."""
+    fetch: Callable[[Any], npt.NDArray[np.float32]]
+    """Copy an output back; never timed."""
 
 
 class Unsupported(Exception):  # noqa: N818  (it says what is so; nothing went wrong)
@@ -57,4 +68,22 @@ class Backend(Protocol):
 
     def settings(self) -> dict[str, str]:
         """All settings that can tilt the field, read back from the framework where it can say."""
+        ...
+
+
+@runtime_checkable
+class ResidentBackend(Protocol):
+    """A backend that can leave inputs and outputs on the device (scenarios whose name ends in `-device`)."""
+
+    def load_resident(self, source: Source) -> Resident:
+        """Do as `load` does; raises as `load` does."""
+        ...
+
+
+@runtime_checkable
+class WithDeviceMemory(Protocol):
+    """A backend whose framework counts the device memory it has taken."""
+
+    def device_memory(self) -> dict[str, int]:
+        """Return bytes by what they are (`peak allocated`, `peak reserved`), by the framework's own allocator."""
         ...

@@ -2,25 +2,35 @@
 
 from typing import Any
 
-from suite.backends import tensorflow_common
+from suite.backends import cuda, tensorflow_common
 from suite.backends.checks import require_supported
-from suite.backends.protocol import Options, Source, Step
+from suite.backends.protocol import Options, Resident, Source, Step
+
+_NAME = "tensorflow"
 
 
 class TensorFlow:
-    """A concrete tf.function with an input signature."""
+    """A concrete tf.function with an input signature; on CUDA unverified (see `suite.backends.cuda`)."""
 
     version: str
 
     def __init__(self, options: Options) -> None:
-        require_supported("tensorflow", options)
-        self._tf: Any = tensorflow_common.configure("tensorflow", options)
+        require_supported(_NAME, options, devices=cuda.DEVICES)
+        self._device = options.device
+        self._tf: Any = tensorflow_common.configure(_NAME, options)
         self.version = str(self._tf.__version__)
 
     def load(self, source: Source) -> Step:
         """Trace the model's own definition over the weights."""
-        return tensorflow_common.make_step(self._tf, source, xla=False)
+        return tensorflow_common.make_step(self._tf, source, xla=False, backend=_NAME, device=self._device)
+
+    def load_resident(self, source: Source) -> Resident:
+        """Do as `load` does, for tensors that stay on the device."""
+        return tensorflow_common.make_resident(self._tf, source, xla=False, backend=_NAME, device=self._device)
+
+    def device_memory(self) -> dict[str, int]:
+        return tensorflow_common.device_memory(self._tf, self._device)
 
     def settings(self) -> dict[str, str]:
         """Read back what can tilt the field."""
-        return {"mode": "tf.function, concrete", "XLA": "off", **tensorflow_common.settings(self._tf)}
+        return {"mode": "tf.function, concrete", "XLA": "off", **tensorflow_common.settings(self._tf, self._device)}

@@ -1,19 +1,33 @@
-"""What TensorFlow with and without XLA have in common: set-up, the traced function and the timed call."""
+"""What TensorFlow with and without XLA have in common: set-up, the traced function and the timed calls.
+
+The part on CUDA is written against the documentation and unverified (see `suite.backends.cuda`).
+"""
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from suite.backends import cuda
 from suite.backends.checks import images_last, import_framework
-from suite.backends.protocol import Arrays, Options, Source, Step
+from suite.backends.protocol import Arrays, Options, Resident, Source, Step
 from suite.zoo import models
 from suite.zoo.native import definition
 
 
 def configure(backend: str, options: Options) -> Any:  # noqa: ANN401 (a framework's module has no type here)
-    """Import TensorFlow with its threads fixed, and let fp32 be fp32."""
+    """Import TensorFlow with its threads fixed, and let fp32 be fp32.
+
+    On a GPU memory is taken as it is needed (https://www.tensorflow.org/guide/gpu#limiting_gpu_memory_growth): by
+    default TensorFlow takes all there is at its start, and others are to live beside it.
+
+    Raises
+    ------
+    Unsupported
+        A GPU is asked for, and TensorFlow sees none.
+    """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     # oneDNN may not compute fp32 in less (https://uxlfoundation.github.io/oneDNN, "Primitive attributes: fpmath mode").
     os.environ["ONEDNN_DEFAULT_FPMATH_MODE"] = "STRICT"
@@ -21,18 +35,66 @@ def configure(backend: str, options: Options) -> Any:  # noqa: ANN401 (a framewo
     tf.config.threading.set_intra_op_parallelism_threads(options.threads)
     tf.config.threading.set_inter_op_parallelism_threads(1)
     tf.config.experimental.enable_tensor_float_32_execution(enabled=False)
-    tf.config.set_visible_devices([], "GPU")
+    if options.device != cuda.DEVICE:
+        tf.config.set_visible_devices([], "GPU")
+        return tf
+    gpus = tf.config.list_physical_devices("GPU")
+    if not gpus:
+        made = tf.sysconfig.get_build_info().get("cuda_version", "none")
+        raise cuda.sees_none(backend, f"TensorFlow {tf.__version__}, made for CUDA {made}")
+    tf.config.experimental.set_memory_growth(gpus[0], enable=True)
     return tf
 
 
-def make_step(tf: Any, source: Source, *, xla: bool) -> Step:  # noqa: ANN401 (the same)
+def make_step(tf: Any, source: Source, *, xla: bool, backend: str, device: str) -> Step:  # noqa: ANN401 (the same)
     """Trace the model for the example's shapes, compile it by one throwaway call, and return the timed call."""
+    call, names = _traced(tf, source, xla=xla, device=device)
+    constant = tf.constant
+
+    def step(inputs: Arrays) -> npt.NDArray[np.float32]:
+        # constant() copies the input; numpy() waits for the result and copies it.
+        return call(*[constant(images_last(inputs[name])) for name in names]).numpy()  # type: ignore[no-any-return]
+
+    if device == cuda.DEVICE:
+        _require_on_gpu(call(*[constant(images_last(source.example[name])) for name in names]), backend)
+    step(source.example)
+    return step
+
+
+def make_resident(tf: Any, source: Source, *, xla: bool, backend: str, device: str) -> Resident:  # noqa: ANN401 (the same)
+    """Do as `make_step` does, for tensors that stay on the device.
+
+    TensorFlow keeps int32 tensors in host memory even where they are used on a GPU: BERT's inputs may be copied there
+    in every call.
+    """
+    call, names = _traced(tf, source, xla=xla, device=device)
+    place_on = _name(device)
+
+    def place(inputs: Arrays) -> list[Any]:
+        with tf.device(place_on):
+            placed = [tf.identity(tf.constant(images_last(inputs[name]))) for name in names]
+        tf.test.experimental.sync_devices()
+        return placed
+
+    def run(placed: list[Any]) -> Any:  # noqa: ANN401 (a tensor)
+        output = call(*placed)
+        tf.test.experimental.sync_devices()
+        return output
+
+    output = run(place(source.example))
+    if device == cuda.DEVICE:
+        _require_on_gpu(output, backend)
+    return Resident(place=place, run=run, fetch=lambda output: output.numpy())
+
+
+def _traced(tf: Any, source: Source, *, xla: bool, device: str) -> tuple[Callable[..., Any], tuple[str, ...]]:  # noqa: ANN401
     model = models.get(source.model)
     network = definition(model, "tensorflow")
-    weights = {
-        name: tf.Variable(array, trainable=False, name=name.replace(".", "_"))
-        for name, array in network.prepare(source.weights).items()
-    }
+    with tf.device(_name(device)):
+        weights = {
+            name: tf.Variable(array, trainable=False, name=name.replace(".", "_"))
+            for name, array in network.prepare(source.weights).items()
+        }
     names = tuple(tensor.name for tensor in model.inputs)
     signature = [
         tf.TensorSpec(images_last(source.example[name]).shape, source.example[name].dtype, name=name) for name in names
@@ -43,20 +105,27 @@ def make_step(tf: Any, source: Source, *, xla: bool) -> Step:  # noqa: ANN401 (t
 
     # reduce_retracing is moot with a signature; autograph has nothing to rewrite in straight code.
     traced = tf.function(network_of, input_signature=signature, jit_compile=xla or None, autograph=False)
-    call = traced.get_concrete_function()
-    constant = tf.constant
-
-    def step(inputs: Arrays) -> npt.NDArray[np.float32]:
-        # constant() copies the input; numpy() waits for the result and copies it.
-        return call(*[constant(images_last(inputs[name])) for name in names]).numpy()  # type: ignore[no-any-return]
-
-    step(source.example)
-    return step
+    return traced.get_concrete_function(), names
 
 
-def settings(tf: Any) -> dict[str, str]:  # noqa: ANN401 (the same)
+def _name(device: str) -> str:
+    return "/GPU:0" if device == cuda.DEVICE else "/CPU:0"
+
+
+def _require_on_gpu(output: Any, backend: str) -> None:  # noqa: ANN401 (the same)
+    """Refuse an output that was computed elsewhere: TensorFlow moves operators to the CPU without a word."""
+    if "GPU" not in str(output.device):
+        raise cuda.fell_back(backend, str(output.device).rpartition("/")[2] or "the CPU")
+
+
+def device_memory(tf: Any, device: str) -> dict[str, int]:  # noqa: ANN401 (the same)
+    """Return what TensorFlow's allocator counted: what it used, not what it holds."""
+    return {"peak allocated": int(tf.config.experimental.get_memory_info("GPU:0")["peak"])} if device != "cpu" else {}
+
+
+def settings(tf: Any, device: str = "cpu") -> dict[str, str]:  # noqa: ANN401 (the same)
     """Read back what can tilt the field."""
-    return {
+    found = {
         "threads": str(tf.config.threading.get_intra_op_parallelism_threads()),
         "threads between operators": str(tf.config.threading.get_inter_op_parallelism_threads()),
         "TF32": "on" if tf.config.experimental.tensor_float_32_execution_enabled() else "off",
@@ -65,4 +134,13 @@ def settings(tf: Any) -> dict[str, str]:  # noqa: ANN401 (the same)
         "denormals": "flushed to zero in TensorFlow's threads (its default)",
         "image layout": "channels last",
         "output": "a new array every call",
+    }
+    if device == "cpu":
+        return found
+    build = tf.sysconfig.get_build_info()
+    return found | {
+        "device": device,
+        "CUDA it was made for": str(build.get("cuda_version", "not said")),
+        "GPU memory": "as needed (memory growth)",
+        "host memory": "pageable",
     }

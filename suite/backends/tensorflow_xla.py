@@ -3,33 +3,43 @@
 import os
 from typing import Any
 
-from suite.backends import tensorflow_common
+from suite.backends import cuda, tensorflow_common
 from suite.backends.checks import require_supported
-from suite.backends.protocol import Options, Source, Step
+from suite.backends.protocol import Options, Resident, Source, Step
+
+_NAME = "tensorflow-xla"
 
 
 class TensorFlowXLA:
-    """A concrete tf.function with `jit_compile=True`."""
+    """A concrete tf.function with `jit_compile=True`; on CUDA unverified (see `suite.backends.cuda`)."""
 
     version: str
 
     def __init__(self, options: Options) -> None:
-        require_supported("tensorflow-xla", options)
+        require_supported(_NAME, options, devices=cuda.DEVICES)
+        self._device = options.device
         # Off by default; said again so that the environment cannot turn it on.
         os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_enable_fast_math=false".strip()
-        self._tf: Any = tensorflow_common.configure("tensorflow-xla", options)
+        self._tf: Any = tensorflow_common.configure(_NAME, options)
         self.version = str(self._tf.__version__)
 
     def load(self, source: Source) -> Step:
         """Trace the model's own definition over the weights, and let XLA compile it."""
-        return tensorflow_common.make_step(self._tf, source, xla=True)
+        return tensorflow_common.make_step(self._tf, source, xla=True, backend=_NAME, device=self._device)
+
+    def load_resident(self, source: Source) -> Resident:
+        """Do as `load` does, for tensors that stay on the device."""
+        return tensorflow_common.make_resident(self._tf, source, xla=True, backend=_NAME, device=self._device)
+
+    def device_memory(self) -> dict[str, int]:
+        return tensorflow_common.device_memory(self._tf, self._device)
 
     def settings(self) -> dict[str, str]:
         """Read back what can tilt the field."""
         return {
             "mode": "tf.function, jit_compile",
             "XLA": "on",
-            "XLA fast math": "off",
+            "XLA fast math": "off" if self._device == "cpu" else "as XLA chooses for GPUs",
             "compile cache": "none",
-            **tensorflow_common.settings(self._tf),
+            **tensorflow_common.settings(self._tf, self._device),
         }

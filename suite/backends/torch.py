@@ -2,31 +2,43 @@
 
 from typing import Any
 
-from suite.backends import torch_common
+from suite.backends import cuda, torch_common
 from suite.backends.checks import import_framework, require_supported
-from suite.backends.protocol import Options, Source, Step
+from suite.backends.protocol import Options, Resident, Source, Step
 from suite.zoo import models
 
 
 class Torch:
-    """Eager PyTorch in inference mode, channels last."""
+    """Eager PyTorch in inference mode, channels last; on CUDA unverified (see `suite.backends.cuda`)."""
 
     version: str
 
     def __init__(self, options: Options) -> None:
-        require_supported("torch", options)
+        require_supported("torch", options, devices=cuda.DEVICES)
         self._torch: Any = import_framework("torch", "torch")
-        torch_common.configure(self._torch, options)
+        self._device = options.device
+        torch_common.configure(self._torch, options, "torch")
         self.version = str(self._torch.__version__)
 
     def load(self, source: Source) -> Step:
         """Fill the model's own module with the weights."""
+        return torch_common.make_step(self._torch, *self._module(source), self._device)
+
+    def load_resident(self, source: Source) -> Resident:
+        """Fill the model's own module with the weights, for tensors that stay on the device."""
+        return torch_common.make_resident(self._torch, *self._module(source), self._device)
+
+    def _module(self, source: Source) -> tuple[Any, tuple[str, ...]]:
         from suite.zoo import torch_module
 
         model = models.get(source.model)
-        module = torch_common.channels_last(self._torch, torch_module.load(model, source.weights))
-        return torch_common.make_step(self._torch, module, tuple(tensor.name for tensor in model.inputs))
+        module = torch_module.load(model, source.weights)
+        module = torch_common.channels_last(self._torch, module, self._device)
+        return module, tuple(tensor.name for tensor in model.inputs)
+
+    def device_memory(self) -> dict[str, int]:
+        return torch_common.device_memory(self._torch, self._device)
 
     def settings(self) -> dict[str, str]:
         """Read back what can tilt the field."""
-        return {"mode": "eager", **torch_common.settings(self._torch)}
+        return {"mode": "eager", **torch_common.settings(self._torch, self._device)}

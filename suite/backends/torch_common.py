@@ -1,34 +1,60 @@
-"""What eager and compiled PyTorch have in common: one way to set it up and one timed call."""
+"""What eager and compiled PyTorch have in common: one way to set it up, and the timed calls.
+
+The part on CUDA is written against the documentation and unverified (see `suite.backends.cuda`).
+"""
 
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from suite.backends.protocol import Arrays, Options, Step
+from suite.backends import cuda
+from suite.backends.protocol import Arrays, Options, Resident, Step
 
 
-def configure(torch: Any, options: Options) -> None:  # noqa: ANN401 (a framework's module has no type here)
+def configure(torch: Any, options: Options, backend: str = "torch") -> None:  # noqa: ANN401 (a framework's module has no type here)
     """Fix the threads, and let fp32 be fp32.
 
     One thread between operators: the models are chains. `ieee` forbids bf16 and TF32 inside fp32 products and
-    convolutions (https://docs.pytorch.org/docs/stable/notes/mkldnn.html).
+    convolutions (https://docs.pytorch.org/docs/stable/notes/mkldnn.html,
+    https://docs.pytorch.org/docs/stable/notes/cuda.html#tensorfloat-32-tf32-on-ampere-and-later-devices).
+
+    Raises
+    ------
+    Unsupported
+        A GPU is asked for, and torch sees none.
     """
     torch.set_num_threads(options.threads)
     if torch.get_num_interop_threads() != 1:
         torch.set_num_interop_threads(1)
     torch.backends.mkldnn.matmul.fp32_precision = "ieee"
     torch.backends.mkldnn.conv.fp32_precision = "ieee"
+    if options.device == cuda.DEVICE:
+        if not torch.cuda.is_available():
+            raise cuda.sees_none(backend, f"torch {torch.__version__}, made for CUDA {torch.version.cuda or 'none'}")
+        torch.backends.cuda.matmul.fp32_precision = "ieee"
+        torch.backends.cudnn.conv.fp32_precision = "ieee"
 
 
-def channels_last(torch: Any, module: Any) -> Any:  # noqa: ANN401 (the same)
-    """Put 4-dimensional weights in channels-last order, which oneDNN's convolutions like best."""
-    return module.to(memory_format=torch.channels_last)
+def channels_last(torch: Any, module: Any, device: str = "cpu") -> Any:  # noqa: ANN401 (the same)
+    """Put 4-dimensional weights in channels-last order, which oneDNN's and cuDNN's convolutions like best."""
+    return module.to(device=device, memory_format=torch.channels_last)
 
 
-def make_step(torch: Any, module: Any, names: tuple[str, ...]) -> Step:  # noqa: ANN401 (the same)
-    """Return the timed call: arrays are wrapped without a copy, and so is the result."""
+def make_step(torch: Any, module: Any, names: tuple[str, ...], device: str = "cpu") -> Step:  # noqa: ANN401 (the same)
+    """Return the timed call: on the CPU arrays are wrapped without a copy, and so is the result.
+
+    On a GPU inputs are copied there and the output back, from ordinary (pageable) memory, as a caller with NumPy arrays
+    has it; the copy back waits for the result.
+    """
     from_numpy, inference_mode = torch.from_numpy, torch.inference_mode
+    if device != "cpu":
+
+        def step_there(inputs: Arrays) -> npt.NDArray[np.float32]:
+            with inference_mode():
+                return module(*[from_numpy(inputs[name]).to(device) for name in names]).cpu().numpy()  # type: ignore[no-any-return]
+
+        return step_there
 
     if len(names) == 1:
         (name,) = names
@@ -46,10 +72,46 @@ def make_step(torch: Any, module: Any, names: tuple[str, ...]) -> Step:  # noqa:
     return step
 
 
-def settings(torch: Any) -> dict[str, str]:  # noqa: ANN401 (the same)
+def make_resident(torch: Any, module: Any, names: tuple[str, ...], device: str) -> Resident:  # noqa: ANN401 (the same)
+    """Return the timed call between tensors on the device; it waits for the device before it returns."""
+    from_numpy, inference_mode = torch.from_numpy, torch.inference_mode
+    wait = torch.cuda.synchronize if device != "cpu" else _nothing
+
+    def place(inputs: Arrays) -> list[Any]:
+        placed = [from_numpy(inputs[name]).to(device, copy=True) for name in names]
+        wait()
+        return placed
+
+    def run(placed: list[Any]) -> Any:  # noqa: ANN401 (a tensor)
+        with inference_mode():
+            output = module(*placed)
+        wait()
+        return output
+
+    def fetch(output: Any) -> npt.NDArray[np.float32]:  # noqa: ANN401 (the same)
+        return output.cpu().numpy()  # type: ignore[no-any-return]
+
+    return Resident(place=place, run=run, fetch=fetch)
+
+
+def _nothing() -> None:
+    """On the CPU torch is done when it returns."""
+
+
+def device_memory(torch: Any, device: str) -> dict[str, int]:  # noqa: ANN401 (the same)
+    """Return what torch's caching allocator counted (https://docs.pytorch.org/docs/stable/notes/cuda.html)."""
+    if device == "cpu":
+        return {}
+    return {
+        "peak allocated": int(torch.cuda.max_memory_allocated()),
+        "peak reserved": int(torch.cuda.max_memory_reserved()),
+    }
+
+
+def settings(torch: Any, device: str = "cpu") -> dict[str, str]:  # noqa: ANN401 (the same)
     """Read back what can tilt the field."""
     tiny = torch.full((1,), 1e-40) * 0.5
-    return {
+    found = {
         "threads": str(torch.get_num_threads()),
         "threads between operators": str(torch.get_num_interop_threads()),
         "fp32 matrix products": str(torch.backends.mkldnn.matmul.fp32_precision),
@@ -59,4 +121,16 @@ def settings(torch: Any) -> dict[str, str]:  # noqa: ANN401 (the same)
         "image layout": "channels last",
         "gradients": "inference mode",
         "output": "a new array every call",
+    }
+    if device == "cpu":
+        return found
+    return found | {
+        "device": "cuda",
+        "CUDA it was made for": str(torch.version.cuda),
+        "cuDNN": str(torch.backends.cudnn.version()),
+        "fp32 matrix products": str(torch.backends.cuda.matmul.fp32_precision),
+        "fp32 convolutions": str(torch.backends.cudnn.conv.fp32_precision),
+        "cuDNN searches for algorithms": "on" if torch.backends.cudnn.benchmark else "off (its default)",
+        "GPU memory": "as needed (caching allocator)",
+        "host memory": "pageable",
     }

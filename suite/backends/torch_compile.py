@@ -7,9 +7,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from suite.backends import torch_common
+from suite.backends import cuda, torch_common
 from suite.backends.checks import import_framework, require_supported
-from suite.backends.protocol import Options, Source, Step, Unsupported
+from suite.backends.protocol import Options, Resident, Source, Step, Unsupported
 from suite.zoo import models
 
 CONVOLUTION_DIMENSIONS = 4
@@ -22,7 +22,8 @@ class TorchCompile:
     Freezing folds BatchNorm and lays convolution weights out beforehand: ResNet-50 took 44 ms frozen and 60 to 66 ms
     otherwise. BERT (172 and 150 to 156 ms) and the MLP gain nothing by it, and a frozen graph is compiled anew at every
     launch, since inductor keeps none in its cache. PyTorch's own fusion folds BatchNorm before inductor would: the
-    same arithmetic, the same speed, and a load of 6 to 7 s in place of 10.
+    same arithmetic, the same speed, and a load of 6 to 7 s in place of 10. On CUDA, where inductor writes Triton
+    kernels, it is unverified (see `suite.backends.cuda`).
 
     References
     ----------
@@ -33,24 +34,38 @@ class TorchCompile:
     version: str
 
     def __init__(self, options: Options) -> None:
-        require_supported("torch-compile", options)
+        require_supported("torch-compile", options, devices=cuda.DEVICES)
         _require_compiler()
         self._cache = options.cache
+        self._device = options.device
         # Without a folder to keep, compile into one that goes with this object.
         self._temporary = None if options.cache else tempfile.TemporaryDirectory(prefix="levelfield-inductor-")
         folder = str(options.cache) if options.cache else self._temporary.name if self._temporary else ""
         # Inductor reads this when it is imported; its precompiled C++ header, 5 s of g++, follows the temporary folder.
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder
+        if options.device == cuda.DEVICE:
+            os.environ["TRITON_CACHE_DIR"] = f"{folder}/triton"
         tempfile.tempdir = folder
         if options.cache is not None and any(options.cache.iterdir()):
             # The kernels kept there were compiled for this machine's vector instructions: they are not probed again.
             os.environ["TORCHINDUCTOR_VEC_ISA_OK"] = "1"
         self._torch: Any = import_framework("torch-compile", "torch")
-        torch_common.configure(self._torch, options)
+        torch_common.configure(self._torch, options, "torch-compile")
         self.version = str(self._torch.__version__)
 
     def load(self, source: Source) -> Step:
         """Fill the model's own module with the weights, and compile it by one throwaway call."""
+        step = torch_common.make_step(self._torch, *self._compiled(source), self._device)
+        step(source.example)
+        return step
+
+    def load_resident(self, source: Source) -> Resident:
+        """Do as `load` does, for tensors that stay on the device."""
+        resident = torch_common.make_resident(self._torch, *self._compiled(source), self._device)
+        resident.run(resident.place(source.example))
+        return resident
+
+    def _compiled(self, source: Source) -> tuple[Any, tuple[str, ...]]:
         from torch._inductor import config
 
         from suite.zoo import torch_module
@@ -62,11 +77,11 @@ class TorchCompile:
             from torch.fx.experimental.optimization import fuse
 
             module = fuse(module, inplace=True)
-        module = torch_common.channels_last(self._torch, module)
-        compiled = self._torch.compile(module, dynamic=False)
-        step = torch_common.make_step(self._torch, compiled, tuple(tensor.name for tensor in model.inputs))
-        step(source.example)
-        return step
+        module = torch_common.channels_last(self._torch, module, self._device)
+        return self._torch.compile(module, dynamic=False), tuple(tensor.name for tensor in model.inputs)
+
+    def device_memory(self) -> dict[str, int]:
+        return torch_common.device_memory(self._torch, self._device)
 
     def settings(self) -> dict[str, str]:
         """Read back what can tilt the field."""
@@ -76,7 +91,7 @@ class TorchCompile:
             "mode": "torch.compile, inductor, static shapes",
             "freezing": "on" if config.freezing else "off",
             "compile cache": "kept" if self._cache else "empty at start",
-            **torch_common.settings(self._torch),
+            **torch_common.settings(self._torch, self._device),
         }
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import docker
 import docker.errors
 import requests.exceptions
-from docker.types import LogConfig
+from docker.types import DeviceRequest, LogConfig
 
 from suite.errors import LevelfieldError
 from suite.images.base import Kind
@@ -33,6 +33,8 @@ TMP_BYTES = 2 << 30
 PIDS_LIMIT = 4096
 NOBODY = 65534
 ENGINE_TIMEOUT_S = 120
+DRIVER = {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
+"""Which of the driver's libraries the container toolkit hands in: CUDA's, and NVML. Slim images do not say it."""
 
 
 class DockerLauncher:
@@ -78,6 +80,9 @@ class DockerLauncher:
         except docker.errors.ImageNotFound as error:
             raise WorkerError("engine", f"The image {spec.image.tag} is gone from the engine.", str(error)) from error
         except docker.errors.APIError as error:
+            if spec.gpu:
+                refusal = gpu_refused(str(error.explanation))
+                raise WorkerError("engine", f"{refusal.message} {refusal.fix}", str(error.explanation)) from error
             raise WorkerError("engine", f"The engine would not start {spec.name}: {error.explanation}.") from error
         except (requests.exceptions.RequestException, docker.errors.DockerException, OSError) as error:
             raise engine_gone(error) from error
@@ -94,7 +99,7 @@ class DockerLauncher:
         container = api.create_container(
             spec.image.tag,
             user=f"{uid}:{gid}",
-            environment=worker_environment(threads=spec.threads, cpus=spec.cpus),
+            environment=worker_environment(threads=spec.threads, cpus=spec.cpus) | (DRIVER if spec.gpu else {}),
             stdin_open=True,  # with attached streams the SDK then sets StdinOnce: the worker ends with its supervisor
             labels={LABEL: self._owner, "levelfield.name": spec.name},
             network_disabled=True,
@@ -111,6 +116,7 @@ class DockerLauncher:
                 memswap_limit=spec.memory_bytes,
                 pids_limit=PIDS_LIMIT,
                 ipc_mode="private",
+                device_requests=[one_gpu(spec.gpu)] if spec.gpu else None,
                 auto_remove=True,
                 log_config=LogConfig(type=LogConfig.types.NONE),
             ),
@@ -128,6 +134,41 @@ class DockerLauncher:
             raise
         return ContainerChannel(self._client, container, attached, LocalProcess.of_container(pid, container))
 
+    def check_gpu(self, image: Image, gpu: str) -> None:
+        """Start one container with the GPU and end it, so that what is missing is said before gigabytes are fetched.
+
+        Parameters
+        ----------
+        image
+            Any image with a worker, the smallest for choice.
+        gpu
+            UUID of the GPU.
+
+        Raises
+        ------
+        LevelfieldError
+            The engine gives no GPU to containers here.
+        """
+        api = self._client.api
+        try:
+            container = api.create_container(
+                image.tag,
+                entrypoint=["/bin/true"],
+                environment=DRIVER,
+                labels={LABEL: self._owner, "levelfield.name": "gpu-check"},
+                network_disabled=True,
+                host_config=api.create_host_config(network_mode="none", device_requests=[one_gpu(gpu)]),
+            )["Id"]
+            try:
+                api.start(container)
+                api.wait(container)
+            finally:
+                api.remove_container(container, force=True)
+        except docker.errors.APIError as error:
+            raise gpu_refused(str(error.explanation)) from error
+        except (requests.exceptions.RequestException, docker.errors.DockerException, OSError) as error:
+            raise engine_gone(error) from error
+
     def sweep(self) -> int:
         removed = 0
         try:
@@ -140,6 +181,25 @@ class DockerLauncher:
         except (docker.errors.DockerException, requests.exceptions.RequestException, OSError) as error:
             raise engine_gone(error) from error
         return removed
+
+
+def one_gpu(uuid: str) -> DeviceRequest:
+    """Return what `docker run --gpus device=UUID` asks for."""
+    return DeviceRequest(device_ids=[uuid], capabilities=[["gpu"]])
+
+
+def gpu_refused(said: str) -> LevelfieldError:
+    """Word why the engine would not start a container with a GPU."""
+    if "could not select device driver" in said or "CDI" in said:
+        return LevelfieldError(
+            "The container engine gives no GPU to containers: NVIDIA's container toolkit is missing.",
+            fix="Install nvidia-container-toolkit, run `nvidia-ctk runtime configure --runtime=docker` and restart the "
+            "engine; or use --launcher venv, or --variant cpu.",
+        )
+    return LevelfieldError(
+        f"The container engine would not start a container with the GPU: {short(Exception(said))}.",
+        fix="See `levelfield doctor` and the engine's log; or use --launcher venv, or --variant cpu.",
+    )
 
 
 def connect() -> docker.DockerClient:

@@ -27,3 +27,11 @@ def worker_environment(*, threads: int, cpus: Sequence[int]) -> dict[str, str]:
         "TF_CPP_MIN_LOG_LEVEL": "2",
         "LEVELFIELD_CPUS": ",".join(str(cpu) for cpu in cpus),
     }
+
+
+def gpu_environment(gpu: str) -> dict[str, str]:
+    """Return the variable that shows a process one GPU only; nothing where `gpu` is empty.
+
+    It is named by its UUID: CUDA counts in another order than NVML. In a container it is the only one there is.
+    """
+    return {"CUDA_VISIBLE_DEVICES": gpu} if gpu else {}

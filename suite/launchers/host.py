@@ -8,7 +8,7 @@ from typing import Literal
 
 import suite
 from suite.errors import LevelfieldError
-from suite.launchers.environment import worker_environment
+from suite.launchers.environment import gpu_environment, worker_environment
 from suite.launchers.protocol import Inside, LaunchSpec, Progress
 from suite.launchers.venv import as_they_are, start_process
 from suite.launchers.worker import Worker
@@ -45,6 +45,7 @@ class HostLauncher:
     def launch(self, spec: LaunchSpec) -> Worker:
         variables = worker_environment(threads=spec.threads, cpus=spec.cpus)
         variables |= {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+        variables |= gpu_environment(spec.gpu)
         code = os.pathsep.join(
             [str(Path(suite.__file__).parent.parent), *([variables["PYTHONPATH"]] if "PYTHONPATH" in variables else [])]
         )

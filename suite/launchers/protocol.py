@@ -31,6 +31,8 @@ class LaunchSpec(msgspec.Struct, frozen=True):
     """Folder that the worker may write its compile cache into."""
     export: Path | None = None
     """Folder that an exporter may write into."""
+    gpu: str = ""
+    """UUID of the one GPU that the worker may use; empty: none."""
 
 
 class Inside(msgspec.Struct, frozen=True):

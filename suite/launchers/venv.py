@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Literal
 
-from suite.launchers.environment import worker_environment
+from suite.launchers.environment import gpu_environment, worker_environment
 from suite.launchers.process import ProcessChannel
 from suite.launchers.protocol import Inside, LaunchSpec, Progress
 from suite.launchers.worker import Worker, WorkerError
@@ -34,7 +34,7 @@ class VenvLauncher:
 
     def launch(self, spec: LaunchSpec) -> Worker:
         python, code = self._places[spec.image.tag]
-        variables = worker_environment(threads=spec.threads, cpus=spec.cpus)
+        variables = worker_environment(threads=spec.threads, cpus=spec.cpus) | gpu_environment(spec.gpu)
         return start_process([str(python), "-m", "suite.worker"], spec.name, variables, code)
 
     def sweep(self) -> int:

@@ -24,7 +24,7 @@ FailureKind: TypeAlias = Literal[
     "crashed", "timeout", "out-of-memory", "protocol", "error", "unsupported", "engine", "interrupted"
 ]
 Scenario: TypeAlias = Literal["latency", "throughput", "cold-start", "memory", "latency-device", "throughput-device"]
-"""Those on the `-device` keep inputs and outputs in the accelerator's memory; the others begin and end in the host's."""
+"""Those on `-device` keep inputs and outputs in the accelerator's memory; the others begin and end in the host's."""
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -124,6 +124,8 @@ class Memory(msgspec.Struct, frozen=True):
     peak_rss_bytes: int | Absent
     rss_bytes: int | Absent
     source: str
+    device_bytes: dict[str, int] = {}
+    """Memory of the accelerator by the framework's own allocator (`peak allocated`); empty where nothing was told."""
 
 
 class Window(msgspec.Struct, frozen=True):
@@ -187,6 +189,27 @@ class Noise(msgspec.Struct, frozen=True):
     throttled: int | Absent = Absent("not asked")
 
 
+class DeviceUse(msgspec.Struct, frozen=True):
+    """What the GPU did during a window, asked of NVML from outside the workers (see `suite.machine.device_use`)."""
+
+    elapsed_ns: int
+    energy_mj: int | Absent
+    """Of the whole GPU over `elapsed_ns`, millijoules: idle workers hold memory and compute nothing."""
+    power_mw: int | Absent
+    utilisation_percent: int | Absent
+    """Share of NVML's own last sampling period in which some kernel ran."""
+    memory_utilisation_percent: int | Absent
+    sm_clock_mhz: int | Absent
+    memory_clock_mhz: int | Absent
+    temperature_c: int | Absent
+    throttled: tuple[str, ...] | Absent
+    """Why the clock was below the highest, in words; empty: it was not."""
+    memory_bytes: int | Absent
+    """Of the GPU's memory, what the worker whose window it was held."""
+    ecc_errors: int | Absent
+    """Uncorrected memory errors during the window."""
+
+
 class Turn(msgspec.Struct, frozen=True):
     """One arm's window within a round."""
 
@@ -194,6 +217,8 @@ class Turn(msgspec.Struct, frozen=True):
     window: Window | None
     noise: Noise | None = None
     failure: Failure | None = None
+    device: DeviceUse | None = None
+    """None: no GPU was used."""
 
 
 class Round(msgspec.Struct, frozen=True):

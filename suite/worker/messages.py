@@ -150,6 +150,8 @@ class Probed(msgspec.Struct, frozen=True, tag="probed"):
     affinity: tuple[int, ...]
     python: str
     threads_alive: int
+    device_bytes: dict[str, int] = {}
+    """Memory of the accelerator by the framework's own allocator (`peak allocated`); empty where there is none."""
 
 
 class Exported(msgspec.Struct, frozen=True, tag="exported"):

@@ -19,6 +19,8 @@ _KEPT = re.compile(
     r"UNBUFFERED|NOUSERSITE|_GIL|_JIT)|CC|CXX|CFLAGS|CXXFLAGS"
 )
 """Variables that may change speed or numbers; all others stay private."""
+_UUID = re.compile(r"GPU-[0-9a-fA-F-]{8,}")
+"""What tells one GPU from all others in the world."""
 _PRIVATE = re.compile(
     r"TOKEN|KEY|SECRET|PASSWORD|CREDENTIAL|TF_(CLI|VAR|LOG|DATA|STATE|WORKSPACE|REGISTRY|PLUGIN)", re.IGNORECASE
 )
@@ -113,7 +115,7 @@ def environment(variables: dict[str, str]) -> dict[str, str]:
     """Return the variables that may change speed or numbers, without anybody's home folder or secrets."""
     home = variables.get("HOME", "")
     return {
-        name: value.replace(home, "~") if len(home) > 1 else value
+        name: _UUID.sub("GPU-…", value.replace(home, "~") if len(home) > 1 else value)
         for name, value in sorted(variables.items())
         if _KEPT.fullmatch(name) and not _PRIVATE.search(name)
     }

@@ -31,7 +31,7 @@ from suite.worker.messages import (
 )
 
 if TYPE_CHECKING:
-    from suite.backends.protocol import Arrays, Backend, Options, Step
+    from suite.backends.protocol import Arrays, Backend, Options, Resident, Source
 
 _decoder = msgspec.json.Decoder(Request)
 _encoder = msgspec.json.Encoder()
@@ -50,8 +50,8 @@ class Service:
         self._backend: Backend | None = None
         self._set_up_as: tuple[str, Options] | None = None
         self._task: Task | None = None
-        self._step: Step | None = None
-        self._inputs: Arrays = {}
+        self._model: Resident | None = None
+        self._inputs: object = None
 
     def answer(self, request: Request) -> Reply:
         match request:
@@ -64,7 +64,7 @@ class Service:
             case Probe():
                 from suite.worker.probes import probe
 
-                return probe()
+                return msgspec.structs.replace(probe(), device_bytes=self._device_bytes())
             case Export():
                 return _export(request)
             case Stop():
@@ -81,7 +81,7 @@ class Service:
 
     def _load_now(self, task: Task, *, first_call: bool) -> Loaded:
         clock = time.perf_counter_ns
-        self._task, self._step, self._inputs = None, None, {}
+        self._task, self._model, self._inputs = None, None, None
         gc.unfreeze()
         gc.collect()
         begin = clock()
@@ -103,27 +103,31 @@ class Service:
             parameters = weights.load(Path(task.weights_path), model) if task.weights_path else weights.make(model)
             weights_sha256 = weights.sha256(parameters)
         ready = clock()
-        step = backend.load(
+        loaded_model = _load_model(
+            backend,
+            task,
             Source(
                 model=task.model,
                 batch=task.batch,
                 weights=parameters,
                 example=example,
                 onnx=Path(task.onnx_path) if task.onnx_path else None,
-            )
+            ),
         )
         loaded = clock()
+        placed = loaded_model.place(example)
+        calling = clock()
         if first_call:
-            step(example)
+            loaded_model.run(placed)
         called = clock()
-        self._task, self._step, self._inputs = task, step, example
+        self._task, self._model, self._inputs = task, loaded_model, placed
         gc.collect()
         gc.freeze()  # a framework's modules are not looked through again before every window
         return Loaded(
             import_ns=imported - begin if fresh else 0,
             weights_ns=ready - imported,
             load_ns=loaded - ready,
-            first_call_ns=called - loaded if first_call else None,
+            first_call_ns=called - calling if first_call else None,
             version=backend.version,
             weights_sha256=weights_sha256,
             inputs_sha256=weights.sha256(example),
@@ -152,13 +156,13 @@ class Service:
         from suite.backends import registry
         from suite.zoo import inputs, models
 
-        task, step = self._loaded()
+        task, loaded = self._loaded()
         layout = registry.get(task.backend).layout
         if count % task.batch:
             raise ValueError(f"{count} inputs are not a whole number of batches of {task.batch}.")
         model = models.get(task.model)
         outputs = [
-            np.array(step(inputs.make(model, first, task.batch, layout=layout)), dtype="<f4", copy=True)
+            np.array(_answer(loaded, inputs.make(model, first, task.batch, layout=layout)), dtype="<f4", copy=True)
             for first in range(0, count, task.batch)
         ]
         output = np.concatenate(outputs)
@@ -167,13 +171,37 @@ class Service:
     def _measure(self, request: Measure) -> Measured:
         from suite.worker.window import take
 
-        _, step = self._loaded()
-        return take(step, self._inputs, request)
+        _, loaded = self._loaded()
+        return take(loaded.run, self._inputs, request)
 
-    def _loaded(self) -> "tuple[Task, Step]":
-        if self._task is None or self._step is None:
+    def _loaded(self) -> "tuple[Task, Resident]":
+        if self._task is None or self._model is None:
             raise NotLoadedError("Nothing has been loaded yet.")
-        return self._task, self._step
+        return self._task, self._model
+
+    def _device_bytes(self) -> dict[str, int]:
+        from suite.backends.protocol import WithDeviceMemory
+
+        return self._backend.device_memory() if isinstance(self._backend, WithDeviceMemory) else {}
+
+
+def _load_model(backend: "Backend", task: Task, source: "Source") -> "Resident":
+    """Load a model; where inputs and outputs begin and end in host memory, nothing is done to place or fetch them."""
+    from suite.backends.protocol import Resident, ResidentBackend, Unsupported
+
+    if not task.scenario.endswith("-device"):
+        return Resident(place=_as_it_is, run=backend.load(source), fetch=_as_it_is)
+    if not isinstance(backend, ResidentBackend):
+        raise Unsupported(f"{task.backend} cannot leave inputs and outputs on a device: ask for another scenario.")
+    return backend.load_resident(source)
+
+
+def _as_it_is(value: Any) -> Any:  # noqa: ANN401  (whatever it is)
+    return value
+
+
+def _answer(loaded: "Resident", inputs: "Arrays") -> Any:  # noqa: ANN401  (an array of NumPy's)
+    return loaded.fetch(loaded.run(loaded.place(inputs)))
 
 
 def _check_onnx(task: Task) -> None:

@@ -1,0 +1,151 @@
+"""What the GPU did during a window, asked of NVML from outside the workers, before it and right after it.
+
+The supervisor sleeps while a window is measured, so clocks, power, temperature and utilisation are those of the moment
+after it: NVML itself averages power and utilisation over the last tenths of a second. Energy and errors are counters,
+and what is told of them is what they grew by.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Self, TypeAlias
+
+import msgspec
+
+from suite.machine.gpu import Problem, close, opened
+from suite.records.schema import Absent, DeviceUse
+
+Value: TypeAlias = int | Absent
+
+REASONS = {
+    "SwPowerCap": "power limit",
+    "HwSlowdown": "hardware slowdown",
+    "SyncBoost": "clocks synchronised with another GPU's",
+    "SwThermalSlowdown": "too hot (software)",
+    "HwThermalSlowdown": "too hot (hardware)",
+    "HwPowerBrakeSlowdown": "power brake",
+    "ApplicationsClocksSetting": "application clocks",
+    "DisplayClockSetting": "display clocks",
+}
+"""NVML's reasons for a clock below the highest, in words; idleness is none."""
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """Counters at one moment."""
+
+    taken_ns: int
+    energy_mj: Value
+    ecc_errors: Value
+
+
+class Device:
+    """One GPU, asked through NVML.
+
+    Parameters
+    ----------
+    index
+        As NVML counts.
+    """
+
+    def __init__(self, index: int) -> None:
+        nvml = opened()
+        self._nvml: Any = None if isinstance(nvml, Problem) else nvml
+        self._why = Absent(nvml.reason) if isinstance(nvml, Problem) else Absent("not asked")
+        self._handle: Any = None
+        if self._nvml is not None:
+            try:
+                self._handle = self._nvml.nvmlDeviceGetHandleByIndex(index)
+            except self._nvml.NVMLError as error:
+                self._why = Absent(f"GPU {index} does not answer: {error}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the library go; safe to call twice."""
+        if self._nvml is not None:
+            close(self._nvml)
+            self._nvml = self._handle = None
+
+    def read(self) -> Reading:
+        """Read the counters."""
+        nvml = self._nvml
+        return Reading(
+            taken_ns=time.monotonic_ns(),
+            energy_mj=self._ask(lambda: nvml.nvmlDeviceGetTotalEnergyConsumption(self._handle)),
+            ecc_errors=self._ask(
+                lambda: nvml.nvmlDeviceGetTotalEccErrors(
+                    self._handle, nvml.NVML_MEMORY_ERROR_TYPE_UNCORRECTED, nvml.NVML_VOLATILE_ECC
+                )
+            ),
+        )
+
+    def use(self, before: Reading, pids: Mapping[str, int], active: str) -> DeviceUse:
+        """Return what was since `before`, and what is now.
+
+        Parameters
+        ----------
+        pids
+            Arm to process id, as this host sees it: NVML counts memory by the same ids, for containers too.
+        active
+            The arm whose window it was.
+        """
+        nvml = self._nvml
+        after = self.read()
+        rates = self._ask(lambda: nvml.nvmlDeviceGetUtilizationRates(self._handle))
+        known = isinstance(rates, Absent)
+        return DeviceUse(
+            elapsed_ns=after.taken_ns - before.taken_ns,
+            energy_mj=_less(after.energy_mj, before.energy_mj),
+            power_mw=self._ask(lambda: nvml.nvmlDeviceGetPowerUsage(self._handle)),
+            utilisation_percent=rates if known else int(rates.gpu),
+            memory_utilisation_percent=rates if known else int(rates.memory),
+            sm_clock_mhz=self._ask(lambda: nvml.nvmlDeviceGetClockInfo(self._handle, nvml.NVML_CLOCK_SM)),
+            memory_clock_mhz=self._ask(lambda: nvml.nvmlDeviceGetClockInfo(self._handle, nvml.NVML_CLOCK_MEM)),
+            temperature_c=self._ask(lambda: nvml.nvmlDeviceGetTemperature(self._handle, nvml.NVML_TEMPERATURE_GPU)),
+            throttled=self._throttled(),
+            memory_bytes=self._memory_of(pids.get(active, 0)),
+            ecc_errors=_less(after.ecc_errors, before.ecc_errors),
+        )
+
+    def _throttled(self) -> tuple[str, ...] | Absent:
+        nvml = self._nvml
+        mask = self._ask(lambda: nvml.nvmlDeviceGetCurrentClocksEventReasons(self._handle))
+        if isinstance(mask, Absent):  # drivers before 535 know it by its old name
+            mask = self._ask(lambda: nvml.nvmlDeviceGetCurrentClocksThrottleReasons(self._handle))
+        if isinstance(mask, Absent):
+            return mask
+        return tuple(
+            words for name, words in REASONS.items() if mask & int(getattr(nvml, f"nvmlClocksEventReason{name}", 0))
+        )
+
+    def _memory_of(self, pid: int) -> Value:
+        if not pid:
+            return Absent("the worker's process id is not known on this host")
+        nvml = self._nvml
+        found = self._ask(lambda: nvml.nvmlDeviceGetComputeRunningProcesses(self._handle))
+        if isinstance(found, Absent):
+            return found
+        for process in found:
+            if int(process.pid) == pid:
+                used = process.usedGpuMemory
+                return Absent("the driver does not tell it by process") if used is None else int(used)
+        return Absent("NVML does not list the worker's process: it may count in another namespace of process ids")
+
+    def _ask(self, question: Callable[[], Any]) -> Any:  # noqa: ANN401  (NVML answers with many types)
+        if self._handle is None:
+            return self._why
+        try:
+            return question()
+        except self._nvml.NVMLError as error:
+            return Absent(f"NVML: {error}")
+
+
+def _less(after: Value, before: Value) -> Value:
+    if isinstance(after, Absent):
+        return after
+    if isinstance(before, Absent):
+        return before
+    return after - before if after >= before else Absent("the counter went backwards: the driver was loaded again")
