@@ -137,7 +137,7 @@ def _only(options: Options, row: Row) -> Options:
         models=(case.model,),
         scenarios=(case.scenario,),
         precisions=(case.precision,),
-        batches=(case.batch,) if case.scenario == "throughput" else (),
+        batches=(case.batch,) if case.per_item else (),
         inject=None,
     )
     return msgspec.structs.replace(options, selection=selection, resume=None)

@@ -61,7 +61,7 @@ def analyse(block: Block, known: Known, *, margin: float, sequential: bool) -> T
     counted = _count(collect.arms(block))
     levels = _levels(counted, block)
     rows = {entry.arm.id: _row(entry, block, levels, standing.parity_of(block, entry.arm, known)) for entry in counted}
-    compared = levels.costs_ns if block.case.scenario == "throughput" else levels.medians_ns
+    compared = levels.costs_ns if block.case.per_item else levels.medians_ns
     best, tied = places.assign(rows, compared, margin=margin, sequential=sequential)
     rounds = [round_ for generation in block.generations for round_ in generation.rounds]
     return TimedBlock(
@@ -92,7 +92,7 @@ def compared(block: Block) -> dict[str, dict[int, float]]:
         Arm to generation to the launch's value, nanoseconds.
     """
     levels = _levels(_count(collect.arms(block)), block)
-    return levels.costs_ns if block.case.scenario == "throughput" else levels.medians_ns
+    return levels.costs_ns if block.case.per_item else levels.medians_ns
 
 
 def _count(summaries: Sequence[ArmSummary]) -> list[_Counted]:
@@ -146,7 +146,7 @@ def _levels(counted: Sequence[_Counted], block: Block) -> _Levels:
     def call_ns(window: WindowSummary) -> float:
         return window.median_ns
 
-    chosen = item_ns if block.case.scenario == "throughput" else call_ns
+    chosen = item_ns if block.case.per_item else call_ns
     return _Levels(
         medians_ns=estimates.levels(_values(counted, call_ns)),
         costs_ns=estimates.levels(_values(counted, item_ns)),
@@ -206,7 +206,7 @@ def _row(entry: _Counted, block: Block, levels: _Levels, parity: Parity | None) 
     medians = list(levels.medians_ns[arm.id].values())
     rates = [1e9 / cost for cost in levels.costs_ns[arm.id].values()]
     everything = levels.with_disturbed[arm.id].values()
-    throughput = block.case.scenario == "throughput"
+    throughput = block.case.per_item
     return msgspec.structs.replace(
         row,
         median_ns=estimates.level(medians),

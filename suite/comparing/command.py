@@ -32,7 +32,7 @@ _reports = click.option(
 @click.option("--margin", type=PERCENT, default="2%", show_default=True, help="Differences inside it count as none.")
 @click.option(
     "--metric",
-    type=click.Choice(["latency", "throughput", "cold-start", "memory"]),
+    type=click.Choice(["latency", "throughput", "cold-start", "memory", "latency-device", "throughput-device"]),
     multiple=True,
     help="Only this; may stand several times.",
 )

@@ -112,7 +112,7 @@ def _answer(row: Row | ColdRow | MemoryRow, block: Block, arm: Arm) -> Answer:
         standing=row.standing,
         reason=row.reason,
         failure=row.failure.kind if row.failure is not None else None,
-        cost=_cost(row, throughput=block.case.scenario == "throughput"),
+        cost=_cost(row, throughput=block.case.per_item),
         inputs=frozenset(launch.inputs_sha256 for launch in launches if launch.inputs_sha256),
         weights=frozenset(launch.weights_sha256 for launch in launches if launch.weights_sha256),
         onnx=frozenset(launch.onnx_sha256 for launch in launches if launch.onnx_sha256),

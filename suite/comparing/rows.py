@@ -155,7 +155,7 @@ def _both(case: Case, arms: Pair, before: Asked, after: Asked, sides: _Sides) ->
         yield _draft(case, arms, Verdict.ADDED, "aside", asked.why(before.absent) or "the old side has no number")
     else:
         reason = asked.other_digests(before.answers, after.answers)
-        if case.scenario in ("latency", "throughput"):
+        if case.timed:
             reason = reason or asked.other_region(sides.old, sides.new)
         if reason:
             yield _draft(case, arms, Verdict.INCOMPARABLE, "undecided", reason)

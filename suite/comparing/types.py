@@ -29,7 +29,7 @@ __all__ = [
     "result_id",
 ]
 
-Metric: TypeAlias = Literal["latency", "throughput", "cold-start", "memory"]
+Metric: TypeAlias = Literal["latency", "throughput", "cold-start", "memory", "latency-device", "throughput-device"]
 
 Outcome: TypeAlias = Literal["fine", "worse", "undecided", "aside"]
 """What a row means for the exit code.

@@ -58,14 +58,21 @@ def shared(rows: Iterable[Row]) -> str:
 
 
 def _metric(metric: Metric) -> str:
-    return {"cold-start": "cold start", "memory": "peak memory"}.get(metric, metric)
+    words = {
+        "cold-start": "cold start",
+        "memory": "peak memory",
+        "latency-device": "latency on the device",
+        "throughput-device": "throughput on the device",
+    }
+    return words.get(metric, metric)
 
 
 def cost(value: float | None, metric: Metric) -> str:
     """`21.3 ms`, `1.21 GiB`; throughput is told as time an item."""
     if metric == "memory":
         return units.size(value)
-    return f"{units.time(value)} an item" if metric == "throughput" and value is not None else units.time(value)
+    per_item = metric in {"throughput", "throughput-device"}
+    return f"{units.time(value)} an item" if per_item and value is not None else units.time(value)
 
 
 def ratio(row: Row) -> str:

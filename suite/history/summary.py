@@ -201,7 +201,7 @@ def _results(result: Analysis, arms: dict[tuple[str, str], Arm]) -> Iterator[Res
             arm = arms[block.case.id, row.arm]
             if arm.ordinal > 1 or row.standing == "absent":  # a second time the same, or no fault and no number
                 continue
-            metric, unit, estimate = _estimate(row, block.case.scenario)
+            metric, unit, estimate = _estimate(row, per_item=block.case.per_item)
             yield _result(f"{row.arm}/{block.case.id}", arm, metric, unit, row.standing, estimate)
     if result.canary is not None:
         stands = Arm(backend=result.canary.arm, image="canary")
@@ -229,9 +229,9 @@ def _sound(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) and value > 0 else None
 
 
-def _estimate(row: Row | ColdRow | MemoryRow, scenario: str) -> tuple[Metric, Unit, Estimate | None]:
+def _estimate(row: Row | ColdRow | MemoryRow, *, per_item: bool) -> tuple[Metric, Unit, Estimate | None]:
     match row:
-        case Row() if scenario == "throughput":
+        case Row() if per_item:
             return "items per second", "items/s", row.items_per_second
         case Row():
             return "median call", "ns", row.median_ns

@@ -38,6 +38,11 @@ class Case(msgspec.Struct, frozen=True):
     device: str = "cpu"
 
     @property
+    def timed(self) -> bool:
+        """Whether single calls are timed, in windows."""
+        return self.scenario not in {"cold-start", "memory"}
+
+    @property
     def per_item(self) -> bool:
         """Whether what counts is the time of an item, not of a call."""
         return self.scenario in {"throughput", "throughput-device"}

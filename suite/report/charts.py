@@ -73,7 +73,7 @@ class Course(msgspec.Struct, frozen=True):
 
 def timed(block: TimedBlock) -> IntervalChart | None:
     """Lay out every arm that has numbers on one axis; None where none has."""
-    throughput = block.case.scenario == "throughput"
+    throughput = block.case.per_item
     rows = [(row, estimate) for row in block.rows if (estimate := _plotted(row, throughput=throughput)) is not None]
     if not rows:
         return None

@@ -15,7 +15,14 @@ _MODELS = {
     "bert_base": "BERT-base",
 }
 
-_SCENARIOS = {"latency": "Latency", "throughput": "Throughput", "cold-start": "Cold start", "memory": "Memory"}
+_SCENARIOS = {
+    "latency": "Latency",
+    "throughput": "Throughput",
+    "cold-start": "Cold start",
+    "memory": "Memory",
+    "latency-device": "Latency on the device",
+    "throughput-device": "Throughput on the device",
+}
 
 _COLOURED = ("torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax", "onnxruntime", "openvino")
 

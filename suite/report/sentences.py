@@ -66,7 +66,7 @@ def verdict(block: TimedBlock) -> str:
     best = rows[block.best]
     ranked = [row for row in block.rows if row.standing == "ranked"]
     behind = [row for row in ranked if row.arm != block.best and row.arm not in block.tied]
-    throughput = case.scenario == "throughput"
+    throughput = case.per_item
     top = "has the highest throughput" if throughput else "is fastest"
     if block.tied:
         leaders = [best, *(rows[arm] for arm in block.tied)]

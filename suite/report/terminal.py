@@ -84,7 +84,7 @@ def _title(block: TimedBlock) -> str:
 
 
 def _timed(block: TimedBlock, *, narrow: bool) -> Table:
-    throughput = block.case.scenario == "throughput"
+    throughput = block.case.per_item
     table = _table(_title(block))
     extras = ["median", "CPU"] if throughput else ["p90", "p99", "CPU"]
     table.add_column("", justify="right", no_wrap=True)
