@@ -144,11 +144,14 @@ def without_paths(words: list[str]) -> list[str]:
 @cli.command()
 @click.argument("images", nargs=-1)
 @_base
-def build(images: tuple[str, ...], base: Literal["debian", "registry"]) -> None:
+@click.option("--variant", default="cpu", show_default=True, help="cpu, cu12, cu13; auto: what fits this machine's GPU.")
+@GPU
+def build(images: tuple[str, ...], base: Literal["debian", "registry"], variant: str, gpu: str | None) -> None:
     """Build images (all that backends need, unless named)."""
-    from suite.commands import build_images
+    from suite.commands import build_images, fitting
 
-    build_images(images, base, Console())
+    console = Console()
+    build_images(fitting(images, variant, gpu, console), base, console)
 
 
 @cli.command()

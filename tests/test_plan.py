@@ -51,7 +51,7 @@ def test_every_profile_makes_a_plan(name: str) -> None:
         (Selection(models=("mlp", "brt")), "There is no model called 'brt'.", "Did you mean 'bert'?"),
         (Selection(backends=("onnx",)), "There is no backend called 'onnx'.", "Did you mean 'onnxruntime'"),
         (Selection(backends=("tensorflow_xla",)), "'tensorflow_xla'", "'tensorflow-xla' or 'tensorflow'"),
-        (Selection(scenarios=("latence",)), "There is no scenario called 'latence'.", "Did you mean 'latency'?"),
+        (Selection(scenarios=("latence",)), "There is no scenario called 'latence'.", "Did you mean 'latency' or"),
         (Selection(precisions=("fp16",)), "There is no precision called 'fp16'.", "'fp32'"),
         (Selection(models=("zzz",)), "There is no model called 'zzz'.", "Known: bert, mlp, resnet50."),
         (Selection(backends=("onnxruntime@1.2.3",)), "no lock of onnxruntime 1.2.3", "lock onnxruntime@1.2.3"),

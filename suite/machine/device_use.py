@@ -125,7 +125,10 @@ class Device:
         if not pid:
             return Absent("the worker's process id is not known on this host")
         nvml = self._nvml
-        found = self._ask(lambda: nvml.nvmlDeviceGetComputeRunningProcesses(self._handle))
+        # By name and version: asked without one, NVML's bindings refuse a driver of another age than theirs.
+        found = self._ask(lambda: nvml.nvmlDeviceGetComputeRunningProcesses_v3(self._handle))
+        if isinstance(found, Absent):
+            found = self._ask(lambda: nvml.nvmlDeviceGetComputeRunningProcesses_v2(self._handle))
         if isinstance(found, Absent):
             return found
         for process in found:

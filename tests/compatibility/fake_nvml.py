@@ -34,6 +34,7 @@ EXPORT int nvmlSystemGetCudaDriverVersion_v2(int *version) { *version = CUDA; re
 EXPORT int nvmlDeviceGetCount_v2(unsigned *count) { *count = COUNT; return OK; }
 EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **handle) {
     if (index == LOST) return 15;
+    if (index >= COUNT) return 2; /* invalid argument */
     *handle = (void *)&gpus[index];
     return OK;
 }

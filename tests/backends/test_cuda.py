@@ -1,0 +1,180 @@
+"""The CUDA side of the backends, as far as it goes without a GPU: refusals, and resident calls on the CPU.
+
+That a framework computes on a GPU as it should is not tested here, and nothing claims it.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from suite.backends import registry
+from suite.backends.protocol import Options, Unsupported
+from suite.worker.messages import Load, Task
+from suite.worker.server import Service
+from suite.zoo import models, parity
+from tests.backends.test_frameworks import BATCH, ROOT, _python, _where_installed, artifacts
+
+__all__ = ["artifacts"]
+
+ON_CUDA = ("torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax", "onnxruntime")
+
+REFUSAL = """
+import sys
+from suite.backends import registry
+from suite.backends.protocol import Options, Unsupported
+try:
+    registry.create(sys.argv[1], Options(threads=1, device="cuda"))
+    print("it was made")
+except Unsupported as refusal:
+    print(refusal)
+"""
+
+RESIDENT = """
+import json, sys
+from pathlib import Path
+import numpy as np
+from suite.backends import registry
+from suite.backends.protocol import Options, ResidentBackend, Source, WithDeviceMemory
+from suite.zoo import inputs, models, weights
+name, model_name, batch, weights_path, onnx_path, output = sys.argv[1:]
+info, model, count = registry.get(name), models.get(model_name), int(batch)
+first = inputs.make(model, 0, count, layout=info.layout)
+second = inputs.make(model, count, count, layout=info.layout)
+backend = registry.create(name, Options(threads=2))
+assert isinstance(backend, ResidentBackend)
+memory = backend.device_memory() if isinstance(backend, WithDeviceMemory) else {}
+onnx = info.reads == "onnx"
+resident = backend.load_resident(Source(
+    model=model_name, batch=count, weights={} if onnx else weights.load(Path(weights_path), model),
+    example=first, onnx=Path(onnx_path) if onnx else None))
+one, two = resident.place(first), resident.place(second)
+outputs = [np.array(resident.fetch(resident.run(placed))) for placed in (one, two, one)]
+np.save(output, np.stack(outputs))
+print(json.dumps(memory))
+"""
+
+
+@pytest.mark.framework
+@pytest.mark.slow
+@_where_installed(*ON_CUDA)
+def test_without_a_gpu_it_is_refused_and_never_falls_back(backend: str) -> None:
+    said = _python(["-c", REFUSAL, backend], CUDA_VISIBLE_DEVICES="").strip().splitlines()[-1]
+    assert said.startswith(f"{backend} was to run on a GPU and sees none ("), said
+    assert "take a CUDA variant of it" in said
+
+
+@pytest.mark.framework
+@pytest.mark.slow
+@pytest.mark.parametrize("model", models.names())
+@_where_installed(*ON_CUDA)
+def test_a_resident_call_equals_the_reference(backend: str, model: str, artifacts: Path, tmp_path: Path) -> None:
+    """On the CPU, where "resident" is memory of the framework's own: the same code, another device."""
+    home = artifacts / model
+    output = tmp_path / "output.npy"
+    paths = [str(home / "weights"), str(home / "model.onnx"), str(output)]
+    memory = json.loads(_python(["-c", RESIDENT, backend, model, str(BATCH), *paths]))
+    first, second, again = np.load(output)
+    expected = np.load(home / "expected.npy")
+    assert parity.judge(np.concatenate([first, second]), expected).equal
+    assert np.array_equal(first, again), "inputs stay where they were placed"
+    assert memory == {}, "a CPU has no memory of a device"
+
+
+@pytest.mark.parametrize("backend", ["openvino", "canary"])
+def test_others_say_that_they_do_not_run_there(backend: str) -> None:
+    with pytest.raises(Unsupported, match=f"{backend} runs on cpu here, not on cuda"):
+        registry.create(backend, Options(threads=1, device="cuda"))
+
+
+def test_a_backend_that_cannot_be_resident_is_refused() -> None:
+    service = Service()
+    with pytest.raises(Unsupported, match="canary cannot leave inputs and outputs on a device"):
+        service.answer(Load(Task(backend="canary", model="canary", batch=1, threads=1, scenario="latency-device")))
+
+
+# ---- silent fallback, at the boundary to the framework ---------------------------------------------------------------
+
+FAKE = {
+    "onnxruntime": """
+class SessionOptions:
+    entries = {}
+    def add_session_config_entry(self, name, value): SessionOptions.entries[name] = value
+class ExecutionMode: ORT_SEQUENTIAL = "ExecutionMode.ORT_SEQUENTIAL"
+class GraphOptimizationLevel: ORT_ENABLE_ALL = "GraphOptimizationLevel.ORT_ENABLE_ALL"
+__version__ = "1.31.1"
+def disable_telemetry_events(): pass
+def set_default_logger_severity(level): pass
+def get_available_providers(): return ["CUDAExecutionProvider", "CPUExecutionProvider"]
+def preload_dlls(): pass
+class InferenceSession:
+    def __init__(self, path, options, providers):
+        assert providers == [("CUDAExecutionProvider", {
+            "device_id": "0", "use_tf32": "0", "arena_extend_strategy": "kSameAsRequested"})]
+        assert SessionOptions.entries["session.disable_cpu_ep_fallback"] == "1"
+        if MODE == "nodes":
+            raise RuntimeError("nodes are assigned to the default CPU EP, but fallback to CPU EP has been disabled")
+    def get_providers(self):
+        return ["CUDAExecutionProvider", "CPUExecutionProvider"] if MODE == "fine" else ["CPUExecutionProvider"]
+    def get_provider_options(self): return {"CUDAExecutionProvider": {"use_tf32": "0", "device_id": "0"}}
+    def get_inputs(self): return [type("T", (), {"name": "features"})]
+    def get_outputs(self): return [type("T", (), {"name": "out"})]
+    def run(self, outputs, inputs): return [inputs["features"]]
+""",
+    "jax": """
+__version__ = "0.10.2"
+class config:
+    @staticmethod
+    def update(name, value): pass
+class Device: platform = "cpu"
+def devices():
+    if MODE == "none":
+        raise RuntimeError("Unable to initialize backend 'cuda': no visible devices")
+    return [Device]
+""",
+}
+
+BOUNDARY = """
+import sys
+from pathlib import Path
+import numpy as np
+from suite.backends import registry
+from suite.backends.protocol import Options, Source, Unsupported
+try:
+    backend = registry.create(sys.argv[1], Options(threads=1, device="cuda"))
+    example = {"features": np.zeros((1, 4), dtype=np.float32)}
+    step = backend.load(Source(model="mlp", batch=1, weights={}, example=example, onnx=Path(sys.argv[2])))
+    assert step(example) is example["features"]
+    print("it runs:", backend.settings()["use tf32"], backend.settings()["operators on the CPU"])
+except Unsupported as refusal:
+    print(refusal)
+"""
+
+
+@pytest.mark.parametrize(
+    ("framework", "mode", "says"),
+    [
+        ("onnxruntime", "fine", "it runs: 0 forbidden"),
+        ("onnxruntime", "session", "would compute on CPUExecutionProvider"),
+        ("onnxruntime", "nodes", "would compute on the CPU in part"),
+        ("jax", "none", "sees none (Unable to initialize backend 'cuda': no visible devices)"),
+        ("jax", "cpu", "would compute on cpu"),
+    ],
+)
+def test_a_silent_fallback_is_a_failure(tmp_path: Path, framework: str, mode: str, says: str) -> None:
+    """A module of the framework's name that answers as the framework is documented to, where it falls back."""
+    (tmp_path / f"{framework}.py").write_text(f"MODE = {mode!r}\n" + FAKE[framework])
+    (tmp_path / "model.onnx").write_bytes(b"")
+    done = subprocess.run(
+        [sys.executable, "-c", BOUNDARY, framework, str(tmp_path / "model.onnx")],
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert says in done.stdout
