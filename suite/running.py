@@ -181,6 +181,8 @@ def _say_cost(chosen: plan.Plan, launcher: Launcher, base: Kind, console: Consol
         f"{len(chosen.cpus)} CPUs, profile {chosen.profile.name} ({escape(chosen.profile.says)}).",
         highlight=False,
     )
+    for warning in chosen.warnings:
+        console.print(f"[yellow]{escape(warning.message)}[/] {escape(warning.remedy)}", highlight=False)
     if launcher.kind == "host":
         return
     cost = estimate(names, launcher.kind, base)

@@ -276,6 +276,24 @@ def throttled(times: int) -> Warning_:
     )
 
 
+def gpu_throttled(windows: int, total: int, reasons: Sequence[str], about: str) -> Warning_:
+    return Warning_(
+        code="gpu-throttled",
+        message=f"The GPU's clock was held down in {windows} of {total} windows: {', '.join(reasons)}.",
+        remedy="Cool it, or fix a clock that it can hold: nvidia-smi -lgc (as root); it holds for all arms alike.",
+        about=about,
+    )
+
+
+def gpu_memory_errors(count: int, about: str) -> Warning_:
+    return Warning_(
+        code="gpu-memory-errors",
+        message=f"The GPU counted {count} memory errors that it could not correct while this was measured.",
+        remedy="Do not trust these numbers; see nvidia-smi -q -d ECC, and have the GPU looked at.",
+        about=about,
+    )
+
+
 # ---- driver and CUDA -------------------------------------------------------------------------------------------------
 
 

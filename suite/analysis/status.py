@@ -5,6 +5,7 @@ from itertools import chain
 from typing import TypeAlias
 
 from suite import warnings
+from suite.analysis import device
 from suite.analysis.types import (
     BlockAnalysis,
     Canary,
@@ -67,7 +68,9 @@ def _result(block: BlockAnalysis, row: Row | ColdRow | MemoryRow) -> str:
 def derive(run: Run, blocks: Iterable[BlockAnalysis], status: Status, around: Surroundings) -> tuple[Warning_, ...]:
     """Return the record's own warnings, then those that follow from the numbers; none is said twice."""
     blocks = tuple(blocks)
-    found = chain(_of_run(status), _of_surroundings(around), _of_answers(blocks), *(map(_of_block, blocks)))
+    found = chain(
+        _of_run(status), _of_surroundings(around), _of_answers(blocks), _of_devices(run), *(map(_of_block, blocks))
+    )
     known = {(warning.code, warning.about) for warning in run.warnings}
     return run.warnings + tuple(warning for warning in found if (warning.code, warning.about) not in known)
 
@@ -92,6 +95,18 @@ def _of_surroundings(around: Surroundings) -> Iterator[Warning_]:
         yield warnings.stolen(noise.steal_share)
     if not isinstance(noise.idle_workers_share, Absent) and noise.idle_workers_share > warnings.IDLE_LIMIT:
         yield warnings.idle_workers_busy(noise.idle_workers_share)
+
+
+def _of_devices(run: Run) -> Iterator[Warning_]:
+    for block in device.summarise(run):
+        windows = sum(row.windows for row in block.rows)
+        throttled = sum(row.throttled_windows for row in block.rows)
+        if throttled:
+            reasons = dict.fromkeys(reason for row in block.rows for reason in row.throttled)
+            yield warnings.gpu_throttled(throttled, windows, tuple(reasons), block.case.id)
+        errors = sum(int(row.ecc_errors) for row in block.rows if not isinstance(row.ecc_errors, Absent))
+        if errors:
+            yield warnings.gpu_memory_errors(errors, block.case.id)
 
 
 def _of_answers(blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:

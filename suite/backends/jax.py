@@ -49,8 +49,10 @@ class JAX:
     def _require_gpu(self) -> None:
         try:
             platform = self._jax.devices()[0].platform
-        except RuntimeError as error:  # JAX's word for a platform that is not there
-            raise cuda.sees_none("jax", " ".join(str(error).split())[:200]) from error
+        # JAX's words for a platform that does not start, and for one that it was not installed with.
+        except (RuntimeError, AssertionError) as error:
+            why = " ".join(str(error).split())[:200] or f"jax {self.version} has no plugin for CUDA"
+            raise cuda.sees_none("jax", why) from error
         if platform != "gpu":
             raise cuda.fell_back("jax", platform)
 

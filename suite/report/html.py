@@ -14,6 +14,7 @@ import markupsafe
 import msgspec
 from markupsafe import Markup
 
+from suite.analysis import device
 from suite.analysis.types import Analysis
 from suite.records.schema import Absent, Run
 from suite.report import charts, ledger, machine, names, parity, rerun, sentences, units
@@ -63,6 +64,7 @@ def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None) ->
             library_ledger=ledger.libraries(run),
             library_paths=ledger.library_paths(run),
             comparison=comparison,
+            devices=device.summarise(run),
             command=rerun.command(run),
             typed=rerun.as_typed(run),
         )

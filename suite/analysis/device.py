@@ -1,0 +1,132 @@
+"""What the GPU did while each arm computed: energy an item, power, clocks, temperature, memory; by NVML, from outside."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+import numpy as np
+
+from suite.records.schema import Absent, Arm, Block, Case, DeviceUse, Run, Turn
+
+MIN_ENERGY_S = 0.5
+"""Energy counters step by some tens of milliseconds' worth: below so much time in all, what they say is mostly the step."""
+
+
+class DeviceRow(msgspec.Struct, frozen=True):
+    """One arm of one case, over all its windows."""
+
+    arm: str
+    backend: str
+    windows: int
+    energy_per_item_j: float | Absent
+    """Joules of the whole GPU for an input: what idles on it meanwhile is in it."""
+    power_w: float | Absent
+    """Median over windows of what NVML said right after each."""
+    utilisation: float | Absent
+    """Share of time in which some kernel ran, median over windows."""
+    sm_clock_mhz: float | Absent
+    sm_clock_lowest_mhz: float | Absent
+    memory_clock_mhz: float | Absent
+    temperature_c: float | Absent
+    """The highest."""
+    memory_bytes: float | Absent
+    """The most that its process held after a window."""
+    allocated_bytes: float | Absent
+    """The most that its framework's allocator counted, over launches."""
+    throttled: tuple[str, ...]
+    """Reasons, each once."""
+    throttled_windows: int
+    ecc_errors: float | Absent
+
+    @property
+    def items_per_joule(self) -> float | Absent:
+        energy = self.energy_per_item_j
+        return energy if isinstance(energy, Absent) else 1 / energy
+
+
+class DeviceBlock(msgspec.Struct, frozen=True):
+    case: Case
+    rows: tuple[DeviceRow, ...]
+
+
+def summarise(run: Run) -> tuple[DeviceBlock, ...]:
+    """Return a summary of every block whose windows a GPU was asked about; empty for runs on the CPU."""
+    return tuple(found for block in run.blocks if (found := _block(block)).rows)
+
+
+def _block(block: Block) -> DeviceBlock:
+    turns: dict[str, list[Turn]] = {}
+    for generation in block.generations:
+        for round_ in generation.rounds:
+            for turn in round_.turns:
+                if turn.device is not None and turn.window is not None and not round_.disturbed:
+                    turns.setdefault(turn.arm, []).append(turn)
+    rows = [_row(block, arm, turns[arm.id]) for arm in block.arms if arm.id != block.canary and arm.id in turns]
+    return DeviceBlock(block.case, tuple(rows))
+
+
+def _row(block: Block, arm: Arm, turns: Sequence[Turn]) -> DeviceRow:
+    uses = [turn.device for turn in turns if turn.device is not None]
+    throttled = [use.throttled for use in uses if not isinstance(use.throttled, Absent) and use.throttled]
+    return DeviceRow(
+        arm=arm.id,
+        backend=arm.backend,
+        windows=len(uses),
+        energy_per_item_j=_energy(turns, block.case.batch),
+        power_w=_over(uses, lambda use: use.power_mw, np.median, 1e-3),
+        utilisation=_over(uses, lambda use: use.utilisation_percent, np.median, 1e-2),
+        sm_clock_mhz=_over(uses, lambda use: use.sm_clock_mhz, np.median),
+        sm_clock_lowest_mhz=_over(uses, lambda use: use.sm_clock_mhz, np.min),
+        memory_clock_mhz=_over(uses, lambda use: use.memory_clock_mhz, np.median),
+        temperature_c=_over(uses, lambda use: use.temperature_c, np.max),
+        memory_bytes=_over(uses, lambda use: use.memory_bytes, np.max),
+        allocated_bytes=_allocated(block, arm.id),
+        throttled=tuple(dict.fromkeys(reason for reasons in throttled for reason in reasons)),
+        throttled_windows=len(throttled),
+        ecc_errors=_over(uses, lambda use: use.ecc_errors, np.sum),
+    )
+
+
+def _energy(turns: Iterable[Turn], batch: int) -> float | Absent:
+    """Divide all energy by all items: single windows are shorter than the counter's step."""
+    energy_mj = elapsed_ns = items = 0
+    for turn in turns:
+        if turn.device is None or turn.window is None:
+            continue
+        if isinstance(turn.device.energy_mj, Absent):
+            return turn.device.energy_mj
+        energy_mj += turn.device.energy_mj
+        elapsed_ns += turn.device.elapsed_ns
+        items += batch * (len(turn.window.samples_ns) + len(turn.window.rewarm_ns))
+    if elapsed_ns < MIN_ENERGY_S * 1e9:
+        return Absent(f"the windows last {elapsed_ns / 1e9:.2f} s in all: too short for the energy counter")
+    if energy_mj <= 0 or items <= 0:
+        return Absent("the energy counter did not move")
+    return energy_mj / 1e3 / items
+
+
+def _over(
+    uses: Iterable[DeviceUse],
+    question: Callable[[DeviceUse], int | Absent],
+    summary: Callable[[list[int]], float],
+    factor: float = 1.0,
+) -> float | Absent:
+    """Summarise what was answered; absent, with the last reason, where nothing was."""
+    known: list[int] = []
+    missing = Absent("no window was asked about")
+    for use in uses:
+        answer = question(use)
+        if isinstance(answer, Absent):
+            missing = answer
+        else:
+            known.append(answer)
+    return float(summary(known)) * factor if known else missing
+
+
+def _allocated(block: Block, arm: str) -> float | Absent:
+    told = [
+        launch.memory.device_bytes["peak allocated"]
+        for generation in block.generations
+        for launch in generation.launches
+        if launch.arm == arm and launch.memory is not None and "peak allocated" in launch.memory.device_bytes
+    ]
+    return float(max(told)) if told else Absent("its framework does not count it")

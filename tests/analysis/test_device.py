@@ -1,0 +1,132 @@
+"""What the GPU did, from the record: per arm, absent with a reason, on the page and among the warnings."""
+
+import msgspec
+import pytest
+
+from suite import analysis
+from suite.analysis import device
+from suite.records.schema import Absent, DeviceUse, Memory, Run, Turn
+from suite.report import html
+from tests.records_builder import make_run
+
+ELAPSED_NS = 200_000_000
+
+
+def use(turn: Turn, **changed: int | tuple[str, ...] | Absent) -> Turn:
+    assert turn.window is not None
+    calls = len(turn.window.samples_ns) + len(turn.window.rewarm_ns)
+    told = DeviceUse(
+        elapsed_ns=ELAPSED_NS,
+        energy_mj=50 * calls,
+        power_mw=300_000,
+        utilisation_percent=90,
+        memory_utilisation_percent=40,
+        sm_clock_mhz=1980,
+        memory_clock_mhz=2619,
+        temperature_c=50,
+        throttled=(),
+        memory_bytes=1 << 30,
+        ecc_errors=0,
+    )
+    return msgspec.structs.replace(turn, device=msgspec.structs.replace(told, **changed))
+
+
+def on_gpu(run: Run, **changed: int | tuple[str, ...] | Absent) -> Run:
+    """Give every window of a run the same company of a GPU; the second arm's differs by `changed`."""
+
+    def turned(turn: Turn, arm: str) -> Turn:
+        return use(turn, **(changed if turn.arm == arm else {})) if turn.window is not None else turn
+
+    blocks = []
+    for block in run.blocks:
+        arm = block.arms[1].id
+        generations = tuple(
+            msgspec.structs.replace(
+                generation,
+                rounds=tuple(
+                    msgspec.structs.replace(each, turns=tuple(turned(turn, arm) for turn in each.turns))
+                    for each in generation.rounds
+                ),
+            )
+            for generation in block.generations
+        )
+        blocks.append(msgspec.structs.replace(block, generations=generations))
+    return msgspec.structs.replace(run, blocks=tuple(blocks))
+
+
+@pytest.fixture
+def run() -> Run:
+    return make_run(models=("mlp",), backends=("torch", "jax"), scenarios=("latency", "throughput"))
+
+
+def test_a_run_on_the_cpu_has_none(run: Run) -> None:
+    assert device.summarise(run) == ()
+    assert 'id="gpu"' not in html.render(run, analysis.analyse(run))
+
+
+def test_energy_is_divided_by_items(run: Run) -> None:
+    blocks = {block.case.scenario: block for block in device.summarise(on_gpu(run))}
+    latency, throughput = blocks["latency"].rows[0], blocks["throughput"].rows[0]
+    assert latency.energy_per_item_j == pytest.approx(0.05)
+    assert throughput.energy_per_item_j == pytest.approx(0.05 / blocks["throughput"].case.batch)
+    assert latency.items_per_joule == pytest.approx(20)
+    assert (latency.power_w, latency.utilisation) == (300, 0.9)
+    assert (latency.sm_clock_mhz, latency.memory_clock_mhz, latency.temperature_c) == (1980, 2619, 50)
+    assert latency.memory_bytes == 1 << 30
+    assert isinstance(latency.allocated_bytes, Absent)
+    assert {row.arm for row in blocks["latency"].rows} <= {arm.id for arm in run.blocks[0].arms}
+
+
+def test_what_was_not_told_is_absent_with_its_reason(run: Run) -> None:
+    why = Absent("NVML: Not Supported")
+    second = device.summarise(on_gpu(run, energy_mj=why, power_mw=why, throttled=why))[0].rows[1]
+    assert second.energy_per_item_j == why
+    assert second.items_per_joule == why
+    assert second.power_w == why
+    assert second.throttled == ()
+    page = html.render(on_gpu(run, energy_mj=why), analysis.analyse(run))
+    assert 'title="NVML: Not Supported">not known<' in page
+
+
+def test_too_short_for_the_counter(run: Run) -> None:
+    found = device.summarise(on_gpu(run, elapsed_ns=1000))[0].rows[1]
+    assert isinstance(found.energy_per_item_j, Absent)
+    assert "too short for the energy counter" in found.energy_per_item_j.reason
+    still = device.summarise(on_gpu(run, energy_mj=0))[0].rows[1]
+    assert still.energy_per_item_j == Absent("the energy counter did not move")
+
+
+def test_the_frameworks_own_count_stands_beside(run: Run) -> None:
+    block = run.blocks[0]
+    generations = tuple(
+        msgspec.structs.replace(
+            generation,
+            launches=tuple(
+                msgspec.structs.replace(
+                    launch,
+                    memory=Memory(1, 1, "VmHWM", {"peak allocated": 1000 + generation.index, "peak reserved": 9}),
+                )
+                for launch in generation.launches
+            ),
+        )
+        for generation in block.generations
+    )
+    told = msgspec.structs.replace(run, blocks=(msgspec.structs.replace(block, generations=generations),))
+    row = device.summarise(on_gpu(told))[0].rows[0]
+    assert row.allocated_bytes == 1000 + max(generation.index for generation in generations)
+
+
+def test_a_held_down_clock_and_memory_errors_are_warned_of(run: Run) -> None:
+    throttled = on_gpu(run, throttled=("power limit",), sm_clock_mhz=1200, ecc_errors=1)
+    rows = device.summarise(throttled)[0].rows
+    assert rows[1].throttled == ("power limit",)
+    assert rows[1].throttled_windows == rows[1].windows
+    assert rows[1].sm_clock_lowest_mhz == 1200
+    found = analysis.analyse(throttled)
+    warned = {warning.code: warning for warning in found.warnings if warning.about == run.blocks[0].case.id}
+    assert "power limit" in warned["gpu-throttled"].message
+    assert "Do not trust" in warned["gpu-memory-errors"].remedy
+    page = html.render(throttled, found)
+    assert 'id="gpu"' in page
+    assert "power limit (" in page
+    assert not {"gpu-throttled", "gpu-memory-errors"} & {each.code for each in analysis.analyse(on_gpu(run)).warnings}
