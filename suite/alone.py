@@ -1,4 +1,4 @@
-"""Launches that are themselves what is measured: cold starts, one at a time, and peak memory."""
+"""Launches of which the beginning is what is measured: cold starts, one at a time, and peak memory."""
 
 import random
 import shutil
@@ -36,10 +36,11 @@ def cold_starts(
 
 def peak_memory(
     site: Site, block: Block, arms: Sequence[Arm], index: int, seed: int, journal: Journal, watcher: Watcher
-) -> list[Launch]:
+) -> list[Outcome]:
     """Launch every arm, let it answer a few calls, and read its peak; only then is its output verified.
 
-    All launches live at once, as in the timed rounds: another process does not change this one's memory.
+    All launches live at once, as in the timed rounds: another process does not change this one's memory. They live on,
+    since what they do after the reading does not change it either.
     """
     outcomes = bring_up(site, block.case, _shuffled(arms, seed), verify=False)
     try:
@@ -49,9 +50,10 @@ def peak_memory(
             verify_outcome(site, block.case, outcome)
             journal.write(LaunchDone(block.case.id, index, outcome.launch))
             watcher.progress(f"peak memory of {outcome.arm.id} ({number} of {len(outcomes)})", {})
-    finally:
+    except BaseException:
         stop(outcomes)
-    return [outcome.launch for outcome in outcomes]
+        raise
+    return outcomes
 
 
 def _shuffled(arms: Sequence[Arm], seed: int) -> list[Arm]:

@@ -4,7 +4,7 @@ import math
 import random
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -41,7 +41,7 @@ from suite.records.schema import (
 )
 from suite.rounds import Pace, SupervisorClock, Table, affordable, warm_up
 from suite.site import Site
-from suite.sittings import Sitting, remaining
+from suite.sittings import Sitting, going_on, remaining
 from suite.statistics.stopping import StopReason
 from suite.watching import Watcher
 
@@ -71,6 +71,7 @@ class Bench:
         self._device = Device(gpu) if gpu is not None else None
         self._clock = SupervisorClock()
         self._canary: Outcome | None = None
+        self._living: dict[str, Outcome] = {}
         self._known: set[str] = set()
         self._seconds: dict[str, float] = {}
         self._rounds: dict[str, int] = {}
@@ -115,6 +116,7 @@ class Bench:
     def close(self) -> None:
         """End the canary and free what the run held; safe to call twice."""
         try:
+            self._keep([])
             if self._canary is not None:
                 stop([self._canary])
                 self._canary = None
@@ -127,15 +129,14 @@ class Bench:
 
     def _sit(self, sitting: Sitting) -> Iterator[None]:
         """Measure a generation of each block of a sitting, with the same launches where they live on."""
-        living: dict[str, Outcome] = {}
         try:
             for block, index in sitting:
                 began = time.monotonic()
-                living = self._generation(block, index, living)
+                self._generation(block, index)
                 self._seconds[block.case.id] = time.monotonic() - began
                 yield
         finally:
-            stop(list(living.values()))
+            self._keep([])
 
     def _until_precise(self) -> None:
         """Add generations to each block until its ratios are as precise as was asked, or the budget is spent."""
@@ -187,8 +188,15 @@ class Bench:
             return None
         return sum(self._seconds.get(block.case.id, sum(known) / len(known)) for block, _ in todo)
 
-    def _generation(self, block: Block, index: int, living: dict[str, Outcome]) -> dict[str, Outcome]:
-        """Measure one generation; return the workers that live on for the model's next case."""
+    def _keep(self, outcomes: Iterable[Outcome]) -> None:
+        """Let these workers live on for the model's next case, and end the others."""
+        kept = {outcome.arm.id: outcome for outcome in outcomes}
+        workers = [outcome.worker for outcome in kept.values()]
+        stop([outcome for outcome in self._living.values() if outcome.worker not in workers])
+        self._living = kept
+
+    def _generation(self, block: Block, index: int) -> None:
+        """Measure one generation."""
         case = block.case
         seed = self._random.getrandbits(SEED_BITS)
         self._watcher.generation(case.id, index, block.planned_generations)
@@ -196,20 +204,22 @@ class Bench:
         arms = [arm for arm in block.arms if self._failed.get((case.id, arm.id), 0) < GIVE_UP_AFTER]
         if not arms:
             self._watcher.progress("no backend is left that can answer", {})
-        elif case.scenario in ALONE:
-            alone = cold_starts if case.scenario == "cold-start" else peak_memory
-            for launch in alone(self._site, block, arms, index, seed, self._journal, self._watcher):
+        elif case.scenario == "cold-start":
+            for launch in cold_starts(self._site, block, arms, index, seed, self._journal, self._watcher):
                 self._count_failure(case.id, launch.arm, launch.failure)
                 self._learn_cost(case, launch)
+        elif case.scenario == "memory":
+            outcomes = peak_memory(self._site, block, arms, index, seed, self._journal, self._watcher)
+            self._keep(outcomes)
+            for outcome in outcomes:
+                self._count_failure(case.id, outcome.arm.id, outcome.launch.failure)
+                self._learn_cost(case, outcome.launch)
         else:
-            stop([outcome for arm, outcome in living.items() if arm not in {arm.id for arm in arms}])
-            living = self._interleaved(block, arms, index, seed, living)
+            self._keep(going_on(arms, self._living).values())
+            self._interleaved(block, arms, index, seed)
         self._journal.write(GenerationDone(case.id, index))
-        return living
 
-    def _interleaved(
-        self, block: Block, arms: Sequence[Arm], index: int, seed: int, living: dict[str, Outcome]
-    ) -> dict[str, Outcome]:
+    def _interleaved(self, block: Block, arms: Sequence[Arm], index: int, seed: int) -> None:
         case = block.case
         began = time.monotonic()
         pace = Pace(
@@ -221,44 +231,40 @@ class Bench:
         expected_ns = {
             arm.id: self._load_ns[case.model, arm.id] for arm in arms if (case.model, arm.id) in self._load_ns
         }
-        outcomes = bring_up(self._site, case, arms, alone=False, living=living, expected_ns=expected_ns)
-        try:
-            for outcome in outcomes:
-                self._learn_cost(case, outcome.launch)
-                warm_up(outcome, pace)
-            canary = self._living_canary(pace)
-            if case.id not in self._rounds:
-                fitting = affordable([*outcomes, canary], pace, self._profile.rounds_ns)
-                pace = msgspec.structs.replace(pace, rounds=fitting)
-            for outcome in (*outcomes, canary):
-                self._note(case.id, index, outcome)
-            table = Table(
-                [*outcomes, canary],
-                block=case.id,
-                generation=index,
-                seed=seed,
-                signals=self._signals,
-                journal=self._journal,
-                clock=self._clock,
-                watcher=self._watcher,
-                device=self._device if case.device != "cpu" else None,
-            )
-            launched = time.monotonic()
-            lost = table.play(pace)
-            self._costs[case.id] = _Cost(
-                launch_s=(launched - began) / len(outcomes),
-                window_s=(time.monotonic() - launched) / max(table.windows, 1),
-            )
-            for turn in lost:
-                self._count_failure(case.id, turn.arm, turn.failure)
-            for outcome in outcomes:
-                if not outcome.launch.served:
-                    self._look_at(outcome)
-                self._journal.write(LaunchDone(case.id, index, outcome.launch))
-        except BaseException:
-            stop(outcomes)
-            raise
-        return {outcome.arm.id: outcome for outcome in outcomes}
+        outcomes = bring_up(self._site, case, arms, alone=False, living=self._living, expected_ns=expected_ns)
+        self._keep(outcomes)
+        for outcome in outcomes:
+            self._learn_cost(case, outcome.launch)
+            warm_up(outcome, pace)
+        canary = self._living_canary(pace)
+        if case.id not in self._rounds:
+            fitting = affordable([*outcomes, canary], pace, self._profile.rounds_ns)
+            pace = msgspec.structs.replace(pace, rounds=fitting)
+        for outcome in (*outcomes, canary):
+            self._note(case.id, index, outcome)
+        table = Table(
+            [*outcomes, canary],
+            block=case.id,
+            generation=index,
+            seed=seed,
+            signals=self._signals,
+            journal=self._journal,
+            clock=self._clock,
+            watcher=self._watcher,
+            device=self._device if case.device != "cpu" else None,
+        )
+        launched = time.monotonic()
+        lost = table.play(pace)
+        self._costs[case.id] = _Cost(
+            launch_s=(launched - began) / len(outcomes),
+            window_s=(time.monotonic() - launched) / max(table.windows, 1),
+        )
+        for turn in lost:
+            self._count_failure(case.id, turn.arm, turn.failure)
+        for outcome in outcomes:
+            if not outcome.launch.served:
+                self._look_at(outcome)
+            self._journal.write(LaunchDone(case.id, index, outcome.launch))
 
     def _learn_cost(self, case: Case, launch: Launch) -> None:
         """Remember how long a fresh launch took to load, so that the longest can begin first."""

@@ -26,6 +26,8 @@ WARMUP_NS = 500_000_000
 """No further warm-up window begins after this long: whether a launch settled is judged from all its windows later."""
 FEWEST_ROUNDS = 2
 """A launch must show its own spread between windows."""
+TELLING = 8
+"""Calls in a window from which its two halves can be compared."""
 WARMUP_AGREE = 0.03
 """Warm-up goes on until the two halves of a window agree within this share of their median."""
 REWARM_NS = 40_000_000
@@ -110,9 +112,9 @@ def injected_ns(inject: str, launch: Launch) -> int:
 
 
 def _halves_agree(window: Window) -> bool:
-    """A window of a single call is slow enough that the calls of the verification have warmed it up."""
+    """Few calls tell nothing, and are slow ones: those of the verification have warmed them up."""
     half = len(window.samples_ns) // 2
-    if half == 0:
+    if 2 * half < TELLING:
         return True
     first, second = statistics.median(window.samples_ns[:half]), statistics.median(window.samples_ns[-half:])
     return abs(first - second) <= WARMUP_AGREE * max(first, second)

@@ -10,6 +10,9 @@ from suite.launchers.protocol import Inside, Launcher
 from suite.records.schema import Arm, Case, Image
 from suite.worker.messages import Task
 
+BEGINNINGS = ("cold-start", "memory")
+"""Scenarios that look at how a launch for latency begins."""
+
 
 class Site(msgspec.Struct, frozen=True):
     """Where a run's workers live, and what they are given."""
@@ -48,7 +51,7 @@ def task_for(site: Site, case: Case, arm: Arm, inside: Inside) -> Task:
         model=case.model,
         batch=case.batch,
         threads=case.threads,
-        scenario=case.scenario,
+        scenario="latency" if case.scenario in BEGINNINGS else case.scenario,
         precision=case.precision,
         device=case.device,
         weights_path=weights,

@@ -1,10 +1,12 @@
 """The order of a run: whose turn it is, and which cases the same launches answer one after the other."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from suite.plan import ALONE
-from suite.records.schema import Block
+import msgspec
+
+from suite.outcomes import Outcome
+from suite.records.schema import Arm, Block
 
 Sitting: TypeAlias = list[tuple[Block, int]]
 """Blocks, each with the number of its next generation, that the same launches answer one after the other."""
@@ -13,8 +15,8 @@ Sitting: TypeAlias = list[tuple[Block, int]]
 def remaining(blocks: Sequence[Block]) -> list[Sitting]:
     """Return what is left to measure: every block's first generation before any block's second.
 
-    A model's latency and its throughput share their launches, since to start and to load costs more than to measure.
-    A launch is the unit of the statistics of each case all the same: no case has one twice.
+    A model's peak memory, latency and throughput share their launches, in this order, since to start and to load
+    costs more than to measure. A launch is the unit of the statistics of each case all the same: no case has one twice.
     """
     sittings: dict[tuple[int, tuple[str, ...]], Sitting] = {}
     for block in blocks:
@@ -25,9 +27,24 @@ def remaining(blocks: Sequence[Block]) -> list[Sitting]:
     return [sitting for _, sitting in sorted(sittings.items(), key=lambda entry: entry[0][0])]
 
 
+def going_on(arms: Sequence[Arm], living: Mapping[str, Outcome]) -> dict[str, Outcome]:
+    """Return those of the living that answer the next case too, by arm id.
+
+    An arm that stands twice, as a control does, goes on only if its twin can: the two must have the same past.
+    """
+    strangers = {_alike(arm) for arm in arms if arm.id not in living}
+    wanted = {arm.id for arm in arms if _alike(arm) not in strangers}
+    return {name: outcome for name, outcome in living.items() if name in wanted}
+
+
+def _alike(arm: Arm) -> str:
+    """Return what an arm has in common with its twin."""
+    return msgspec.structs.replace(arm, ordinal=1, inject="").id
+
+
 def _company(block: Block) -> tuple[str, ...]:
-    """Return what blocks have in common whose cases one launch answers; a case of launches alone has its own."""
+    """Return what blocks have in common whose cases one launch answers; a cold start has launches of its own."""
     case = block.case
-    if case.scenario in ALONE:
+    if case.scenario == "cold-start":
         return (case.id,)
     return (case.model, case.precision, str(case.threads), case.device)

@@ -2,8 +2,9 @@
 
 import msgspec
 
-from suite.records.schema import Block, Case, Generation, Scenario
-from suite.sittings import remaining
+from suite.outcomes import Outcome
+from suite.records.schema import Arm, Block, Case, Generation, Launch, Scenario
+from suite.sittings import going_on, remaining
 
 
 def block(model: str, scenario: Scenario, batch: int = 1, planned: int = 2, done: int = 0) -> Block:
@@ -28,9 +29,9 @@ def test_a_models_latency_and_throughput_share_their_launches() -> None:
     ]
 
 
-def test_what_stands_alone_shares_nothing() -> None:
+def test_a_cold_start_stands_alone_and_memory_comes_first() -> None:
     blocks = [block("mlp", "cold-start", planned=1), block("mlp", "memory", planned=1), block("mlp", "latency")]
-    assert names(blocks)[:3] == [["mlp/cold-start/0"], ["mlp/memory/0"], ["mlp/latency/0"]]
+    assert names(blocks)[:2] == [["mlp/cold-start/0"], ["mlp/memory/0", "mlp/latency/0"]]
 
 
 def test_another_precision_is_another_launch() -> None:
@@ -48,3 +49,17 @@ def test_a_generation_that_broke_off_is_not_counted_and_not_overwritten() -> Non
         block("mlp", "latency"), generations=(Generation(index=0, seed=0), Generation(index=1, seed=0, complete=True))
     )
     assert names([broken]) == [["mlp/latency/2"]]
+
+
+def outcomes(*arms: Arm) -> dict[str, Outcome]:
+    case = Case("mlp", "memory", "fp32", 1, 2)
+    return {arm.id: Outcome(arm, case, Launch(arm=arm.id, started="")) for arm in arms}
+
+
+def test_who_goes_on_to_the_next_case() -> None:
+    one, two, other = Arm("jax", "jax"), Arm("jax", "jax", ordinal=2), Arm("torch", "torch")
+    assert set(going_on((one, other), outcomes(one, other))) == {"jax", "torch"}
+    assert set(going_on((one, two, other), outcomes(one, other))) == {"torch"}, "its twin has no past yet"
+    assert set(going_on((one, two, other), outcomes(one, two, other))) == {"jax", "jax#2", "torch"}
+    assert set(going_on((one, other), outcomes(one, two, other))) == {"jax", "torch"}
+    assert going_on((one,), {}) == {}

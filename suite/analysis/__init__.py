@@ -2,7 +2,7 @@
 
 from suite.analysis import standing, surroundings, timed, whole
 from suite.analysis.status import derive, summarise
-from suite.analysis.types import Analysis, BlockAnalysis
+from suite.analysis.types import Analysis, BlockAnalysis, Status
 from suite.records.schema import Block, Parity, Run, Settings
 
 __all__ = ["Analysis", "analyse"]
@@ -31,8 +31,15 @@ def analyse(run: Run) -> Analysis:
         canary=canary,
         noise=noise,
         warnings=derive(run, blocks, status, (canary, noise)),
-        exit_code=1 if status.unequal or status.failed else 0,
+        exit_code=_exit_code(status),
     )
+
+
+def _exit_code(status: Status) -> int:
+    """Return 2 where nothing at all could be measured, though nothing went wrong either."""
+    if status.unequal or status.failed:
+        return 1
+    return 2 if status.results and len(status.absent) == status.results else 0
 
 
 def _block(block: Block, known: dict[tuple[str, str, str], Parity], settings: Settings) -> BlockAnalysis:

@@ -228,7 +228,7 @@ class Analysis(msgspec.Struct, frozen=True):
     warnings: tuple[Warning_, ...]
     """The record's own and those that follow from it."""
     exit_code: int
-    """0: fine; 1: some result failed or is not equal."""
+    """0: fine; 1: some result failed or is not equal; 2: none could be measured here."""
 
     @property
     def timed(self) -> tuple[TimedBlock, ...]:

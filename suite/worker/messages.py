@@ -34,7 +34,7 @@ class Task(msgspec.Struct, frozen=True):
 
 
 class Load(msgspec.Struct, frozen=True, tag="load"):
-    """Load a task; what was loaded before is let go, and the framework stays as it was set up."""
+    """Load a task, unless it is loaded already; what was loaded before is let go, and the framework stays as it was."""
 
     task: Task
     alone: bool = True

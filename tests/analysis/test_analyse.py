@@ -166,6 +166,14 @@ def test_what_is_not_supported_is_absent_with_its_reason_and_no_failure() -> Non
     assert len(analysis.status.absent) == 4
 
 
+def test_a_run_in_which_nothing_could_be_measured_did_not_run() -> None:
+    analysis = analyse(
+        make_run(models=("mlp",), backends=("torch-compile",), failures={("torch-compile", "mlp"): UNSUPPORTED})
+    )
+    assert len(analysis.status.absent) == analysis.status.results
+    assert analysis.exit_code == 2
+
+
 def test_disturbed_rounds_are_left_out_and_both_figures_kept() -> None:
     analysis = analyse(exact(scenarios=("latency",), disturbed=[1, 3]))
     block = analysis.timed[0]
