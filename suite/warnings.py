@@ -343,6 +343,16 @@ def left_out(arms: Sequence[str], reason: str) -> Warning_:
     )
 
 
+def not_the_locked_library(about: str, message: str) -> Warning_:
+    """Another library than the locked one was loaded: LD_LIBRARY_PATH or the system's loader put it first."""
+    return Warning_(
+        code="library-shadowed",
+        message=f"{message}.",
+        remedy="Take it off LD_LIBRARY_PATH and out of the loader's configuration, or use the docker launcher.",
+        about=about,
+    )
+
+
 def known_bad(about: str, message: str, remedy: str) -> Warning_:
     """A version that is known to compute wrongly."""
     return Warning_(code="known-bad", message=message, remedy=remedy, about=about)

@@ -1,4 +1,4 @@
-"""What the GPU did while each arm computed: energy an item, power, clocks, temperature, memory; by NVML, from outside."""
+"""What the GPU did while each arm computed: energy an item, power, clocks, temperature, memory; by NVML."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -8,7 +8,7 @@ import numpy as np
 from suite.records.schema import Absent, Arm, Block, Case, DeviceUse, Run, Turn
 
 MIN_ENERGY_S = 0.5
-"""Energy counters step by some tens of milliseconds' worth: below so much time in all, what they say is mostly the step."""
+"""Energy counters step by some tens of milliseconds' worth: below so much time in all, they tell mostly the step."""
 
 
 class DeviceRow(msgspec.Struct, frozen=True):

@@ -16,6 +16,7 @@ from suite.analysis.types import (
     Status,
     TimedBlock,
 )
+from suite.compatibility import loaded
 from suite.records.schema import Absent, Run, Warning_
 
 Surroundings: TypeAlias = tuple[Canary | None, NoiseSummary | None]
@@ -69,7 +70,12 @@ def derive(run: Run, blocks: Iterable[BlockAnalysis], status: Status, around: Su
     """Return the record's own warnings, then those that follow from the numbers; none is said twice."""
     blocks = tuple(blocks)
     found = chain(
-        _of_run(status), _of_surroundings(around), _of_answers(blocks), _of_devices(run), *(map(_of_block, blocks))
+        _of_run(status),
+        _of_surroundings(around),
+        _of_answers(blocks),
+        _of_devices(run),
+        _of_libraries(run),
+        *(map(_of_block, blocks)),
     )
     known = {(warning.code, warning.about) for warning in run.warnings}
     return run.warnings + tuple(warning for warning in found if (warning.code, warning.about) not in known)
@@ -107,6 +113,22 @@ def _of_devices(run: Run) -> Iterator[Warning_]:
         errors = sum(int(row.ecc_errors) for row in block.rows if not isinstance(row.ecc_errors, Absent))
         if errors:
             yield warnings.gpu_memory_errors(errors, block.case.id)
+
+
+def _of_libraries(run: Run) -> Iterator[Warning_]:
+    """Name loaded CUDA libraries that are not the locked ones, once for each arm."""
+    images = {(image.name, image.variant): image for image in run.images}
+    said: set[tuple[str, str]] = set()
+    for block in run.blocks:
+        arms = {arm.id: arm for arm in block.arms if block.case.device != "cpu"}
+        for launch in (launch for generation in block.generations for launch in generation.launches):
+            arm = arms.get(launch.arm)
+            stem = f"{arm.variant}@{arm.version}" if arm and arm.version else arm.variant if arm else ""
+            image = images.get((arm.image, stem)) if arm else None
+            for text in loaded.strangers(launch, image) if image else ():
+                if (launch.arm, text) not in said:
+                    said.add((launch.arm, text))
+                    yield warnings.not_the_locked_library(launch.arm, text)
 
 
 def _of_answers(blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:

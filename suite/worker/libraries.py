@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from suite.worker import cuda_libraries
 from suite.worker.messages import Library
 
 _KINDS = (
@@ -100,6 +101,8 @@ def version(path: str, kind: str) -> str:
                 return _onednn(_loaded(path))
             case "OpenBLAS":
                 return _openblas(_loaded(path))
+            case "CUDA" | "cuDNN" | "cuBLAS" | "NCCL":
+                return cuda_libraries.version(_loaded(path), Path(path).name)
     except (OSError, AttributeError):
         pass
     return ""
