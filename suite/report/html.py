@@ -11,19 +11,18 @@ from pathlib import Path
 
 import jinja2
 import markupsafe
-import msgspec
 from markupsafe import Markup
 
 from suite.analysis import device
 from suite.analysis.types import Analysis
 from suite.records.schema import Absent, Run
-from suite.report import charts, ledger, machine, names, parity, rerun, sentences, units
-from suite.report.thinning import embed
+from suite.report import charts, inside, ledger, machine, names, parity, rerun, sentences, units
+from suite.report.inside import Evidence
 
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None) -> str:
+def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None, evidence: Evidence | None = None) -> str:
     """Render a run as one self-contained HTML page.
 
     Parameters
@@ -34,6 +33,8 @@ def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None) ->
         What `suite.analysis.analyse` says about it.
     comparison
         Sections on what the arms of a run with two are against each other; None: it is no such run.
+    evidence
+        What travels inside the page, where that was made before; None: the record, and no statement.
 
     Returns
     -------
@@ -41,8 +42,9 @@ def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None) ->
         The page, to be written as UTF-8.
     """
     style = (TEMPLATES / "page.css").read_text(encoding="utf-8")
-    digest = hashlib.sha256(msgspec.json.encode(run) + b"\n").hexdigest()
-    embedded, content = embed(run, digest)
+    if evidence is None:
+        evidence = Evidence(inside.carry(run, analysis))
+    embedded = evidence.inside.embedded
     return (
         _environment()
         .get_template("page.html.j2")
@@ -51,10 +53,11 @@ def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None) ->
             analysis=analysis,
             style=Markup(style),  # noqa: S704  (our own file)
             policy=_policy(style),
-            embedded=_data_block(content),
+            embedded=_data_block(inside.pack(evidence.inside)),
+            attested=_data_block(inside.attest(evidence)),
             thinned=embedded.thinned,
             cap=embedded.cap,
-            digest=digest,
+            digest=embedded.record_sha256,
             models=tuple(dict.fromkeys(block.case.model for block in analysis.blocks)),
             parity_table=parity.table(analysis),
             essentials=machine.essentials(run.machine),

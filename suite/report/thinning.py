@@ -1,6 +1,7 @@
 """Fewer samples, evenly taken, so that a record fits into the page that shows it."""
 
 from collections import Counter
+from collections.abc import Mapping
 
 import msgspec
 
@@ -24,6 +25,14 @@ class WindowFacts(msgspec.Struct, frozen=True, array_like=True):
     round: int
     calls: int
     median_ns: float
+    rewarm_calls: int = 0
+
+
+class Tail(msgspec.Struct, frozen=True):
+    """Upper quantiles over all calls of a result: they do not follow from fewer samples."""
+
+    p90_ns: float | None = None
+    p99_ns: float | None = None
 
 
 class Thinned(msgspec.Struct, frozen=True):
@@ -33,6 +42,7 @@ class Thinned(msgspec.Struct, frozen=True):
     kept: int
     of: int
     windows: tuple[WindowFacts, ...]
+    tail: Tail = Tail()
 
 
 class Embedded(msgspec.Struct, frozen=True):
@@ -46,8 +56,15 @@ class Embedded(msgspec.Struct, frozen=True):
     thinned: tuple[Thinned, ...]
 
 
-def embed(run: Run, record_sha256: str, budget_bytes: int = BUDGET_BYTES) -> tuple[Embedded, bytes]:
+def embed(
+    run: Run, record_sha256: str, budget_bytes: int = BUDGET_BYTES, tails: Mapping[str, Tail] | None = None
+) -> tuple[Embedded, bytes]:
     """Thin a record for its page, and encode it as JSON without what a reader fills in by itself.
+
+    Parameters
+    ----------
+    tails
+        Upper quantiles by result id, to travel with the results that are thinned.
 
     Returns
     -------
@@ -56,15 +73,18 @@ def embed(run: Run, record_sha256: str, budget_bytes: int = BUDGET_BYTES) -> tup
     """
     cap = SAMPLES_PER_RESULT
     while True:
-        embedded = thin(run, record_sha256, cap)
-        content = msgspec.json.encode(_without_defaults(embedded))
+        embedded = thin(run, record_sha256, cap, tails)
+        content = msgspec.json.encode(without_defaults(embedded))
         if len(content) <= budget_bytes or cap == FEWEST:
             return embedded, content
         cap = max(FEWEST, cap // 2)
 
 
-def _without_defaults(value: object) -> object:
-    """Turn structs into dictionaries that leave out every field that holds its default."""
+def without_defaults(value: object) -> object:
+    """Turn structs into dictionaries that leave out every field that holds its default.
+
+    What is written like this stays the same when a later version adds a field.
+    """
     if isinstance(value, msgspec.Struct):
         config = value.__struct_config__
         if config.array_like:
@@ -74,16 +94,18 @@ def _without_defaults(value: object) -> object:
             held = getattr(value, field.name)
             default = field.default_factory() if callable(field.default_factory) else field.default
             if type(held) is not type(default) or held != default:
-                fields[field.encode_name] = _without_defaults(held)
+                fields[field.encode_name] = without_defaults(held)
         return fields
     if isinstance(value, dict):
-        return {name: _without_defaults(held) for name, held in value.items()}
+        return {name: without_defaults(held) for name, held in value.items()}
     if isinstance(value, tuple) and value and not isinstance(value[0], int | float | str):
-        return [_without_defaults(held) for held in value]
+        return [without_defaults(held) for held in value]
     return value
 
 
-def thin(run: Run, record_sha256: str, cap: int = SAMPLES_PER_RESULT) -> Embedded:
+def thin(
+    run: Run, record_sha256: str, cap: int = SAMPLES_PER_RESULT, tails: Mapping[str, Tail] | None = None
+) -> Embedded:
     """Keep at most about `cap` samples of each result, evenly spaced within every window.
 
     Each window keeps its share, and at least one sample, so that a result with more windows than `cap` keeps one
@@ -99,7 +121,7 @@ def thin(run: Run, record_sha256: str, cap: int = SAMPLES_PER_RESULT) -> Embedde
             continue
         blocks.append(_thin_block(block, factors))
         arms = {arm.id: arm for arm in block.arms}
-        notes.extend(_note(block, arms.get(name), name, factor) for name, factor in factors.items())
+        notes.extend(_note(block, arms.get(name), name, factor, tails or {}) for name, factor in factors.items())
     return Embedded(
         record_sha256=record_sha256,
         cap=cap,
@@ -124,7 +146,7 @@ def _size(window: Window) -> int:
     return len(window.samples_ns) + len(window.rewarm_ns)
 
 
-def _note(block: Block, arm: Arm | None, name: str, factor: float) -> Thinned:
+def _note(block: Block, arm: Arm | None, name: str, factor: float, tails: Mapping[str, Tail]) -> Thinned:
     windows = [
         (generation.index, round_.index, turn.window)
         for generation in block.generations
@@ -132,15 +154,25 @@ def _note(block: Block, arm: Arm | None, name: str, factor: float) -> Thinned:
         for turn in round_.turns
         if turn.arm == name and turn.window is not None
     ]
+    result = result_id(block.case, arm) if arm is not None else f"{name}/{block.case.id}"
     return Thinned(
-        result=result_id(block.case, arm) if arm is not None else f"{name}/{block.case.id}",
+        result=result,
         kept=sum(len(evenly(window.samples_ns, factor)) for _, _, window in windows),
         of=sum(len(window.samples_ns) for _, _, window in windows),
         windows=tuple(
-            WindowFacts(name, generation, number, len(window.samples_ns), _median(window.samples_ns))
+            WindowFacts(
+                name,
+                generation,
+                number,
+                len(window.samples_ns),
+                # A window that holds a time of nothing counts nowhere, and is to count nowhere when it is thinned.
+                _median(window.samples_ns) if min(window.samples_ns) > 0 else 0.0,
+                len(window.rewarm_ns),
+            )
             for generation, number, window in windows
             if window.samples_ns
         ),
+        tail=tails.get(result, Tail()),
     )
 
 

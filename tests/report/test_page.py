@@ -13,7 +13,7 @@ import pytest
 from suite.analysis import analyse
 from suite.records import files
 from suite.records.schema import Failure, Run, Warning_
-from suite.report import html, thinning
+from suite.report import html, inside, thinning
 from tests.records_builder import make_run
 from tests.report.hostile import PAYLOAD, make_hostile
 
@@ -110,8 +110,8 @@ def test_a_standard_run_fits_into_two_megabytes() -> None:
 
 def test_the_record_inside_is_the_one_that_was_rendered() -> None:
     run, text = standard()
-    embedded = msgspec.json.decode(Page(text).data["script"], type=thinning.Embedded)
-    assert embedded == thinning.embed(run, embedded.record_sha256)[0]
+    embedded = inside.unpack(Page(text).data["script"].encode()).embedded
+    assert embedded == thinning.embed(run, embedded.record_sha256, tails=inside.tails(analyse(run)))[0]
     assert {entry.result.split("/")[1] for entry in embedded.thinned} == {"mlp"}
 
 
@@ -124,7 +124,7 @@ def test_the_digest_is_that_of_the_file_beside_the_page(tmp_path: Path) -> None:
 
 def test_a_page_of_what_was_inside_a_page_says_the_same_verdict() -> None:
     run, text = standard()
-    inner = msgspec.json.decode(Page(text).data["script"], type=thinning.Embedded).record
+    inner = inside.unpack(Page(text).data["script"].encode()).embedded.record
     assert analyse(inner).status.answers_equal == analyse(run).status.answers_equal
     assert [block.best for block in analyse(inner).timed if block.case.model != "mlp"] == [
         block.best for block in analyse(run).timed if block.case.model != "mlp"
@@ -200,7 +200,7 @@ def test_a_hostile_record_is_only_text(variants: bool) -> None:
             assert re.fullmatch(r"[A-Za-z0-9 #:,_-]*", attributes.get(name) or "")
     assert "{{7*7}}" in page.text
     assert "49" not in re.findall(r"window\.owned=1 (\S+?)\{%", page.text)
-    embedded = msgspec.json.decode(page.data["script"], type=thinning.Embedded)
+    embedded = inside.unpack(page.data["script"].encode()).embedded
     assert embedded.record == thinning.thin(run, "", embedded.cap).record
 
 
