@@ -43,7 +43,7 @@ def start(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
         id=f"{identity}-{secrets.token_hex(2)}",
         started=now,
         tool_version=__version__,
-        tool_sha256=_tool_sha256(),
+        tool_sha256=tool_sha256(),
         command=request.command,
         settings=Settings(
             profile=plan.profile.name,
@@ -99,7 +99,7 @@ def _known_beforehand(plan: Plan, request: Request, site: Site, machine: Fingerp
     return tuple(found)
 
 
-def _tool_sha256() -> str:
+def tool_sha256() -> str:
     """Return the digest of the suite's own sources."""
     digest = hashlib.sha256()
     for source in sorted(package_root().rglob("*.py")):

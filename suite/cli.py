@@ -18,6 +18,7 @@ from suite.comparing.command import baseline, compare
 from suite.errors import LevelfieldError, printable
 from suite.history.command import history
 from suite.options import DURATION, GPU, INJECTION, NAMES, NUMBERS, PERCENT, VARIANT
+from suite.provenance.command import verify
 
 COULD_NOT_RUN = 2
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -58,6 +59,15 @@ _base = click.option(
 )
 
 
+_sign = click.option(
+    "--sign",
+    metavar="KEY",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    default=None,
+    help="Sign the run's statement with this SSH key.",
+)
+
+
 @cli.command()
 @_selection
 @click.option("--budget", type=DURATION, default=None, help="Stop between generations after this long: 90s, 10m, 2h.")
@@ -70,6 +80,7 @@ _base = click.option(
 @click.option("--seed", type=int, default=None, help="Seed of the schedule; the record holds it.")
 @click.option("--strict", is_flag=True, help="Exit with 3 where something could not be ranked.")
 @click.option("--identify", is_flag=True, help="Put this host's name into the record.")
+@_sign
 def bench(
     profile: str,
     models: tuple[str, ...],
@@ -92,6 +103,7 @@ def bench(
     seed: int | None,
     strict: bool,
     identify: bool,
+    sign: Path | None,
 ) -> None:
     """Measure, compare and report: builds what is missing, then runs."""
     from suite.beginning import Request
@@ -126,32 +138,45 @@ def bench(
         base=base,
         resume=resume,
         strict=strict,
+        sign=sign,
     )
     sys.exit(run_bench(options, Console()))
 
 
 def without_paths(words: list[str]) -> list[str]:
-    """Leave out where reports go: it is this machine's business, and may name a user."""
+    """Leave out where reports go and what signs them: that is this machine's business, and may name a user."""
     kept: list[str] = []
     skip = False
     for word in words:
-        if not skip and not word.startswith("--reports"):
+        if not skip and not word.startswith(("--reports", "--sign")):
             kept.append(word)
-        skip = word == "--reports"
+        skip = word in {"--reports", "--sign"}
     return kept
 
 
 @cli.command()
 @click.argument("images", nargs=-1)
 @_base
+@click.option(
+    "--export",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=None,
+    help="Write each into this folder as an archive for `docker load`, with its bill of materials.",
+)
 @click.option("--variant", default="cpu", show_default=True, help="cpu, cu12, cu13; auto: what fits this machine's GPU.")
 @GPU
-def build(images: tuple[str, ...], base: Literal["debian", "registry"], variant: str, gpu: str | None) -> None:
+def build(
+    images: tuple[str, ...],
+    base: Literal["debian", "registry"],
+    export: Path | None,
+    variant: str,
+    gpu: str | None,
+) -> None:
     """Build images (all that backends need, unless named)."""
     from suite.commands import build_images, fitting
 
     console = Console()
-    build_images(fitting(images, variant, gpu, console), base, console)
+    build_images(fitting(images, variant, gpu, console), base, console, export)
 
 
 @cli.command()
@@ -181,11 +206,12 @@ def list_() -> None:
 
 @cli.command()
 @click.argument("run", type=click.Path(path_type=Path))
-def report(run: Path) -> None:
+@_sign
+def report(run: Path, sign: Path | None) -> None:
     """Render the report of a record again, and show its result."""
     from suite.commands import render
 
-    sys.exit(render(run, Console()))
+    sys.exit(render(run, Console(), sign))
 
 
 @cli.command()
@@ -208,6 +234,7 @@ cli.add_command(baseline)
 cli.add_command(compare)
 cli.add_command(ab)
 cli.add_command(history)
+cli.add_command(verify)
 
 
 def main() -> NoReturn:

@@ -111,9 +111,10 @@ def fitting(names: tuple[str, ...], variant: str, gpu: str | None, console: Cons
     return spelled
 
 
-def build_images(names: tuple[str, ...], base: Kind, console: Console) -> None:
-    """Build the named images (`onnxruntime`, `onnxruntime@1.30.0`), or all."""
+def build_images(names: tuple[str, ...], base: Kind, console: Console, export: Path | None = None) -> None:
+    """Build the named images (`onnxruntime`, `onnxruntime@1.30.0`), or all; write them into the folder `export`."""
     from suite.images.build import build
+    from suite.provenance.export import export_image
     from suite.references import parse
 
     for name in names or plan.all_images():
@@ -126,6 +127,9 @@ def build_images(names: tuple[str, ...], base: Kind, console: Console) -> None:
             progress=lambda text: console.print(f"[dim]{escape(text)}[/]"),
         )
         console.print(f"{name}: {built.tag}", highlight=False)
+        if export is not None:
+            archive = export_image(built, export, progress=lambda text: console.print(f"[dim]{escape(text)}[/]"))
+            console.print(f"{name}: {escape(str(archive))}", highlight=False, soft_wrap=True)
 
 
 def lock_images(names: tuple[str, ...], console: Console) -> None:
@@ -135,20 +139,24 @@ def lock_images(names: tuple[str, ...], console: Console) -> None:
     relock(names, progress=lambda text: console.print(f"[dim]{escape(text)}[/]"))
 
 
-def render(path: Path, console: Console) -> int:
-    """Write the report of a record beside it."""
+def render(path: Path, console: Console, sign: Path | None = None) -> int:
+    """Write the report of a record beside it; with a key, also its statement, signed."""
     from suite.ab import comparison, running
+    from suite.provenance import entry
 
     run = files.read(path)
     if comparison.LABEL in run.labels:
         found = running.of_record(path)
-        running.show(found, console)
+        running.show(found, console, sign=sign)
         return found.comparison.exit_code
     result = analysis.analyse(run)
     folder = path if path.is_dir() else path.parent
-    files.write_atomically(folder / REPORT, html.render(run, result).encode())
+    evidence, unproven = entry.again(files.file_of(path), run, result, sign)
+    files.write_atomically(folder / REPORT, html.render(run, result, evidence=evidence).encode())
     terminal.show(run, result, console)
     console.print(f"\nReport: {folder / REPORT}", highlight=False)
+    if unproven:
+        console.print(f"[yellow]{escape(unproven)}[/]", highlight=False, soft_wrap=True)
     return result.exit_code
 
 

@@ -20,6 +20,7 @@ from suite.launchers.protocol import Launcher
 from suite.machine.fingerprint import fingerprint
 from suite.preparation import prepare
 from suite.progress import Terminal
+from suite.provenance import entry as provenance
 from suite.records import files, journal
 from suite.records.schema import Image, Run
 from suite.report import html, terminal
@@ -38,6 +39,8 @@ class Options(msgspec.Struct, frozen=True):
     base: Kind = "debian"
     resume: str | None = None
     strict: bool = False
+    sign: Path | None = None
+    """SSH key that signs the run's statement."""
 
 
 def run_bench(options: Options, console: Console) -> int:
@@ -51,7 +54,7 @@ def run_bench(options: Options, console: Console) -> int:
     resumed = find(options.resume, options.reports) if options.resume is not None else None
     chosen = plan.of(resumed[1]) if resumed else plan.make(options.selection)
     folder = conduct(chosen, options, console, resumed=resumed)
-    return tell(folder, console, strict=options.strict)
+    return tell(folder, console, strict=options.strict, sign=options.sign)
 
 
 def conduct(chosen: plan.Plan, options: Options, console: Console, *, resumed: tuple[Path, Run] | None = None) -> Path:
@@ -105,17 +108,18 @@ def _measure(bench: Bench, folder: Path, console: Console) -> None:
         raise
 
 
-def tell(folder: Path, console: Console, *, strict: bool = False) -> int:
+def tell(folder: Path, console: Console, *, strict: bool = False, sign: Path | None = None) -> int:
     """Fold the journal, write record and report, show the result; return the exit code."""
     run = journal.fold(journal.read(folder / files.JOURNAL))
     record = files.write(run, folder)
     result = analysis.analyse(run)
     report = folder / REPORT
-    files.write_atomically(report, html.render(run, result).encode())
+    evidence, unproven = provenance.leave(folder, run, result, sign)
+    files.write_atomically(report, html.render(run, result, evidence=evidence).encode())
     terminal.show(run, result, console)
     console.print(f"\nReport: [bold]{escape(str(report))}[/]", highlight=False, soft_wrap=True)
     console.print(f"Record: {escape(str(record))}", highlight=False, soft_wrap=True)
-    if missed := entry.enter(folder, run, result):
+    for missed in filter(None, (unproven, entry.enter(folder, run, result))):
         console.print(f"[yellow]{escape(missed)}[/]", highlight=False, soft_wrap=True)
     if strict and result.exit_code == 0 and any(_undecided(block) for block in result.blocks):
         return INCONCLUSIVE

@@ -15,6 +15,7 @@ from suite.comparing.formats.html import within
 from suite.comparing.types import Comparison, Gate
 from suite.errors import LevelfieldError
 from suite.history import entry
+from suite.provenance import entry as provenance
 from suite.records import files, journal
 from suite.records.schema import Run
 from suite.report import html
@@ -93,18 +94,34 @@ def _check_arms(run: Run, asked: plan.Plan) -> None:
 
 def tell(found: Found, console: Console) -> int:
     """Write the report, show the comparison, and enter the run into the history; return the exit code."""
-    result = show(found, console)
+    result = show(found, console, new=True)
     console.print(f"Record: {escape(str(found.record))}", highlight=False, soft_wrap=True)
     if missed := entry.enter(found.folder, found.run, result):
         console.print(f"[yellow]{escape(missed)}[/]", highlight=False, soft_wrap=True)
     return found.comparison.exit_code
 
 
-def show(found: Found, console: Console) -> Analysis:
-    """Write the report beside the record, and show the comparison, its answer first."""
+def show(found: Found, console: Console, *, new: bool = False, sign: Path | None = None) -> Analysis:
+    """Write the report beside the record, and show the comparison, its answer first.
+
+    Parameters
+    ----------
+    new
+        The run has just been measured, and its statement is still to be written.
+    sign
+        SSH key that signs it.
+    """
     result = analysis.analyse(found.run)
+    if new:
+        evidence, unproven = provenance.leave(found.folder, found.run, result, sign)
+    else:
+        evidence, unproven = provenance.again(found.record, found.run, result, sign)
     report = found.folder / REPORT
-    files.write_atomically(report, html.render(found.run, result, comparison=within(found.comparison)).encode())
+    files.write_atomically(
+        report, html.render(found.run, result, comparison=within(found.comparison), evidence=evidence).encode()
+    )
     terminal.show(found.comparison, console)
     console.print(f"\nReport: [bold]{escape(str(report))}[/]", highlight=False, soft_wrap=True)
+    if unproven:
+        console.print(f"[yellow]{escape(unproven)}[/]", highlight=False, soft_wrap=True)
     return result

@@ -1,0 +1,95 @@
+"""The end of a run: its statement and its bills of materials are written beside the record, whatever else happens."""
+
+import hashlib
+from pathlib import Path
+
+from suite.analysis.types import Analysis
+from suite.errors import LevelfieldError
+from suite.provenance import signing, statement
+from suite.provenance.given import content_of
+from suite.records import files
+from suite.records.schema import Run
+from suite.report import inside
+from suite.report.inside import Evidence
+
+
+def leave(folder: Path, run: Run, result: Analysis, key: Path | None = None) -> tuple[Evidence | None, str]:
+    """Write the statement of a run that has just been written, signed where a key is named.
+
+    Returns
+    -------
+    tuple
+        What its page carries (None: only the record), and one sentence on what is missing; empty: nothing is. The
+        record and the report are there all the same.
+    """
+    try:
+        return _leave(folder, run, result, key)
+    except LevelfieldError as error:
+        return None, f"This run has no statement: {error.message}"
+    except Exception as error:  # noqa: BLE001  (hours of measuring must not end in an error of what describes them)
+        return None, f"This run has no statement: {error.__class__.__name__}: {error}."
+
+
+def _leave(folder: Path, run: Run, result: Analysis, key: Path | None) -> tuple[Evidence, str]:
+    record_sha256 = hashlib.sha256((folder / files.NAME).read_bytes()).hexdigest()
+    carried = inside.carry(run, result, record_sha256)
+    sboms, missing = _bills(folder, run)
+    text = statement.make(run, record_sha256=record_sha256, inside_sha256=carried.sha256, sboms=sboms)
+    (folder / statement.SIGNATURE).unlink(missing_ok=True)  # of what the statement was before
+    files.write_atomically(folder / statement.NAME, text)
+    signature = ""
+    if key is not None:
+        try:
+            signature = signing.sign(text, key)
+            files.write_atomically(folder / statement.SIGNATURE, signature.encode())
+        except LevelfieldError as error:
+            missing = (*missing, error.message)
+    told = f"Its statement is not all it could be: {' '.join(missing)}" if missing else ""
+    return Evidence(inside=carried, statement=text.decode(), signature=signature), told
+
+
+def _bills(folder: Path, run: Run) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Write the bill of every image; return their digests by name, and why some are missing."""
+    from suite.provenance import sbom  # a run has its record even where the CycloneDX library is not
+
+    written: dict[str, str] = {}
+    missing: list[str] = []
+    for image in run.images:
+        if image.unlocked:
+            continue  # the report says so in its first lines
+        try:
+            content = sbom.of_record(image)
+        except LevelfieldError as error:
+            missing.append(error.message)
+            continue
+        (folder / sbom.FOLDER).mkdir(exist_ok=True)
+        name = sbom.file_name(image.name, image.variant)
+        files.write_atomically(folder / sbom.FOLDER / name, content)
+        written[f"{sbom.FOLDER}/{name}"] = hashlib.sha256(content).hexdigest()
+    return written, tuple(missing)
+
+
+def again(record: Path, run: Run, result: Analysis, key: Path | None = None) -> tuple[Evidence | None, str]:
+    """Return what the page of a run that was made before is to carry; where a key is named, state and sign it anew."""
+    return leave(record.parent, run, result, key) if key is not None else (found(record, run, result), "")
+
+
+def found(record: Path, run: Run, result: Analysis) -> Evidence:
+    """Return what the page of a run that was made before is to carry: also its statement, where that is still of it.
+
+    Parameters
+    ----------
+    record
+        The record's file; the statement may lie beside it.
+    """
+    record_sha256 = hashlib.sha256(files.content_of(record)).hexdigest()
+    carried = inside.carry(run, result, record_sha256)
+    content = content_of(record.parent / statement.NAME, statement.MAX_BYTES)
+    told = statement.read(content) if content is not None else None
+    if content is None or told is None or (told.record_sha256, told.inside_sha256) != (record_sha256, carried.sha256):
+        return Evidence(inside=carried)
+    signature = content_of(record.parent / statement.SIGNATURE, signing.MAX_BYTES) or b""
+    try:
+        return Evidence(inside=carried, statement=content.decode(), signature=signature.decode("ascii"))
+    except UnicodeDecodeError:
+        return Evidence(inside=carried)
