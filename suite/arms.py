@@ -10,6 +10,7 @@ from suite.errors import LevelfieldError
 from suite.images import catalogue
 from suite.names import unknown
 from suite.records.schema import Arm
+from suite.references import DEFAULT_VARIANT
 from suite.references import parse as parse_reference
 
 _ARM = re.compile(r"(?P<place>[^+#]+(?:\+[^+#=]+)*)(?P<settings>(?:\+[^+#=]+=[^+#=]*)*)(?:#(?P<ordinal>\d{1,3}))?")
@@ -30,10 +31,12 @@ def parse(text: str) -> Arm:
             fix="Write onnxruntime, onnxruntime@1.30.0 or onnxruntime+spinning=off; `levelfield list` shows them all.",
         )
     place = parse_reference(found["place"])
-    if place.name not in registry.names():
-        raise unknown("backend", place.name, registry.names())
+    there = (*registry.names(), *registry.names_on_gpus_only())
+    if place.name not in there:
+        raise unknown("backend", place.name, there)
     info = registry.get(place.name)
-    catalogue.lock(info.image, place.variant, place.version)
+    if place.variant in info.devices or place.variant != DEFAULT_VARIANT:  # else its variant is yet to be chosen
+        catalogue.lock(info.image, place.variant, place.version)
     return Arm(
         backend=place.name,
         image=info.image,

@@ -20,7 +20,7 @@ from suite.zoo import models
 
 def show_list(console: Console) -> None:
     """Print models, backends, scenarios and profiles."""
-    from suite.images.catalogue import versions
+    from suite.images.catalogue import lock_names, versions
 
     table = Table(title="Models", title_justify="left", box=None, padding=(0, 2))
     for heading in ("name", "what", "weights", "source"):
@@ -30,13 +30,14 @@ def show_list(console: Console) -> None:
         table.add_row(name, model.title, f"{model.parameter_count / 1e6:.3g} M", model.source)
     console.print(table)
     table = Table(title="Backends", title_justify="left", box=None, padding=(0, 2))
-    for heading in ("name", "image", "versions locked", "reads", "settings"):
+    for heading in ("name", "image", "variants", "versions locked", "reads", "settings"):
         table.add_column(heading)
-    for name in plan.names_of_backends():
+    for name in (*plan.names_of_backends(), *registry.names_on_gpus_only()):
         info = registry.get(name)
         table.add_row(
             name,
             info.image,
+            ", ".join(dict.fromkeys(variant for variant, _ in lock_names(info.image))) or "none locked",
             ", ".join(versions(info.image)),
             "ONNX" if info.reads == "onnx" else "its own definition",
             ", ".join(f"{setting}={'|'.join(values)}" for setting, values in info.settings.items()),

@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from suite import warnings
+from suite.backends import registry
 from suite.compatibility.devices import Gpu, Nvidia
 from suite.compatibility.selection import Choice
 from suite.errors import LevelfieldError
-from suite.images import variants
+from suite.images import catalogue, variants
 from suite.records.schema import Arm, Warning_
 from suite.references import DEFAULT_VARIANT, parse, suffix
 
@@ -75,13 +76,32 @@ def place(arms: Sequence[Arm], wish: Wish, here: Nvidia) -> Placement:
         )
     asked = own is not None or wish.gpu is not None or wish.variant not in {DEFAULT_VARIANT, AUTO}
     if wish.variant == DEFAULT_VARIANT or (not asked and not (here.driver and here.gpus)):
-        return Placement(tuple(arms))
+        return on_cpu(arms, wish)
     try:
         return _on_gpu(arms, wish, here)
     except LevelfieldError as error:
         if asked:
             raise
-        return Placement(tuple(arms), warnings=(warnings.gpu_not_used(error.message, error.fix),))
+        placed = on_cpu(arms, wish)
+        return msgspec.structs.replace(placed, warnings=(warnings.gpu_not_used(error.message, error.fix),))
+
+
+def on_cpu(arms: Sequence[Arm], wish: Wish) -> Placement:
+    """Let everything compute on the CPU that can; what cannot is left out, unless it was named.
+
+    Raises
+    ------
+    LevelfieldError
+        An arm that was named runs on GPUs only.
+    """
+    staying = tuple(arm for arm in arms if "cpu" in registry.get(arm.backend).devices)
+    left = next((arm for arm in arms if arm not in staying), None)
+    if left is not None and wish.named:
+        raise LevelfieldError(
+            f"{left.backend} runs on NVIDIA GPUs only, and none is used.",
+            fix="Ask for one with --gpu 0; `levelfield doctor` says what there is.",
+        )
+    return Placement(staying)
 
 
 def _on_gpu(arms: Sequence[Arm], wish: Wish, here: Nvidia) -> Placement:
@@ -94,12 +114,14 @@ def _on_gpu(arms: Sequence[Arm], wish: Wish, here: Nvidia) -> Placement:
     left = tuple(arm for arm in arms if arm not in staying)
     if left and (wish.named or not staying):
         what = wish.variant if wish.variant != AUTO else "CUDA variant"
-        raise LevelfieldError(
-            f"{left[0].backend} has no {what}.",
-            fix="Leave it out with --backends, or measure on the CPU: --variant cpu.",
-        )
+        unlocked = catalogue.unlocked(left[0].image)
+        fix = "Leave it out with --backends, or measure on the CPU: --variant cpu."
+        if unlocked:
+            fix = f"It is not locked yet: `levelfield lock {left[0].image}@{unlocked[0]}`, where its index answers."
+        raise LevelfieldError(f"{left[0].backend} has no {what}.", fix=fix)
     fit = _fit(staying, wish, here)
-    found = [warnings.left_out([arm.id for arm in left], "they have no CUDA variant")] if left else []
+    missed = [arm.id for arm in left if not catalogue.unlocked(arm.image)]
+    found = [warnings.left_out(missed, "they have no CUDA variant")] if missed else []
     placed = []
     for arm in staying:
         choice = fit.choices[arm.id]

@@ -119,7 +119,7 @@ def make(selection: Selection, *, available: Sequence[int] | None = None, here: 
     LevelfieldError
         Unknown names (with the close matches), and selections that cannot be.
     """
-    backends = tuple(dict.fromkeys(selection.backends)) or names_of_backends()
+    backends = tuple(dict.fromkeys(selection.backends)) or (*names_of_backends(), *registry.names_on_gpus_only())
     placed = _placed(selection, tuple(map(arm_names.parse, backends)), here, named=bool(selection.backends))
     arms = tuple({arm.id: arm for arm in placed.arms}.values())
     return _plan(selection, msgspec.structs.replace(placed, arms=arms), available)
@@ -164,9 +164,9 @@ def pair(
 def _placed(selection: Selection, arms: tuple[Arm, ...], here: Nvidia | None, *, named: bool) -> Placement:
     """Decide which arms compute on a GPU; where nobody asked for one, and none is there, nothing is looked for."""
     gpu = devices.index_of(selection.gpu) if selection.gpu is not None else None
-    if selection.variant == "cpu" and gpu is None and all(arm.variant == "cpu" for arm in arms):
-        return Placement(arms)
     wish = Wish(selection.variant, gpu, named=named, locked=selection.locked)
+    if selection.variant == "cpu" and gpu is None and all(arm.variant == "cpu" for arm in arms):
+        return placing.on_cpu(arms, wish)
     return placing.place(arms, wish, here or driver.nvidia())
 
 

@@ -45,11 +45,20 @@ def test_a_gpu_is_used_where_there_is_one() -> None:
         "tensorflow-xla@cu12",
         "jax@cu13",
         "onnxruntime@cu13",
+        "onnxruntime-tensorrt-rtx@cu13",
     }
     assert made.blocks[0].case.id.endswith("/cuda")
-    assert made.images == ("torch@cu13", "tensorflow@cu12", "jax@cu13", "onnxruntime@cu13", "canary")
+    assert made.images == (
+        "torch@cu13",
+        "tensorflow@cu12",
+        "jax@cu13",
+        "onnxruntime@cu13",
+        "onnxruntime-tensorrt-rtx@cu13",
+        "canary",
+    )
     (warning,) = made.warnings
     assert (warning.code, "openvino" in warning.message) == ("left-out", True)
+    assert "tensorrt" not in warning.message, "what is not locked yet is not missed"
 
 
 @pytest.mark.parametrize(
@@ -97,6 +106,9 @@ def test_a_gpu_that_nothing_runs_on_leaves_the_cpu_and_a_warning() -> None:
         (Selection(variant="auto", gpu="0", backends=("openvino",)), nvidia(), "no CUDA variant", "--variant cpu"),
         (Selection(variant="cu99"), nvidia(), "torch has no cu99.", "--variant cpu"),
         (Selection(scenarios=("latency-device",)), NONE, "latency-device keeps inputs", "--gpu 0"),
+        (Selection(variant="auto", gpu="0", backends=("tensorrt",)), nvidia(), "no CUDA", "lock tensorrt@cu13"),
+        (Selection(backends=("tensorrt",)), NONE, "tensorrt runs on NVIDIA GPUs only", "--gpu 0"),
+        (Selection(variant="auto", backends=("onnxruntime-tensorrt-rtx",)), NONE, "GPUs only", "doctor"),
         (Selection(variant="auto", gpu="first"), nvidia(), "'first' names no GPU.", "nvidia-smi -L"),
     ],
 )
@@ -114,7 +126,8 @@ def test_a_variant_that_is_asked_for_is_taken_with_a_warning() -> None:
     assert arms(made) == {"jax@cu13"}
     assert "cu13 was asked for, and is not expected to run here" in made.warnings[0].message
     some = make(Selection(variant="cu13", scenarios=("latency",)), available=CPUS, here=nvidia())
-    assert arms(some) == {"torch@cu13", "torch-compile@cu13", "jax@cu13", "onnxruntime@cu13"}
+    names = ("torch", "torch-compile", "jax", "onnxruntime", "onnxruntime-tensorrt-rtx")
+    assert arms(some) == {f"{name}@cu13" for name in names}
 
 
 def test_of_two_gpus_the_first_that_all_can_use_or_the_one_that_was_named() -> None:

@@ -26,6 +26,8 @@ class BackendInfo(msgspec.Struct, frozen=True):
     """The distribution whose version is the framework's."""
     layout: str
     """Order of images in memory that costs it no copy: `NHWC` or `NCHW` (see `suite.zoo.inputs.make`)."""
+    devices: tuple[str, ...] = ("cpu", "cuda")
+    """Where it runs."""
     settings: dict[str, tuple[str, ...]] = {}
     """What may be chosen beside the idiomatic way, and the values it may have, the idiomatic one first."""
 
@@ -76,7 +78,7 @@ _BACKENDS = {
             "onnx",
             "onnxruntime",
             "NCHW",
-            {"graph": ("all", "extended", "basic", "off"), "spinning": ("on", "off")},
+            settings={"graph": ("all", "extended", "basic", "off"), "spinning": ("on", "off")},
         ),
         BackendInfo(
             "openvino",
@@ -87,16 +89,44 @@ _BACKENDS = {
             "onnx",
             "openvino",
             "NCHW",
+            ("cpu",),
             {"hint": ("latency", "throughput")},
         ),
-        BackendInfo(CANARY, "Canary", "suite.backends.canary", "Canary", "canary", "canary", "numpy", "NCHW"),
+        BackendInfo(
+            "onnxruntime-tensorrt-rtx",
+            "ONNX Runtime, TensorRT-RTX",
+            "suite.backends.onnxruntime_tensorrt_rtx",
+            "ONNXRuntimeTensorRTRTX",
+            "onnxruntime-tensorrt-rtx",
+            "onnx",
+            "onnxruntime",
+            "NCHW",
+            ("cuda",),
+        ),
+        BackendInfo(
+            "tensorrt",
+            "TensorRT",
+            "suite.backends.tensorrt",
+            "TensorRT",
+            "tensorrt",
+            "onnx",
+            "tensorrt-cu13-bindings",
+            "NCHW",
+            ("cuda",),
+        ),
+        BackendInfo(CANARY, "Canary", "suite.backends.canary", "Canary", "canary", "canary", "numpy", "NCHW", ("cpu",)),
     )
 }
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of the backends that are benchmarked (the canary is not one of them)."""
-    return tuple(name for name in _BACKENDS if name != CANARY)
+    """Return the names of the backends that are benchmarked on a CPU (the canary is not one of them)."""
+    return tuple(name for name, info in _BACKENDS.items() if name != CANARY and "cpu" in info.devices)
+
+
+def names_on_gpus_only() -> tuple[str, ...]:
+    """Return the names of the backends that run on a GPU and nowhere else."""
+    return tuple(name for name, info in _BACKENDS.items() if "cpu" not in info.devices)
 
 
 def get(name: str) -> BackendInfo:
@@ -110,7 +140,8 @@ def get(name: str) -> BackendInfo:
     if name in _BACKENDS:
         return _BACKENDS[name]
     close = difflib.get_close_matches(name, _BACKENDS, n=3, cutoff=0.4)
-    hint = f"Did you mean {' or '.join(close)}?" if close else f"There are {', '.join(names())}."
+    there = (*names(), *names_on_gpus_only())
+    hint = f"Did you mean {' or '.join(close)}?" if close else f"There are {', '.join(there)}."
     raise ValueError(f"There is no backend {name!r}. {hint}")
 
 

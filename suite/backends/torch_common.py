@@ -27,13 +27,39 @@ def configure(torch: Any, options: Options, backend: str = "torch") -> None:  # 
     torch.set_num_threads(options.threads)
     if torch.get_num_interop_threads() != 1:
         torch.set_num_interop_threads(1)
-    torch.backends.mkldnn.matmul.fp32_precision = "ieee"
-    torch.backends.mkldnn.conv.fp32_precision = "ieee"
+    by_operator = _has_precision_by_operator(torch)
+    if by_operator:
+        torch.backends.mkldnn.matmul.fp32_precision = "ieee"
+        torch.backends.mkldnn.conv.fp32_precision = "ieee"
+    else:
+        torch.set_float32_matmul_precision("highest")
     if options.device == cuda.DEVICE:
         if not torch.cuda.is_available():
             raise cuda.sees_none(backend, f"torch {torch.__version__}, made for CUDA {torch.version.cuda or 'none'}")
-        torch.backends.cuda.matmul.fp32_precision = "ieee"
-        torch.backends.cudnn.conv.fp32_precision = "ieee"
+        if by_operator:
+            # Of all of cuDNN, and then of convolutions: torch refuses to be asked the old way where its parts differ.
+            torch.backends.cudnn.fp32_precision = "ieee"
+            torch.backends.cuda.matmul.fp32_precision = "ieee"
+            torch.backends.cudnn.conv.fp32_precision = "ieee"
+        else:
+            torch.backends.cuda.matmul.allow_tf32 = False
+            torch.backends.cudnn.allow_tf32 = False
+
+
+def _has_precision_by_operator(torch: Any) -> bool:  # noqa: ANN401 (the same)
+    """Whether this torch is 2.9 or newer; older ones, which the `host` launcher may find, say the same otherwise."""
+    return hasattr(torch.backends.mkldnn, "matmul")
+
+
+def _precisions(torch: Any, device: str) -> tuple[str, str]:  # noqa: ANN401 (the same)
+    """Read back how products and convolutions of fp32 are computed."""
+    backends = torch.backends
+    if not _has_precision_by_operator(torch):
+        convolutions = ("TF32" if backends.cudnn.allow_tf32 else "ieee") if device != "cpu" else "its default"
+        return str(torch.get_float32_matmul_precision()), convolutions
+    if device == "cpu":
+        return str(backends.mkldnn.matmul.fp32_precision), str(backends.mkldnn.conv.fp32_precision)
+    return str(backends.cuda.matmul.fp32_precision), str(backends.cudnn.conv.fp32_precision)
 
 
 def channels_last(torch: Any, module: Any, device: str = "cpu") -> Any:  # noqa: ANN401 (the same)
@@ -111,11 +137,12 @@ def device_memory(torch: Any, device: str) -> dict[str, int]:  # noqa: ANN401 (t
 def settings(torch: Any, device: str = "cpu") -> dict[str, str]:  # noqa: ANN401 (the same)
     """Read back what can tilt the field."""
     tiny = torch.full((1,), 1e-40) * 0.5
+    products, convolutions = _precisions(torch, device)
     found = {
         "threads": str(torch.get_num_threads()),
         "threads between operators": str(torch.get_num_interop_threads()),
-        "fp32 matrix products": str(torch.backends.mkldnn.matmul.fp32_precision),
-        "fp32 convolutions": str(torch.backends.mkldnn.conv.fp32_precision),
+        "fp32 matrix products": products,
+        "fp32 convolutions": convolutions,
         "oneDNN": "on" if torch.backends.mkldnn.is_available() and torch.backends.mkldnn.enabled else "off",
         "denormals": "kept" if float(tiny) > 0 else "flushed to zero",
         "image layout": "channels last",
@@ -128,8 +155,6 @@ def settings(torch: Any, device: str = "cpu") -> dict[str, str]:  # noqa: ANN401
         "device": "cuda",
         "CUDA it was made for": str(torch.version.cuda),
         "cuDNN": str(torch.backends.cudnn.version()),
-        "fp32 matrix products": str(torch.backends.cuda.matmul.fp32_precision),
-        "fp32 convolutions": str(torch.backends.cudnn.conv.fp32_precision),
         "cuDNN searches for algorithms": "on" if torch.backends.cudnn.benchmark else "off (its default)",
         "GPU memory": "as needed (caching allocator)",
         "host memory": "pageable",

@@ -132,6 +132,14 @@ def source(image_name: str, variant: str = "cpu") -> Path:
     return path
 
 
+def unlocked(image_name: str) -> tuple[str, ...]:
+    """Return the variants that an image has requirements and no lock for: of indexes not reachable everywhere."""
+    folder = images_root() / image(image_name).name
+    asked = {path.stem for path in folder.glob("*.in") if "@" not in path.stem}
+    asked = {"cpu" if stem == "requirements" else stem for stem in asked}
+    return tuple(sorted(asked - {variant for variant, _ in lock_names(image_name)}))
+
+
 def requirement(image_name: str, variant: str = "cpu") -> str | None:
     """Return the one requirement of its own that an image has (`onnxruntime==1.31.1`): what its versions are of.
 

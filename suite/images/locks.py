@@ -35,9 +35,16 @@ def relock(names: Iterable[str] = (), *, progress: Progress = silent) -> None:
         catalogue.image(asked.name)
         plain = asked.version is None and asked.variant == "cpu"
         own = (asked.variant, asked.version)
-        for variant, version in (catalogue.lock_names(asked.name) if plain else (own,)) or (own,):
+        for variant, version in _wanted(asked.name) if plain else (own,):
             progress(f"resolving {asked.name} {catalogue.stem(variant, version)}")
-            written = lock_image(asked.name, variant, version)
+            try:
+                written = lock_image(asked.name, variant, version)
+            except LevelfieldError as error:
+                if chosen or (variant, version) in catalogue.lock_names(asked.name):
+                    raise
+                # Never locked here: its index is not everybody's. Who asks for it by name is told in full.
+                progress(f"{asked.name} {variant} stays without a lock. {error.fix}")
+                continue
             if version is not None:
                 for line in _changes(written):
                     progress(line)
@@ -47,6 +54,12 @@ def relock(names: Iterable[str] = (), *, progress: Progress = silent) -> None:
         if (images_root().parent / "pyproject.toml").is_file():
             progress("resolving the tool's own environment")
             lock_tool()
+
+
+def _wanted(image_name: str) -> tuple[tuple[str, str | None], ...]:
+    """Return every lock that an image has or should have."""
+    unlocked: tuple[tuple[str, str | None], ...] = tuple((variant, None) for variant in catalogue.unlocked(image_name))
+    return (*catalogue.lock_names(image_name), *unlocked)
 
 
 def lock_image(image_name: str, variant: str = "cpu", version: str | None = None) -> catalogue.Lock:
@@ -85,7 +98,16 @@ def lock_image(image_name: str, variant: str = "cpu", version: str | None = None
             pinned = named.resolve(image_name, variant, version, arguments)
             source = Path(name) / f"{stem}.in"
             source.write_text(pinned, encoding="utf-8")
-        _compile([source], output, ["--generate-hashes", "--format", "pylock.toml", *arguments], found)
+        try:
+            _compile([source], output, ["--generate-hashes", "--format", "pylock.toml", *arguments], found)
+        except LevelfieldError as error:
+            elsewhere = [index.name for index in registries.indexes(variant) if _serves(index, source)]
+            if not elsewhere:
+                raise
+            raise LevelfieldError(
+                error.message,
+                fix=f"Its wheels are on the index {elsewhere[0]!r} of indexes.toml: lock it where that one answers.",
+            ) from error
         packages = tomllib.loads(output.read_text(encoding="utf-8"))["packages"]
     unsized = tuple(_pin(package) for package in packages)
     path = folder / f"{stem}.lock"
@@ -114,7 +136,7 @@ def _arguments(variant: str, asked: str, found: registries.Settings) -> list[str
     arguments = ["--python-version", PYTHON, "--python-platform", "x86_64-unknown-linux-gnu"]
     arguments += ["--only-binary", ":all:", *registries.uv_arguments(found)]
     for index in registries.indexes(variant):
-        if any(project in asked for project in index.serves) and not _local(found):
+        if any(project in asked for project in index.serves) and not _local(found, index):
             arguments += ["--index", index.url]
     return arguments
 
@@ -145,9 +167,16 @@ def lock_tool() -> None:
     _compile([folder / "nox.in"], folder / "nox.lock", shared, found)
 
 
-def _local(found: registries.Settings) -> bool:
-    """Return whether the user has wheels of their own: a public index is then asked for nothing."""
-    return bool(found.find_links)
+def _serves(index: registries.Index, source: Path) -> bool:
+    return any(project in source.read_text(encoding="utf-8") for project in index.serves)
+
+
+def _local(found: registries.Settings, index: registries.Index) -> bool:
+    """Return whether the user has wheels of their own for what an index serves: then it is not asked."""
+    names = [project.replace("-", "_") for project in index.serves]
+    return any(
+        "://" in place or any(any(Path(place).glob(f"{name}*.whl")) for name in names) for place in found.find_links
+    )
 
 
 def _compile(sources: list[Path], output: Path, arguments: list[str], found: registries.Settings) -> None:

@@ -138,6 +138,116 @@ def devices():
 """,
 }
 
+RTX = """
+import types
+class SessionOptions:
+    entries = {}
+    def add_session_config_entry(self, name, value): SessionOptions.entries[name] = value
+    def add_provider_for_devices(self, devices, options):
+        assert len(devices) == 1 and options == {}
+__version__ = "1.31.1"
+def disable_telemetry_events(): pass
+def set_default_logger_severity(level): pass
+def register_execution_provider_library(name, path): assert (name, path) == ("RTX", "/a/library.so")
+def get_ep_devices():
+    other = types.SimpleNamespace(ep_name="CPUExecutionProvider")
+    return [other] if MODE == "none" else [other, types.SimpleNamespace(ep_name="RTX")]
+class InferenceSession:
+    def __init__(self, path, options):
+        import os
+        assert os.environ["NVIDIA_TF32_OVERRIDE"] == "0"
+        assert SessionOptions.entries["session.disable_cpu_ep_fallback"] == "1"
+        if MODE == "nodes":
+            raise RuntimeError("nodes are assigned to the default CPU EP, but fallback to CPU EP has been disabled")
+    def get_providers(self): return ["RTX"] if MODE == "fine" else ["CPUExecutionProvider"]
+    def get_inputs(self): return [type("T", (), {"name": "features"})]
+    def get_outputs(self): return [type("T", (), {"name": "out"})]
+    def run(self, outputs, inputs): return [inputs["features"]]
+"""
+
+TENSORRT = """
+import numpy as np
+__version__ = "11.4.0"
+BUILT = []
+class Logger:
+    ERROR = 1
+    def __init__(self, level): pass
+class TensorIOMode: INPUT, OUTPUT = 0, 1
+class NetworkDefinitionCreationFlag: STRONGLY_TYPED = 1
+class BuilderFlag: TF32 = "tf32"
+class Config:
+    def clear_flag(self, flag): assert flag == "tf32"
+class Builder:
+    def __init__(self, logger): pass
+    def create_network(self, flags): assert flags == 2
+    def create_builder_config(self): return Config()
+    def build_serialized_network(self, network, config):
+        if MODE == "build": return None
+        BUILT.append(1)
+        return b"engine"
+class OnnxParser:
+    num_errors = 1
+    def __init__(self, network, logger): pass
+    def parse_from_file(self, path): return MODE != "parse"
+    def get_error(self, index): return "no such operator"
+class Context:
+    def set_tensor_address(self, name, address): addresses[name] = address
+    def execute_async_v3(self, stream_handle):
+        import ctypes
+        ctypes.memmove(addresses["out"], addresses["features"], 16)
+        return True
+addresses = {}
+class Engine:
+    num_io_tensors = 2
+    def get_tensor_name(self, index): return ("features", "out")[index]
+    def get_tensor_mode(self, name): return TensorIOMode.INPUT if name == "features" else TensorIOMode.OUTPUT
+    def get_tensor_shape(self, name): return (1, 4)
+    def create_execution_context(self): return Context()
+class Runtime:
+    def __init__(self, logger): pass
+    def deserialize_cuda_engine(self, plan):
+        assert plan == b"engine"
+        return Engine()
+"""
+
+CUDA_RUNTIME = """
+import ctypes
+buffers = []
+class cudaMemcpyKind: cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost = 1, 2
+def cudaGetDeviceCount(): return (0, 0) if MODE == "none" else (0, 1)
+def cudaStreamCreate(): return (0, 7)
+def cudaMalloc(size):
+    if MODE == "memory": return (2, None)
+    buffers.append(ctypes.create_string_buffer(size))
+    return (0, ctypes.addressof(buffers[-1]))
+def cudaMemcpyAsync(target, source, size, kind, stream):
+    ctypes.memmove(target, source, size)
+    return (0,)
+def cudaStreamSynchronize(stream): return (0,)
+"""
+
+ENGINES = """
+import sys
+from pathlib import Path
+import numpy as np
+from suite.backends import registry
+from suite.backends.protocol import Options, Source, Unsupported
+cache = Path(sys.argv[1]).parent / "cache"
+cache.mkdir(exist_ok=True)
+example = {"features": np.arange(4, dtype=np.float32)[None]}
+source = Source(model="mlp", batch=1, weights={}, example=example, onnx=Path(sys.argv[1]))
+try:
+    for _ in range(2):
+        backend = registry.create("tensorrt", Options(threads=1, device="cuda", cache=cache))
+        step = backend.load(source)
+        assert (step(example) == example["features"]).all()
+    import tensorrt
+    settings = backend.settings()
+    print(len(tensorrt.BUILT), settings["TF32"], len(settings["engine sha256"]), settings["mode"])
+except (Unsupported, RuntimeError) as refusal:
+    print(refusal)
+"""
+
 BOUNDARY = """
 import sys
 from pathlib import Path
@@ -168,13 +278,61 @@ except Unsupported as refusal:
 def test_a_silent_fallback_is_a_failure(tmp_path: Path, framework: str, mode: str, says: str) -> None:
     """A module of the framework's name that answers as the framework is documented to, where it falls back."""
     (tmp_path / f"{framework}.py").write_text(f"MODE = {mode!r}\n" + FAKE[framework])
-    (tmp_path / "model.onnx").write_bytes(b"")
+    assert says in _at_boundary(tmp_path, BOUNDARY, framework, str(tmp_path / "model.onnx"))
+
+
+@pytest.mark.parametrize(
+    ("mode", "says"),
+    [
+        ("fine", "it runs"),
+        ("none", "RTX lists no device; it wants an RTX-class GPU"),
+        ("session", "would compute on CPUExecutionProvider"),
+        ("nodes", "would compute on the CPU in part"),
+    ],
+)
+def test_the_plug_in_for_tensorrt_rtx_at_its_boundary(tmp_path: Path, mode: str, says: str) -> None:
+    (tmp_path / "onnxruntime.py").write_text(f"MODE = {mode!r}\n" + RTX)
+    (tmp_path / "onnxruntime_ep_nv_tensorrt_rtx.py").write_text(
+        "def get_ep_name(): return 'RTX'\ndef get_library_path(): return '/a/library.so'\n"
+    )
+    code = BOUNDARY.replace('backend.settings()["use tf32"]', "0")
+    assert says in _at_boundary(tmp_path, code, "onnxruntime-tensorrt-rtx", str(tmp_path / "model.onnx"))
+
+
+@pytest.mark.parametrize(
+    ("mode", "says"),
+    [
+        ("fine", "1 off 64 one engine for all launches of a run"),
+        ("none", "tensorrt was to run on a GPU and sees none"),
+        ("parse", "cannot parse the ONNX file: no such operator."),
+        ("build", "could not build an engine"),
+        ("memory", "CUDA failure 2:"),
+    ],
+)
+def test_tensorrt_at_its_boundary(tmp_path: Path, mode: str, says: str) -> None:
+    """One engine is built and shared; modules of the names that TensorRT and CUDA's Python have stand in for them."""
+    (tmp_path / "tensorrt.py").write_text(f"MODE = {mode!r}\n" + TENSORRT)
+    (tmp_path / "cuda" / "bindings").mkdir(parents=True)
+    (tmp_path / "cuda" / "__init__.py").touch()
+    (tmp_path / "cuda" / "bindings" / "__init__.py").touch()
+    (tmp_path / "cuda" / "bindings" / "runtime.py").write_text(f"MODE = {mode!r}\n" + CUDA_RUNTIME)
+    assert says in _at_boundary(tmp_path, ENGINES, str(tmp_path / "model.onnx"))
+
+
+def _at_boundary(folder: Path, code: str, *words: str) -> str:
+    (folder / "model.onnx").write_bytes(b"")
     done = subprocess.run(
-        [sys.executable, "-c", BOUNDARY, framework, str(tmp_path / "model.onnx")],
-        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+        [sys.executable, "-c", code, *words],
+        env={**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    assert says in done.stdout
+    return done.stdout
+
+
+@pytest.mark.parametrize("backend", registry.names_on_gpus_only())
+def test_what_runs_on_gpus_only_says_so(backend: str) -> None:
+    with pytest.raises(Unsupported, match=f"{backend} runs on cuda here, not on cpu"):
+        registry.create(backend, Options(threads=1))

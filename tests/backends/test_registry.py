@@ -21,6 +21,7 @@ def test_seven_backends_and_the_canary_apart() -> None:
         "openvino",
     )
     assert registry.get("canary").reads == "canary"
+    assert registry.names_on_gpus_only() == ("onnxruntime-tensorrt-rtx", "tensorrt")
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -31,6 +32,7 @@ def test_each_says_where_it_is_and_what_it_reads(name: str) -> None:
     assert info.reads in {"native", "onnx", "canary"}
     assert info.layout in {"NCHW", "NHWC"}
     assert info.image in {"torch", "tensorflow", "jax", "onnxruntime", "openvino", "canary"}
+    assert "cpu" in info.devices
 
 
 def test_an_unknown_name_lists_the_close_ones() -> None:

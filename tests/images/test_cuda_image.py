@@ -42,7 +42,7 @@ def test_the_onnxruntime_image_holds_its_locked_cuda(engine: docker.DockerClient
         entrypoint="/opt/levelfield/env/bin/python",
         network_mode="none",
         read_only=True,
-        tmpfs={"/tmp": "exec"},  # noqa: S108
+        tmpfs={"/tmp": "exec"},
         cap_drop=["ALL"],
         remove=True,
     )
