@@ -9,6 +9,7 @@ cublasLtGetVersion; cuDNN, cudnnGetVersion; NCCL, ncclGetVersion.
 import ctypes
 import re
 from collections.abc import Callable
+from typing import Any
 
 _MAJOR, _MINOR, _PATCH = 0, 1, 2
 """`libraryPropertyType` of CUDA's headers."""
@@ -75,7 +76,7 @@ def _written(ask: Callable[..., int]) -> int:
     return 0 if ask(ctypes.byref(value)) else value.value
 
 
-def _returned(ask: ctypes._NamedFuncPointer) -> int:
+def _returned(ask: Any) -> int:  # noqa: ANN401  (ctypes has no public name for a library's function)
     ask.restype = ctypes.c_size_t
     return int(ask())
 
