@@ -12,7 +12,7 @@ from suite.errors import LevelfieldError
 from suite.options import PERCENT
 from suite.provenance.page import Difference, differences, take_apart
 from suite.records.schema import Run
-from suite.report import html, inside
+from suite.report import html, inside, restoring
 from suite.report.inside import Evidence, Inside
 
 
@@ -34,8 +34,8 @@ def from_inside(evidence: Evidence, given: str) -> Again:
     Medians of windows that were thinned are those that travel beside them, and so are their results' upper quantiles.
     """
     embedded = evidence.inside.embedded
-    run = inside.restored(embedded)
-    found = inside.with_tails(analysis.analyse(run), embedded)
+    run = restoring.restored(embedded)
+    found = restoring.with_tails(analysis.analyse(run), embedded)
     return _compare(run, found, evidence, given)
 
 

@@ -1,6 +1,7 @@
 """Reports made to do harm: each ends in a sentence, within seconds, and nothing is written anywhere."""
 
 import base64
+import functools
 import hashlib
 import json
 import os
@@ -12,15 +13,19 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from suite.analysis import analyse
 from suite.errors import LevelfieldError
 from suite.provenance import bounds, statement
-from suite.provenance.given import MAX_PAGE_BYTES, look
+from suite.provenance.given import MAX_PAGE_BYTES, Given, look
+from suite.provenance.verifying import verify
 from suite.records import files
 from suite.records.schema import Run
 from suite.report import html
 from tests.commands import one_clear_sentence, run
+from tests.comparing.test_hostile_records import HOSTILE, PLACES, PLAIN
 from tests.provenance.evidence import TOOL_SHA256, broken, check, leave, small
 from tests.report.hostile import PAYLOAD, make_hostile
 
@@ -41,9 +46,14 @@ def _soon(tmp_path: Path) -> Iterator[None]:
     assert time.monotonic() - began < 60
 
 
+@functools.cache
+def plain_page() -> str:
+    return html.render(small(), analyse(small()))
+
+
 def page_with(content: bytes, folder: Path, **changed: Any) -> Path:
     """A page whose block holds this as its record, all digests fitting."""
-    text = html.render(small(), analyse(small()))
+    text = plain_page()
     packed = zlib.compress(content, 9)
     envelope = {
         "format": "levelfield-record-1",
@@ -60,7 +70,7 @@ def page_with(content: bytes, folder: Path, **changed: Any) -> Path:
 
 
 def embedded(record: Any) -> bytes:
-    return json.dumps({"record_sha256": "0" * 64, "cap": 5000, "record": record}).encode()
+    return msgspec.json.encode({"record_sha256": "0" * 64, "cap": 5000, "record": record})
 
 
 @pytest.mark.parametrize("variants", [False, True])
@@ -230,6 +240,26 @@ def test_enormous_arrays_are_refused_inside_a_page_and_in_a_record(tmp_path: Pat
 def test_a_run_of_every_size_that_tests_make_is_within_the_bounds() -> None:
     bounds.check(make_hostile(variants=False), "it")
     bounds.check(small(), "it")
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.sampled_from(PLACES), HOSTILE)
+def test_whatever_stands_anywhere_in_a_record_ends_in_a_verdict_or_a_sentence(
+    tmp_path: Path, place: tuple[Any, ...], value: Any
+) -> None:
+    record = msgspec.json.decode(msgspec.json.encode(PLAIN))
+    held: Any = record
+    for step in place[:-1]:
+        held = held[step]
+    held[place[-1]] = value
+    content = msgspec.json.encode(record)
+    for given_ in (look(page_with(embedded(record), tmp_path)), Given(name="x", record=content)):
+        said, verdict = "", ""
+        try:
+            verdict = verify(given_, tool_sha256=TOOL_SHA256).verdict
+        except LevelfieldError as error:
+            said = str(error)
+        assert verdict in {"does not hold", "consistent, not authentic"} or (said and "\n" not in said)
 
 
 def test_what_takes_too_long_is_ended() -> None:

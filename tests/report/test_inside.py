@@ -12,7 +12,7 @@ import pytest
 from suite.analysis import analyse
 from suite.errors import LevelfieldError
 from suite.records.schema import Run
-from suite.report import inside
+from suite.report import inside, restoring
 from suite.report.inside import Inside
 from tests.records_builder import make_run
 
@@ -69,8 +69,8 @@ def test_a_thinned_record_gives_the_very_analysis_of_the_whole_one(seed: int, sc
     )
     embedded = inside.unpack(inside.pack(carried(run))).embedded
     assert len(embedded.thinned) >= 7
-    assert inside.with_tails(analyse(inside.restored(embedded)), embedded) == analyse(run)
-    assert list(inside.unsupported(embedded)) == []
+    assert restoring.with_tails(analyse(restoring.restored(embedded)), embedded) == analyse(run)
+    assert list(restoring.unsupported(embedded)) == []
 
 
 def test_a_window_with_a_time_of_nothing_counts_nowhere_in_either() -> None:
@@ -82,7 +82,7 @@ def test_a_window_with_a_time_of_nothing_counts_nowhere_in_either() -> None:
     run = msgspec.convert(plain, Run)
     embedded = carried(run).embedded
     assert embedded.thinned
-    assert inside.with_tails(analyse(inside.restored(embedded)), embedded) == analyse(run)
+    assert restoring.with_tails(analyse(restoring.restored(embedded)), embedded) == analyse(run)
 
 
 def test_medians_that_the_samples_inside_cannot_have_are_named() -> None:
@@ -96,7 +96,7 @@ def test_medians_that_the_samples_inside_cannot_have_are_named() -> None:
         msgspec.structs.replace(thinned, kept=thinned.kept - 1),
     ):
         changed = msgspec.structs.replace(embedded, thinned=(wrong,))
-        assert list(inside.unsupported(changed)) == [thinned.result]
+        assert list(restoring.unsupported(changed)) == [thinned.result]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,121 @@
+"""Computing with the record inside a page: every figure of the whole one, though not all of its samples travel."""
+
+import math
+from collections.abc import Iterator
+
+import msgspec
+
+from suite.analysis.types import Analysis, TimedBlock
+from suite.records.schema import Block, Generation, Run, Turn, Window
+from suite.report.thinning import Embedded, WindowFacts
+
+
+def restored(embedded: Embedded) -> Run:
+    """Return the record with every thinned window standing for all its calls.
+
+    Such a window has as many calls as it had, before it and in it, and their median: all that an analysis takes from it
+    but the upper quantiles of a result, which `with_tails` puts in place.
+    """
+    if not embedded.thinned:
+        return embedded.record
+    known = {
+        (thinned.result, facts.arm, facts.generation, facts.round): facts
+        for thinned in embedded.thinned
+        for facts in thinned.windows
+    }
+    blocks = []
+    for block in embedded.record.blocks:
+        places = _Places(block, known)
+        blocks.append(
+            msgspec.structs.replace(block, generations=tuple(places.generation(each) for each in block.generations))
+        )
+    return msgspec.structs.replace(embedded.record, blocks=tuple(blocks))
+
+
+class _Places:
+    """The facts of one block's windows, by place."""
+
+    def __init__(self, block: Block, known: dict[tuple[str, str, int, int], WindowFacts]) -> None:
+        self.case = block.case.id
+        self.known = known
+
+    def generation(self, generation: Generation) -> Generation:
+        return msgspec.structs.replace(
+            generation,
+            rounds=tuple(
+                msgspec.structs.replace(
+                    round_, turns=tuple(self.turn(turn, generation.index, round_.index) for turn in round_.turns)
+                )
+                for round_ in generation.rounds
+            ),
+        )
+
+    def turn(self, turn: Turn, generation: int, number: int) -> Turn:
+        facts = self.known.get((f"{turn.arm}/{self.case}", turn.arm, generation, number))
+        if facts is None or turn.window is None:
+            return turn
+        return msgspec.structs.replace(turn, window=whole(turn.window, facts))
+
+
+def whole(window: Window, facts: WindowFacts) -> Window:
+    """Return a window with as many calls as it once had, and the median that it had."""
+    below, above = math.floor(facts.median_ns), math.ceil(facts.median_ns)
+    half = facts.calls // 2
+    return msgspec.structs.replace(
+        window,
+        samples_ns=(below,) * half + (above,) * (facts.calls - half),
+        rewarm_ns=window.rewarm_ns[:1] * facts.rewarm_calls,
+    )
+
+
+def with_tails(analysis: Analysis, embedded: Embedded) -> Analysis:
+    """Return an analysis of a restored record with the upper quantiles that travel beside it."""
+    stated = {thinned.result: thinned.tail for thinned in embedded.thinned}
+    blocks = tuple(
+        msgspec.structs.replace(
+            block,
+            rows=tuple(
+                msgspec.structs.replace(row, p90_ns=tail.p90_ns, p99_ns=tail.p99_ns)
+                if (tail := stated.get(f"{row.arm}/{block.case.id}")) is not None
+                else row
+                for row in block.rows
+            ),
+        )
+        if isinstance(block, TimedBlock)
+        else block
+        for block in analysis.blocks
+    )
+    return msgspec.structs.replace(analysis, blocks=blocks)
+
+
+def unsupported(embedded: Embedded) -> Iterator[str]:
+    """Name the thinned results whose kept samples cannot be of windows such as are stated.
+
+    A window's median lies between the least and the greatest of its calls. With twenty samples or more, evenly taken,
+    it lies between those of them; a pattern that beats with the taking may break this in a window, hardly in a tenth.
+    """
+    kept: dict[tuple[str, int, int], Window] = {
+        (f"{turn.arm}/{block.case.id}", generation.index, round_.index): turn.window
+        for block in embedded.record.blocks
+        for generation in block.generations
+        for round_ in generation.rounds
+        for turn in round_.turns
+        if turn.window is not None
+    }
+    for thinned in embedded.thinned:
+        judged = outside = 0
+        for facts in thinned.windows:
+            window = kept.get((thinned.result, facts.generation, facts.round))
+            samples = window.samples_ns if window is not None else ()
+            if len(samples) > facts.calls or (window is None):
+                outside = judged = 1
+                break
+            if len(samples) >= 20 and facts.median_ns > 0:
+                judged += 1
+                outside += not min(samples) <= facts.median_ns <= max(samples)
+        sizes = (
+            sum(len(window.samples_ns) for place, window in kept.items() if place[0] == thinned.result),
+            sum(facts.calls for facts in thinned.windows),
+        )
+        if outside * 10 > judged or sizes != (thinned.kept, thinned.of):
+            yield thinned.result
