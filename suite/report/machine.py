@@ -36,10 +36,14 @@ class Group(msgspec.Struct, frozen=True):
     """Known facts first; then absences, those of one reason together."""
 
 
-def essentials(machine: Fingerprint) -> tuple[Line, ...]:
-    """Pick the facts that two machines are told apart by at first sight."""
+def essentials(machine: Fingerprint, gpu: int | None = None) -> tuple[Line, ...]:
+    """Pick the facts that two machines are told apart by at first sight; of GPUs the one that was used."""
+    wanted = [
+        (group, f"device {gpu} name" if (group, name) == ("gpu", "name") else name, title)
+        for group, name, title in _ESSENTIALS
+    ]
     return tuple(
-        _line(title, name, machine[group][name]) for group, name, title in _ESSENTIALS if name in machine.get(group, {})
+        _line(title, name, machine[group][name]) for group, name, title in wanted if name in machine.get(group, {})
     )
 
 

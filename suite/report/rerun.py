@@ -11,10 +11,10 @@ def command(run: Run) -> str:
     arms = list(dict.fromkeys(arm.id for block in run.blocks for arm in block.arms))
     known = {arm.id: arm for block in run.blocks for arm in block.arms}
     pair = "ab" in run.labels and len(arms) == 2
-    words = ["levelfield", *(["ab", arms[0], arms[1].partition("#")[0]] if pair else ["bench"])]
+    words = ["levelfield", *(["ab", _typable(arms[0]), _typable(arms[1].partition("#")[0])] if pair else ["bench"])]
     words += ["--profile", settings.profile]
     words += ["--models", ",".join(settings.models)]
-    words += [] if pair else ["--backends", ",".join(settings.backends)]
+    words += [] if pair else ["--backends", ",".join(map(_typable, settings.backends))]
     words += ["--scenarios", ",".join(settings.scenarios)]
     words += ["--precision", ",".join(settings.precisions)]
     words += ["--threads", str(settings.threads)]
@@ -32,12 +32,19 @@ def command(run: Run) -> str:
     words += ["--margin", f"{100 * settings.margin:g}%"]
     words += ["--seed", str(settings.seed)]
     words += ["--launcher", settings.launcher]
+    # Left to choose, a machine with a GPU would take it.
+    words += ["--variant", "cpu"] if settings.gpu is None else ["--gpu", str(settings.gpu)]
     return shlex.join(words)
 
 
 def as_typed(run: Run) -> str:
     """Return the command that was typed, quoted for a shell."""
     return shlex.join(run.command)
+
+
+def _typable(arm: str) -> str:
+    """Leave out the variant of the `host` launcher, which stands for whatever CUDA was there."""
+    return arm.replace("@cuda", "")
 
 
 def _control(arms: list[Arm]) -> str:

@@ -28,7 +28,7 @@ def _sha256(path: Path) -> str:
 
 def _lock(path: Path, **changes: str) -> Lock:
     values = {"name": "tiny", "version": "1.0", "file": FILE, "sha256": _sha256(path), **changes}
-    pin = Pin(**values, size_bytes=path.stat().st_size, installed_bytes=12)
+    pin = Pin(**values, size_bytes=path.stat().st_size, installed_bytes=12, sized=True)
     return Lock(image="test", variant="cpu", version=None, path=path, sha256="", pins=(pin,))
 
 

@@ -9,7 +9,7 @@ import pytest
 from suite.analysis import analyse
 from suite.analysis.types import Estimate
 from suite.cli import bench
-from suite.records.schema import Absent, Arm, Failure, Run, Scenario
+from suite.records.schema import Absent, Arm, Failure, Fingerprint, Run, Scenario
 from suite.report import ledger, machine, names, parity, rerun, sentences, units
 from tests.records_builder import make_machine, make_run
 
@@ -186,6 +186,25 @@ def test_the_command_to_run_it_again_is_one_that_the_tool_takes() -> None:
     assert parsed["margin"] == pytest.approx(0.02)
     assert parsed["seed"] == 1
     assert parsed["launcher"] == "docker"
+    assert parsed["variant"] == "cpu", "a machine with a GPU would take it otherwise"
+    assert parsed["gpu"] is None
+
+
+def test_a_run_on_a_gpu_asks_for_that_gpu_again() -> None:
+    run = make_run()
+    settings = msgspec.structs.replace(run.settings, gpu=1, backends=("torch@cu13", "jax@cuda"), launcher="host")
+    words = shlex.split(rerun.command(msgspec.structs.replace(run, settings=settings)))
+    parsed = bench.make_context("bench", words[2:]).params
+    assert parsed["gpu"] == "1"
+    assert parsed["variant"] == "auto"
+    assert parsed["backends"] == ("torch@cu13", "jax"), "cuda stands for what the host had"
+
+
+def test_of_gpus_the_one_that_was_used_is_essential() -> None:
+    facts: Fingerprint = make_machine()
+    facts["gpu"] = {"device 0 name": "Tesla T4", "device 1 name": "NVIDIA H100", "driver": "595.58"}
+    assert {line.name: line.value for line in machine.essentials(facts, 1)}["GPU"] == "NVIDIA H100"
+    assert "GPU" not in {line.name for line in machine.essentials(facts)}
 
 
 def test_what_was_injected_is_injected_again() -> None:
