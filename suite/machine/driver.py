@@ -38,11 +38,7 @@ def judged(found: Nvidia, why: Problem | None) -> list[Finding]:
     kinds = {(one.name, one.capability) for one in found.gpus}
     if len(kinds) > 1:
         message = f"They are of {len(kinds)} kinds: a measurement takes one of them, and says which."
-        said.append(
-            warn(
-                "GPUs", message, f"Choose it: CUDA_VISIBLE_DEVICES={found.gpus[0].index} shows a program that one only."
-            )
-        )
+        said.append(warn("GPUs", message, f"Choose it with --gpu: {found.gpus[0].index} is {found.gpus[0].name}."))
     said += [
         warn(
             f"GPU {one.index}",

@@ -73,7 +73,7 @@ def test_two_gpus_of_different_kinds(tmp_path: Path) -> None:
     found = ask(compile_library(tmp_path, driver="590.48.01", cuda=13010, gpus=(H100, V100)))
     assert [finding["topic"] for finding in found["findings"]] == ["NVIDIA driver", "GPUs"]
     assert "of 2 kinds" in found["findings"][1]["message"]
-    assert "CUDA_VISIBLE_DEVICES=0" in found["findings"][1]["fix"]
+    assert found["findings"][1]["fix"] == "Choose it with --gpu: 0 is NVIDIA H100 80GB HBM3."
     assert choose(table.read(), devices(found), VARIANTS).variant == "cu12"
     assert choose(table.read(), devices(found), VARIANTS, gpu=0).variant == "cu13"
 
