@@ -163,7 +163,9 @@ def without_paths(words: list[str]) -> list[str]:
     default=None,
     help="Write each into this folder as an archive for `docker load`, with its bill of materials.",
 )
-@click.option("--variant", default="cpu", show_default=True, help="cpu, cu12, cu13; auto: what fits this machine's GPU.")
+@click.option(
+    "--variant", default="cpu", show_default=True, help="cpu, cu12, cu13; auto: what fits this machine's GPU."
+)
 @GPU
 def build(
     images: tuple[str, ...],
