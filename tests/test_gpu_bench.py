@@ -1,4 +1,4 @@
-"""A run on a GPU, as far as it goes without one: a driver that answers through ctypes, and no framework that sees it."""
+"""A run on a GPU, as far as it goes without one: a driver answers through ctypes, and no framework sees it."""
 
 from pathlib import Path
 
