@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from suite.errors import LevelfieldError
-from suite.images import catalogue, coherence, locks, variants
+from suite.images import catalogue, coherence, debian_lock, locks, variants
 from suite.images.catalogue import Lock, Pin
 
 ALL = [
@@ -145,3 +145,28 @@ def test_of_several_builds_the_last_one_counts(files: list[str], chosen: int) ->
     wheels = [{"name": file, "hashes": {"sha256": "0" * 64}} for file in files]
     pin = locks._pin({"name": "t", "version": "1", "wheels": wheels})
     assert pin.file == files[chosen]
+
+
+def test_an_index_that_does_not_answer_leaves_a_variant_without_a_lock_and_says_so(
+    checkout: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    indexes = checkout / "images" / "indexes.toml"
+    indexes.write_text(indexes.read_text().replace("https://pypi.nvidia.com", "http://127.0.0.1:9"))
+    with pytest.raises(LevelfieldError, match=r"cu13\.in of tensorrt cannot be resolved") as caught:
+        locks.relock(["tensorrt@cu13"])
+    assert caught.value.fix == "Its wheels are on the index 'nvidia' of indexes.toml: lock it where that one answers."
+    assert "127.0.0.1" not in caught.value.message
+    # Locking everything goes on without it.
+    (checkout / "images" / "catalogue.toml").write_text('[tensorrt]\nbase = "slim"\npurpose = "p"\n')
+    monkeypatch.setattr(debian_lock, "lock_bases", lambda: None)
+    monkeypatch.setattr(locks, "lock_tool", lambda: None)
+    said: list[str] = []
+    locks.relock(progress=said.append)
+    assert said[:2] == ["resolving tensorrt cu13", f"tensorrt cu13 stays without a lock. {caught.value.fix}"]
+    assert not (checkout / "images" / "tensorrt" / "cu13.lock").exists()
+
+
+def test_the_real_wheels_of_tensorrt_are_no_stubs() -> None:
+    real = Pin("tensorrt-cu13-libs", "11.4", "tensorrt_cu13_libs-11.4-py2.py3-none-manylinux_2_28_x86_64.whl", "", 1, 1)
+    lock = _lock(TOOLKIT)
+    assert coherence.faults(msgspec.structs.replace(lock, pins=(*lock.pins, real))) == ()
