@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import docker
-import msgspec
 import pytest
 
 from suite.records import files, journal
@@ -106,8 +105,12 @@ def test_a_whole_bench(engine: docker.DockerClient, case: Case) -> None:
     assert not any(launch.cache_warm for launch in cold.launches)
     for launch in (*cold.launches, *memory.launches, *latency.launches):
         assert launch.startup is not None
-        assert min(msgspec.structs.astuple(launch.startup)) >= 0
+        assert min(launch.startup.start_ns, launch.startup.import_ns, launch.startup.load_ns) >= 0
         assert launch.weights_sha256 or launch.onnx_sha256
+    for launch in cold.launches:
+        assert launch.startup is not None
+        assert isinstance(launch.startup.first_call_ns, int)
+        assert min(launch.startup.start_ns, launch.startup.import_ns, launch.startup.first_call_ns) > 0
     for launch in memory.launches:
         assert launch.memory is not None
         assert isinstance(launch.memory.peak_rss_bytes, int)
