@@ -239,7 +239,7 @@ def test_an_engine_that_stops_answering(engine: docker.DockerClient, case: Case,
 
 
 def test_a_disk_that_fills_up(engine: docker.DockerClient, case: Case, small_disk: Path) -> None:
-    subprocess.run(["mount", "-o", "remount,size=256k", small_disk], check=True)
+    subprocess.run(["mount", "-o", "remount,size=2m", small_disk], check=True)
     case.reports = small_disk
     command = case.start(*JAX, case.reports)
     case.until(command, RoundDone, 1)

@@ -33,6 +33,11 @@ ALL: list[Callable[[], Warning_]] = [
     lambda: warnings.driver_on_one_side("590.48.01", None),
     lambda: warnings.driver_older("590.48.01", "580.95.05"),
     lambda: warnings.cuda_misfit("torch cu13", "CUDA 13.1.1 needs a newer driver.", ""),
+    lambda: warnings.gpu_throttled(2, 10, ["thermal"], "torch/mlp"),
+    lambda: warnings.gpu_memory_errors(3, ""),
+    lambda: warnings.gpu_not_used("its driver is too old.", "Install a newer one."),
+    lambda: warnings.left_out(["openvino"], "a GPU was chosen"),
+    lambda: warnings.not_the_locked_library("torch/mlp", "Another libcudnn.so.9 than the locked one was loaded"),
     lambda: warnings.known_bad("torch cu13", "Version 9.10.0 of cuDNN is known to compute wrongly.", "Use 9.10.1."),
 ]
 
