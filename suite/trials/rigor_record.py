@@ -4,11 +4,11 @@ from pathlib import Path
 
 import msgspec
 
-from suite.errors import LevelfieldError
 from suite.records.files import write_atomically
 from suite.records.schema import Artifact, Case, Fingerprint, Image
 from suite.statistics.proportions import Proportion
 from suite.statistics.variance import VarianceSplit
+from suite.trials import reading
 
 SCHEMA = 1
 KEPT_CALLS = 20
@@ -181,24 +181,5 @@ def write(stream: Stream, path: Path) -> None:
 
 
 def read(path: Path) -> Stream:
-    """Read it.
-
-    Raises
-    ------
-    LevelfieldError
-        It is not there, or not such a record.
-    """
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise LevelfieldError(f"{path} is larger than any record of this trial.")
-        stream = msgspec.json.decode(path.read_bytes(), type=Stream)
-    except OSError as error:
-        raise LevelfieldError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except msgspec.MsgspecError as error:
-        raise LevelfieldError(f"{path} is not a record of the rigor trial: {error}.") from error
-    if stream.schema != SCHEMA:
-        raise LevelfieldError(
-            f"{path} has schema {stream.schema}, this Levelfield reads {SCHEMA}.",
-            fix="Use the Levelfield that wrote it.",
-        )
-    return stream
+    """Read it; raises `LevelfieldError` where it is not there, or not such a record."""
+    return reading.read(path, Stream, schema=SCHEMA, most_bytes=MAX_BYTES, trial="the rigor trial")

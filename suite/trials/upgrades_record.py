@@ -7,10 +7,10 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from suite.comparing.types import Comparison, Gate, Movement, Verdict
-from suite.errors import LevelfieldError
 from suite.records.files import write_atomically
 from suite.records.schema import Fingerprint, Image
 from suite.statistics.proportions import Proportion, proportion
+from suite.trials import reading
 
 SCHEMA = 1
 MAX_BYTES = 1 << 26
@@ -162,24 +162,5 @@ def write(record: Record, path: Path) -> None:
 
 
 def read(path: Path) -> Record:
-    """Read it.
-
-    Raises
-    ------
-    LevelfieldError
-        It is not there, or not such a record.
-    """
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise LevelfieldError(f"{path} is larger than any record of this trial.")
-        record = msgspec.json.decode(path.read_bytes(), type=Record)
-    except OSError as error:
-        raise LevelfieldError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except msgspec.MsgspecError as error:
-        raise LevelfieldError(f"{path} is not a record of the upgrade trial: {error}.") from error
-    if record.schema != SCHEMA:
-        raise LevelfieldError(
-            f"{path} has schema {record.schema}, this Levelfield reads {SCHEMA}.",
-            fix="Use the Levelfield that wrote it.",
-        )
-    return record
+    """Read it; raises `LevelfieldError` where it is not there, or not such a record."""
+    return reading.read(path, Record, schema=SCHEMA, most_bytes=MAX_BYTES, trial="the upgrade trial")
