@@ -37,11 +37,15 @@ def _selection(command: _F) -> _F:
             click.option("--models", type=NAMES, default=(), help="Only these, separated by commas."),
             click.option("--backends", type=NAMES, default=(), help="Only these, separated by commas."),
             click.option("--scenarios", type=NAMES, default=(), help="latency, throughput, … (`levelfield list`)."),
-            click.option("--precision", type=NAMES, default=(), help="Precisions; this version measures fp32."),
+            click.option(
+                "--precision", type=NAMES, default=(), help="fp32, bf16, int8; tf32 and fp16 on GPUs; each is ranked apart."
+            ),
             click.option("--batch", type=NUMBERS, default=(), help="Batch sizes of the throughput scenario."),
             click.option("--control", default="auto", show_default=True, help="Backend that stands twice, or none."),
             click.option("--inject", type=INJECTION, default=None, help="Slow one arm down: 5%@onnxruntime#2."),
-            click.option("--threads", type=int, default=None, help="Threads of every worker; default: one per core."),
+            click.option(
+                "--threads", type=NUMBERS, default=(), help="Threads of every worker, or several numbers; default: one per core."
+            ),
             VARIANT,
             GPU,
         )
@@ -90,7 +94,7 @@ def bench(
     batch: tuple[int, ...],
     control: str,
     inject: tuple[str, str] | None,
-    threads: int | None,
+    threads: tuple[int, ...],
     variant: str,
     gpu: str | None,
     budget: float | None,

@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from suite import analysis, plan
-from suite.backends import registry
+from suite.backends import precisions, registry
 from suite.errors import LevelfieldError
 from suite.images.base import Kind
 from suite.profiles import PROFILES
@@ -50,7 +50,7 @@ def show_list(console: Console) -> None:
         table.add_row(profile.name, profile.says)
     console.print(table)
     console.print(f"\n[italic]Scenarios[/]\n  {', '.join(plan.SCENARIOS)}")
-    console.print(f"[italic]Precisions[/]\n  {', '.join(plan.PRECISIONS)}")
+    console.print(f"[italic]Precisions[/]\n  {', '.join(precisions.PRECISIONS)}")
 
 
 def examine(console: Console) -> int:

@@ -1,5 +1,7 @@
 """OpenVINO on its CPU plugin."""
 
+from collections import Counter
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -7,8 +9,16 @@ import numpy.typing as npt
 
 from suite.backends.checks import import_framework, require_names, require_onnx, require_supported
 from suite.backends.protocol import Arrays, Options, Source, Step, Unsupported
+from suite.zoo.honesty import Computed
 
-_PRECISIONS = {"fp32": "f32"}
+_PRECISIONS = MappingProxyType({"fp32": "f32", "bf16": "bf16", "int8": "f32"})
+"""The inference precision hint; in int8 it is that of the operators that the file does not quantise."""
+_CAPABILITIES = MappingProxyType({"bf16": "BF16", "int8": "INT8"})
+"""What OpenVINO must list as an optimisation of this processor, or it would compute in another precision."""
+_PRODUCTS = ("Convolution", "GroupConvolution", "FullyConnected", "MatMul", "ScaledDotProductAttention", "SDPA", "MHA", "QKVProjection", "LLMMLP")
+_TYPES = MappingProxyType(
+    {"f32": "fp32", "fp32": "fp32", "bf16": "bf16", "f16": "fp16", "fp16": "fp16", "i8": "int8", "u8": "int8"}
+)
 _READ_BACK = (
     "INFERENCE_PRECISION_HINT",
     "PERFORMANCE_HINT",
@@ -37,6 +47,7 @@ class OpenVINO:
         self._core: Any = self._ov.Core()
         self._options = options
         self._settings: dict[str, str] = {}
+        self._compiled: Any = None
         self.version = str(self._ov.__version__).partition("-")[0]
 
     def load(self, source: Source) -> Step:
@@ -48,7 +59,9 @@ class OpenVINO:
             If the file is missing or of another model, or OpenVINO would compute in another precision.
         """
         path = require_onnx("openvino", source)
+        self._compiled = None  # the model before this one goes first
         precision = _PRECISIONS[self._options.precision]
+        self._require_capability()
         config: dict[str, Any] = {
             # Its default is bf16 where the processor has it: twice as fast, and four digits poorer.
             "INFERENCE_PRECISION_HINT": precision,
@@ -64,12 +77,32 @@ class OpenVINO:
         if self._settings["INFERENCE_PRECISION_HINT"] != precision:
             found = self._settings["INFERENCE_PRECISION_HINT"]
             raise Unsupported(f"openvino would compute in {found} and not in {precision}.")
+        self._compiled = compiled
         infer = compiled.create_infer_request().infer
 
         def step(inputs: Arrays) -> npt.NDArray[np.float32]:
             return infer(inputs, share_inputs=True, share_outputs=True)[0]  # type: ignore[no-any-return]
 
         return step
+
+    def _require_capability(self) -> None:
+        wanted = _CAPABILITIES.get(self._options.precision)
+        there = [str(each) for each in self._core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")]
+        if wanted is not None and wanted not in there:
+            raise Unsupported(
+                f"openvino computes {self._options.precision} on processors with instructions for it, and finds "
+                f"{', '.join(there)} here."
+            )
+
+    def computed(self, inputs: Arrays) -> Computed:
+        del inputs  # the compiled model says it without a call
+        counted: Counter[str] = Counter()
+        for node in self._compiled.get_runtime_model().get_ordered_ops():
+            told = node.get_rt_info()
+            if "layerType" in told and _said(told["layerType"]) in _PRODUCTS:
+                type_ = _said(told["runtimePrecision"]).lower()
+                counted[_TYPES.get(type_, type_)] += 1
+        return Computed(dict(counted), "OpenVINO's runtime graph")
 
     def settings(self) -> dict[str, str]:
         """Read back what can tilt the field."""
@@ -80,6 +113,11 @@ class OpenVINO:
             "compile cache": "kept" if self._options.cache else "none",
             "output": "a view that the next call overwrites",
         }
+
+
+def _said(value: object) -> str:
+    """Show an entry of a node's runtime information, which OpenVINO may wrap."""
+    return str(getattr(value, "value", value))
 
 
 def _text(value: object) -> str:

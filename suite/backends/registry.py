@@ -33,11 +33,23 @@ class BackendInfo(msgspec.Struct, frozen=True):
 
 
 CANARY = "canary"
+_CAST = {"cast": ("stored", "autocast")}
+"""How torch computes in bf16 and fp16: weights stored in it, or cast in every call; without effect in other precisions."""
 
 _BACKENDS = {
     info.name: info
     for info in (
-        BackendInfo("torch", "PyTorch", "suite.backends.torch", "Torch", "torch", "native", "torch", "NHWC"),
+        BackendInfo(
+            "torch",
+            "PyTorch",
+            "suite.backends.torch",
+            "Torch",
+            "torch",
+            "native",
+            "torch",
+            "NHWC",
+            settings=_CAST,
+        ),
         BackendInfo(
             "torch-compile",
             "PyTorch, compiled",
@@ -47,6 +59,7 @@ _BACKENDS = {
             "native",
             "torch",
             "NHWC",
+            settings=_CAST,
         ),
         BackendInfo(
             "tensorflow",

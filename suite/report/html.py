@@ -13,10 +13,10 @@ import jinja2
 import markupsafe
 from markupsafe import Markup
 
-from suite.analysis import device
+from suite.analysis import device, precision, scaling
 from suite.analysis.types import Analysis
 from suite.records.schema import Absent, Run
-from suite.report import charts, inside, ledger, machine, names, parity, rerun, sentences, units
+from suite.report import charts, inside, ledger, machine, names, parity, planes, rerun, sentences, units
 from suite.report.inside import Evidence
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -68,6 +68,8 @@ def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None, ev
             library_paths=ledger.library_paths(run),
             comparison=comparison,
             devices=device.summarise(run),
+            tradeoffs=precision.summarise(run, analysis),
+            scalings=scaling.summarise(run, analysis),
             command=rerun.command(run),
             typed=rerun.as_typed(run),
         )
@@ -82,7 +84,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {"charts": charts, "names": names, "sentences": sentences, "units": units}
+    environment.globals |= {"charts": charts, "names": names, "planes": planes, "sentences": sentences, "units": units}
     environment.filters |= {"moment": moment, "elapsed": elapsed, "unbroken": unbroken, "code": code}
     environment.tests["absent"] = lambda value: isinstance(value, Absent)
     return environment

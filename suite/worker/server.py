@@ -33,6 +33,8 @@ from suite.worker.messages import (
 
 if TYPE_CHECKING:
     from suite.backends.protocol import Arrays, Backend, Options, Resident, Source
+    from suite.zoo.honesty import Computed
+    from suite.zoo.spec import Model
 
 _decoder = msgspec.json.Decoder(Request)
 _encoder = msgspec.json.Encoder()
@@ -101,7 +103,7 @@ class Service:
         fresh = self._backend is None
         backend = self._set_up(task)
         imported = clock()
-        from suite.backends import registry
+        from suite.backends import precisions, registry
         from suite.backends.protocol import Source
         from suite.zoo import inputs, models, weights
 
@@ -144,7 +146,7 @@ class Service:
             version=backend.version,
             weights_sha256=weights_sha256,
             inputs_sha256=weights.sha256(example),
-            settings=backend.settings(),
+            settings={"precision": precisions.way(task.backend, task.precision, task.device).how} | backend.settings(),
         )
 
     def _set_up(self, task: Task) -> "Backend":
@@ -179,7 +181,17 @@ class Service:
             for first in range(0, count, task.batch)
         ]
         output = np.concatenate(outputs)
-        return Verified(shape=output.shape, output=output.tobytes())
+        return Verified(shape=output.shape, output=output.tobytes(), computed=self._computed(model, layout))
+
+    def _computed(self, model: "Model", layout: str) -> "Computed | None":
+        """Ask the framework in what it computes what is loaded: after the answers, and outside of all that is timed."""
+        from suite.backends.protocol import SaysPrecision
+        from suite.zoo import inputs
+
+        task, _ = self._loaded()
+        if not isinstance(self._backend, SaysPrecision):
+            return None
+        return self._backend.computed(inputs.make(model, 0, task.batch, layout=layout))
 
     def _measure(self, request: Measure) -> Measured:
         from suite.worker.window import take
