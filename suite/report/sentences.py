@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from suite.analysis.types import Analysis, Row, TimedBlock
+from suite.analysis.types import Analysis, BlockAnalysis, Row, TimedBlock
 from suite.records.schema import Absent, Run
 from suite.report import names, units
 
@@ -52,7 +52,13 @@ def _where(block: TimedBlock, among: Sequence[TimedBlock]) -> str:
     return names.model(case.model) + (f" ({', '.join(extras)})" if extras else "")
 
 
-def apart(block: TimedBlock, among: Sequence[TimedBlock]) -> list[str]:
+def named(block: BlockAnalysis, among: Sequence[BlockAnalysis]) -> str:
+    """`ResNet-50`, or `ResNet-50 (bf16, 1 thread)` where others of its model differ in that."""
+    extras = apart(block, among)
+    return names.model(block.case.model) + (f" ({', '.join(extras)})" if extras else "")
+
+
+def apart(block: BlockAnalysis, among: Sequence[BlockAnalysis]) -> list[str]:
     """Say in which precision and with how many threads a block was measured, where others of its model differ in it."""
     case = block.case
     others = [other.case for other in among if other.case.model == case.model]

@@ -215,7 +215,7 @@ def _cold(analysis: Analysis, *, narrow: bool) -> _Cells:
     cells: _Cells = {}
     for block in analysis.cold:
         for row in block.rows:
-            cells.setdefault(row.arm, {})[names.model(block.case.model)] = _or_standing(
+            cells.setdefault(row.arm, {})[sentences.named(block, analysis.cold)] = _or_standing(
                 row.standing,
                 units.time(row.total_ns.value if row.total_ns else None)
                 if narrow
@@ -228,7 +228,7 @@ def _memory(analysis: Analysis) -> _Cells:
     cells: _Cells = {}
     for block in analysis.memory:
         for row in block.rows:
-            cells.setdefault(row.arm, {})[names.model(block.case.model)] = _or_standing(
+            cells.setdefault(row.arm, {})[sentences.named(block, analysis.memory)] = _or_standing(
                 row.standing, units.size(row.peak_bytes)
             )
     return cells
