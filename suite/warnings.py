@@ -178,7 +178,7 @@ def emulated(precision: str, reason: str) -> Warning_:
     return Warning_(
         code="emulated",
         message=f"{reason}: what was measured in {precision} is its emulation, and says nothing about other processors.",
-        remedy="Measure on the processor that you will use; `levelfield doctor` lists the flags of this one.",
+        remedy="Measure on the processor that you will use; the flags of this one are under Machine.",
         about=precision,
     )
 
