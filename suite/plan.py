@@ -255,10 +255,11 @@ def _precisions(asked: Sequence[str], arms: Sequence[Arm], device: str) -> tuple
 def _with_control(case: Case, arms: tuple[Arm, ...], selection: Selection, controlled: Case | None) -> tuple[Arm, ...]:
     """Let one backend stand twice in one block, and slow down the arm that was named."""
     if case == controlled and selection.control != "none":
-        backends = {arm.backend: arm for arm in reversed(arms)} | {arm.id: arm for arm in arms}
+        able = [arm for arm in arms if answers(case, arm)]
+        backends = {arm.backend: arm for arm in reversed(able)} | {arm.id: arm for arm in able}
         wanted = selection.control
         if wanted == "auto":
-            wanted = next((name for name in CONTROLS if name in backends), arms[0].id)
+            wanted = next((name for name in CONTROLS if name in backends), able[0].id)
         twin = backends[_known("backend", [wanted], backends)[0]]
         arms = arm_names.numbered((*arms, twin))
     if selection.inject is None:

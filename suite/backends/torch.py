@@ -52,4 +52,5 @@ class Torch:
 
     def settings(self) -> dict[str, str]:
         """Read back what can tilt the field."""
-        return {"mode": "eager", **torch_common.settings(self._torch, self._device)}
+        found = torch_common.settings(self._torch, self._device)
+        return {"mode": "eager", **found, **torch_common.casting(self._options)}

@@ -99,6 +99,13 @@ def in_precision(torch: Any, module: Any, options: Options) -> Any:  # noqa: ANN
     return Lowered(module, getattr(torch, _DTYPES[options.precision]), autocast=autocast)
 
 
+def casting(options: Options) -> dict[str, str]:
+    """Say how a lower precision is come by, where it is not as the table of precisions has it."""
+    if options.precision not in _DTYPES or options.settings.get("cast") != "autocast":
+        return {}
+    return {"precision": f"weights in fp32, cast to {options.precision} in every call (torch.autocast)"}
+
+
 def computed(
     torch: Any,  # noqa: ANN401 (the same)
     module: Any,  # noqa: ANN401 (the same)

@@ -104,6 +104,7 @@ class TorchCompile:
             "freezing": "on" if config.freezing else "off",
             "compile cache": "kept" if self._cache else "empty at start",
             **torch_common.settings(self._torch, self._device),
+            **torch_common.casting(self._options),
         }
 
 
