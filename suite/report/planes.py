@@ -144,7 +144,8 @@ def scaling(found: Scaling) -> Plane | None:
     def y(speed_up: float) -> float:
         return round(100 * (top - speed_up) / (top - bottom), 2)
 
-    spots, lines = [], []
+    spots: list[Spot] = []
+    lines: list[Line] = []
     for curve, points in curves:
         colour = names.colour(curve.backend)
         drawn = [
