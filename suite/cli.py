@@ -38,13 +38,19 @@ def _selection(command: _F) -> _F:
             click.option("--backends", type=NAMES, default=(), help="Only these, separated by commas."),
             click.option("--scenarios", type=NAMES, default=(), help="latency, throughput, … (`levelfield list`)."),
             click.option(
-                "--precision", type=NAMES, default=(), help="fp32, bf16, int8; tf32 and fp16 on GPUs; each is ranked apart."
+                "--precision",
+                type=NAMES,
+                default=(),
+                help="fp32, bf16, int8; tf32 and fp16 on GPUs; each is ranked apart.",
             ),
             click.option("--batch", type=NUMBERS, default=(), help="Batch sizes of the throughput scenario."),
             click.option("--control", default="auto", show_default=True, help="Backend that stands twice, or none."),
             click.option("--inject", type=INJECTION, default=None, help="Slow one arm down: 5%@onnxruntime#2."),
             click.option(
-                "--threads", type=NUMBERS, default=(), help="Threads of every worker, or several numbers; default: one per core."
+                "--threads",
+                type=NUMBERS,
+                default=(),
+                help="Threads of every worker, or several numbers; default: one per core.",
             ),
             VARIANT,
             GPU,

@@ -18,7 +18,9 @@ def counts(asked: Sequence[int], available: Sequence[int]) -> tuple[int, ...]:
         return (len({core(cpu) for cpu in available}),)
     for threads in asked:
         if threads < 1:
-            raise LevelfieldError(f"{threads} threads cannot compute anything.", fix="Choose at least 1 with --threads.")
+            raise LevelfieldError(
+                f"{threads} threads cannot compute anything.", fix="Choose at least 1 with --threads."
+            )
         if threads > len(available):
             raise LevelfieldError(
                 f"{threads} threads were asked for, and this process may use {len(available)} CPUs.",

@@ -226,7 +226,7 @@ def _plan(selection: Selection, placed: Placement, available: Sequence[int] | No
 
 
 def answers(case: Case, arm: Arm) -> bool:
-    """Say whether an arm computes in a case's precision on its device; where not, `suite.backends.precisions` has why."""
+    """Say whether an arm computes in a case's precision on its device; if not, `suite.backends.precisions` has why."""
     return not precisions.why_not(arm.backend, case.precision, case.device)
 
 

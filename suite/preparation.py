@@ -84,9 +84,7 @@ def _exports(
     if not plan.files:
         return {}
     exporter = launcher.prepare(EXPORTER, "cpu", None, watcher.say)
-    return {
-        key: artifacts.onnx(*key, exporter=exporter, launcher=launcher, progress=watcher.say) for key in plan.files
-    }
+    return {key: artifacts.onnx(*key, exporter=exporter, launcher=launcher, progress=watcher.say) for key in plan.files}
 
 
 def _memory_limit() -> int:

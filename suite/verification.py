@@ -65,9 +65,7 @@ def verify_outcome(site: Site, case: Case, outcome: Outcome) -> None:
     )
 
 
-def judge(
-    verified: Verified, reference: _Reference, precision: str, *, yardstick: _Yardstick | None = None
-) -> Parity:
+def judge(verified: Verified, reference: _Reference, precision: str, *, yardstick: _Yardstick | None = None) -> Parity:
     """Compare a worker's outputs with the reference; what it says of their shape is not trusted.
 
     Parameters

@@ -177,7 +177,7 @@ def emulated(precision: str, reason: str) -> Warning_:
     """The processor has no instructions for a precision."""
     return Warning_(
         code="emulated",
-        message=f"{reason}: what was measured in {precision} is its emulation, and says nothing about other processors.",
+        message=f"{reason}: what was measured in {precision} is its emulation and says nothing about other processors.",
         remedy="Measure on the processor that you will use; the flags of this one are under Machine.",
         about=precision,
     )

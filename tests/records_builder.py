@@ -346,7 +346,9 @@ class _Maker:
                 top_1=0.875 if case.precision == "int8" else Absent("its output is no vector of classes"),
                 computed_in=case.precision,
             ),
-            computed=Computed({case.precision: 52, "fp32": 2} if case.precision != "fp32" else {"fp32": 54}, "its graph"),
+            computed=Computed(
+                {case.precision: 52, "fp32": 2} if case.precision != "fp32" else {"fp32": 54}, "its graph"
+            ),
             memory=Memory(
                 peak_rss_bytes=int((0.6, 0.9, 1.1, 1.2, 0.7, 0.3, 0.4)[place] * 2**30 * self.jitter(0.02)),
                 rss_bytes=int(0.3 * 2**30),
@@ -369,7 +371,7 @@ class _Maker:
     def level_ns(self, case: Case, arm: Arm) -> float:
         levels = LEVELS_MS[case.model, case.batch]
         level = levels[BACKENDS.index(arm.backend)] * 1e6 * self.slower.get(arm.backend, 1.0)
-        return level * SPEEDS[case.precision] * (2 / case.threads) ** SCALING
+        return level * SPEEDS[case.precision] * float((2 / case.threads) ** SCALING)
 
     def jitter(self, sd: float) -> float:
         return float(np.exp(self.rng.normal(0.0, sd * self.noise_scale))) if self.noise_scale else 1.0

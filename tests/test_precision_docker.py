@@ -70,7 +70,7 @@ def test_eight_bits_from_one_file_for_both_who_read_it(engine: docker.DockerClie
                 assert launch.parity is not None
                 assert launch.parity.equal, launch.parity.reason
                 assert launch.computed is not None
-                assert launch.computed.mostly == "int8"
+                assert launch.computed.products["int8"] >= 6
                 assert not isinstance(launch.parity.cosine, Absent)
                 assert launch.parity.cosine > 0.98
     (digest,) = digests

@@ -137,6 +137,7 @@ def test_a_lower_precision_with_its_error_is_what_it_says() -> None:
 
 
 def test_no_yardstick_is_asked_for_where_fp32_holds() -> None:
-    parity = judge(said(REFERENCE), REFERENCE, "fp32", yardstick={}.__getitem__)
+    nothing: dict[str, float] = {}
+    parity = judge(said(REFERENCE), REFERENCE, "fp32", yardstick=nothing.__getitem__)
     assert parity.equal
     assert parity.computed_in == "fp32"

@@ -20,8 +20,8 @@ class Level(msgspec.Struct, frozen=True):
     precision: str
     row: Row
     speed_up: Estimate | None
-    """Of this arm over itself in fp32: above 1 is faster. Paired by generation, since blocks take turns in each; None in
-    fp32 itself, and where that was not measured."""
+    """Of this arm over itself in fp32: above 1 is faster. Paired by generation, since blocks take turns in each; None
+    in fp32 itself, and where that was not measured."""
     computed: Computed | None
     """What its framework said that it computed in, in its last launch that was asked."""
 

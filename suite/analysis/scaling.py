@@ -65,14 +65,14 @@ def _scaling(group: tuple[Member, ...]) -> Scaling:
     curves = []
     for arm, last in rows[-1].items():
         points = [
-            _point(member.case.threads, rows[place][arm], costs[place].get(arm, {}), costs[0].get(arm, {}), members[0].case)
+            _point(
+                member.case.threads, rows[place][arm], costs[place].get(arm, {}), costs[0].get(arm, {}), members[0].case
+            )
             for place, member in enumerate(members)
             if arm in rows[place]
         ]
         curves.append(Curve(arm=arm, backend=last.backend, points=tuple(points)))
-    return Scaling(
-        case=members[0].case, threads=tuple(member.case.threads for member in members), curves=tuple(curves)
-    )
+    return Scaling(case=members[0].case, threads=tuple(member.case.threads for member in members), curves=tuple(curves))
 
 
 def _point(threads: int, row: Row, costs: dict[int, float], fewest: dict[int, float], base: Case) -> Point:

@@ -20,7 +20,7 @@ _TYPES = MappingProxyType(
 
 
 def products(text: str) -> dict[str, int]:
-    """Count the products in the text of a compiled module by the type of their first operand.
+    r"""Count the products in the text of a compiled module by the type of their first operand.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def products(text: str) -> dict[str, int]:
 
     Examples
     --------
-    >>> products("  %x = bf16[2,3]{1,0} parameter(0)\\n  %y = f32[2,4]{1,0} dot(%x, %w), lhs_contracting_dims={1}")
+    >>> products("  %x = bf16[2,3]{1,0} parameter(0)\n  %y = f32[2,4]{1,0} dot(%x, %w), lhs_contracting_dims={1}")
     {'bf16': 1}
     """
     types: dict[str, str] = {}

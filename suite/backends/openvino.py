@@ -15,7 +15,17 @@ _PRECISIONS = MappingProxyType({"fp32": "f32", "bf16": "bf16", "int8": "f32"})
 """The inference precision hint; in int8 it is that of the operators that the file does not quantise."""
 _CAPABILITIES = MappingProxyType({"bf16": "BF16", "int8": "INT8"})
 """What OpenVINO must list as an optimisation of this processor, or it would compute in another precision."""
-_PRODUCTS = ("Convolution", "GroupConvolution", "FullyConnected", "MatMul", "ScaledDotProductAttention", "SDPA", "MHA", "QKVProjection", "LLMMLP")
+_PRODUCTS = (
+    "Convolution",
+    "GroupConvolution",
+    "FullyConnected",
+    "MatMul",
+    "ScaledDotProductAttention",
+    "SDPA",
+    "MHA",
+    "QKVProjection",
+    "LLMMLP",
+)
 _TYPES = MappingProxyType(
     {"f32": "fp32", "fp32": "fp32", "bf16": "bf16", "f16": "fp16", "fp16": "fp16", "i8": "int8", "u8": "int8"}
 )

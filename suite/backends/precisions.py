@@ -1,7 +1,7 @@
 """Which backend computes in which precision on which device, how, and why not where it does not: one table.
 
-What is not here is `unsupported`: the arm is absent with its reason, and nothing has failed. `suite.plan` asks before it
-plans, `suite.launches` before it launches, and every backend once more before it imports its framework.
+What is not here is `unsupported`: the arm is absent with its reason, and nothing has failed. `suite.plan` asks before
+it plans, `suite.launches` before it launches, and every backend once more before it imports its framework.
 
 The rows on CUDA are written against the frameworks' documentation and unverified: see `suite.backends.cuda`.
 """
@@ -72,7 +72,7 @@ _WHY_NOT: Mapping[tuple[str, str, str], str] = MappingProxyType(
             "ONNX Runtime's CPU provider has no bf16 kernels for convolutions and matrix products"
         ),
         ("cpu", "int8", "torch"): (
-            "PyTorch's own static quantisation (torch.ao.quantization) is deprecated for torchao, which is not locked here"
+            "PyTorch's static quantisation (torch.ao.quantization) is deprecated for torchao, which is not locked here"
         ),
         ("cpu", "int8", "torch-compile"): (
             "quantisation for torch.compile has left PyTorch for torchao, which is not locked here"

@@ -33,8 +33,8 @@ class BackendInfo(msgspec.Struct, frozen=True):
 
 
 CANARY = "canary"
-_CAST = {"cast": ("stored", "autocast")}
-"""How torch computes in bf16 and fp16: weights stored in it, or cast in every call; without effect in other precisions."""
+_CAST: dict[str, tuple[str, ...]] = {"cast": ("stored", "autocast")}
+"""How torch computes in bf16 and fp16: weights stored in it, or cast in every call. In others it does nothing."""
 
 _BACKENDS = {
     info.name: info

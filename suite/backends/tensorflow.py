@@ -26,9 +26,7 @@ class TensorFlow:
 
     def load(self, source: Source) -> Step:
         """Trace the model's own definition over the weights."""
-        return tensorflow_common.make_step(
-            self._tf, self._trace(source), source, backend=_NAME, device=self._device
-        )
+        return tensorflow_common.make_step(self._tf, self._trace(source), source, backend=_NAME, device=self._device)
 
     def load_resident(self, source: Source) -> Resident:
         """Do as `load` does, for tensors that stay on the device."""

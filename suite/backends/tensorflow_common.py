@@ -5,7 +5,6 @@ The part on CUDA is written against the documentation and unverified (see `suite
 
 import os
 from collections import Counter
-from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
 
@@ -29,7 +28,7 @@ class Traced(msgspec.Struct, frozen=True):
     """A model's graph for fixed shapes."""
 
     function: Any
-    call: Callable[..., Any]
+    call: Any
     """The concrete function, which is what is timed."""
     names: tuple[str, ...]
     """Of its inputs, in order."""
@@ -107,15 +106,17 @@ def make_resident(tf: Any, traced: Traced, source: Source, *, backend: str, devi
 def trace(tf: Any, source: Source, options: Options, *, xla: bool) -> Traced:  # noqa: ANN401 (the same)
     """Trace the model for the example's shapes, over its weights in the precision asked for.
 
-    In bf16 and fp16 weights are stored in that type and inputs are cast in the graph; normalisation stays in float32, as
-    Keras's mixed precision has it (https://www.tensorflow.org/guide/mixed_precision).
+    In bf16 and fp16 weights are stored in that type and inputs are cast in the graph; normalisation stays in float32,
+    as Keras's mixed precision has it (https://www.tensorflow.org/guide/mixed_precision).
     """
     model = models.get(source.model)
     network = definition(model, "tensorflow")
     dtype = tf.dtypes.as_dtype(_DTYPES.get(options.precision, "float32"))
     with tf.device(_name(options.device)):
         weights = {
-            name: tf.Variable(array.astype(dtype.as_numpy_dtype, copy=False), trainable=False, name=name.replace(".", "_"))
+            name: tf.Variable(
+                array.astype(dtype.as_numpy_dtype, copy=False), trainable=False, name=name.replace(".", "_")
+            )
             for name, array in network.prepare(source.weights).items()
         }
     names = tuple(tensor.name for tensor in model.inputs)

@@ -122,7 +122,7 @@ class Parity(msgspec.Struct, frozen=True):
     top_1: float | Absent = Absent("its output is no vector of classes")
     """Share of inputs whose largest number is the same one as the reference's."""
     rounding_error: float | Absent = Absent("asked for lower precisions only")
-    """What rounding the weights to the claimed precision, by itself, makes of the reference: the yardstick of honesty."""
+    """What rounding the weights to the claimed precision by itself makes of the reference: the yardstick of honesty."""
     computed_in: str = ""
     """The precision that it was really computed in, by `suite.zoo.honesty`; empty: not judged."""
     emulated: str = ""

@@ -1,5 +1,6 @@
-"""Charts with two axes: speed against accuracy, and speed-up against threads. Positions are percents; y is from the top."""
+"""Charts with two axes: speed against accuracy, speed-up against threads. Positions are percents; y is from the top."""
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 
@@ -64,7 +65,9 @@ def tradeoff(found: Tradeoff) -> Plane | None:
 
     None where fewer than two answers have both.
     """
-    plotted = [(level, rate, error) for level in found.levels if (rate := _rate(level.row)) and (error := _error(level))]
+    plotted = [
+        (level, rate, error) for level in found.levels if (rate := _rate(level.row)) and (error := _error(level))
+    ]
     if len(plotted) < 2:
         return None
     rates = [rate for _, rate, _ in plotted]
@@ -100,7 +103,7 @@ def _steps(found: Tradeoff, spots: dict[tuple[str, str], Spot]) -> Iterable[Line
     """Join each arm's precisions in the order of the run: what it gains and loses by the step."""
     for arm in dict.fromkeys(arm for arm, _ in spots):
         path = [spots[arm, precision] for precision in found.precisions if (arm, precision) in spots]
-        for start, end in zip(path, path[1:], strict=False):
+        for start, end in itertools.pairwise(path):
             yield Line(start.x, start.y, end.x, end.y, start.colour)
 
 
@@ -162,7 +165,7 @@ def scaling(found: Scaling) -> Plane | None:
             for threads, value, low, high in points
         ]
         spots += drawn
-        lines += [Line(a.x, a.y, b.x, b.y, colour) for a, b in zip(drawn, drawn[1:], strict=False)]
+        lines += [Line(a.x, a.y, b.x, b.y, colour) for a, b in itertools.pairwise(drawn)]
     return Plane(
         x_ticks=tuple(Tick(label=str(threads), at=x(threads)) for threads in found.threads),
         y_ticks=tuple(Tick(label=f"{value:g}×", at=y(value)) for value in _steps_of(bottom, top)),

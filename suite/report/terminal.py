@@ -161,7 +161,8 @@ def _tradeoff(found: Tradeoff, *, narrow: bool) -> Table:
             _text(units.times(level.speed_up)),
             _text(_known(parity.relative_error, units.error) if parity else units.NO_VALUE),
             *(
-                [] if narrow
+                []
+                if narrow
                 else [
                     _text(_known(parity.cosine, lambda value: units.fixed(value, 4)) if parity else units.NO_VALUE),
                     _text(_known(parity.top_1, units.percent) if parity else units.NO_VALUE),

@@ -189,9 +189,8 @@ class Service:
         from suite.zoo import inputs
 
         task, _ = self._loaded()
-        if not isinstance(self._backend, SaysPrecision):
-            return None
-        return self._backend.computed(inputs.make(model, 0, task.batch, layout=layout))
+        example = inputs.make(model, 0, task.batch, layout=layout)
+        return self._backend.computed(example) if isinstance(self._backend, SaysPrecision) else None
 
     def _measure(self, request: Measure) -> Measured:
         from suite.worker.window import take

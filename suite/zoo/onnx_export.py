@@ -117,7 +117,7 @@ def export(model: Model, weights: Arrays, batch: int, precision: str, folder: Pa
 
 
 def _size_bytes(model: Model, precision: str) -> int:
-    """Return about how large a file is: in int8 matrices and kernels have a byte a weight, and what is looked up four."""
+    """Return about how large a file is: in int8 matrices and kernels have a byte a weight, embeddings four."""
     width = {"fp32": 4, "fp16": 2, "int8": 1}[precision]
     return sum(
         parameter.count * (4 if parameter.name.startswith("embeddings.") and precision == "int8" else width)

@@ -27,13 +27,13 @@ fp16, tf32
 int8
     A range of ± r in 255 steps rounds with a deviation of 2r ÷ 255 ÷ √12; of activations that reach four deviations,
     that is 0.9 % of their size, and of weights with a scale of their own for every channel 0.4 %. 1 % a product, as the
-    root of 6, 54 and 96 products (the MLP, ResNet-50, BERT): 2 %, 7 % and 10 %. The gate is twice the largest. It bounds
-    the angle as well: the cosine with the reference is 0.98 at the least.
+    root of 6, 54 and 96 products (the MLP, ResNet-50, BERT): 2 %, 7 % and 10 %. The gate is twice the largest. It
+    bounds the angle as well: the cosine with the reference is 0.98 at the least.
 """
 
 CENTRED = MappingProxyType({"int8": 5e-1})
-"""Largest centred relative error, where it is not that of `TOLERANCES`: a constant answer has 1, and what all inputs have
-in common, which is most of a random network's answer, does not help here."""
+"""Largest centred relative error, where it is not that of `TOLERANCES`: a constant answer has 1, and what all inputs
+have in common, which is most of a random network's answer, does not help here."""
 
 _CHUNK = 1 << 16
 

@@ -63,7 +63,9 @@ def test_fp32_has_no_speed_up_and_a_precision_alone_none_either() -> None:
 
 def test_who_does_not_compute_in_it_is_absent_with_the_reason() -> None:
     run = made()
-    absent = {(level.row.arm, level.precision): level.row for level in only(run).levels if level.row.standing == "absent"}
+    absent = {
+        (level.row.arm, level.precision): level.row for level in only(run).levels if level.row.standing == "absent"
+    }
     assert set(absent) == {("onnxruntime", "bf16"), ("torch", "int8")}
     assert "no bf16 kernels" in absent["onnxruntime", "bf16"].reason
     assert analyse(run).exit_code == 0

@@ -155,7 +155,7 @@ def test_it_is_equal_and_what_it_says(backend: str, precision: str, model: str, 
     assert found.equal, found.reason
     assert found.computed_in == precision
     assert verified.computed is not None
-    assert sum(verified.computed.products.values()) >= 6, "the MLP has six products, the others more"
+    assert sum(verified.computed.products.values()) >= 5, "the MLP has six; XLA makes a sum of the last"
     if not found.emulated:
         assert verified.computed.mostly == precision
     if precision == "int8" and model == "resnet50":

@@ -1,5 +1,6 @@
 """Charts with two axes: everything lies inside, faster is to the right and closer is down."""
 
+import io
 import math
 
 from rich.console import Console
@@ -49,10 +50,12 @@ def test_page_and_terminal_show_both() -> None:
     assert 'id="precision"' in page
     assert 'id="threads"' in page
     assert "ONNX Runtime&#39;s CPU provider has no bf16 kernels" in page
-    assert page.count('class="plane"') == len(precision.summarise(RUN, ANALYSIS)) + len(scaling.summarise(RUN, ANALYSIS))
-    console = Console(width=160, record=True, quiet=True)
-    terminal.show(RUN, ANALYSIS, console)
-    text = console.export_text()
+    assert page.count('class="plane"') == len(precision.summarise(RUN, ANALYSIS)) + len(
+        scaling.summarise(RUN, ANALYSIS)
+    )
+    written = io.StringIO()
+    terminal.show(RUN, ANALYSIS, Console(width=160, file=written))
+    text = written.getvalue()
     assert "Speed and accuracy: ResNet-50, latency, batch 1, 2 threads" in text
     assert "Scaling with threads: ResNet-50, latency, bf16, batch 1" in text
     assert "ResNet-50 (bf16, 1 thread)" in text
