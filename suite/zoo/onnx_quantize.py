@@ -60,7 +60,7 @@ def quantise(model: Model, source: Path, target: Path, batch: int) -> None:
             activation_type=QuantType.QUInt8,
             weight_type=QuantType.QInt8,
             calibrate_method=CalibrationMethod.MinMax,
-            extra_options={"MatMulConstBOnly": True, "CalibMaxIntermediateOutputs": 1},
+            extra_options={"MatMulConstBOnly": True},
         )
     finally:
         logging.getLogger().setLevel(quiet)

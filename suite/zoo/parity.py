@@ -31,9 +31,10 @@ int8
     bounds the angle as well: the cosine with the reference is 0.98 at the least.
 """
 
-CENTRED = MappingProxyType({"int8": 5e-1})
-"""Largest centred relative error, where it is not that of `TOLERANCES`: a constant answer has 1, and what all inputs
-have in common, which is most of a random network's answer, does not help here."""
+CENTRED = MappingProxyType({"bf16": 6e-2, "tf32": 1.5e-2, "fp16": 1.5e-2, "int8": 5e-1})
+"""Largest centred relative error, where it is not that of `TOLERANCES`. What all inputs have in common, which is most
+of a random network's answer, does not hide rounding here: in bf16 it was 2 to 8 times the plain error, 9e-3 … 3e-2, and
+the gate is twice the largest. A constant answer has 1."""
 
 _CHUNK = 1 << 16
 

@@ -23,7 +23,7 @@ ENTRY %main.5 (Arg_0.1: f32[4,8], Arg_1.2: bf16[8,3]) -> f32[4,3] {
 
 WITH_TYPES = """
   %p = bf16[1,224,224,3]{3,2,1,0} parameter(0)
-  ROOT %convolution = f32[1,9,9,64]{3,2,1,0} convolution(bf16[1,9,9,3]{3,2,1,0} %p, bf16[7,7,3,64]{3,2,1,0} %k), window={}
+  ROOT %convolution = f32[1,9,9,64]{3,2,1,0} convolution(bf16[1,9,9,3]{3,2,1,0} %p, bf16[7,7,3,64]{3,2,1,0} %k)
 """
 
 CALL = """

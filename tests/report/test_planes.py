@@ -55,7 +55,7 @@ def test_page_and_terminal_show_both() -> None:
     )
     written = io.StringIO()
     terminal.show(RUN, ANALYSIS, Console(width=160, file=written))
-    text = written.getvalue()
+    text = " ".join(written.getvalue().split())
     assert "Speed and accuracy: ResNet-50, latency, batch 1, 2 threads" in text
     assert "Scaling with threads: ResNet-50, latency, bf16, batch 1" in text
     assert "ResNet-50 (bf16, 1 thread)" in text
