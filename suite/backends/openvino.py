@@ -107,12 +107,17 @@ class OpenVINO:
     def computed(self, inputs: Arrays) -> Computed:
         del inputs  # the compiled model says it without a call
         counted: Counter[str] = Counter()
+        fused = 0
         for node in self._compiled.get_runtime_model().get_ordered_ops():
             told = node.get_rt_info()
-            if "layerType" in told and _said(told["layerType"]) in _PRODUCTS:
+            kind = _said(told["layerType"]) if "layerType" in told else ""
+            fused += kind == "Subgraph"
+            if kind in _PRODUCTS:
                 type_ = _said(told["runtimePrecision"]).lower()
                 counted[_TYPES.get(type_, type_)] += 1
-        return Computed(dict(counted), "OpenVINO's runtime graph")
+        # With one thread it fuses a chain of products into a subgraph, and tells nothing of what is inside.
+        hidden = ", which hides them in a fused subgraph" if fused and not counted else ""
+        return Computed(dict(counted), f"OpenVINO's runtime graph{hidden}")
 
     def settings(self) -> dict[str, str]:
         """Read back what can tilt the field."""
