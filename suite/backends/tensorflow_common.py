@@ -134,8 +134,11 @@ def trace(tf: Any, source: Source, options: Options, *, xla: bool) -> Traced:  #
 
 
 def computed(tf: Any, traced: Traced, inputs: Arrays, options: Options, *, xla: bool) -> Computed:  # noqa: ANN401 (the same)
-    """Count the products of the traced graph by their type; of what XLA made of it, where it compiles."""
-    if xla:
+    """Count the products of the traced graph by their type; in lower precisions, of what XLA made of it.
+
+    XLA compiles once more to tell, which takes seconds; of fp32 the graph's types and the size of the error say enough.
+    """
+    if xla and options.precision in _DTYPES:
         arguments = [tf.constant(images_last(inputs[name])) for name in traced.names]
         text = traced.function.experimental_get_compiler_ir(*arguments)(stage="optimized_hlo")
         found, source = hlo.products(text), "XLA's text of the compiled module"
