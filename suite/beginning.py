@@ -52,6 +52,7 @@ def start(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
             scenarios=plan.scenarios,
             precisions=plan.precisions,
             batches=plan.batches,
+            training_batches=plan.training_batches,
             threads=plan.threads,
             cpus=plan.cpus,
             generations=plan.profile.generations,

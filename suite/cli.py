@@ -38,7 +38,7 @@ def _selection(command: _F) -> _F:
             click.option("--backends", type=NAMES, default=(), help="Only these, separated by commas."),
             click.option("--scenarios", type=NAMES, default=(), help="latency, throughput, … (`levelfield list`)."),
             click.option("--precision", type=NAMES, default=(), help="Precisions; this version measures fp32."),
-            click.option("--batch", type=NUMBERS, default=(), help="Batch sizes of the throughput scenario."),
+            click.option("--batch", type=NUMBERS, default=(), help="Batch sizes of throughput and training."),
             click.option("--control", default="auto", show_default=True, help="Backend that stands twice, or none."),
             click.option("--inject", type=INJECTION, default=None, help="Slow one arm down: 5%@onnxruntime#2."),
             click.option("--threads", type=int, default=None, help="Threads of every worker; default: one per core."),

@@ -23,6 +23,7 @@ from suite.zoo import models
 SCENARIOS: tuple[Scenario, ...] = (
     "latency",
     "throughput",
+    "training",
     "cold-start",
     "memory",
     "latency-device",
@@ -80,6 +81,7 @@ class Plan(msgspec.Struct, frozen=True):
     cpus: tuple[int, ...]
     gpu: int | None = None
     """Index of the GPU that is used, as NVML counts; None: none is."""
+    training_batches: dict[str, tuple[int, ...]] = {}
     warnings: tuple[Warning_, ...] = ()
     """What a reader must know of how arms were placed."""
 
@@ -183,12 +185,14 @@ def _plan(selection: Selection, placed: Placement, available: Sequence[int] | No
         )
     precisions = _known("precision", selection.precisions, PRECISIONS) or ("fp32",)
     cpus = _cpus(selection.threads, tuple(available if available is not None else sorted(os.sched_getaffinity(0))))
-    batches = {model: _batches(selection.batches, profile, model) for model in chosen_models}
+    batches = {model: _batches(selection.batches, profile.batches[model]) for model in chosen_models}
+    trained = _trained(selection, arms, profile, chosen_models) if "training" in scenarios else {}
+    sizes = {"throughput": batches, "throughput-device": batches, "training": trained}
     cases = tuple(
         Case(model, scenario, precision, batch, len(cpus), placed.device)
         for scenario in _in_order(scenarios)
         for model, precision in itertools.product(chosen_models, precisions)
-        for batch in (batches[model] if scenario.startswith("throughput") else (1,))
+        for batch in (sizes[scenario].get(model, ()) if scenario in sizes else (1,))
     )
     controlled = next((case for case in cases if case.scenario == "latency" and case.model == CONTROLLED), None)
     controlled = controlled or next((case for case in cases if case.scenario == "latency"), None)
@@ -200,11 +204,28 @@ def _plan(selection: Selection, placed: Placement, available: Sequence[int] | No
         scenarios=tuple(dict.fromkeys(case.scenario for case in cases)),
         precisions=precisions,
         batches=batches if any(scenario.startswith("throughput") for scenario in scenarios) else {},
+        training_batches=trained,
         threads=len(cpus),
         cpus=cpus,
         gpu=placed.gpu,
         warnings=placed.warnings,
     )
+
+
+def _trained(
+    selection: Selection, arms: tuple[Arm, ...], profile: Profile, chosen: Sequence[str]
+) -> dict[str, tuple[int, ...]]:
+    """Return which models are trained, and in which batches; none where no arm can train and nobody asked for it."""
+    asked = "training" in selection.scenarios
+    if not any(registry.get(arm.backend).trains for arm in arms):
+        if asked:
+            raise LevelfieldError(
+                f"{', '.join(dict.fromkeys(arm.backend for arm in arms))} cannot train: a finished model is read there.",
+                fix=f"Ask for {', '.join(name for name in names_of_backends() if registry.get(name).trains)}.",
+            )
+        return {}
+    models_ = chosen if asked else [model for model in chosen if model in profile.trained]
+    return {model: _batches(selection.batches, profile.training_batches[model]) for model in models_}
 
 
 def _with_control(case: Case, arms: tuple[Arm, ...], selection: Selection, controlled: Case | None) -> tuple[Arm, ...]:
@@ -225,6 +246,8 @@ def _with_control(case: Case, arms: tuple[Arm, ...], selection: Selection, contr
 
 
 def _block(case: Case, arms: tuple[Arm, ...], profile: Profile) -> Block:
+    if case.trains:
+        arms = tuple(arm for arm in arms if registry.get(arm.backend).trains)
     if case.scenario in ALONE:
         return Block(case=case, arms=arms, planned_generations=profile.launches_alone)
     return Block(case=case, arms=arms, planned_generations=profile.generations, canary=CANARY)
@@ -245,7 +268,7 @@ def all_images() -> tuple[str, ...]:
 
 def _in_order(scenarios: Iterable[str]) -> list[Scenario]:
     """Cold starts come first: they need empty compile caches, and fill them for the rest of the run."""
-    order: tuple[Scenario, ...] = ("cold-start", "memory", "latency", "throughput", *ON_DEVICE)
+    order: tuple[Scenario, ...] = ("cold-start", "memory", "latency", "throughput", "training", *ON_DEVICE)
     wanted = set(scenarios)
     return [scenario for scenario in order if scenario in wanted]
 
@@ -258,13 +281,13 @@ def _known(kind: str, asked: Iterable[str], known: Iterable[str]) -> tuple[str, 
     return tuple(dict.fromkeys(asked))
 
 
-def _batches(asked: tuple[int, ...], profile: Profile, model: str) -> tuple[int, ...]:
+def _batches(asked: tuple[int, ...], otherwise: tuple[int, ...]) -> tuple[int, ...]:
     for batch in asked:
         if not 1 <= batch <= MAX_BATCH:
             raise LevelfieldError(
                 f"A batch of {batch} cannot be measured.", fix=f"Choose a number from 1 to {MAX_BATCH}."
             )
-    return tuple(dict.fromkeys(asked)) or profile.batches[model]
+    return tuple(dict.fromkeys(asked)) or otherwise
 
 
 def _cpus(threads: int | None, available: tuple[int, ...]) -> tuple[int, ...]:
@@ -315,4 +338,5 @@ def of(run: Run) -> Plan:
         threads=settings.threads,
         cpus=settings.cpus,
         gpu=settings.gpu,
+        training_batches=settings.training_batches,
     )

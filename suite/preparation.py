@@ -38,8 +38,11 @@ def prepare(plan: Plan, launcher: Launcher, watcher: Watcher) -> Site:
         watcher.say(f"making the weights of {model}")
         artifacts.weights(model)
     for case in (*(block.case for block in plan.blocks), canary_case(len(plan.cpus))):
-        watcher.say(f"computing the reference of {case.model} in float64")
-        artifacts.reference(case.model, verify_count(case.batch))
+        watcher.say(f"computing the reference of {case.question} in float64")
+        if case.trains:
+            artifacts.trajectory(case.model)
+        else:
+            artifacts.reference(case.model, verify_count(case.batch))
     return Site(
         launcher=launcher,
         images=images,

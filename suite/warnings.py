@@ -163,6 +163,15 @@ def not_equal(about: str, relative_error: float | Absent, tolerance: float) -> W
     )
 
 
+def trains_otherwise(about: str, reason: str) -> Warning_:
+    return Warning_(
+        code="trains-otherwise",
+        message=f"{reason or 'It does not train as the reference does.'} Not ranked.",
+        remedy="See its optimizer and settings: another form of epsilon, decay or bias correction is the usual cause.",
+        about=about,
+    )
+
+
 def launches_failed(failed: int, message: str, about: str) -> Warning_:
     return Warning_(
         code="launches-failed",

@@ -17,7 +17,7 @@ from suite.options import DURATION, GPU, INJECTION, NAMES, NUMBERS, PERCENT, VAR
 @click.option("--models", type=NAMES, default=(), help="Only these, separated by commas.")
 @click.option("--scenarios", type=NAMES, default=(), help="latency, throughput, … (`levelfield list`).")
 @click.option("--precision", type=NAMES, default=(), help="Precisions; this version measures fp32.")
-@click.option("--batch", type=NUMBERS, default=(), help="Batch sizes of the throughput scenario.")
+@click.option("--batch", type=NUMBERS, default=(), help="Batch sizes of throughput and training.")
 @click.option("--inject", type=INJECTION, default=None, help="Slow one arm down: 5%@onnxruntime#2.")
 @click.option("--threads", type=int, default=None, help="Threads of every worker; default: one per core.")
 @VARIANT

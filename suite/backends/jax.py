@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from suite.backends import cuda
 from suite.backends.checks import images_last, import_framework, require_supported
-from suite.backends.protocol import Arrays, Options, Resident, Source, Step
+from suite.backends.protocol import Arrays, Options, Resident, Source, Step, Trainer, TrainingSource
 from suite.zoo import models
 from suite.zoo.native import definition
 
@@ -87,9 +87,18 @@ class JAX:
         names = tuple(tensor.name for tensor in model.inputs)
         weights = jax.device_put(network.prepare(source.weights))
         example = [images_last(source.example[name]) for name in names]
-        # A flag of the CPU's compiler; on GPUs nothing needs to be turned off.
-        options = {"xla_cpu_enable_fast_math": False} if self._device == "cpu" else {}
-        return jax.jit(network.forward).lower(weights, *example).compile(options), weights, names
+        return jax.jit(network.forward).lower(weights, *example).compile(self._compiler), weights, names
+
+    def load_training(self, source: TrainingSource) -> Trainer:
+        """Compile value_and_grad and the update as one function."""
+        from suite.backends.jax_training import JAXTrainer
+
+        return JAXTrainer(self._jax, source, self._compiler)
+
+    @property
+    def _compiler(self) -> dict[str, bool]:
+        """A flag of the CPU's compiler; on GPUs nothing needs to be turned off."""
+        return {"xla_cpu_enable_fast_math": False} if self._device == "cpu" else {}
 
     def device_memory(self) -> dict[str, int]:
         found = self._jax.devices()[0].memory_stats() if self._device != "cpu" else None

@@ -4,7 +4,7 @@ from typing import Any
 
 from suite.backends import cuda, tensorflow_common
 from suite.backends.checks import require_supported
-from suite.backends.protocol import Options, Resident, Source, Step
+from suite.backends.protocol import Options, Resident, Source, Step, Trainer, TrainingSource
 
 _NAME = "tensorflow"
 
@@ -27,6 +27,12 @@ class TensorFlow:
     def load_resident(self, source: Source) -> Resident:
         """Do as `load` does, for tensors that stay on the device."""
         return tensorflow_common.make_resident(self._tf, source, xla=False, backend=_NAME, device=self._device)
+
+    def load_training(self, source: TrainingSource) -> Trainer:
+        """Trace forward, loss, backward and update as one function."""
+        from suite.backends.tensorflow_training import TensorFlowTrainer
+
+        return TensorFlowTrainer(self._tf, source, tensorflow_common.device_name(self._device), xla=False)
 
     def device_memory(self) -> dict[str, int]:
         return tensorflow_common.device_memory(self._tf, self._device)

@@ -68,7 +68,7 @@ def make_resident(tf: Any, source: Source, *, xla: bool, backend: str, device: s
     in every call.
     """
     call, names = _traced(tf, source, xla=xla, device=device)
-    place_on = _name(device)
+    place_on = device_name(device)
 
     def place(inputs: Arrays) -> list[Any]:
         with tf.device(place_on):
@@ -90,7 +90,7 @@ def make_resident(tf: Any, source: Source, *, xla: bool, backend: str, device: s
 def _traced(tf: Any, source: Source, *, xla: bool, device: str) -> tuple[Callable[..., Any], tuple[str, ...]]:  # noqa: ANN401
     model = models.get(source.model)
     network = definition(model, "tensorflow")
-    with tf.device(_name(device)):
+    with tf.device(device_name(device)):
         weights = {
             name: tf.Variable(array, trainable=False, name=name.replace(".", "_"))
             for name, array in network.prepare(source.weights).items()
@@ -108,7 +108,8 @@ def _traced(tf: Any, source: Source, *, xla: bool, device: str) -> tuple[Callabl
     return traced.get_concrete_function(), names
 
 
-def _name(device: str) -> str:
+def device_name(device: str) -> str:
+    """Return TensorFlow's name of a device."""
     return "/GPU:0" if device == cuda.DEVICE else "/CPU:0"
 
 
