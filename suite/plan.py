@@ -158,8 +158,16 @@ def pair(
     placed = msgspec.structs.replace(placed, arms=arms)
     made = _plan(msgspec.structs.replace(selection, control="none"), placed, available)
     launches = max(made.profile.generations, made.profile.launches_alone)
+    # Of a framework and a runtime that reads finished models, one can train: no pair.
+    blocks = [block for block in made.blocks if len(block.arms) == len(arms)]
+    if not blocks:
+        raise LevelfieldError(f"Of {first} and {second} only one can train.", fix="Ask for another scenario.")
+    scenarios = tuple(dict.fromkeys(block.case.scenario for block in blocks))
     return msgspec.structs.replace(
-        made, blocks=tuple(msgspec.structs.replace(block, planned_generations=launches) for block in made.blocks)
+        made,
+        blocks=tuple(msgspec.structs.replace(block, planned_generations=launches) for block in blocks),
+        scenarios=scenarios,
+        training_batches=made.training_batches if "training" in scenarios else {},
     )
 
 
@@ -215,8 +223,11 @@ def _plan(selection: Selection, placed: Placement, available: Sequence[int] | No
 def _trained(
     selection: Selection, arms: tuple[Arm, ...], profile: Profile, chosen: Sequence[str]
 ) -> dict[str, tuple[int, ...]]:
-    """Return which models are trained, and in which batches; none where no arm can train and nobody asked for it."""
-    asked = "training" in selection.scenarios
+    """Return which models are trained, and in which batches; none where no arm can train and nobody asked for it.
+
+    To name all scenarios of a profile is to ask for the profile: that is how a report spells out its own command.
+    """
+    asked = "training" in selection.scenarios and set(selection.scenarios) != set(profile.scenarios)
     if not any(registry.get(arm.backend).trains for arm in arms):
         if asked:
             raise LevelfieldError(

@@ -108,7 +108,7 @@ def judge_training(trained: Trained, reference: Trajectory, model: str) -> Parit
         reason=judgement.reason,
         training=TrainingParity(
             batch=recipe.of(model).trajectory_batch,
-            losses=trained.losses,
+            losses=trained.losses if whole else (),
             reference=reference.losses,
             errors=_known(judgement.errors),
             tolerances=_known(judgement.tolerances),

@@ -30,6 +30,8 @@ from suite.records.schema import (
     Scenario,
     Settings,
     Startup,
+    TrainingErrors,
+    TrainingParity,
     Turn,
     Warning_,
     Window,
@@ -66,6 +68,9 @@ LEVELS_MS: dict[tuple[str, int], tuple[float, ...]] = {
 """Typical times of a call, in the order of `BACKENDS`."""
 
 BATCHES = {"mlp": 1000, "resnet50": 8, "bert": 8}
+READERS = ("onnxruntime", "openvino")
+"""They read a finished model, and cannot train."""
+TIMED = ("latency", "throughput", "training")
 LAUNCH_SD = 0.009
 WINDOW_SD = 0.024
 DRIFT_SD = 0.044
@@ -135,10 +140,10 @@ def make_run(
                 model=model,
                 scenario=scenario,
                 precision="fp32",
-                batch=BATCHES[model] if scenario == "throughput" else 1,
+                batch=BATCHES[model] if scenario in ("throughput", "training") else 1,
                 threads=2,
             ),
-            tuple(arms),
+            tuple(arm for arm in arms if scenario != "training" or arm.backend not in READERS),
             generations,
         )
         for model in models
@@ -217,7 +222,7 @@ class _Maker:
         self.clock_minutes = 0
 
     def block(self, case: Case, arms: tuple[Arm, ...], generations: int) -> Block:
-        timed = case.scenario in ("latency", "throughput")
+        timed = case.scenario in TIMED
         return Block(
             case=case,
             arms=arms,
@@ -228,7 +233,7 @@ class _Maker:
 
     def generation(self, case: Case, arms: tuple[Arm, ...], index: int) -> Generation:
         launches = [self.launch(case, arm, index) for arm in arms]
-        if case.scenario not in ("latency", "throughput"):
+        if case.scenario not in TIMED:
             return Generation(index=index, seed=index, launches=tuple(launches), complete=True)
         launches.append(Launch(arm=CANARY, started=self.tick(), framework_version="2.4.6"))
         alive = [arm for arm in arms if (arm.backend, case.model) not in self.failures]
@@ -326,6 +331,7 @@ class _Maker:
                 projection=tuple(float(value) for value in self.rng.standard_normal(64).round(6)),
                 output_sha256=_sha(f"{arm.id}{case.model}"),
                 reason="relative error 4.6e-02 is over 1e-05" if unequal else "",
+                training=make_training(error) if case.trains else None,
             ),
             memory=Memory(
                 peak_rss_bytes=int((0.6, 0.9, 1.1, 1.2, 0.7, 0.3, 0.4)[place] * 2**30 * self.jitter(0.02)),
@@ -342,7 +348,8 @@ class _Maker:
 
     def level_ns(self, case: Case, arm: Arm) -> float:
         levels = LEVELS_MS[case.model, case.batch]
-        return levels[BACKENDS.index(arm.backend)] * 1e6 * self.slower.get(arm.backend, 1.0)
+        steps = 3.0 if case.trains else 1.0  # forward, and about twice as much back
+        return steps * levels[BACKENDS.index(arm.backend)] * 1e6 * self.slower.get(arm.backend, 1.0)
 
     def jitter(self, sd: float) -> float:
         return float(np.exp(self.rng.normal(0.0, sd * self.noise_scale))) if self.noise_scale else 1.0
@@ -351,6 +358,19 @@ class _Maker:
         self.clock_minutes += 1
         minutes, seconds = divmod(self.clock_minutes, 60)
         return f"2026-11-21T{10 + minutes // 60:02d}:{minutes % 60:02d}:{seconds:02d}Z"
+
+
+def make_training(error: float) -> TrainingParity:
+    """Ten losses that fall, off by `error`."""
+    reference = tuple(7.0 * 0.9**step for step in range(10))
+    known = Absent("the model has no running statistics")
+    return TrainingParity(
+        batch=4,
+        losses=tuple(loss * (1 + error) for loss in reference),
+        reference=reference,
+        errors=TrainingErrors(losses=error, gradients=2 * error, weights=3 * error, statistics=known),
+        tolerances=TrainingErrors(losses=1e-5, gradients=2e-5, weights=3e-5, statistics=known),
+    )
 
 
 def make_noise(elapsed_ns: int, *, steal: float = 0.0) -> Noise:

@@ -3,14 +3,16 @@
 import hashlib
 import math
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from suite.records.schema import Absent
-from suite.verification import VERIFY_INPUTS, judge, verify_count
-from suite.worker.messages import Verified
+from suite.verification import VERIFY_INPUTS, judge, judge_training, verify_count
+from suite.worker.messages import Trained, Verified
+from suite.zoo.training.trajectory import Trajectory
 
 REFERENCE = np.linspace(-1.0, 1.0, 12).reshape(4, 3)
 
@@ -83,3 +85,41 @@ def test_outputs_are_compared_in_whole_batches(batch: int) -> None:
     assert count % batch == 0
     assert count >= VERIFY_INPUTS
     assert count < VERIFY_INPUTS + batch
+
+
+TRAINED = Trained(losses=(2.0, 1.5, 1.0), gradients=(3.0, 4.0), weights=(1.0,) * 16, statistics=())
+TRAJECTORY = Trajectory(TRAINED.losses, TRAINED.gradients, TRAINED.weights)
+
+
+def test_the_same_training_is_equal() -> None:
+    parity = judge_training(TRAINED, TRAJECTORY, "mlp")
+    assert parity.equal
+    assert parity.relative_error == 0
+    assert parity.projection == TRAINED.losses
+    assert parity.training is not None
+    assert parity.training.reference == TRAJECTORY.losses
+    assert isinstance(parity.training.errors.statistics, Absent)
+    assert parity.inputs == 3000
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"losses": (2.0, 1.5, 1.01)},
+        {"losses": (2.0, 1.5)},
+        {"losses": ()},
+        {"losses": (2.0, math.nan, 1.0)},
+        {"losses": (2.0, math.inf, 1.0)},
+        {"gradients": (3.0, 4.01)},
+        {"gradients": (0.0, 0.0)},
+        {"weights": (1.0,) * 15},
+        {"weights": (-1.0,) * 16},
+        {"weights": (1e308,) * 16},
+    ],
+)
+def test_another_training_is_not(changes: dict[str, tuple[float, ...]]) -> None:
+    parity = judge_training(msgspec.structs.replace(TRAINED, **changes), TRAJECTORY, "mlp")
+    assert not parity.equal
+    assert parity.reason
+    assert parity.training is not None
+    assert msgspec.json.decode(msgspec.json.encode(parity), type=type(parity)).reason == parity.reason
