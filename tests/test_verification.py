@@ -99,7 +99,7 @@ def test_the_same_training_is_equal() -> None:
     assert parity.training is not None
     assert parity.training.reference == TRAJECTORY.losses
     assert isinstance(parity.training.errors.statistics, Absent)
-    assert parity.inputs == 3000
+    assert parity.inputs == 3 * 32
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 
 from suite.zoo import models, weights
+from suite.zoo.mlp import backward as mlp_backward
+from suite.zoo.mlp import reference as mlp
 from suite.zoo.resnet50 import backward as resnet50
 from suite.zoo.training import optimizers, parity, recipe, sensitivity, trajectory
 from suite.zoo.training.recipe import AdamW, decays, trained
 from suite.zoo.training.trajectory import Trajectory
 
 MLP = models.get("mlp")
-BATCH = 64
+BATCH = recipe.of("mlp").trajectory_batch
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -37,6 +39,24 @@ def test_a_trajectory_has_all_that_is_compared(right: Trajectory) -> None:
     assert right.losses[0] == pytest.approx(math.log(2), rel=0.5)
     assert len(set(right.losses)) == recipe.STEPS, "every step has a batch of its own"
     assert parity.judge(right, right, "mlp").equal
+
+
+def test_no_relu_of_the_mlp_is_turned_by_rounding(
+    monkeypatch: pytest.MonkeyPatch, mlp_weights: weights.Arrays
+) -> None:
+    """One ReLU of the last layers, turned on or off, moves gradients by a thousandth: no tolerance would help."""
+    nearest = []
+
+    def dense(w: Any, layer: int, x: Array) -> Array:
+        out = mlp.dense(w, layer, x)
+        if layer < mlp.LAYERS - 1:
+            nearest.append(float(np.abs(out).min()))
+        return out
+
+    monkeypatch.setattr(mlp_backward, "dense", dense)
+    trajectory.run(MLP, mlp_weights)
+    assert len(nearest) == recipe.STEPS * (mlp.LAYERS - 1)
+    assert min(nearest) > 2e-6, "float32 is off by some 3e-7 there"
 
 
 def test_the_rounding_of_weights_is_let_through(mlp_weights: weights.Arrays, right: Trajectory) -> None:

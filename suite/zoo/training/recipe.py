@@ -85,7 +85,8 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
         "mlp": Recipe(
             optimizer=AdamW(learning_rate=1e-3, beta1=0.9, beta2=0.999, epsilon=_EPSILON, weight_decay=0.01),
             loss="binary cross-entropy of the logit, mean over the batch",
-            trajectory_batch=1000,
+            # Small on purpose: of millions of ReLUs some come so near to zero that rounding turns them on or off.
+            trajectory_batch=32,
             source="Adam's published rate and betas (Kingma & Ba, arXiv:1412.6980); epsilon and decay as for BERT",
         ),
         "resnet50": Recipe(
