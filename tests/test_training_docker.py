@@ -10,6 +10,7 @@ from suite.records import files
 from suite.running import REPORT
 from tests.commands import run
 from tests.engines import none_left
+from tests.test_smoke import bench
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow]
 
@@ -18,11 +19,7 @@ TRAINING = ("torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax")
 
 def test_every_training_equals_the_reference(engine: docker.DockerClient, tmp_path: Path) -> None:
     """All three models on all five backends, in the small batches of the smoke profile; some ten minutes."""
-    tmp_path.chmod(0o755)
-    reports = tmp_path / "reports"
-    command = run("bench", "--profile", "smoke", "--scenarios", "training", "--reports", reports, folder=tmp_path)
-    assert command.code == 0, command.err + command.out
-    one = files.read(next(reports.glob("*/run.json")).parent)
+    one, _ = bench(tmp_path, "--launcher", "docker", "--scenarios", "training")
     assert [block.case.model for block in one.blocks] == ["mlp", "resnet50", "bert"]
     for block in one.blocks:
         launches = [launch for each in block.generations for launch in each.launches if launch.arm != block.canary]
@@ -31,7 +28,6 @@ def test_every_training_equals_the_reference(engine: docker.DockerClient, tmp_pa
             assert launch.parity is not None, launch.failure
             assert launch.parity.training is not None
             assert launch.parity.equal, launch.parity.reason
-    assert none_left(engine, command.pid)
 
 
 def test_five_backends_train_the_mlp(engine: docker.DockerClient, tmp_path: Path) -> None:
