@@ -230,8 +230,9 @@ def _trained(
     asked = "training" in selection.scenarios and set(selection.scenarios) != set(profile.scenarios)
     if not any(registry.get(arm.backend).trains for arm in arms):
         if asked:
+            names = ", ".join(dict.fromkeys(arm.backend for arm in arms))
             raise LevelfieldError(
-                f"{', '.join(dict.fromkeys(arm.backend for arm in arms))} cannot train: a finished model is read there.",
+                f"{names} cannot train: a finished model is read there.",
                 fix=f"Ask for {', '.join(name for name in names_of_backends() if registry.get(name).trains)}.",
             )
         return {}

@@ -45,7 +45,7 @@ SMOKE = Profile(
     batches={"mlp": (1000,), "resnet50": (4,), "bert": (4,)},
     budget_seconds=180,
     trained=(),
-    training_batches={"mlp": (1000,), "resnet50": (4,), "bert": (2,)},
+    training_batches={"mlp": (1000,), "resnet50": (2,), "bert": (2,)},
     labels=("smoke",),
 )
 STANDARD = Profile(
@@ -66,7 +66,7 @@ STANDARD = Profile(
 )
 FULL = Profile(
     name="full",
-    says="a batch sweep, ten launches of everything, training of all models, and cold starts with intervals: some hours",
+    says="a batch sweep, ten launches of everything, all models trained, cold starts with intervals: some hours",
     scenarios=("latency", "throughput", "training", "cold-start", "memory"),
     generations=10,
     rounds=6,

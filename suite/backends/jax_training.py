@@ -50,7 +50,7 @@ class JAXTrainer:
         # All outputs of a compiled function are ready together: with the loss, the next state is.
         return float(loss)
 
-    def _train(self, state: State, *batch: Any) -> tuple[State, Any]:
+    def _train(self, state: State, *batch: Any) -> tuple[State, Any]:  # noqa: ANN401 (arrays)
         compute = self._jax.value_and_grad(self._training.loss, has_aux=True)
         (loss, statistics), slopes = compute(state["weights"], state["statistics"], *batch)
         count = state["count"] + 1

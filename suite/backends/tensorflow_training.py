@@ -120,7 +120,9 @@ class TensorFlowTrainer:
         if isinstance(rule, SGD):
             begin = self._network.prepare(self._begin)
             decay = {name: np.float32(rule.weight_decay if name in self._decays else 0) for name in self._first}
-            return self._restored({name: each.numpy() - decay[name] * begin[name] for name, each in self._first.items()})
+            return self._restored(
+                {name: each.numpy() - decay[name] * begin[name] for name, each in self._first.items()}
+            )
         share = np.float32(1) - np.float32(rule.beta1)
         return self._restored({name: each.numpy() / share for name, each in self._first.items()})
 

@@ -1,7 +1,7 @@
 """Training in PyTorch, eager and compiled: as its tuning guide has it.
 
-Gradients are set to None, not to zero; the optimizers are the fused ones, which update all tensors in one kernel. In the
-compiled form the network and its loss are one graph, forward and backward; the optimizer is fused already.
+Gradients are set to None, not to zero; the optimizers are the fused ones, which update all tensors in one kernel. In
+the compiled form the network and its loss are one graph, forward and backward; the optimizer is fused already.
 
 References
 ----------

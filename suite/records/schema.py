@@ -152,7 +152,8 @@ class Parity(msgspec.Struct, frozen=True):
     inputs: int
     """How many inputs were compared."""
     projection: tuple[float, ...]
-    """Fixed seeded projection of the output (64 numbers), so that drift can be seen years later; a training's losses."""
+    """Fixed seeded projection of the output (64 numbers), so that drift can be seen years later; of a training, its
+    losses."""
     output_sha256: str
     reason: str = ""
     """Why it is not equal, in words."""

@@ -49,7 +49,7 @@ class Verify(msgspec.Struct, frozen=True, tag="verify"):
 
 
 class Train(msgspec.Struct, frozen=True, tag="train"):
-    """Begin again from the seeded weights and take so many steps, each with a batch of its own (scenario `training`)."""
+    """Begin again from the seeded weights and take steps, each with a batch of its own (scenario `training`)."""
 
     steps: int
     batch: int

@@ -1,12 +1,13 @@
 """A worker's part of the scenario `training`: load a trainer, follow the reference's ten steps, watch the loss."""
 
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from suite.worker.messages import Task, Trained
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from suite.backends.protocol import Arrays, Backend, Source, Trainer
 
 SCENARIO = "training"

@@ -34,9 +34,9 @@ def definition(model: Model, framework: str) -> ModuleType:
 def training(model: Model, framework: str) -> ModuleType:
     """Import what a model's training is in a framework: its loss, beside its definition.
 
-    A `torch` one has `prepare(network)` and `loss(network, *batch)`; the others have `loss(weights, statistics, *batch)`,
-    which also returns the new running statistics, and `restore(weights)`, the inverse of the definition's `prepare`.
-    Batches are in the order of `suite.zoo.training.batches.names`.
+    A `torch` one has `prepare(network)` and `loss(network, *batch)`; the others have `loss(weights, statistics,
+    *batch)`, which also returns the new running statistics, and `restore(weights)`, the inverse of the definition's
+    `prepare`. Batches are in the order of `suite.zoo.training.batches.names`.
 
     Parameters and errors are those of `definition`.
     """

@@ -41,7 +41,7 @@ def test_every_gradient_of_the_mlp() -> None:
     model = models.get("mlp")
     state, batch = doubled(weights.make(model)), batches.make(model, 0, 16)
     _, gradients, statistics = loss_and_gradients(model, state, batch)
-    assert list(sorted(gradients)) == sorted(parameter.name for parameter in model.parameters)
+    assert sorted(gradients) == sorted(parameter.name for parameter in model.parameters)
     assert statistics == {}
     for name, array in random_direction("mlp").items():
         expected = slope_along("mlp", state, batch, {name: array}, 1e-4)

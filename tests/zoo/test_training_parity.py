@@ -41,9 +41,7 @@ def test_a_trajectory_has_all_that_is_compared(right: Trajectory) -> None:
     assert parity.judge(right, right, "mlp").equal
 
 
-def test_no_relu_of_the_mlp_is_turned_by_rounding(
-    monkeypatch: pytest.MonkeyPatch, mlp_weights: weights.Arrays
-) -> None:
+def test_no_relu_of_the_mlp_is_turned_by_rounding(monkeypatch: pytest.MonkeyPatch, mlp_weights: weights.Arrays) -> None:
     """One ReLU of the last layers, turned on or off, moves gradients by a thousandth: no tolerance would help."""
     nearest = []
 
@@ -131,7 +129,7 @@ def epsilon_beside_the_uncorrected_root(
 
 
 def everything_decays(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(optimizers, "decays", lambda parameter: True)
+    patch.setattr(optimizers, "decays", lambda _: True)
 
 
 def summed_loss(patch: pytest.MonkeyPatch) -> None:
@@ -262,7 +260,9 @@ class TestResNet50:
         self, monkeypatch: pytest.MonkeyPatch, resnet50_weights: weights.Arrays, right: Trajectory
     ) -> None:
         def frozen(tape: resnet50.Tape, name: str, x: Array) -> Any:
-            w = {part: tape.w[f"{name}.{part}"].astype(np.float64) for part in ("weight", "running_mean", "running_var")}
+            w = {
+                part: tape.w[f"{name}.{part}"].astype(np.float64) for part in ("weight", "running_mean", "running_var")
+            }
             scale = 1 / np.sqrt(w["running_var"] + 1e-5)
             normal = (x - w["running_mean"]) * scale
             tape.statistics |= {f"{name}.{part}": w[part] for part in ("running_mean", "running_var")}

@@ -149,7 +149,8 @@ def norm(w: Tensors, gradients: Gradients, name: str, x: Array) -> tuple[Array, 
         gradients[f"{name}.bias"] = d.sum(axis=(0, 1))
         d = d * gamma
         slope: Array = d - d.mean(axis=-1, keepdims=True) - normal * (d * normal).mean(axis=-1, keepdims=True)
-        return slope / deviation
+        slope /= deviation
+        return slope
 
     return normal * gamma + w[f"{name}.bias"], back
 

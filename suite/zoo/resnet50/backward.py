@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from suite.zoo.resnet50 import reference
 from suite.zoo.resnet50.spec import STAGES, blocks
 from suite.zoo.training.losses import cross_entropy
 from suite.zoo.training.recipe import BATCH_NORM
@@ -96,7 +95,8 @@ def _head(tape: Tape) -> Layer:
 
 def bottleneck(tape: Tape, name: str, x: Array, stride: int) -> tuple[Array, Back]:
     """Apply 1×1, 3×3 (which has the stride: v1.5) and 1×1 convolutions around a shortcut."""
-    shortcut, back_shortcut = x, _same
+    shortcut = x
+    back_shortcut: Back = _same
     if f"{name}.downsample.0.weight" in tape.w:
         shortcut, back_shortcut = _conv_norm(tape, f"{name}.downsample.0", f"{name}.downsample.1", x, stride, 0)
     x, back_1 = _conv_norm(tape, f"{name}.conv1", f"{name}.bn1", x, 1, 0)
@@ -120,23 +120,31 @@ def _conv_norm(tape: Tape, conv_name: str, norm_name: str, x: Array, stride: int
 
 
 def conv(tape: Tape, name: str, x: Array, stride: int = 1, padding: int = 0) -> tuple[Array, Back]:
-    """Convolve as the reference does; back, a kernel's place at a time, so that no large array is made."""
-    kernel = tape.w[f"{name}.weight"].astype(np.float64)  # (out, in, height, width)
-    out = reference.conv(tape.w, name, x, stride, padding)
+    """Convolve: what each place of the kernel sees, side by side, times one matrix of all kernels."""
+    # (out, height, width, in): a row of it is what one place after the other is multiplied by.
+    kernel = np.ascontiguousarray(tape.w[f"{name}.weight"].transpose(0, 2, 3, 1), dtype=np.float64)
+    flat = kernel.reshape(len(kernel), -1)
+    padded = np.pad(x, ((0, 0), (padding, padding), (padding, padding), (0, 0))) if padding else x
+    n, height, width = len(x), *((side - kernel.shape[1]) // stride + 1 for side in padded.shape[1:3])
+    places = [
+        np.s_[:, row : row + stride * height : stride, column : column + stride * width : stride]
+        for row, column in np.ndindex(*kernel.shape[1:3])
+    ]
+
+    def columns() -> Array:
+        return np.concatenate([padded[place].reshape(n * height * width, -1) for place in places], axis=1)
 
     def back(d: Array) -> Array:
-        n, height, width, channels = d.shape
-        padded = np.pad(x, ((0, 0), (padding, padding), (padding, padding), (0, 0))) if padding else x
-        slope, flat = np.zeros(padded.shape), d.reshape(-1, channels)
-        gradient = np.empty(kernel.shape)
-        for row, column in np.ndindex(*kernel.shape[2:]):
-            place = np.s_[:, row : row + stride * height : stride, column : column + stride * width : stride]
-            gradient[:, :, row, column] = flat.T @ padded[place].reshape(n * height * width, -1)
-            slope[place] += (flat @ kernel[:, :, row, column]).reshape(n, height, width, -1)
-        tape.gradients[f"{name}.weight"] = gradient
+        d = d.reshape(-1, d.shape[3])
+        tape.gradients[f"{name}.weight"] = (d.T @ columns()).reshape(kernel.shape).transpose(0, 3, 1, 2)
+        if name == "conv1":
+            return x  # nothing is before it, and nobody asks
+        slope = np.zeros(padded.shape)
+        for place, part in zip(places, np.split(flat, len(places), axis=1), strict=True):
+            slope[place] += (d @ part).reshape(n, height, width, -1)
         return slope[:, padding : padding + x.shape[1], padding : padding + x.shape[2]]
 
-    return out, back
+    return (columns() @ flat.T).reshape(n, height, width, -1), back
 
 
 def norm(tape: Tape, name: str, x: Array) -> tuple[Array, Back]:

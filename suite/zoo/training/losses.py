@@ -25,7 +25,8 @@ def binary_cross_entropy(logits: Array, labels: npt.NDArray[Any]) -> tuple[float
     """
     y = labels.astype(np.float64)
     loss = float(np.mean(np.logaddexp(0, logits) - y * logits))
-    slope: Array = (1 / (1 + np.exp(-logits)) - y) / len(logits)
+    probability = np.exp(-np.logaddexp(0, -logits))  # 1 / (1 + e⁻ᶻ) would overflow on its way to zero
+    slope: Array = (probability - y) / len(logits)
     return loss, slope
 
 

@@ -1,9 +1,9 @@
 """Every hyper-parameter of every training step, for all frameworks: nothing is left to a framework's default.
 
 Defaults differ where it hurts. Keras's AdamW has ε = 1e-7 and decay 0.004, torch's 1e-8 and 0.01, and optax decays what
-it is told to; Keras puts ε beside the *uncorrected* root, which makes it thirty times larger in the first step; BatchNorm
-keeps 0.9 of its old statistics in torch's language by `momentum=0.1`, 0.99 in Keras's and flax's by `momentum=0.99`.
-So each rule is written down here as arithmetic, and the frameworks are told the numbers.
+it is told to; Keras puts ε beside the *uncorrected* root, which makes it thirty times larger in the first step; of its
+old statistics BatchNorm keeps 0.9 by torch's default `momentum=0.1`, and 0.99 by Keras's and flax's `momentum=0.99`. So
+each rule is written down here as arithmetic, and the frameworks are told the numbers.
 """
 
 from collections.abc import Mapping
@@ -90,15 +90,15 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
             source="Adam's published rate and betas (Kingma & Ba, arXiv:1412.6980); epsilon and decay as for BERT",
         ),
         "resnet50": Recipe(
-            # The published rate is 0.1 for batches of 256, to be scaled with the batch (Goyal et al. 2017): this is 32's.
+            # The published rate is 0.1 for batches of 256, to be scaled with the batch: this is the one for 32.
             optimizer=SGD(learning_rate=0.0125, momentum=0.9, weight_decay=1e-4),
             loss="cross-entropy over 1000 classes, mean over the batch",
-            trajectory_batch=4,
+            trajectory_batch=2,
             source="He et al., arXiv:1512.03385; the rate's scaling Goyal et al., arXiv:1706.02677",
         ),
         "bert": Recipe(
             optimizer=AdamW(learning_rate=1e-4, beta1=0.9, beta2=0.999, epsilon=_EPSILON, weight_decay=0.01),
-            loss="cross-entropy of 20 masked words a sequence over the vocabulary, mean over all masked words; no dropout",
+            loss="cross-entropy of 20 masked words a sequence, mean over all masked words; no dropout",
             trajectory_batch=2,
             source="Devlin et al., arXiv:1810.04805, and the epsilon of its published code",
         ),

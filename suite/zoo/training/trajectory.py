@@ -9,7 +9,7 @@ gradients
 weights, statistics
     How far the trained tensors, and BatchNorm's running statistics, are from where they began after the ten steps: for
     each tensor eight sums of its change under fixed random signs, which estimate distances (see `change`). A decay that
-    is missing or applied to biases, or a variance that is not the unbiased one, hardly shows in ten losses: here it does.
+    is missing or applied to biases, or a variance that is not the unbiased one, hardly shows in losses: here it does.
 """
 
 import math
