@@ -124,12 +124,18 @@ def _reason(found: Trajectory, errors: Errors, allowed: Errors) -> str:
 
 def _largest(found: tuple[float, ...], reference: tuple[float, ...]) -> float:
     pair = _pair(found, reference)
-    return math.inf if pair is None else float(np.max(np.abs(pair[0] - pair[1]) / np.abs(pair[1])))
+    if pair is None:
+        return math.inf
+    with np.errstate(over="ignore"):  # a stranger's numbers may be of any size
+        return float(np.max(np.abs(pair[0] - pair[1]) / np.abs(pair[1])))
 
 
 def _relative(found: tuple[float, ...], reference: tuple[float, ...]) -> float:
     pair = _pair(found, reference)
-    return math.inf if pair is None else float(np.linalg.norm(pair[0] - pair[1]) / np.linalg.norm(pair[1]))
+    if pair is None:
+        return math.inf
+    with np.errstate(over="ignore"):
+        return float(np.linalg.norm(pair[0] - pair[1]) / np.linalg.norm(pair[1]))
 
 
 def _pair(found: tuple[float, ...], reference: tuple[float, ...]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]] | None:
