@@ -45,7 +45,7 @@ def peak_memory(
     outcomes = bring_up(site, block.case, _shuffled(arms, seed), verify=False)
     try:
         for number, outcome in enumerate(outcomes, start=1):
-            _work(outcome)
+            work(outcome)
             probe(outcome)
             verify_outcome(site, block.case, outcome)
             journal.write(LaunchDone(block.case.id, index, outcome.launch))
@@ -62,7 +62,8 @@ def _shuffled(arms: Sequence[Arm], seed: int) -> list[Arm]:
     return shuffled
 
 
-def _work(outcome: Outcome) -> None:
+def work(outcome: Outcome) -> None:
+    """Let a worker make the calls after which its memory no longer grows; one that cannot is ended."""
     if outcome.worker is None:
         return
     try:

@@ -21,6 +21,8 @@ from suite.records.schema import Artifact, Image
 from suite.worker.files import digest_of, files_in
 from suite.worker.messages import Export, Exported
 from suite.zoo import inputs, models, parity, reference, rounding, weights
+from suite.zoo.training import batches, trajectory
+from suite.zoo.training.trajectory import Trajectory
 
 EXPORT_TIMEOUT_S = 600.0
 EXPORTER_MEMORY_BYTES = 8 << 30
@@ -111,6 +113,22 @@ class Artifacts:
             error = parity.compare(output, self.reference(name, count)).relative_l2
             write_atomically(path, msgspec.json.encode(error))
             return error
+
+    def training_batch_sha256(self, name: str, batch: int) -> str:
+        """Return the digest of a model's first `batch` items to train on, labels included."""
+        return weights.sha256(batches.make(models.get(name), 0, batch))
+
+    def trajectory(self, name: str) -> Trajectory:
+        """Return the float64 trajectory of a model's training, computed once and kept; some minutes for BERT."""
+        path = self.root / f"references/{name}-training-{self._definition[:KEY_CHARS]}.json"
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=Trajectory)
+        except (OSError, msgspec.MsgspecError):  # not there, or damaged: it is only a cache
+            model = models.get(name)
+            made = trajectory.run(model, weights.load(self.root / self.weights(name), model))
+            _folder(path.parent)
+            write_atomically(path, msgspec.json.encode(made))
+            return made
 
     def onnx(
         self, name: str, precision: str, batch: int, *, exporter: Image, launcher: Launcher, progress: Progress

@@ -54,6 +54,7 @@ def start(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
             batches=plan.batches,
             threads=max(plan.threads),
             thread_counts=plan.threads if len(plan.threads) > 1 else (),
+            training_batches=plan.training_batches,
             cpus=plan.cpus,
             generations=plan.profile.generations,
             rounds=plan.profile.rounds,

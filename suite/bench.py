@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from suite import pacing, warnings
-from suite.alone import cold_starts, peak_memory
+from suite.alone import cold_starts, peak_memory, work
 from suite.launches import bring_up, probe
 from suite.machine.device_use import Device
 from suite.machine.signals import Signals
@@ -43,6 +43,7 @@ from suite.rounds import Pace, SupervisorClock, Table, affordable, warm_up
 from suite.site import Site
 from suite.sittings import Sitting, going_on, remaining
 from suite.statistics.stopping import StopReason
+from suite.verification import verify_outcome
 from suite.watching import Watcher
 
 GIVE_UP_AFTER = 2
@@ -231,10 +232,17 @@ class Bench:
         expected_ns = {
             arm.id: self._load_ns[case.model, arm.id] for arm in arms if (case.model, arm.id) in self._load_ns
         }
-        outcomes = bring_up(self._site, case, arms, alone=False, living=self._living, expected_ns=expected_ns)
+        outcomes = bring_up(
+            self._site, case, arms, verify=not case.trains, alone=False, living=self._living, expected_ns=expected_ns
+        )
         self._keep(outcomes)
         for outcome in outcomes:
             self._learn_cost(case, outcome.launch)
+            if case.trains:
+                # To compare, weights are copied out and another batch may be compiled: peak memory is read before.
+                work(outcome)
+                self._look_at(outcome)
+                verify_outcome(self._site, case, outcome)
             warm_up(outcome, pace)
         canary = self._living_canary(pace)
         if case.id not in self._rounds:
@@ -262,7 +270,7 @@ class Bench:
         for turn in lost:
             self._count_failure(case.id, turn.arm, turn.failure)
         for outcome in outcomes:
-            if not outcome.launch.served:
+            if not outcome.launch.served and not case.trains:
                 self._look_at(outcome)
             self._journal.write(LaunchDone(case.id, index, outcome.launch))
 

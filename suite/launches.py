@@ -187,7 +187,8 @@ def _finish_load(outcome: Outcome) -> None:
 
 
 def _refuse_disagreement(site: Site, case: Case, outcomes: Sequence[Outcome]) -> None:
-    inputs_sha256 = site.artifacts.inputs_sha256(case.model, case.batch)
+    digest = site.artifacts.training_batch_sha256 if case.trains else site.artifacts.inputs_sha256
+    inputs_sha256 = digest(case.model, case.batch)
     for outcome in outcomes:
         launch = outcome.launch
         if outcome.worker is None:

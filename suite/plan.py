@@ -22,6 +22,7 @@ from suite.zoo import models
 SCENARIOS: tuple[Scenario, ...] = (
     "latency",
     "throughput",
+    "training",
     "cold-start",
     "memory",
     "latency-device",
@@ -81,6 +82,7 @@ class Plan(msgspec.Struct, frozen=True):
     """Those of the largest number of threads."""
     gpu: int | None = None
     """Index of the GPU that is used, as NVML counts; None: none is."""
+    training_batches: dict[str, tuple[int, ...]] = {}
     warnings: tuple[Warning_, ...] = ()
     """What a reader must know of how arms were placed."""
 
@@ -173,8 +175,16 @@ def pair(
     placed = msgspec.structs.replace(placed, arms=arms)
     made = _plan(msgspec.structs.replace(selection, control="none"), placed, available)
     launches = max(made.profile.generations, made.profile.launches_alone)
+    # Of a framework and a runtime that reads finished models, one can train: no pair.
+    blocks = [block for block in made.blocks if len(block.arms) == len(arms)]
+    if not blocks:
+        raise LevelfieldError(f"Of {first} and {second} only one can train.", fix="Ask for another scenario.")
+    scenarios = tuple(dict.fromkeys(block.case.scenario for block in blocks))
     return msgspec.structs.replace(
-        made, blocks=tuple(msgspec.structs.replace(block, planned_generations=launches) for block in made.blocks)
+        made,
+        blocks=tuple(msgspec.structs.replace(block, planned_generations=launches) for block in blocks),
+        scenarios=scenarios,
+        training_batches=made.training_batches if "training" in scenarios else {},
     )
 
 
@@ -201,12 +211,20 @@ def _plan(selection: Selection, placed: Placement, available: Sequence[int] | No
     precisions_asked = _precisions(selection.precisions, arms, placed.device)
     there = tuple(available if available is not None else sorted(os.sched_getaffinity(0)))
     threads = cores.counts(selection.threads, there)
-    batches = {model: _batches(selection.batches, profile, model) for model in chosen_models}
+    batches = {model: _batches(selection.batches, profile.batches[model]) for model in chosen_models}
+    in_fp32 = "fp32" in precisions_asked
+    if "training" in selection.scenarios and not in_fp32:
+        raise LevelfieldError(
+            "Training is measured in fp32 alone.", fix="Add fp32 to --precision, or ask for other scenarios."
+        )
+    trained = _trained(selection, arms, profile, chosen_models) if "training" in scenarios and in_fp32 else {}
+    sizes = {"throughput": batches, "throughput-device": batches, "training": trained}
     cases = tuple(
         Case(model, scenario, precision, batch, count, placed.device)
         for scenario in _in_order(scenarios)
         for model, precision, count in itertools.product(chosen_models, precisions_asked, threads)
-        for batch in (batches[model] if scenario.startswith("throughput") else (1,))
+        for batch in (sizes[scenario].get(model, ()) if scenario in sizes else (1,))
+        if scenario != "training" or precision == "fp32"  # the recipes are of fp32
     )
     controlled = next((case for case in cases if case.scenario == "latency" and case.model == CONTROLLED), None)
     controlled = controlled or next((case for case in cases if case.scenario == "latency"), None)
@@ -220,6 +238,7 @@ def _plan(selection: Selection, placed: Placement, available: Sequence[int] | No
         batches=batches if any(scenario.startswith("throughput") for scenario in scenarios) else {},
         threads=threads,
         cpus=cores.pinned(max(threads), there),
+        training_batches=trained,
         gpu=placed.gpu,
         warnings=placed.warnings,
     )
@@ -252,6 +271,26 @@ def _precisions(asked: Sequence[str], arms: Sequence[Arm], device: str) -> tuple
     return chosen
 
 
+def _trained(
+    selection: Selection, arms: tuple[Arm, ...], profile: Profile, chosen: Sequence[str]
+) -> dict[str, tuple[int, ...]]:
+    """Return which models are trained, and in which batches; none where no arm can train and nobody asked for it.
+
+    To name all scenarios of a profile is to ask for the profile: that is how a report spells out its own command.
+    """
+    asked = "training" in selection.scenarios and set(selection.scenarios) != set(profile.scenarios)
+    if not any(registry.get(arm.backend).trains for arm in arms):
+        if asked:
+            names = ", ".join(dict.fromkeys(arm.backend for arm in arms))
+            raise LevelfieldError(
+                f"{names} cannot train: a finished model is read there.",
+                fix=f"Ask for {', '.join(name for name in names_of_backends() if registry.get(name).trains)}.",
+            )
+        return {}
+    models_ = chosen if asked else [model for model in chosen if model in profile.trained]
+    return {model: _batches(selection.batches, profile.training_batches[model]) for model in models_}
+
+
 def _with_control(case: Case, arms: tuple[Arm, ...], selection: Selection, controlled: Case | None) -> tuple[Arm, ...]:
     """Let one backend stand twice in one block, and slow down the arm that was named."""
     if case == controlled and selection.control != "none":
@@ -271,6 +310,8 @@ def _with_control(case: Case, arms: tuple[Arm, ...], selection: Selection, contr
 
 
 def _block(case: Case, arms: tuple[Arm, ...], profile: Profile) -> Block:
+    if case.trains:
+        arms = tuple(arm for arm in arms if registry.get(arm.backend).trains)
     if case.scenario in ALONE:
         return Block(case=case, arms=arms, planned_generations=profile.launches_alone)
     return Block(case=case, arms=arms, planned_generations=profile.generations, canary=CANARY)
@@ -291,7 +332,7 @@ def all_images() -> tuple[str, ...]:
 
 def _in_order(scenarios: Iterable[str]) -> list[Scenario]:
     """Cold starts come first: they need empty compile caches, and fill them for the rest of the run."""
-    order: tuple[Scenario, ...] = ("cold-start", "memory", "latency", "throughput", *ON_DEVICE)
+    order: tuple[Scenario, ...] = ("cold-start", "memory", "latency", "throughput", "training", *ON_DEVICE)
     wanted = set(scenarios)
     return [scenario for scenario in order if scenario in wanted]
 
@@ -304,13 +345,13 @@ def _known(kind: str, asked: Iterable[str], known: Iterable[str]) -> tuple[str, 
     return tuple(dict.fromkeys(asked))
 
 
-def _batches(asked: tuple[int, ...], profile: Profile, model: str) -> tuple[int, ...]:
+def _batches(asked: tuple[int, ...], otherwise: tuple[int, ...]) -> tuple[int, ...]:
     for batch in asked:
         if not 1 <= batch <= MAX_BATCH:
             raise LevelfieldError(
                 f"A batch of {batch} cannot be measured.", fix=f"Choose a number from 1 to {MAX_BATCH}."
             )
-    return tuple(dict.fromkeys(asked)) or profile.batches[model]
+    return tuple(dict.fromkeys(asked)) or otherwise
 
 
 def of(run: Run) -> Plan:
@@ -327,4 +368,5 @@ def of(run: Run) -> Plan:
         threads=settings.thread_counts or (settings.threads,),
         cpus=settings.cpus,
         gpu=settings.gpu,
+        training_batches=settings.training_batches,
     )

@@ -37,7 +37,10 @@ def prepare(plan: Plan, launcher: Launcher, watcher: Watcher) -> Site:
         watcher.say(f"making the weights of {model}")
         artifacts.weights(model)
     for case in (*(block.case for block in plan.blocks), canary_case(len(plan.cpus))):
-        watcher.say(f"computing the reference of {case.model} in float64")
+        watcher.say(f"computing the reference of {case.question} in float64")
+        if case.trains:
+            artifacts.trajectory(case.model)
+            continue
         artifacts.reference(case.model, verify_count(case))
         if case.precision != "fp32":
             artifacts.rounding_error(case.model, case.precision, verify_count(case))

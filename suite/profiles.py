@@ -25,6 +25,10 @@ class Profile(msgspec.Struct, frozen=True):
     batches: dict[str, tuple[int, ...]]
     """Batch sizes of the throughput scenario, by model."""
     budget_seconds: float
+    trained: tuple[str, ...]
+    """Models that are trained where nobody asks for the training scenario by name."""
+    training_batches: dict[str, tuple[int, ...]]
+    """Batch sizes of the training scenario, by model."""
     labels: tuple[str, ...] = ()
 
 
@@ -40,12 +44,15 @@ SMOKE = Profile(
     launches_alone=1,
     batches={"mlp": (1000,), "resnet50": (4,), "bert": (4,)},
     budget_seconds=180,
+    trained=(),
+    training_batches={"mlp": (1000,), "resnet50": (2,), "bert": (2,)},
     labels=("smoke",),
 )
 STANDARD = Profile(
     name="standard",
-    says="the default: five launches of everything, ranked with intervals, some ten minutes on two cores",
-    scenarios=("latency", "throughput", "cold-start", "memory"),
+    says="the default: five launches of everything, ranked with intervals, the MLP's training among it; "
+    "some ten minutes on two cores",
+    scenarios=("latency", "throughput", "training", "cold-start", "memory"),
     generations=5,
     rounds=2,
     rounds_ns=7_000_000_000,
@@ -54,11 +61,13 @@ STANDARD = Profile(
     launches_alone=1,
     batches={"mlp": (1000,), "resnet50": (2,), "bert": (2,)},
     budget_seconds=600,
+    trained=("mlp",),
+    training_batches={"mlp": (1000,), "resnet50": (4,), "bert": (2,)},
 )
 FULL = Profile(
     name="full",
-    says="a batch sweep, ten launches of everything, and cold starts with intervals: some hours",
-    scenarios=("latency", "throughput", "cold-start", "memory"),
+    says="a batch sweep, ten launches of everything, all models trained, cold starts with intervals: some hours",
+    scenarios=("latency", "throughput", "training", "cold-start", "memory"),
     generations=10,
     rounds=6,
     rounds_ns=120_000_000_000,
@@ -67,5 +76,7 @@ FULL = Profile(
     launches_alone=5,
     batches={"mlp": (1, 100, 1000, 10000), "resnet50": (1, 4, 8, 16), "bert": (1, 4, 8, 16)},
     budget_seconds=4 * 3600,
+    trained=("mlp", "resnet50", "bert"),
+    training_batches={"mlp": (100, 1000, 10000), "resnet50": (4, 8, 16), "bert": (2, 4, 8)},
 )
 PROFILES = {profile.name: profile for profile in (SMOKE, STANDARD, FULL)}

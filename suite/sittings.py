@@ -43,8 +43,11 @@ def _alike(arm: Arm) -> str:
 
 
 def _company(block: Block) -> tuple[str, ...]:
-    """Return what blocks have in common whose cases one launch answers; a cold start has launches of its own."""
+    """Return what blocks have in common whose cases one launch answers.
+
+    A cold start has launches of its own, and so has a training: its peak memory is told beside its speed.
+    """
     case = block.case
-    if case.scenario == "cold-start":
+    if case.scenario == "cold-start" or case.trains:
         return (case.id,)
     return (case.model, case.precision, str(case.threads), case.device)

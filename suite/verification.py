@@ -9,12 +9,17 @@ import numpy as np
 
 from suite.launchers.worker import WorkerError
 from suite.outcomes import Outcome, fail
-from suite.records.schema import Absent, Case, Computed, Parity
+from suite.records.schema import Absent, Case, Computed, Parity, TrainingErrors, TrainingParity
 from suite.site import Site
-from suite.worker.messages import Verified, Verify
+from suite.worker.messages import Train, Trained, Verified, Verify
 from suite.zoo import honesty, models, parity
+from suite.zoo.training import parity as training_parity
+from suite.zoo.training import recipe
+from suite.zoo.training.trajectory import Trajectory
 
 VERIFY_TIMEOUT_S = 300.0
+TRAIN_TIMEOUT_S = 900.0
+"""Ten steps of BERT took half a minute; compiling them for another batch may take minutes."""
 ITEM_BYTES = 4
 """A float32."""
 VERIFY_INPUTS = 2
@@ -43,11 +48,17 @@ def verify_count(case: Case) -> int:
 
 
 def verify_outcome(site: Site, case: Case, outcome: Outcome) -> None:
-    """Compare a worker's output with the reference; a worker that cannot answer is ended."""
+    """Compare a worker's output, or its training, with the reference; a worker that cannot answer is ended."""
     if outcome.worker is None:
         return
     count = verify_count(case)
     try:
+        if case.trains:
+            batch = recipe.of(case.model).trajectory_batch
+            trained = outcome.worker.ask(Train(recipe.STEPS, batch), Trained, TRAIN_TIMEOUT_S)
+            compared = judge_training(trained, site.artifacts.trajectory(case.model), case.model)
+            outcome.launch = msgspec.structs.replace(outcome.launch, parity=compared)
+            return
         verified = outcome.worker.ask(Verify(count), Verified, VERIFY_TIMEOUT_S)
     except WorkerError as error:
         fail(outcome, "verify", error)
@@ -116,3 +127,50 @@ def _honest(
         computed_in=finding.computed_in,
         emulated=finding.emulated,
     )
+
+
+def judge_training(trained: Trained, reference: Trajectory, model: str) -> Parity:
+    """Compare a worker's ten steps with the reference; it is the losses that stand for the output.
+
+    Parameters
+    ----------
+    trained
+        What the worker says; not trusted to have as many numbers as it should.
+    reference
+        The float64 trajectory.
+    model
+        Whose training it is.
+    """
+    found = Trajectory(trained.losses, trained.gradients, trained.weights, trained.statistics)
+    judgement = training_parity.judge(found, reference, model)
+    losses = judgement.errors.losses
+    whole = math.isfinite(losses)
+    absent = Absent(judgement.reason or "not comparable")
+    steps = np.asarray(trained.losses, dtype="<f8")
+    return Parity(
+        equal=judgement.equal,
+        relative_error=losses if whole else absent,
+        centred_error=Absent("a training has no inputs to take the mean over"),
+        max_abs_error=float(np.abs(steps - reference.losses).max()) if whole else absent,
+        tolerance=judgement.tolerances.losses,
+        inputs=len(reference.losses) * recipe.of(model).trajectory_batch,
+        projection=trained.losses if whole else (),
+        output_sha256=hashlib.sha256(steps.tobytes()).hexdigest(),
+        reason=judgement.reason,
+        training=TrainingParity(
+            batch=recipe.of(model).trajectory_batch,
+            losses=trained.losses if whole else (),
+            reference=reference.losses,
+            errors=_known(judgement.errors),
+            tolerances=_known(judgement.tolerances),
+        ),
+    )
+
+
+def _known(errors: training_parity.Errors) -> TrainingErrors:
+    def one(value: float | None) -> float | Absent:
+        if value is None:
+            return Absent("the model has no running statistics")
+        return value if math.isfinite(value) else Absent("what the worker said cannot be compared")
+
+    return TrainingErrors(one(errors.losses), one(errors.gradients), one(errors.weights), one(errors.statistics))

@@ -173,6 +173,15 @@ def not_as_claimed(about: str, reason: str) -> Warning_:
     )
 
 
+def trains_otherwise(about: str, reason: str) -> Warning_:
+    return Warning_(
+        code="trains-otherwise",
+        message=f"{reason or 'It does not train as the reference does.'} Not ranked.",
+        remedy="See its optimizer and settings: another form of epsilon, decay or bias correction is the usual cause.",
+        about=about,
+    )
+
+
 def emulated(precision: str, reason: str) -> Warning_:
     """The processor has no instructions for a precision."""
     return Warning_(

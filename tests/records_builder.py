@@ -32,6 +32,8 @@ from suite.records.schema import (
     Scenario,
     Settings,
     Startup,
+    TrainingErrors,
+    TrainingParity,
     Turn,
     Warning_,
     Window,
@@ -75,6 +77,9 @@ ERRORS = {"fp32": 1e-7, "bf16": 1.5e-3, "int8": 1e-2}
 TOLERANCES = {"fp32": 1e-5, "bf16": 3e-2, "int8": 2e-1}
 
 BATCHES = {"mlp": 1000, "resnet50": 8, "bert": 8}
+READERS = ("onnxruntime", "openvino")
+"""They read a finished model, and cannot train."""
+TIMED = ("latency", "throughput", "training")
 LAUNCH_SD = 0.009
 WINDOW_SD = 0.024
 DRIFT_SD = 0.044
@@ -148,10 +153,10 @@ def make_run(
                 model=model,
                 scenario=scenario,
                 precision=precision,
-                batch=BATCHES[model] if scenario == "throughput" else 1,
+                batch=BATCHES[model] if scenario in ("throughput", "training") else 1,
                 threads=count,
             ),
-            tuple(arms),
+            tuple(arm for arm in arms if scenario != "training" or arm.backend not in READERS),
             generations,
         )
         for model in models
@@ -233,7 +238,7 @@ class _Maker:
         self.clock_minutes = 0
 
     def block(self, case: Case, arms: tuple[Arm, ...], generations: int) -> Block:
-        timed = case.scenario in ("latency", "throughput")
+        timed = case.scenario in TIMED
         return Block(
             case=case,
             arms=arms,
@@ -244,7 +249,7 @@ class _Maker:
 
     def generation(self, case: Case, arms: tuple[Arm, ...], index: int) -> Generation:
         launches = [self.launch(case, arm, index) for arm in arms]
-        if case.scenario not in ("latency", "throughput"):
+        if case.scenario not in TIMED:
             return Generation(index=index, seed=index, launches=tuple(launches), complete=True)
         launches.append(Launch(arm=CANARY, started=self.tick(), framework_version="2.4.6"))
         alive = [arm for arm in arms if self.failure(case, arm) is None]
@@ -344,7 +349,8 @@ class _Maker:
                 reason="relative error 4.6e-02 is over 1e-05" if unequal else "",
                 cosine=1 - error**2 / 2,
                 top_1=0.875 if case.precision == "int8" else Absent("its output is no vector of classes"),
-                computed_in=case.precision,
+                computed_in="" if case.trains else case.precision,
+                training=make_training(error) if case.trains else None,
             ),
             computed=Computed(
                 {case.precision: 52, "fp32": 2} if case.precision != "fp32" else {"fp32": 54}, "its graph"
@@ -370,7 +376,8 @@ class _Maker:
 
     def level_ns(self, case: Case, arm: Arm) -> float:
         levels = LEVELS_MS[case.model, case.batch]
-        level = levels[BACKENDS.index(arm.backend)] * 1e6 * self.slower.get(arm.backend, 1.0)
+        steps = 3.0 if case.trains else 1.0  # forward, and about twice as much back
+        level = steps * levels[BACKENDS.index(arm.backend)] * 1e6 * self.slower.get(arm.backend, 1.0)
         return level * SPEEDS[case.precision] * float((2 / case.threads) ** SCALING)
 
     def jitter(self, sd: float) -> float:
@@ -380,6 +387,19 @@ class _Maker:
         self.clock_minutes += 1
         minutes, seconds = divmod(self.clock_minutes, 60)
         return f"2026-11-21T{10 + minutes // 60:02d}:{minutes % 60:02d}:{seconds:02d}Z"
+
+
+def make_training(error: float) -> TrainingParity:
+    """Ten losses that fall, off by `error`."""
+    reference = tuple(7.0 * 0.9**step for step in range(10))
+    known = Absent("the model has no running statistics")
+    return TrainingParity(
+        batch=4,
+        losses=tuple(loss * (1 + error) for loss in reference),
+        reference=reference,
+        errors=TrainingErrors(losses=error, gradients=2 * error, weights=3 * error, statistics=known),
+        tolerances=TrainingErrors(losses=1e-5, gradients=2e-5, weights=3e-5, statistics=known),
+    )
 
 
 def make_noise(elapsed_ns: int, *, steal: float = 0.0) -> Noise:

@@ -23,12 +23,15 @@ def test_the_default_is_everything_in_the_standard_profile() -> None:
     assert len(made.backends) == 7
     assert CANARY not in made.backends
     assert CANARY not in made.models
-    assert made.scenarios == ("cold-start", "memory", "latency", "throughput")
-    assert len(made.blocks) == 12
-    assert all(len(block.arms) == 7 + (block.case.id == CONTROLLED) for block in made.blocks)
+    assert made.scenarios == ("cold-start", "memory", "latency", "throughput", "training")
+    *others, training = made.blocks
+    assert len(others) == 12
+    assert all(len(block.arms) == 7 + (block.case.id == CONTROLLED) for block in others)
+    assert training.case.id == "mlp/training/fp32/b1000/t4/cpu"
+    assert [arm.id for arm in training.arms] == ["torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax"]
     assert made.needs_onnx
     assert set(made.images) == {"torch", "tensorflow", "jax", "onnxruntime", "openvino", "canary"}
-    assert len({block.case.id for block in made.blocks}) == 12
+    assert len({block.case.id for block in made.blocks}) == 13
 
 
 @pytest.mark.parametrize("name", PROFILES)
@@ -39,7 +42,7 @@ def test_every_profile_makes_a_plan(name: str) -> None:
         assert block.planned_generations == (made.profile.launches_alone if alone else made.profile.generations)
         assert block.canary == (None if alone else CANARY)
         assert block.case.threads == len(made.cpus)
-        if block.case.scenario != "throughput":
+        if not block.case.per_item:
             assert block.case.batch == 1
 
 
@@ -63,6 +66,7 @@ def test_every_profile_makes_a_plan(name: str) -> None:
             "JAX has no static quantisation",
             "--precision fp32,bf16.",
         ),
+        (Selection(scenarios=("training",), precisions=("bf16",)), "Training is measured in fp32 alone.", "Add fp32"),
         (Selection(threads=(2, 1, 2)), "--threads names 2 twice.", "--threads 1,2."),
         (Selection(threads=(1, 2, 8)), "8 threads were asked for", "--threads 4 or fewer"),
         (Selection(models=("zzz",)), "There is no model called 'zzz'.", "Known: bert, mlp, resnet50."),
@@ -116,7 +120,7 @@ ON_CPU = [scenario for scenario in SCENARIOS if scenario not in ON_DEVICE]
 @given(st.permutations(ON_CPU).flatmap(lambda order: st.integers(1, 4).map(lambda count: tuple(order[:count]))))
 def test_cold_starts_come_first_and_blocks_of_one_scenario_stay_together(scenarios: tuple[str, ...]) -> None:
     made = make(Selection(scenarios=scenarios), available=CPUS)
-    order = ["cold-start", "memory", "latency", "throughput"]
+    order = ["cold-start", "memory", "latency", "throughput", "training"]
     asked = [order.index(block.case.scenario) for block in made.blocks]
     assert asked == sorted(asked)
     assert set(made.scenarios) == set(scenarios)
@@ -124,6 +128,42 @@ def test_cold_starts_come_first_and_blocks_of_one_scenario_stay_together(scenari
 
 def test_no_batches_where_nothing_is_measured_in_batches() -> None:
     assert make(Selection(scenarios=("latency",)), available=CPUS).batches == {}
+
+
+def trainings(selection: Selection) -> list[str]:
+    return [block.case.id for block in make(selection, available=CPUS).blocks if block.case.trains]
+
+
+def test_who_asks_for_training_gets_all_models_trained() -> None:
+    asked = Selection(scenarios=("training",))
+    assert trainings(asked) == [
+        "mlp/training/fp32/b1000/t4/cpu",
+        "resnet50/training/fp32/b4/t4/cpu",
+        "bert/training/fp32/b2/t4/cpu",
+    ]
+    assert make(asked, available=CPUS).training_batches == {"mlp": (1000,), "resnet50": (4,), "bert": (2,)}
+    assert trainings(Selection(profile="smoke")) == []
+    assert len(trainings(Selection(profile="full"))) == 9
+    assert trainings(Selection(models=("bert",))) == []
+    assert trainings(Selection(scenarios=("training",), models=("bert",), batches=(3, 1))) == [
+        "bert/training/fp32/b3/t4/cpu",
+        "bert/training/fp32/b1/t4/cpu",
+    ]
+    whole = Selection(scenarios=PROFILES["standard"].scenarios)
+    assert trainings(whole) == trainings(Selection()), "the command in a report asks for what the profile asks for"
+
+
+def test_who_cannot_train_is_left_out() -> None:
+    made = make(Selection(backends=("jax", "openvino")), available=CPUS)
+    assert {len(block.arms) for block in made.blocks if block.case.trains} == {1}
+    assert trainings(Selection(backends=("onnxruntime", "openvino"))) == []
+    with pytest.raises(LevelfieldError) as caught:
+        make(Selection(backends=("onnxruntime", "openvino"), scenarios=("training",)), available=CPUS)
+    assert caught.value.message.startswith("onnxruntime, openvino cannot train")
+    assert "torch, torch-compile, tensorflow" in caught.value.fix
+    with pytest.raises(LevelfieldError, match="only one can train"):
+        pair(Selection(scenarios=("training",)), "jax", "openvino", available=CPUS)
+    assert len(pair(Selection(), "jax", "torch", available=CPUS).blocks) == 13
 
 
 @pytest.mark.parametrize(
@@ -295,6 +335,7 @@ def test_a_record_tells_its_plan(selection: Selection) -> None:
             batches=made.batches,
             threads=max(made.threads),
             thread_counts=made.threads if len(made.threads) > 1 else (),
+            training_batches=made.training_batches,
             cpus=made.cpus,
             generations=made.profile.generations,
             rounds=made.profile.rounds,
@@ -314,7 +355,9 @@ def test_a_record_tells_its_plan(selection: Selection) -> None:
 
 def test_profiles_hold_what_they_say() -> None:
     for profile in PROFILES.values():
-        assert set(profile.batches) == set(plan.names_of_models())
+        assert set(profile.batches) == set(profile.training_batches) == set(plan.names_of_models())
+        assert set(profile.trained) <= set(plan.names_of_models())
+        assert bool(profile.trained) == ("training" in profile.scenarios)
         assert profile.generations >= (1 if "smoke" in profile.labels else 5), "fewer than five are never ranked"
         assert profile.window_ns >= 50_000_000
         assert profile.rounds >= 2

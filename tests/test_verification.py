@@ -3,6 +3,7 @@
 import hashlib
 import math
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,8 +11,9 @@ from hypothesis import strategies as st
 
 from suite.backends import precisions
 from suite.records.schema import Absent, Case
-from suite.verification import VERIFY_INPUTS, judge, verify_count
-from suite.worker.messages import Verified
+from suite.verification import VERIFY_INPUTS, judge, judge_training, verify_count
+from suite.worker.messages import Trained, Verified
+from suite.zoo.training.trajectory import Trajectory
 
 REFERENCE = np.linspace(-1.0, 1.0, 12).reshape(4, 3)
 
@@ -141,3 +143,41 @@ def test_no_yardstick_is_asked_for_where_fp32_holds() -> None:
     parity = judge(said(REFERENCE), REFERENCE, "fp32", yardstick=nothing.__getitem__)
     assert parity.equal
     assert parity.computed_in == "fp32"
+
+
+TRAINED = Trained(losses=(2.0, 1.5, 1.0), gradients=(3.0, 4.0), weights=(1.0,) * 16, statistics=())
+TRAJECTORY = Trajectory(TRAINED.losses, TRAINED.gradients, TRAINED.weights)
+
+
+def test_the_same_training_is_equal() -> None:
+    parity = judge_training(TRAINED, TRAJECTORY, "mlp")
+    assert parity.equal
+    assert parity.relative_error == 0
+    assert parity.projection == TRAINED.losses
+    assert parity.training is not None
+    assert parity.training.reference == TRAJECTORY.losses
+    assert isinstance(parity.training.errors.statistics, Absent)
+    assert parity.inputs == 3 * 32
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"losses": (2.0, 1.5, 1.01)},
+        {"losses": (2.0, 1.5)},
+        {"losses": ()},
+        {"losses": (2.0, math.nan, 1.0)},
+        {"losses": (2.0, math.inf, 1.0)},
+        {"gradients": (3.0, 4.01)},
+        {"gradients": (0.0, 0.0)},
+        {"weights": (1.0,) * 15},
+        {"weights": (-1.0,) * 16},
+        {"weights": (1e308,) * 16},
+    ],
+)
+def test_another_training_is_not(changes: dict[str, tuple[float, ...]]) -> None:
+    parity = judge_training(msgspec.structs.replace(TRAINED, **changes), TRAJECTORY, "mlp")
+    assert not parity.equal
+    assert parity.reason
+    assert parity.training is not None
+    assert msgspec.json.decode(msgspec.json.encode(parity), type=type(parity)).reason == parity.reason

@@ -19,7 +19,7 @@ from suite.options import DURATION, GPU, INJECTION, NAMES, NUMBERS, PERCENT, VAR
 @click.option(
     "--precision", type=NAMES, default=(), help="fp32, bf16, int8; tf32 and fp16 on GPUs; each is ranked apart."
 )
-@click.option("--batch", type=NUMBERS, default=(), help="Batch sizes of the throughput scenario.")
+@click.option("--batch", type=NUMBERS, default=(), help="Batch sizes of throughput and training.")
 @click.option("--inject", type=INJECTION, default=None, help="Slow one arm down: 5%@onnxruntime#2.")
 @click.option(
     "--threads", type=NUMBERS, default=(), help="Threads of every worker, or several numbers; default: one per core."

@@ -10,14 +10,15 @@ NO_FAULT = frozenset({"unsupported"})
 
 
 def parities(run: Run) -> dict[tuple[str, str, str], Parity]:
-    """Find each arm's worst parity per model and precision, over all blocks.
+    """Find each arm's worst parity per question and precision, over all blocks.
 
     A launch of the cold-start or memory scenario need not compare its output: the arm was compared in another block.
+    A training is a question of its own.
     """
     found: dict[tuple[str, str, str], Parity] = {}
     for block in run.blocks:
         for arm in block.arms:
-            key = (block.case.model, block.case.precision, arm.id)
+            key = (block.case.question, block.case.precision, arm.id)
             worst = worst_parity((*of_arm(block, arm), *([found[key]] if key in found else [])))
             if worst is not None:
                 found[key] = worst
@@ -37,7 +38,7 @@ def of_arm(block: Block, arm: Arm) -> tuple[Parity, ...]:
 def parity_of(block: Block, arm: Arm, known: Mapping[tuple[str, str, str], Parity]) -> Parity | None:
     """Return the parity that speaks for this arm in this block: its own, or the arm's elsewhere in the run."""
     own = worst_parity(of_arm(block, arm))
-    return own if own is not None else known.get((block.case.model, block.case.precision, arm.id))
+    return own if own is not None else known.get((block.case.question, block.case.precision, arm.id))
 
 
 def worst_parity(found: Iterable[Parity]) -> Parity | None:

@@ -38,7 +38,7 @@ def summarise(run: Run, blocks: Iterable[BlockAnalysis]) -> Status:
         for row in block.rows:
             if row.standing == "control":  # the same answer a second time
                 continue
-            key = (row.arm, block.case.model, block.case.precision)
+            key = (row.arm, block.case.question, block.case.precision)
             known = answers.setdefault(key, None)
             if row.parity is not None:
                 answers[key] = row.parity.equal and known is not False
@@ -137,11 +137,13 @@ def _of_answers(blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:
     said: set[tuple[str, str, str]] = set()
     for block in blocks:
         for row in block.rows:
-            answer = (row.arm, block.case.model, block.case.precision)
+            answer = (row.arm, block.case.question, block.case.precision)
             if row.standing == "unequal" and row.parity is not None and answer not in said:
                 said.add(answer)
-                about = f"{row.arm}/{block.case.model}/{block.case.precision}"
-                if row.parity.computed_in not in {"", block.case.precision}:
+                about = f"{row.arm}/{block.case.question}/{block.case.precision}"
+                if row.parity.training is not None:
+                    yield warnings.trains_otherwise(about, row.parity.reason)
+                elif row.parity.computed_in not in {"", block.case.precision}:
                     yield warnings.not_as_claimed(about, row.parity.reason)
                 else:
                     yield warnings.not_equal(about, row.parity.relative_error, row.parity.tolerance)

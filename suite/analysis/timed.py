@@ -1,4 +1,4 @@
-"""The `latency` and `throughput` scenarios: windows in interleaved rounds, summarised launch by launch."""
+"""The `latency`, `throughput` and `training` scenarios: windows in interleaved rounds, summarised launch by launch."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ import numpy as np
 from suite.analysis import collect, disturbances, estimates, places, standing
 from suite.analysis.collect import ArmSummary, WindowSummary
 from suite.analysis.types import Counts, Row, TimedBlock
-from suite.records.schema import Arm, Block, Parity
+from suite.records.schema import Absent, Arm, Block, Launch, Parity
 from suite.statistics.steady import SteadyState
 from suite.statistics.student import MIN_LAUNCHES
 from suite.statistics.windows import summarise
 
 Known = Mapping[tuple[str, str, str], Parity]
-"""(model, precision, arm) to the parity that speaks for it."""
+"""(question, precision, arm) to the parity that speaks for it."""
 
 
 @dataclass(frozen=True)
@@ -221,4 +221,12 @@ def _row(entry: _Counted, block: Block, levels: _Levels, parity: Parity | None) 
             else None
         ),
         cpu_cores=sum(window.cpu_ns for window in windows) / sum(window.window_ns for window in windows),
+        peak_bytes=_peak_bytes(launches) if block.case.trains else None,
     )
+
+
+def _peak_bytes(launches: Sequence[Launch]) -> float | None:
+    """Return the median over launches of the peak resident memory, which a training's own launches tell of it alone."""
+    told = [launch.memory.peak_rss_bytes for launch in launches if launch.memory is not None]
+    peaks = [peak for peak in told if not isinstance(peak, Absent)]
+    return float(np.median(peaks)) if peaks else None

@@ -81,6 +81,8 @@ class Row(msgspec.Struct, frozen=True):
     were none."""
     cpu_cores: float | None = None
     """CPU time of the worker ÷ window time: cores kept busy."""
+    peak_bytes: float | None = None
+    """Peak resident memory, median over launches; where a case has its launches to itself (training)."""
     parity: Parity | None = None
     failure: Failure | None = None
     settings: dict[str, str] = {}
@@ -95,7 +97,7 @@ class Control(msgspec.Struct, frozen=True):
 
 
 class TimedBlock(msgspec.Struct, frozen=True):
-    """A block of the `latency` or `throughput` scenario."""
+    """A block of the `latency`, `throughput` or `training` scenario."""
 
     case: Case
     rows: tuple[Row, ...]

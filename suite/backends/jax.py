@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from suite.backends import cuda, hlo
 from suite.backends.checks import images_last, import_framework, require_supported
-from suite.backends.protocol import Arrays, Options, Resident, Source, Step
+from suite.backends.protocol import Arrays, Options, Resident, Source, Step, Trainer, TrainingSource
 from suite.zoo import models
 from suite.zoo.honesty import Computed
 from suite.zoo.native import definition
@@ -100,10 +100,8 @@ class JAX:
         prepared = network.prepare(source.weights)
         weights = jax.device_put({name: array.astype(dtype, copy=False) for name, array in prepared.items()})
         example = [images_last(source.example[name]) for name in names]
-        # A flag of the CPU's compiler; on GPUs nothing needs to be turned off.
-        options = {"xla_cpu_enable_fast_math": False} if self._device == "cpu" else {}
         forward = network.forward if dtype == np.float32 else _lowered(jax, network.forward, dtype)
-        self._executable = jax.jit(forward).lower(weights, *example).compile(options)
+        self._executable = jax.jit(forward).lower(weights, *example).compile(self._compiler)
         return self._executable, weights, names
 
     def computed(self, inputs: Arrays) -> Computed:
@@ -112,6 +110,17 @@ class JAX:
         if self._options.precision == "tf32" and "fp32" in found:
             found["tf32"] = found.pop("fp32")
         return Computed(found, "XLA's text of the compiled module")
+
+    def load_training(self, source: TrainingSource) -> Trainer:
+        """Compile value_and_grad and the update as one function."""
+        from suite.backends.jax_training import JAXTrainer
+
+        return JAXTrainer(self._jax, source, self._compiler)
+
+    @property
+    def _compiler(self) -> dict[str, bool]:
+        """A flag of the CPU's compiler; on GPUs nothing needs to be turned off."""
+        return {"xla_cpu_enable_fast_math": False} if self._device == "cpu" else {}
 
     def device_memory(self) -> dict[str, int]:
         found = self._jax.devices()[0].memory_stats() if self._device != "cpu" else None

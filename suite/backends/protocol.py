@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suite.zoo.honesty import Computed
+from suite.zoo.training.recipe import Optimizer
 
 Arrays: TypeAlias = dict[str, npt.NDArray[np.generic]]
 """Named tensors in host memory, C order."""
@@ -103,4 +104,53 @@ class SaysPrecision(Protocol):
         inputs
             Of one call, in host memory.
         """
+        ...
+
+
+class TrainingSource(msgspec.Struct, frozen=True):
+    """What a backend is given to train."""
+
+    model: str
+    batch: int
+    weights: Arrays
+    """Where training begins: trained tensors and running statistics, as the model's specification has them."""
+    example: Arrays
+    """A batch with its labels, to compile with."""
+    optimizer: Optimizer
+    """Every hyper-parameter: a backend adds none of its own."""
+
+
+class Trainer(Protocol):
+    """A model in training. Arrays are named and shaped as the model's specification has them."""
+
+    def step(self, batch: Arrays) -> float:
+        """Take one whole step and return the loss before it: the timed call.
+
+        From a batch in host memory to the loss in host memory: forward, loss, backward and update, completed.
+        """
+        ...
+
+    def gradients(self) -> Arrays:
+        """Return the gradients of the first step after a restart; asked right after that step."""
+        ...
+
+    def weights(self) -> Arrays:
+        """Return the trained tensors and the running statistics as they are now."""
+        ...
+
+    def restart(self) -> None:
+        """Begin again: the weights that training began with, and an optimizer that has seen nothing."""
+        ...
+
+    def settings(self) -> dict[str, str]:
+        """What is set otherwise than for inference, read back where the framework can say."""
+        ...
+
+
+@runtime_checkable
+class TrainingBackend(Protocol):
+    """A backend that can train (the scenario `training`)."""
+
+    def load_training(self, source: TrainingSource) -> Trainer:
+        """Build the model with its loss and optimizer, and compile them; raises as `load` does."""
         ...

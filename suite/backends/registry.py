@@ -31,6 +31,11 @@ class BackendInfo(msgspec.Struct, frozen=True):
     settings: dict[str, tuple[str, ...]] = {}
     """What may be chosen beside the idiomatic way, and the values it may have, the idiomatic one first."""
 
+    @property
+    def trains(self) -> bool:
+        """Whether it can train: frameworks can, runtimes that read a finished model cannot."""
+        return self.reads == "native"
+
 
 CANARY = "canary"
 _CAST: dict[str, tuple[str, ...]] = {"cast": ("stored", "autocast")}

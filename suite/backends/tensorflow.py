@@ -4,7 +4,7 @@ from typing import Any
 
 from suite.backends import cuda, tensorflow_common
 from suite.backends.checks import require_supported
-from suite.backends.protocol import Arrays, Options, Resident, Source, Step
+from suite.backends.protocol import Arrays, Options, Resident, Source, Step, Trainer, TrainingSource
 from suite.backends.tensorflow_common import Traced
 from suite.zoo.honesty import Computed
 
@@ -43,6 +43,12 @@ class TensorFlow:
         if self._traced is None:
             return Computed({}, "nothing is loaded")
         return tensorflow_common.computed(self._tf, self._traced, inputs, self._options, xla=False)
+
+    def load_training(self, source: TrainingSource) -> Trainer:
+        """Trace forward, loss, backward and update as one function."""
+        from suite.backends.tensorflow_training import TensorFlowTrainer
+
+        return TensorFlowTrainer(self._tf, source, tensorflow_common.device_name(self._device), xla=False)
 
     def device_memory(self) -> dict[str, int]:
         return tensorflow_common.device_memory(self._tf, self._device)

@@ -84,7 +84,7 @@ def make_resident(tf: Any, traced: Traced, source: Source, *, backend: str, devi
     in every call.
     """
     call, names = traced.call, traced.names
-    place_on = _name(device)
+    place_on = device_name(device)
 
     def place(inputs: Arrays) -> list[Any]:
         with tf.device(place_on):
@@ -112,7 +112,7 @@ def trace(tf: Any, source: Source, options: Options, *, xla: bool) -> Traced:  #
     model = models.get(source.model)
     network = definition(model, "tensorflow")
     dtype = tf.dtypes.as_dtype(_DTYPES.get(options.precision, "float32"))
-    with tf.device(_name(options.device)):
+    with tf.device(device_name(options.device)):
         weights = {
             name: tf.Variable(
                 array.astype(dtype.as_numpy_dtype, copy=False), trainable=False, name=name.replace(".", "_")
@@ -154,7 +154,8 @@ def computed(tf: Any, traced: Traced, inputs: Arrays, options: Options, *, xla: 
     return Computed(found, source)
 
 
-def _name(device: str) -> str:
+def device_name(device: str) -> str:
+    """Return TensorFlow's name of a device."""
     return "/GPU:0" if device == cuda.DEVICE else "/CPU:0"
 
 

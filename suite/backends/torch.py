@@ -4,7 +4,7 @@ from typing import Any
 
 from suite.backends import cuda, torch_common
 from suite.backends.checks import import_framework, require_supported
-from suite.backends.protocol import Arrays, Options, Resident, Source, Step
+from suite.backends.protocol import Arrays, Options, Resident, Source, Step, Trainer, TrainingSource
 from suite.zoo import models
 from suite.zoo.honesty import Computed
 
@@ -31,6 +31,12 @@ class Torch:
     def load_resident(self, source: Source) -> Resident:
         """Fill the model's own module with the weights, for tensors that stay on the device."""
         return torch_common.make_resident(self._torch, *self._module(source), self._device)
+
+    def load_training(self, source: TrainingSource) -> Trainer:
+        """Build the network with its loss and torch's own optimizer."""
+        from suite.backends.torch_training import TorchTrainer
+
+        return TorchTrainer(source, self._device, compiled=False)
 
     def _module(self, source: Source) -> tuple[Any, tuple[str, ...]]:
         from suite.zoo import torch_module

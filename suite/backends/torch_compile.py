@@ -9,7 +9,16 @@ from typing import Any
 
 from suite.backends import cuda, torch_common
 from suite.backends.checks import import_framework, require_supported
-from suite.backends.protocol import Arrays, Options, Resident, Source, Step, Unsupported
+from suite.backends.protocol import (
+    Arrays,
+    Options,
+    Resident,
+    Source,
+    Step,
+    Trainer,
+    TrainingSource,
+    Unsupported,
+)
 from suite.zoo import models
 from suite.zoo.honesty import Computed
 
@@ -68,6 +77,15 @@ class TorchCompile:
         resident = torch_common.make_resident(self._torch, *self._compiled(source), self._device)
         resident.run(resident.place(source.example))
         return resident
+
+    def load_training(self, source: TrainingSource) -> Trainer:
+        """Build the network with its loss, and compile both as one; what is trained cannot be frozen."""
+        from torch._inductor import config
+
+        from suite.backends.torch_training import TorchTrainer
+
+        config.freezing = False
+        return TorchTrainer(source, self._device, compiled=True)
 
     def _compiled(self, source: Source) -> tuple[Any, tuple[str, ...]]:
         from torch._inductor import config

@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
 from rich.console import Console
@@ -10,6 +10,7 @@ from rich.markup import escape
 
 from suite.errors import LevelfieldError
 from suite.options import PERCENT
+from suite.records.schema import Scenario
 
 if TYPE_CHECKING:
     from suite.comparing.types import Comparison, Metric
@@ -32,7 +33,7 @@ _reports = click.option(
 @click.option("--margin", type=PERCENT, default="2%", show_default=True, help="Differences inside it count as none.")
 @click.option(
     "--metric",
-    type=click.Choice(["latency", "throughput", "cold-start", "memory", "latency-device", "throughput-device"]),
+    type=click.Choice(get_args(Scenario)),
     multiple=True,
     help="Only this; may stand several times.",
 )

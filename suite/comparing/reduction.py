@@ -20,7 +20,7 @@ from suite.records.schema import Absent, Arm, Block, Case, Fact, FailureKind, Im
 Place: TypeAlias = tuple[str, str]
 """Arm id and case id."""
 Question: TypeAlias = tuple[str, str, int, int, str]
-"""Model, precision, batch, threads and device: what an output answers, whatever is timed about it."""
+"""Model (or its training), precision, batch, threads and device: what an output answers, whatever is timed about it."""
 
 NO_FAULT_OF_THE_NEW = frozenset({"engine", "interrupted"})
 """Failures of what lies around a worker: they say nothing about the stack that was to be measured."""
@@ -64,7 +64,7 @@ class Reduced(msgspec.Struct, frozen=True):
 
 def question(case: Case) -> Question:
     """Return what an output to this case answers."""
-    return case.model, case.precision, case.batch, case.threads, case.device
+    return case.question, case.precision, case.batch, case.threads, case.device
 
 
 def reduce(run: Run, sha256: str) -> Reduced:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 
 from suite.comparing.types import Change, Comparison, Drift, Metric, Movement, Row, Verdict
+from suite.records.schema import PER_ITEM
 from suite.report import names, units
 
 LONGEST = 300
@@ -68,10 +69,10 @@ def _metric(metric: Metric) -> str:
 
 
 def cost(value: float | None, metric: Metric) -> str:
-    """`21.3 ms`, `1.21 GiB`; throughput is told as time an item."""
+    """`21.3 ms`, `1.21 GiB`; throughput and training are told as time an item."""
     if metric == "memory":
         return units.size(value)
-    per_item = metric in {"throughput", "throughput-device"}
+    per_item = metric in PER_ITEM
     return f"{units.time(value)} an item" if per_item and value is not None else units.time(value)
 
 
@@ -157,7 +158,7 @@ def drifted(drift: Drift) -> str:
 
 def answer_of(drift: Drift) -> str:
     """`onnxruntime’s answer to ResNet-50, batch 1`."""
-    return f"{arms(drift)} on {clean(names.model(drift.model), 60)} (batch {drift.batch})"
+    return f"{arms(drift)} on {clean(names.question(drift.model), 60)} (batch {drift.batch})"
 
 
 def change(found: Change) -> str:

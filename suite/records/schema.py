@@ -23,8 +23,12 @@ Fact: TypeAlias = str | int | float | bool | Absent
 FailureKind: TypeAlias = Literal[
     "crashed", "timeout", "out-of-memory", "protocol", "error", "unsupported", "engine", "interrupted"
 ]
-Scenario: TypeAlias = Literal["latency", "throughput", "cold-start", "memory", "latency-device", "throughput-device"]
+Scenario: TypeAlias = Literal[
+    "latency", "throughput", "training", "cold-start", "memory", "latency-device", "throughput-device"
+]
 """Those on `-device` keep inputs and outputs in the accelerator's memory; the others begin and end in the host's."""
+PER_ITEM: frozenset[str] = frozenset({"throughput", "training", "throughput-device"})
+"""Scenarios in which the time of an item counts, not that of a call."""
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -45,7 +49,17 @@ class Case(msgspec.Struct, frozen=True):
     @property
     def per_item(self) -> bool:
         """Whether what counts is the time of an item, not of a call."""
-        return self.scenario in {"throughput", "throughput-device"}
+        return self.scenario in PER_ITEM
+
+    @property
+    def trains(self) -> bool:
+        """Whether a call is a training step."""
+        return self.scenario == "training"
+
+    @property
+    def question(self) -> str:
+        """What an answer is an answer to: the model, or its training, of which equality is proven in another way."""
+        return f"{self.model} training" if self.trains else self.model
 
     @property
     def id(self) -> str:
@@ -100,8 +114,33 @@ class Startup(msgspec.Struct, frozen=True):
     first_call_ns: int | Absent = Absent("others were loading: only a cold start times it")
 
 
+class TrainingErrors(msgspec.Struct, frozen=True):
+    """How far a training is from the float64 reference, or may be; `suite.zoo.training.parity` says of what."""
+
+    losses: float | Absent
+    """The largest relative error of the first ten losses."""
+    gradients: float | Absent
+    """Of the gradients' norms in the first step, relative."""
+    weights: float | Absent
+    """Of the weights' change over ten steps, relative, estimated by random signs."""
+    statistics: float | Absent
+    """The same of BatchNorm's running statistics."""
+
+
+class TrainingParity(msgspec.Struct, frozen=True):
+    """Ten steps of training compared with the float64 reference."""
+
+    batch: int
+    """Items in each step."""
+    losses: tuple[float, ...]
+    reference: tuple[float, ...]
+    """The reference's losses."""
+    errors: TrainingErrors
+    tolerances: TrainingErrors
+
+
 class Parity(msgspec.Struct, frozen=True):
-    """An output compared with the float64 reference."""
+    """An output compared with the float64 reference; of a training, its losses are the output."""
 
     equal: bool
     relative_error: float | Absent
@@ -113,7 +152,8 @@ class Parity(msgspec.Struct, frozen=True):
     inputs: int
     """How many inputs were compared."""
     projection: tuple[float, ...]
-    """Fixed seeded projection of the output (64 numbers), so that drift can be seen years later."""
+    """Fixed seeded projection of the output (64 numbers), so that drift can be seen years later; of a training, its
+    losses."""
     output_sha256: str
     reason: str = ""
     """Why it is not equal, in words."""
@@ -127,6 +167,8 @@ class Parity(msgspec.Struct, frozen=True):
     """The precision that it was really computed in, by `suite.zoo.honesty`; empty: not judged."""
     emulated: str = ""
     """How the claimed precision was emulated, where the framework says so."""
+    training: TrainingParity | None = None
+    """None: no training was compared."""
 
 
 class Computed(msgspec.Struct, frozen=True):
@@ -349,6 +391,8 @@ class Settings(msgspec.Struct, frozen=True):
     """Index of the GPU that was used, as NVML counts (its name is in the fingerprint); None: none was."""
     thread_counts: tuple[int, ...] = ()
     """All numbers of threads that were asked for, where there were several; each case names its own."""
+    training_batches: dict[str, tuple[int, ...]] = {}
+    """Batch sizes of the training scenario, by model."""
 
 
 Fingerprint: TypeAlias = dict[str, dict[str, Fact]]

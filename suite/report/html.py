@@ -60,6 +60,7 @@ def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None, ev
             digest=embedded.record_sha256,
             models=tuple(dict.fromkeys(block.case.model for block in analysis.blocks)),
             parity_table=parity.table(analysis),
+            training_tables=parity.trainings(analysis),
             essentials=machine.essentials(run.machine, run.settings.gpu),
             machine_groups=machine.groups(run.machine),
             settings_ledger=ledger.settings(run),

@@ -18,6 +18,7 @@ _MODELS = {
 _SCENARIOS = {
     "latency": "Latency",
     "throughput": "Throughput",
+    "training": "Training",
     "cold-start": "Cold start",
     "memory": "Memory",
     "latency-device": "Latency on the device",
@@ -33,6 +34,12 @@ SPARE_COLOURS = 4
 def model(name: str) -> str:
     """`ResNet-50` for `resnet50`."""
     return _MODELS.get(name, name)
+
+
+def question(name: str) -> str:
+    """`ResNet-50, training` for `resnet50 training`: what an answer answers."""
+    plain, _, training = name.partition(" ")
+    return f"{model(plain)}, training" if training == "training" else model(name)
 
 
 def scenario(name: str) -> str:

@@ -1,9 +1,9 @@
-"""The table of errors against the reference: arms by models."""
+"""The tables of errors against the reference: arms by models, and arms by models that are trained."""
 
 import msgspec
 
 from suite.analysis.types import Analysis
-from suite.records.schema import Parity
+from suite.records.schema import Parity, TrainingParity
 
 
 class ParityLine(msgspec.Struct, frozen=True):
@@ -25,6 +25,8 @@ def table(analysis: Analysis) -> ParityTable:
     backends: dict[str, str] = {}
     found: dict[tuple[str, tuple[str, str]], Parity] = {}
     for block in analysis.blocks:
+        if block.case.trains:
+            continue
         column = (block.case.model, block.case.precision)
         columns[column] = None
         for row in block.rows:
@@ -45,3 +47,36 @@ def table(analysis: Analysis) -> ParityTable:
             for column in columns
         ),
     )
+
+
+class TrainingLine(msgspec.Struct, frozen=True):
+    arm: str
+    backend: str
+    equal: bool
+    reason: str
+    training: TrainingParity
+
+
+class TrainingTable(msgspec.Struct, frozen=True):
+    """One model's training, arm by arm."""
+
+    model: str
+    lines: tuple[TrainingLine, ...]
+
+
+def trainings(analysis: Analysis) -> tuple[TrainingTable, ...]:
+    """Lay out how far each arm's training is from the reference, model by model; empty where nothing was trained."""
+    found: dict[str, dict[str, TrainingLine]] = {}
+    for block in analysis.timed:
+        if not block.case.trains:
+            continue
+        lines = found.setdefault(block.case.model, {})
+        for row in block.rows:
+            parity = row.parity
+            if parity is None or parity.training is None:
+                continue
+            # The first batch size that compared speaks, unless a later one found it not equal.
+            known = lines.get(row.arm)
+            if known is None or (known.equal and not parity.equal):
+                lines[row.arm] = TrainingLine(row.arm, row.backend, parity.equal, parity.reason, parity.training)
+    return tuple(TrainingTable(model, tuple(lines.values())) for model, lines in found.items() if lines)

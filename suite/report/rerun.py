@@ -18,7 +18,7 @@ def command(run: Run) -> str:
     words += ["--scenarios", ",".join(settings.scenarios)]
     words += ["--precision", ",".join(settings.precisions)]
     words += ["--threads", ",".join(map(str, settings.thread_counts or (settings.threads,)))]
-    batches = set(settings.batches.values())
+    batches = {*settings.batches.values(), *settings.training_batches.values()}
     if len(batches) == 1:  # a size for every model differs by profile alone, which is named above
         words += ["--batch", ",".join(map(str, batches.pop()))]
     words += [] if pair else ["--control", _control([known[name] for name in arms])]

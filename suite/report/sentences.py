@@ -10,10 +10,11 @@ from suite.report import names, units
 def overall(analysis: Analysis) -> str:
     """Return the one sentence a reader takes home: who is fastest, model by model.
 
-    It speaks of latency, or of throughput where latency was not measured.
+    It speaks of latency, or of throughput where latency was not measured, or of what else was timed.
     """
     timed = analysis.timed
-    chosen = [block for block in timed if block.case.scenario == "latency"] or list(timed)
+    by_scenario = ([block for block in timed if block.case.scenario == name] for name in ("latency", "throughput"))
+    chosen = next(filter(None, by_scenario), list(timed))
     if not chosen:
         return _without_timing(analysis)
     groups: dict[tuple[str, ...], list[str]] = {}
@@ -76,16 +77,17 @@ def verdict(block: TimedBlock, among: Sequence[TimedBlock] = ()) -> str:
     where = ", ".join([names.model(case.model), f"batch {case.batch}", *apart(block, among)])
     rows = {row.arm: row for row in block.rows}
     if block.best is None:
-        return f"{where}: not ranked ({block.unranked_reason})."
+        return f"{where}{', training' if case.trains else ''}: not ranked ({block.unranked_reason})."
     best = rows[block.best]
     ranked = [row for row in block.rows if row.standing == "ranked"]
     behind = [row for row in ranked if row.arm != block.best and row.arm not in block.tied]
     throughput = case.per_item
-    top = "has the highest throughput" if throughput else "is fastest"
+    top = "trains fastest" if case.trains else "has the highest throughput" if throughput else "is fastest"
     if block.tied:
         leaders = [best, *(rows[arm] for arm in block.tied)]
         costs = join([_cost(row, throughput=throughput) for row in leaders])
-        text = f"{join([row.arm for row in leaders])} tie on {where}: {costs}"
+        tie = "tie in training" if case.trains else "tie on"
+        text = f"{join([row.arm for row in leaders])} {tie} {where}: {costs}"
         tail = f"; {behind[0].arm} follows, {_lead(behind[0])} behind" if behind else ""
         return f"{text}{tail}."
     text = f"{best.arm} {top} on {where}: {_cost(best, throughput=throughput)}"

@@ -96,7 +96,7 @@ def _title(block: TimedBlock, analysis: Analysis) -> str:
 def _timed(block: TimedBlock, analysis: Analysis, *, narrow: bool) -> Table:
     throughput = block.case.per_item
     table = _table(_title(block, analysis))
-    extras = ["median", "CPU"] if throughput else ["p90", "p99", "CPU"]
+    extras = _headings(block)
     table.add_column("", justify="right", no_wrap=True)
     table.add_column("arm", no_wrap=True)
     table.add_column("items/s (95 %)" if throughput else "median (95 %)", justify="right", no_wrap=True)
@@ -111,16 +111,25 @@ def _timed(block: TimedBlock, analysis: Analysis, *, narrow: bool) -> Table:
             _text(row.arm),
             _text(cost),
             _text(_behind(row, block)),
-            *(_text(value) for value in ([] if narrow else _extras(row, throughput=throughput))),
+            *(_text(value) for value in ([] if narrow else _extras(row, block))),
             _text(*_MARKS[row.standing]),
             style=None if row.standing in ("ranked", "shown") else "dim",
         )
     return table
 
 
-def _extras(row: Row, *, throughput: bool) -> list[str]:
+def _headings(block: TimedBlock) -> list[str]:
+    if block.case.trains:
+        return ["step", "p90", "p99", "CPU", "peak memory"]
+    return ["median", "CPU"] if block.case.per_item else ["p90", "p99", "CPU"]
+
+
+def _extras(row: Row, block: TimedBlock) -> list[str]:
     cpu = units.NO_VALUE if row.cpu_cores is None else f"{row.cpu_cores:.2f}"
-    if throughput:
+    if block.case.trains:
+        step = units.time(row.median_ns.value if row.median_ns else None)
+        return [step, units.time(row.p90_ns), units.time(row.p99_ns), cpu, units.size(row.peak_bytes)]
+    if block.case.per_item:
         return [units.time(row.median_ns.value if row.median_ns else None), cpu]
     return [units.time(row.p90_ns), units.time(row.p99_ns), cpu]
 

@@ -50,6 +50,14 @@ class Verify(msgspec.Struct, frozen=True, tag="verify"):
     count: int
 
 
+class Train(msgspec.Struct, frozen=True, tag="train"):
+    """Begin again from the seeded weights and take steps, each with a batch of its own (scenario `training`)."""
+
+    steps: int
+    batch: int
+    """Items in each of these steps, whatever the task's batch is."""
+
+
 class Measure(msgspec.Struct, frozen=True, tag="measure"):
     """Take one timed window.
 
@@ -84,7 +92,7 @@ class Stop(msgspec.Struct, frozen=True, tag="stop"):
     pass
 
 
-Request: TypeAlias = Load | Verify | Measure | Probe | Export | Stop
+Request: TypeAlias = Load | Verify | Train | Measure | Probe | Export | Stop
 
 
 class Ready(msgspec.Struct, frozen=True, tag="ready"):
@@ -118,6 +126,15 @@ class Verified(msgspec.Struct, frozen=True, tag="verified"):
     """float32, little endian, C order."""
     computed: Computed | None = None
     """What the framework says that it computes in; None where the backend cannot ask it."""
+
+
+class Trained(msgspec.Struct, frozen=True, tag="trained"):
+    """What came of the steps, as `suite.zoo.training.trajectory` defines it; all numbers are finite."""
+
+    losses: tuple[float, ...]
+    gradients: tuple[float, ...]
+    weights: tuple[float, ...]
+    statistics: tuple[float, ...]
 
 
 class Measured(msgspec.Struct, frozen=True, tag="measured"):
@@ -176,4 +193,4 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
     """The traceback, for the record."""
 
 
-Reply: TypeAlias = Ready | Loaded | Verified | Measured | Probed | Exported | Failed
+Reply: TypeAlias = Ready | Loaded | Verified | Trained | Measured | Probed | Exported | Failed

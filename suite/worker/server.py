@@ -27,12 +27,14 @@ from suite.worker.messages import (
     Request,
     Stop,
     Task,
+    Train,
+    Trained,
     Verified,
     Verify,
 )
 
 if TYPE_CHECKING:
-    from suite.backends.protocol import Arrays, Backend, Options, Resident, Source
+    from suite.backends.protocol import Arrays, Backend, Options, Resident, Source, Trainer
     from suite.zoo.honesty import Computed
     from suite.zoo.spec import Model
 
@@ -40,9 +42,9 @@ _decoder = msgspec.json.Decoder(Request)
 _encoder = msgspec.json.Encoder()
 _OUT_OF_MEMORY = re.compile(
     r"OutOfMemoryError: CUDA|RESOURCE_EXHAUSTED|ResourceExhaustedError|CUDA_ERROR_OUT_OF_MEMORY|"
-    r"Failed to allocate memory for requested buffer|CUDA failure 2: out of memory"
+    r"Failed to allocate memory for requested buffer|CUDA failure 2: out of memory|DefaultCPUAllocator: .*memory"
 )
-"""How torch, JAX, TensorFlow and ONNX Runtime say that the GPU has no memory left, each in an error of its own."""
+"""How torch, JAX, TensorFlow and ONNX Runtime say that no memory is left, each in an error of its own."""
 DETAIL_CHARS = 4000
 """How much of a traceback travels."""
 
@@ -60,6 +62,7 @@ class Service:
         self._task: Task | None = None
         self._reply: Loaded | None = None
         self._model: Resident | None = None
+        self._trainer: Trainer | None = None
         self._inputs: object = None
 
     def answer(self, request: Request) -> Reply:
@@ -68,6 +71,8 @@ class Service:
                 return self._load(task, alone=alone)
             case Verify(count=count):
                 return self._verify(count)
+            case Train(steps=steps, batch=batch):
+                return self._train(steps, batch)
             case Measure():
                 return self._measure(request)
             case Probe():
@@ -96,7 +101,7 @@ class Service:
 
     def _load_now(self, task: Task, *, first_call: bool) -> Loaded:
         clock = time.perf_counter_ns
-        self._task, self._model, self._inputs = None, None, None
+        self._task, self._model, self._trainer, self._inputs = None, None, None, None
         gc.unfreeze()
         gc.collect()
         begin = clock()
@@ -104,12 +109,15 @@ class Service:
         backend = self._set_up(task)
         imported = clock()
         from suite.backends import precisions, registry
-        from suite.backends.protocol import Source
+        from suite.backends.protocol import Resident, Source
+        from suite.worker import training
         from suite.zoo import inputs, models, weights
+        from suite.zoo.training import batches
 
         model = models.get(task.model)
         info = registry.get(task.backend)
-        example = inputs.make(model, 0, task.batch, layout=info.layout)
+        make = batches.make if task.scenario == training.SCENARIO else inputs.make
+        example = make(model, 0, task.batch, layout=info.layout)
         if info.reads == "onnx":
             parameters: Arrays = {}
             weights_sha256 = ""
@@ -117,18 +125,16 @@ class Service:
         else:
             parameters = weights.load(Path(task.weights_path), model) if task.weights_path else weights.make(model)
             weights_sha256 = weights.sha256(parameters)
+        onnx = Path(task.onnx_path) if task.onnx_path else None
+        source = Source(model=task.model, batch=task.batch, weights=parameters, example=example, onnx=onnx)
         ready = clock()
-        loaded_model = _load_model(
-            backend,
-            task,
-            Source(
-                model=task.model,
-                batch=task.batch,
-                weights=parameters,
-                example=example,
-                onnx=Path(task.onnx_path) if task.onnx_path else None,
-            ),
-        )
+        settings: dict[str, str] = {}
+        if task.scenario == training.SCENARIO:
+            self._trainer = training.load(backend, task, source)
+            loaded_model = Resident(place=_as_it_is, run=training.watched(self._trainer.step), fetch=_as_it_is)
+            settings = training.settings(self._trainer, task.model)
+        else:
+            loaded_model = _load_model(backend, task, source)
         loaded = clock()
         placed = loaded_model.place(example)
         calling = clock()
@@ -146,7 +152,9 @@ class Service:
             version=backend.version,
             weights_sha256=weights_sha256,
             inputs_sha256=weights.sha256(example),
-            settings={"precision": precisions.way(task.backend, task.precision, task.device).how} | backend.settings(),
+            settings={"precision": precisions.way(task.backend, task.precision, task.device).how}
+            | backend.settings()
+            | settings,
         )
 
     def _set_up(self, task: Task) -> "Backend":
@@ -191,6 +199,17 @@ class Service:
         task, _ = self._loaded()
         example = inputs.make(model, 0, task.batch, layout=layout)
         return self._backend.computed(example) if isinstance(self._backend, SaysPrecision) else None
+
+    def _train(self, steps: int, batch: int) -> Trained:
+        from suite.worker import training
+        from suite.zoo import models, weights
+
+        task, _ = self._loaded()
+        if self._trainer is None:
+            raise NotLoadedError(f"{task.scenario} is not training.")
+        model = models.get(task.model)
+        begin = weights.load(Path(task.weights_path), model) if task.weights_path else weights.make(model)
+        return training.follow(self._trainer, task, begin, steps, batch)
 
     def _measure(self, request: Measure) -> Measured:
         from suite.worker.window import take
@@ -273,13 +292,16 @@ def _guarded(answer: Callable[[Request], Reply], request: Request) -> Reply:
         return Failed("out-of-memory", "The worker ran out of memory.", traceback.format_exc()[-DETAIL_CHARS:])
     except Exception as error:  # noqa: BLE001  (the edge of the process: nothing is swallowed, it is all reported)
         from suite.backends.protocol import Unsupported
+        from suite.worker.training import DivergedError
 
         if _OUT_OF_MEMORY.search(f"{type(error).__name__}: {error}"):
-            what = "The GPU's memory was not enough: take a smaller batch, or fewer backends at once."
+            where = "GPU's" if re.search("CUDA|GPU", str(error)) else "worker's"
+            what = f"The {where} memory was not enough: take a smaller batch, or fewer backends at once."
             return Failed("out-of-memory", what, traceback.format_exc()[-DETAIL_CHARS:])
         kind = "unsupported" if isinstance(error, Unsupported) else "error"
         text = " ".join(str(error).split()) or "no message"
-        sentence = text[:500] if isinstance(error, Unsupported) else f"{type(error).__name__}: {text[:500]}"
+        told = isinstance(error, Unsupported | DivergedError)  # its words are enough
+        sentence = text[:500] if told else f"{type(error).__name__}: {text[:500]}"
         return Failed(kind, sentence, traceback.format_exc()[-DETAIL_CHARS:])
 
 

@@ -28,6 +28,22 @@ def definition(model: Model, framework: str) -> ModuleType:
     ValueError
         If the model has no definition in that framework.
     """
+    return _import(model, framework, framework)
+
+
+def training(model: Model, framework: str) -> ModuleType:
+    """Import what a model's training is in a framework: its loss, beside its definition.
+
+    A `torch` one has `prepare(network)` and `loss(network, *batch)`; the others have `loss(weights, statistics,
+    *batch)`, which also returns the new running statistics, and `restore(weights)`, the inverse of the definition's
+    `prepare`. Batches are in the order of `suite.zoo.training.batches.names`.
+
+    Parameters and errors are those of `definition`.
+    """
+    return _import(model, framework, f"{framework}_training")
+
+
+def _import(model: Model, framework: str, module: str) -> ModuleType:
     if framework not in FRAMEWORKS or model.name == "canary":
         raise ValueError(f"{model.title} has no definition in {framework}.")
-    return importlib.import_module(f"suite.zoo.{model.name}.{framework}")
+    return importlib.import_module(f"suite.zoo.{model.name}.{module}")

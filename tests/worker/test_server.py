@@ -30,6 +30,7 @@ from suite.worker.messages import (
     Request,
     Stop,
     Task,
+    Train,
     Verified,
     Verify,
 )
@@ -113,6 +114,18 @@ def test_another_task_finds_the_framework_as_it_was_set_up(worker: Conversation)
     assert isinstance(same, Loaded)
     assert (same.load_ns, same.inputs_sha256) == (0, again.inputs_sha256), "what is loaded is not loaded again"
     assert isinstance(worker.ask(Verify(2)), Verified)
+
+
+def test_what_is_not_a_training_cannot_follow_one(worker: Conversation) -> None:
+    for says in ("Nothing has been loaded yet", "latency is not training"):
+        refused = worker.ask(Train(steps=1, batch=1))
+        assert isinstance(refused, Failed)
+        assert says in refused.message
+        assert isinstance(worker.ask(Load(CANARY)), Loaded)
+    refused = worker.ask(Load(msgspec.structs.replace(CANARY, scenario="training")))
+    assert isinstance(refused, Failed)
+    assert "is not trained" in refused.message
+    assert isinstance(worker.ask(Load(CANARY)), Loaded), "the worker goes on"
 
 
 def test_a_whole_life(worker: Conversation) -> None:

@@ -18,10 +18,15 @@ def prepare(weights: Arrays) -> dict[str, Any]:
 
 def forward(w: dict[str, jax.Array], features: jax.Array) -> jax.Array:
     """Compute the probability, shape (batch, 1), from `features`, shape (batch, 200)."""
+    return jax.nn.sigmoid(logits(w, features))
+
+
+def logits(w: dict[str, jax.Array], features: jax.Array) -> jax.Array:
+    """Compute what the sigmoid is taken of, shape (batch, 1)."""
     x = features
     for layer in range(LAYERS - 1):
         x = jax.nn.relu(dense(w, layer, x))
-    return jax.nn.sigmoid(dense(w, LAYERS - 1, x))
+    return dense(w, LAYERS - 1, x)
 
 
 def dense(w: dict[str, jax.Array], layer: int, x: jax.Array) -> jax.Array:

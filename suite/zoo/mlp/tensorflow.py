@@ -18,10 +18,15 @@ def prepare(weights: Arrays) -> dict[str, Any]:
 
 def forward(w: dict[str, tf.Variable], features: tf.Tensor) -> tf.Tensor:
     """Compute the probability, shape (batch, 1), from `features`, shape (batch, 200)."""
+    return tf.nn.sigmoid(logits(w, features))
+
+
+def logits(w: dict[str, tf.Variable], features: tf.Tensor) -> tf.Tensor:
+    """Compute what the sigmoid is taken of, shape (batch, 1)."""
     x = features
     for layer in range(LAYERS - 1):
         x = tf.nn.relu(dense(w, layer, x))
-    return tf.nn.sigmoid(dense(w, LAYERS - 1, x))
+    return dense(w, LAYERS - 1, x)
 
 
 def dense(w: dict[str, tf.Variable], layer: int, x: tf.Tensor) -> tf.Tensor:

@@ -17,10 +17,14 @@ class MLP(nn.Module):  # type: ignore[misc,unused-ignore]
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
         """Compute the probability, shape (batch, 1), from `features`, shape (batch, 200)."""
+        return torch.sigmoid(self.logits(features))
+
+    def logits(self, features: torch.Tensor) -> torch.Tensor:
+        """Compute what the sigmoid is taken of, shape (batch, 1)."""
         x = features
         for layer in self.layers[:-1]:
             x = nn.functional.relu(layer(x))
-        return torch.sigmoid(self.layers[-1](x))
+        return self.layers[-1](x)
 
 
 def build() -> nn.Module:

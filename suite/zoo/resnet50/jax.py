@@ -1,6 +1,7 @@
 """ResNet-50 v1.5 in JAX. Tensors are (batch, height, width, channels)."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -8,6 +9,9 @@ import numpy as np
 
 from suite.zoo.resnet50.spec import EPSILON, STAGES, blocks
 from suite.zoo.weights import Arrays
+
+Norm: TypeAlias = Callable[[dict[str, jax.Array], str, jax.Array], jax.Array]
+"""BatchNorm as `norm` has it, or as training wants it."""
 
 
 def prepare(weights: Arrays) -> dict[str, Any]:
@@ -18,22 +22,27 @@ def prepare(weights: Arrays) -> dict[str, Any]:
 
 def forward(w: dict[str, jax.Array], images: jax.Array) -> jax.Array:
     """Compute `logits`, shape (batch, 1000), from `images`, shape (batch, 224, 224, 3)."""
-    x = jax.nn.relu(norm(w, "bn1", conv(w, "conv1", images, stride=2, padding=3)))
+    return network(w, images, norm)
+
+
+def network(w: dict[str, jax.Array], images: jax.Array, normalise: Norm) -> jax.Array:
+    """Compute `logits` with one or the other BatchNorm."""
+    x = jax.nn.relu(normalise(w, "bn1", conv(w, "conv1", images, stride=2, padding=3)))
     x = max_pool(x)
     for number in range(len(STAGES)):
         for index, block in enumerate(blocks(number)):
-            x = bottleneck(w, block, x, stride=2 if number > 0 and index == 0 else 1)
+            x = bottleneck(w, block, x, 2 if number > 0 and index == 0 else 1, normalise)
     return x.mean(axis=(1, 2)) @ w["fc.weight"] + w["fc.bias"]
 
 
-def bottleneck(w: dict[str, jax.Array], name: str, x: jax.Array, stride: int) -> jax.Array:
+def bottleneck(w: dict[str, jax.Array], name: str, x: jax.Array, stride: int, normalise: Norm) -> jax.Array:
     """Apply 1×1, 3×3 (which has the stride: v1.5) and 1×1 convolutions around a shortcut."""
     shortcut = x
     if f"{name}.downsample.0.weight" in w:
-        shortcut = norm(w, f"{name}.downsample.1", conv(w, f"{name}.downsample.0", x, stride=stride))
-    x = jax.nn.relu(norm(w, f"{name}.bn1", conv(w, f"{name}.conv1", x)))
-    x = jax.nn.relu(norm(w, f"{name}.bn2", conv(w, f"{name}.conv2", x, stride=stride, padding=1)))
-    x = norm(w, f"{name}.bn3", conv(w, f"{name}.conv3", x))
+        shortcut = normalise(w, f"{name}.downsample.1", conv(w, f"{name}.downsample.0", x, stride=stride))
+    x = jax.nn.relu(normalise(w, f"{name}.bn1", conv(w, f"{name}.conv1", x)))
+    x = jax.nn.relu(normalise(w, f"{name}.bn2", conv(w, f"{name}.conv2", x, stride=stride, padding=1)))
+    x = normalise(w, f"{name}.bn3", conv(w, f"{name}.conv3", x))
     return jax.nn.relu(x + shortcut)
 
 

@@ -1,12 +1,16 @@
 """ResNet-50 v1.5 in TensorFlow. Tensors are (batch, height, width, channels)."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 import tensorflow as tf
 
 from suite.zoo.resnet50.spec import EPSILON, STAGES, blocks
 from suite.zoo.weights import Arrays
+
+Norm: TypeAlias = Callable[[dict[str, tf.Variable], str, tf.Tensor], tf.Tensor]
+"""BatchNorm as `norm` has it, or as training wants it."""
 
 
 def prepare(weights: Arrays) -> dict[str, Any]:
@@ -17,23 +21,28 @@ def prepare(weights: Arrays) -> dict[str, Any]:
 
 def forward(w: dict[str, tf.Variable], images: tf.Tensor) -> tf.Tensor:
     """Compute `logits`, shape (batch, 1000), from `images`, shape (batch, 224, 224, 3)."""
-    x = tf.nn.relu(norm(w, "bn1", conv(w, "conv1", images, stride=2, padding=3)))
+    return network(w, images, norm)
+
+
+def network(w: dict[str, tf.Variable], images: tf.Tensor, normalise: Norm) -> tf.Tensor:
+    """Compute `logits` with one or the other BatchNorm."""
+    x = tf.nn.relu(normalise(w, "bn1", conv(w, "conv1", images, stride=2, padding=3)))
     # After ReLU nothing is below zero, so padding with zeros is padding with −∞.
     x = tf.nn.max_pool2d(tf.pad(x, [[0, 0], [1, 1], [1, 1], [0, 0]]), 3, 2, "VALID")
     for number in range(len(STAGES)):
         for index, block in enumerate(blocks(number)):
-            x = bottleneck(w, block, x, stride=2 if number > 0 and index == 0 else 1)
+            x = bottleneck(w, block, x, 2 if number > 0 and index == 0 else 1, normalise)
     return tf.nn.bias_add(tf.matmul(tf.reduce_mean(x, [1, 2]), w["fc.weight"]), w["fc.bias"])
 
 
-def bottleneck(w: dict[str, tf.Variable], name: str, x: tf.Tensor, stride: int) -> tf.Tensor:
+def bottleneck(w: dict[str, tf.Variable], name: str, x: tf.Tensor, stride: int, normalise: Norm) -> tf.Tensor:
     """Apply 1×1, 3×3 (which has the stride: v1.5) and 1×1 convolutions around a shortcut."""
     shortcut = x
     if f"{name}.downsample.0.weight" in w:
-        shortcut = norm(w, f"{name}.downsample.1", conv(w, f"{name}.downsample.0", x, stride=stride))
-    x = tf.nn.relu(norm(w, f"{name}.bn1", conv(w, f"{name}.conv1", x)))
-    x = tf.nn.relu(norm(w, f"{name}.bn2", conv(w, f"{name}.conv2", x, stride=stride, padding=1)))
-    x = norm(w, f"{name}.bn3", conv(w, f"{name}.conv3", x))
+        shortcut = normalise(w, f"{name}.downsample.1", conv(w, f"{name}.downsample.0", x, stride=stride))
+    x = tf.nn.relu(normalise(w, f"{name}.bn1", conv(w, f"{name}.conv1", x)))
+    x = tf.nn.relu(normalise(w, f"{name}.bn2", conv(w, f"{name}.conv2", x, stride=stride, padding=1)))
+    x = normalise(w, f"{name}.bn3", conv(w, f"{name}.conv3", x))
     return tf.nn.relu(x + shortcut)
 
 

@@ -1,0 +1,134 @@
+"""Training in JAX: one jitted function with value_and_grad and the update, its state donated.
+
+The optimizer is written out, as the recipe has it: optax is a package of its own, and its defaults are others.
+
+References
+----------
+https://docs.jax.dev/en/latest/_autosummary/jax.value_and_grad.html
+https://docs.jax.dev/en/latest/buffer_donation.html
+"""
+
+import functools
+import math
+from typing import Any, TypeAlias
+
+import msgspec
+import numpy as np
+
+from suite.backends.checks import images_last
+from suite.backends.protocol import Arrays, TrainingSource
+from suite.zoo import models
+from suite.zoo.native import definition, training
+from suite.zoo.training import batches
+from suite.zoo.training.recipe import SGD, AdamW, decays, is_statistic, trained
+
+Tensors: TypeAlias = dict[str, Any]
+State: TypeAlias = dict[str, Any]
+"""`weights`, `statistics`, `first` and `second` moments, and the `count` of steps."""
+
+
+class JAXTrainer:
+    """The state, and the compiled function from one state and a batch to the next state and the loss."""
+
+    def __init__(self, jax: Any, source: TrainingSource, options: dict[str, Any]) -> None:  # noqa: ANN401 (a module)
+        model = models.get(source.model)
+        self._jax, self._network, self._training = jax, definition(model, "jax"), training(model, "jax")
+        self._begin = source.weights
+        self._names = batches.names(model)
+        self._rule = source.optimizer
+        self._statistics = {each.name for each in model.parameters if is_statistic(each)}
+        self._decays = {each.name for each in trained(model) if decays(each)}
+        # The state's memory is given to the next state's; another batch size is compiled on its own.
+        self._call = jax.jit(self._train, donate_argnums=0, compiler_options=options or None)
+        self._state: State = {}
+        self.restart()
+        self.step(source.example)
+        self.restart()
+
+    def step(self, batch: Arrays) -> float:
+        self._state, loss = self._call(self._state, *[images_last(batch[name]) for name in self._names])
+        # All outputs of a compiled function are ready together: with the loss, the next state is.
+        return float(loss)
+
+    def _train(self, state: State, *batch: Any) -> tuple[State, Any]:  # noqa: ANN401 (arrays)
+        compute = self._jax.value_and_grad(self._training.loss, has_aux=True)
+        (loss, statistics), slopes = compute(state["weights"], state["statistics"], *batch)
+        count = state["count"] + 1
+        rule = self._rule
+        update = self._sgd(rule) if isinstance(rule, SGD) else self._adamw(rule, count)
+        moved = {name: update(state, name, slope) for name, slope in slopes.items()}
+        return {
+            "weights": {name: each[0] for name, each in moved.items()},
+            "statistics": statistics,
+            "first": {name: each[1] for name, each in moved.items()},
+            "second": {name: each[2] for name, each in moved.items() if each[2] is not None},
+            "count": count,
+        }, loss
+
+    def _sgd(self, rule: SGD) -> Any:  # noqa: ANN401 (a function of tensors)
+        def update(state: State, name: str, slope: Any) -> tuple[Any, Any, None]:  # noqa: ANN401 (the same)
+            weight = state["weights"][name]
+            if name in self._decays:
+                slope = slope + rule.weight_decay * weight
+            first = rule.momentum * state["first"][name] + slope
+            return weight - rule.learning_rate * first, first, None
+
+        return update
+
+    def _adamw(self, rule: AdamW, count: Any) -> Any:  # noqa: ANN401 (the same)
+        """Return the update of one tensor.
+
+        In float32, 1 − 0.999ᵗ is off by 1e-5 in the first step; −(e^(t·log β) − 1) is the same and loses no digits.
+        """
+        numpy = self._jax.numpy
+        shares = [-numpy.expm1(count * math.log(beta)) for beta in (rule.beta1, rule.beta2)]
+
+        def update(state: State, name: str, slope: Any) -> tuple[Any, Any, Any]:  # noqa: ANN401 (the same)
+            weight = state["weights"][name]
+            first = rule.beta1 * state["first"][name] + (1 - rule.beta1) * slope
+            second = rule.beta2 * state["second"][name] + (1 - rule.beta2) * (slope * slope)
+            if name in self._decays:
+                # Not w·(1 − 1e-6): float32 knows no such factor to better than some percent of what it takes away.
+                weight = weight - (rule.learning_rate * rule.weight_decay) * weight
+            step = rule.learning_rate * (first / shares[0]) / (numpy.sqrt(second / shares[1]) + rule.epsilon)
+            return weight - step, first, second
+
+        return update
+
+    def gradients(self) -> Arrays:
+        """Return them from the first moments, which after one step hold them and nothing else."""
+        rule, first = self._rule, {name: np.asarray(each) for name, each in self._state["first"].items()}
+        if isinstance(rule, SGD):
+            begin = self._network.prepare(self._begin)
+            decay = {name: np.float32(rule.weight_decay if name in self._decays else 0) for name in first}
+            return self._restored({name: each - decay[name] * begin[name] for name, each in first.items()})
+        return self._restored({name: each / np.float32(1 - rule.beta1) for name, each in first.items()})
+
+    def weights(self) -> Arrays:
+        return self._restored(self._state["weights"] | self._state["statistics"])
+
+    def _restored(self, arrays: Tensors) -> Arrays:
+        return self._training.restore(arrays)  # type: ignore[no-any-return]
+
+    def restart(self) -> None:
+        numpy = self._jax.numpy
+        self._state = {}  # donated or given up: its memory is needed for the new one
+        # Copies: what is donated must not be the arrays that training begins with.
+        prepared = {name: numpy.array(array, copy=True) for name, array in self._network.prepare(self._begin).items()}
+        weights = {name: each for name, each in prepared.items() if name not in self._statistics}
+        zeros = functools.partial(self._jax.tree.map, numpy.zeros_like)
+        self._state = {
+            "weights": weights,
+            "statistics": {name: each for name, each in prepared.items() if name in self._statistics},
+            "first": zeros(weights),
+            "second": {} if isinstance(self._rule, SGD) else zeros(weights),
+            "count": numpy.zeros((), dtype=numpy.float32),
+        }
+
+    def settings(self) -> dict[str, str]:
+        rule = type(self._rule).__name__
+        return {
+            "mode": "jit of value_and_grad and update, state donated",
+            "optimizer": f"{rule}, written out: {', '.join(msgspec.structs.asdict(self._rule))}",
+            "output": "the loss, a Python float",
+        }

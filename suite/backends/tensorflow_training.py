@@ -1,0 +1,148 @@
+"""Training in TensorFlow: one tf.function with forward, loss, backward and update, compiled by XLA or not.
+
+The optimizers are TensorFlow's own fused kernels, one a tensor, and not Keras's classes: its AdamW puts epsilon beside
+the uncorrected root and so drifts away from every other framework's.
+
+References
+----------
+https://www.tensorflow.org/guide/function and https://www.tensorflow.org/guide/core/optimizers_core
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from suite.backends.checks import images_last
+from suite.backends.protocol import Arrays, TrainingSource
+from suite.zoo import models
+from suite.zoo.native import definition, training
+from suite.zoo.training import batches
+from suite.zoo.training.recipe import SGD, AdamW, decays, is_statistic, trained
+
+
+class TensorFlowTrainer:
+    """Weights, moments and a step count in variables, and the function that moves them."""
+
+    def __init__(self, tf: Any, source: TrainingSource, place: str, *, xla: bool) -> None:  # noqa: ANN401 (a module)
+        model = models.get(source.model)
+        self._tf, self._network, self._training = tf, definition(model, "tensorflow"), training(model, "tensorflow")
+        self._begin = source.weights
+        self._names = batches.names(model)
+        self._rule = source.optimizer
+        statistics = {each.name for each in model.parameters if is_statistic(each)}
+        self._decays = {each.name for each in trained(model) if decays(each)}
+        prepared = self._network.prepare(source.weights)
+        with tf.device(place):
+            made = {
+                name: tf.Variable(array, trainable=name not in statistics, name=name.replace(".", "_"))
+                for name, array in prepared.items()
+            }
+            self._weights = {name: variable for name, variable in made.items() if name not in statistics}
+            self._statistics = {name: variable for name, variable in made.items() if name in statistics}
+            self._first = {name: tf.Variable(tf.zeros_like(each)) for name, each in self._weights.items()}
+            self._second = (
+                {name: tf.Variable(tf.zeros_like(each)) for name, each in self._weights.items()}
+                if isinstance(source.optimizer, AdamW)
+                else {}
+            )
+            self._count = tf.Variable(0.0)
+        # No signature: another batch size is traced, and compiled, on its own.
+        self._call = tf.function(self._train, jit_compile=xla or None, autograph=False)
+        self.step(source.example)
+        self.restart()
+
+    def step(self, batch: Arrays) -> float:
+        constant = self._tf.constant
+        return float(self._call(*[constant(images_last(batch[name])) for name in self._names]).numpy())
+
+    def _train(self, *batch: Any) -> Any:  # noqa: ANN401 (tensors)
+        tf = self._tf
+        with tf.GradientTape() as tape:
+            loss, statistics = self._training.loss(self._weights, self._statistics, *batch)
+        slopes = tape.gradient(loss, list(self._weights.values()))
+        self._count.assign_add(1.0)
+        for name, slope in zip(self._weights, slopes, strict=True):
+            # A gradient by rows that were looked up becomes a whole one: decay and moments concern every row.
+            self._update(name, tf.convert_to_tensor(slope))
+        for name, value in statistics.items():
+            self._statistics[name].assign(value)
+        return loss
+
+    def _update(self, name: str, slope: Any) -> None:  # noqa: ANN401 (a tensor)
+        raw, weight, first = self._tf.raw_ops, self._weights[name], self._first[name]
+        rule = self._rule
+        if isinstance(rule, SGD):
+            if name in self._decays:
+                slope += rule.weight_decay * weight
+            raw.ResourceApplyMomentum(
+                var=weight.handle,
+                accum=first.handle,
+                lr=rule.learning_rate,
+                grad=slope,
+                momentum=rule.momentum,
+                use_nesterov=False,
+            )
+            return
+        if name in self._decays:
+            weight.assign_sub(rule.learning_rate * rule.weight_decay * weight)
+        first_share, second_share = self._corrections(rule)
+        root = self._tf.sqrt(second_share)
+        # The kernel computes w − lr·m / (√v + ε), so both corrections are put into lr and ε. Its own would go by
+        # powers of beta in float32 and leave ε beside the uncorrected root.
+        raw.ResourceApplyAdam(
+            var=weight.handle,
+            m=first.handle,
+            v=self._second[name].handle,
+            beta1_power=0.0,
+            beta2_power=0.0,
+            lr=rule.learning_rate * root / first_share,
+            beta1=rule.beta1,
+            beta2=rule.beta2,
+            epsilon=rule.epsilon * root,
+            grad=slope,
+            use_nesterov=False,
+        )
+
+    def _corrections(self, rule: AdamW) -> tuple[Any, Any]:
+        """Return 1 − β₁ᵗ and 1 − β₂ᵗ.
+
+        The kernel takes the betas in float32, where 1 − 0.999 is off by 1.3e-5; with the same rounded betas here that
+        cancels. And 1 − βᵗ is −(e^(t·log β) − 1), which loses no digits where βᵗ is nearly one.
+        """
+        expm1, count = self._tf.math.expm1, self._count
+        first, second = (-expm1(count * math.log(float(np.float32(beta)))) for beta in (rule.beta1, rule.beta2))
+        return first, second
+
+    def gradients(self) -> Arrays:
+        """Return them from the first moments, which after one step hold them and nothing else."""
+        rule = self._rule
+        if isinstance(rule, SGD):
+            begin = self._network.prepare(self._begin)
+            decay = {name: np.float32(rule.weight_decay if name in self._decays else 0) for name in self._first}
+            return self._restored(
+                {name: each.numpy() - decay[name] * begin[name] for name, each in self._first.items()}
+            )
+        share = np.float32(1) - np.float32(rule.beta1)
+        return self._restored({name: each.numpy() / share for name, each in self._first.items()})
+
+    def weights(self) -> Arrays:
+        return self._restored({name: each.numpy() for name, each in (self._weights | self._statistics).items()})
+
+    def _restored(self, arrays: dict[str, Any]) -> Arrays:
+        return self._training.restore(arrays)  # type: ignore[no-any-return]
+
+    def restart(self) -> None:
+        prepared = self._network.prepare(self._begin)
+        for name, variable in (self._weights | self._statistics).items():
+            variable.assign(prepared[name])
+        for moment in (*self._first.values(), *self._second.values(), self._count):
+            moment.assign(self._tf.zeros_like(moment))
+
+    def settings(self) -> dict[str, str]:
+        kernel = "ResourceApplyMomentum" if isinstance(self._rule, SGD) else "ResourceApplyAdam, decay before it"
+        return {
+            "gradients": "GradientTape inside the function",
+            "optimizer": f"TensorFlow's kernel {kernel}",
+            "output": "the loss, a Python float",
+        }

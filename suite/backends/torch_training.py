@@ -1,0 +1,125 @@
+"""Training in PyTorch, eager and compiled: as its tuning guide has it.
+
+Gradients are set to None, not to zero; the optimizers are the fused ones, which update all tensors in one kernel. In
+the compiled form the network and its loss are one graph, forward and backward; the optimizer is fused already.
+
+References
+----------
+https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+https://docs.pytorch.org/docs/stable/optim.html
+"""
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from suite.backends import torch_common
+from suite.backends.protocol import Arrays, TrainingSource
+from suite.zoo import models, torch_module
+from suite.zoo.native import training
+from suite.zoo.spec import Model
+from suite.zoo.training import batches
+from suite.zoo.training.recipe import SGD, Optimizer, decays, trained
+
+
+class TorchTrainer:
+    """A network in training mode, and its optimizer."""
+
+    def __init__(self, source: TrainingSource, device: str, *, compiled: bool) -> None:
+        model = models.get(source.model)
+        definition = training(model, "torch")
+        network = torch_common.channels_last(torch, torch_module.load(model, source.weights), device)
+        self._network = definition.prepare(network).train().requires_grad_()
+        self._model, self._optimizer_rule = model, source.optimizer
+        self._begin = source.weights
+        self._names = batches.names(model)
+        self._device = device
+        loss = _WithLoss(self._network, definition.loss)
+        self._loss = torch.compile(loss, dynamic=False) if compiled else loss
+        self._optimizer = _optimizer(model, self._network, source.optimizer)
+        if compiled:
+            self.step(source.example)
+            self.restart()
+
+    def step(self, batch: Arrays) -> float:
+        self._optimizer.zero_grad(set_to_none=True)
+        loss = self._loss(*[torch.from_numpy(batch[name]).to(self._device) for name in self._names])
+        loss.backward()
+        self._optimizer.step()
+        return float(loss.item())
+
+    def gradients(self) -> Arrays:
+        return {name: _array(tensor.grad) for name, tensor in self._network.named_parameters()}
+
+    def weights(self) -> Arrays:
+        state = self._network.state_dict()
+        return {parameter.name: _array(state[parameter.name]) for parameter in self._model.parameters}
+
+    def restart(self) -> None:
+        state = self._network.state_dict()
+        with torch.no_grad():
+            for name, array in self._begin.items():
+                state[name].copy_(torch.from_numpy(array))
+        self._optimizer.zero_grad(set_to_none=True)
+        self._optimizer = _optimizer(self._model, self._network, self._optimizer_rule)
+
+    def settings(self) -> dict[str, str]:
+        rule = self._optimizer.defaults
+        return {
+            "gradients": "recorded",
+            "optimizer": f"torch.optim.{type(self._optimizer).__name__}, "
+            + ("fused" if rule.get("fused") else "foreach" if rule.get("foreach") else "as torch chooses"),
+            "output": "the loss, a Python float",
+        }
+
+
+class _WithLoss(torch.nn.Module):  # type: ignore[misc,unused-ignore]
+    """A network with its loss, so that both are compiled as one."""
+
+    def __init__(self, network: Any, loss: Any) -> None:  # noqa: ANN401 (torch has no types here)
+        super().__init__()
+        self.network = network
+        self.loss = loss
+
+    def forward(self, *batch: Any) -> Any:  # noqa: ANN401 (the same)
+        return self.loss(self.network, *batch)
+
+
+def _optimizer(model: Model, network: Any, rule: Optimizer) -> Any:  # noqa: ANN401 (the same)
+    """Make torch's optimizer with every hyper-parameter said, decay in a group of its own.
+
+    `torch.optim.Adam` has a `weight_decay` too, which is the coupled one: another algorithm. SGD's default dampening
+    and momentum buffer are as the recipe wants them; they are said all the same.
+    """
+    parameters = dict(network.named_parameters())
+    groups = [
+        {
+            "params": [parameters[each.name] for each in trained(model) if decays(each) == decaying],
+            "weight_decay": rule.weight_decay if decaying else 0.0,
+        }
+        for decaying in (True, False)
+    ]
+    if isinstance(rule, SGD):
+        return torch.optim.SGD(
+            groups,
+            lr=rule.learning_rate,
+            momentum=rule.momentum,
+            dampening=0.0,
+            nesterov=False,
+            maximize=False,
+            fused=True,
+        )
+    return torch.optim.AdamW(
+        groups,
+        lr=rule.learning_rate,
+        betas=(rule.beta1, rule.beta2),
+        eps=rule.epsilon,
+        amsgrad=False,
+        maximize=False,
+        fused=True,
+    )
+
+
+def _array(tensor: Any) -> np.ndarray[Any, Any]:  # noqa: ANN401 (the same)
+    return np.ascontiguousarray(tensor.detach().cpu().numpy()).copy()

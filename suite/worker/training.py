@@ -1,0 +1,90 @@
+"""A worker's part of the scenario `training`: load a trainer, follow the reference's ten steps, watch the loss."""
+
+import math
+from typing import TYPE_CHECKING
+
+from suite.worker.messages import Task, Trained
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from suite.backends.protocol import Arrays, Backend, Source, Trainer
+
+SCENARIO = "training"
+
+
+class DivergedError(ArithmeticError):
+    """A loss, or what follows from it, is not a finite number: no further step means anything."""
+
+
+def load(backend: "Backend", task: Task, source: "Source") -> "Trainer":
+    """Build the model with its loss and optimizer, and compile them.
+
+    Raises
+    ------
+    Unsupported
+        The backend cannot train.
+    """
+    from suite.backends.protocol import TrainingBackend, TrainingSource, Unsupported
+    from suite.zoo.training import recipe
+
+    if not isinstance(backend, TrainingBackend):
+        raise Unsupported(f"{task.backend} cannot train: it reads a finished model. Ask for another scenario.")
+    return backend.load_training(
+        TrainingSource(
+            model=source.model,
+            batch=source.batch,
+            weights=source.weights,
+            example=source.example,
+            optimizer=recipe.of(source.model).optimizer,
+        )
+    )
+
+
+def watched(step: "Callable[[Arrays], float]") -> "Callable[[Arrays], float]":
+    """Return the step, which fails where its loss is not finite: a test of one number, far below a microsecond."""
+    finite = math.isfinite
+
+    def watched_step(batch: "Arrays") -> float:
+        loss = step(batch)
+        if not finite(loss):
+            raise DivergedError(f"Training diverged: the loss is {loss}. Nothing that is timed after it is training.")
+        return loss
+
+    return watched_step
+
+
+def follow(trainer: "Trainer", task: Task, weights: "Arrays", steps: int, batch: int) -> Trained:
+    """Train from the seeded weights, each step with a batch of its own, and tell what the reference tells.
+
+    Raises
+    ------
+    DivergedError
+        A loss, a gradient or a weight is not finite.
+    """
+    from suite.backends import registry
+    from suite.zoo import models
+    from suite.zoo.training import batches, trajectory
+
+    model, layout = models.get(task.model), registry.get(task.backend).layout
+    trainer.restart()
+    losses: list[float] = []
+    norms: tuple[float, ...] = ()
+    for index in range(steps):
+        loss = trainer.step(batches.make(model, index * batch, batch, layout=layout))
+        if not math.isfinite(loss):
+            raise DivergedError(f"Training diverged: the loss of step {index + 1} is {loss}.")
+        losses.append(loss)
+        norms = norms or trajectory.norms(model, trainer.gradients())
+    moved, followed = trajectory.changes(model, weights, trainer.weights())
+    if not all(map(math.isfinite, (*norms, *moved, *followed))):
+        raise DivergedError(f"Training diverged: weights or gradients are not finite after {steps} steps.")
+    return Trained(losses=tuple(losses), gradients=norms, weights=moved, statistics=followed)
+
+
+def settings(trainer: "Trainer", model: str) -> dict[str, str]:
+    """Return what a trainer sets, and every hyper-parameter, the same for all."""
+    from suite.zoo.training import recipe
+
+    rule = recipe.of(model)
+    return trainer.settings() | {"training recipe": recipe.describe(rule)}

@@ -1,0 +1,59 @@
+"""The optimizers in NumPy float64: `suite.zoo.training.recipe` in arithmetic, and the definition of both."""
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from suite.zoo.spec import Model
+from suite.zoo.training.recipe import SGD, AdamW, Optimizer, decays, trained
+
+Tensors: TypeAlias = dict[str, npt.NDArray[np.float64]]
+
+
+class Updater:
+    """One optimizer and its state; weights are changed in place."""
+
+    def __init__(self, model: Model, optimizer: Optimizer) -> None:
+        self._optimizer = optimizer
+        self._decays = {parameter.name: decays(parameter) for parameter in trained(model)}
+        self._first: Tensors = {}
+        """Momentum, or Adam's first moment."""
+        self._second: Tensors = {}
+        self._step = 0
+
+    def update(self, weights: Tensors, gradients: Mapping[str, npt.NDArray[np.float64]]) -> None:
+        """Take one step, changing the weights in place."""
+        self._step += 1
+        for name, decay in self._decays.items():
+            match self._optimizer:
+                case SGD() as rule:
+                    self._sgd(rule, name, weights[name], gradients[name], decay=decay)
+                case AdamW() as rule:
+                    self._adamw(rule, name, weights[name], gradients[name], decay=decay)
+
+    def _sgd(
+        self, rule: SGD, name: str, w: npt.NDArray[np.float64], g: npt.NDArray[np.float64], *, decay: bool
+    ) -> None:
+        b = self._first.setdefault(name, np.zeros_like(w))
+        b *= rule.momentum
+        b += g
+        if decay:
+            b += rule.weight_decay * w
+        w -= rule.learning_rate * b
+
+    def _adamw(
+        self, rule: AdamW, name: str, w: npt.NDArray[np.float64], g: npt.NDArray[np.float64], *, decay: bool
+    ) -> None:
+        m = self._first.setdefault(name, np.zeros_like(w))
+        v = self._second.setdefault(name, np.zeros_like(w))
+        m *= rule.beta1
+        m += (1 - rule.beta1) * g
+        v *= rule.beta2
+        v += (1 - rule.beta2) * g * g
+        if decay:
+            w *= 1 - rule.learning_rate * rule.weight_decay
+        corrected = np.sqrt(v / (1 - rule.beta2**self._step))
+        corrected += rule.epsilon
+        w -= rule.learning_rate / (1 - rule.beta1**self._step) * m / corrected

@@ -1,0 +1,143 @@
+"""Does a framework train as the reference does? Errors of its trajectory, and tolerances that were derived beforehand.
+
+How far may a correct float32 program stray? Not more than some multiple of what the rounding of its very inputs does:
+the reference itself is run from weights that are perturbed by 2⁻²⁴ relative (half a unit in the last place of a
+float32, random signs, `DRAWS` seeded draws), and the largest error that this makes is the model's *sensitivity*. A
+float32 program rounds not once but in every layer, forward and back, and sums thousands of terms, so it may stray
+`FACTOR` times as far. Both were fixed before any framework was compared; `python -m suite.zoo.training.sensitivity`
+computes the table again.
+"""
+
+import math
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from suite.zoo import bits
+from suite.zoo.spec import Model
+from suite.zoo.training.trajectory import Trajectory
+from suite.zoo.weights import SEED, Arrays
+
+PERTURBATION = 2.0**-24
+DRAWS = 2
+FACTOR = 64.0
+"""A network of fifty layers rounds some hundred times on its way forward and back; as errors add like their root that
+is ten times one rounding, and sums of thousands of terms in float32 are some times worse than one rounding again."""
+
+
+class Errors(msgspec.Struct, frozen=True):
+    """How far a trajectory is from another, relative; infinite where it holds NaN or infinity, or is another one."""
+
+    losses: float
+    """The largest of the ten steps."""
+    gradients: float
+    """‖norms − reference‖₂ / ‖reference‖₂."""
+    weights: float
+    """The same of the changes' sums."""
+    statistics: float | None = None
+    """The same; None where the model has no statistics."""
+
+
+SENSITIVITY = MappingProxyType(
+    {
+        "mlp": Errors(losses=4.1e-8, gradients=1.19e-7, weights=2.61e-6),
+        "resnet50": Errors(losses=0.0, gradients=0.0, weights=0.0, statistics=0.0),
+        "bert": Errors(losses=0.0, gradients=0.0, weights=0.0),
+    }
+)
+"""The reference's own, at the batch of each recipe: the largest over the draws."""
+
+
+class Judgement(msgspec.Struct, frozen=True):
+    """Whether a framework trains as the reference does, and why not."""
+
+    equal: bool
+    errors: Errors
+    tolerances: Errors
+    reason: str
+    """One sentence; empty when equal."""
+
+
+def perturbed(model: Model, weights: Arrays, draw: int) -> Arrays:
+    """Return the weights, each moved up or down by 2⁻²⁴ of itself, in float64."""
+    moved: Arrays = {}
+    for name, array in weights.items():
+        up = bits.integers(f"{SEED}/{model.name}/perturbation/{draw}/{name}", array.size, bits=1).reshape(array.shape)
+        moved[name] = array.astype(np.float64) * (1 + PERTURBATION * (2 * up - 1))
+    return moved
+
+
+def tolerances(model: str) -> Errors:
+    """Return what a float32 program may stray: the sensitivity, at least one rounding's size, times `FACTOR`."""
+    found = SENSITIVITY[model]
+    return Errors(
+        losses=_allowed(found.losses),
+        gradients=_allowed(found.gradients),
+        weights=_allowed(found.weights),
+        statistics=None if found.statistics is None else _allowed(found.statistics),
+    )
+
+
+def _allowed(sensitivity: float) -> float:
+    return FACTOR * max(sensitivity, PERTURBATION)
+
+
+def compare(found: Trajectory, reference: Trajectory) -> Errors:
+    """Measure how far a trajectory is from the reference's."""
+    return Errors(
+        losses=_largest(found.losses, reference.losses),
+        gradients=_relative(found.gradients, reference.gradients),
+        weights=_relative(found.weights, reference.weights),
+        statistics=_relative(found.statistics, reference.statistics) if reference.statistics else None,
+    )
+
+
+def judge(found: Trajectory, reference: Trajectory, model: str) -> Judgement:
+    """Decide whether a trajectory is the reference's within the model's tolerances.
+
+    What a worker says is not trusted: too few or too many numbers, NaN and infinity are errors without end.
+    """
+    errors, allowed = compare(found, reference), tolerances(model)
+    return Judgement(not (reason := _reason(found, errors, allowed)), errors, allowed, reason)
+
+
+def _reason(found: Trajectory, errors: Errors, allowed: Errors) -> str:
+    bad = next((step for step, loss in enumerate(found.losses, start=1) if not math.isfinite(loss)), None)
+    if bad is not None:
+        return f"Training diverged: the loss of step {bad} is not a finite number."
+    said = (
+        ("losses of the first ten steps", errors.losses, allowed.losses),
+        ("gradient norms of the first step", errors.gradients, allowed.gradients),
+        ("weights after ten steps", errors.weights, allowed.weights),
+        ("running statistics after ten steps", errors.statistics, allowed.statistics),
+    )
+    wrong = [
+        f"the {what} are off by {error:.1e} ({limit:.0e} allowed)"
+        for what, error, limit in said
+        if error is not None and limit is not None and not error <= limit
+    ]
+    return f"It does not train as the reference does: {'; '.join(wrong)}." if wrong else ""
+
+
+def _largest(found: tuple[float, ...], reference: tuple[float, ...]) -> float:
+    pair = _pair(found, reference)
+    if pair is None:
+        return math.inf
+    with np.errstate(over="ignore"):  # a stranger's numbers may be of any size
+        return float(np.max(np.abs(pair[0] - pair[1]) / np.abs(pair[1])))
+
+
+def _relative(found: tuple[float, ...], reference: tuple[float, ...]) -> float:
+    pair = _pair(found, reference)
+    if pair is None:
+        return math.inf
+    with np.errstate(over="ignore"):
+        return float(np.linalg.norm(pair[0] - pair[1]) / np.linalg.norm(pair[1]))
+
+
+def _pair(found: tuple[float, ...], reference: tuple[float, ...]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]] | None:
+    first, second = np.asarray(found, dtype=np.float64), np.asarray(reference, dtype=np.float64)
+    return (first, second) if first.shape == second.shape and np.isfinite(first).all() else None

@@ -1,0 +1,110 @@
+"""Every framework trains every model as the reference does, within what was allowed beforehand."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import suite
+from suite.backends import registry
+from suite.zoo import models, weights
+from suite.zoo.training import parity, recipe, trajectory
+from suite.zoo.training.trajectory import Trajectory
+
+ROOT = Path(suite.__file__).parents[1]
+CHILD = Path(__file__).with_name("training_child.py")
+TRAINING = tuple(name for name in registry.names() if registry.get(name).trains)
+
+
+def test_frameworks_train_and_runtimes_do_not() -> None:
+    assert TRAINING == ("torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax")
+    for name in registry.names():
+        info = registry.get(name)
+        kind = getattr(importlib.import_module(info.module), info.kind)
+        assert hasattr(kind, "load_training") == info.trains
+
+
+def _where_installed() -> pytest.MarkDecorator:
+    return pytest.mark.parametrize(
+        "backend",
+        [
+            pytest.param(
+                name,
+                marks=pytest.mark.skipif(
+                    importlib.util.find_spec(registry.get(name).image) is None, reason=f"not installed: {name}"
+                ),
+            )
+            for name in TRAINING
+        ],
+    )
+
+
+@pytest.fixture(scope="session")
+def references(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Trajectory]:
+    """Trajectories, each computed when it is first asked for."""
+
+    class Made(dict[str, Trajectory]):
+        def __missing__(self, name: str) -> Trajectory:
+            model = models.get(name)
+            self[name] = trajectory.run(model, weights.make(model))
+            return self[name]
+
+    return Made()
+
+
+def _child(backend: str, model: str, *words: str) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, str(CHILD), backend, model, *words],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return answer
+
+
+@pytest.mark.framework
+@pytest.mark.slow
+@pytest.mark.parametrize("model", models.names())
+@_where_installed()
+def test_it_trains_as_the_reference_does(backend: str, model: str, references: dict[str, Trajectory]) -> None:
+    answer = _child(backend, model)
+    found = msgspec.convert(answer["trained"], Trajectory)
+    judged = parity.judge(found, references[model], model)
+    print(backend, model, judged.errors)
+    assert judged.equal, (judged.reason, judged.errors)
+    # A restart forgets all that was, and the same steps give the same numbers but for the order of sums.
+    again = parity.judge(msgspec.convert(answer["again"], Trajectory), references[model], model)
+    assert again.equal, again.reason
+    settings = answer["settings"]
+    rule = type(recipe.of(model).optimizer).__name__
+    assert settings["training recipe"].startswith(rule)
+    assert settings["output"] == "the loss, a Python float"
+    assert "inference" not in settings.get("gradients", "")
+    if backend.startswith("torch"):
+        assert settings["optimizer"] == f"torch.optim.{rule}, fused"
+
+
+@pytest.mark.framework
+@pytest.mark.slow
+@_where_installed()
+def test_one_batch_again_and_again_is_learnt(backend: str) -> None:
+    """As in the timed windows; and another batch size than it was loaded with is taken too."""
+    answer = _child(backend, "mlp", "learn")
+    assert answer["last"] < 0.5 * answer["first"]
+    assert answer["other"] > 0
+
+
+@pytest.mark.framework
+@pytest.mark.slow
+@_where_installed()
+def test_a_training_that_diverges_says_so(backend: str) -> None:
+    assert "Training diverged: the loss is nan" in _child(backend, "mlp", "diverge")["said"]

@@ -1,0 +1,64 @@
+"""Training on the page and in the terminal."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from suite.analysis import analyse
+from suite.report import html, names, parity, sentences, terminal
+from tests.records_builder import make_run
+
+RUN = make_run(models=("mlp", "resnet50"), scenarios=("latency", "training"), unequal=[("tensorflow", "resnet50")])
+ANALYSIS = analyse(RUN)
+
+
+def test_the_verdict_says_who_trains_fastest() -> None:
+    first = next(block for block in ANALYSIS.timed if block.case.trains)
+    assert sentences.verdict(first).startswith("jax trains fastest on MLP, batch 1000: ")
+    assert "items/s" in sentences.verdict(first)
+    assert sentences.overall(ANALYSIS).count("MLP") == 1, "the first sentence is about latency"
+
+
+def test_the_page_tells_steps_memory_and_parity() -> None:
+    page = html.render(RUN, ANALYSIS)
+    for text in (
+        "Training, batch 1000",
+        "time of a step",
+        "Peak memory",
+        "trains fastest",
+        "Training of MLP, batch 4: relative errors against the float64 reference over its first 10 steps",
+        "Gradient norms, first step",
+        "float64 reference",
+        "5.6700",
+        "no running statistics",
+    ):
+        assert text in page or text.replace("5.6700", "5.67") in page, text
+
+
+def test_the_terminal_has_step_quantiles_and_peak_memory() -> None:
+    console = Console(file=io.StringIO(), width=180)
+    terminal.show(RUN, ANALYSIS, console)
+    assert isinstance(console.file, io.StringIO)
+    said = console.file.getvalue()
+    assert "MLP, training, batch 1000" in said
+    for heading in ("step", "p90", "p99", "peak memory"):
+        assert heading in said
+
+
+def test_trainings_stand_in_a_table_of_their_own() -> None:
+    tables = parity.trainings(ANALYSIS)
+    assert [table.model for table in tables] == ["mlp", "resnet50"]
+    assert [line.arm for line in tables[1].lines if not line.equal] == ["tensorflow"]
+    assert parity.table(ANALYSIS).columns == (("mlp", "fp32"), ("resnet50", "fp32"))
+    only = analyse(make_run(models=("mlp",), scenarios=("training",)))
+    assert parity.table(only).columns == ()
+    assert html.render(make_run(models=("mlp",), scenarios=("training",)), only)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("mlp", "MLP"), ("mlp training", "MLP, training"), ("a stranger", "a stranger"), (" training", ", training")],
+)
+def test_a_question_has_a_name(name: str, told: str) -> None:
+    assert names.question(name) == told

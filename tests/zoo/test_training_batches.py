@@ -1,0 +1,53 @@
+import numpy as np
+import pytest
+
+from suite.zoo import inputs, models
+from suite.zoo.bert.inputs import CLS, PAD, SEP
+from suite.zoo.training import batches
+
+NAMES = {
+    "mlp": ("features", "labels"),
+    "resnet50": ("images", "labels"),
+    "bert": ("input_ids", "token_type_ids", "attention_mask", "positions", "labels"),
+}
+
+
+@pytest.mark.parametrize("name", models.names())
+def test_an_item_is_the_same_in_whatever_batch_it_stands(name: str) -> None:
+    model = models.get(name)
+    whole, part = batches.make(model, 0, 6), batches.make(model, 3, 2)
+    assert tuple(batches.names(model)) == NAMES[name]
+    assert whole.keys() == set(NAMES[name])
+    for key, array in part.items():
+        assert array.dtype == whole[key].dtype
+        assert array.dtype in (np.float32, np.int32)
+        assert np.array_equal(array, whole[key][3:5]), key
+
+
+def test_labels_are_of_their_kind_and_differ() -> None:
+    labels = batches.make(models.get("mlp"), 0, 400)["labels"]
+    assert set(labels.tolist()) == {0.0, 1.0}
+    assert 150 < labels.sum() < 250
+    classes = batches.make(models.get("resnet50"), 0, 8)["labels"]
+    assert len(set(classes.tolist())) > 4
+    assert 0 <= classes.min() <= classes.max() < 1000
+
+
+def test_masked_words_are_hidden_and_kept() -> None:
+    model = models.get("bert")
+    made, plain = batches.make(model, 0, 8), inputs.make(model, 0, 8)
+    assert made["positions"].shape == made["labels"].shape == (8, batches.MASKED)
+    for row in range(8):
+        places, words = made["positions"][row], made["labels"][row]
+        assert len(set(places.tolist())) == batches.MASKED
+        assert (plain["attention_mask"][row][places] == 1).all()
+        assert not {PAD, CLS, SEP} & set(words.tolist())
+        assert (made["input_ids"][row][places] == batches.MASK).all()
+        back = made["input_ids"][row].copy()
+        back[places] = words
+        assert np.array_equal(back, plain["input_ids"][row]), "nothing else is changed"
+
+
+def test_the_canary_is_not_trained() -> None:
+    with pytest.raises(ValueError, match="is not trained"):
+        batches.make(models.get("canary"), 0, 1)

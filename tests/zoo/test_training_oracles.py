@@ -1,0 +1,42 @@
+"""torch's own gradients, in float64 and with our weights, are those that were written by hand."""
+
+import numpy as np
+import pytest
+
+from suite.zoo import models, weights
+from suite.zoo.native import training
+from suite.zoo.training import batches, recipe
+from suite.zoo.training.trajectory import loss_and_gradients
+
+torch = pytest.importorskip("torch", reason="torch is not installed here")
+
+pytestmark = [pytest.mark.framework, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+FLOAT64_ROUNDING = 1e-10
+"""Of gradients through fifty layers; a mistake would be larger by orders."""
+
+
+@pytest.mark.parametrize(("name", "batch"), [("mlp", 32), ("resnet50", 2), ("bert", 2)])
+def test_gradients_and_statistics_are_those_of_autograd(name: str, batch: int) -> None:
+    from suite.zoo import torch_module
+
+    model = models.get(name)
+    made, items = weights.make(model), batches.make(model, 0, batch)
+    definition = training(model, "torch")
+    network = definition.prepare(torch_module.load(model, made)).double().train().requires_grad_()
+    tensors = [torch.from_numpy(items[each]) for each in batches.names(model)]
+    oracle = definition.loss(network, *[each.double() if each.is_floating_point() else each for each in tensors])
+    oracle.backward()
+
+    loss, gradients, statistics = loss_and_gradients(model, made, items)
+    assert loss == pytest.approx(oracle.item(), rel=1e-12)
+    found = {key: tensor.grad.numpy() for key, tensor in network.named_parameters()}
+    assert found.keys() == gradients.keys()
+    whole = np.sqrt(sum(float((array**2).sum()) for array in gradients.values()))
+    for key, gradient in gradients.items():
+        apart = float(np.linalg.norm(found[key] - gradient))
+        assert apart <= FLOAT64_ROUNDING * (float(np.linalg.norm(gradient)) + 1e-6 * whole), key
+    state = network.state_dict()
+    assert statistics.keys() == {parameter.name for parameter in recipe.statistics(model)}
+    for key, value in statistics.items():
+        assert state[key].numpy() == pytest.approx(value, rel=1e-9), key

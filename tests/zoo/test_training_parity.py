@@ -1,0 +1,280 @@
+"""The gate lets the reference's own rounding through, and every known mistake of training not."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from suite.zoo import models, weights
+from suite.zoo.mlp import backward as mlp_backward
+from suite.zoo.mlp import reference as mlp
+from suite.zoo.resnet50 import backward as resnet50
+from suite.zoo.training import optimizers, parity, recipe, sensitivity, trajectory
+from suite.zoo.training.recipe import AdamW, decays, trained
+from suite.zoo.training.trajectory import Trajectory
+
+MLP = models.get("mlp")
+BATCH = recipe.of("mlp").trajectory_batch
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@pytest.fixture(scope="module")
+def mlp_weights() -> weights.Arrays:
+    return weights.make(MLP)
+
+
+@pytest.fixture(scope="module")
+def right(mlp_weights: weights.Arrays) -> Trajectory:
+    return trajectory.run(MLP, mlp_weights, batch=BATCH)
+
+
+def test_a_trajectory_has_all_that_is_compared(right: Trajectory) -> None:
+    assert len(right.losses) == recipe.STEPS
+    assert len(right.gradients) == len(trained(MLP)) == 12
+    assert len(right.weights) == 8 * 12
+    assert right.statistics == ()
+    assert right.losses[0] == pytest.approx(math.log(2), rel=0.5)
+    assert len(set(right.losses)) == recipe.STEPS, "every step has a batch of its own"
+    assert parity.judge(right, right, "mlp").equal
+
+
+def test_no_relu_of_the_mlp_is_turned_by_rounding(monkeypatch: pytest.MonkeyPatch, mlp_weights: weights.Arrays) -> None:
+    """One ReLU of the last layers, turned on or off, moves gradients by a thousandth: no tolerance would help."""
+    nearest = []
+
+    def dense(w: Any, layer: int, x: Array) -> Array:
+        out = mlp.dense(w, layer, x)
+        if layer < mlp.LAYERS - 1:
+            nearest.append(float(np.abs(out).min()))
+        return out
+
+    monkeypatch.setattr(mlp_backward, "dense", dense)
+    trajectory.run(MLP, mlp_weights)
+    assert len(nearest) == recipe.STEPS * (mlp.LAYERS - 1)
+    assert min(nearest) > 2e-6, "float32 is off by some 3e-7 there"
+
+
+def test_the_rounding_of_weights_is_let_through(mlp_weights: weights.Arrays, right: Trajectory) -> None:
+    moved = trajectory.run(MLP, parity.perturbed(MLP, mlp_weights, 99), batch=BATCH)
+    judged = parity.judge(moved, right, "mlp")
+    assert judged.equal, judged
+    assert judged.errors.losses > 0
+
+
+def changed_rule(**changes: float) -> Callable[[pytest.MonkeyPatch], None]:
+    def apply(patch: pytest.MonkeyPatch) -> None:
+        rule = recipe.of("mlp")
+        assert isinstance(rule.optimizer, AdamW)
+        other = msgspec.structs.replace(rule, optimizer=msgspec.structs.replace(rule.optimizer, **changes))
+        patch.setattr(recipe, "RECIPES", {"mlp": other})
+
+    return apply
+
+
+def adamw(update: Callable[..., None]) -> Callable[[pytest.MonkeyPatch], None]:
+    """Put another AdamW in the place of ours: update(rule, w, g, m, v, step, decay)."""
+
+    def _adamw(self: Any, rule: AdamW, name: str, w: Array, g: Array, *, decay: bool) -> None:
+        m = self._first.setdefault(name, np.zeros_like(w))
+        v = self._second.setdefault(name, np.zeros_like(w))
+        update(rule, w, g, m, v, self._step, decay)
+
+    return lambda patch: patch.setattr(optimizers.Updater, "_adamw", _adamw)
+
+
+def moments(rule: AdamW, g: Array, m: Array, v: Array) -> None:
+    m *= rule.beta1
+    m += (1 - rule.beta1) * g
+    v *= rule.beta2
+    v += (1 - rule.beta2) * g * g
+
+
+def the_same(rule: AdamW, w: Array, g: Array, m: Array, v: Array, step: int, decay: bool) -> None:
+    moments(rule, g, m, v)
+    w -= rule.learning_rate * rule.weight_decay * w * decay
+    root = np.sqrt(v / (1 - rule.beta2**step))
+    w -= rule.learning_rate * (m / (1 - rule.beta1**step)) / (root + rule.epsilon)
+
+
+def coupled_decay(rule: AdamW, w: Array, g: Array, m: Array, v: Array, step: int, decay: bool) -> None:
+    """`torch.optim.Adam(weight_decay=…)`."""
+    the_same(msgspec.structs.replace(rule, weight_decay=0), w, g + rule.weight_decay * w * decay, m, v, step, decay)
+
+
+def uncorrected(rule: AdamW, w: Array, g: Array, m: Array, v: Array, step: int, decay: bool) -> None:
+    """BERT's published optimizer."""
+    moments(rule, g, m, v)
+    w -= rule.learning_rate * (m / (np.sqrt(v) + rule.epsilon) + rule.weight_decay * w * decay)
+
+
+def epsilon_inside(rule: AdamW, w: Array, g: Array, m: Array, v: Array, step: int, decay: bool) -> None:
+    """Epsilon under the root: optax's `eps_root`."""
+    moments(rule, g, m, v)
+    w -= rule.learning_rate * rule.weight_decay * w * decay
+    root = np.sqrt(v / (1 - rule.beta2**step) + rule.epsilon)
+    w -= rule.learning_rate * (m / (1 - rule.beta1**step)) / root
+
+
+def epsilon_beside_the_uncorrected_root(
+    rule: AdamW, w: Array, g: Array, m: Array, v: Array, step: int, decay: bool
+) -> None:
+    """Keras's AdamW."""
+    moments(rule, g, m, v)
+    w -= rule.learning_rate * rule.weight_decay * w * decay
+    rate = rule.learning_rate * math.sqrt(1 - rule.beta2**step) / (1 - rule.beta1**step)
+    w -= rate * m / (np.sqrt(v) + rule.epsilon)
+
+
+def everything_decays(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(optimizers, "decays", lambda _: True)
+
+
+def summed_loss(patch: pytest.MonkeyPatch) -> None:
+    backward = trajectory._BACKWARD["mlp"]
+
+    def summed(w: Any, batch: Any) -> Any:
+        loss, gradients, statistics = backward(w, batch)
+        return loss * BATCH, {name: each * BATCH for name, each in gradients.items()}, statistics
+
+    patch.setitem(trajectory._BACKWARD, "mlp", summed)
+
+
+def summed_gradients(patch: pytest.MonkeyPatch) -> None:
+    """Adam hardly cares how large gradients are: the losses alone would not show it."""
+    backward = trajectory._BACKWARD["mlp"]
+
+    def summed(w: Any, batch: Any) -> Any:
+        loss, gradients, statistics = backward(w, batch)
+        return loss, {name: each * BATCH for name, each in gradients.items()}, statistics
+
+    patch.setitem(trajectory._BACKWARD, "mlp", summed)
+
+
+MISTAKES = {
+    "coupled weight decay": adamw(coupled_decay),
+    "no bias correction": adamw(uncorrected),
+    "epsilon under the root": adamw(epsilon_inside),
+    "epsilon beside the uncorrected root": adamw(epsilon_beside_the_uncorrected_root),
+    "no weight decay": changed_rule(weight_decay=0.0),
+    "Keras's decay": changed_rule(weight_decay=0.004),
+    "decay of biases too": everything_decays,
+    "another epsilon": changed_rule(epsilon=1e-7),
+    "another beta": changed_rule(beta2=0.99),
+    "a learning rate off by a thousandth": changed_rule(learning_rate=1.001e-3),
+    "a summed loss": summed_loss,
+    "summed gradients": summed_gradients,
+}
+
+
+def test_the_optimizer_of_these_mistakes_is_right_without_them(
+    monkeypatch: pytest.MonkeyPatch, mlp_weights: weights.Arrays, right: Trajectory
+) -> None:
+    adamw(the_same)(monkeypatch)
+    errors = parity.compare(trajectory.run(MLP, mlp_weights, batch=BATCH), right)
+    assert max(errors.losses, errors.gradients, errors.weights) < 1e-12
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_caught(
+    monkeypatch: pytest.MonkeyPatch, mlp_weights: weights.Arrays, right: Trajectory, mistake: str
+) -> None:
+    MISTAKES[mistake](monkeypatch)
+    judged = parity.judge(trajectory.run(MLP, mlp_weights, batch=BATCH), right, "mlp")
+    assert not judged.equal, judged.errors
+    assert "allowed" in judged.reason
+
+
+def test_what_is_not_a_trajectory_is_not_equal(right: Trajectory) -> None:
+    for changes in (
+        {"losses": ()},
+        {"losses": right.losses[:-1]},
+        {"gradients": (*right.gradients, 1.0)},
+        {"weights": ()},
+        {"weights": tuple(math.inf for _ in right.weights)},
+        {"gradients": tuple(math.nan for _ in right.gradients)},
+    ):
+        judged = parity.judge(msgspec.structs.replace(right, **changes), right, "mlp")
+        assert not judged.equal, changes
+        assert judged.reason
+    diverged = msgspec.structs.replace(right, losses=(*right.losses[:3], math.nan, *right.losses[4:]))
+    assert parity.judge(diverged, right, "mlp").reason.startswith("Training diverged: the loss of step 4")
+
+
+def test_the_sums_of_changes_estimate_distances() -> None:
+    zero, ratios = np.zeros(5000), []
+    for draw in range(40):
+        moved = np.random.default_rng(draw).standard_normal(5000)
+        ratios.append(np.linalg.norm(trajectory.change(f"some/{draw}", zero, moved)) / np.linalg.norm(moved))
+    assert np.mean(ratios) == pytest.approx(1, abs=0.15)
+    assert np.std(ratios) == pytest.approx(1 / math.sqrt(2 * trajectory.SIGNS), rel=0.5)
+
+
+def test_biases_and_norms_do_not_decay() -> None:
+    found = {parameter.name for parameter in trained(models.get("bert")) if decays(parameter)}
+    assert "embeddings.word_embeddings.weight" in found
+    assert not any("LayerNorm" in name or name.endswith("bias") for name in found)
+
+
+@pytest.mark.slow
+def test_the_table_of_sensitivities_is_what_it_says() -> None:
+    found, told = sensitivity.measure("mlp"), parity.SENSITIVITY["mlp"]
+    assert found.losses == pytest.approx(told.losses, rel=0.05)
+    assert found.gradients == pytest.approx(told.gradients, rel=0.05)
+    assert found.weights == pytest.approx(told.weights, rel=0.05)
+
+
+class TestResNet50:
+    """BatchNorm's own mistakes, seen in a single step of two images."""
+
+    @pytest.fixture(scope="class")
+    def right(self, resnet50_weights: weights.Arrays) -> Trajectory:
+        return self.one_step(resnet50_weights)
+
+    @staticmethod
+    def one_step(made: weights.Arrays) -> Trajectory:
+        return trajectory.run(models.get("resnet50"), made, batch=2, steps=1)
+
+    @pytest.mark.slow
+    def test_statistics_that_follow_the_biased_variance(
+        self, monkeypatch: pytest.MonkeyPatch, resnet50_weights: weights.Arrays, right: Trajectory
+    ) -> None:
+        norm = resnet50.norm
+
+        def biased(tape: resnet50.Tape, name: str, x: Array) -> Any:
+            result = norm(tape, name, x)
+            old = tape.w[f"{name}.running_var"].astype(np.float64)
+            tape.statistics[f"{name}.running_var"] = 0.9 * old + 0.1 * x.var(axis=(0, 1, 2))
+            return result
+
+        monkeypatch.setattr(resnet50, "norm", biased)
+        judged = parity.judge(self.one_step(resnet50_weights), right, "resnet50")
+        assert not judged.equal
+        assert "running statistics" in judged.reason
+        assert judged.errors.losses == 0
+
+    @pytest.mark.slow
+    def test_batch_norm_in_evaluation_mode(
+        self, monkeypatch: pytest.MonkeyPatch, resnet50_weights: weights.Arrays, right: Trajectory
+    ) -> None:
+        def frozen(tape: resnet50.Tape, name: str, x: Array) -> Any:
+            w = {
+                part: tape.w[f"{name}.{part}"].astype(np.float64) for part in ("weight", "running_mean", "running_var")
+            }
+            scale = 1 / np.sqrt(w["running_var"] + 1e-5)
+            normal = (x - w["running_mean"]) * scale
+            tape.statistics |= {f"{name}.{part}": w[part] for part in ("running_mean", "running_var")}
+
+            def back(d: Array) -> Array:
+                tape.gradients[f"{name}.weight"] = (d * normal).sum(axis=(0, 1, 2))
+                tape.gradients[f"{name}.bias"] = d.sum(axis=(0, 1, 2))
+                return d * w["weight"] * scale
+
+            return normal * w["weight"] + tape.w[f"{name}.bias"], back
+
+        monkeypatch.setattr(resnet50, "norm", frozen)
+        judged = parity.judge(self.one_step(resnet50_weights), right, "resnet50")
+        assert not judged.equal
+        assert "losses" in judged.reason
