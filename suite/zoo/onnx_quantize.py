@@ -27,8 +27,8 @@ OPERATORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"mlp": ("Gemm", "MatMul"), "resnet50": _BETWEEN, "bert": ("Gemm", "MatMul")}
 )
 """What is quantised, by model: products and convolutions; in ResNet-50 also what stands between two of them, so that
-activations stay in 8 bits. In BERT the normalisations, the softmax and the residual sums stay in fp32, as is usual: their
-outliers would cost the answer its meaning."""
+activations stay in 8 bits. In BERT the normalisations, the softmax and the residual sums stay in fp32, as is usual:
+their outliers would cost the answer its meaning."""
 
 
 def quantise(model: Model, source: Path, target: Path, batch: int) -> None:
