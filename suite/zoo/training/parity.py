@@ -4,8 +4,8 @@ How far may a correct float32 program stray? Not more than some multiple of what
 the reference itself is run from weights that are perturbed by 2⁻²⁴ relative (half a unit in the last place of a
 float32, random signs, `DRAWS` seeded draws), and the largest error that this makes is the model's *sensitivity*. A
 float32 program rounds not once but in every layer, forward and back, and sums thousands of terms, so it may stray
-`FACTOR` times as far. Both were fixed before any framework was compared; `python -m suite.zoo.training.sensitivity`
-computes the table again.
+`FACTOR` times as far. Neither looks at what any framework does; `python -m suite.zoo.training.sensitivity` computes the
+table again.
 """
 
 import math
@@ -23,9 +23,9 @@ from suite.zoo.weights import SEED, Arrays
 
 PERTURBATION = 2.0**-24
 DRAWS = 2
-FACTOR = 64.0
-"""A network of fifty layers rounds some hundred times on its way forward and back; as errors add like their root that
-is ten times one rounding, and sums of thousands of terms in float32 are some times worse than one rounding again."""
+FACTOR = 16.0
+"""A network of fifty layers rounds some two hundred times on its way forward and back, a value after the other; errors of
+random sign add like the root of their number."""
 
 
 class Errors(msgspec.Struct, frozen=True):
