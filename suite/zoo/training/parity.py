@@ -24,8 +24,8 @@ from suite.zoo.weights import SEED, Arrays
 PERTURBATION = 2.0**-24
 DRAWS = 2
 FACTOR = 16.0
-"""A network of fifty layers rounds some two hundred times on its way forward and back, a value after the other; errors of
-random sign add like the root of their number."""
+"""A network of fifty layers rounds some two hundred times on its way forward and back, one value after the other;
+errors of random sign add like the root of their number."""
 
 
 class Errors(msgspec.Struct, frozen=True):
