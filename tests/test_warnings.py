@@ -21,6 +21,7 @@ ALL: list[Callable[[], Warning_]] = [
     lambda: warnings.not_equal("torch/mlp", 3e-3, 1e-5),
     lambda: warnings.not_as_claimed("torch/mlp/bf16", "It was asked for bf16 and computed in fp32."),
     lambda: warnings.emulated("bf16", "This processor has none of avx512_bf16"),
+    lambda: warnings.trains_otherwise("torch/mlp", "It does not train as the reference does: the losses are off."),
     lambda: warnings.launches_failed(1, "It ran out of memory.", "torch/mlp"),
     warnings.cut_off,
     lambda: warnings.rounds_disturbed(2, 10, ["steal", "steal"], "mlp"),

@@ -87,8 +87,8 @@ def verdict(block: TimedBlock, among: Sequence[TimedBlock] = ()) -> str:
     if block.tied:
         leaders = [best, *(rows[arm] for arm in block.tied)]
         costs = join([_cost(row, throughput=throughput) for row in leaders])
-        joint = "in training" if case.trains else "on"
-        text = f"{join([row.arm for row in leaders])} {_equality(block)} {joint} {where}: {costs}"
+        tie = f"{_equality(block)} {'in training' if case.trains else 'on'}"
+        text = f"{join([row.arm for row in leaders])} {tie} {where}: {costs}"
         tail = f"; {behind[0].arm} follows, {_lead(behind[0])} behind" if behind else ""
         return f"{text}{tail}."
     text = f"{best.arm} {top} on {where}: {_cost(best, throughput=throughput)}"

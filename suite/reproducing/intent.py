@@ -57,7 +57,7 @@ def read(run: Run) -> Intent:
     for name in arms:
         arm_names.parse(name)
     settings = run.settings
-    batches = set(settings.batches.values())
+    batches = {*settings.batches.values(), *settings.training_batches.values()}
     return Intent(
         selection=Selection(
             profile=settings.profile,

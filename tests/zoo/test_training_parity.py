@@ -226,55 +226,53 @@ def test_the_table_of_sensitivities_is_what_it_says() -> None:
     assert found.weights == pytest.approx(told.weights, rel=0.05)
 
 
-class TestResNet50:
-    """BatchNorm's own mistakes, seen in a single step of two images."""
+def one_step(made: weights.Arrays) -> Trajectory:
+    """A single step of two images: enough to see BatchNorm's own mistakes."""
+    return trajectory.run(models.get("resnet50"), made, batch=2, steps=1)
 
-    @pytest.fixture(scope="class")
-    def right(self, resnet50_weights: weights.Arrays) -> Trajectory:
-        return self.one_step(resnet50_weights)
 
-    @staticmethod
-    def one_step(made: weights.Arrays) -> Trajectory:
-        return trajectory.run(models.get("resnet50"), made, batch=2, steps=1)
+@pytest.fixture(scope="module")
+def right_resnet50(resnet50_weights: weights.Arrays) -> Trajectory:
+    return one_step(resnet50_weights)
 
-    @pytest.mark.slow
-    def test_statistics_that_follow_the_biased_variance(
-        self, monkeypatch: pytest.MonkeyPatch, resnet50_weights: weights.Arrays, right: Trajectory
-    ) -> None:
-        norm = resnet50.norm
 
-        def biased(tape: resnet50.Tape, name: str, x: Array) -> Any:
-            result = norm(tape, name, x)
-            old = tape.w[f"{name}.running_var"].astype(np.float64)
-            tape.statistics[f"{name}.running_var"] = 0.9 * old + 0.1 * x.var(axis=(0, 1, 2))
-            return result
+@pytest.mark.slow
+def test_statistics_that_follow_the_biased_variance(
+    monkeypatch: pytest.MonkeyPatch, resnet50_weights: weights.Arrays, right_resnet50: Trajectory
+) -> None:
+    norm = resnet50.norm
 
-        monkeypatch.setattr(resnet50, "norm", biased)
-        judged = parity.judge(self.one_step(resnet50_weights), right, "resnet50")
-        assert not judged.equal
-        assert "running statistics" in judged.reason
-        assert judged.errors.losses == 0
+    def biased(tape: resnet50.Tape, name: str, x: Array) -> Any:
+        result = norm(tape, name, x)
+        old = tape.w[f"{name}.running_var"].astype(np.float64)
+        tape.statistics[f"{name}.running_var"] = 0.9 * old + 0.1 * x.var(axis=(0, 1, 2))
+        return result
 
-    @pytest.mark.slow
-    def test_batch_norm_in_evaluation_mode(
-        self, monkeypatch: pytest.MonkeyPatch, resnet50_weights: weights.Arrays, right: Trajectory
-    ) -> None:
-        def frozen(tape: resnet50.Tape, name: str, x: Array) -> Any:
-            w = {
-                part: tape.w[f"{name}.{part}"].astype(np.float64) for part in ("weight", "running_mean", "running_var")
-            }
-            scale = 1 / np.sqrt(w["running_var"] + 1e-5)
-            normal = (x - w["running_mean"]) * scale
-            tape.statistics |= {f"{name}.{part}": w[part] for part in ("running_mean", "running_var")}
+    monkeypatch.setattr(resnet50, "norm", biased)
+    judged = parity.judge(one_step(resnet50_weights), right_resnet50, "resnet50")
+    assert not judged.equal
+    assert "running statistics" in judged.reason
+    assert judged.errors.losses == 0
 
-            def back(d: Array) -> Array:
-                tape.gradients[f"{name}.weight"] = (d * normal).sum(axis=(0, 1, 2))
-                tape.gradients[f"{name}.bias"] = d.sum(axis=(0, 1, 2))
-                return d * w["weight"] * scale
 
-            return normal * w["weight"] + tape.w[f"{name}.bias"], back
+@pytest.mark.slow
+def test_batch_norm_in_evaluation_mode(
+    monkeypatch: pytest.MonkeyPatch, resnet50_weights: weights.Arrays, right_resnet50: Trajectory
+) -> None:
+    def frozen(tape: resnet50.Tape, name: str, x: Array) -> Any:
+        w = {part: tape.w[f"{name}.{part}"].astype(np.float64) for part in ("weight", "running_mean", "running_var")}
+        scale = 1 / np.sqrt(w["running_var"] + 1e-5)
+        normal = (x - w["running_mean"]) * scale
+        tape.statistics |= {f"{name}.{part}": w[part] for part in ("running_mean", "running_var")}
 
-        monkeypatch.setattr(resnet50, "norm", frozen)
-        judged = parity.judge(self.one_step(resnet50_weights), right, "resnet50")
-        assert not judged.equal
-        assert "losses" in judged.reason
+        def back(d: Array) -> Array:
+            tape.gradients[f"{name}.weight"] = (d * normal).sum(axis=(0, 1, 2))
+            tape.gradients[f"{name}.bias"] = d.sum(axis=(0, 1, 2))
+            return d * w["weight"] * scale
+
+        return normal * w["weight"] + tape.w[f"{name}.bias"], back
+
+    monkeypatch.setattr(resnet50, "norm", frozen)
+    judged = parity.judge(one_step(resnet50_weights), right_resnet50, "resnet50")
+    assert not judged.equal
+    assert "losses" in judged.reason
