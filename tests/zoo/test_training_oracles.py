@@ -25,8 +25,13 @@ def test_gradients_and_statistics_are_those_of_autograd(name: str, batch: int) -
     definition = training(model, "torch")
     network = definition.prepare(torch_module.load(model, made)).double().train().requires_grad_()
     tensors = [torch.from_numpy(items[each]) for each in batches.names(model)]
-    oracle = definition.loss(network, *[each.double() if each.is_floating_point() else each for each in tensors])
-    oracle.backward()
+    default = torch.get_default_dtype()
+    try:
+        torch.set_default_dtype(torch.float64)  # attention's mask is made in the default type
+        oracle = definition.loss(network, *[each.double() if each.is_floating_point() else each for each in tensors])
+        oracle.backward()
+    finally:
+        torch.set_default_dtype(default)
 
     loss, gradients, statistics = loss_and_gradients(model, made, items)
     assert loss == pytest.approx(oracle.item(), rel=1e-12)
