@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Literal
 import docker
 import docker.errors
 import requests.exceptions
-from docker.types import DeviceRequest, LogConfig
+from docker.types import LogConfig
 
 from suite.errors import LevelfieldError
 from suite.images.base import Kind
 from suite.images.build import build
 from suite.images.catalogue import stem
 from suite.launchers.container import ContainerChannel, close, engine_gone, short
-from suite.launchers.environment import worker_environment
+from suite.launchers.environment import cuda_cache, worker_environment
+from suite.launchers.gpu import DRIVER, one_gpu, refused, unnamed
 from suite.launchers.local_process import LocalProcess
 from suite.launchers.protocol import Inside, LaunchSpec, Progress
 from suite.launchers.worker import Worker, WorkerError
@@ -33,8 +34,6 @@ TMP_BYTES = 2 << 30
 PIDS_LIMIT = 4096
 NOBODY = 65534
 ENGINE_TIMEOUT_S = 120
-DRIVER = {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
-"""Which of the driver's libraries the container toolkit hands in: CUDA's, and NVML. Slim images do not say it."""
 
 
 class DockerLauncher:
@@ -81,8 +80,9 @@ class DockerLauncher:
             raise WorkerError("engine", f"The image {spec.image.tag} is gone from the engine.", str(error)) from error
         except docker.errors.APIError as error:
             if spec.gpu:
-                refusal = gpu_refused(str(error.explanation))
-                raise WorkerError("engine", f"{refusal.message} {refusal.fix}", str(error.explanation)) from error
+                refusal = refused(str(error.explanation))
+                detail = unnamed(str(error.explanation))
+                raise WorkerError("engine", f"{refusal.message} {refusal.fix}", detail) from error
             raise WorkerError("engine", f"The engine would not start {spec.name}: {error.explanation}.") from error
         except (requests.exceptions.RequestException, docker.errors.DockerException, OSError) as error:
             raise engine_gone(error) from error
@@ -99,7 +99,7 @@ class DockerLauncher:
         container = api.create_container(
             spec.image.tag,
             user=f"{uid}:{gid}",
-            environment=worker_environment(threads=spec.threads, cpus=spec.cpus) | (DRIVER if spec.gpu else {}),
+            environment=_environment(spec),
             stdin_open=True,  # with attached streams the SDK then sets StdinOnce: the worker ends with its supervisor
             labels={LABEL: self._owner, "levelfield.name": spec.name},
             network_disabled=True,
@@ -165,7 +165,7 @@ class DockerLauncher:
             finally:
                 api.remove_container(container, force=True)
         except docker.errors.APIError as error:
-            raise gpu_refused(str(error.explanation)) from error
+            raise refused(str(error.explanation)) from error
         except (requests.exceptions.RequestException, docker.errors.DockerException, OSError) as error:
             raise engine_gone(error) from error
 
@@ -183,23 +183,10 @@ class DockerLauncher:
         return removed
 
 
-def one_gpu(uuid: str) -> DeviceRequest:
-    """Return what `docker run --gpus device=UUID` asks for."""
-    return DeviceRequest(device_ids=[uuid], capabilities=[["gpu"]])
-
-
-def gpu_refused(said: str) -> LevelfieldError:
-    """Word why the engine would not start a container with a GPU."""
-    if "could not select device driver" in said or "CDI" in said:
-        return LevelfieldError(
-            "The container engine gives no GPU to containers: NVIDIA's container toolkit is missing.",
-            fix="Install nvidia-container-toolkit, run `nvidia-ctk runtime configure --runtime=docker` and restart the "
-            "engine; or use --launcher venv, or --variant cpu.",
-        )
-    return LevelfieldError(
-        f"The container engine would not start a container with the GPU: {short(Exception(said))}.",
-        fix="See `levelfield doctor` and the engine's log; or use --launcher venv, or --variant cpu.",
-    )
+def _environment(spec: LaunchSpec) -> dict[str, str]:
+    """Return a worker's variables; the one GPU that a container is given is the only one it can see."""
+    variables = worker_environment(threads=spec.threads, cpus=spec.cpus)
+    return variables | DRIVER | cuda_cache("/cache" if spec.cache else "") if spec.gpu else variables
 
 
 def connect() -> docker.DockerClient:
