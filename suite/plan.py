@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from suite import arms as arm_names
-from suite import placing
+from suite import installed, placing
 from suite.backends import registry
 from suite.compatibility.devices import Nvidia
 from suite.errors import LevelfieldError
@@ -120,9 +120,14 @@ def make(selection: Selection, *, available: Sequence[int] | None = None, here: 
         Unknown names (with the close matches), and selections that cannot be.
     """
     backends = tuple(dict.fromkeys(selection.backends)) or (*names_of_backends(), *registry.names_on_gpus_only())
-    placed = _placed(selection, tuple(map(arm_names.parse, backends)), here, named=bool(selection.backends))
+    wanted = tuple(map(arm_names.parse, backends))
+    missing: tuple[Warning_, ...] = ()
+    if not selection.locked and not selection.backends:
+        wanted, missing = installed.only(wanted)
+    placed = _placed(selection, wanted, here, named=bool(selection.backends))
     arms = tuple({arm.id: arm for arm in placed.arms}.values())
-    return _plan(selection, msgspec.structs.replace(placed, arms=arms), available)
+    placed = msgspec.structs.replace(placed, arms=arms, warnings=(*missing, *placed.warnings))
+    return _plan(selection, placed, available)
 
 
 def pair(

@@ -1,6 +1,8 @@
 """What `levelfield doctor` says of the NVIDIA driver and its GPUs."""
 
-from suite.compatibility.devices import Nvidia, from_facts
+import msgspec
+
+from suite.compatibility.devices import Gpu, Nvidia, from_facts
 from suite.machine.findings import Finding, ok, warn
 from suite.machine.gpu import Problem, gpu, problem
 
@@ -9,7 +11,9 @@ TOPIC = "NVIDIA driver"
 
 def nvidia() -> Nvidia:
     """Return this machine's driver and GPUs, for the choice of a variant."""
-    return from_facts(gpu())
+    found = from_facts(gpu())
+    why = problem() if found.driver is None else None
+    return found if why is None else msgspec.structs.replace(found, fix=why.fix)
 
 
 def findings() -> list[Finding]:
@@ -39,13 +43,20 @@ def judged(found: Nvidia, why: Problem | None) -> list[Finding]:
     if len(kinds) > 1:
         message = f"They are of {len(kinds)} kinds: a measurement takes one of them, and says which."
         said.append(warn("GPUs", message, f"Choose it with --gpu: {found.gpus[0].index} is {found.gpus[0].name}."))
-    said += [
-        warn(
-            f"GPU {one.index}",
-            f"{one.title} is cut into slices (MIG is on): only a slice can be used, and NVML counts for the whole.",
-            f"Give the GPU back whole for the time of the run: nvidia-smi -i {one.index} -mig 0 (as root).",
+    return [*said, *(finding for one in found.gpus for finding in _of_one(one))]
+
+
+def _of_one(one: Gpu) -> list[Finding]:
+    """Say what keeps a GPU from being used whole, and by several workers that take turns."""
+    topic, said = f"GPU {one.index}", list[Finding]()
+    if one.mig:
+        message = (
+            f"{one.title} is cut into slices (MIG is on): only a slice can be used, and NVML counts for the whole."
         )
-        for one in found.gpus
-        if one.mig
-    ]
+        fix = f"Give the GPU back whole for the time of the run: nvidia-smi -i {one.index} -mig 0 (as root)."
+        said.append(warn(topic, message, fix))
+    if one.prohibited or one.one_process:
+        what = "no process compute" if one.prohibited else "one process in at a time, so that backends take no turns"
+        fix = f"Let several in: nvidia-smi -i {one.index} -c DEFAULT (as root)."
+        said.append(warn(topic, f"{one.title} lets {what} (compute mode).", fix))
     return said
