@@ -192,6 +192,8 @@ class Noise(msgspec.Struct, frozen=True):
     frequency_khz: int | Absent = Absent("not asked")
     temperature_mc: int | Absent = Absent("not asked")
     throttled: int | Absent = Absent("not asked")
+    package_energy_uj: int | Absent = Absent("not asked")
+    """Energy that the processor's packages took (RAPL), microjoules: of the whole machine, whoever computed."""
 
 
 class DeviceUse(msgspec.Struct, frozen=True):
@@ -213,6 +215,8 @@ class DeviceUse(msgspec.Struct, frozen=True):
     """Of the GPU's memory, what the worker whose window it was held."""
     ecc_errors: int | Absent
     """Uncorrected memory errors during the window."""
+    xid_errors: tuple[int, ...] | Absent = Absent("not asked")
+    """Codes of the errors that NVIDIA's driver reported (XID) since the window before, in the order they came."""
 
 
 class Turn(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ import jinja2
 import markupsafe
 from markupsafe import Markup
 
-from suite.analysis import device
+from suite.analysis import device, energy
 from suite.analysis.types import Analysis
 from suite.records.schema import Absent, Run
 from suite.report import charts, inside, ledger, machine, names, parity, rerun, sentences, units
@@ -68,6 +68,7 @@ def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None, ev
             library_paths=ledger.library_paths(run),
             comparison=comparison,
             devices=device.summarise(run),
+            energies=energy.summarise(run),
             command=rerun.command(run),
             typed=rerun.as_typed(run),
         )
