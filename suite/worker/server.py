@@ -38,9 +38,10 @@ _decoder = msgspec.json.Decoder(Request)
 _encoder = msgspec.json.Encoder()
 _OUT_OF_MEMORY = re.compile(
     r"OutOfMemoryError: CUDA|RESOURCE_EXHAUSTED|ResourceExhaustedError|CUDA_ERROR_OUT_OF_MEMORY|"
-    r"Failed to allocate memory for requested buffer|CUDA failure 2: out of memory"
+    r"Failed to allocate memory for requested buffer|CUDA failure 2: out of memory|CUDA error: out of memory|"
+    r"CU(BLAS|DNN|SOLVER|SPARSE|FFT)_STATUS_ALLOC_FAILED|OOM when allocating|BFCArena::AllocateRawInternal"
 )
-"""How torch, JAX, TensorFlow and ONNX Runtime say that the GPU has no memory left, each in an error of its own."""
+"""How torch, JAX, TensorFlow and ONNX Runtime, and the libraries beneath, say that the GPU has no memory left."""
 DETAIL_CHARS = 4000
 """How much of a traceback travels."""
 
@@ -261,11 +262,14 @@ def _guarded(answer: Callable[[Request], Reply], request: Request) -> Reply:
     except MemoryError:
         return Failed("out-of-memory", "The worker ran out of memory.", traceback.format_exc()[-DETAIL_CHARS:])
     except Exception as error:  # noqa: BLE001  (the edge of the process: nothing is swallowed, it is all reported)
+        from suite.backends import cuda
         from suite.backends.protocol import Unsupported
 
         if _OUT_OF_MEMORY.search(f"{type(error).__name__}: {error}"):
             what = "The GPU's memory was not enough: take a smaller batch, or fewer backends at once."
             return Failed("out-of-memory", what, traceback.format_exc()[-DETAIL_CHARS:])
+        if meaning := cuda.meaning(str(error)):
+            return Failed("unsupported", meaning, traceback.format_exc()[-DETAIL_CHARS:])
         kind = "unsupported" if isinstance(error, Unsupported) else "error"
         text = " ".join(str(error).split()) or "no message"
         sentence = text[:500] if isinstance(error, Unsupported) else f"{type(error).__name__}: {text[:500]}"
