@@ -184,6 +184,11 @@ def _no_gpu(wish: Wish, here: Nvidia) -> LevelfieldError:
             fix=f"Let them in: nvidia-smi -i {closed.index} -c DEFAULT (as root).",
         )
     have = ", ".join(gpu.title for gpu in here.gpus) or "none"
+    if here.hidden and wish.gpu in {None, *here.hidden}:
+        return LevelfieldError(
+            "CUDA_VISIBLE_DEVICES hides " + ("every GPU here." if wish.gpu is None else f"the GPU {wish.gpu}."),
+            fix=f"Unset it, or choose one of these: {have}.",
+        )
     asked = "no GPU" if wish.gpu is None else f"no GPU {wish.gpu}"
     return LevelfieldError(f"There is {asked} here.", fix=f"Choose one of these: {have}.")
 

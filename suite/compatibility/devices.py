@@ -42,6 +42,8 @@ class Nvidia(msgspec.Struct, frozen=True):
     """Why there is no driver; empty where there is one."""
     fix: str = ""
     """What to do about that; empty where nothing is wrong, as on a machine without a GPU."""
+    hidden: tuple[int, ...] = ()
+    """Indices of GPUs that are there, and not for this process (CUDA_VISIBLE_DEVICES)."""
 
 
 def from_facts(facts: Mapping[str, Fact]) -> Nvidia:

@@ -5,13 +5,14 @@ import msgspec
 from suite.compatibility.devices import Gpu, Nvidia, from_facts
 from suite.machine.findings import Finding, ok, warn
 from suite.machine.gpu import Problem, gpu, problem
+from suite.machine.visible import only_visible
 
 TOPIC = "NVIDIA driver"
 
 
 def nvidia() -> Nvidia:
     """Return this machine's driver and GPUs, for the choice of a variant."""
-    found = from_facts(gpu())
+    found = only_visible(from_facts(gpu()))
     why = problem() if found.driver is None else None
     return found if why is None else msgspec.structs.replace(found, fix=why.fix)
 
@@ -34,11 +35,15 @@ def judged(found: Nvidia, why: Problem | None) -> list[Finding]:
         message = f"None to be used: {reason.rstrip('.')}. Everything runs on the CPU."
         return [warn(TOPIC, message, fix) if fix else ok(TOPIC, message)]
     cuda = f", made for CUDA up to {found.cuda}" if found.cuda else ""
+    if found.hidden and not found.gpus:
+        message = f"{found.driver}{cuda}; CUDA_VISIBLE_DEVICES hides every GPU of this machine."
+        return [warn(TOPIC, message, "Unset it, or name the GPU that you may use.")]
     if not found.gpus:
         fix = "See what `nvidia-smi -L` lists, and whether this process may use it."
         return [warn(TOPIC, f"{found.driver}{cuda}; it shows no GPU.", fix)]
     titles = ", ".join(one.title for one in found.gpus)
-    said = [ok(TOPIC, f"{found.driver}{cuda}: {titles}.")]
+    others = f" CUDA_VISIBLE_DEVICES hides {', '.join(map(str, found.hidden))}." if found.hidden else ""
+    said = [ok(TOPIC, f"{found.driver}{cuda}: {titles}.{others}")]
     kinds = {(one.name, one.capability) for one in found.gpus}
     if len(kinds) > 1:
         message = f"They are of {len(kinds)} kinds: a measurement takes one of them, and says which."
