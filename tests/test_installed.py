@@ -41,7 +41,7 @@ def test_an_interpreter_without_any_is_refused() -> None:
 
 
 def test_the_host_launcher_plans_what_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(installed.importlib.util, "find_spec", lambda name: name if name in {"torch", "jax"} else None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: name if name in {"torch", "jax"} else None)
     made = make(Selection(variant="auto", locked=False, scenarios=("latency",)), available=(0,), here=HERE)
     assert {arm.id for arm in made.blocks[0].arms if arm.ordinal == 1} == {
         "torch@cuda",
