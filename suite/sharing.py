@@ -40,8 +40,8 @@ _PROCESS_BYTES = {
 code of its libraries, and room for the workspaces that cuDNN and cuBLAS ask for. Allowances, not measurements."""
 _OTHERS_BYTES = 1536 * _MIB
 _ACTIVATIONS = {"mlp": 448, "resnet50": 11_200_000, "bert": 24_000_000}
-"""Elements of all layers' outputs for one item: ResNet-50's convolutions (11.1 million at 224 × 224); BERT-base's twelve
-layers of 128 tokens, attention among them. Inference lets most go on the way; workspaces take about as much."""
+"""Elements of all layers' outputs for one item: ResNet-50's convolutions (11.1 million at 224 × 224); BERT-base's
+twelve layers of 128 tokens, attention among them. Inference lets most go on the way; workspaces take about as much."""
 _ELEMENT_BYTES = 4
 _WEIGHTS_AT_ONCE = 2
 """While a model is loaded its weights are there twice: as they came, and laid out for the kernels."""
@@ -139,7 +139,7 @@ class Sharing:
             self._free = self._device.free_bytes()
 
     def divide(self, case: Case, arms: Sequence[Arm], seed: int) -> tuple[list[Company], tuple[Warning_, ...]]:
-        """Return the companies of a generation, in an order that the seed gives, and what a reader must know of them."""
+        """Return the companies of a generation, in an order that the seed gives, and what must be said of them."""
         if self._device is None or case.device == "cpu" or not arms:
             return [tuple(arms)], ()
         apart = {arm.id for arm in arms if self._one_process or (case.id, arm.id) in self._apart}

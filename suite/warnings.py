@@ -325,15 +325,15 @@ _XID = {
 }
 
 
-
-
 def gpu_memory_divided(
     about: str, companies: Sequence[Sequence[str]], needed_bytes: int, free_bytes: int | Absent, out: Sequence[str]
 ) -> Warning_:
     """The GPU's memory is not enough for all arms at once, by estimate or because one ran out of it."""
     free = "an unknown part" if isinstance(free_bytes, Absent) else f"{free_bytes / 2**30:.1f} GiB"
-    why = f"{' and '.join(out)} ran out of the GPU's memory beside others" if out else (
-        f"together they would need about {needed_bytes / 2**30:.1f} GiB of the GPU's memory, and {free} is free"
+    why = (
+        f"{' and '.join(out)} ran out of the GPU's memory beside others"
+        if out
+        else (f"together they would need about {needed_bytes / 2**30:.1f} GiB of the GPU's memory, and {free} is free")
     )
     each = all(len(company) == 1 for company in companies)
     how = "one at a time" if each else f"in {len(companies)} companies ({'; '.join(map(', '.join, companies))})"

@@ -1,6 +1,5 @@
 """Who lives on a GPU together, decided from what is known of its memory."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -162,11 +161,16 @@ def test_a_fingerprint_says_whether_one_process_is_let_in() -> None:
         return msgspec.structs.replace(run, machine={**run.machine, "gpu": facts}, settings=settings)
 
     card = Card(80 * GIB)
-    assert [len(sharing_of(on(mode, 1), card).divide(CASE, (TORCH, JAX), 1)[0]) for mode in (0, 1, 2, 3)] == [1, 2, 1, 2]
+    assert [len(sharing_of(on(mode, 1), card).divide(CASE, (TORCH, JAX), 1)[0]) for mode in (0, 1, 2, 3)] == [
+        1,
+        2,
+        1,
+        2,
+    ]
     assert len(sharing_of(on(3, 0), card).divide(CASE, (TORCH, JAX), 1)[0]) == 1
 
 
-# ---- a run ------------------------------------------------------------------------------------------------------------
+# ---- a run -----------------------------------------------------------------------------------------------------------
 
 
 def test_companies_take_their_turns_apart_in_one_generation(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,8 +180,7 @@ def test_companies_take_their_turns_apart_in_one_generation(reports: Path, monke
         del self, case, seed
         return [(arm,) for arm in arms], ()
 
-    divide: Callable[..., object] = apart
-    monkeypatch.setattr(Sharing, "divide", divide)
+    monkeypatch.setattr(Sharing, "divide", apart)
     run = canaries.Harness(canaries.plan("memory", "latency"), reports).measure()
     assert run.finished
     memory, latency = run.blocks

@@ -17,7 +17,7 @@ from suite.images.build import build
 from suite.images.catalogue import stem
 from suite.launchers.container import ContainerChannel, close, engine_gone, short
 from suite.launchers.environment import cuda_cache, worker_environment
-from suite.launchers.gpu import DRIVER, one_gpu, refused, unnamed
+from suite.launchers.gpu import DRIVER, LINKED, one_gpu, refused, unnamed
 from suite.launchers.local_process import LocalProcess
 from suite.launchers.protocol import Inside, LaunchSpec, Progress
 from suite.launchers.worker import Worker, WorkerError
@@ -186,7 +186,9 @@ class DockerLauncher:
 def _environment(spec: LaunchSpec) -> dict[str, str]:
     """Return a worker's variables; the one GPU that a container is given is the only one it can see."""
     variables = worker_environment(threads=spec.threads, cpus=spec.cpus)
-    return variables | DRIVER | cuda_cache("/cache" if spec.cache else "") if spec.gpu else variables
+    if not spec.gpu:
+        return variables
+    return variables | DRIVER | LINKED.get(spec.image.name, {}) | cuda_cache("/cache" if spec.cache else "")
 
 
 def connect() -> docker.DockerClient:

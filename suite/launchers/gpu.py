@@ -9,14 +9,19 @@ from suite.machine.toolkit import INSTALL
 
 DRIVER = {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
 """Which of the driver's libraries the container toolkit hands in: CUDA's, and NVML. Slim images do not say it."""
+LINKED = {"onnxruntime-tensorrt-rtx": {"LD_LIBRARY_PATH": "/tmp"}}  # noqa: S108  (a container's own)
+"""Images whose libraries ask the loader for names that their wheel lacks: where their backend puts links. The loader
+forgets a folder that is not there when a process starts."""
 ELSEWHERE = "or use --launcher venv, or --variant cpu."
 _UUID = re.compile(r"(GPU|MIG)-[0-9a-fA-F-]{8,}")
 
 _REFUSALS: tuple[tuple[str, str, str], ...] = (
     (
         "could not select device driver",
-        "The container engine gives no GPU to containers: NVIDIA's container toolkit is missing, or the engine was not "
-        "restarted since it was installed.",
+        (
+            "The container engine gives no GPU to containers: NVIDIA's container toolkit is missing, or the engine was "
+            "not restarted since it was installed."
+        ),
         f"{INSTALL}, or --variant cpu.",
     ),
     (
@@ -26,7 +31,7 @@ _REFUSALS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "driver/library version mismatch",
-        "The NVIDIA driver was updated and the machine has not been restarted since, so that no container gets the GPU.",
+        "The NVIDIA driver was updated and the machine has not been restarted since: no container gets the GPU.",
         "Restart the machine, or use --variant cpu.",
     ),
     (
@@ -36,7 +41,7 @@ _REFUSALS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "unknown device",
-        "NVIDIA's container toolkit does not know this GPU: the driver, or what is plugged in, changed since it started.",
+        "NVIDIA's container toolkit does not know this GPU: the driver, or what is plugged in, has changed.",
         f"Restart the engine, then see `nvidia-smi -L`; {ELSEWHERE}",
     ),
     (

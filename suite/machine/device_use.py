@@ -126,7 +126,6 @@ class Device:
         found = self._ask(lambda: self._nvml.nvmlDeviceGetMemoryInfo(self._handle))
         return found if isinstance(found, Absent) else int(found.free)
 
-
     def _throttled(self) -> tuple[str, ...] | Absent:
         nvml = self._nvml
         mask = self._ask(lambda: nvml.nvmlDeviceGetCurrentClocksEventReasons(self._handle))

@@ -86,7 +86,7 @@ def described(client: Client) -> Facts:
 
 
 def _kinds(devices: Iterable[Any]) -> list[str]:
-    """Return the kinds of CDI devices that an engine (28.3 and newer) lists; their names may be UUIDs, and are left out."""
+    """Return the kinds of CDI devices that an engine (28.3 and newer) lists; names may be UUIDs, and are left out."""
     found = {str(one.get("ID", "")).partition("=")[0] for one in devices if isinstance(one, dict)}
     return sorted(found - {""})
 

@@ -1,5 +1,4 @@
-"""The GPUs that this process is meant to use, where `CUDA_VISIBLE_DEVICES` says so: on a shared server the others are
-somebody else's.
+"""The GPUs that this process is meant to use, where `CUDA_VISIBLE_DEVICES` says so: the others are somebody else's.
 
 References
 ----------

@@ -26,7 +26,10 @@ KERNEL_LOG = Path("/dev/kmsg")
 MOST = 64
 """Errors that are taken at once: a GPU that falls over may report thousands."""
 _RECORD_BYTES = 8192
-_LINE = re.compile(r"NVRM: Xid \(PCI:(?P<domain>[0-9a-f]+):(?P<bus>[0-9a-f]+):(?P<device>[0-9a-f]+)[^)]*\): (?P<code>\d+)", re.I)
+_LINE = re.compile(
+    r"NVRM: Xid \(PCI:(?P<domain>[0-9a-f]+):(?P<bus>[0-9a-f]+):(?P<device>[0-9a-f]+)[^)]*\): (?P<code>\d+)",
+    re.IGNORECASE,
+)
 
 
 class Place(msgspec.Struct, frozen=True):

@@ -48,7 +48,7 @@ class Agreement(msgspec.Struct, frozen=True):
 
     @property
     def verdict(self) -> int:
-        if 1 - WITHIN <= self.low and self.high <= 1 + WITHIN:
+        if self.low >= 1 - WITHIN and self.high <= 1 + WITHIN:
             return AGREES
         return DIFFERS if self.low > 1 + WITHIN or self.high < 1 - WITHIN else UNDECIDED
 
@@ -62,7 +62,7 @@ def by_torch(call: Callable[[], object]) -> float:
     """Time calls as `torch.utils.benchmark` does, which knows how to wait for a GPU."""
     from torch.utils.benchmark import Timer
 
-    timer: Any = Timer("call()", globals={"call": call})  # type: ignore[no-untyped-call]
+    timer: Any = Timer("call()", globals={"call": call})
     return float(timer.blocked_autorange(min_run_time=WINDOW_NS / 1e9).median) * 1e9
 
 
@@ -102,9 +102,7 @@ def load(backend: str, model_name: str, device: str, batch: int) -> tuple[Reside
         raise Unsupported(f"{backend} cannot leave inputs and outputs on a device.")
     model = models.get(model_name)
     example = inputs.make(model, 0, batch, layout=registry.get(backend).layout)
-    resident = made.load_resident(
-        Source(model=model_name, batch=batch, weights=weights.make(model), example=example)
-    )
+    resident = made.load_resident(Source(model=model_name, batch=batch, weights=weights.make(model), example=example))
     return resident, resident.place(example)
 
 

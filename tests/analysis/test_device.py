@@ -12,7 +12,7 @@ from tests.records_builder import make_run
 ELAPSED_NS = 200_000_000
 
 
-def use(turn: Turn, **changed: int | tuple[str, ...] | Absent) -> Turn:
+def use(turn: Turn, **changed: int | tuple[str, ...] | tuple[int, ...] | Absent) -> Turn:
     assert turn.window is not None
     calls = len(turn.window.samples_ns) + len(turn.window.rewarm_ns)
     told = DeviceUse(
@@ -31,7 +31,7 @@ def use(turn: Turn, **changed: int | tuple[str, ...] | Absent) -> Turn:
     return msgspec.structs.replace(turn, device=msgspec.structs.replace(told, **changed))
 
 
-def on_gpu(run: Run, **changed: int | tuple[str, ...] | Absent) -> Run:
+def on_gpu(run: Run, **changed: int | tuple[str, ...] | tuple[int, ...] | Absent) -> Run:
     """Give every window of a run the same company of a GPU; the second arm's differs by `changed`."""
 
     def turned(turn: Turn, arm: str) -> Turn:

@@ -57,16 +57,32 @@ def test_a_process_sees_one_gpu_and_its_uuid_is_not_recorded(tmp_path: Path) -> 
     ("said", "says", "fix"),
     [
         ('could not select device driver "" with capabilities: [[gpu]]', "toolkit is missing", "nvidia-ctk runtime"),
-        (f"CDI device injection failed: unresolvable CDI devices nvidia.com/gpu={UUID}", "no CDI device", "cdi generate"),
+        (
+            f"CDI device injection failed: unresolvable CDI devices nvidia.com/gpu={UUID}",
+            "no CDI device",
+            "cdi generate",
+        ),
         (
             "nvidia-container-cli: initialization error: nvml error: driver/library version mismatch: unknown",
             "has not been restarted since",
             "Restart the machine",
         ),
-        ("nvidia-container-cli: initialization error: nvml error: driver not loaded", "not loaded the", "modprobe nvidia"),
-        (f"nvidia-container-cli: device error: {UUID}: unknown device: unknown", "does not know this GPU", "nvidia-smi -L"),
+        (
+            "nvidia-container-cli: initialization error: nvml error: driver not loaded",
+            "not loaded the",
+            "modprobe nvidia",
+        ),
+        (
+            f"nvidia-container-cli: device error: {UUID}: unknown device: unknown",
+            "does not know this GPU",
+            "nvidia-smi -L",
+        ),
         ("nvidia-container-cli: requirement error: unsatisfied condition: cuda>=13.0", "too old", "newer driver"),
-        (f"OCI runtime create failed:\n something about {UUID} new.", "would not start a container", "the engine's log"),
+        (
+            f"OCI runtime create failed:\n something about {UUID} new.",
+            "would not start a container",
+            "the engine's log",
+        ),
     ],
 )
 def test_refusals_are_worded(said: str, says: str, fix: str) -> None:

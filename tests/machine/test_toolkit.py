@@ -8,8 +8,8 @@ import pytest
 from suite.compatibility.devices import Gpu, Nvidia
 from suite.machine import toolkit
 from suite.machine.engine import described
-from suite.machine.tools import container_engine
 from suite.machine.findings import Needs
+from suite.machine.tools import container_engine
 from suite.records.schema import Absent
 
 HERE = Nvidia(driver="595.58.03", gpus=(Gpu(0, "NVIDIA H100", "9.0"),))

@@ -10,7 +10,13 @@ from suite.trials.device_clock import AGREES, DIFFERS, OURS, UNDECIDED, Agreemen
 
 @pytest.mark.parametrize(
     ("low", "high", "verdict"),
-    [(0.99, 1.01, AGREES), (1.03, 1.05, DIFFERS), (0.90, 0.97, DIFFERS), (0.97, 1.01, UNDECIDED), (0.9, 1.1, UNDECIDED)],
+    [
+        (0.99, 1.01, AGREES),
+        (1.03, 1.05, DIFFERS),
+        (0.90, 0.97, DIFFERS),
+        (0.97, 1.01, UNDECIDED),
+        (0.9, 1.1, UNDECIDED),
+    ],
 )
 def test_agreement_is_within_two_percent_and_certain(low: float, high: float, verdict: int) -> None:
     assert Agreement("a clock", (low * high) ** 0.5, low, high).verdict == verdict
