@@ -57,7 +57,8 @@ def only(arms: Sequence[Arm], there: Callable[[str], bool] = has) -> tuple[tuple
         return here and (exports or registry.get(arm.backend).reads != "onnx")
 
     kept = tuple(arm for arm in arms if stays(arm))
-    left = [arm.id for arm in arms if arm not in kept]
+    # Of those that run on GPUs only, whoever did not install them misses nothing.
+    left = [arm.id for arm in arms if arm not in kept and "cpu" in registry.get(arm.backend).devices]
     if not kept:
         raise LevelfieldError(
             f"This interpreter has the framework of none of the backends ({', '.join(left)}).",
