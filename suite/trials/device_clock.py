@@ -59,10 +59,11 @@ def by_window(call: Callable[[], object]) -> float:
 
 
 def by_torch(call: Callable[[], object]) -> float:
-    """Time calls as `torch.utils.benchmark` does, which knows how to wait for a GPU."""
+    """Time calls as `torch.utils.benchmark` does, which knows how to wait for a GPU; left alone it takes one thread."""
+    import torch
     from torch.utils.benchmark import Timer
 
-    timer: Any = Timer("call()", globals={"call": call})
+    timer: Any = Timer("call()", globals={"call": call}, num_threads=torch.get_num_threads())
     return float(timer.blocked_autorange(min_run_time=WINDOW_NS / 1e9).median) * 1e9
 
 

@@ -55,4 +55,4 @@ def test_both_clocks_time_the_same_calls() -> None:
     for values in found.values():
         assert len(values) == 2
         assert all(1e6 < value < 1e10 for value in values)
-    assert 0.3 < found[OURS][0] / found["torch.utils.benchmark"][0] < 3
+    assert 0.2 < min(found[OURS]) / min(found["torch.utils.benchmark"]) < 5, "not another number of threads, or unit"
