@@ -290,6 +290,42 @@ class Artifact(msgspec.Struct, frozen=True):
     made_by: dict[str, str] = {}
 
 
+class Work(msgspec.Struct, frozen=True):
+    """What one call of a model computes and moves, in float32, counted from the model's definition."""
+
+    model: str
+    batch: int
+    macs: int
+    """Multiply-accumulates of matrix products and convolutions; a FLOP count is twice that."""
+    weight_bytes: int
+    activation_bytes: int
+    """What every layer reads and writes, element-wise work fused and nothing kept in a cache."""
+    widest_bytes: int
+    """Activations of the widest layer, in and out."""
+    macs_by_kind: dict[str, int] = {}
+    """By the kind of layer: `dense`, `convolution 3×3`, …"""
+
+
+class Roofline(msgspec.Struct, frozen=True):
+    """How fast NumPy multiplied matrices and moved memory here before the first block: lower bounds of the peaks."""
+
+    threads: int
+    gemm_size: int
+    """Rows and columns of the square float32 matrices."""
+    gemm_ns: tuple[int, ...]
+    """Each sample is one product: 2 · size³ operations."""
+    array_bytes: int
+    copy_ns: tuple[int, ...]
+    """Each sample moves two arrays."""
+    add_ns: tuple[int, ...]
+    """Each sample moves three arrays."""
+    blas_threads: str
+    last_cache_bytes: int | Absent
+    """Of the last level of cache, all that belong to the CPUs measured on."""
+    disturbed: str = ""
+    """By which outside signal the machine was disturbed meanwhile; empty: it was not."""
+
+
 class Warning_(msgspec.Struct, frozen=True):  # noqa: N801  (Warning is a builtin)
     """Something a reader must know, with what to do about it."""
 
@@ -325,6 +361,8 @@ class Settings(msgspec.Struct, frozen=True):
     timed_region: str = "NumPy array in host memory in, completed NumPy array in host memory out"
     gpu: int | None = None
     """Index of the GPU that was used, as NVML counts (its name is in the fingerprint); None: none was."""
+    worker_memory_bytes: int | None = None
+    """What one worker may take at the most; None: an earlier version did not record it."""
 
 
 Fingerprint: TypeAlias = dict[str, dict[str, Fact]]
@@ -352,3 +390,7 @@ class Run(msgspec.Struct, frozen=True):
     """When the run was taken up again."""
     labels: tuple[str, ...] = ()
     """`smoke`, `injected`, `demonstration`: what this run may not be used for."""
+    work: tuple[Work, ...] = ()
+    """By model and batch, for every case of the plan whose model can be counted."""
+    roofline: tuple[Roofline, ...] | Absent = Absent("it was not measured")
+    """One for each number of threads that a case on the CPU has."""

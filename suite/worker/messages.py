@@ -68,6 +68,16 @@ class Probe(msgspec.Struct, frozen=True, tag="probe"):
     """Report the process: memory, loaded libraries, installed distributions, environment."""
 
 
+class MeasureRoofline(msgspec.Struct, frozen=True, tag="measure-roofline"):
+    """Find out how fast this machine multiplies matrices and moves memory (the canary's image: it needs NumPy alone)."""
+
+    threads: int
+    array_bytes: int
+    """Of each of three arrays, all parts together: several times the last cache's size."""
+    budget_ns: int
+    """About how long either of the two may take."""
+
+
 class Export(msgspec.Struct, frozen=True, tag="export"):
     """Export the model as ONNX into `folder` (the exporter image only)."""
 
@@ -82,7 +92,7 @@ class Stop(msgspec.Struct, frozen=True, tag="stop"):
     pass
 
 
-Request: TypeAlias = Load | Verify | Measure | Probe | Export | Stop
+Request: TypeAlias = Load | Verify | Measure | Probe | MeasureRoofline | Export | Stop
 
 
 class Ready(msgspec.Struct, frozen=True, tag="ready"):
@@ -154,6 +164,20 @@ class Probed(msgspec.Struct, frozen=True, tag="probed"):
     """Memory of the accelerator by the framework's own allocator (`peak allocated`); empty where there is none."""
 
 
+class RooflineMeasured(msgspec.Struct, frozen=True, tag="roofline-measured"):
+    gemm_size: int
+    """Rows and columns of the square float32 matrices that were multiplied."""
+    gemm_ns: tuple[int, ...]
+    """Each of one product."""
+    array_bytes: int
+    copy_ns: tuple[int, ...]
+    """Each of one array read and one written."""
+    add_ns: tuple[int, ...]
+    """Each of two arrays read and one written."""
+    blas_threads: str
+    """Threads of NumPy's matrix library, read back from it."""
+
+
 class Exported(msgspec.Struct, frozen=True, tag="exported"):
     files: dict[str, str]
     """File name to SHA-256."""
@@ -172,4 +196,4 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
     """The traceback, for the record."""
 
 
-Reply: TypeAlias = Ready | Loaded | Verified | Measured | Probed | Exported | Failed
+Reply: TypeAlias = Ready | Loaded | Verified | Measured | Probed | RooflineMeasured | Exported | Failed

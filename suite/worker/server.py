@@ -21,6 +21,7 @@ from suite.worker.messages import (
     Loaded,
     Measure,
     Measured,
+    MeasureRoofline,
     Probe,
     Ready,
     Reply,
@@ -72,6 +73,10 @@ class Service:
                 from suite.worker.probes import probe
 
                 return msgspec.structs.replace(probe(), device_bytes=self._device_bytes())
+            case MeasureRoofline():
+                from suite.worker.roofline import measure
+
+                return measure(request)
             case Export():
                 return _export(request)
             case Stop():
