@@ -4,6 +4,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from suite.analysis.insights.types import Insights
 from suite.records.schema import Absent, Case, Failure, Memory, Parity, Startup, Warning_
 from suite.statistics.verdicts import Verdict
 
@@ -229,6 +230,7 @@ class Analysis(msgspec.Struct, frozen=True):
     """The record's own and those that follow from it."""
     exit_code: int
     """0: fine; 1: some result failed or is not equal; 2: none could be measured here."""
+    insights: Insights = Insights()
 
     @property
     def timed(self) -> tuple[TimedBlock, ...]:
