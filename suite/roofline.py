@@ -60,7 +60,7 @@ def _measured(site: Site, threads: int, budget_ns: int) -> Roofline:
     )
     try:
         worker.await_ready(READY_TIMEOUT_S)
-        measured, reason = _watched(worker, site, MeasureRoofline(threads, array_bytes(cache_bytes, site), budget_ns))
+        measured, reason = _watched(worker, site, MeasureRoofline(threads, array_bytes(cache_bytes, site.memory_bytes), budget_ns))
     finally:
         worker.stop()
     return Roofline(
@@ -86,7 +86,7 @@ def _watched(worker: Worker, site: Site, request: MeasureRoofline) -> tuple[Roof
         return measured, disturbed([noise], len(signals.cpus)) if pids else ""
 
 
-def array_bytes(cache_bytes: int | Absent, site: Site) -> int:
+def array_bytes(cache_bytes: int | Absent, memory_bytes: int) -> int:
     """Return how long each of three arrays is: several times the last cache, and half the worker's memory in all."""
     wanted = SMALLEST_BYTES if isinstance(cache_bytes, Absent) else CACHES * cache_bytes
-    return min(max(SMALLEST_BYTES, min(wanted, LARGEST_BYTES)), site.memory_bytes // 6)
+    return min(max(SMALLEST_BYTES, min(wanted, LARGEST_BYTES)), memory_bytes // 6)

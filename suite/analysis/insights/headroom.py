@@ -16,7 +16,11 @@ def derive(run: Run, blocks: Iterable[BlockAnalysis]) -> tuple[Headroom, ...]:
     for block in blocks:
         if not isinstance(block, MemoryBlock):
             continue
-        peaks = {row.arm: row.peak_bytes for row in block.rows if row.peak_bytes and row.standing == "shown"}
+        peaks = {
+            row.arm: row.peak_bytes
+            for row in block.rows
+            if row.peak_bytes is not None and row.peak_bytes > 0 and row.standing == "shown"
+        }
         if not peaks:
             continue
         least, most = min(peaks, key=peaks.__getitem__), max(peaks, key=peaks.__getitem__)
