@@ -60,7 +60,9 @@ def _measured(site: Site, threads: int, budget_ns: int) -> Roofline:
     )
     try:
         worker.await_ready(READY_TIMEOUT_S)
-        measured, reason = _watched(worker, site, MeasureRoofline(threads, array_bytes(cache_bytes, site.memory_bytes), budget_ns))
+        measured, reason = _watched(
+            worker, site, MeasureRoofline(threads, array_bytes(cache_bytes, site.memory_bytes), budget_ns)
+        )
     finally:
         worker.stop()
     return Roofline(

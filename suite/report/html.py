@@ -16,7 +16,7 @@ from markupsafe import Markup
 from suite.analysis import device
 from suite.analysis.types import Analysis
 from suite.records.schema import Absent, Run
-from suite.report import charts, insights, inside, ledger, machine, names, parity, rerun, sentences, units
+from suite.report import charts, inside, insights, ledger, machine, names, parity, rerun, sentences, units
 from suite.report.inside import Evidence
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -83,7 +83,13 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {"charts": charts, "insights": insights, "names": names, "sentences": sentences, "units": units}
+    environment.globals |= {
+        "charts": charts,
+        "insights": insights,
+        "names": names,
+        "sentences": sentences,
+        "units": units,
+    }
     environment.filters |= {"moment": moment, "elapsed": elapsed, "unbroken": unbroken, "code": code}
     environment.tests["absent"] = lambda value: isinstance(value, Absent)
     return environment

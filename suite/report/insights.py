@@ -180,14 +180,16 @@ def _above_compute(above: Sequence[Use], use: CaseUse) -> str:
 
 def payback(found: Payback) -> str:
     """Say what compiling costs, and when it is ahead."""
-    other = f"{found.against}, the same framework without it" if found.same_framework else (
-        f"{found.against}, the fastest that does not compile"
+    other = (
+        f"{found.against}, the same framework without it"
+        if found.same_framework
+        else (f"{found.against}, the fastest that does not compile")
     )
     start = (
         f"{found.arm} ({found.mode}) on {names.model(found.model)}, batch {found.batch}, against {other}: cold start "
-        f"{_time(found.cold_ns)} against {_time(found.against_cold_ns)}, of which {units.time(found.compile_ns)} to load, "
-        f"compile and answer once; a call {units.time(found.call_ns)} against {units.time(found.against_call_ns)} "
-        f"(ratio {_ratio(found.ratio)})"
+        f"{_time(found.cold_ns)} against {_time(found.against_cold_ns)}, of which {units.time(found.compile_ns)} to "
+        f"load, compile and answer once; a call {units.time(found.call_ns)} against "
+        f"{units.time(found.against_call_ns)} (ratio {_ratio(found.ratio)})"
     )
     match found.verdict:
         case "never":

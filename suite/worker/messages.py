@@ -69,7 +69,7 @@ class Probe(msgspec.Struct, frozen=True, tag="probe"):
 
 
 class MeasureRoofline(msgspec.Struct, frozen=True, tag="measure-roofline"):
-    """Find out how fast this machine multiplies matrices and moves memory (the canary's image: it needs NumPy alone)."""
+    """Find out how fast this machine multiplies matrices and moves memory, with NumPy alone (the canary's image)."""
 
     threads: int
     array_bytes: int

@@ -67,7 +67,9 @@ def _passes(array_bytes: int, threads: int, budget_ns: int) -> tuple[tuple[int, 
     items = max(1, array_bytes // 4 // threads)
     with ThreadPoolExecutor(threads) as pool:
         # Each thread makes its own part, so that its pages lie on its own memory node.
-        parts = list(pool.map(lambda _: tuple(np.full(items, value, np.float32) for value in (0, 1, 2)), range(threads)))
+        parts = list(
+            pool.map(lambda _: tuple(np.full(items, value, np.float32) for value in (0, 1, 2)), range(threads))
+        )
 
         def everywhere(work: Callable[[int], object]) -> Callable[[], object]:
             return lambda: list(pool.map(work, range(threads)))

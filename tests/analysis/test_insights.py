@@ -22,9 +22,7 @@ def derived(run: Run) -> Insights:
 
 
 def use_of(run: Run, model: str, scenario: str = "latency") -> CaseUse:
-    return next(
-        use for use in derived(run).resources if (use.case.model, use.case.scenario) == (model, scenario)
-    )
+    return next(use for use in derived(run).resources if (use.case.model, use.case.scenario) == (model, scenario))
 
 
 def test_the_ceilings_are_medians_with_their_range() -> None:
@@ -33,7 +31,8 @@ def test_the_ceilings_are_medians_with_their_range() -> None:
     assert ceilings.flops.lowest == pytest.approx(2 * 2048**3 / 57e-3)
     assert ceilings.flops.highest == pytest.approx(2 * 2048**3 / 54e-3)
     assert ceilings.flops.samples == 3
-    assert (ceilings.moved_by, ceilings.bytes.per_s) == ("copy", pytest.approx(MOVED_PER_S))
+    assert ceilings.moved_by == "copy"
+    assert ceilings.bytes.per_s == pytest.approx(MOVED_PER_S)
 
 
 def test_shares_are_the_counted_arithmetic_over_the_time() -> None:
@@ -79,7 +78,13 @@ def test_what_bounds_a_case_follows_from_its_shares() -> None:
 
 @pytest.mark.parametrize(
     ("compute", "memory", "says"),
-    [(0.5, 0.1, "compute"), (0.5, 0.6, "memory"), (0.05, 0.5, "memory"), (0.49, 0.49, "neither"), (0.1, None, "neither")],
+    [
+        (0.5, 0.1, "compute"),
+        (0.5, 0.6, "memory"),
+        (0.05, 0.5, "memory"),
+        (0.49, 0.49, "neither"),
+        (0.1, None, "neither"),
+    ],
 )
 def test_the_words_for_a_pair_of_shares(compute: float, memory: float | None, says: str) -> None:
     assert resources.bound(compute, memory) == says
@@ -88,7 +93,9 @@ def test_the_words_for_a_pair_of_shares(compute: float, memory: float | None, sa
 def test_a_faster_library_is_above_the_yardstick_and_stays_there() -> None:
     slow = msgspec.structs.replace(ROOFLINE, gemm_ns=(100_000_000,))
     use = use_of(make_run(models=("bert",), noise_scale=0.0, roofline=(slow,)), "bert")
-    assert max(arm.compute_share.value for arm in use.uses) == pytest.approx(2 * use.work.macs / 69e-3 / (17.18e10), rel=0.001)
+    assert max(arm.compute_share.value for arm in use.uses) == pytest.approx(
+        2 * use.work.macs / 69e-3 / (17.18e10), rel=0.001
+    )
 
 
 @pytest.mark.parametrize(
@@ -201,7 +208,9 @@ def test_headroom_is_what_the_peak_leaves() -> None:
     assert found.limit_bytes == 12 * 2**30
     assert found.machine_bytes == 25_769_803_776
     assert found.weight_bytes == 4 * (12 * (12 * 768**2 + 9 * 768) + 130 * 768)
-    unknown = msgspec.structs.replace(run, machine={}, settings=msgspec.structs.replace(run.settings, worker_memory_bytes=None))
+    unknown = msgspec.structs.replace(
+        run, machine={}, settings=msgspec.structs.replace(run.settings, worker_memory_bytes=None)
+    )
     (found,) = derived(unknown).headroom
     assert found.limit_bytes is None
     assert found.machine_bytes is None

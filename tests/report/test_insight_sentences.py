@@ -29,15 +29,15 @@ def told(run: Run) -> str:
         "Compute-bound are openvino (104 % (104–104 %) of the measured rate, 324 GFLOP/s)",
         "bound by neither ceiling are torch (48 % (48–48 %) of the measured rate;",
         "fit into the last cache of 32.0 MiB. Overhead-bound are ",
-        "torch-compile (torch.compile, inductor, static shapes) on ResNet-50, batch 1, against torch, the same framework "
-        "without it: cold start 17.",
+        "torch-compile (torch.compile, inductor, static shapes) on ResNet-50, batch 1, against torch, the same ",
+        "the same framework without it: cold start 17.",
         "It pays back after 749 calls",
         "jax (jit, compiled ahead of time) on ResNet-50, batch 1, against openvino, the fastest that does not compile",
         "Its calls are not faster, so it never pays back.",
         "at 8, the largest measured, throughput still rises on torch (21.2",
         "from batch 1 on, a larger one gains next to nothing on ",
-        "BERT-base, memory, batch 1: tensorflow-xla takes the most, 1.20 GiB, onnxruntime the least, 307 MiB (the weights "
-        "alone are 325 MiB); of the 12.0 GiB that a worker may take, 90 % is left; 24.0 GiB of memory hold 20 such",
+        "BERT-base, memory, batch 1: tensorflow-xla takes the most, 1.20 GiB, onnxruntime the least, 307 MiB (the ",
+        "(the weights alone are 325 MiB); of the 12.0 GiB that a worker may take, 90 % is left; 24.0 GiB of memory hold",
     ],
 )
 def test_a_sentence_holds_its_numbers(words: str) -> None:

@@ -82,9 +82,7 @@ def _sides(recorded: Block, block: TimedBlock, cold: ColdBlock) -> list[_Side]:
         if start is None or start.total_ns is None or start.standing != "shown" or row.arm not in arms:
             continue
         total = start.total_ns
-        found.append(
-            _Side(arms[row.arm], row, row.median_ns.value, start, Span(total.value, total.low, total.high))
-        )
+        found.append(_Side(arms[row.arm], row, row.median_ns.value, start, Span(total.value, total.low, total.high)))
     return found
 
 

@@ -73,9 +73,7 @@ def _call_ns(row: Row, block: TimedBlock) -> Span | None:
     return _over(1e9 * block.case.batch, _span(rate))
 
 
-def _use(
-    row: Row, call_ns: Span, work: Work, moved: int | None, ceilings: Ceilings, libraries: tuple[str, ...]
-) -> Use:
+def _use(row: Row, call_ns: Span, work: Work, moved: int | None, ceilings: Ceilings, libraries: tuple[str, ...]) -> Use:
     flops = _over(1e9 * 2 * work.macs, call_ns)
     compute = _scaled(flops, 1 / ceilings.flops.per_s)
     traffic = _over(1e9 * moved, call_ns) if moved is not None else None
