@@ -28,8 +28,8 @@ FEWER_SAID = 0.01
 """A smaller share of the arithmetic than this explains nothing."""
 _YARDSTICK = "OpenBLAS"
 """What NumPy multiplies with."""
-_RULES = frozenset({"OpenMP", "TBB"})
-"""Kinds of libraries that share work among threads, and multiply nothing."""
+_MULTIPLIERS = frozenset({"BLIS", "Eigen", "MKL", "MLAS", "XLA", "oneDNN"})
+"""Kinds of libraries, other than the yardstick's, that multiply matrices."""
 BOUNDS: dict[Bound, str] = {
     "compute": "compute-bound",
     "memory": "memory-bound",
@@ -161,7 +161,7 @@ def _above_compute(above: Sequence[Use], use: CaseUse) -> str:
     """Explain a share above 100 % by what the record holds; the yardstick is a lower bound in any case."""
     who = join([f"{arm.arm} at {units.percent(arm.compute_share.value)}" for arm in above])
     reasons: list[str] = []
-    libraries = sorted({kind for arm in above for kind in arm.libraries} - _RULES - {_YARDSTICK})
+    libraries = sorted({kind for arm in above for kind in arm.libraries} & _MULTIPLIERS)
     if libraries:
         reasons.append(f"{join(libraries)} can multiply faster than NumPy's {_YARDSTICK}")
     if use.fewer_products > FEWER_SAID:
