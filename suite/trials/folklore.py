@@ -34,11 +34,11 @@ from suite.rounds import REWARM_NS
 from suite.site import Site, task_for
 from suite.trials import folklore_inside as inside
 from suite.trials import folklore_show
+from suite.trials import record as record_of
 from suite.trials.contestants import WINDOW_TIMEOUT_S, InlineProcess, Pace, Reading, reading, spec_of
 from suite.trials.folklore_findings import rows
 from suite.trials.folklore_forms import BATCH, FAIRLY, FRAMEWORKS, Framework
 from suite.trials.folklore_record import SCHEMA, Folklore, Said
-from suite.trials.record import Generation
 from suite.trials.schedule import Effort, generation
 from suite.verification import judge
 from suite.watching import Silent
@@ -149,7 +149,7 @@ def run(options: Options, console: Console, keep: Callable[[Folklore], None]) ->
     launcher.sweep()
     site = prepare(chosen, launcher, lines)
     machine = fingerprint(site.cpus)
-    generations: list[Generation] = []
+    generations: list[record_of.Generation] = []
     said: dict[str, Said] = {}
     failures: dict[str, str] = {}
 
@@ -259,7 +259,9 @@ def _settings(effort: Effort) -> dict[str, float]:
 @click.option("--window", type=click.FloatRange(0.01), default=0.25, show_default=True, help="Seconds in a window.")
 @click.option("--threads", type=int, default=None, help="Threads of the fair forms; default: one per core.")
 @click.option("--seed", type=int, default=None, help="Seed of the schedule; the record holds it.")
-@click.option("--quick", is_flag=True, help="Two launches and short windows: it shows that all works, and ranks nothing.")
+@click.option(
+    "--quick", is_flag=True, help="Two launches and short windows: it shows that all works, and ranks nothing."
+)
 @click.option("--out", type=click.Path(path_type=Path), default=None, help="Record; default: under reports/trials/.")
 def main(
     launches: int, rounds: int, window: float, threads: int | None, seed: int | None, quick: bool, out: Path | None

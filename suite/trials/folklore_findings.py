@@ -1,5 +1,6 @@
 """From the windows of the folklore trial to two tables, and the reason for every rank that flips. Pure."""
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 
@@ -40,7 +41,9 @@ def rows(frameworks: Sequence[Framework], generations: Sequence[Generation]) -> 
     levels = dict(zip(arms, launch_levels(log_windows(generations, arms)).T, strict=True))
     published = _table(frameworks, levels, AS_PUBLISHED)
     fairly = _table(frameworks, levels, FAIRLY)
-    found = [_row(framework, published[framework.backend], fairly[framework.backend], levels) for framework in frameworks]
+    found = [
+        _row(framework, published[framework.backend], fairly[framework.backend], levels) for framework in frameworks
+    ]
     return tuple(_explained(row, found) for row in found)
 
 
@@ -65,7 +68,7 @@ def _row(framework: Framework, published: Standing, fairly: Standing, levels: _L
         factor=_factor(levels[published.arm], levels[fairly.arm]),
         mended=tuple(
             Mended(after.mends, _factor(levels[before.arm], levels[after.arm]))
-            for before, after in zip(way, way[1:], strict=False)
+            for before, after in itertools.pairwise(way)
         ),
     )
 

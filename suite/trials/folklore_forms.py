@@ -49,7 +49,11 @@ FRAMEWORKS = (
         3.15,
         (AS_PUBLISHED, "not compiled, weights of ones made in the call, the result not waited for", ""),
         ("waited for", "the same, waited for", "the result is waited for"),
-        ("weights made before", "not compiled, with the model's weights", "weights are made before, and not in the call"),
+        (
+            "weights made before",
+            "not compiled, with the model's weights",
+            "weights are made before, and not in the call",
+        ),
         (FAIRLY, "jit, from NumPy to NumPy", "the function is compiled"),
     ),
     _framework(
@@ -64,7 +68,11 @@ FRAMEWORKS = (
         "OpenVINO",
         144.84,
         (AS_PUBLISHED, "infer_new_request for one sample at a time, in a Python loop over a thousand", ""),
-        ("one request", "one request for all samples, still one at a time", "one request instead of a new one a sample"),
+        (
+            "one request",
+            "one request for all samples, still one at a time",
+            "one request instead of a new one a sample",
+        ),
         (FAIRLY, "one request for the whole batch, in float32", "one call for the batch instead of a thousand"),
     ),
 )

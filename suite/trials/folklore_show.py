@@ -144,7 +144,8 @@ def _below(record: Folklore) -> Iterator[str]:
         yield f"{get(backend).title} is in neither table: {why}"
     rounds = [each for one in record.generations for each in one.rounds]
     disturbed = sum(bool(each.disturbed) for each in rounds)
-    yield f"{disturbed} of {units.plural(len(rounds), 'round')} {'was' if disturbed == 1 else 'were'} disturbed from outside."
+    were = "was" if disturbed == 1 else "were"
+    yield f"{disturbed} of {units.plural(len(rounds), 'round')} {were} disturbed from outside."
 
 
 def _strangers(said: Sequence[Said]) -> Iterator[str]:

@@ -65,7 +65,7 @@ def record_shape(model: Model) -> tuple[int, ...]:
 
 def encode(model: Model, start: int, count: int) -> Records:
     """Make records from inputs `start` … `start + count - 1`, shape (count, …)."""
-    values = inputs.make(model, start, count)[tensor(model).name]
+    values = inputs.make(model, start, count)[tensor(model).name].astype(np.float32)
     if values.ndim == 4:
         values = values.transpose(0, 2, 3, 1)
     # To the nearest, ties to even: a single IEEE operation after two exact ones.
@@ -74,7 +74,7 @@ def encode(model: Model, start: int, count: int) -> Records:
 
 
 def decode(records: Records) -> npt.NDArray[np.float32]:
-    """Return what a model takes, shape (count, …): images as (count, channels, height, width), channels last in memory."""
+    """Return what a model takes, shape (count, …); images are (count, channels, height, width), not so in memory."""
     values = (records.astype(np.float32) - OFFSET) * SCALE
     return values.transpose(0, 3, 1, 2) if values.ndim == 4 else values
 
