@@ -1,6 +1,7 @@
 """Insights in words, the same in the terminal and on the page: each a sentence with the numbers that it rests on."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 import msgspec
 
@@ -52,12 +53,12 @@ def sections(insights: Insights) -> tuple[Section, ...]:
         Section(
             "What bounds each case",
             " ".join(map(yardstick, insights.ceilings)),
-            tuple(sentence for use in insights.resources for sentence in resource(use)),
+            (*map(resource, insights.resources), *above(insights.resources)),
         ),
         Section(
             "When compiling pays back",
             "Cold start and typical call together; an arm compiles where its own settings say so.",
-            tuple(map(payback, insights.payback)),
+            (*map(payback, _paying(insights.payback)), *never(insights.payback)),
         ),
         Section(
             "Where a larger batch gains nothing",
@@ -101,24 +102,14 @@ def amount(number: float, unit: str) -> str:
     return rate(number, unit)
 
 
-def resource(use: CaseUse) -> Iterator[str]:
-    """Say what a case asks, which arms are bound by what, and why an arm is above a ceiling where one is."""
-    groups = [
-        f"{BOUNDS[kind]} {'is' if len(arms) == 1 else 'are'} {join([_evidence(arm, use) for arm in arms])}"
-        for kind in BOUNDS
-        if (arms := [arm for arm in use.uses if arm.bound == kind])
-    ]
-    yield f"{_where(use.case)}: {_asks(use)}. {_capital('; '.join(groups))}."
-    above = [arm for arm in use.uses if arm.compute_share.value > 1]
-    if above:
-        yield f"{_where(use.case)}: {_above_compute(above, use)}"
-    above = [arm for arm in use.uses if arm.memory_share is not None and arm.memory_share.value > 1]
-    if above:
-        yield (
-            f"{_where(use.case)}: {join([arm.arm for arm in above])} would move more than the measured bandwidth if "
-            f"nothing stayed in a cache; so a part of the {units.size(use.work.activation_bytes)} of activations does, "
-            "or memory is faster than NumPy's copies."
-        )
+def resource(use: CaseUse) -> str:
+    """Say what a case asks, and which arms are bound by what."""
+    groups = []
+    for kind in BOUNDS:
+        arms = [arm for arm in use.uses if arm.bound == kind]
+        if arms:
+            groups.append(_overhead(arms, use) if kind == "overhead" else _near_or_not(kind, arms))
+    return f"{_where(use.case)}: {_asks(use)}. {_capital('; '.join(groups))}."
 
 
 def _asks(use: CaseUse) -> str:
@@ -132,20 +123,80 @@ def _asks(use: CaseUse) -> str:
     return f"{arithmetic} and moves about {units.size(moved)} ({units.size(use.work.weight_bytes)} of weights)"
 
 
-def _evidence(arm: Use, use: CaseUse) -> str:
-    cores = f"{arm.cpu_cores:.1f} cores busy" if arm.cpu_cores is not None else ""
-    match arm.bound:
-        case "compute":
-            facts = [f"{share(arm.compute_share)} of the measured rate, {rate(arm.flops_per_s.value, 'FLOP/s')}"]
-        case "memory":
-            facts = [f"{share(arm.memory_share)} of the measured bandwidth"]
-        case "overhead":
-            facts = [f"{units.time(use.floor_ns)} of its {units.time(arm.call_ns.value)} at the ceilings", cores]
-        case "neither":
-            facts = [f"{share(arm.compute_share)} of the measured rate"]
-            facts += [f"{share(arm.memory_share)} of the bandwidth"] if arm.memory_share is not None else []
-            facts += [cores]
-    return f"{arm.arm} ({'; '.join(filter(None, facts))})"
+def _near_or_not(kind: Bound, arms: Sequence[Use]) -> str:
+    """`compute-bound, by share of the measured rate: openvino 104 % (102–106 %)`."""
+    if kind == "memory":
+        return f"{BOUNDS[kind]}, by share of the measured bandwidth: " + join(
+            [f"{arm.arm} {share(arm.memory_share)}" for arm in arms]
+        )
+    told = []
+    for arm in arms:
+        text = f"{arm.arm} {share(arm.compute_share)}"
+        if kind == "neither":
+            details = [f"{units.percent(arm.memory_share.value)} of the bandwidth"] if arm.memory_share else []
+            details += [f"{arm.cpu_cores:.1f} cores busy"] if arm.cpu_cores is not None else []
+            text += f", {', '.join(details)}" if details else ""
+        told.append(text)
+    return f"{BOUNDS[kind]}, by share of the measured rate: {'; '.join(told)}"
+
+
+def _overhead(arms: Sequence[Use], use: CaseUse) -> str:
+    """`overhead-bound: the ceilings explain 234 ns of 9.20 µs (onnxruntime) to 95.0 µs (tensorflow)`."""
+    ordered = sorted(arms, key=lambda arm: arm.call_ns.value)
+    calls = " to ".join(
+        f"{units.time(arm.call_ns.value)} ({arm.arm})" for arm in dict.fromkeys((ordered[0], ordered[-1]))
+    )
+    return f"{BOUNDS['overhead']}: the ceilings explain {units.time(use.floor_ns)} of the {calls} that a call takes"
+
+
+def above(uses: Sequence[CaseUse]) -> Iterator[str]:
+    """Say which shares are above 100 %, and what in the record explains it; nothing where none is."""
+    computing = [(use, arm) for use in uses for arm in use.uses if arm.compute_share.value > 1]
+    if computing:
+        yield _above_compute(computing)
+    moving = [(use, arm) for use in uses for arm in use.uses if arm.memory_share and arm.memory_share.value > 1]
+    if moving:
+        who = _who(moving, lambda arm: arm.memory_share)
+        yield (
+            f"More than 100 % of the bandwidth ({who}) means that a part of what is counted never left the caches, or "
+            "that memory is faster than NumPy's copies: traffic is counted as if nothing stayed in a cache."
+        )
+
+
+_Found: TypeAlias = Sequence[tuple[CaseUse, Use]]
+
+
+def _above_compute(found: _Found) -> str:
+    reasons: list[str] = []
+    libraries = sorted({kind for _, arm in found for kind in arm.libraries} & _MULTIPLIERS)
+    if libraries:
+        reasons.append(f"these arms multiply with {join(libraries)}, and NumPy with {_YARDSTICK}")
+    fewer = [use.fewer_products for use, _ in found if use.fewer_products > FEWER_SAID]
+    if fewer:
+        reasons.append(
+            f"up to {units.percent(max(fewer))} of the arithmetic is in 3×3 convolutions, which can be done with fewer "
+            "multiplications than are counted (Winograd)"
+        )
+    ceilings = {use.ceilings.threads: use.ceilings for use, _ in found}.values()
+    for each in ceilings:
+        if each.flops.highest / each.flops.lowest - 1 > RANGE_SAID:
+            reasons.append(f"the yardstick's own samples reach up to {rate(each.flops.highest, 'FLOP/s')}")
+        if each.disturbed:
+            reasons.append(f"the machine was disturbed while it was measured ({each.disturbed})")
+    because = f" In this record: {'; '.join(reasons)}." if reasons else ""
+    return (
+        f"More than 100 % of the measured rate ({_who(found, lambda arm: arm.compute_share)}) is no mistake: the "
+        f"yardstick is a lower bound of the peak.{because}"
+    )
+
+
+def _who(found: _Found, asked: Callable[[Use], Span | None]) -> str:
+    """`openvino up to 123 %, jax up to 112 %`: every arm once, with its highest share."""
+    highest: dict[str, float] = {}
+    for _, arm in found:
+        span = asked(arm)
+        highest[arm.arm] = max(highest.get(arm.arm, 0.0), span.value if span is not None else 0.0)
+    return ", ".join(f"{arm} up to {units.percent(value)}" for arm, value in highest.items())
 
 
 def share(span: Span | None) -> str:
@@ -157,71 +208,63 @@ def share(span: Span | None) -> str:
     return f"{units.percent(span.value)} ({units.percent_range(span.low, span.high)})"
 
 
-def _above_compute(above: Sequence[Use], use: CaseUse) -> str:
-    """Explain a share above 100 % by what the record holds; the yardstick is a lower bound in any case."""
-    who = join([f"{arm.arm} at {units.percent(arm.compute_share.value)}" for arm in above])
-    reasons: list[str] = []
-    libraries = sorted({kind for arm in above for kind in arm.libraries} & _MULTIPLIERS)
-    if libraries:
-        reasons.append(f"{join(libraries)} can multiply faster than NumPy's {_YARDSTICK}")
-    if use.fewer_products > FEWER_SAID:
-        reasons.append(
-            f"{units.percent(use.fewer_products)} of the arithmetic is in 3×3 convolutions, which can be done with "
-            "fewer multiplications than are counted (Winograd)"
-        )
-    flops = use.ceilings.flops
-    if flops.highest / flops.lowest - 1 > RANGE_SAID:
-        reasons.append(f"the yardstick's own samples reach up to {rate(flops.highest, 'FLOP/s')}")
-    if use.ceilings.disturbed:
-        reasons.append(f"the machine was disturbed while it was measured ({use.ceilings.disturbed})")
-    because = f" Here {join(reasons)}." if reasons else ""
-    return f"{who}: more than 100 % is no mistake, since the yardstick is a lower bound of the peak.{because}"
+def _paying(found: Sequence[Payback]) -> list[Payback]:
+    return [each for each in found if each.verdict != "never"]
 
 
 def payback(found: Payback) -> str:
     """Say what compiling costs, and when it is ahead."""
-    other = (
-        f"{found.against}, the same framework without it"
-        if found.same_framework
-        else (f"{found.against}, the fastest that does not compile")
-    )
     start = (
-        f"{found.arm} ({found.mode}) on {names.model(found.model)}, batch {found.batch}, against {other}: cold start "
-        f"{_time(found.cold_ns)} against {_time(found.against_cold_ns)}, of which {units.time(found.compile_ns)} to "
-        f"load, compile and answer once; a call {units.time(found.call_ns)} against "
-        f"{units.time(found.against_call_ns)} (ratio {_ratio(found.ratio)})"
+        f"{names.model(found.model)}, batch {found.batch}, {found.arm} ({found.mode}) against {_against(found)}: cold "
+        f"start {_time(found.cold_ns)} against {_time(found.against_cold_ns)}, call {units.time(found.call_ns)} "
+        f"against {units.time(found.against_call_ns)} (ratio {_ratio(found.ratio)})"
     )
     match found.verdict:
-        case "never":
-            return f"{start}. Its calls are not faster, so it never pays back."
         case "at once":
             return f"{start}. It is ahead from the first call."
         case "after" if found.calls is not None:
             seconds = units.time(found.calls.value * found.call_ns)
-            return f"{start}. It pays back after {_calls(found.calls)} ({seconds} of calling)."
+            return f"{start}. It pays back after {_calls(found.calls)} calls, {seconds} of calling."
         case _:
             return f"{start}. Whether it ever pays back is not decided{_perhaps(found.calls)}."
 
 
+def never(found: Sequence[Payback]) -> Iterator[str]:
+    """Name, case by case, the arms whose calls are not faster, so that compiling never pays back."""
+    groups: dict[tuple[str, str, int, str], list[Payback]] = {}
+    for each in found:
+        if each.verdict == "never":
+            groups.setdefault((each.model, each.precision, each.batch, each.against), []).append(each)
+    for group in groups.values():
+        first = group[0]
+        arms = join(
+            [
+                f"{each.arm} (a call takes {_ratio(each.ratio)} times as long, and {units.time(each.compile_ns)} went "
+                "into loading, compiling and the first call)"
+                for each in group
+            ]
+        )
+        yield (
+            f"{names.model(first.model)}, batch {first.batch}, against {_against(first)} with "
+            f"{units.time(first.against_call_ns)} a call: compiling never pays back for {arms}."
+        )
+
+
+def _against(found: Payback) -> str:
+    same = "the same framework without its compiler" if found.same_framework else "the fastest that does not compile"
+    return f"{found.against}, {same},"
+
+
 def _calls(calls: Span) -> str:
-    text = f"{_count(calls.value)} calls"
-    if calls.low is None or calls.high is None:
-        return text
-    return f"{text} ({_count(calls.low)} to {_count(calls.high)})"
+    """`749 (700–800)`, `2.24 M (1.95–2.58 M)`."""
+    return units.rate_with_interval(Estimate(max(calls.value, 1.0), calls.low, calls.high))
 
 
 def _perhaps(calls: Span | None) -> str:
     if calls is None:
         return ""
-    least = f", not before {_count(calls.low)}" if calls.low else ""
-    return f": at these estimates after {_count(calls.value)} calls{least}"
-
-
-def _count(number: float) -> str:
-    """Return a number of calls with the digits that it deserves: three."""
-    if number < 1:
-        return "1"
-    return units.count(int(float(f"{number:.3g}")))
+    least = f", not before {units.rate(calls.low)}" if calls.low else ""
+    return f": at these estimates after {units.rate(calls.value)} calls{least}"
 
 
 def _time(span: Span) -> str:
@@ -248,22 +291,23 @@ def saturation(found: Saturation) -> str:
             f"at {max(found.batches)}, the largest measured, throughput still rises on "
             f"{join([_rates(arm) for arm in groups[None]])}"
         )
-    where = f"{names.model(found.model)}, {found.precision}, {units.plural(found.threads, 'thread')}, {found.device}"
+    where = f"{names.model(found.model)}, {found.precision}, {units.plural(found.threads, 'thread')}"
+    where += f", {found.device}" if found.device != "cpu" else ""
     return f"{where}, batches {batches}: {'; '.join(clauses)}."
 
 
 def _rates(arm: ArmSaturation) -> str:
     first, best = arm.rates[0], max(arm.rates, key=lambda rate: rate.items_per_s.value)
     if best is first:
-        return f"{arm.arm} (most at batch {first.batch}: {_items(first.items_per_s)})"
+        return f"{arm.arm} (most at batch {first.batch}: {_items(first.items_per_s)} items/s)"
     return (
-        f"{arm.arm} ({_items(first.items_per_s)} at batch {first.batch}, {_items(best.items_per_s)} at {best.batch}: "
-        f"{arm.gain:.3g} times)"
+        f"{arm.arm} ({arm.gain:.3g} times: {_items(first.items_per_s)} at batch {first.batch}, "
+        f"{_items(best.items_per_s)} items/s at {best.batch})"
     )
 
 
 def _items(span: Span) -> str:
-    return f"{units.rate_with_interval(Estimate(span.value, span.low, span.high))}{units.NBSP}items/s"
+    return units.rate_with_interval(Estimate(span.value, span.low, span.high))
 
 
 def headroom(found: Headroom) -> str:

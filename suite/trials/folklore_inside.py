@@ -8,6 +8,7 @@ process asked for its CPU share and memory after every prediction, inside the ti
 so that answers can be compared; where the script makes its own in the call, that stays.
 """
 
+import itertools
 import os
 import sys
 import time
@@ -132,7 +133,7 @@ def jax_published(given: Given, parameters: weights.Arrays) -> dict[str, _Form]:
     from suite.zoo.mlp.spec import WIDTHS
 
     def network(x: Any) -> Any:  # noqa: ANN401  (an array of JAX's)
-        for fan_in, fan_out in zip(WIDTHS[:-2], WIDTHS[1:-1], strict=True):
+        for fan_in, fan_out in itertools.pairwise(WIDTHS[:-1]):
             x = jax.nn.relu(jnp.dot(x, jnp.ones((fan_in, fan_out))))
         return jax.nn.sigmoid(jnp.dot(x, jnp.ones(WIDTHS[-2:])))
 

@@ -31,9 +31,9 @@ def heading(record: Folklore) -> str:
 
 HOW = (
     "Both sides run in containers of the same images, with the same weights and inputs, on the same CPUs. As published "
-    "means as the script does it, its questions for CPU share and memory inside the timed region included; fairly means "
-    "the whole batch in one call, from NumPy to NumPy, completed, compiled where the framework is meant to be, and "
-    "equal to the float64 reference."
+    "means as the script does it, its questions for CPU share and memory inside the timed region included; fairly "
+    "means the whole batch in one call, from NumPy to NumPy, completed, compiled where the framework is meant to be, "
+    "and equal to the float64 reference."
 )
 
 
@@ -154,7 +154,5 @@ def _strangers(said: Sequence[Said]) -> Iterator[str]:
         backend, _, name = each.arm.partition(", ")
         if name != AS_PUBLISHED or each.equal:
             continue
-        if each.equal is None:
-            yield f"{get(backend).title} as published answers for no model: {each.reason}."
-        else:
-            yield f"{get(backend).title} as published does not equal the reference: {each.reason}."
+        what = "answers for no model" if each.equal is None else "does not equal the reference"
+        yield f"{get(backend).title} as published {what}: {each.reason.rstrip('.')}."
