@@ -53,7 +53,7 @@ def sections(insights: Insights) -> tuple[Section, ...]:
         Section(
             "What bounds each case",
             " ".join(map(yardstick, insights.ceilings)),
-            (*map(resource, insights.resources), *above(insights.resources)),
+            (*map(resource, insights.resources), *above(insights.resources), *unsaid(insights.ceilings)),
         ),
         Section(
             "When compiling pays back",
@@ -76,12 +76,11 @@ def sections(insights: Insights) -> tuple[Section, ...]:
 
 def yardstick(ceilings: Ceilings) -> str:
     """Say what NumPy reached, and that it is a lower bound."""
-    disturbed = f" Meanwhile the machine was disturbed: {ceilings.disturbed}." if ceilings.disturbed else ""
     return (
         f"Before the first block NumPy, on {units.plural(ceilings.threads, 'thread')}, multiplied matrices of "
         f"{ceilings.gemm_size} × {ceilings.gemm_size} at {_ceiling(ceilings.flops, 'FLOP/s')} in float32, and moved "
         f"arrays of {units.size(ceilings.array_bytes)} at {_ceiling(ceilings.bytes, 'B/s')}: lower bounds of what this "
-        f"machine can do, and the yardstick here.{disturbed}"
+        "machine can do, and the yardstick here."
     )
 
 
@@ -149,6 +148,16 @@ def _overhead(arms: Sequence[Use], use: CaseUse) -> str:
     return f"{BOUNDS['overhead']}: the ceilings explain {units.time(use.floor_ns)} of the {calls} that a call takes"
 
 
+def unsaid(ceilings: Sequence[Ceilings]) -> Iterator[str]:
+    """Say by which yardsticks nothing is said, and why."""
+    for each in ceilings:
+        if each.disturbed:
+            yield (
+                f"What bounds the cases on {units.plural(each.threads, 'thread')} is not told: while their yardstick was "
+                f"measured, the machine was disturbed ({each.disturbed})."
+            )
+
+
 def above(uses: Sequence[CaseUse]) -> Iterator[str]:
     """Say which shares are above 100 %, and what in the record explains it; nothing where none is."""
     computing = [(use, arm) for use in uses for arm in use.uses if arm.compute_share.value > 1]
@@ -181,8 +190,6 @@ def _above_compute(found: _Found) -> str:
     for each in ceilings:
         if each.flops.highest / each.flops.lowest - 1 > RANGE_SAID:
             reasons.append(f"the yardstick's own samples reach up to {rate(each.flops.highest, 'FLOP/s')}")
-        if each.disturbed:
-            reasons.append(f"the machine was disturbed while it was measured ({each.disturbed})")
     because = f" In this record: {'; '.join(reasons)}." if reasons else ""
     return (
         f"More than 100 % of the measured rate ({_who(found, lambda arm: arm.compute_share)}) is no mistake: the "

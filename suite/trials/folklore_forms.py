@@ -73,7 +73,11 @@ FRAMEWORKS = (
             "one request for all samples, still one at a time",
             "one request instead of a new one a sample",
         ),
-        (FAIRLY, "one request for the whole batch, in float32", "one call for the batch instead of a thousand"),
+        (
+            FAIRLY,
+            "one request for the whole batch, in float32",
+            "one call for the batch instead of a thousand, in float32",
+        ),
     ),
 )
 """In the order of the published table."""

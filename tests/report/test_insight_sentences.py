@@ -70,11 +70,14 @@ def test_nothing_above_a_ceiling_is_nothing_said() -> None:
     assert "More than 100 %" not in told(make_run(noise_scale=0.0, roofline=(fast,)))
 
 
-def test_a_disturbed_probe_is_said() -> None:
+def test_by_a_disturbed_yardstick_nothing_is_said_but_that() -> None:
     probe = msgspec.structs.replace(ROOFLINE, disturbed="other processes took 9.0% of the CPU time")
-    text = told(make_run(models=("bert",), noise_scale=0.0, roofline=(probe,)))
-    assert "Meanwhile the machine was disturbed: other processes took 9.0% of the CPU time." in text
-    assert "the machine was disturbed while it was measured" in text
+    run = make_run(models=("bert",), noise_scale=0.0, roofline=(probe,))
+    text = told(run)
+    assert "What bounds the cases on 2 threads is not told: while their yardstick was measured, the machine was " in text
+    assert "(other processes took 9.0% of the CPU time)." in text
+    assert "Compute-bound" not in text
+    assert "GFLOP/s</td>" not in html.render(run, analyse(run))
 
 
 def test_nothing_is_said_without_evidence() -> None:

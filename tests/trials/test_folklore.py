@@ -119,7 +119,7 @@ def test_every_flip_has_its_reason_with_what_it_rests_on() -> None:
     found = table()
     assert all(bool(row.reason) is row.flips for row in found.values())
     openvino = found["openvino"].reason
-    assert "one call for the batch instead of a thousand (" in openvino
+    assert "one call for the batch instead of a thousand, in float32 (" in openvino
     assert openvino.index("instead of a thousand") < openvino.index("instead of a new one a sample"), "largest first"
     assert "It overtakes PyTorch, TensorFlow, JAX and ONNX Runtime." in openvino
     torch = found["torch"].reason

@@ -3,7 +3,8 @@
 The arithmetic and the traffic of a call are counted from the model's definition, never from what a framework did: an
 arm that computes a convolution with fewer multiplications gets credit for all of them. Traffic is what a call moves if
 element-wise work is fused and nothing stays in a cache between two layers; where weights and activations fit into the
-last cache, none of it needs to come from memory, and no share of the bandwidth is told.
+last cache, none of it needs to come from memory, and no share of the bandwidth is told. A yardstick that was measured
+while something else was about is none, and nothing is said by it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,7 +28,7 @@ TIMED = frozenset({"latency", "throughput"})
 def derive(run: Run, blocks: Iterable[BlockAnalysis], ceilings: Sequence[Ceilings]) -> tuple[CaseUse, ...]:
     """Return how each timed case on the CPU used it, where its model was counted and the machine measured."""
     works = {(work.model, work.batch): work for work in run.work if work.macs > 0}
-    by_threads = {each.threads: each for each in ceilings}
+    by_threads = {each.threads: each for each in ceilings if not each.disturbed}
     found: list[CaseUse] = []
     for recorded, block in zip(run.blocks, blocks, strict=True):
         case = block.case
