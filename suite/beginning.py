@@ -71,6 +71,7 @@ def start(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
         artifacts=(
             *(site.artifacts.weights_artifact(model) for model in plan.models),
             *(onnx.artifact for onnx in site.onnx.values()),
+            *(site.artifacts.dataset_artifact(name) for name in _fed(plan)),
         ),
         blocks=plan.blocks,
         warnings=_known_beforehand(plan, request, site, machine),
@@ -87,6 +88,11 @@ def start(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
     with Journal(folder / JOURNAL) as journal:
         journal.write(Started(run))
     return folder
+
+
+def _fed(plan: Plan) -> tuple[str, ...]:
+    """Return the models whose dataset is read."""
+    return tuple(dict.fromkeys(block.case.model for block in plan.blocks if block.case.scenario == "data-pipeline"))
 
 
 def _work(plan: Plan) -> tuple[Work, ...]:

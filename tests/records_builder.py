@@ -161,7 +161,7 @@ def make_run(
                 model=model,
                 scenario=scenario,
                 precision="fp32",
-                batch=BATCHES[model] if scenario == "throughput" else 1,
+                batch=BATCHES[model] if scenario in ("throughput", "data-pipeline") else 1,
                 threads=2,
             ),
             tuple(arms),
@@ -251,7 +251,7 @@ class _Maker:
         self.clock_minutes = 0
 
     def block(self, case: Case, arms: tuple[Arm, ...], generations: int) -> Block:
-        timed = case.scenario in ("latency", "throughput")
+        timed = case.timed
         return Block(
             case=case,
             arms=arms,
@@ -262,7 +262,7 @@ class _Maker:
 
     def generation(self, case: Case, arms: tuple[Arm, ...], index: int) -> Generation:
         launches = [self.launch(case, arm, index) for arm in arms]
-        if case.scenario not in ("latency", "throughput"):
+        if not case.timed:
             return Generation(index=index, seed=index, launches=tuple(launches), complete=True)
         launches.append(Launch(arm=CANARY, started=self.tick(), framework_version="2.4.6"))
         alive = [arm for arm in arms if (arm.backend, case.model) not in self.failures]

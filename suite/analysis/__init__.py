@@ -50,5 +50,5 @@ def _block(block: Block, known: dict[tuple[str, str, str], Parity], settings: Se
             return whole.cold_start(block, known)
         case "memory":
             return whole.memory(block, known)
-        case "latency" | "throughput" | "latency-device" | "throughput-device":
+        case "latency" | "throughput" | "data-pipeline" | "latency-device" | "throughput-device":
             return timed.analyse(block, known, margin=settings.margin, sequential=settings.precision_target is not None)

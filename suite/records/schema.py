@@ -23,8 +23,11 @@ Fact: TypeAlias = str | int | float | bool | Absent
 FailureKind: TypeAlias = Literal[
     "crashed", "timeout", "out-of-memory", "protocol", "error", "unsupported", "engine", "interrupted"
 ]
-Scenario: TypeAlias = Literal["latency", "throughput", "cold-start", "memory", "latency-device", "throughput-device"]
-"""Those on `-device` keep inputs and outputs in the accelerator's memory; the others begin and end in the host's."""
+Scenario: TypeAlias = Literal[
+    "latency", "throughput", "data-pipeline", "cold-start", "memory", "latency-device", "throughput-device"
+]
+"""`data-pipeline` reads its batches from a dataset on disk, each framework in its own way. Those on `-device` keep inputs
+and outputs in the accelerator's memory; the others begin and end in the host's."""
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -45,7 +48,7 @@ class Case(msgspec.Struct, frozen=True):
     @property
     def per_item(self) -> bool:
         """Whether what counts is the time of an item, not of a call."""
-        return self.scenario in {"throughput", "throughput-device"}
+        return self.scenario in {"throughput", "data-pipeline", "throughput-device"}
 
     @property
     def id(self) -> str:
@@ -146,6 +149,8 @@ class Window(msgspec.Struct, frozen=True):
     involuntary_switches: int
     minor_faults: int
     major_faults: int
+    waited_ns: int | None = None
+    """What of the samples was spent waiting for data, in all; None where none was waited for."""
 
 
 class Launch(msgspec.Struct, frozen=True):

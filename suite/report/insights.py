@@ -17,6 +17,7 @@ from suite.analysis.insights.types import (
     Saturation,
     Span,
     Use,
+    Waiting,
 )
 from suite.analysis.types import Estimate
 from suite.records.schema import Case
@@ -27,6 +28,10 @@ RANGE_SAID = 0.05
 """Samples of a ceiling that spread by more than this share of it are said to."""
 FEWER_SAID = 0.01
 """A smaller share of the arithmetic than this explains nothing."""
+WAIT_SAID = 0.05
+"""Share of waiting below which data are said to come fast enough."""
+NEAR_ALL = 0.5
+"""Share of waiting from which the pipeline sets the pace."""
 _YARDSTICK = "OpenBLAS"
 """What NumPy multiplies with."""
 _MULTIPLIERS = frozenset({"BLIS", "Eigen", "MKL", "MLAS", "XLA", "oneDNN"})
@@ -69,6 +74,11 @@ def sections(insights: Insights) -> tuple[Section, ...]:
             "Memory headroom",
             "Peak resident memory of a launch of its own.",
             tuple(map(headroom, insights.headroom)),
+        ),
+        Section(
+            "Waiting for data",
+            "Of each step, the time until its batch was there; the median over launches, and their range.",
+            tuple(map(waiting, insights.waiting)),
         ),
     )
     return tuple(section for section in found if section.sentences)
@@ -153,8 +163,8 @@ def unsaid(ceilings: Sequence[Ceilings]) -> Iterator[str]:
     for each in ceilings:
         if each.disturbed:
             yield (
-                f"What bounds the cases on {units.plural(each.threads, 'thread')} is not told: while their yardstick was "
-                f"measured, the machine was disturbed ({each.disturbed})."
+                f"What bounds the cases on {units.plural(each.threads, 'thread')} is not told: while their yardstick "
+                f"was measured, the machine was disturbed ({each.disturbed})."
             )
 
 
@@ -187,9 +197,11 @@ def _above_compute(found: _Found) -> str:
             "multiplications than are counted (Winograd)"
         )
     ceilings = {use.ceilings.threads: use.ceilings for use, _ in found}.values()
-    for each in ceilings:
-        if each.flops.highest / each.flops.lowest - 1 > RANGE_SAID:
-            reasons.append(f"the yardstick's own samples reach up to {rate(each.flops.highest, 'FLOP/s')}")
+    reasons += [
+        f"the yardstick's own samples reach up to {rate(each.flops.highest, 'FLOP/s')}"
+        for each in ceilings
+        if each.flops.highest / each.flops.lowest - 1 > RANGE_SAID
+    ]
     because = f" In this record: {'; '.join(reasons)}." if reasons else ""
     return (
         f"More than 100 % of the measured rate ({_who(found, lambda arm: arm.compute_share)}) is no mistake: the "
@@ -315,6 +327,34 @@ def _rates(arm: ArmSaturation) -> str:
 
 def _items(span: Span) -> str:
     return units.rate_with_interval(Estimate(span.value, span.low, span.high))
+
+
+def waiting(found: Waiting) -> str:
+    """Say what part of each arm's time went into waiting for data, and what would be gained without."""
+    arms = []
+    for arm in found.arms:
+        text = f"{arm.arm} {share(arm.share)}, by {arm.feed} with {arm.workers}" if arm.feed else ""
+        text = text or f"{arm.arm} {share(arm.share)}"
+        if arm.share.value >= WAIT_SAID:
+            gain = arm.step_items_per_s / arm.items_per_s
+            text += (
+                f": {units.rate(arm.items_per_s)} items/s, and up to {units.rate(arm.step_items_per_s)} "
+                f"({gain:.3g} times) if data came as fast as they are used"
+            )
+        arms.append(text)
+    slowest = max(found.arms, key=lambda arm: arm.share.value)
+    if slowest.share.value < WAIT_SAID:
+        advice = "Data come fast enough: a faster pipeline would gain less than "
+        advice += f"{units.percent(slowest.share.value / (1 - slowest.share.value))}."
+    else:
+        starved = [arm.arm for arm in found.arms if arm.share.value >= NEAR_ALL]
+        advice = (
+            f"The pipeline, not the model, sets the pace of {join(starved)}: whole batches decoded at once, more "
+            "workers or a ready-made format come before a faster framework."
+            if starved
+            else "More workers or cheaper decoding gain at the most what is told."
+        )
+    return f"{_where(found.case)}, waited: {'; '.join(arms)}. {advice}"
 
 
 def headroom(found: Headroom) -> str:

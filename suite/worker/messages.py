@@ -29,6 +29,8 @@ class Task(msgspec.Struct, frozen=True):
     onnx_sha256: str | None = None
     cache_path: str | None = None
     """Folder for the framework's own compile cache; None: no cache is kept (cold start)."""
+    dataset_path: str | None = None
+    """File made by `suite.zoo.dataset.save`, as the worker sees it (scenario `data-pipeline`)."""
     settings: dict[str, str] = {}
     """Settings asked for beyond the backend's idiomatic ones."""
 
@@ -138,6 +140,8 @@ class Measured(msgspec.Struct, frozen=True, tag="measured"):
     involuntary_switches: int
     minor_faults: int
     major_faults: int
+    waited_ns: int | None = None
+    """What of the samples was spent waiting for data, in all (scenario `data-pipeline`)."""
 
 
 class Library(msgspec.Struct, frozen=True):

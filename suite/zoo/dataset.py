@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from suite.zoo import inputs
 from suite.zoo.spec import Model, Tensor
+from suite.zoo.weights import Arrays
 
 FORMAT = "levelfield-dataset-1"
 HEADER_BYTES = 4096
@@ -151,6 +152,11 @@ def records(path: Path) -> Records:
     """Map a dataset's records into memory, shape (items, …); raises as `read` does."""
     header = read(path)
     return np.memmap(path, np.uint8, mode="r", offset=HEADER_BYTES, shape=(header.items, *header.shape))
+
+
+def batch(model: Model, path: Path, start: int, count: int) -> Arrays:
+    """Return records `start` … `start + count - 1` as a model takes them; raises as `read` does."""
+    return {tensor(model).name: decode(np.asarray(records(path)[start : start + count]))}
 
 
 def sha256(path: Path) -> str:

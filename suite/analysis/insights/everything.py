@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from suite.analysis.insights import ceilings, headroom, payback, resources, saturation
+from suite.analysis.insights import ceilings, headroom, payback, resources, saturation, waiting
 from suite.analysis.insights.types import Insights
 from suite.analysis.types import BlockAnalysis
 from suite.records.schema import Run
@@ -25,4 +25,5 @@ def derive(run: Run, blocks: Sequence[BlockAnalysis]) -> Insights:
         payback=payback.derive(run, blocks),
         saturation=saturation.derive(blocks),
         headroom=headroom.derive(run, blocks),
+        waiting=waiting.derive(run, blocks),
     )

@@ -162,14 +162,31 @@ class Headroom(msgspec.Struct, frozen=True):
     """Of the model, in float32; None: not counted."""
 
 
+class ArmWait(msgspec.Struct, frozen=True):
+    """How long one arm waited for data."""
+
+    arm: str
+    share: Span
+    """Of its time spent waiting: the median over launches, and their range."""
+    items_per_s: float
+    """With the data as they come."""
+    step_items_per_s: float
+    """If it never waited."""
+    feed: str
+    workers: str
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """How long arms waited for data that come from a dataset on disk."""
+
+    case: Case
+    arms: tuple[ArmWait, ...]
+
+
 class Insights(msgspec.Struct, frozen=True):
     ceilings: tuple[Ceilings, ...] = ()
     resources: tuple[CaseUse, ...] = ()
     payback: tuple[Payback, ...] = ()
     saturation: tuple[Saturation, ...] = ()
     headroom: tuple[Headroom, ...] = ()
-
-    @property
-    def any(self) -> bool:
-        """Whether there is anything to be said."""
-        return bool(self.ceilings or self.resources or self.payback or self.saturation or self.headroom)
+    waiting: tuple[Waiting, ...] = ()
