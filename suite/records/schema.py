@@ -26,8 +26,8 @@ FailureKind: TypeAlias = Literal[
 Scenario: TypeAlias = Literal[
     "latency", "throughput", "data-pipeline", "cold-start", "memory", "latency-device", "throughput-device"
 ]
-"""`data-pipeline` reads its batches from a dataset on disk, each framework in its own way. Those on `-device` keep inputs
-and outputs in the accelerator's memory; the others begin and end in the host's."""
+"""`data-pipeline` reads its batches from a dataset on disk, each framework in its own way. Those on `-device` keep
+inputs and outputs in the accelerator's memory; the others begin and end in the host's."""
 
 
 class Case(msgspec.Struct, frozen=True):
