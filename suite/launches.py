@@ -182,7 +182,7 @@ def _finish_load(outcome: Outcome) -> None:
 
 
 def _refuse_disagreement(site: Site, case: Case, outcomes: Sequence[Outcome]) -> None:
-    inputs_sha256 = site.artifacts.inputs_sha256(case.model, case.batch)
+    inputs_sha256 = site.artifacts.inputs_sha256(case.model, case.batch, from_dataset=case.scenario == "data-pipeline")
     for outcome in outcomes:
         launch = outcome.launch
         if outcome.worker is None:

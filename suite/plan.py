@@ -18,11 +18,12 @@ from suite.placing import Placement, Wish
 from suite.profiles import PROFILES, Profile
 from suite.records.schema import Arm, Block, Case, Run, Scenario, Warning_
 from suite.references import suffix
-from suite.zoo import models
+from suite.zoo import dataset, models
 
 SCENARIOS: tuple[Scenario, ...] = (
     "latency",
     "throughput",
+    "data-pipeline",
     "cold-start",
     "memory",
     "latency-device",
@@ -30,6 +31,10 @@ SCENARIOS: tuple[Scenario, ...] = (
 )
 ON_DEVICE: tuple[Scenario, ...] = ("latency-device", "throughput-device")
 """Scenarios whose inputs and outputs stay on the GPU; in the others they are NumPy arrays in host memory."""
+FED: Scenario = "data-pipeline"
+"""Scenario whose batches come from a dataset on disk; models without one are left out."""
+BATCHED: tuple[Scenario, ...] = ("throughput", "throughput-device", FED)
+"""Scenarios that are measured at the batch sizes asked for."""
 PRECISIONS = ("fp32",)
 CANARY = "canary"
 EXPORTER = "exporter"
@@ -193,8 +198,14 @@ def _plan(selection: Selection, placed: Placement, available: Sequence[int] | No
         Case(model, scenario, precision, batch, len(cpus), placed.device)
         for scenario in _in_order(scenarios)
         for model, precision in itertools.product(chosen_models, precisions)
-        for batch in (batches[model] if scenario.startswith("throughput") else (1,))
+        if scenario != FED or dataset.known(models.get(model))
+        for batch in (batches[model] if scenario in BATCHED else (1,))
     )
+    if not cases:
+        raise LevelfieldError(
+            f"{', '.join(chosen_models)}: {FED} reads images or features, and this model takes neither.",
+            fix=f"Ask for {', '.join(name for name in names_of_models() if dataset.known(models.get(name)))}.",
+        )
     controlled = next((case for case in cases if case.scenario == "latency" and case.model == CONTROLLED), None)
     controlled = controlled or next((case for case in cases if case.scenario == "latency"), None)
     return Plan(
@@ -204,7 +215,7 @@ def _plan(selection: Selection, placed: Placement, available: Sequence[int] | No
         backends=tuple(dict.fromkeys(msgspec.structs.replace(arm, ordinal=1).id for arm in arms)),
         scenarios=tuple(dict.fromkeys(case.scenario for case in cases)),
         precisions=precisions,
-        batches=batches if any(scenario.startswith("throughput") for scenario in scenarios) else {},
+        batches=batches if any(scenario in BATCHED for scenario in scenarios) else {},
         threads=len(cpus),
         cpus=cpus,
         gpu=placed.gpu,
@@ -250,7 +261,7 @@ def all_images() -> tuple[str, ...]:
 
 def _in_order(scenarios: Iterable[str]) -> list[Scenario]:
     """Cold starts come first: they need empty compile caches, and fill them for the rest of the run."""
-    order: tuple[Scenario, ...] = ("cold-start", "memory", "latency", "throughput", *ON_DEVICE)
+    order: tuple[Scenario, ...] = ("cold-start", "memory", "latency", "throughput", FED, *ON_DEVICE)
     wanted = set(scenarios)
     return [scenario for scenario in order if scenario in wanted]
 

@@ -39,7 +39,7 @@ def prepare(plan: Plan, launcher: Launcher, watcher: Watcher) -> Site:
         artifacts.weights(model)
     for case in (*(block.case for block in plan.blocks), canary_case(len(plan.cpus))):
         watcher.say(f"computing the reference of {case.model} in float64")
-        artifacts.reference(case.model, verify_count(case.batch))
+        artifacts.reference(case.model, verify_count(case.batch), from_dataset=case.scenario == "data-pipeline")
     return Site(
         launcher=launcher,
         images=images,

@@ -32,10 +32,14 @@ def verify_outcome(site: Site, case: Case, outcome: Outcome) -> None:
     try:
         verified = outcome.worker.ask(Verify(count), Verified, VERIFY_TIMEOUT_S)
         outcome.launch = msgspec.structs.replace(
-            outcome.launch, parity=judge(verified, site.artifacts.reference(case.model, count), case.precision)
+            outcome.launch, parity=judge(verified, _reference(site, case, count), case.precision)
         )
     except WorkerError as error:
         fail(outcome, "verify", error)
+
+
+def _reference(site: Site, case: Case, count: int) -> "np.ndarray[tuple[int, ...], np.dtype[np.float64]]":
+    return site.artifacts.reference(case.model, count, from_dataset=case.scenario == "data-pipeline")
 
 
 def judge(verified: Verified, reference: "np.ndarray[tuple[int, ...], np.dtype[np.float64]]", precision: str) -> Parity:

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Literal, get_args
 
+import msgspec
 import numpy as np
 
 from suite.records.schema import (
@@ -25,6 +26,7 @@ from suite.records.schema import (
     Memory,
     Noise,
     Parity,
+    Roofline,
     Round,
     Run,
     Scenario,
@@ -33,7 +35,10 @@ from suite.records.schema import (
     Turn,
     Warning_,
     Window,
+    Work,
 )
+from suite.zoo import flops
+from suite.zoo import models as zoo
 
 BACKENDS = ("torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax", "onnxruntime", "openvino")
 MODELS = ("mlp", "resnet50", "bert")
@@ -53,6 +58,15 @@ VERSIONS = {
     "onnxruntime": "1.31.1",
     "openvino": "2026.4.1",
 }
+MODES = {
+    "torch": "eager",
+    "torch-compile": "torch.compile, inductor, static shapes",
+    "tensorflow": "tf.function, concrete",
+    "tensorflow-xla": "tf.function, jit_compile",
+    "jax": "jit, compiled ahead of time",
+    "onnxruntime": "ORT_SEQUENTIAL",
+    "openvino": "synchronous, one request",
+}
 CANARY = "numpy"
 
 LEVELS_MS: dict[tuple[str, int], tuple[float, ...]] = {
@@ -66,6 +80,17 @@ LEVELS_MS: dict[tuple[str, int], tuple[float, ...]] = {
 """Typical times of a call, in the order of `BACKENDS`."""
 
 BATCHES = {"mlp": 1000, "resnet50": 8, "bert": 8}
+ROOFLINE = Roofline(
+    threads=2,
+    gemm_size=2048,
+    gemm_ns=(57_000_000, 55_000_000, 54_000_000),
+    array_bytes=128 * 2**20,
+    copy_ns=(11_000_000, 10_000_000, 9_000_000),
+    add_ns=(17_000_000, 16_000_000, 15_500_000),
+    blas_threads="2",
+    last_cache_bytes=32 * 2**20,
+)
+"""312 GFLOP/s and 26.8 GB/s."""
 LAUNCH_SD = 0.009
 WINDOW_SD = 0.024
 DRIFT_SD = 0.044
@@ -93,6 +118,7 @@ def make_run(
     noise_scale: float = 1.0,
     supervisor_window_share: float | Absent = 0.0021,
     precision_target: float | None = None,
+    roofline: tuple[Roofline, ...] | Absent = (ROOFLINE,),
 ) -> Run:
     """Make a record.
 
@@ -135,7 +161,7 @@ def make_run(
                 model=model,
                 scenario=scenario,
                 precision="fp32",
-                batch=BATCHES[model] if scenario == "throughput" else 1,
+                batch=BATCHES[model] if scenario in ("throughput", "data-pipeline") else 1,
                 threads=2,
             ),
             tuple(arms),
@@ -171,6 +197,7 @@ def make_run(
             launcher_reason=""
             if launcher == "docker"
             else "no container engine answered at unix:///var/run/docker.sock",
+            worker_memory_bytes=12 * 2**30,
         ),
         machine=make_machine(),
         images=tuple(make_image(name, launcher) for name in dict.fromkeys(arm.image for arm in arms)),
@@ -188,6 +215,13 @@ def make_run(
         warnings=warnings,
         supervisor_window_share=supervisor_window_share,
         labels=labels,
+        work=tuple(
+            Work(model=model, batch=batch, **msgspec.structs.asdict(flops.count(zoo.get(model), batch)))
+            for model in models
+            if model in MODELS
+            for batch in (1, BATCHES[model])
+        ),
+        roofline=roofline,
     )
 
 
@@ -217,7 +251,7 @@ class _Maker:
         self.clock_minutes = 0
 
     def block(self, case: Case, arms: tuple[Arm, ...], generations: int) -> Block:
-        timed = case.scenario in ("latency", "throughput")
+        timed = case.timed
         return Block(
             case=case,
             arms=arms,
@@ -228,7 +262,7 @@ class _Maker:
 
     def generation(self, case: Case, arms: tuple[Arm, ...], index: int) -> Generation:
         launches = [self.launch(case, arm, index) for arm in arms]
-        if case.scenario not in ("latency", "throughput"):
+        if not case.timed:
             return Generation(index=index, seed=index, launches=tuple(launches), complete=True)
         launches.append(Launch(arm=CANARY, started=self.tick(), framework_version="2.4.6"))
         alive = [arm for arm in arms if (arm.backend, case.model) not in self.failures]
@@ -285,6 +319,7 @@ class _Maker:
             "precision": case.precision,
             "layout": "channels_last" if case.model == "resnet50" and arm.backend.startswith("torch") else "native",
             "flush_denormals": "off",
+            "mode": MODES[arm.backend],
         }
         base = Launch(
             arm=arm.id,
@@ -379,7 +414,7 @@ def make_machine() -> Fingerprint:
             "microcode": "0xb002151",
             "governor": Absent("the hypervisor shows no cpufreq"),
         },
-        "memory": {"total_bytes": 25_769_803_776, "numa_nodes": 1, "transparent_hugepages": "madvise"},
+        "memory": {"total bytes": 25_769_803_776, "numa_nodes": 1, "transparent_hugepages": "madvise"},
         "kernel": {"release": "6.1.0-37-amd64", "boot_parameters": "quiet"},
         "system": {"distribution": "Debian GNU/Linux 12 (bookworm)", "virtualisation": "kvm"},
         "engine": {"name": "docker", "version": "20.10.24", "cgroup": 1},

@@ -39,7 +39,7 @@ def test_every_profile_makes_a_plan(name: str) -> None:
         assert block.planned_generations == (made.profile.launches_alone if alone else made.profile.generations)
         assert block.canary == (None if alone else CANARY)
         assert block.case.threads == len(made.cpus)
-        if block.case.scenario != "throughput":
+        if not block.case.per_item:
             assert block.case.batch == 1
 
 
@@ -104,7 +104,7 @@ ON_CPU = [scenario for scenario in SCENARIOS if scenario not in ON_DEVICE]
 @given(st.permutations(ON_CPU).flatmap(lambda order: st.integers(1, 4).map(lambda count: tuple(order[:count]))))
 def test_cold_starts_come_first_and_blocks_of_one_scenario_stay_together(scenarios: tuple[str, ...]) -> None:
     made = make(Selection(scenarios=scenarios), available=CPUS)
-    order = ["cold-start", "memory", "latency", "throughput"]
+    order = ["cold-start", "memory", "latency", "throughput", "data-pipeline"]
     asked = [order.index(block.case.scenario) for block in made.blocks]
     assert asked == sorted(asked)
     assert set(made.scenarios) == set(scenarios)

@@ -28,6 +28,8 @@ class BackendInfo(msgspec.Struct, frozen=True):
     """Order of images in memory that costs it no copy: `NHWC` or `NCHW` (see `suite.zoo.inputs.make`)."""
     devices: tuple[str, ...] = ("cpu", "cuda")
     """Where it runs."""
+    feed: str = "prefetch"
+    """How it reads a dataset: a module of `suite.backends.feeds`."""
     settings: dict[str, tuple[str, ...]] = {}
     """What may be chosen beside the idiomatic way, and the values it may have, the idiomatic one first."""
 
@@ -37,7 +39,17 @@ CANARY = "canary"
 _BACKENDS = {
     info.name: info
     for info in (
-        BackendInfo("torch", "PyTorch", "suite.backends.torch", "Torch", "torch", "native", "torch", "NHWC"),
+        BackendInfo(
+            "torch",
+            "PyTorch",
+            "suite.backends.torch",
+            "Torch",
+            "torch",
+            "native",
+            "torch",
+            "NHWC",
+            feed="torch_loader",
+        ),
         BackendInfo(
             "torch-compile",
             "PyTorch, compiled",
@@ -47,6 +59,7 @@ _BACKENDS = {
             "native",
             "torch",
             "NHWC",
+            feed="torch_loader",
         ),
         BackendInfo(
             "tensorflow",
@@ -57,6 +70,7 @@ _BACKENDS = {
             "native",
             "tensorflow-cpu",
             "NHWC",
+            feed="tf_data",
         ),
         BackendInfo(
             "tensorflow-xla",
@@ -67,6 +81,7 @@ _BACKENDS = {
             "native",
             "tensorflow-cpu",
             "NHWC",
+            feed="tf_data",
         ),
         BackendInfo("jax", "JAX", "suite.backends.jax", "JAX", "jax", "native", "jax", "NHWC"),
         BackendInfo(
@@ -90,7 +105,7 @@ _BACKENDS = {
             "openvino",
             "NCHW",
             ("cpu",),
-            {"hint": ("latency", "throughput")},
+            settings={"hint": ("latency", "throughput")},
         ),
         BackendInfo(
             "onnxruntime-tensorrt-rtx",

@@ -32,7 +32,9 @@ _reports = click.option(
 @click.option("--margin", type=PERCENT, default="2%", show_default=True, help="Differences inside it count as none.")
 @click.option(
     "--metric",
-    type=click.Choice(["latency", "throughput", "cold-start", "memory", "latency-device", "throughput-device"]),
+    type=click.Choice(
+        ["latency", "throughput", "data-pipeline", "cold-start", "memory", "latency-device", "throughput-device"]
+    ),
     multiple=True,
     help="Only this; may stand several times.",
 )

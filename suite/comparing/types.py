@@ -29,7 +29,9 @@ __all__ = [
     "result_id",
 ]
 
-Metric: TypeAlias = Literal["latency", "throughput", "cold-start", "memory", "latency-device", "throughput-device"]
+Metric: TypeAlias = Literal[
+    "latency", "throughput", "data-pipeline", "cold-start", "memory", "latency-device", "throughput-device"
+]
 
 Outcome: TypeAlias = Literal["fine", "worse", "undecided", "aside"]
 """What a row means for the exit code.

@@ -61,6 +61,7 @@ def _metric(metric: Metric) -> str:
     words = {
         "cold-start": "cold start",
         "memory": "peak memory",
+        "data-pipeline": "throughput from a dataset",
         "latency-device": "latency on the device",
         "throughput-device": "throughput on the device",
     }
@@ -71,7 +72,7 @@ def cost(value: float | None, metric: Metric) -> str:
     """`21.3 ms`, `1.21 GiB`; throughput is told as time an item."""
     if metric == "memory":
         return units.size(value)
-    per_item = metric in {"throughput", "throughput-device"}
+    per_item = metric in {"throughput", "data-pipeline", "throughput-device"}
     return f"{units.time(value)} an item" if per_item and value is not None else units.time(value)
 
 

@@ -105,7 +105,7 @@ class Signals:
             steal_ns=stat if isinstance(stat, Absent) else counters.steal_ns(lines),
             pressure_ns=pressure if isinstance(pressure, Absent) else counters.pressure_ns(pressure),
             supervisor_ns=time.process_time_ns(),
-            workers_ns={arm: counters.process_cpu_ns(pid) for arm, pid in workers.items()},
+            workers_ns={arm: counters.family_cpu_ns(pid) for arm, pid in workers.items()},
             context_switches=stat if isinstance(stat, Absent) else counters.named(stat, b"ctxt"),
             major_faults=vmstat if isinstance(vmstat, Absent) else counters.named(vmstat, b"pgmajfault"),
             swapped_pages=_swapped(vmstat),

@@ -23,8 +23,11 @@ Fact: TypeAlias = str | int | float | bool | Absent
 FailureKind: TypeAlias = Literal[
     "crashed", "timeout", "out-of-memory", "protocol", "error", "unsupported", "engine", "interrupted"
 ]
-Scenario: TypeAlias = Literal["latency", "throughput", "cold-start", "memory", "latency-device", "throughput-device"]
-"""Those on `-device` keep inputs and outputs in the accelerator's memory; the others begin and end in the host's."""
+Scenario: TypeAlias = Literal[
+    "latency", "throughput", "data-pipeline", "cold-start", "memory", "latency-device", "throughput-device"
+]
+"""`data-pipeline` reads its batches from a dataset on disk, each framework in its own way. Those on `-device` keep
+inputs and outputs in the accelerator's memory; the others begin and end in the host's."""
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -45,7 +48,7 @@ class Case(msgspec.Struct, frozen=True):
     @property
     def per_item(self) -> bool:
         """Whether what counts is the time of an item, not of a call."""
-        return self.scenario in {"throughput", "throughput-device"}
+        return self.scenario in {"throughput", "data-pipeline", "throughput-device"}
 
     @property
     def id(self) -> str:
@@ -146,6 +149,8 @@ class Window(msgspec.Struct, frozen=True):
     involuntary_switches: int
     minor_faults: int
     major_faults: int
+    waited_ns: int | None = None
+    """What of the samples was spent waiting for data, in all; None where none was waited for."""
 
 
 class Launch(msgspec.Struct, frozen=True):
@@ -294,6 +299,42 @@ class Artifact(msgspec.Struct, frozen=True):
     made_by: dict[str, str] = {}
 
 
+class Work(msgspec.Struct, frozen=True):
+    """What one call of a model computes and moves, in float32, counted from the model's definition."""
+
+    model: str
+    batch: int
+    macs: int
+    """Multiply-accumulates of matrix products and convolutions; a FLOP count is twice that."""
+    weight_bytes: int
+    activation_bytes: int
+    """What every layer reads and writes, element-wise work fused and nothing kept in a cache."""
+    widest_bytes: int
+    """Activations of the widest layer, in and out."""
+    macs_by_kind: dict[str, int] = {}
+    """By the kind of layer: `dense`, `convolution 3×3`, …"""
+
+
+class Roofline(msgspec.Struct, frozen=True):
+    """How fast NumPy multiplied matrices and moved memory here before the first block: lower bounds of the peaks."""
+
+    threads: int
+    gemm_size: int
+    """Rows and columns of the square float32 matrices."""
+    gemm_ns: tuple[int, ...]
+    """Each sample is one product: 2 · size³ operations."""
+    array_bytes: int
+    copy_ns: tuple[int, ...]
+    """Each sample moves two arrays."""
+    add_ns: tuple[int, ...]
+    """Each sample moves three arrays."""
+    blas_threads: str
+    last_cache_bytes: int | Absent
+    """Of the last level of cache, all that belong to the CPUs measured on."""
+    disturbed: str = ""
+    """By which outside signal the machine was disturbed meanwhile; empty: it was not."""
+
+
 class Warning_(msgspec.Struct, frozen=True):  # noqa: N801  (Warning is a builtin)
     """Something a reader must know, with what to do about it."""
 
@@ -329,6 +370,8 @@ class Settings(msgspec.Struct, frozen=True):
     timed_region: str = "NumPy array in host memory in, completed NumPy array in host memory out"
     gpu: int | None = None
     """Index of the GPU that was used, as NVML counts (its name is in the fingerprint); None: none was."""
+    worker_memory_bytes: int | None = None
+    """What one worker may take at the most; None: an earlier version did not record it."""
 
 
 Fingerprint: TypeAlias = dict[str, dict[str, Fact]]
@@ -390,3 +433,7 @@ class Run(msgspec.Struct, frozen=True):
     """None: this machine had not been calibrated when the run began."""
     earlier_controls: tuple[ControlDraw, ...] = ()
     """Of the runs in the same folder and on the same machine, before this one; newest first."""
+    work: tuple[Work, ...] = ()
+    """By model and batch, for every case of the plan whose model can be counted."""
+    roofline: tuple[Roofline, ...] | Absent = Absent("it was not measured")
+    """One for each number of threads that a case on the CPU has."""

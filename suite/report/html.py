@@ -16,7 +16,7 @@ from markupsafe import Markup
 from suite.analysis import device, energy
 from suite.analysis.types import Analysis
 from suite.records.schema import Absent, Run
-from suite.report import charts, inside, ledger, machine, names, parity, rerun, sentences, units
+from suite.report import charts, inside, insights, ledger, machine, names, parity, rerun, sentences, units
 from suite.report.inside import Evidence
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -69,6 +69,7 @@ def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None, ev
             comparison=comparison,
             devices=device.summarise(run),
             energies=energy.summarise(run),
+            insight_sections=insights.sections(analysis.insights),
             command=rerun.command(run),
             typed=rerun.as_typed(run),
         )
@@ -83,7 +84,13 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {"charts": charts, "names": names, "sentences": sentences, "units": units}
+    environment.globals |= {
+        "charts": charts,
+        "insights": insights,
+        "names": names,
+        "sentences": sentences,
+        "units": units,
+    }
     environment.filters |= {"moment": moment, "elapsed": elapsed, "unbroken": unbroken, "code": code}
     environment.tests["absent"] = lambda value: isinstance(value, Absent)
     return environment

@@ -18,6 +18,7 @@ _MODELS = {
 _SCENARIOS = {
     "latency": "Latency",
     "throughput": "Throughput",
+    "data-pipeline": "Data pipeline",
     "cold-start": "Cold start",
     "memory": "Memory",
     "latency-device": "Latency on the device",

@@ -21,6 +21,7 @@ from suite.worker.messages import (
     Loaded,
     Measure,
     Measured,
+    MeasureRoofline,
     Probe,
     Ready,
     Reply,
@@ -33,6 +34,7 @@ from suite.worker.messages import (
 
 if TYPE_CHECKING:
     from suite.backends.protocol import Arrays, Backend, Options, Resident, Source
+    from suite.worker.feeding import Fed
 
 _decoder = msgspec.json.Decoder(Request)
 _encoder = msgspec.json.Encoder()
@@ -60,6 +62,7 @@ class Service:
         self._reply: Loaded | None = None
         self._model: Resident | None = None
         self._inputs: object = None
+        self._fed: Fed | None = None
 
     def answer(self, request: Request) -> Reply:
         match request:
@@ -73,6 +76,10 @@ class Service:
                 from suite.worker.probes import probe
 
                 return msgspec.structs.replace(probe(), device_bytes=self._device_bytes())
+            case MeasureRoofline():
+                from suite.worker.roofline import measure
+
+                return measure(request)
             case Export():
                 return _export(request)
             case Stop():
@@ -95,7 +102,9 @@ class Service:
 
     def _load_now(self, task: Task, *, first_call: bool) -> Loaded:
         clock = time.perf_counter_ns
-        self._task, self._model, self._inputs = None, None, None
+        if self._fed is not None:
+            self._fed.close()
+        self._task, self._model, self._inputs, self._fed = None, None, None, None
         gc.unfreeze()
         gc.collect()
         begin = clock()
@@ -104,11 +113,11 @@ class Service:
         imported = clock()
         from suite.backends import registry
         from suite.backends.protocol import Source
-        from suite.zoo import inputs, models, weights
+        from suite.zoo import models, weights
 
         model = models.get(task.model)
         info = registry.get(task.backend)
-        example = inputs.make(model, 0, task.batch, layout=info.layout)
+        example = _example(task, info.layout)
         if info.reads == "onnx":
             parameters: Arrays = {}
             weights_sha256 = ""
@@ -135,6 +144,12 @@ class Service:
             loaded_model.run(placed)
         called = clock()
         self._task, self._model, self._inputs = task, loaded_model, placed
+        settings = backend.settings()
+        if task.scenario == "data-pipeline":
+            from suite.worker.feeding import Fed
+
+            self._fed = Fed(task, loaded_model)
+            settings |= self._fed.settings
         gc.collect()
         gc.freeze()  # a framework's modules are not looked through again before every window
         return Loaded(
@@ -145,7 +160,7 @@ class Service:
             version=backend.version,
             weights_sha256=weights_sha256,
             inputs_sha256=weights.sha256(example),
-            settings=backend.settings(),
+            settings=settings,
         )
 
     def _set_up(self, task: Task) -> "Backend":
@@ -175,6 +190,10 @@ class Service:
         if count % task.batch:
             raise ValueError(f"{count} inputs are not a whole number of batches of {task.batch}.")
         model = models.get(task.model)
+        if self._fed is not None:  # its first batches are those that the reference is computed for
+            fed = [self._fed.answer() for _ in range(count // task.batch)]
+            output = np.concatenate([np.array(each, dtype="<f4", copy=True) for each in fed])
+            return Verified(shape=output.shape, output=output.tobytes())
         outputs = [
             np.array(_answer(loaded, inputs.make(model, first, task.batch, layout=layout)), dtype="<f4", copy=True)
             for first in range(0, count, task.batch)
@@ -186,6 +205,8 @@ class Service:
         from suite.worker.window import take
 
         _, loaded = self._loaded()
+        if self._fed is not None:
+            return self._fed.measure(request)
         return take(loaded.run, self._inputs, request)
 
     def _loaded(self) -> "tuple[Task, Resident]":
@@ -197,6 +218,17 @@ class Service:
         from suite.backends.protocol import WithDeviceMemory
 
         return self._backend.device_memory() if isinstance(self._backend, WithDeviceMemory) else {}
+
+
+def _example(task: Task, layout: str) -> "Arrays":
+    """Return inputs of the task's batch, to compile with."""
+    from suite.zoo import inputs, models
+
+    if task.scenario == "data-pipeline":
+        from suite.worker.feeding import first
+
+        return first(task)
+    return inputs.make(models.get(task.model), 0, task.batch, layout=layout)
 
 
 def _load_model(backend: "Backend", task: Task, source: "Source") -> "Resident":
