@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -20,12 +20,13 @@ from suite.records.files import write_atomically
 from suite.records.schema import Artifact, Image
 from suite.worker.files import digest_of, files_in
 from suite.worker.messages import Export, Exported
-from suite.zoo import dataset, inputs, models, reference, weights
+from suite.zoo import dataset, inputs, models, parity, reference, rounding, weights
 
 EXPORT_TIMEOUT_S = 600.0
 EXPORTER_MEMORY_BYTES = 8 << 30
 KEY_CHARS = 16
 MANIFEST = "manifest.json"
+_Size = Annotated[float, msgspec.Meta(ge=0)]
 
 
 class Onnx(msgspec.Struct, frozen=True):
@@ -132,6 +133,19 @@ class Artifacts:
             temporary.unlink(missing_ok=True)
         return output
 
+    def rounding_error(self, name: str, precision: str, count: int) -> float:
+        """Return the relative error that rounding a model's weights makes of its answer to inputs 0 … `count`-1."""
+        path = self.root / f"references/{name}-n{count}-{self._definition[:KEY_CHARS]}-rounded-{precision}.json"
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=_Size)
+        except (OSError, msgspec.MsgspecError):  # not there, or damaged: it is only a cache
+            model = models.get(name)
+            rounded = rounding.weights(weights.load(self.root / self.weights(name), model), precision)
+            output = reference.run(model, rounded, inputs.make(model, 0, count))
+            error = parity.compare(output, self.reference(name, count)).relative_l2
+            write_atomically(path, msgspec.json.encode(error))
+            return error
+
     def onnx(
         self, name: str, precision: str, batch: int, *, exporter: Image, launcher: Launcher, progress: Progress
     ) -> Onnx:
@@ -148,7 +162,7 @@ class Artifacts:
         folder = self.root / relative
         manifest = _manifest(folder)
         if manifest is None:
-            progress(f"exporting {name} (batch {batch}) to ONNX")
+            progress(f"exporting {name} (batch {batch}, {precision}) to ONNX")
             self._export(name, precision, batch, folder, exporter, launcher)
             manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=_Manifest)
         sha256 = digest_of(manifest.files)

@@ -300,8 +300,10 @@ class Bench:
     def _look_at(self, outcome: Outcome) -> None:
         """Probe a worker after its rounds; the first of each image says what is installed there."""
         probed = probe(outcome)
+        if probed is None:
+            return
         image = self._site.image(outcome.arm)
-        if probed is None or image.tag in self._known:
+        if image.tag in self._known:
             return
         self._known.add(image.tag)
         self._journal.write(

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import msgspec
 
-from suite.backends import registry
+from suite import cores
+from suite.backends import precisions, registry
 from suite.errors import LevelfieldError
 from suite.launchers.protocol import READY_TIMEOUT_S, LaunchSpec
 from suite.launchers.worker import Worker, WorkerError, wait_for_answers
 from suite.outcomes import Outcome, fail, stop, utc_now
-from suite.records.schema import Arm, Case, Launch, Library, Memory, Startup
+from suite.records.schema import Arm, Case, Failure, Launch, Library, Memory, Startup
 from suite.site import Site, cache_folder, task_for
 from suite.verification import verify_outcome
 from suite.worker.messages import Load, Loaded, Probe, Probed
@@ -81,7 +82,7 @@ def _spec(site: Site, case: Case, arm: Arm) -> LaunchSpec:
         name=f"{arm.id}/{case.id}",
         image=site.image(arm),
         threads=case.threads,
-        cpus=site.cpus,
+        cpus=cores.pinned(case.threads, site.cpus),
         memory_bytes=site.memory_bytes,
         artifacts=site.artifacts.root,
         cache=cache_folder(site, case, arm),
@@ -90,7 +91,11 @@ def _spec(site: Site, case: Case, arm: Arm) -> LaunchSpec:
 
 
 def _to_launch(site: Site, case: Case, arm: Arm) -> Outcome:
-    """Return an outcome to come, with a folder for its compile cache."""
+    """Return an outcome to come, with a folder for its compile cache; or what cannot come, with the reason."""
+    reason = precisions.why_not(arm.backend, case.precision, case.device)
+    if reason:
+        absent = Failure(stage="load", kind="unsupported", message=reason)
+        return Outcome(arm, case, Launch(arm=arm.id, started=utc_now(), failure=absent))
     cache = cache_folder(site, case, arm)
     cache.mkdir(parents=True, exist_ok=True)
     return Outcome(arm, case, Launch(arm=arm.id, started=utc_now(), cache_warm=_is_warm(cache)))
@@ -128,9 +133,9 @@ def _load_all(
     queue = sorted(outcomes, key=lambda outcome: expected_ns.get(outcome.arm.id, math.inf), reverse=True)
     loading: dict[Worker, tuple[Outcome, float]] = {}
     while queue or loading:
-        while queue and len(loading) < len(site.cpus):
+        while queue and len(loading) < case.threads:
             outcome = queue.pop(0)
-            if not outcome.launch.served:
+            if not outcome.launch.served and outcome.launch.failure is None:
                 _start(site, outcome)
             _begin_load(site, case, outcome, alone=alone)
             if outcome.worker is not None:
@@ -189,7 +194,7 @@ def _refuse_disagreement(site: Site, case: Case, outcomes: Sequence[Outcome]) ->
             continue
         if registry.get(outcome.arm.backend).reads == "onnx":
             launch = outcome.launch = msgspec.structs.replace(
-                launch, onnx_sha256=site.onnx[case.model, case.precision, case.batch].sha256
+                launch, onnx_sha256=site.file_of(case, outcome.arm).sha256
             )
         elif launch.weights_sha256 != site.weights_sha256[case.model]:
             raise _disagreement(outcome.arm, case, "weights", launch.weights_sha256)

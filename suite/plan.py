@@ -2,14 +2,13 @@
 
 import itertools
 import os
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
 from suite import arms as arm_names
-from suite import installed, placing
-from suite.backends import registry
+from suite import cores, installed, placing
+from suite.backends import precisions, registry
 from suite.compatibility.devices import Nvidia
 from suite.errors import LevelfieldError
 from suite.machine import devices, driver
@@ -35,7 +34,6 @@ FED: Scenario = "data-pipeline"
 """Scenario whose batches come from a dataset on disk; models without one are left out."""
 BATCHED: tuple[Scenario, ...] = ("throughput", "throughput-device", FED)
 """Scenarios that are measured at the batch sizes asked for."""
-PRECISIONS = ("fp32",)
 CANARY = "canary"
 EXPORTER = "exporter"
 """Image that writes the ONNX files."""
@@ -57,7 +55,8 @@ class Selection(msgspec.Struct, frozen=True):
     scenarios: tuple[str, ...] = ()
     precisions: tuple[str, ...] = ()
     batches: tuple[int, ...] = ()
-    threads: int | None = None
+    threads: tuple[int, ...] = ()
+    """Numbers of threads, each a case of its own; empty: one for every core."""
     control: str = "auto"
     """Backend that stands twice in one latency block, as the A/A control; `none` leaves it out."""
     inject: tuple[str, str] | None = None
@@ -81,20 +80,38 @@ class Plan(msgspec.Struct, frozen=True):
     scenarios: tuple[Scenario, ...]
     precisions: tuple[str, ...]
     batches: dict[str, tuple[int, ...]]
-    threads: int
+    threads: tuple[int, ...]
+    """In rising order; each case names its own."""
     cpus: tuple[int, ...]
+    """Those of the largest number of threads."""
     gpu: int | None = None
     """Index of the GPU that is used, as NVML counts; None: none is."""
     warnings: tuple[Warning_, ...] = ()
     """What a reader must know of how arms were placed."""
 
     @property
+    def answering(self) -> tuple[Arm, ...]:
+        """The arms that can answer at least one case, each once: the others are absent, and need no image."""
+        return tuple({arm.id: arm for _, arm in self._answers()}.values())
+
+    def _answers(self) -> Iterator[tuple[Case, Arm]]:
+        for block in self.blocks:
+            yield from ((block.case, arm) for arm in block.arms if answers(block.case, arm))
+
+    @property
     def images(self) -> tuple[str, ...]:
         """The images the arms need, as `suite.references` spells them, the canary's among them."""
-        needed = dict.fromkeys(
-            arm.image + suffix(arm.variant, arm.version) for block in self.blocks for arm in block.arms
-        )
-        return (*needed, CANARY)
+        return (*dict.fromkeys(arm.image + suffix(arm.variant, arm.version) for arm in self.answering), CANARY)
+
+    @property
+    def files(self) -> tuple[tuple[str, str, int], ...]:
+        """The ONNX files that are read: model, precision of the file, and batch."""
+        found = {
+            (case.model, precisions.way(arm.backend, case.precision, case.device).file, case.batch): None
+            for case, arm in self._answers()
+            if registry.get(arm.backend).reads == "onnx"
+        }
+        return tuple(found)
 
     @property
     def injected(self) -> tuple[str, ...]:
@@ -104,7 +121,7 @@ class Plan(msgspec.Struct, frozen=True):
     @property
     def needs_onnx(self) -> bool:
         """Whether the exporter must work first."""
-        return any(registry.get(arm.backend).reads == "onnx" for block in self.blocks for arm in block.arms)
+        return bool(self.files)
 
 
 def make(selection: Selection, *, available: Sequence[int] | None = None, here: Nvidia | None = None) -> Plan:
@@ -191,13 +208,14 @@ def _plan(selection: Selection, placed: Placement, available: Sequence[int] | No
             f"{on_device} keeps inputs and outputs on a GPU, and none is used.",
             fix="Ask for latency or throughput, or for a GPU with --gpu 0.",
         )
-    precisions = _known("precision", selection.precisions, PRECISIONS) or ("fp32",)
-    cpus = _cpus(selection.threads, tuple(available if available is not None else sorted(os.sched_getaffinity(0))))
+    precisions_asked = _precisions(selection.precisions, arms, placed.device)
+    there = tuple(available if available is not None else sorted(os.sched_getaffinity(0)))
+    threads = cores.counts(selection.threads, there)
     batches = {model: _batches(selection.batches, profile, model) for model in chosen_models}
     cases = tuple(
-        Case(model, scenario, precision, batch, len(cpus), placed.device)
+        Case(model, scenario, precision, batch, count, placed.device)
         for scenario in _in_order(scenarios)
-        for model, precision in itertools.product(chosen_models, precisions)
+        for model, precision, count in itertools.product(chosen_models, precisions_asked, threads)
         if scenario != FED or dataset.known(models.get(model))
         for batch in (batches[model] if scenario in BATCHED else (1,))
     )
@@ -214,22 +232,50 @@ def _plan(selection: Selection, placed: Placement, available: Sequence[int] | No
         models=chosen_models,
         backends=tuple(dict.fromkeys(msgspec.structs.replace(arm, ordinal=1).id for arm in arms)),
         scenarios=tuple(dict.fromkeys(case.scenario for case in cases)),
-        precisions=precisions,
+        precisions=precisions_asked,
         batches=batches if any(scenario in BATCHED for scenario in scenarios) else {},
-        threads=len(cpus),
-        cpus=cpus,
+        threads=threads,
+        cpus=cores.pinned(max(threads), there),
         gpu=placed.gpu,
         warnings=placed.warnings,
     )
 
 
+def answers(case: Case, arm: Arm) -> bool:
+    """Say whether an arm computes in a case's precision on its device; if not, `suite.backends.precisions` has why."""
+    return not precisions.why_not(arm.backend, case.precision, case.device)
+
+
+def _precisions(asked: Sequence[str], arms: Sequence[Arm], device: str) -> tuple[str, ...]:
+    """Return the precisions to measure; each must be one that at least one arm computes in.
+
+    Raises
+    ------
+    LevelfieldError
+        There is no such precision, or none of the arms computes in it: the reasons are told.
+    """
+    chosen = _known("precision", asked, precisions.PRECISIONS) or ("fp32",)
+    for precision in chosen:
+        reasons = [precisions.why_not(arm.backend, precision, device) for arm in arms]
+        if all(reasons):
+            there = [name for name in precisions.PRECISIONS if name != precision]
+            others = [name for name in there if any(name in precisions.supported(arm.backend, device) for arm in arms)]
+            raise LevelfieldError(
+                f"Nobody here computes in {precision} on the {device.upper() if device == 'cpu' else 'GPU'}. "
+                + " ".join(dict.fromkeys(reasons)),
+                fix=f"Choose --precision {','.join(others)}.",
+            )
+    return chosen
+
+
 def _with_control(case: Case, arms: tuple[Arm, ...], selection: Selection, controlled: Case | None) -> tuple[Arm, ...]:
     """Let one backend stand twice in one block, and slow down the arm that was named."""
     if case == controlled and selection.control != "none":
-        backends = {arm.backend: arm for arm in reversed(arms)} | {arm.id: arm for arm in arms}
+        able = [arm for arm in arms if answers(case, arm)]
+        backends = {arm.backend: arm for arm in reversed(able)} | {arm.id: arm for arm in able}
         wanted = selection.control
         if wanted == "auto":
-            wanted = next((name for name in CONTROLS if name in backends), arms[0].id)
+            wanted = next((name for name in CONTROLS if name in backends), able[0].id)
         twin = backends[_known("backend", [wanted], backends)[0]]
         arms = arm_names.numbered((*arms, twin))
     if selection.inject is None:
@@ -283,40 +329,6 @@ def _batches(asked: tuple[int, ...], profile: Profile, model: str) -> tuple[int,
     return tuple(dict.fromkeys(asked)) or profile.batches[model]
 
 
-def _cpus(threads: int | None, available: tuple[int, ...]) -> tuple[int, ...]:
-    """Choose one CPU of every core first, second hyper-threads only where more are asked for."""
-    ordered = _one_per_core_first(available)
-    cores = len({_core(cpu) for cpu in available})
-    wanted = threads if threads is not None else cores
-    if wanted < 1:
-        raise LevelfieldError(f"{wanted} threads cannot compute anything.", fix="Choose at least 1 with --threads.")
-    if wanted > len(available):
-        raise LevelfieldError(
-            f"{wanted} threads were asked for, and this process may use {len(available)} CPUs.",
-            fix=f"Choose --threads {len(available)} or fewer: more threads than CPUs measure the scheduler.",
-        )
-    return tuple(sorted(ordered[:wanted]))
-
-
-def _one_per_core_first(available: Sequence[int]) -> list[int]:
-    first: list[int] = []
-    rest: list[int] = []
-    seen: set[str] = set()
-    for cpu in available:
-        core = _core(cpu)
-        (rest if core in seen else first).append(cpu)
-        seen.add(core)
-    return first + rest
-
-
-def _core(cpu: int) -> str:
-    """Return the list of hyper-threads that `cpu` shares a core with, as the kernel writes it; itself if unknown."""
-    try:
-        return Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list").read_text().strip()
-    except OSError:
-        return str(cpu)
-
-
 def of(run: Run) -> Plan:
     """Return the plan that a record began with, to go on with it or to run it again."""
     settings = run.settings
@@ -328,7 +340,7 @@ def of(run: Run) -> Plan:
         scenarios=tuple(dict.fromkeys(block.case.scenario for block in run.blocks)),
         precisions=settings.precisions,
         batches=settings.batches,
-        threads=settings.threads,
+        threads=settings.thread_counts or (settings.threads,),
         cpus=settings.cpus,
         gpu=settings.gpu,
     )

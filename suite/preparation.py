@@ -8,7 +8,6 @@ import psutil
 
 from suite import together
 from suite.artifacts import Artifacts, Onnx
-from suite.backends import registry
 from suite.launchers.docker import DockerLauncher
 from suite.launchers.protocol import Launcher
 from suite.machine import devices
@@ -39,7 +38,9 @@ def prepare(plan: Plan, launcher: Launcher, watcher: Watcher) -> Site:
         artifacts.weights(model)
     for case in (*(block.case for block in plan.blocks), canary_case(len(plan.cpus))):
         watcher.say(f"computing the reference of {case.model} in float64")
-        artifacts.reference(case.model, verify_count(case.batch), from_dataset=case.scenario == "data-pipeline")
+        artifacts.reference(case.model, verify_count(case), from_dataset=case.scenario == "data-pipeline")
+        if case.precision != "fp32":
+            artifacts.rounding_error(case.model, case.precision, verify_count(case))
     return Site(
         launcher=launcher,
         images=images,
@@ -66,8 +67,7 @@ def _images_and_exports(
     def image_of(name: str, variant: str, version: str | None) -> None:
         images[name, variant, version] = launcher.prepare(name, variant, version, watcher.say)
 
-    arms = {arm.id: arm for block in plan.blocks for arm in block.arms}
-    keys = dict.fromkeys((arm.image, arm.variant, arm.version) for arm in (*arms.values(), canary_arm()))
+    keys = dict.fromkeys((arm.image, arm.variant, arm.version) for arm in (*plan.answering, canary_arm()))
     together.run(
         [
             lambda: onnx.update(_exports(plan, launcher, artifacts, watcher)),
@@ -81,15 +81,10 @@ def _images_and_exports(
 def _exports(
     plan: Plan, launcher: Launcher, artifacts: Artifacts, watcher: Watcher
 ) -> dict[tuple[str, str, int], Onnx]:
-    cases = {
-        (block.case.model, block.case.precision, block.case.batch): None
-        for block in plan.blocks
-        if any(registry.get(arm.backend).reads == "onnx" for arm in block.arms)
-    }
-    if not cases:
+    if not plan.files:
         return {}
     exporter = launcher.prepare(EXPORTER, "cpu", None, watcher.say)
-    return {key: artifacts.onnx(*key, exporter=exporter, launcher=launcher, progress=watcher.say) for key in cases}
+    return {key: artifacts.onnx(*key, exporter=exporter, launcher=launcher, progress=watcher.say) for key in plan.files}
 
 
 def _memory_limit() -> int:

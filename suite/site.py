@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from suite.artifacts import Artifacts, Onnx
-from suite.backends import registry
+from suite.backends import precisions, registry
 from suite.launchers.protocol import Inside, Launcher
 from suite.records.schema import Arm, Case, Image
 from suite.worker.messages import Task
@@ -22,14 +22,19 @@ class Site(msgspec.Struct, frozen=True):
     """By name, variant and version."""
     artifacts: Artifacts
     onnx: dict[tuple[str, str, int], Onnx]
-    """By model, precision and batch."""
+    """By model, precision of the file, and batch."""
     weights_sha256: dict[str, str]
     cpus: tuple[int, ...]
+    """Of the largest number of threads; a case with fewer is pinned to some of them (`suite.cores.pinned`)."""
     memory_bytes: int
     caches: Path
     """Compile caches of this run."""
     gpu: str = ""
     """UUID of the GPU that is used; empty: none is. It is never recorded."""
+
+    def file_of(self, case: Case, arm: Arm) -> Onnx:
+        """Return the ONNX file that an arm answers a case with."""
+        return self.onnx[case.model, precisions.way(arm.backend, case.precision, case.device).file, case.batch]
 
     def image(self, arm: Arm) -> Image:
         return self.images[arm.image, arm.variant, arm.version]
@@ -38,13 +43,13 @@ class Site(msgspec.Struct, frozen=True):
 def cache_folder(site: Site, case: Case, arm: Arm) -> Path:
     """Return the compile cache of an arm and model: shared by all its launches in this run."""
     name = "".join(character if character.isalnum() or character in "-._" else "_" for character in arm.id)
-    return site.caches / f"{name}-{case.model}-{case.precision}"
+    return site.caches / f"{name}-{case.model}-{case.precision}-t{case.threads}"
 
 
 def task_for(site: Site, case: Case, arm: Arm, inside: Inside) -> Task:
     """Return what a worker is told to load."""
     reads = registry.get(arm.backend).reads
-    onnx = site.onnx[case.model, case.precision, case.batch] if reads == "onnx" else None
+    onnx = site.file_of(case, arm) if reads == "onnx" else None
     weights = f"{inside.artifacts}/{site.artifacts.weights(case.model)}" if reads == "native" else None
     return Task(
         backend=arm.backend,

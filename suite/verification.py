@@ -1,51 +1,78 @@
-"""What a worker computed, compared with the float64 reference."""
+"""What a worker computed, compared with the float64 reference; and whether it was computed in what was asked for."""
 
+import hashlib
 import math
+from collections.abc import Callable
 
 import msgspec
 import numpy as np
 
 from suite.launchers.worker import WorkerError
 from suite.outcomes import Outcome, fail
-from suite.records.schema import Absent, Case, Parity
+from suite.records.schema import Absent, Case, Computed, Parity
 from suite.site import Site
 from suite.worker.messages import Verified, Verify
-from suite.zoo import parity
+from suite.zoo import honesty, models, parity
 
 VERIFY_TIMEOUT_S = 300.0
 ITEM_BYTES = 4
 """A float32."""
 VERIFY_INPUTS = 2
 """Inputs compared at the least, in every launch: the centred error needs two."""
+VERIFY_NUMBERS = 64
+"""In lower precisions, numbers of the output at the least: the size of an error is told from them."""
+VERIFY_CLASSES = 16
+"""In int8, inputs of a classifier at the least: whether its first class stays the same is told from them."""
+HIDDEN = ("bf16", "tf32")
+"""What an answer that claims fp32 may have been computed in; looked for only where it is over its tolerance."""
+
+_Reference = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+_Yardstick = Callable[[str], float]
+"""Precision to the relative error that rounding the weights to it makes."""
 
 
-def verify_count(batch: int) -> int:
-    """Return how many inputs are compared: whole batches, and `VERIFY_INPUTS` at the least."""
-    return -(-max(batch, VERIFY_INPUTS) // batch) * batch
+def verify_count(case: Case) -> int:
+    """Return how many inputs are compared: whole batches, and as many as the case's precision needs."""
+    least = VERIFY_INPUTS
+    if case.precision != honesty.FP32:
+        output = models.get(case.model).output.shape
+        least = max(least, -(-VERIFY_NUMBERS // math.prod(output)))
+        if case.precision == "int8" and len(output) == 1:
+            least = max(least, VERIFY_CLASSES)
+    return -(-max(case.batch, least) // case.batch) * case.batch
 
 
 def verify_outcome(site: Site, case: Case, outcome: Outcome) -> None:
     """Compare a worker's output with the reference; a worker that cannot answer is ended."""
     if outcome.worker is None:
         return
-    count = verify_count(case.batch)
+    count = verify_count(case)
     try:
         verified = outcome.worker.ask(Verify(count), Verified, VERIFY_TIMEOUT_S)
-        outcome.launch = msgspec.structs.replace(
-            outcome.launch, parity=judge(verified, _reference(site, case, count), case.precision)
-        )
     except WorkerError as error:
         fail(outcome, "verify", error)
+        return
+    said = verified.computed
+    outcome.launch = msgspec.structs.replace(
+        outcome.launch,
+        parity=judge(
+            verified,
+            site.artifacts.reference(case.model, count, from_dataset=case.scenario == "data-pipeline"),
+            case.precision,
+            yardstick=lambda precision: site.artifacts.rounding_error(case.model, precision, count),
+        ),
+        computed=Computed(products=said.products, source=said.source) if said is not None else None,
+    )
 
 
-def _reference(site: Site, case: Case, count: int) -> "np.ndarray[tuple[int, ...], np.dtype[np.float64]]":
-    return site.artifacts.reference(case.model, count, from_dataset=case.scenario == "data-pipeline")
+def judge(verified: Verified, reference: _Reference, precision: str, *, yardstick: _Yardstick | None = None) -> Parity:
+    """Compare a worker's outputs with the reference; what it says of their shape is not trusted.
 
-
-def judge(verified: Verified, reference: "np.ndarray[tuple[int, ...], np.dtype[np.float64]]", precision: str) -> Parity:
-    """Compare a worker's outputs with the reference; what it says of their shape is not trusted."""
-    import hashlib
-
+    Parameters
+    ----------
+    yardstick
+        What rounding the weights by itself makes of this reference; None: in what it was computed is not judged.
+    """
     whole = len(verified.output) // ITEM_BYTES * ITEM_BYTES
     flat = np.frombuffer(verified.output[:whole], dtype="<f4")
     fits = math.prod(verified.shape) == flat.size and min(verified.shape, default=1) >= 0
@@ -54,7 +81,7 @@ def judge(verified: Verified, reference: "np.ndarray[tuple[int, ...], np.dtype[n
     errors = judgement.errors
     finite = errors is not None and errors.finite
     absent = Absent(judgement.reason or "not comparable")
-    return Parity(
+    found = Parity(
         equal=judgement.equal,
         relative_error=errors.relative_l2 if errors and finite else absent,
         centred_error=(
@@ -66,4 +93,26 @@ def judge(verified: Verified, reference: "np.ndarray[tuple[int, ...], np.dtype[n
         projection=parity.project(output) if finite else (),
         output_sha256=hashlib.sha256(verified.output).hexdigest(),
         reason=judgement.reason,
+        cosine=errors.cosine if errors and errors.cosine is not None else absent,
+        top_1=errors.top_1 if errors and errors.top_1 is not None else Absent("its output is no vector of classes"),
+    )
+    if yardstick is None or errors is None or not finite:
+        return found
+    return _honest(found, errors.relative_l2, precision, verified.computed, yardstick)
+
+
+def _honest(
+    found: Parity, error: float, claimed: str, computed: honesty.Computed | None, yardstick: _Yardstick
+) -> Parity:
+    """Add in what it was computed; a claim that does not hold is not equal, whatever its error."""
+    looked_for = (claimed,) if claimed != honesty.FP32 else HIDDEN if not found.equal else ()
+    sizes = {precision: yardstick(precision) for precision in looked_for}
+    finding = honesty.judge(claimed, error, sizes, computed)
+    return msgspec.structs.replace(
+        found,
+        equal=found.equal and finding.holds,
+        reason=found.reason if finding.holds else finding.reason,
+        rounding_error=sizes.get(claimed, Absent("asked for lower precisions only")),
+        computed_in=finding.computed_in,
+        emulated=finding.emulated,
     )

@@ -163,6 +163,26 @@ def not_equal(about: str, relative_error: float | Absent, tolerance: float) -> W
     )
 
 
+def not_as_claimed(about: str, reason: str) -> Warning_:
+    """An answer was computed in another precision than the one that was asked for."""
+    return Warning_(
+        code="not-as-claimed",
+        message=f"{reason or 'It was computed in another precision than the one asked for.'} Not ranked.",
+        remedy="See its settings; ask for the precision that it computes in, and it is compared with its like.",
+        about=about,
+    )
+
+
+def emulated(precision: str, reason: str) -> Warning_:
+    """The processor has no instructions for a precision."""
+    return Warning_(
+        code="emulated",
+        message=f"{reason}: what was measured in {precision} is its emulation and says nothing about other processors.",
+        remedy="Measure on the processor that you will use; the flags of this one are under Machine.",
+        about=precision,
+    )
+
+
 def launches_failed(failed: int, message: str, about: str) -> Warning_:
     return Warning_(
         code="launches-failed",

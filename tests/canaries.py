@@ -39,7 +39,7 @@ def plan(*scenarios: Scenario, arms: tuple[Arm, ...] = ARMS, model: str = CANARY
         scenarios=scenarios,
         precisions=("fp32",),
         batches={},
-        threads=1,
+        threads=(1,),
         cpus=(min(os.sched_getaffinity(0)),),
     )
 

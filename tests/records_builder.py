@@ -10,6 +10,7 @@ from typing import Literal, get_args
 import msgspec
 import numpy as np
 
+from suite.backends.precisions import why_not
 from suite.records.schema import (
     SCHEMA,
     Absent,
@@ -17,6 +18,7 @@ from suite.records.schema import (
     Artifact,
     Block,
     Case,
+    Computed,
     Failure,
     Fingerprint,
     Generation,
@@ -79,6 +81,13 @@ LEVELS_MS: dict[tuple[str, int], tuple[float, ...]] = {
 }
 """Typical times of a call, in the order of `BACKENDS`."""
 
+SPEEDS = {"fp32": 1.0, "bf16": 0.5, "int8": 0.4}
+"""Time of a call relative to fp32."""
+SCALING = 0.9
+"""Twice the threads are 2^0.9 = 1.87 times as fast."""
+ERRORS = {"fp32": 1e-7, "bf16": 1.5e-3, "int8": 1e-2}
+TOLERANCES = {"fp32": 1e-5, "bf16": 3e-2, "int8": 2e-1}
+
 BATCHES = {"mlp": 1000, "resnet50": 8, "bert": 8}
 ROOFLINE = Roofline(
     threads=2,
@@ -119,6 +128,8 @@ def make_run(
     supervisor_window_share: float | Absent = 0.0021,
     precision_target: float | None = None,
     roofline: tuple[Roofline, ...] | Absent = (ROOFLINE,),
+    precisions: Iterable[str] = ("fp32",),
+    threads: Iterable[int] = (2,),
 ) -> Run:
     """Make a record.
 
@@ -138,6 +149,8 @@ def make_run(
         Most timed calls in one window.
     noise_scale
         Factor on all standard deviations; 0 gives an exact record.
+    precisions, threads
+        Each a case of its own; who does not compute in a precision on a CPU is absent from it.
     """
     maker = _Maker(
         rng=np.random.default_rng(seed),
@@ -154,21 +167,23 @@ def make_run(
     if control is not None:
         arms.append(Arm(backend=control, image=IMAGES[control], ordinal=2))
     chosen: tuple[Scenario, ...] = tuple(name for name in get_args(Scenario) if name in set(scenarios))
-    models = tuple(models)
+    models, precisions, threads = tuple(models), tuple(precisions), tuple(threads)
     blocks = tuple(
         maker.block(
             Case(
                 model=model,
                 scenario=scenario,
-                precision="fp32",
+                precision=precision,
                 batch=BATCHES[model] if scenario in ("throughput", "data-pipeline") else 1,
-                threads=2,
+                threads=count,
             ),
             tuple(arms),
             generations,
         )
         for model in models
         for scenario in chosen
+        for precision in precisions
+        for count in threads
     )
     return Run(
         schema=SCHEMA,
@@ -183,10 +198,11 @@ def make_run(
             models=models,
             backends=tuple(backends),
             scenarios=chosen,
-            precisions=("fp32",),
+            precisions=precisions,
             batches={model: (BATCHES[model],) for model in models},
-            threads=2,
-            cpus=(0, 1),
+            threads=max(threads),
+            thread_counts=threads if len(threads) > 1 else (),
+            cpus=tuple(range(max(threads))),
             generations=generations,
             rounds=rounds,
             budget_seconds=600.0,
@@ -265,7 +281,7 @@ class _Maker:
         if not case.timed:
             return Generation(index=index, seed=index, launches=tuple(launches), complete=True)
         launches.append(Launch(arm=CANARY, started=self.tick(), framework_version="2.4.6"))
-        alive = [arm for arm in arms if (arm.backend, case.model) not in self.failures]
+        alive = [arm for arm in arms if self.failure(case, arm) is None]
         level = {arm.id: self.level_ns(case, arm) * self.jitter(LAUNCH_SD) for arm in alive}
         level[CANARY] = 4.0e6 * self.jitter(LAUNCH_SD)
         rounds: list[Round] = []
@@ -330,12 +346,12 @@ class _Maker:
             weights_sha256=_sha(case.model),
             inputs_sha256=_sha(f"{case.model} inputs"),
         )
-        failure = self.failures.get((arm.backend, case.model))
+        failure = self.failure(case, arm)
         if failure is not None:
             return Launch(arm=arm.id, started=base.started, failure=failure)
         place = BACKENDS.index(arm.backend)
         unequal = (arm.backend, case.model) in self.unequal
-        error = 4.6e-2 if unequal else 3e-7 + 1e-7 * place
+        error = 4.6e-2 if unequal else (3 + place) * ERRORS[case.precision]
         return Launch(
             arm=base.arm,
             started=base.started,
@@ -356,11 +372,17 @@ class _Maker:
                 relative_error=error,
                 centred_error=error * 3,
                 max_abs_error=error * 10,
-                tolerance=1e-5,
+                tolerance=TOLERANCES[case.precision],
                 inputs=8,
                 projection=tuple(float(value) for value in self.rng.standard_normal(64).round(6)),
                 output_sha256=_sha(f"{arm.id}{case.model}"),
                 reason="relative error 4.6e-02 is over 1e-05" if unequal else "",
+                cosine=1 - error**2 / 2,
+                top_1=0.875 if case.precision == "int8" else Absent("its output is no vector of classes"),
+                computed_in=case.precision,
+            ),
+            computed=Computed(
+                {case.precision: 52, "fp32": 2} if case.precision != "fp32" else {"fp32": 54}, "its graph"
             ),
             memory=Memory(
                 peak_rss_bytes=int((0.6, 0.9, 1.1, 1.2, 0.7, 0.3, 0.4)[place] * 2**30 * self.jitter(0.02)),
@@ -375,9 +397,16 @@ class _Maker:
             cache_warm=case.scenario != "cold-start" and index > 0,
         )
 
+    def failure(self, case: Case, arm: Arm) -> Failure | None:
+        reason = why_not(arm.backend, case.precision, case.device)
+        if reason:
+            return Failure(stage="load", kind="unsupported", message=reason)
+        return self.failures.get((arm.backend, case.model))
+
     def level_ns(self, case: Case, arm: Arm) -> float:
         levels = LEVELS_MS[case.model, case.batch]
-        return levels[BACKENDS.index(arm.backend)] * 1e6 * self.slower.get(arm.backend, 1.0)
+        level = levels[BACKENDS.index(arm.backend)] * 1e6 * self.slower.get(arm.backend, 1.0)
+        return level * SPEEDS[case.precision] * float((2 / case.threads) ** SCALING)
 
     def jitter(self, sd: float) -> float:
         return float(np.exp(self.rng.normal(0.0, sd * self.noise_scale))) if self.noise_scale else 1.0

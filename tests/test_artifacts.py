@@ -35,6 +35,19 @@ def test_weights_are_made_once(artifacts: Artifacts) -> None:
     assert artifact.size_bytes == path.stat().st_size
 
 
+@pytest.mark.parametrize("damage", ["", "null", "-1", "x"])
+def test_what_rounding_makes_is_computed_once_and_again_where_it_is_damaged(artifacts: Artifacts, damage: str) -> None:
+    error = artifacts.rounding_error("mlp", "bf16", 64)
+    assert 1e-4 < error < 1e-2
+    assert artifacts.rounding_error("mlp", "int8", 64) != error
+    (path,) = (artifacts.root / "references").glob("mlp-n64-*-rounded-bf16.json")
+    made = path.stat().st_mtime_ns
+    assert artifacts.rounding_error("mlp", "bf16", 64) == error
+    assert path.stat().st_mtime_ns == made
+    path.write_text(damage)
+    assert artifacts.rounding_error("mlp", "bf16", 64) == error
+
+
 def test_damaged_weights_are_made_again(artifacts: Artifacts) -> None:
     path = artifacts.root / artifacts.weights("mlp")
     whole = path.read_bytes()

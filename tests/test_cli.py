@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from suite import plan
+from suite.backends import precisions
 from suite.records import files
 from suite.running import REPORT
 from tests.commands import ROOT, Command, eventually, one_clear_sentence, run
@@ -69,7 +70,7 @@ def test_what_cannot_be_understood(tmp_path: Path, words: list[str], says: str) 
 def test_list_shows_all_there_is(tmp_path: Path) -> None:
     command = run("list", folder=tmp_path)
     assert command.code == 0, command.err
-    for name in (*plan.names_of_models(), *plan.names_of_backends(), *plan.SCENARIOS, *plan.PRECISIONS):
+    for name in (*plan.names_of_models(), *plan.names_of_backends(), *plan.SCENARIOS, *precisions.PRECISIONS):
         assert name in command.out
     assert "canary" not in command.out
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suite import plan
+from suite import cores, plan
 from suite.errors import LevelfieldError
 from suite.plan import ALONE, CANARY, ON_DEVICE, SCENARIOS, Selection, make, pair
 from suite.profiles import PROFILES
@@ -52,7 +52,19 @@ def test_every_profile_makes_a_plan(name: str) -> None:
         (Selection(backends=("onnx",)), "There is no backend called 'onnx'.", "Did you mean 'onnxruntime'"),
         (Selection(backends=("tensorflow_xla",)), "'tensorflow_xla'", "'tensorflow-xla' or 'tensorflow'"),
         (Selection(scenarios=("latence",)), "There is no scenario called 'latence'.", "Did you mean 'latency' or"),
-        (Selection(precisions=("fp16",)), "There is no precision called 'fp16'.", "'fp32'"),
+        (Selection(precisions=("bf61",)), "There is no precision called 'bf61'.", "Did you mean 'bf16' or 'fp16'?"),
+        (
+            Selection(precisions=("fp32", "tf32")),
+            "Nobody here computes in tf32 on the CPU.",
+            "--precision fp32,bf16,int8",
+        ),
+        (
+            Selection(precisions=("int8",), backends=("jax",)),
+            "JAX has no static quantisation",
+            "--precision fp32,bf16.",
+        ),
+        (Selection(threads=(2, 1, 2)), "--threads names 2 twice.", "--threads 1,2."),
+        (Selection(threads=(1, 2, 8)), "8 threads were asked for", "--threads 4 or fewer"),
         (Selection(models=("zzz",)), "There is no model called 'zzz'.", "Known: bert, mlp, resnet50."),
         (Selection(backends=("onnxruntime@1.2.3",)), "no lock of onnxruntime 1.2.3", "lock onnxruntime@1.2.3"),
         (Selection(control="onnx"), "There is no backend called 'onnx'.", "'onnxruntime'"),
@@ -62,9 +74,9 @@ def test_every_profile_makes_a_plan(name: str) -> None:
         (Selection(backends=("canary",)), "There is no backend called 'canary'.", ""),
         (Selection(batches=(0,)), "A batch of 0 cannot be measured.", "from 1 to 65536"),
         (Selection(batches=(1, 10**9)), "A batch of 1000000000 cannot be measured.", "from 1 to 65536"),
-        (Selection(threads=0), "0 threads cannot compute anything.", "--threads"),
-        (Selection(threads=-1), "-1 threads cannot compute anything.", "--threads"),
-        (Selection(threads=5), "5 threads were asked for, and this process may use 4 CPUs.", "--threads 4"),
+        (Selection(threads=(0,)), "0 threads cannot compute anything.", "--threads"),
+        (Selection(threads=(-1,)), "-1 threads cannot compute anything.", "--threads"),
+        (Selection(threads=(5,)), "5 threads were asked for, and this process may use 4 CPUs.", "--threads 4"),
     ],
 )
 def test_what_cannot_be_says_why(selection: Selection, message: str, fix: str) -> None:
@@ -211,11 +223,40 @@ def _siblings(cpu: int) -> str:
 def test_one_cpu_of_every_core_first(
     monkeypatch: pytest.MonkeyPatch, threads: int | None, available: range | tuple[int, ...], cpus: tuple[int, ...]
 ) -> None:
-    monkeypatch.setattr(plan, "_core", _siblings)
-    made = make(Selection(threads=threads), available=tuple(available))
+    monkeypatch.setattr(cores, "core", _siblings)
+    made = make(Selection(threads=() if threads is None else (threads,)), available=tuple(available))
     assert made.cpus == cpus
-    assert made.threads == len(cpus)
+    assert made.threads == (len(cpus),)
     assert all(block.case.threads == len(cpus) for block in made.blocks)
+
+
+def test_every_precision_and_number_of_threads_is_a_case_of_its_own() -> None:
+    selection = Selection(
+        models=("mlp",), scenarios=("latency",), precisions=("fp32", "bf16"), threads=(2, 1), control="none"
+    )
+    made = make(selection, available=CPUS)
+    assert made.threads == (1, 2)
+    assert made.cpus == (0, 1)
+    assert [block.case.id for block in made.blocks] == [
+        "mlp/latency/fp32/b1/t1/cpu",
+        "mlp/latency/fp32/b1/t2/cpu",
+        "mlp/latency/bf16/b1/t1/cpu",
+        "mlp/latency/bf16/b1/t2/cpu",
+    ]
+
+
+def test_who_cannot_answer_stands_in_the_block_and_needs_no_image() -> None:
+    selection = Selection(models=("mlp",), scenarios=("latency",), precisions=("int8",), control="none")
+    made = make(selection, available=CPUS)
+    assert len(made.blocks[0].arms) == 7
+    assert {arm.id for arm in made.answering} == {"onnxruntime", "openvino"}
+    assert made.images == ("onnxruntime", "openvino", "canary")
+    assert made.files == (("mlp", "int8", 1),)
+
+
+def test_openvino_computes_bf16_from_the_file_in_fp32() -> None:
+    made = make(Selection(models=("mlp",), scenarios=("latency",), precisions=("bf16", "fp32")), available=CPUS)
+    assert made.files == (("mlp", "fp32", 1),)
 
 
 def test_the_kernel_is_asked_where_nothing_is_given() -> None:
@@ -231,8 +272,9 @@ def test_the_kernel_is_asked_where_nothing_is_given() -> None:
     [
         Selection(),
         Selection(profile="smoke"),
-        Selection(profile="full", models=("mlp",), batches=(3, 5), threads=2),
+        Selection(profile="full", models=("mlp",), batches=(3, 5), threads=(2,)),
         Selection(scenarios=("memory",), backends=("jax",)),
+        Selection(precisions=("fp32", "bf16"), threads=(4, 1), models=("mlp",)),
     ],
 )
 def test_a_record_tells_its_plan(selection: Selection) -> None:
@@ -251,7 +293,8 @@ def test_a_record_tells_its_plan(selection: Selection) -> None:
             scenarios=made.scenarios,
             precisions=made.precisions,
             batches=made.batches,
-            threads=made.threads,
+            threads=max(made.threads),
+            thread_counts=made.threads if len(made.threads) > 1 else (),
             cpus=made.cpus,
             generations=made.profile.generations,
             rounds=made.profile.rounds,

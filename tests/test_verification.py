@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suite.records.schema import Absent
+from suite.backends import precisions
+from suite.records.schema import Absent, Case
 from suite.verification import VERIFY_INPUTS, judge, verify_count
 from suite.worker.messages import Verified
 
@@ -77,9 +78,66 @@ def test_what_is_not_of_the_references_shape(verified: Verified) -> None:
     assert "shape" in parity.reason
 
 
-@given(st.integers(1, 100_000))
-def test_outputs_are_compared_in_whole_batches(batch: int) -> None:
-    count = verify_count(batch)
+@given(st.integers(1, 100_000), st.sampled_from(["mlp", "resnet50", "bert"]), st.sampled_from(precisions.PRECISIONS))
+def test_outputs_are_compared_in_whole_batches(batch: int, model: str, precision: str) -> None:
+    count = verify_count(Case(model, "throughput", precision, batch, 1))
     assert count % batch == 0
     assert count >= VERIFY_INPUTS
-    assert count < VERIFY_INPUTS + batch
+    assert count < 64 + batch
+    assert precision != "fp32" or count < VERIFY_INPUTS + batch
+
+
+@pytest.mark.parametrize(
+    ("model", "precision", "count"),
+    [("mlp", "fp32", 2), ("mlp", "bf16", 64), ("resnet50", "bf16", 2), ("resnet50", "int8", 16), ("bert", "int8", 2)],
+)
+def test_enough_is_compared_to_tell_the_size_of_an_error(model: str, precision: str, count: int) -> None:
+    assert verify_count(Case(model, "latency", precision, 1, 1)) == count
+
+
+def sized(error: float) -> Verified:
+    """Return an answer that far from the reference, with directions of its own."""
+    noise = np.random.default_rng(3).standard_normal(REFERENCE.shape)
+    return said(REFERENCE + noise * error * np.linalg.norm(REFERENCE) / np.linalg.norm(noise))
+
+
+SIZES = {"bf16": 4e-3, "tf32": 5e-4, "int8": 2e-2}
+
+
+def test_full_precision_with_the_error_of_a_lower_one_is_called_dishonest() -> None:
+    parity = judge(sized(5e-3), REFERENCE, "fp32", yardstick=SIZES.__getitem__)
+    assert not parity.equal
+    assert parity.computed_in == "bf16"
+    assert "asked for fp32" in parity.reason
+    assert "size that bf16 makes" in parity.reason
+
+
+def test_an_error_of_no_precision_is_an_error() -> None:
+    parity = judge(sized(0.5), REFERENCE, "fp32", yardstick=SIZES.__getitem__)
+    assert not parity.equal
+    assert parity.computed_in == "fp32"
+    assert "over the tolerance" in parity.reason
+
+
+def test_a_lower_precision_without_its_error_was_computed_in_full() -> None:
+    parity = judge(sized(4e-7), REFERENCE, "bf16", yardstick=SIZES.__getitem__)
+    assert not parity.equal
+    assert parity.computed_in == "fp32"
+    assert "computed in fp32" in parity.reason
+    assert parity.rounding_error == 4e-3
+
+
+def test_a_lower_precision_with_its_error_is_what_it_says() -> None:
+    parity = judge(sized(6e-3), REFERENCE, "bf16", yardstick=SIZES.__getitem__)
+    assert parity.equal, parity.reason
+    assert parity.computed_in == "bf16"
+    assert isinstance(parity.cosine, float)
+    assert parity.cosine == pytest.approx(1, abs=1e-4)
+    assert parity.top_1 == 1
+
+
+def test_no_yardstick_is_asked_for_where_fp32_holds() -> None:
+    nothing: dict[str, float] = {}
+    parity = judge(said(REFERENCE), REFERENCE, "fp32", yardstick=nothing.__getitem__)
+    assert parity.equal
+    assert parity.computed_in == "fp32"

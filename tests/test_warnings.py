@@ -19,6 +19,8 @@ ALL: list[Callable[[], Warning_]] = [
     lambda: warnings.budget_spent(600, 3),
     lambda: warnings.precision_not_reached(0.02, 0.01, "mlp/latency"),
     lambda: warnings.not_equal("torch/mlp", 3e-3, 1e-5),
+    lambda: warnings.not_as_claimed("torch/mlp/bf16", "It was asked for bf16 and computed in fp32."),
+    lambda: warnings.emulated("bf16", "This processor has none of avx512_bf16"),
     lambda: warnings.launches_failed(1, "It ran out of memory.", "torch/mlp"),
     warnings.cut_off,
     lambda: warnings.rounds_disturbed(2, 10, ["steal", "steal"], "mlp"),

@@ -16,10 +16,14 @@ from suite.options import DURATION, GPU, INJECTION, NAMES, NUMBERS, PERCENT, VAR
 @click.option("--profile", default="standard", show_default=True, help="smoke, standard or full.")
 @click.option("--models", type=NAMES, default=(), help="Only these, separated by commas.")
 @click.option("--scenarios", type=NAMES, default=(), help="latency, throughput, … (`levelfield list`).")
-@click.option("--precision", type=NAMES, default=(), help="Precisions; this version measures fp32.")
+@click.option(
+    "--precision", type=NAMES, default=(), help="fp32, bf16, int8; tf32 and fp16 on GPUs; each is ranked apart."
+)
 @click.option("--batch", type=NUMBERS, default=(), help="Batch sizes of the throughput scenario.")
 @click.option("--inject", type=INJECTION, default=None, help="Slow one arm down: 5%@onnxruntime#2.")
-@click.option("--threads", type=int, default=None, help="Threads of every worker; default: one per core.")
+@click.option(
+    "--threads", type=NUMBERS, default=(), help="Threads of every worker, or several numbers; default: one per core."
+)
 @VARIANT
 @GPU
 @click.option("--budget", type=DURATION, default=None, help="Stop between generations after this long: 90s, 10m, 2h.")
@@ -59,7 +63,7 @@ def ab(
     precision: tuple[str, ...],
     batch: tuple[int, ...],
     inject: tuple[str, str] | None,
-    threads: int | None,
+    threads: tuple[int, ...],
     variant: str,
     gpu: str | None,
     budget: float | None,

@@ -137,6 +137,7 @@ def _only(options: Options, row: Row) -> Options:
         models=(case.model,),
         scenarios=(case.scenario,),
         precisions=(case.precision,),
+        threads=(case.threads,),
         batches=(case.batch,) if case.per_item else (),
         inject=None,
     )

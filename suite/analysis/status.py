@@ -5,7 +5,7 @@ from itertools import chain
 from typing import TypeAlias
 
 from suite import warnings
-from suite.analysis import device
+from suite.analysis import device, native
 from suite.analysis.types import (
     BlockAnalysis,
     Canary,
@@ -73,6 +73,7 @@ def derive(run: Run, blocks: Iterable[BlockAnalysis], status: Status, around: Su
         _of_run(status),
         _of_surroundings(around),
         _of_answers(blocks),
+        _of_emulation(run, blocks),
         _of_devices(run),
         _of_libraries(run),
         *(map(_of_block, blocks)),
@@ -144,7 +145,19 @@ def _of_answers(blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:
             if row.standing == "unequal" and row.parity is not None and answer not in said:
                 said.add(answer)
                 about = f"{row.arm}/{block.case.model}/{block.case.precision}"
-                yield warnings.not_equal(about, row.parity.relative_error, row.parity.tolerance)
+                if row.parity.computed_in not in {"", block.case.precision}:
+                    yield warnings.not_as_claimed(about, row.parity.reason)
+                else:
+                    yield warnings.not_equal(about, row.parity.relative_error, row.parity.tolerance)
+
+
+def _of_emulation(run: Run, blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:
+    """Say of which precisions this processor has no instructions: what is measured there is their emulation."""
+    asked = dict.fromkeys(block.case.precision for block in blocks if block.case.device == "cpu")
+    for precision in asked:
+        reason = native.missing(run.machine, precision)
+        if reason:
+            yield warnings.emulated(precision, reason)
 
 
 def _of_block(block: BlockAnalysis) -> Iterator[Warning_]:

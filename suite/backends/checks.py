@@ -8,7 +8,7 @@ from types import ModuleType
 import numpy as np
 import numpy.typing as npt
 
-from suite.backends import registry
+from suite.backends import precisions, registry
 from suite.backends.protocol import Options, Source, Unsupported
 
 
@@ -16,7 +16,6 @@ def require_supported(
     backend: str,
     options: Options,
     *,
-    precisions: Collection[str] = ("fp32",),
     devices: Collection[str] = ("cpu",),
 ) -> None:
     """Refuse what a backend cannot do.
@@ -26,16 +25,13 @@ def require_supported(
     Unsupported
         If precision, device, thread count or settings are not among what the backend can do.
     """
-    if options.precision not in precisions:
-        raise Unsupported(
-            f"{backend} runs {', '.join(precisions)} here, not {options.precision}: "
-            f"choose --precision {next(iter(precisions))}."
-        )
     if options.device not in devices:
         raise Unsupported(
             f"{backend} runs on {', '.join(devices)} here, not on {options.device}: "
             f"choose --device {next(iter(devices))}."
         )
+    if reason := precisions.why_not(backend, options.precision, options.device):
+        raise Unsupported(reason)
     if options.threads < 1:
         raise Unsupported(f"{backend} needs at least one thread; {options.threads} were asked for.")
     known = registry.get(backend).settings

@@ -1,16 +1,23 @@
 """JAX, jit."""
 
 import os
+from collections.abc import Callable
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from suite.backends import cuda
+from suite.backends import cuda, hlo
 from suite.backends.checks import images_last, import_framework, require_supported
 from suite.backends.protocol import Arrays, Options, Resident, Source, Step
 from suite.zoo import models
+from suite.zoo.honesty import Computed
 from suite.zoo.native import definition
+
+_DTYPES = MappingProxyType({"bf16": "bfloat16", "fp16": "float16"})
+_PRODUCTS = MappingProxyType({"fp32": "highest", "tf32": "tensorfloat32"})
+"""`jax_default_matmul_precision`, which convolutions follow too."""
 
 
 class JAX:
@@ -29,14 +36,17 @@ class JAX:
 
     def __init__(self, options: Options) -> None:
         require_supported("jax", options, devices=cuda.DEVICES)
+        self._options = options
         self._device = options.device
+        self._executable: Any = None
         # One platform: on a CPU JAX would look for accelerators and warn, and without a GPU fall back to the CPU.
         os.environ["JAX_PLATFORMS"] = options.device
         if options.device == cuda.DEVICE:
             os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
         self._jax: Any = import_framework("jax", "jax")
         config = self._jax.config
-        config.update("jax_default_matmul_precision", "highest")
+        # In bf16 and fp16 the types of the operands say it all.
+        config.update("jax_default_matmul_precision", _PRODUCTS.get(options.precision, "default"))
         if options.cache is not None:
             config.update("jax_compilation_cache_dir", str(options.cache))
             # Keep everything, however small or quick to compile.
@@ -82,14 +92,26 @@ class JAX:
     def _compiled(self, source: Source) -> tuple[Any, Any, tuple[str, ...]]:
         """Return the compiled function, its weights on the device, and the names of its inputs in order."""
         jax = self._jax
+        self._executable = None  # the model before this one goes first
         model = models.get(source.model)
         network = definition(model, "jax")
         names = tuple(tensor.name for tensor in model.inputs)
-        weights = jax.device_put(network.prepare(source.weights))
+        dtype = jax.numpy.dtype(_DTYPES.get(self._options.precision, "float32"))
+        prepared = network.prepare(source.weights)
+        weights = jax.device_put({name: array.astype(dtype, copy=False) for name, array in prepared.items()})
         example = [images_last(source.example[name]) for name in names]
         # A flag of the CPU's compiler; on GPUs nothing needs to be turned off.
         options = {"xla_cpu_enable_fast_math": False} if self._device == "cpu" else {}
-        return jax.jit(network.forward).lower(weights, *example).compile(options), weights, names
+        forward = network.forward if dtype == np.float32 else _lowered(jax, network.forward, dtype)
+        self._executable = jax.jit(forward).lower(weights, *example).compile(options)
+        return self._executable, weights, names
+
+    def computed(self, inputs: Arrays) -> Computed:
+        del inputs  # compiled for their shapes: its text says it without a call
+        found = hlo.products(self._executable.as_text())
+        if self._options.precision == "tf32" and "fp32" in found:
+            found["tf32"] = found.pop("fp32")
+        return Computed(found, "XLA's text of the compiled module")
 
     def device_memory(self) -> dict[str, int]:
         found = self._jax.devices()[0].memory_stats() if self._device != "cpu" else None
@@ -117,3 +139,14 @@ class JAX:
             "GPU memory": "as needed (no preallocation)",
             "host memory": "pageable",
         }
+
+
+def _lowered(jax: Any, forward: Callable[..., Any], dtype: Any) -> Callable[..., Any]:  # noqa: ANN401 (as above)
+    """Cast what is no index to a lower precision before the network, and its output back to float32."""
+
+    def lowered(weights: Any, *inputs: Any) -> Any:  # noqa: ANN401 (arrays of JAX's)
+        floating = [jax.numpy.issubdtype(each.dtype, jax.numpy.floating) for each in inputs]
+        cast = [each.astype(dtype) if yes else each for each, yes in zip(inputs, floating, strict=True)]
+        return forward(weights, *cast).astype(jax.numpy.float32)
+
+    return lowered

@@ -1,5 +1,11 @@
 """ONNX Runtime on its CPU execution provider, or on that for CUDA."""
 
+import json
+import re
+import tempfile
+from collections import Counter
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -8,14 +14,17 @@ import numpy.typing as npt
 from suite.backends import cuda
 from suite.backends.checks import import_framework, require_names, require_onnx, require_supported
 from suite.backends.protocol import Arrays, Options, Resident, Source, Step, Unsupported
+from suite.zoo.honesty import Computed
 
 _CPU = "CPUExecutionProvider"
 _CUDA = "CUDAExecutionProvider"
 _CUDA_OPTIONS = {
     "device_id": "0",
-    "use_tf32": "0",  # on by default
     "arena_extend_strategy": "kSameAsRequested",  # others live on the GPU beside it
 }
+_PRODUCTS = re.compile(r"Conv|Gemm|MatMul|Attention")
+"""Operators that multiply or convolve, whatever they were fused with (`QLinearConv`, `QGemm`, `FusedMatMul`)."""
+_TYPES = MappingProxyType({"float": "fp32", "float16": "fp16", "double": "fp64", "uint8": "int8", "int8": "int8"})
 _GRAPH = {
     "all": "ORT_ENABLE_ALL",
     "extended": "ORT_ENABLE_EXTENDED",
@@ -57,6 +66,8 @@ class ONNXRuntime:
         self.version = str(self._ort.__version__)
         self._providers: list[str] = []
         self._used: dict[str, str] = {}
+        self._precision = options.precision
+        self._path: Path | None = None
         self._device = options.device
         if self._device == cuda.DEVICE:
             self._require_cuda()
@@ -112,9 +123,9 @@ class ONNXRuntime:
 
     def _session(self, source: Source) -> Any:  # noqa: ANN401 (a session of ONNX Runtime's)
         path = require_onnx("onnxruntime", source)
-        wanted: list[Any] = [_CPU] if self._device == "cpu" else [(_CUDA, _CUDA_OPTIONS)]
+        self._path = path
         try:
-            session = self._ort.InferenceSession(str(path), self._options, providers=wanted)
+            session = self._ort.InferenceSession(str(path), self._options, providers=self._wanted())
         except Exception as error:
             if self._device == cuda.DEVICE and "fallback" in str(error):
                 raise cuda.fell_back("onnxruntime", "the CPU in part") from error
@@ -128,6 +139,28 @@ class ONNXRuntime:
             self._used = {name: str(value) for name, value in session.get_provider_options()[_CUDA].items()}
         require_names("onnxruntime", source.example, [tensor.name for tensor in session.get_inputs()])
         return session
+
+    def _wanted(self) -> list[Any]:
+        tf32 = "1" if self._precision == "tf32" else "0"
+        return [_CPU] if self._device == "cpu" else [(_CUDA, _CUDA_OPTIONS | {"use_tf32": tf32})]
+
+    def computed(self, inputs: Arrays) -> Computed:
+        """Run a second session once under ONNX Runtime's own profiler, which names every operator's types.
+
+        Not in fp32: its CPU provider never lowers a precision by itself, and loading the model twice takes seconds.
+        """
+        if self._precision in {"fp32", "tf32"} or self._path is None:
+            return Computed({}, "nothing: ONNX Runtime names types only to its profiler, which was not asked")
+        with tempfile.TemporaryDirectory(prefix="levelfield-profile-") as folder:
+            options, kept = self._options, (self._options.enable_profiling, self._options.profile_file_prefix)
+            options.enable_profiling, options.profile_file_prefix = True, f"{folder}/profile"
+            try:
+                session = self._ort.InferenceSession(str(self._path), options, providers=self._wanted())
+            finally:
+                options.enable_profiling, options.profile_file_prefix = kept
+            session.run(None, inputs)
+            events = json.loads(Path(session.end_profiling()).read_bytes())
+        return Computed(_products(events), "ONNX Runtime's profile of one call")
 
     def settings(self) -> dict[str, str]:
         """Read back what can tilt the field."""
@@ -152,3 +185,15 @@ class ONNXRuntime:
             "host memory": "pageable",
             **{name.replace("_", " "): self._used[name] for name in kept if name in self._used},
         }
+
+
+def _products(events: list[dict[str, Any]]) -> dict[str, int]:
+    """Count the products in a profile by the type of their first input."""
+    counted: Counter[str] = Counter()
+    for event in events:
+        told = event.get("args", {})
+        if event.get("name", "").endswith("_kernel_time") and _PRODUCTS.search(told.get("op_name", "")):
+            given = told.get("input_type_shape") or [{}]
+            type_ = next(iter(given[0]), "unknown")
+            counted[_TYPES.get(type_, type_)] += 1
+    return dict(counted)

@@ -1,5 +1,7 @@
 """OpenVINO on its CPU plugin."""
 
+from collections import Counter
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -7,8 +9,26 @@ import numpy.typing as npt
 
 from suite.backends.checks import import_framework, require_names, require_onnx, require_supported
 from suite.backends.protocol import Arrays, Options, Source, Step, Unsupported
+from suite.zoo.honesty import Computed
 
-_PRECISIONS = {"fp32": "f32"}
+_PRECISIONS = MappingProxyType({"fp32": "f32", "bf16": "bf16", "int8": "f32"})
+"""The inference precision hint; in int8 it is that of the operators that the file does not quantise."""
+_CAPABILITIES = MappingProxyType({"bf16": "BF16", "int8": "INT8"})
+"""What OpenVINO must list as an optimisation of this processor, or it would compute in another precision."""
+_PRODUCTS = (
+    "Convolution",
+    "GroupConvolution",
+    "FullyConnected",
+    "MatMul",
+    "ScaledDotProductAttention",
+    "SDPA",
+    "MHA",
+    "QKVProjection",
+    "LLMMLP",
+)
+_TYPES = MappingProxyType(
+    {"f32": "fp32", "fp32": "fp32", "bf16": "bf16", "f16": "fp16", "fp16": "fp16", "i8": "int8", "u8": "int8"}
+)
 _READ_BACK = (
     "INFERENCE_PRECISION_HINT",
     "PERFORMANCE_HINT",
@@ -41,6 +61,7 @@ class OpenVINO:
         self._core: Any = self._ov.Core()
         self._options = options
         self._settings: dict[str, str] = {}
+        self._compiled: Any = None
         self.version = str(self._ov.__version__).partition("-")[0]
 
     def load(self, source: Source) -> Step:
@@ -52,7 +73,9 @@ class OpenVINO:
             If the file is missing or of another model, or OpenVINO would compute in another precision.
         """
         path = require_onnx("openvino", source)
+        self._compiled = None  # the model before this one goes first
         precision = _PRECISIONS[self._options.precision]
+        self._require_capability()
         config: dict[str, Any] = {
             # Its default is bf16 where the processor has it: twice as fast, and four digits poorer.
             "INFERENCE_PRECISION_HINT": precision,
@@ -68,10 +91,35 @@ class OpenVINO:
         if self._settings["INFERENCE_PRECISION_HINT"] != precision:
             found = self._settings["INFERENCE_PRECISION_HINT"]
             raise Unsupported(f"openvino would compute in {found} and not in {precision}.")
+        self._compiled = compiled
         request = compiled.create_infer_request()
         small = sum(array.nbytes for array in source.example.values()) <= COPIED_BYTES
         self._settings["INPUTS"] = "copied into the request's tensors" if small else "shared"
         return _filling(request, compiled.inputs) if small else _sharing(request)
+
+    def _require_capability(self) -> None:
+        wanted = _CAPABILITIES.get(self._options.precision)
+        there = [str(each) for each in self._core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")]
+        if wanted is not None and wanted not in there:
+            raise Unsupported(
+                f"openvino computes {self._options.precision} on processors with instructions for it, and finds "
+                f"{', '.join(there)} here."
+            )
+
+    def computed(self, inputs: Arrays) -> Computed:
+        del inputs  # the compiled model says it without a call
+        counted: Counter[str] = Counter()
+        fused = 0
+        for node in self._compiled.get_runtime_model().get_ordered_ops():
+            told = node.get_rt_info()
+            kind = _said(told["layerType"]) if "layerType" in told else ""
+            fused += kind == "Subgraph"
+            if kind in _PRODUCTS:
+                type_ = _said(told["runtimePrecision"]).lower()
+                counted[_TYPES.get(type_, type_)] += 1
+        # With one thread it fuses a chain of products into a subgraph, and tells nothing of what is inside.
+        hidden = ", which hides them in a fused subgraph" if fused and not counted else ""
+        return Computed(dict(counted), f"OpenVINO's runtime graph{hidden}")
 
     def settings(self) -> dict[str, str]:
         """Read back what can tilt the field."""
@@ -107,6 +155,11 @@ def _filling(request: Any, ports: Any) -> Step:  # noqa: ANN401  (the same)
         return output(0).data  # type: ignore[no-any-return]
 
     return step
+
+
+def _said(value: object) -> str:
+    """Show an entry of a node's runtime information, which OpenVINO may wrap."""
+    return str(getattr(value, "value", value))
 
 
 def _text(value: object) -> str:

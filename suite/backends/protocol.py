@@ -8,6 +8,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from suite.zoo.honesty import Computed
+
 Arrays: TypeAlias = dict[str, npt.NDArray[np.generic]]
 """Named tensors in host memory, C order."""
 
@@ -86,4 +88,19 @@ class WithDeviceMemory(Protocol):
 
     def device_memory(self) -> dict[str, int]:
         """Return bytes by what they are (`peak allocated`, `peak reserved`), by the framework's own allocator."""
+        ...
+
+
+@runtime_checkable
+class SaysPrecision(Protocol):
+    """A backend that can say in what it really computes the model that it has loaded."""
+
+    def computed(self, inputs: Arrays) -> Computed:
+        """Count matrix products and convolutions by the type that they multiply; asked outside of all that is timed.
+
+        Parameters
+        ----------
+        inputs
+            Of one call, in host memory.
+        """
         ...

@@ -35,6 +35,8 @@ class BackendInfo(msgspec.Struct, frozen=True):
 
 
 CANARY = "canary"
+_CAST: dict[str, tuple[str, ...]] = {"cast": ("stored", "autocast")}
+"""How torch computes in bf16 and fp16: weights stored in it, or cast in every call. In others it does nothing."""
 
 _BACKENDS = {
     info.name: info
@@ -49,6 +51,7 @@ _BACKENDS = {
             "torch",
             "NHWC",
             feed="torch_loader",
+            settings=_CAST,
         ),
         BackendInfo(
             "torch-compile",
@@ -60,6 +63,7 @@ _BACKENDS = {
             "torch",
             "NHWC",
             feed="torch_loader",
+            settings=_CAST,
         ),
         BackendInfo(
             "tensorflow",

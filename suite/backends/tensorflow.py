@@ -4,7 +4,9 @@ from typing import Any
 
 from suite.backends import cuda, tensorflow_common
 from suite.backends.checks import require_supported
-from suite.backends.protocol import Options, Resident, Source, Step
+from suite.backends.protocol import Arrays, Options, Resident, Source, Step
+from suite.backends.tensorflow_common import Traced
+from suite.zoo.honesty import Computed
 
 _NAME = "tensorflow"
 
@@ -16,17 +18,31 @@ class TensorFlow:
 
     def __init__(self, options: Options) -> None:
         require_supported(_NAME, options, devices=cuda.DEVICES)
+        self._options = options
         self._device = options.device
         self._tf: Any = tensorflow_common.configure(_NAME, options)
+        self._traced: Traced | None = None
         self.version = str(self._tf.__version__)
 
     def load(self, source: Source) -> Step:
         """Trace the model's own definition over the weights."""
-        return tensorflow_common.make_step(self._tf, source, xla=False, backend=_NAME, device=self._device)
+        return tensorflow_common.make_step(self._tf, self._trace(source), source, backend=_NAME, device=self._device)
 
     def load_resident(self, source: Source) -> Resident:
         """Do as `load` does, for tensors that stay on the device."""
-        return tensorflow_common.make_resident(self._tf, source, xla=False, backend=_NAME, device=self._device)
+        return tensorflow_common.make_resident(
+            self._tf, self._trace(source), source, backend=_NAME, device=self._device
+        )
+
+    def _trace(self, source: Source) -> Traced:
+        self._traced = None  # the model before this one goes first
+        self._traced = tensorflow_common.trace(self._tf, source, self._options, xla=False)
+        return self._traced
+
+    def computed(self, inputs: Arrays) -> Computed:
+        if self._traced is None:
+            return Computed({}, "nothing is loaded")
+        return tensorflow_common.computed(self._tf, self._traced, inputs, self._options, xla=False)
 
     def device_memory(self) -> dict[str, int]:
         return tensorflow_common.device_memory(self._tf, self._device)

@@ -4,21 +4,38 @@ The part on CUDA is written against the documentation and unverified (see `suite
 """
 
 import os
-from collections.abc import Callable
+from collections import Counter
+from types import MappingProxyType
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from suite.backends import cuda
+from suite.backends import cuda, hlo
 from suite.backends.checks import images_last, import_framework
 from suite.backends.protocol import Arrays, Options, Resident, Source, Step
 from suite.zoo import models
+from suite.zoo.honesty import Computed
 from suite.zoo.native import definition
+
+_DTYPES = MappingProxyType({"bf16": "bfloat16", "fp16": "float16"})
+_TYPES = MappingProxyType({"bfloat16": "bf16", "float16": "fp16", "half": "fp16", "float32": "fp32", "float64": "fp64"})
+_PRODUCTS = ("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Conv2D", "Einsum")
+
+
+class Traced(msgspec.Struct, frozen=True):
+    """A model's graph for fixed shapes."""
+
+    function: Any
+    call: Any
+    """The concrete function, which is what is timed."""
+    names: tuple[str, ...]
+    """Of its inputs, in order."""
 
 
 def configure(backend: str, options: Options) -> Any:  # noqa: ANN401 (a framework's module has no type here)
-    """Import TensorFlow with its threads fixed, and let fp32 be fp32.
+    """Import TensorFlow with its threads fixed, and let fp32 be fp32, or TF32 where that is asked for.
 
     On a GPU memory is taken as it is needed (https://www.tensorflow.org/guide/gpu#limiting_gpu_memory_growth): by
     default TensorFlow takes all there is at its start, and others are to live beside it.
@@ -34,7 +51,7 @@ def configure(backend: str, options: Options) -> Any:  # noqa: ANN401 (a framewo
     tf: Any = import_framework(backend, "tensorflow")
     tf.config.threading.set_intra_op_parallelism_threads(options.threads)
     tf.config.threading.set_inter_op_parallelism_threads(1)
-    tf.config.experimental.enable_tensor_float_32_execution(enabled=False)
+    tf.config.experimental.enable_tensor_float_32_execution(enabled=options.precision == "tf32")
     if options.device != cuda.DEVICE:
         tf.config.set_visible_devices([], "GPU")
         return tf
@@ -46,10 +63,9 @@ def configure(backend: str, options: Options) -> Any:  # noqa: ANN401 (a framewo
     return tf
 
 
-def make_step(tf: Any, source: Source, *, xla: bool, backend: str, device: str) -> Step:  # noqa: ANN401 (the same)
-    """Trace the model for the example's shapes, compile it by one throwaway call, and return the timed call."""
-    call, names = _traced(tf, source, xla=xla, device=device)
-    constant = tf.constant
+def make_step(tf: Any, traced: Traced, source: Source, *, backend: str, device: str) -> Step:  # noqa: ANN401 (the same)
+    """Compile a traced model by one throwaway call, and return the timed call."""
+    call, names, constant = traced.call, traced.names, tf.constant
 
     def step(inputs: Arrays) -> npt.NDArray[np.float32]:
         # constant() copies the input; numpy() waits for the result and copies it.
@@ -61,13 +77,13 @@ def make_step(tf: Any, source: Source, *, xla: bool, backend: str, device: str) 
     return step
 
 
-def make_resident(tf: Any, source: Source, *, xla: bool, backend: str, device: str) -> Resident:  # noqa: ANN401 (the same)
+def make_resident(tf: Any, traced: Traced, source: Source, *, backend: str, device: str) -> Resident:  # noqa: ANN401 (the same)
     """Do as `make_step` does, for tensors that stay on the device.
 
     TensorFlow keeps int32 tensors in host memory even where they are used on a GPU: BERT's inputs may be copied there
     in every call.
     """
-    call, names = _traced(tf, source, xla=xla, device=device)
+    call, names = traced.call, traced.names
     place_on = _name(device)
 
     def place(inputs: Arrays) -> list[Any]:
@@ -87,12 +103,20 @@ def make_resident(tf: Any, source: Source, *, xla: bool, backend: str, device: s
     return Resident(place=place, run=run, fetch=lambda output: output.numpy())
 
 
-def _traced(tf: Any, source: Source, *, xla: bool, device: str) -> tuple[Callable[..., Any], tuple[str, ...]]:  # noqa: ANN401
+def trace(tf: Any, source: Source, options: Options, *, xla: bool) -> Traced:  # noqa: ANN401 (the same)
+    """Trace the model for the example's shapes, over its weights in the precision asked for.
+
+    In bf16 and fp16 weights are stored in that type and inputs are cast in the graph; normalisation stays in float32,
+    as Keras's mixed precision has it (https://www.tensorflow.org/guide/mixed_precision).
+    """
     model = models.get(source.model)
     network = definition(model, "tensorflow")
-    with tf.device(_name(device)):
+    dtype = tf.dtypes.as_dtype(_DTYPES.get(options.precision, "float32"))
+    with tf.device(_name(options.device)):
         weights = {
-            name: tf.Variable(array, trainable=False, name=name.replace(".", "_"))
+            name: tf.Variable(
+                array.astype(dtype.as_numpy_dtype, copy=False), trainable=False, name=name.replace(".", "_")
+            )
             for name, array in network.prepare(source.weights).items()
         }
     names = tuple(tensor.name for tensor in model.inputs)
@@ -101,11 +125,33 @@ def _traced(tf: Any, source: Source, *, xla: bool, device: str) -> tuple[Callabl
     ]
 
     def network_of(*inputs: Any) -> Any:  # noqa: ANN401 (the same)
-        return network.forward(weights, *inputs)
+        cast = [tf.cast(each, dtype) if each.dtype.is_floating else each for each in inputs]
+        return tf.cast(network.forward(weights, *cast), tf.float32)
 
     # reduce_retracing is moot with a signature; autograph has nothing to rewrite in straight code.
-    traced = tf.function(network_of, input_signature=signature, jit_compile=xla or None, autograph=False)
-    return traced.get_concrete_function(), names
+    function = tf.function(network_of, input_signature=signature, jit_compile=xla or None, autograph=False)
+    return Traced(function, function.get_concrete_function(), names)
+
+
+def computed(tf: Any, traced: Traced, inputs: Arrays, options: Options, *, xla: bool) -> Computed:  # noqa: ANN401 (the same)
+    """Count the products of the traced graph by their type; in lower precisions, of what XLA made of it.
+
+    XLA compiles once more to tell, which takes seconds; of fp32 the graph's types and the size of the error say enough.
+    """
+    if xla and options.precision in _DTYPES:
+        arguments = [tf.constant(images_last(inputs[name])) for name in traced.names]
+        text = traced.function.experimental_get_compiler_ir(*arguments)(stage="optimized_hlo")
+        found, source = hlo.products(text), "XLA's text of the compiled module"
+    else:
+        counted = Counter(
+            _TYPES.get(operation.inputs[0].dtype.name, operation.inputs[0].dtype.name)
+            for operation in traced.call.graph.get_operations()
+            if operation.type in _PRODUCTS
+        )
+        found, source = dict(counted), "TensorFlow's traced graph"
+    if options.precision == "tf32" and "fp32" in found:
+        found["tf32"] = found.pop("fp32")
+    return Computed(found, source)
 
 
 def _name(device: str) -> str:

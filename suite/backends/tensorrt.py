@@ -41,6 +41,7 @@ class TensorRT:
         self._trt: Any = import_framework(_NAME, "tensorrt")
         self._cuda: Any = import_framework(_NAME, "cuda.bindings.runtime")
         self.version = str(self._trt.__version__)
+        self._precision = options.precision
         self._cache = options.cache
         self._digest = ""
         if not _checked(self._cuda.cudaGetDeviceCount(), "cudaGetDeviceCount"):
@@ -116,7 +117,8 @@ class TensorRT:
             said = "; ".join(str(parser.get_error(index)) for index in range(parser.num_errors))
             raise Unsupported(f"tensorrt cannot parse the ONNX file: {said[:300]}.")
         config = builder.create_builder_config()
-        config.clear_flag(trt.BuilderFlag.TF32)  # on by default
+        if self._precision != "tf32":
+            config.clear_flag(trt.BuilderFlag.TF32)  # on by default
         built = builder.build_serialized_network(network, config)
         if built is None:
             raise Unsupported("tensorrt could not build an engine for this GPU.")
@@ -139,7 +141,7 @@ class TensorRT:
             "mode": "one engine for all launches of a run" if self._cache else "an engine of this launch",
             "engine sha256": self._digest or "not built yet",
             "device": cuda.DEVICE,
-            "TF32": "off",
+            "TF32": "on" if self._precision == "tf32" else "off",
             "types": "as the ONNX file has them (strongly typed)",
             "host memory": "pageable",
             "output": "an array that the next call overwrites",

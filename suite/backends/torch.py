@@ -4,8 +4,9 @@ from typing import Any
 
 from suite.backends import cuda, torch_common
 from suite.backends.checks import import_framework, require_supported
-from suite.backends.protocol import Options, Resident, Source, Step
+from suite.backends.protocol import Arrays, Options, Resident, Source, Step
 from suite.zoo import models
+from suite.zoo.honesty import Computed
 
 
 class Torch:
@@ -16,7 +17,10 @@ class Torch:
     def __init__(self, options: Options) -> None:
         require_supported("torch", options, devices=cuda.DEVICES)
         self._torch: Any = import_framework("torch", "torch")
+        self._options = options
         self._device = options.device
+        self._loaded: Any = None
+        self._names: tuple[str, ...] = ()
         torch_common.configure(self._torch, options, "torch")
         self.version = str(self._torch.__version__)
 
@@ -31,14 +35,22 @@ class Torch:
     def _module(self, source: Source) -> tuple[Any, tuple[str, ...]]:
         from suite.zoo import torch_module
 
+        self._loaded = None  # the model before this one goes first
         model = models.get(source.model)
-        module = torch_module.load(model, source.weights)
-        module = torch_common.channels_last(self._torch, module, self._device)
-        return module, tuple(tensor.name for tensor in model.inputs)
+        module = torch_common.in_precision(self._torch, torch_module.load(model, source.weights), self._options)
+        self._loaded = torch_common.channels_last(self._torch, module, self._device)
+        self._names = tuple(tensor.name for tensor in model.inputs)
+        return self._loaded, self._names
+
+    def computed(self, inputs: Arrays) -> Computed:
+        arrays = [inputs[name] for name in self._names]
+        source = "the operators that one call dispatches"
+        return torch_common.computed(self._torch, self._loaded, arrays, self._options, source)
 
     def device_memory(self) -> dict[str, int]:
         return torch_common.device_memory(self._torch, self._device)
 
     def settings(self) -> dict[str, str]:
         """Read back what can tilt the field."""
-        return {"mode": "eager", **torch_common.settings(self._torch, self._device)}
+        found = torch_common.settings(self._torch, self._device)
+        return {"mode": "eager", **found, **torch_common.casting(self._options)}

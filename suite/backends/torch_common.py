@@ -3,6 +3,10 @@
 The part on CUDA is written against the documentation and unverified (see `suite.backends.cuda`).
 """
 
+import re
+from collections import Counter
+from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -10,10 +14,21 @@ import numpy.typing as npt
 
 from suite.backends import cuda
 from suite.backends.protocol import Arrays, Options, Resident, Step
+from suite.zoo.honesty import Computed
+
+_DTYPES = MappingProxyType({"bf16": "bfloat16", "fp16": "float16"})
+"""Precisions in which weights and activations are stored, as torch calls their types."""
+_NAMES = MappingProxyType(
+    {"torch.bfloat16": "bf16", "torch.float16": "fp16", "torch.float32": "fp32", "torch.float64": "fp64"}
+)
+_PRODUCTS = re.compile(
+    r"(_?convolution|mkldnn_convolution|mkldnn_linear|addmm|mm|bmm|baddbmm|linear|_scaled_dot_product.*)"
+)
+"""Operators that multiply matrices or convolve, as they are dispatched below autograd."""
 
 
 def configure(torch: Any, options: Options, backend: str = "torch") -> None:  # noqa: ANN401 (a framework's module has no type here)
-    """Fix the threads, and let fp32 be fp32.
+    """Fix the threads, and let fp32 be fp32, or TF32 where that is asked for.
 
     One thread between operators: the models are chains. `ieee` forbids bf16 and TF32 inside fp32 products and
     convolutions (https://docs.pytorch.org/docs/stable/notes/mkldnn.html,
@@ -36,14 +51,16 @@ def configure(torch: Any, options: Options, backend: str = "torch") -> None:  # 
     if options.device == cuda.DEVICE:
         if not torch.cuda.is_available():
             raise cuda.sees_none(backend, f"torch {torch.__version__}, made for CUDA {torch.version.cuda or 'none'}")
+        tf32 = options.precision == "tf32"
         if by_operator:
+            wanted = "tf32" if tf32 else "ieee"
             # Of all of cuDNN, and then of convolutions: torch refuses to be asked the old way where its parts differ.
-            torch.backends.cudnn.fp32_precision = "ieee"
-            torch.backends.cuda.matmul.fp32_precision = "ieee"
-            torch.backends.cudnn.conv.fp32_precision = "ieee"
+            torch.backends.cudnn.fp32_precision = wanted
+            torch.backends.cuda.matmul.fp32_precision = wanted
+            torch.backends.cudnn.conv.fp32_precision = wanted
         else:
-            torch.backends.cuda.matmul.allow_tf32 = False
-            torch.backends.cudnn.allow_tf32 = False
+            torch.backends.cuda.matmul.allow_tf32 = tf32
+            torch.backends.cudnn.allow_tf32 = tf32
 
 
 def _has_precision_by_operator(torch: Any) -> bool:  # noqa: ANN401 (the same)
@@ -60,6 +77,63 @@ def _precisions(torch: Any, device: str) -> tuple[str, str]:  # noqa: ANN401 (th
     if device == "cpu":
         return str(backends.mkldnn.matmul.fp32_precision), str(backends.mkldnn.conv.fp32_precision)
     return str(backends.cuda.matmul.fp32_precision), str(backends.cudnn.conv.fp32_precision)
+
+
+def in_precision(torch: Any, module: Any, options: Options) -> Any:  # noqa: ANN401 (the same)
+    """Return a module that computes in the precision asked for, between float32 inputs and a float32 output.
+
+    In bf16 and fp16 weights and activations are stored in that type, as `Module.to` makes them, and inputs are cast in
+    the timed call. `torch.autocast`, which PyTorch's documentation names first, keeps the weights in float32 and casts
+    them in every call (its cache holds only those that need gradients), which training wants and inference pays for:
+    the setting `cast=autocast` asks for it.
+
+    References
+    ----------
+    https://docs.pytorch.org/docs/stable/amp.html
+    """
+    if options.precision not in _DTYPES:
+        return module
+    from suite.zoo.torch_module import Lowered
+
+    autocast = options.device if options.settings.get("cast") == "autocast" else ""
+    return Lowered(module, getattr(torch, _DTYPES[options.precision]), autocast=autocast)
+
+
+def casting(options: Options) -> dict[str, str]:
+    """Say how a lower precision is come by, where it is not as the table of precisions has it."""
+    if options.precision not in _DTYPES or options.settings.get("cast") != "autocast":
+        return {}
+    return {"precision": f"weights in fp32, cast to {options.precision} in every call (torch.autocast)"}
+
+
+def computed(
+    torch: Any,  # noqa: ANN401 (the same)
+    module: Any,  # noqa: ANN401 (the same)
+    inputs: Sequence[npt.NDArray[Any]],
+    options: Options,
+    source: str,
+) -> Computed:
+    """Run a module once, uncompiled, and count the products it dispatches by the type of what they multiply."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    products: Counter[str] = Counter()
+
+    class Watch(TorchDispatchMode):  # type: ignore[misc]
+        """Sees every operator below autograd."""
+
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: ANN401
+            del types
+            if _PRODUCTS.fullmatch(func.overloadpacket.__name__):
+                found = [each.dtype for each in args if isinstance(each, torch.Tensor) and each.dim() > 1]
+                products[_NAMES.get(str(found[-1]), str(found[-1])) if found else "unknown"] += 1
+            return func(*args, **(kwargs or {}))
+
+    arrays = [torch.from_numpy(array).to(options.device) for array in inputs]
+    with torch.no_grad(), Watch():
+        module(*arrays)
+    if options.precision == "tf32" and "tf32" in _precisions(torch, options.device):
+        products["tf32"] = products.pop("fp32", 0)
+    return Computed(dict(products), source)
 
 
 def channels_last(torch: Any, module: Any, device: str = "cpu") -> Any:  # noqa: ANN401 (the same)

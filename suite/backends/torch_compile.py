@@ -9,8 +9,9 @@ from typing import Any
 
 from suite.backends import cuda, torch_common
 from suite.backends.checks import import_framework, require_supported
-from suite.backends.protocol import Options, Resident, Source, Step, Unsupported
+from suite.backends.protocol import Arrays, Options, Resident, Source, Step, Unsupported
 from suite.zoo import models
+from suite.zoo.honesty import Computed
 
 CONVOLUTION_DIMENSIONS = 4
 """A weight of so many dimensions is a convolution's."""
@@ -36,8 +37,11 @@ class TorchCompile:
     def __init__(self, options: Options) -> None:
         require_supported("torch-compile", options, devices=cuda.DEVICES)
         _require_compiler()
+        self._options = options
         self._cache = options.cache
         self._device = options.device
+        self._loaded: Any = None
+        self._names: tuple[str, ...] = ()
         # Without a folder to keep, compile into one that goes with this object.
         self._temporary = None if options.cache else tempfile.TemporaryDirectory(prefix="levelfield-inductor-")
         folder = str(options.cache) if options.cache else self._temporary.name if self._temporary else ""
@@ -70,6 +74,7 @@ class TorchCompile:
 
         from suite.zoo import torch_module
 
+        self._loaded = None  # the model before this one goes first
         model = models.get(source.model)
         config.freezing = any(len(parameter.shape) == CONVOLUTION_DIMENSIONS for parameter in model.parameters)
         module = torch_module.load(model, source.weights)
@@ -77,8 +82,15 @@ class TorchCompile:
             from torch.fx.experimental.optimization import fuse
 
             module = fuse(module, inplace=True)
-        module = torch_common.channels_last(self._torch, module, self._device)
-        return self._torch.compile(module, dynamic=False), tuple(tensor.name for tensor in model.inputs)
+        module = torch_common.in_precision(self._torch, module, self._options)
+        self._loaded = torch_common.channels_last(self._torch, module, self._device)
+        self._names = tuple(tensor.name for tensor in model.inputs)
+        return self._torch.compile(self._loaded, dynamic=False), self._names
+
+    def computed(self, inputs: Arrays) -> Computed:
+        arrays = [inputs[name] for name in self._names]
+        source = "the operators that the module dispatches before it is compiled"
+        return torch_common.computed(self._torch, self._loaded, arrays, self._options, source)
 
     def device_memory(self) -> dict[str, int]:
         return torch_common.device_memory(self._torch, self._device)
@@ -92,6 +104,7 @@ class TorchCompile:
             "freezing": "on" if config.freezing else "off",
             "compile cache": "kept" if self._cache else "empty at start",
             **torch_common.settings(self._torch, self._device),
+            **torch_common.casting(self._options),
         }
 
 

@@ -120,6 +120,25 @@ class Parity(msgspec.Struct, frozen=True):
     output_sha256: str
     reason: str = ""
     """Why it is not equal, in words."""
+    cosine: float | Absent = Absent("an older version did not compute it")
+    """Of the angle between the output and the reference."""
+    top_1: float | Absent = Absent("its output is no vector of classes")
+    """Share of inputs whose largest number is the same one as the reference's."""
+    rounding_error: float | Absent = Absent("asked for lower precisions only")
+    """What rounding the weights to the claimed precision by itself makes of the reference: the yardstick of honesty."""
+    computed_in: str = ""
+    """The precision that it was really computed in, by `suite.zoo.honesty`; empty: not judged."""
+    emulated: str = ""
+    """How the claimed precision was emulated, where the framework says so."""
+
+
+class Computed(msgspec.Struct, frozen=True):
+    """What a framework says that it computes in."""
+
+    products: dict[str, int]
+    """Matrix products and convolutions by the type that they multiply: `fp32`, `bf16`, `int8`, …"""
+    source: str
+    """Where that was read."""
 
 
 class Library(msgspec.Struct, frozen=True):
@@ -166,6 +185,8 @@ class Launch(msgspec.Struct, frozen=True):
     framework_version: str = ""
     settings: dict[str, str] = {}
     parity: Parity | None = None
+    computed: Computed | None = None
+    """What the framework says that it computed in; None where it was not asked."""
     warmup: tuple[Window, ...] = ()
     """Windows taken before the first round; all samples kept."""
     memory: Memory | None = None
@@ -356,6 +377,7 @@ class Settings(msgspec.Struct, frozen=True):
     batches: dict[str, tuple[int, ...]]
     """Batch sizes of the throughput scenario, by model."""
     threads: int
+    """Of every worker; where several numbers were asked for, the largest."""
     cpus: tuple[int, ...]
     generations: int
     rounds: int
@@ -372,6 +394,8 @@ class Settings(msgspec.Struct, frozen=True):
     """Index of the GPU that was used, as NVML counts (its name is in the fingerprint); None: none was."""
     worker_memory_bytes: int | None = None
     """What one worker may take at the most; None: an earlier version did not record it."""
+    thread_counts: tuple[int, ...] = ()
+    """All numbers of threads that were asked for, where there were several; each case names its own."""
 
 
 Fingerprint: TypeAlias = dict[str, dict[str, Fact]]

@@ -13,10 +13,10 @@ import jinja2
 import markupsafe
 from markupsafe import Markup
 
-from suite.analysis import device, energy
+from suite.analysis import device, energy, precision, scaling
 from suite.analysis.types import Analysis
 from suite.records.schema import Absent, Run
-from suite.report import charts, inside, insights, ledger, machine, names, parity, rerun, sentences, units
+from suite.report import charts, inside, insights, ledger, machine, names, parity, planes, rerun, sentences, units
 from suite.report.inside import Evidence
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -70,6 +70,8 @@ def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None, ev
             devices=device.summarise(run),
             energies=energy.summarise(run),
             insight_sections=insights.sections(analysis.insights),
+            tradeoffs=precision.summarise(run, analysis),
+            scalings=scaling.summarise(run, analysis),
             command=rerun.command(run),
             typed=rerun.as_typed(run),
         )
@@ -88,6 +90,7 @@ def _environment() -> jinja2.Environment:
         "charts": charts,
         "insights": insights,
         "names": names,
+        "planes": planes,
         "sentences": sentences,
         "units": units,
     }

@@ -17,7 +17,7 @@ def command(run: Run) -> str:
     words += [] if pair else ["--backends", ",".join(map(_typable, settings.backends))]
     words += ["--scenarios", ",".join(settings.scenarios)]
     words += ["--precision", ",".join(settings.precisions)]
-    words += ["--threads", str(settings.threads)]
+    words += ["--threads", ",".join(map(str, settings.thread_counts or (settings.threads,)))]
     batches = set(settings.batches.values())
     if len(batches) == 1:  # a size for every model differs by profile alone, which is named above
         words += ["--batch", ",".join(map(str, batches.pop()))]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from suite.analysis.types import Analysis, Row, TimedBlock
+from suite.analysis.types import Analysis, BlockAnalysis, Row, TimedBlock
 from suite.records.schema import Absent, Run
 from suite.report import names, units
 from suite.statistics.proportions import Proportion, proportion
@@ -49,18 +49,32 @@ def _where(block: TimedBlock, among: Sequence[TimedBlock]) -> str:
     case = block.case
     others = [other.case for other in among if other.case.model == case.model and other is not block]
     extras = [f"batch {case.batch}"] if any(other.batch != case.batch for other in others) else []
-    extras += [case.precision] if any(other.precision != case.precision for other in others) else []
-    extras += [f"{case.threads} threads"] if any(other.threads != case.threads for other in others) else []
+    extras += apart(block, among)
     return names.model(case.model) + (f" ({', '.join(extras)})" if extras else "")
 
 
-def verdict(block: TimedBlock) -> str:
-    """Return a block's verdict, with its numbers.
+def named(block: BlockAnalysis, among: Sequence[BlockAnalysis]) -> str:
+    """`ResNet-50`, or `ResNet-50 (bf16, 1 thread)` where others of its model differ in that."""
+    extras = apart(block, among)
+    return names.model(block.case.model) + (f" ({', '.join(extras)})" if extras else "")
+
+
+def apart(block: BlockAnalysis, among: Sequence[BlockAnalysis]) -> list[str]:
+    """Say in which precision and with how many threads a block was measured, where others of its model differ in it."""
+    case = block.case
+    others = [other.case for other in among if other.case.model == case.model]
+    extras = [case.precision] if any(other.precision != case.precision for other in others) else []
+    many = any(other.threads != case.threads for other in others)
+    return extras + ([units.plural(case.threads, "thread")] if many else [])
+
+
+def verdict(block: TimedBlock, among: Sequence[TimedBlock] = ()) -> str:
+    """Return a block's verdict, with its numbers; `among` are the blocks that it must be told from.
 
     `openvino is fastest on BERT-base, batch 1: 69.0 ms (67.1–70.9), 15 % (12–18 %) ahead of tensorflow-xla.`
     """
     case = block.case
-    where = f"{names.model(case.model)}, batch {case.batch}"
+    where = ", ".join([names.model(case.model), f"batch {case.batch}", *apart(block, among)])
     rows = {row.arm: row for row in block.rows}
     if block.best is None:
         return f"{where}: not ranked ({block.unranked_reason})."

@@ -1,7 +1,7 @@
 """The result in the terminal: verdict first, then a table a block, then what a reader must know."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from rich import box
@@ -9,8 +9,11 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from suite.analysis import precision, scaling
+from suite.analysis.precision import Tradeoff
+from suite.analysis.scaling import Scaling
 from suite.analysis.types import Analysis, Row, Standing, TimedBlock
-from suite.records.schema import Run, Warning_
+from suite.records.schema import Absent, Run, Warning_
 from suite.report import insights, names, sentences, units
 
 NARROW = 110
@@ -53,15 +56,21 @@ def _parts(run: Run, analysis: Analysis, *, narrow: bool) -> Iterator[Renderable
         yield _text(sentences.disturbed(analysis), "yellow")
     for block in analysis.timed:
         yield Text()
-        yield _timed(block, narrow=narrow)
+        yield _timed(block, analysis, narrow=narrow)
         yield from _reasons(block)
-        yield _text(sentences.verdict(block), "dim")
+        yield _text(sentences.verdict(block, analysis.timed), "dim")
     if analysis.cold:
         yield Text()
         yield _grid("Cold start: container or interpreter, import, load and first call", _cold(analysis, narrow=narrow))
     if analysis.memory:
         yield Text()
         yield _grid("Peak memory", _memory(analysis))
+    for found in precision.summarise(run, analysis):
+        yield Text()
+        yield _tradeoff(found, narrow=narrow)
+    for curves in scaling.summarise(run, analysis):
+        yield Text()
+        yield _scaling(curves)
     yield from _insights(analysis)
     yield Text()
     for warning in analysis.warnings:
@@ -95,14 +104,15 @@ def _table(title: str) -> Table:
     return Table(title=_text(title, "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
 
 
-def _title(block: TimedBlock) -> str:
+def _title(block: TimedBlock, analysis: Analysis) -> str:
     case = block.case
-    return f"{names.model(case.model)}, {names.scenario(case.scenario).lower()}, batch {case.batch}"
+    parts = [names.model(case.model), names.scenario(case.scenario).lower(), f"batch {case.batch}"]
+    return ", ".join([*parts, *sentences.apart(block, analysis.timed)])
 
 
-def _timed(block: TimedBlock, *, narrow: bool) -> Table:
+def _timed(block: TimedBlock, analysis: Analysis, *, narrow: bool) -> Table:
     throughput = block.case.per_item
-    table = _table(_title(block))
+    table = _table(_title(block, analysis))
     extras = ["median", "CPU"] if throughput else ["p90", "p99", "CPU"]
     table.add_column("", justify="right", no_wrap=True)
     table.add_column("arm", no_wrap=True)
@@ -148,6 +158,62 @@ def _reasons(block: TimedBlock) -> Iterator[Text]:
         yield _text(f"{sentences.join(arms)}: {reason}", "dim")
 
 
+def _tradeoff(found: Tradeoff, *, narrow: bool) -> Table:
+    """Speed against accuracy: every arm in every precision, against itself in fp32 and against the reference."""
+    case = found.case
+    about = [names.model(case.model), names.scenario(case.scenario).lower(), f"batch {case.batch}"]
+    table = _table(f"Speed and accuracy: {', '.join(about)}, {units.plural(case.threads, 'thread')}")
+    table.add_column("arm", no_wrap=True)
+    table.add_column("precision", no_wrap=True)
+    for name in ("items/s", "against fp32", "error", *([] if narrow else ["cosine", "same class"])):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("" if narrow else "computed in", no_wrap=True)
+    for level in found.levels:
+        row, parity = level.row, level.row.parity
+        marks = "" if narrow or parity is None else parity.computed_in + (" (emulated)" if parity.emulated else "")
+        table.add_row(
+            _text(row.arm),
+            _text(level.precision),
+            _text(units.rate(row.items_per_second.value if row.items_per_second else None)),
+            _text(units.times(level.speed_up)),
+            _text(_known(parity.relative_error, units.error) if parity else units.NO_VALUE),
+            *(
+                []
+                if narrow
+                else [
+                    _text(_known(parity.cosine, lambda value: units.fixed(value, 4)) if parity else units.NO_VALUE),
+                    _text(_known(parity.top_1, units.percent) if parity else units.NO_VALUE),
+                ]
+            ),
+            _text(" ".join(filter(None, (marks, _MARKS[row.standing][0]))), _MARKS[row.standing][1]),
+            style=None if row.standing in ("ranked", "shown") else "dim",
+        )
+    return table
+
+
+def _known(value: float | Absent, write: Callable[[float], str]) -> str:
+    return units.NO_VALUE if isinstance(value, Absent) else write(value)
+
+
+def _scaling(found: Scaling) -> Table:
+    """Speed-up and efficiency by threads."""
+    case = found.case
+    about = [names.model(case.model), names.scenario(case.scenario).lower(), case.precision, f"batch {case.batch}"]
+    table = _table(f"Scaling with threads: {', '.join(about)}")
+    table.add_column("arm", no_wrap=True)
+    for threads in found.threads[1:]:
+        table.add_column(f"{threads} against {found.threads[0]} (95 %)", justify="right", no_wrap=True)
+        table.add_column("efficiency", justify="right", no_wrap=True)
+    for curve in found.curves:
+        cells: list[Text] = []
+        for threads in found.threads[1:]:
+            point = curve.at(threads)
+            cells.append(_text(units.times(point.speed_up if point else None)))
+            cells.append(_text(units.share_with_interval(point.efficiency if point else None)))
+        table.add_row(_text(curve.arm), *cells)
+    return table
+
+
 _Cells: TypeAlias = dict[str, dict[str, str]]
 """Arm to model to what stands there."""
 
@@ -167,7 +233,7 @@ def _cold(analysis: Analysis, *, narrow: bool) -> _Cells:
     cells: _Cells = {}
     for block in analysis.cold:
         for row in block.rows:
-            cells.setdefault(row.arm, {})[names.model(block.case.model)] = _or_standing(
+            cells.setdefault(row.arm, {})[sentences.named(block, analysis.cold)] = _or_standing(
                 row.standing,
                 units.time(row.total_ns.value if row.total_ns else None)
                 if narrow
@@ -180,7 +246,7 @@ def _memory(analysis: Analysis) -> _Cells:
     cells: _Cells = {}
     for block in analysis.memory:
         for row in block.rows:
-            cells.setdefault(row.arm, {})[names.model(block.case.model)] = _or_standing(
+            cells.setdefault(row.arm, {})[sentences.named(block, analysis.memory)] = _or_standing(
                 row.standing, units.size(row.peak_bytes)
             )
     return cells

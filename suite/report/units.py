@@ -202,3 +202,28 @@ def count(number: int) -> str:
 def plural(number: int, one: str, many: str | None = None) -> str:
     """`1 launch`, `5 launches` with `many` given, `3 rounds` without."""
     return f"{count(number)} {one if number == 1 else many or one + 's'}"
+
+
+def power(exponent: int) -> str:
+    """`10⁻⁵`: a power of ten."""
+    return f"10{str(exponent).translate(_SUPERSCRIPTS)}"
+
+
+def times(estimate: Estimate | None) -> str:
+    """`1.87× (1.80–1.94)`: how many times as fast, to two decimals."""
+    if estimate is None:
+        return NO_VALUE
+    text = f"{fixed(estimate.value, 2)}×"
+    if estimate.low is None or estimate.high is None:
+        return text
+    return f"{text} ({fixed(estimate.low, 2)}–{fixed(estimate.high, 2)})"
+
+
+def share_with_interval(estimate: Estimate | None) -> str:
+    """`94 % (90–97 %)`: a share and its interval."""
+    if estimate is None:
+        return NO_VALUE
+    text = percent(estimate.value)
+    if estimate.low is None or estimate.high is None:
+        return text
+    return f"{text} ({percent_range(estimate.low, estimate.high)})"

@@ -70,7 +70,7 @@ def reproduce(
     _say(f"Run {run.id}, started {run.started}, measured by Levelfield {run.tool_version}.", console)
     _say(
         f"It will be run again: {', '.join(chosen.backends)} on {', '.join(chosen.models)}, "
-        f"{', '.join(chosen.scenarios)}, profile {chosen.profile.name}, {chosen.threads} threads.",
+        f"{', '.join(chosen.scenarios)}, profile {chosen.profile.name}, {', '.join(map(str, chosen.threads))} threads.",
         console,
     )
     if wanted.foreign:

@@ -66,7 +66,7 @@ def read(run: Run) -> Intent:
             scenarios=settings.scenarios,
             precisions=settings.precisions,
             batches=batches.pop() if len(batches) == 1 else (),  # sizes that differ by model are the profile's own
-            threads=settings.threads,
+            threads=settings.thread_counts or (settings.threads,),
             control=next((arm.backend for arm in arms.values() if arm.ordinal > 1), "none"),
             inject=_injected(list(arms.values())),
             variant="cpu" if settings.gpu is None else "auto",

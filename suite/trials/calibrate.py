@@ -67,7 +67,7 @@ def run(options: Options, say: Callable[[str], None], keep: Callable[[Calibratio
             models=(options.model,),
             backends=(options.backend,),
             scenarios=("latency",),
-            threads=options.threads,
+            threads=() if options.threads is None else (options.threads,),
             control=options.backend,
         )
     )

@@ -121,7 +121,7 @@ def run(options: Options, console: Console, keep: Callable[[Trial], None]) -> Tr
             models=options.models,
             backends=tuple(dict.fromkeys(backends)),
             scenarios=("latency",),
-            threads=options.threads,
+            threads=() if options.threads is None else (options.threads,),
         )
     )
     say = _Lines(console)

@@ -281,7 +281,7 @@ def _chosen(model: str, backend: str, threads: int | None) -> plan.Plan:
             models=(model,),
             backends=(backend,),
             scenarios=("latency",),
-            threads=threads,
+            threads=() if threads is None else (threads,),
             control="none",
         )
     )

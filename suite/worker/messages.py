@@ -9,6 +9,8 @@ from typing import TypeAlias
 
 import msgspec
 
+from suite.zoo.honesty import Computed
+
 PROTOCOL = 1
 """Version of this vocabulary; a worker that speaks another one is refused."""
 
@@ -126,6 +128,8 @@ class Verified(msgspec.Struct, frozen=True, tag="verified"):
     shape: tuple[int, ...]
     output: bytes
     """float32, little endian, C order."""
+    computed: Computed | None = None
+    """What the framework says that it computes in; None where the backend cannot ask it."""
 
 
 class Measured(msgspec.Struct, frozen=True, tag="measured"):

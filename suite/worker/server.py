@@ -35,6 +35,8 @@ from suite.worker.messages import (
 if TYPE_CHECKING:
     from suite.backends.protocol import Arrays, Backend, Options, Resident, Source
     from suite.worker.feeding import Fed
+    from suite.zoo.honesty import Computed
+    from suite.zoo.spec import Model
 
 _decoder = msgspec.json.Decoder(Request)
 _encoder = msgspec.json.Encoder()
@@ -111,7 +113,7 @@ class Service:
         fresh = self._backend is None
         backend = self._set_up(task)
         imported = clock()
-        from suite.backends import registry
+        from suite.backends import precisions, registry
         from suite.backends.protocol import Source
         from suite.zoo import models, weights
 
@@ -160,7 +162,7 @@ class Service:
             version=backend.version,
             weights_sha256=weights_sha256,
             inputs_sha256=weights.sha256(example),
-            settings=settings,
+            settings={"precision": precisions.way(task.backend, task.precision, task.device).how} | settings,
         )
 
     def _set_up(self, task: Task) -> "Backend":
@@ -199,7 +201,16 @@ class Service:
             for first in range(0, count, task.batch)
         ]
         output = np.concatenate(outputs)
-        return Verified(shape=output.shape, output=output.tobytes())
+        return Verified(shape=output.shape, output=output.tobytes(), computed=self._computed(model, layout))
+
+    def _computed(self, model: "Model", layout: str) -> "Computed | None":
+        """Ask the framework in what it computes what is loaded: after the answers, and outside of all that is timed."""
+        from suite.backends.protocol import SaysPrecision
+        from suite.zoo import inputs
+
+        task, _ = self._loaded()
+        example = inputs.make(model, 0, task.batch, layout=layout)
+        return self._backend.computed(example) if isinstance(self._backend, SaysPrecision) else None
 
     def _measure(self, request: Measure) -> Measured:
         from suite.worker.window import take

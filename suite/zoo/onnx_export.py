@@ -5,6 +5,7 @@ import importlib.metadata
 import tempfile
 import warnings
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -17,6 +18,11 @@ from suite.zoo.weights import Arrays
 OPSET = 20
 MODEL_FILE = "model.onnx"
 DATA_FILE = "model.onnx.data"
+
+PRECISIONS = ("fp32", "fp16", "int8")
+_EXPORTERS = ("torch", "onnx", "onnxscript", "onnx-ir")
+_MADE_BY = MappingProxyType({"fp32": _EXPORTERS, "fp16": _EXPORTERS, "int8": (*_EXPORTERS, "onnxruntime")})
+"""Distributions that decide the bytes."""
 
 _EXTERNAL_BYTES = 256_000_000
 """Weights larger than this go into a file of their own; protobuf itself ends at 2 GiB."""
@@ -44,7 +50,7 @@ def export(model: Model, weights: Arrays, batch: int, precision: str, folder: Pa
     batch
         Size of the only batch that the file will take.
     precision
-        `fp32`.
+        One of `PRECISIONS`. In fp16 all tensors but inputs and output are; int8 is the fp32 file quantised.
     folder
         Where to write `model.onnx`, and `model.onnx.data` for large models; it must exist.
 
@@ -58,8 +64,8 @@ def export(model: Model, weights: Arrays, batch: int, precision: str, folder: Pa
     ValueError
         If the precision cannot be exported.
     """
-    if precision != "fp32":
-        raise ValueError(f"ONNX files are exported in fp32 here, not in {precision}.")
+    if precision not in PRECISIONS:
+        raise ValueError(f"ONNX files are exported in {', '.join(PRECISIONS)} here, not in {precision}.")
     import onnx
     import torch
 
@@ -68,6 +74,8 @@ def export(model: Model, weights: Arrays, batch: int, precision: str, folder: Pa
     example = inputs.make(model, 0, batch)
     arguments = tuple(torch.from_numpy(np.ascontiguousarray(example[tensor.name])) for tensor in model.inputs)
     module = torch_module.load(model, weights)
+    if precision == "fp16":
+        module = torch_module.Lowered(module, torch.float16).eval()
     with tempfile.TemporaryDirectory(prefix="levelfield-export-") as temporary, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the exporter deprecates its own internals
         raw = Path(temporary) / MODEL_FILE
@@ -82,9 +90,14 @@ def export(model: Model, weights: Arrays, batch: int, precision: str, folder: Pa
             external_data=True,
             verbose=False,
         )
+        if precision == "int8":
+            from suite.zoo.onnx_quantize import quantise
+
+            raw, exported = raw.with_name("quantised.onnx"), raw
+            quantise(model, exported, raw, batch)
         proto = onnx.load(raw)
     _strip(proto, model)
-    external = 4 * model.parameter_count > _EXTERNAL_BYTES
+    external = _size_bytes(model, precision) > _EXTERNAL_BYTES
     (folder / DATA_FILE).unlink(missing_ok=True)  # onnx appends to a data file that is already there
     onnx.save_model(
         proto,
@@ -99,7 +112,16 @@ def export(model: Model, weights: Arrays, batch: int, precision: str, folder: Pa
     return OnnxFiles(
         files={name: _sha256(folder / name) for name in written},
         opset=next(entry.version for entry in proto.opset_import if entry.domain == ""),
-        versions={name: importlib.metadata.version(name) for name in ("torch", "onnx", "onnxscript", "onnx-ir")},
+        versions={name: importlib.metadata.version(name) for name in _MADE_BY[precision]},
+    )
+
+
+def _size_bytes(model: Model, precision: str) -> int:
+    """Return about how large a file is: in int8 matrices and kernels have a byte a weight, embeddings four."""
+    width = {"fp32": 4, "fp16": 2, "int8": 1}[precision]
+    return sum(
+        parameter.count * (4 if parameter.name.startswith("embeddings.") and precision == "int8" else width)
+        for parameter in model.parameters
     )
 
 

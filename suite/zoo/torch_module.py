@@ -36,6 +36,34 @@ def load(model: Model, weights: Arrays) -> torch.nn.Module:
     return module.eval().requires_grad_(requires_grad=False)
 
 
+class Lowered(torch.nn.Module):  # type: ignore[misc,unused-ignore]
+    """A network in a lower precision, between inputs and an output in float32."""
+
+    def __init__(self, network: torch.nn.Module, dtype: torch.dtype, *, autocast: str = "") -> None:
+        """Wrap a network.
+
+        Parameters
+        ----------
+        network
+            In evaluation mode.
+        dtype
+            Of its weights and activations.
+        autocast
+            A kind of device: weights stay in float32, and `torch.autocast` chooses what is computed in `dtype`.
+        """
+        super().__init__()
+        self.network = network if autocast else network.to(dtype)
+        self.dtype = dtype
+        self.autocast = autocast
+
+    def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
+        """Compute the output, in float32."""
+        if self.autocast:
+            with torch.autocast(self.autocast, dtype=self.dtype):
+                return self.network(*inputs).float()
+        return self.network(*(each.to(self.dtype) if each.is_floating_point() else each for each in inputs)).float()
+
+
 class _Uninitialized(TorchFunctionMode):  # type: ignore[misc]
     """Skip `torch.nn.init`: initial values are replaced at once.
 

@@ -57,7 +57,7 @@ def test_no_framework_is_imported_before_it_is_asked_for() -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_what_it_cannot_do_is_refused_before_anything_is_imported(name: str) -> None:
-    with pytest.raises(Unsupported, match=f"{name} runs fp32 here, not fp4"):
+    with pytest.raises(Unsupported, match=f"{name} runs fp32.* here, not fp4"):
         registry.create(name, Options(threads=1, precision="fp4"))
     with pytest.raises(Unsupported, match="not on tpu"):
         registry.create(name, Options(threads=1, device="tpu"))

@@ -82,6 +82,24 @@ def test_a_second_export_replaces_the_first(tmp_path: Path) -> None:
     assert onnx_export.export(model, made, 1, "fp32", tmp_path) == first
 
 
+@pytest.mark.parametrize("name", models.names())
+def test_eight_bits_are_a_quarter_of_the_size_and_quantised(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed here")
+    model = models.get(name)
+    made = weights.make(model)
+    result = onnx_export.export(model, made, 1, "int8", tmp_path)
+    assert "onnxruntime" in result.versions
+    assert list(result.files) == ["model.onnx"]
+    proto = onnx.load(tmp_path / "model.onnx")
+    operators = [node.op_type for node in proto.graph.node]
+    products = sum(operators.count(kind) for kind in ("Conv", "Gemm", "MatMul"))
+    assert operators.count("DequantizeLinear") >= products
+    assert {"QuantizeLinear", "DequantizeLinear"} <= set(operators)
+    kept = sum(parameter.count for parameter in model.parameters if parameter.name.startswith("embeddings."))
+    weighed = model.parameter_count + 3 * kept
+    assert 0.9 * weighed < (tmp_path / "model.onnx").stat().st_size < 1.3 * weighed + 100_000
+
+
 def test_other_precisions_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="not in bf16"):
         onnx_export.export(models.get("mlp"), {}, 1, "bf16", tmp_path)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from suite.zoo.bert.spec import EPSILON, HEAD, HEADS, LAYERS
@@ -52,7 +53,9 @@ def dense(w: dict[str, jax.Array], name: str, x: jax.Array) -> jax.Array:
 
 
 def norm(w: dict[str, jax.Array], name: str, x: jax.Array) -> jax.Array:
-    """Apply LayerNorm over the last axis."""
-    centred = x - x.mean(axis=-1, keepdims=True)
+    """Apply LayerNorm over the last axis; its sums are in float32, whatever the precision, as Flax has it."""
+    wide = x.astype(jnp.float32)
+    centred = wide - wide.mean(axis=-1, keepdims=True)
     variance = (centred * centred).mean(axis=-1, keepdims=True)
-    return centred * jax.lax.rsqrt(variance + EPSILON) * w[f"{name}.weight"] + w[f"{name}.bias"]
+    normal = centred * jax.lax.rsqrt(variance + EPSILON) * w[f"{name}.weight"] + w[f"{name}.bias"]
+    return normal.astype(x.dtype)

@@ -26,7 +26,7 @@ def forward(
     positions = w["embeddings.position_embeddings.weight"][: input_ids.shape[1]]
     types = tf.gather(w["embeddings.token_type_embeddings.weight"], token_type_ids)
     x = norm(w, "embeddings.LayerNorm", words + positions + types)
-    mask = tf.where(attention_mask[:, None, None, :] != 0, 0.0, -math.inf)
+    mask = tf.cast(tf.where(attention_mask[:, None, None, :] != 0, 0.0, -math.inf), x.dtype)
     for number in range(LAYERS):
         x = layer(w, f"encoder.layer.{number}", x, mask)
     return x
@@ -61,6 +61,8 @@ def dense(w: dict[str, tf.Variable], name: str, x: tf.Tensor) -> tf.Tensor:
 
 
 def norm(w: dict[str, tf.Variable], name: str, x: tf.Tensor) -> tf.Tensor:
-    """Apply LayerNorm over the last axis (768)."""
-    mean, variance = tf.nn.moments(x, [-1], keepdims=True)
-    return tf.nn.batch_normalization(x, mean, variance, w[f"{name}.bias"], w[f"{name}.weight"], EPSILON)
+    """Apply LayerNorm over the last axis (768), in float32, whatever the precision, as Keras has it."""
+    wide = tf.cast(x, tf.float32)
+    mean, variance = tf.nn.moments(wide, [-1], keepdims=True)
+    bias, weight = (tf.cast(w[f"{name}.{part}"], tf.float32) for part in ("bias", "weight"))
+    return tf.cast(tf.nn.batch_normalization(wide, mean, variance, bias, weight, EPSILON), x.dtype)

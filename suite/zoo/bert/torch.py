@@ -24,7 +24,7 @@ class BERT(nn.Module):  # type: ignore[misc,unused-ignore]
         """Compute `last_hidden_state`, shape (batch, 128, 768), from three int32 inputs of shape (batch, 128)."""
         x = self.embeddings(input_ids, token_type_ids)
         # Added to the scores. One float mask for all layers: a boolean one is converted, and guarded, in each.
-        mask = torch.where(attention_mask[:, None, None, :] != 0, 0.0, -math.inf)
+        mask = torch.where(attention_mask[:, None, None, :] != 0, 0.0, -math.inf).to(x.dtype)
         for layer in self.encoder.layer:
             x = layer(x, mask)
         return x

@@ -49,11 +49,12 @@ def conv(w: dict[str, jax.Array], name: str, x: jax.Array, stride: int = 1, padd
 
 
 def norm(w: dict[str, jax.Array], name: str, x: jax.Array) -> jax.Array:
-    """Apply BatchNorm with its stored statistics."""
-    scale = w[f"{name}.weight"] * jax.lax.rsqrt(w[f"{name}.running_var"] + EPSILON)
-    return (x - w[f"{name}.running_mean"]) * scale + w[f"{name}.bias"]
+    """Apply BatchNorm with its stored statistics, in float32, whatever the precision, as Flax has it."""
+    scale = w[f"{name}.weight"] * jax.lax.rsqrt(w[f"{name}.running_var"].astype(jnp.float32) + EPSILON)
+    return ((x - w[f"{name}.running_mean"].astype(jnp.float32)) * scale + w[f"{name}.bias"]).astype(x.dtype)
 
 
 def max_pool(x: jax.Array) -> jax.Array:
     """Take the largest of each 3×3 window, stride 2, padding 1."""
-    return jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 3, 3, 1), (1, 2, 2, 1), ((0, 0), (1, 1), (1, 1), (0, 0)))
+    lowest = np.asarray(-np.inf, dtype=x.dtype)
+    return jax.lax.reduce_window(x, lowest, jax.lax.max, (1, 3, 3, 1), (1, 2, 2, 1), ((0, 0), (1, 1), (1, 1), (0, 0)))

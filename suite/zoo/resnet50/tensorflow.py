@@ -44,6 +44,6 @@ def conv(w: dict[str, tf.Variable], name: str, x: tf.Tensor, stride: int = 1, pa
 
 
 def norm(w: dict[str, tf.Variable], name: str, x: tf.Tensor) -> tf.Tensor:
-    """Apply BatchNorm with its stored statistics."""
-    parts = [w[f"{name}.{part}"] for part in ("weight", "bias", "running_mean", "running_var")]
+    """Apply BatchNorm with its stored statistics, which the kernel takes in float32, whatever the precision."""
+    parts = [tf.cast(w[f"{name}.{part}"], tf.float32) for part in ("weight", "bias", "running_mean", "running_var")]
     return tf.compat.v1.nn.fused_batch_norm(x, *parts, epsilon=EPSILON, is_training=False)[0]

@@ -1,0 +1,40 @@
+"""Cases that differ in one thing alone, put side by side: precisions of one question, or numbers of threads."""
+
+from collections.abc import Callable, Hashable, Iterator
+
+import msgspec
+
+from suite.analysis import timed
+from suite.analysis.types import Analysis, Row, TimedBlock
+from suite.records.schema import Block, Case, Run
+
+
+class Member(msgspec.Struct, frozen=True):
+    """One timed block, as it was measured and as it was analysed."""
+
+    block: Block
+    found: TimedBlock
+
+    @property
+    def case(self) -> Case:
+        return self.block.case
+
+    def costs_ns(self) -> dict[str, dict[int, float]]:
+        """Return what its arms are compared by, arm to generation to time; computed from the samples anew."""
+        return timed.compared(self.block)
+
+    def rows(self) -> Iterator[Row]:
+        """Go through its arms but those that stand a second time, as a control does."""
+        first = {arm.id for arm in self.block.arms if arm.ordinal == 1}
+        return (row for row in self.found.rows if row.arm in first)
+
+
+def apart_in(
+    run: Run, analysis: Analysis, rest: Callable[[Case], Hashable], value: Callable[[Case], Hashable]
+) -> tuple[tuple[Member, ...], ...]:
+    """Group the timed blocks of a run that are alike in `rest`; groups of which all have one `value` are left out."""
+    groups: dict[Hashable, list[Member]] = {}
+    for block, found in zip(run.blocks, analysis.blocks, strict=True):
+        if isinstance(found, TimedBlock):
+            groups.setdefault(rest(block.case), []).append(Member(block, found))
+    return tuple(tuple(group) for group in groups.values() if len({value(member.case) for member in group}) > 1)

@@ -1,0 +1,80 @@
+"""What a lower precision costs in accuracy and gives in speed: every arm of one question, in all its precisions.
+
+Precisions are cases of their own, and no rank stands across them: another precision is another answer. What may be said
+is how much faster an arm is than itself in fp32, and how much further from the reference.
+"""
+
+import msgspec
+
+from suite.analysis import estimates, groups
+from suite.analysis.groups import Member
+from suite.analysis.types import Analysis, Estimate, Row
+from suite.records.schema import Block, Case, Computed, Run
+
+BASE = "fp32"
+
+
+class Level(msgspec.Struct, frozen=True):
+    """One arm in one precision."""
+
+    precision: str
+    row: Row
+    speed_up: Estimate | None
+    """Of this arm over itself in fp32: above 1 is faster. Paired by generation, since blocks take turns in each; None
+    in fp32 itself, and where that was not measured."""
+    computed: Computed | None
+    """What its framework said that it computed in, in its last launch that was asked."""
+
+
+class Tradeoff(msgspec.Struct, frozen=True):
+    """One question: a model, a scenario, a batch, threads and a device."""
+
+    case: Case
+    """The first of its cases; the precision is to be left out."""
+    precisions: tuple[str, ...]
+    levels: tuple[Level, ...]
+    """By precision, in the order of the run, and within it as the block ranks them."""
+
+
+def summarise(run: Run, analysis: Analysis) -> tuple[Tradeoff, ...]:
+    """Return every question that was asked in several precisions.
+
+    Parameters
+    ----------
+    run
+        The record.
+    analysis
+        What `suite.analysis.analyse` says about it.
+    """
+
+    def rest(case: Case) -> tuple[str, str, int, int, str]:
+        return case.model, case.scenario, case.batch, case.threads, case.device
+
+    return tuple(_tradeoff(group) for group in groups.apart_in(run, analysis, rest, lambda case: case.precision))
+
+
+def _tradeoff(group: tuple[Member, ...]) -> Tradeoff:
+    base = next((member.costs_ns() for member in group if member.case.precision == BASE), {})
+    levels = []
+    for member in group:
+        costs = member.costs_ns() if member.case.precision != BASE else {}
+        for row in member.rows():
+            faster = None
+            if base.get(row.arm) and costs.get(row.arm):
+                faster = estimates.ratio(base[row.arm], costs[row.arm], sequential=False)
+            levels.append(Level(member.case.precision, row, faster, _computed(member.block, row.arm)))
+    return Tradeoff(
+        case=group[0].case,
+        precisions=tuple(dict.fromkeys(member.case.precision for member in group)),
+        levels=tuple(levels),
+    )
+
+
+def _computed(block: Block, arm: str) -> Computed | None:
+    told = [
+        launch.computed
+        for generation in block.generations
+        for launch in generation.launches
+        if launch.arm == arm and launch.computed is not None
+    ]
+    return told[-1] if told else None

@@ -1,0 +1,53 @@
+"""Reading XLA's own text of what it compiled: in which types it multiplies matrices and convolves.
+
+References
+----------
+https://openxla.org/xla/operation_semantics: Dot, Conv, CustomCall; the text is that of `HloModule::ToString`.
+"""
+
+import re
+from collections import Counter
+from types import MappingProxyType
+
+_INSTRUCTION = re.compile(r"^\s*(?:ROOT\s+)?%?(?P<name>[\w.\-]+) = \(?(?P<type>\w+)\[[^ ]* (?P<rest>.*)$")
+_PRODUCT = re.compile(r"^(?:dot|convolution)\((?P<operands>[^)]*)\)")
+_CALL = re.compile(r"^custom-call\((?P<operands>[^)]*)\).*custom_call_target=\"(?P<target>[^\"]*)\"")
+_TARGETS = re.compile(r"matmul|gemm|conv|dot", re.IGNORECASE)
+"""Custom calls that are products: `__onednn$matmul`, `__cublas$gemm`, `__cudnn$convForward`, …"""
+_TYPES = MappingProxyType(
+    {"f64": "fp64", "f32": "fp32", "tf32": "tf32", "bf16": "bf16", "f16": "fp16", "s8": "int8", "u8": "int8"}
+)
+
+
+def products(text: str) -> dict[str, int]:
+    r"""Count the products in the text of a compiled module by the type of their first operand.
+
+    Parameters
+    ----------
+    text
+        What XLA writes of a module after its passes. A name stands for one instruction in all of it.
+
+    Examples
+    --------
+    >>> products("  %x = bf16[2,3]{1,0} parameter(0)\n  %y = f32[2,4]{1,0} dot(%x, %w), lhs_contracting_dims={1}")
+    {'bf16': 1}
+    """
+    types: dict[str, str] = {}
+    operands: list[tuple[str, str]] = []
+    for line in text.splitlines():
+        found = _INSTRUCTION.match(line)
+        if found is None:
+            continue
+        types[found["name"]] = found["type"]
+        product = _PRODUCT.match(found["rest"])
+        if product is None:
+            call = _CALL.match(found["rest"])
+            product = call if call is not None and _TARGETS.search(call["target"]) else None
+        if product is not None:
+            operands.append((product["operands"].partition(", ")[0], found["type"]))
+    counted: Counter[str] = Counter()
+    for first, own in operands:
+        *kind, name = first.split()  # with or without its type before it
+        type_ = kind[0].partition("[")[0] if kind else types.get(name.lstrip("%"), own)
+        counted[_TYPES.get(type_, type_)] += 1
+    return dict(counted)

@@ -1,0 +1,124 @@
+"""A lower precision against fp32: how much faster, how much further from the reference; ranked never across."""
+
+import msgspec
+import pytest
+
+from suite.analysis import analyse, precision
+from suite.analysis.precision import Tradeoff
+from suite.records.schema import Block, Run
+from tests.records_builder import SPEEDS, make_run
+
+ARMS = ("torch", "onnxruntime", "openvino")
+
+
+def made(**changes: object) -> Run:
+    wanted: dict[str, object] = {
+        "models": ("mlp",),
+        "backends": ARMS,
+        "scenarios": ("latency",),
+        "precisions": ("fp32", "bf16", "int8"),
+        "max_calls": 20,
+    }
+    return make_run(**(wanted | changes))  # type: ignore[arg-type]
+
+
+def only(run: Run) -> Tradeoff:
+    (found,) = precision.summarise(run, analyse(run))
+    return found
+
+
+def test_precisions_stand_side_by_side_and_are_not_ranked_together() -> None:
+    run = made()
+    analysis = analyse(run)
+    assert [block.case.precision for block in analysis.timed] == ["fp32", "bf16", "int8"]
+    for block in analysis.timed:
+        ranks = [row.rank for row in block.rows if row.rank is not None]
+        assert min(ranks) == 1, "each precision has a best of its own"
+    found = only(run)
+    assert found.precisions == ("fp32", "bf16", "int8")
+    assert {(level.precision, level.row.arm) for level in found.levels} == {
+        (name, arm) for name in found.precisions for arm in ARMS
+    }
+
+
+@pytest.mark.parametrize("name", ["bf16", "int8"])
+def test_the_speed_up_is_over_the_same_arm_in_fp32(name: str) -> None:
+    for level in only(made()).levels:
+        if level.precision == name and level.row.standing == "ranked":
+            assert level.speed_up is not None
+            assert level.speed_up.low is not None
+            assert level.speed_up.high is not None
+            assert level.speed_up.low < 1 / SPEEDS[name] < level.speed_up.high
+            assert level.speed_up.value == pytest.approx(1 / SPEEDS[name], rel=0.05)
+    exact = only(made(noise_scale=0.0))
+    ups = [level.speed_up for level in exact.levels if level.precision == name and level.speed_up]
+    assert [up.value for up in ups] == pytest.approx([1 / SPEEDS[name]] * len(ups), rel=1e-3)
+
+
+def test_fp32_has_no_speed_up_and_a_precision_alone_none_either() -> None:
+    assert all(level.speed_up is None for level in only(made()).levels if level.precision == "fp32")
+    without = only(made(precisions=("bf16", "int8")))
+    assert all(level.speed_up is None for level in without.levels)
+
+
+def test_who_does_not_compute_in_it_is_absent_with_the_reason() -> None:
+    run = made()
+    absent = {
+        (level.row.arm, level.precision): level.row for level in only(run).levels if level.row.standing == "absent"
+    }
+    assert set(absent) == {("onnxruntime", "bf16"), ("torch", "int8")}
+    assert "no bf16 kernels" in absent["onnxruntime", "bf16"].reason
+    assert analyse(run).exit_code == 0
+    assert not analyse(run).status.failed
+
+
+def test_one_precision_is_no_tradeoff() -> None:
+    run = made(precisions=("bf16",))
+    assert precision.summarise(run, analyse(run)) == ()
+    assert precision.summarise(made(models=()), analyse(made(models=()))) == ()
+
+
+def test_a_claim_that_does_not_hold_is_shown_and_warned_of_by_its_reason() -> None:
+    run = made(precisions=("fp32", "bf16"))
+    reason = "It was asked for bf16 and computed in fp32: its relative error is 5.0e-07."
+
+    def lie(block: Block) -> Block:
+        return msgspec.structs.replace(
+            block,
+            generations=tuple(
+                msgspec.structs.replace(
+                    generation,
+                    launches=tuple(
+                        msgspec.structs.replace(
+                            launch,
+                            parity=msgspec.structs.replace(
+                                launch.parity, equal=False, computed_in="fp32", reason=reason
+                            ),
+                        )
+                        if launch.arm == "torch" and launch.parity is not None and block.case.precision == "bf16"
+                        else launch
+                        for launch in generation.launches
+                    ),
+                )
+                for generation in block.generations
+            ),
+        )
+
+    run = msgspec.structs.replace(run, blocks=tuple(map(lie, run.blocks)))
+    analysis = analyse(run)
+    assert analysis.exit_code == 1
+    (warning,) = [each for each in analysis.warnings if each.code == "not-as-claimed"]
+    assert warning.about == "torch/mlp/bf16"
+    assert reason.rstrip(".") in warning.message
+    (level,) = [each for each in only(run).levels if (each.row.arm, each.precision) == ("torch", "bf16")]
+    assert level.row.standing == "unequal"
+    assert level.row.rank is None
+
+
+def test_a_processor_without_the_instructions_is_said_to_emulate() -> None:
+    run = made(precisions=("fp32", "bf16"))
+    assert not [each for each in analyse(run).warnings if each.code == "emulated"]
+    plain = msgspec.structs.replace(run, machine={"cpu": {"flags": "avx2 avx512f"}})
+    (warning,) = [each for each in analyse(plain).warnings if each.code == "emulated"]
+    assert warning.about == "bf16"
+    assert "avx512_bf16" in warning.message

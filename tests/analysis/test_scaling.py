@@ -1,0 +1,82 @@
+"""Threads: speed-up over the fewest, efficiency, and intervals that hold the truth."""
+
+import msgspec
+import pytest
+
+from suite.analysis import analyse, scaling
+from suite.analysis.scaling import Scaling
+from suite.records.schema import Run
+from tests.records_builder import SCALING, make_run
+
+
+def made(**changes: object) -> Run:
+    wanted: dict[str, object] = {
+        "models": ("mlp",),
+        "backends": ("jax", "openvino"),
+        "scenarios": ("latency",),
+        "threads": (1, 2, 4),
+        "max_calls": 20,
+    }
+    return make_run(**(wanted | changes))  # type: ignore[arg-type]
+
+
+def only(run: Run) -> Scaling:
+    (found,) = scaling.summarise(run, analyse(run))
+    return found
+
+
+def test_an_exact_record_gives_the_exact_speed_up() -> None:
+    found = only(made(noise_scale=0.0))
+    assert found.threads == (1, 2, 4)
+    assert {curve.arm for curve in found.curves} == {"jax", "openvino"}
+    for curve in found.curves:
+        for point in curve.points:
+            assert point.speed_up is not None
+            assert point.efficiency is not None
+            assert point.speed_up.value == pytest.approx(point.threads**SCALING, rel=1e-3)
+            assert point.efficiency.value == pytest.approx(point.threads ** (SCALING - 1), rel=1e-3)
+
+
+def test_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
+    held = asked = 0
+    for seed in range(12):
+        for curve in only(made(seed=seed)).curves:
+            for point in curve.points[1:]:
+                assert point.speed_up is not None
+                assert point.efficiency is not None
+                low, high = point.speed_up.low, point.speed_up.high
+                assert low is not None
+                assert high is not None
+                asked += 1
+                held += low < point.threads**SCALING < high
+                assert point.efficiency.low == pytest.approx(low / point.threads)
+                assert point.efficiency.high == pytest.approx(high / point.threads)
+    assert held / asked > 0.85, "95 % was promised, of 48"
+
+
+def test_the_fewest_threads_are_the_measure_and_have_no_interval() -> None:
+    for curve in only(made(threads=(2, 4))).curves:
+        first = curve.at(2)
+        assert first is not None
+        assert first.speed_up is not None
+        assert (first.speed_up.value, first.speed_up.low) == (1.0, None)
+        assert curve.at(3) is None
+
+
+def test_precisions_scale_apart() -> None:
+    run = made(precisions=("fp32", "bf16"), threads=(1, 2))
+    assert [found.case.precision for found in scaling.summarise(run, analyse(run))] == ["fp32", "bf16"]
+
+
+def test_one_number_of_threads_is_no_scaling() -> None:
+    run = made(threads=(2,))
+    assert scaling.summarise(run, analyse(run)) == ()
+
+
+def test_an_arm_that_failed_with_fewer_threads_has_no_speed_up() -> None:
+    run = made(threads=(1, 2))
+    gone = tuple(
+        msgspec.structs.replace(block, generations=()) if block.case.threads == 1 else block for block in run.blocks
+    )
+    for curve in only(msgspec.structs.replace(run, blocks=gone)).curves:
+        assert all(point.speed_up is None for point in curve.points)

@@ -1,0 +1,51 @@
+"""One table of who computes in what, where, and why not."""
+
+import pytest
+
+from suite.backends import cuda, precisions, registry
+from suite.backends.precisions import PRECISIONS, WAYS
+from suite.zoo import onnx_export, parity
+
+EVERYBODY = (*registry.names(), *registry.names_on_gpus_only(), registry.CANARY)
+
+
+def test_the_table_knows_every_backend_where_it_runs() -> None:
+    for name in EVERYBODY:
+        info = registry.get(name)
+        assert {device for device in WAYS if precisions.supported(name, device)} == set(info.devices)
+        for device in info.devices:
+            assert "fp32" in precisions.supported(name, device)
+
+
+@pytest.mark.parametrize("device", WAYS)
+@pytest.mark.parametrize("name", EVERYBODY)
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_what_is_not_there_has_a_reason(name: str, precision: str, device: str) -> None:
+    if device not in registry.get(name).devices:
+        return
+    reason = precisions.why_not(name, precision, device)
+    assert bool(reason) == (precision not in precisions.supported(name, device))
+    if reason:
+        assert reason.startswith(f"{name} runs fp32")
+        assert reason.endswith(".")
+        with pytest.raises(ValueError, match=f"not {precision}"):
+            precisions.way(name, precision, device)
+    else:
+        assert precisions.way(name, precision, device).how
+
+
+def test_every_precision_has_a_tolerance_and_every_file_an_exporter() -> None:
+    assert set(PRECISIONS) == set(parity.TOLERANCES)
+    files = {way.file for table in WAYS.values() for ways in table.values() for way in ways.values()}
+    assert files == set(onnx_export.PRECISIONS)
+
+
+def test_tolerances_grow_as_precisions_shrink() -> None:
+    sizes = [parity.TOLERANCES[name] for name in ("fp32", "tf32", "bf16", "int8")]
+    assert sizes == sorted(sizes)
+
+
+def test_tf32_and_fp16_are_for_gpus() -> None:
+    for precision in ("tf32", "fp16"):
+        assert not any(precision in precisions.supported(name) for name in EVERYBODY)
+        assert precision in precisions.supported("torch", cuda.DEVICE)

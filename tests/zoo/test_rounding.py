@@ -1,0 +1,72 @@
+"""Rounding to a lower precision in NumPy: the nearest value, ties to even, nothing else touched."""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from suite.zoo import inputs, models, parity, reference, rounding, weights
+from suite.zoo.honesty import LIKE
+
+ordinary = st.floats(2.0**-90, 2.0**90, width=32).flatmap(lambda value: st.sampled_from([value, -value]))
+
+
+@given(ordinary, st.sampled_from([8, 11, 16]))
+def test_it_is_the_nearest_value_of_so_many_bits(value: float, bits: int) -> None:
+    rounded = float(rounding.to_significand(np.array([value], dtype=np.float32), bits)[0])
+    mantissa, exponent = math.frexp(value)
+    expected = math.ldexp(round(math.ldexp(mantissa, bits)), exponent - bits)  # round() takes ties to even
+    assert rounded == expected
+    assert abs(rounded - value) <= 2.0**-bits * abs(value)
+
+
+@given(st.lists(ordinary, min_size=1, max_size=20))
+def test_rounding_twice_is_rounding_once(values: list[float]) -> None:
+    once = rounding.to_significand(np.array(values, dtype=np.float32), 8)
+    assert np.array_equal(rounding.to_significand(once, 8), once)
+
+
+def test_eight_bits_have_a_scale_for_every_channel() -> None:
+    array = np.array([[1.0, -0.5, 0.004], [100.0, 50.0, 0.4], [0.0, 0.0, 0.0]], dtype=np.float32)
+    rounded = rounding.to_int8(array)
+    assert np.abs(rounded - array).max(axis=1) == pytest.approx([1 / 254, 100 / 254, 0], abs=100 / 254)
+    assert rounded[0, 0] == 1.0
+    assert np.array_equal(rounded[2], array[2])
+    steps = rounded[1] / (100 / 127)
+    assert steps == pytest.approx(np.rint(steps), abs=1e-3)
+
+
+@pytest.mark.parametrize("precision", ["bf16", "tf32", "fp16", "int8"])
+def test_vectors_stay_and_matrices_do_not(precision: str) -> None:
+    made = weights.make(models.get("mlp"))
+    rounded = rounding.weights(made, precision)
+    assert rounded.keys() == made.keys()
+    for name, array in made.items():
+        assert rounded[name].shape == array.shape
+        assert rounded[name].dtype == np.float32
+        assert np.array_equal(rounded[name], array) == (array.ndim < 2)
+
+
+def test_what_is_looked_up_is_not_multiplied() -> None:
+    array: npt.NDArray[np.generic] = np.array([[0.1, 0.3]], dtype=np.float32)
+    rounded = rounding.weights({"embeddings.word_embeddings.weight": array, "dense.weight": array}, "int8")
+    assert np.array_equal(rounded["embeddings.word_embeddings.weight"], array)
+    assert not np.array_equal(rounded["dense.weight"], array)
+
+
+def test_there_is_no_rounding_in_fp32() -> None:
+    with pytest.raises(ValueError, match="Nothing is rounded in fp32"):
+        rounding.weights({}, "fp32")
+
+
+@pytest.mark.parametrize("precision", ["bf16", "int8", "tf32"])
+def test_the_yardstick_lies_far_above_fp32_and_within_the_tolerance(precision: str) -> None:
+    model = models.get("mlp")
+    made, given_ = weights.make(model), inputs.make(model, 0, 64)
+    exact = reference.run(model, made, given_)
+    error = parity.compare(reference.run(model, rounding.weights(made, precision), given_), exact).relative_l2
+    assert error / LIKE > parity.TOLERANCES["fp32"], "an error of the size of this precision is never equal in fp32"
+    assert error < parity.TOLERANCES[precision]
