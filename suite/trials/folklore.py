@@ -139,7 +139,7 @@ def run(options: Options, console: Console, keep: Callable[[Folklore], None]) ->
             backends=tuple(framework.backend for framework in FRAMEWORKS),
             scenarios=("latency", "throughput"),
             batches=(BATCH,),
-            threads=options.threads,
+            threads=() if options.threads is None else (options.threads,),
         )
     )
     block = next(block for block in chosen.blocks if block.case.batch == BATCH)
