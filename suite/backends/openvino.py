@@ -133,6 +133,11 @@ class OpenVINO:
         }
 
 
+def _said(value: object) -> str:
+    """Show an entry of a node's runtime information, which OpenVINO may wrap."""
+    return str(getattr(value, "value", value))
+
+
 def _sharing(request: Any) -> Step:  # noqa: ANN401  (OpenVINO's own type)
     """Give the request the arrays as they are: no copy, and 15 µs of Python for every call."""
     infer = request.infer
@@ -155,11 +160,6 @@ def _filling(request: Any, ports: Any) -> Step:  # noqa: ANN401  (the same)
         return output(0).data  # type: ignore[no-any-return]
 
     return step
-
-
-def _said(value: object) -> str:
-    """Show an entry of a node's runtime information, which OpenVINO may wrap."""
-    return str(getattr(value, "value", value))
 
 
 def _text(value: object) -> str:

@@ -16,6 +16,8 @@ from suite.analysis.types import Analysis, Row, Standing, TimedBlock
 from suite.records.schema import Absent, Run, Warning_
 from suite.report import insights, names, sentences, units
 
+FEW = 4
+"""Columns of a table whose headings are not broken."""
 NARROW = 110
 """Columns of a terminal below which only ranks, values and leads are shown."""
 
@@ -122,7 +124,7 @@ def _timed(block: TimedBlock, analysis: Analysis, *, narrow: bool) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     for row in block.rows:
-        cost = units.rate_with_interval(row.items_per_second) if throughput else units.time_with_interval(row.median_ns)
+        cost = _cost(row, throughput=throughput)
         table.add_row(
             _text("" if row.rank is None else f"{row.rank}{'=' if row.rank == 1 and block.tied else ''}"),
             _text(row.arm),
@@ -133,6 +135,10 @@ def _timed(block: TimedBlock, analysis: Analysis, *, narrow: bool) -> Table:
             style=None if row.standing in ("ranked", "shown") else "dim",
         )
     return table
+
+
+def _cost(row: Row, *, throughput: bool) -> str:
+    return units.rate_with_interval(row.items_per_second) if throughput else units.time_with_interval(row.median_ns)
 
 
 def _extras(row: Row, *, throughput: bool) -> list[str]:
@@ -165,7 +171,8 @@ def _tradeoff(found: Tradeoff, *, narrow: bool) -> Table:
     table = _table(f"Speed and accuracy: {', '.join(about)}, {units.plural(case.threads, 'thread')}")
     table.add_column("arm", no_wrap=True)
     table.add_column("precision", no_wrap=True)
-    for name in ("items/s", "against fp32", "error", *([] if narrow else ["cosine", "same class"])):
+    cost = "items/s (95 %)" if case.per_item else "median (95 %)"
+    for name in (cost, "against fp32", "error", *([] if narrow else ["cosine", "same class"])):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("" if narrow else "computed in", no_wrap=True)
     for level in found.levels:
@@ -174,7 +181,7 @@ def _tradeoff(found: Tradeoff, *, narrow: bool) -> Table:
         table.add_row(
             _text(row.arm),
             _text(level.precision),
-            _text(units.rate(row.items_per_second.value if row.items_per_second else None)),
+            _text(_cost(row, throughput=case.per_item)),
             _text(units.times(level.speed_up)),
             _text(_known(parity.relative_error, units.error) if parity else units.NO_VALUE),
             *(
@@ -223,7 +230,7 @@ def _grid(title: str, cells: _Cells) -> Table:
     models = list(dict.fromkeys(model for values in cells.values() for model in values))
     table.add_column("arm", no_wrap=True)
     for model in models:
-        table.add_column(_text(model), justify="right", no_wrap=True)
+        table.add_column(_text(model), justify="right", no_wrap=len(models) <= FEW)
     for arm, values in cells.items():
         table.add_row(_text(arm), *(_text(values.get(model, units.NO_VALUE)) for model in models))
     return table

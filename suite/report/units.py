@@ -210,13 +210,14 @@ def power(exponent: int) -> str:
 
 
 def times(estimate: Estimate | None) -> str:
-    """`1.87× (1.80–1.94)`: how many times as fast, to two decimals."""
+    """`1.87× (1.80–1.94)`: how many times as fast, to two decimals at least."""
     if estimate is None:
         return NO_VALUE
-    text = f"{fixed(estimate.value, 2)}×"
+    decimals = max(2, decimals_of(estimate.value, 2))
+    text = f"{fixed(estimate.value, decimals)}×"
     if estimate.low is None or estimate.high is None:
         return text
-    return f"{text} ({fixed(estimate.low, 2)}–{fixed(estimate.high, 2)})"
+    return f"{text} ({fixed(estimate.low, decimals)}–{fixed(estimate.high, decimals)})"
 
 
 def share_with_interval(estimate: Estimate | None) -> str:

@@ -105,3 +105,22 @@ def test_digits_never_lie_by_more_than_half_a_unit_of_the_third_digit(value: flo
     written = float(units.digits(value).replace(THIN, ""))
     assert abs(written - value) <= 0.00501 * value
     assert "e" not in units.digits(value)
+
+
+@pytest.mark.parametrize(
+    ("estimate", "text"),
+    [
+        (Estimate(1.874, 1.8, 1.94), "1.87× (1.80–1.94)"),
+        (Estimate(1.0), "1.00×"),
+        (Estimate(0.00234), "0.0023×"),
+        (None, units.NO_VALUE),
+    ],
+)
+def test_times_are_told_to_two_digits_at_least(estimate: Estimate | None, text: str) -> None:
+    assert units.times(estimate) == text
+
+
+def test_shares_and_powers() -> None:
+    assert units.share_with_interval(Estimate(0.91, 0.88, 0.94)).replace(units.NBSP, " ") == "91 % (88–94 %)"
+    assert units.share_with_interval(None) == units.NO_VALUE
+    assert units.power(-5) == "10⁻⁵"
