@@ -63,6 +63,12 @@ def compare(session: nox.Session) -> None:
 
 
 @nox.session(python=False)
+def publish(session: nox.Session) -> None:
+    """Write the reports folder as a static site (into `site/`, unless `-- --out FOLDER`)."""
+    levelfield(session, "publish", *session.posargs)
+
+
+@nox.session(python=False)
 @nox.parametrize("image", [nox.param(name, id=name) for name in IMAGES])
 def build(session: nox.Session, image: str) -> None:
     """Build one image; options after `--` go to `levelfield build`."""
@@ -117,6 +123,13 @@ def trials(session: nox.Session) -> None:
     """Try `levelfield ab` on nothing, on a known slowdown and on released versions: a quiet machine for some hours."""
     install(session, "runtime.lock")
     session.run("python", "-m", "suite.trials.upgrades", *session.posargs)
+
+
+@nox.session
+def images(session: nox.Session) -> None:
+    """Build every CPU image twice from nothing, and compare the layers: ten minutes or so."""
+    install(session, "runtime.lock")
+    session.run("python", "-m", "suite.trials.images", *session.posargs)
 
 
 @nox.session

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import msgspec
 
-from suite import __version__, warnings
+from suite import __version__, calibration, warnings
 from suite.errors import LevelfieldError
+from suite.history import controls
 from suite.machine.fingerprint import changed, fingerprint
 from suite.outcomes import utc_now
 from suite.paths import package_root
@@ -35,7 +36,10 @@ class Request(msgspec.Struct, frozen=True):
 
 
 def start(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
-    """Write the run's folder and the first line of its journal; return the folder."""
+    """Write the run's folder and the first line of its journal; return the folder.
+
+    What is known of the machine beforehand is written down with it: its calibration, and the controls of earlier runs.
+    """
     now = utc_now()
     machine = fingerprint(plan.cpus, identify=request.identify)
     identity = f"{now.replace(':', '').replace('-', '')[:15].replace('T', '-')}-{plan.profile.name}"
@@ -77,6 +81,8 @@ def start(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
         warnings=_known_beforehand(plan, request, site, machine),
         labels=(*request.labels, *plan.profile.labels, *(["injected"] if plan.injected else [])),
         work=_work(plan),
+        calibrated=calibration.cited(machine),
+        earlier_controls=controls.before(reports, machine),
     )
     folder = reports / run.id
     try:

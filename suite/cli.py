@@ -14,11 +14,15 @@ from rich.markup import escape
 
 from suite import __version__
 from suite.ab.command import ab
+from suite.bundling.command import bundle, unbundle
 from suite.comparing.command import baseline, compare
 from suite.errors import LevelfieldError, printable
+from suite.exporting.command import export
 from suite.history.command import history
 from suite.options import DURATION, GPU, INJECTION, NAMES, NUMBERS, PERCENT, VARIANT
 from suite.provenance.command import verify
+from suite.publishing.command import card, publish
+from suite.reproducing.command import reproduce
 
 COULD_NOT_RUN = 2
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -77,7 +81,14 @@ _sign = click.option(
 @_base
 @click.option("--reports", type=click.Path(path_type=Path, file_okay=False), default=Path("reports"), show_default=True)
 @click.option("--resume", metavar="RUN", default=None, help="Go on with a run that was cut off.")
-@click.option("--seed", type=int, default=None, help="Seed of the schedule; the record holds it.")
+@click.option(
+    "--repeat",
+    type=click.IntRange(1, 100),
+    default=1,
+    show_default=True,
+    help="Make so many whole runs: replicates for `levelfield compare`, which judges speed from three a side on.",
+)
+@click.option("--seed", type=int, default=None, help="Seed of the schedule (of the first run); the record holds it.")
 @click.option("--strict", is_flag=True, help="Exit with 3 where something could not be ranked.")
 @click.option("--identify", is_flag=True, help="Put this host's name into the record.")
 @_sign
@@ -100,6 +111,7 @@ def bench(
     base: Literal["debian", "registry"],
     reports: Path,
     resume: str | None,
+    repeat: int,
     seed: int | None,
     strict: bool,
     identify: bool,
@@ -139,6 +151,7 @@ def bench(
         resume=resume,
         strict=strict,
         sign=sign,
+        repeat=repeat,
     )
     sys.exit(run_bench(options, Console()))
 
@@ -237,6 +250,12 @@ cli.add_command(compare)
 cli.add_command(ab)
 cli.add_command(history)
 cli.add_command(verify)
+cli.add_command(reproduce)
+cli.add_command(export)
+cli.add_command(publish)
+cli.add_command(bundle)
+cli.add_command(unbundle)
+cli.add_command(card)
 
 
 def main() -> NoReturn:

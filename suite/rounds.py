@@ -215,7 +215,7 @@ class Table:
                 noises.append(turn.noise)
             if turn.failure is not None:
                 self._lost.append(turn)
-        return disturbed(noises, len(self._signals.cpus))
+        return disturbed(noises, len(self._signals.cpus), settling_ns=REWARM_NS)
 
     def _turn(self, outcome: Outcome, pace: Pace) -> Turn:
         arm = outcome.launch.arm

@@ -41,20 +41,53 @@ class Options(msgspec.Struct, frozen=True):
     strict: bool = False
     sign: Path | None = None
     """SSH key that signs the run's statement."""
+    repeat: int = 1
+    """Whole runs, one after the other: replicates to compare with others."""
+
+
+_WORST_FIRST = (1, 2, INCONCLUSIVE)
+"""Exit codes of several runs: something failed; nothing could be measured; something was not decided."""
 
 
 def run_bench(options: Options, console: Console) -> int:
-    """Run a benchmark, or go on with one; return the exit code.
+    """Run a benchmark, repeat it, or go on with one; return the exit code, of several runs the worst.
 
     Raises
     ------
     LevelfieldError
-        Where nothing could be measured. Once something was, the record and the report are written first.
+        Where nothing could be measured. Once something was, the record and the report are written first. And where a
+        run is to be taken up again and repeated at once.
     """
+    if options.repeat > 1:
+        if options.resume is not None:
+            raise LevelfieldError(
+                "A run that is taken up again is one run.", fix="Leave --repeat out, and repeat it when it is done."
+            )
+        return _repeat(options, console)
     resumed = find(options.resume, options.reports) if options.resume is not None else None
     chosen = plan.of(resumed[1]) if resumed else plan.make(options.selection)
     folder = conduct(chosen, options, console, resumed=resumed)
     return tell(folder, console, strict=options.strict, sign=options.sign)
+
+
+def _repeat(options: Options, console: Console) -> int:
+    """Make whole runs, each with a schedule of its own; an interruption costs those that were still to come."""
+    chosen = plan.make(options.selection)
+    codes, made = set(), []
+    for number in range(options.repeat):
+        console.print(f"[bold]Run {number + 1} of {options.repeat}[/]", highlight=False)
+        seed = options.request.seed
+        request = msgspec.structs.replace(options.request, seed=None if seed is None else seed + number)
+        folder = conduct(chosen, msgspec.structs.replace(options, request=request), console)
+        made.append(folder.name)
+        codes.add(tell(folder, console, strict=options.strict, sign=options.sign))
+    console.print(f"\nThe runs: {escape(' '.join(made))}", highlight=False, soft_wrap=True)
+    console.print(
+        "Keep them as one side of a comparison: levelfield baseline set NAME, with these names behind it.",
+        highlight=False,
+        soft_wrap=True,
+    )
+    return next((code for code in _WORST_FIRST if code in codes), 0)
 
 
 def conduct(chosen: plan.Plan, options: Options, console: Console, *, resumed: tuple[Path, Run] | None = None) -> Path:

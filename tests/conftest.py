@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import docker
 import pytest
@@ -12,6 +13,9 @@ import pytest
 from suite.errors import LevelfieldError
 from suite.launchers.docker import connect
 from tests.engines import Cable, PrivateEngine
+
+if TYPE_CHECKING:
+    from selenium import webdriver
 
 ENGINE_EXPECTED = "LEVELFIELD_EXPECT_ENGINE"
 
@@ -27,6 +31,14 @@ def engine() -> Iterator[docker.DockerClient]:
         pytest.skip(error.message)
     yield client
     client.close()
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[webdriver.Chrome]":
+    from tests import browsers  # where frameworks are tested, there is no selenium
+
+    with browsers.opened(tmp_path_factory.mktemp("profile")) as driver:
+        yield driver
 
 
 @pytest.fixture(autouse=True)

@@ -36,6 +36,7 @@ JAX = ("bench", "--profile", "smoke", "--models", "mlp", "--backends", "jax", "-
         (["--threads", "100000"], ["100000 threads were asked for, and this process may use", "fewer"]),
         (["--control", "tensorrt"], ["There is no backend called 'tensorrt'."]),
         (["--resume", "20200101-000000-standard-0000"], ["There is no run '20200101-000000-standard-0000' to go on"]),
+        (["--resume", "20200101", "--repeat", "3"], ["A run that is taken up again is one run.", "Leave --repeat out"]),
         (["--launcher", "docker"], ["No container engine answers", "--launcher venv"]),
     ],
 )
@@ -51,6 +52,7 @@ def test_what_cannot_be_run(tmp_path: Path, words: list[str], says: list[str]) -
         (["bench", "--margin", "200%"], "not a share such as 2% or 0.02"),
         (["bench", "--batch", "1,two"], "not a list of whole numbers"),
         (["bench", "--launcher", "podman"], "'docker', 'venv', 'host'"),
+        (["bench", "--repeat", "0"], "0 is not in the range 1<=x<=100"),
         (["bench", "--modles", "mlp"], "No such option"),
         (["benhc"], "No such command"),
         (["report"], "Missing argument"),

@@ -11,8 +11,8 @@ from suite import analysis, plan
 from suite.records import files
 from suite.records.schema import Run
 from suite.running import REPORT
+from tests.browsers import SWITCHES, find
 from tests.commands import ROOT
-from tests.report.test_browser import SWITCHES, find
 
 LIMIT_S = 1800.0
 """Builds included, on a busy machine."""

@@ -1,6 +1,6 @@
 """From a record to what follows from it: medians, intervals, ranks and reasons. Pure, and the same in ten years."""
 
-from suite.analysis import standing, surroundings, timed, whole
+from suite.analysis import identical, standing, surroundings, timed, whole
 from suite.analysis.insights.everything import derive as insights
 from suite.analysis.status import derive, summarise
 from suite.analysis.types import Analysis, BlockAnalysis, Status
@@ -34,6 +34,7 @@ def analyse(run: Run) -> Analysis:
         warnings=derive(run, blocks, status, (canary, noise)),
         exit_code=_exit_code(status),
         insights=insights(run, blocks),
+        identical=identical.pool(run, blocks),
     )
 
 

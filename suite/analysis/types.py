@@ -6,6 +6,7 @@ import msgspec
 
 from suite.analysis.insights.types import Insights
 from suite.records.schema import Absent, Case, Failure, Memory, Parity, Startup, Warning_
+from suite.statistics.proportions import Proportion
 from suite.statistics.verdicts import Verdict
 
 Standing: TypeAlias = Literal["ranked", "control", "shown", "unequal", "failed", "absent"]
@@ -221,6 +222,16 @@ class Status(msgspec.Struct, frozen=True):
     supervisor_share: float | Absent
 
 
+class Pooled(msgspec.Struct, frozen=True):
+    """Controls of several runs; each run's is one draw."""
+
+    draws: int
+    different: Proportion | None
+    """Draws whose interval leaves out 1, of those that have one; None: none has."""
+    ratio: Estimate
+    """Geometric mean over the draws, with its interval over them where they are enough."""
+
+
 class Analysis(msgspec.Struct, frozen=True):
     status: Status
     blocks: tuple[BlockAnalysis, ...]
@@ -231,6 +242,8 @@ class Analysis(msgspec.Struct, frozen=True):
     exit_code: int
     """0: fine; 1: some result failed or is not equal; 2: none could be measured here."""
     insights: Insights = Insights()
+    identical: Pooled | None = None
+    """None: neither this run nor one before it has a control."""
 
     @property
     def timed(self) -> tuple[TimedBlock, ...]:

@@ -20,6 +20,10 @@ _READ_BACK = (
     "CPU_DENORMALS_OPTIMIZATION",
 )
 
+COPIED_BYTES = 1 << 16
+"""Inputs up to this size are copied into the request's own tensors, larger ones are shared with it: to bind an array
+takes some 15 µs a call, as long as the MLP's whole inference."""
+
 
 class OpenVINO:
     """One compiled model with the latency hint (`hint=` may say otherwise), one inference request used again and again.
@@ -64,22 +68,45 @@ class OpenVINO:
         if self._settings["INFERENCE_PRECISION_HINT"] != precision:
             found = self._settings["INFERENCE_PRECISION_HINT"]
             raise Unsupported(f"openvino would compute in {found} and not in {precision}.")
-        infer = compiled.create_infer_request().infer
-
-        def step(inputs: Arrays) -> npt.NDArray[np.float32]:
-            return infer(inputs, share_inputs=True, share_outputs=True)[0]  # type: ignore[no-any-return]
-
-        return step
+        request = compiled.create_infer_request()
+        small = sum(array.nbytes for array in source.example.values()) <= COPIED_BYTES
+        self._settings["INPUTS"] = "copied into the request's tensors" if small else "shared"
+        return _filling(request, compiled.inputs) if small else _sharing(request)
 
     def settings(self) -> dict[str, str]:
         """Read back what can tilt the field."""
         return {
             "mode": "synchronous, one request",
             "threads": self._settings.get("INFERENCE_NUM_THREADS", "not compiled yet"),
-            **{name.lower().replace("_", " "): value for name, value in self._settings.items()},
+            **{name.lower().replace("_", " "): value for name, value in self._settings.items() if name in _READ_BACK},
             "compile cache": "kept" if self._options.cache else "none",
             "output": "a view that the next call overwrites",
+            "inputs": self._settings.get("INPUTS", "not compiled yet"),
         }
+
+
+def _sharing(request: Any) -> Step:  # noqa: ANN401  (OpenVINO's own type)
+    """Give the request the arrays as they are: no copy, and 15 µs of Python for every call."""
+    infer = request.infer
+
+    def step(inputs: Arrays) -> npt.NDArray[np.float32]:
+        return infer(inputs, share_inputs=True, share_outputs=True)[0]  # type: ignore[no-any-return]
+
+    return step
+
+
+def _filling(request: Any, ports: Any) -> Step:  # noqa: ANN401  (the same)
+    """Fill the request's own tensors, which stay bound to it."""
+    tensors = [(port.any_name, request.get_tensor(port).data) for port in ports]
+    infer, output = request.infer, request.get_output_tensor
+
+    def step(inputs: Arrays) -> npt.NDArray[np.float32]:
+        for name, tensor in tensors:
+            np.copyto(tensor, inputs[name], casting="no")
+        infer(share_outputs=True)
+        return output(0).data  # type: ignore[no-any-return]
+
+    return step
 
 
 def _text(value: object) -> str:

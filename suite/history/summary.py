@@ -16,13 +16,14 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 
 from suite import analysis
+from suite.analysis import identical
 from suite.analysis.types import Analysis, ColdRow, Estimate, MemoryRow, Row, Standing
 from suite.errors import LevelfieldError
 from suite.history import environment
 from suite.records import files
-from suite.records.schema import Arm, Run
+from suite.records.schema import Arm, ControlDraw, Run
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of these types, and of what is computed for them; a summary of another version is made anew."""
 NAME = "summary.json"
 MAX_BYTES = 8 * 1024 * 1024
@@ -74,6 +75,8 @@ class Summary(msgspec.Struct, frozen=True):
     labels: Annotated[tuple[_Name, ...], msgspec.Meta(max_length=100)]
     results: Annotated[tuple[Result, ...], msgspec.Meta(max_length=_MOST)]
     environment: dict[_Name, dict[_Name, _Value]]
+    controls: Annotated[tuple[ControlDraw, ...], msgspec.Meta(max_length=_MOST)] = ()
+    """What the run found between identical arms."""
 
 
 _decoder = msgspec.json.Decoder(Summary)
@@ -101,6 +104,7 @@ def summarise(run: Run, result: Analysis, *, record_sha256: str, record_bytes: i
         labels=run.labels,
         results=tuple(found.values()),
         environment=environment.environment(run),
+        controls=identical.draws(run, result.blocks),
     )
     return _decode(msgspec.json.encode(draft), f"The summary of {run.id[:80]}")
 

@@ -9,12 +9,16 @@ signal                    disturbed when more than                    why this m
 ========================  ==========================================  ============================================
 stolen time               2 % of the capacity                         the margin of a verdict is 2 %
 others' CPU time          5 % of the capacity                         housekeeping of a quiet system takes 1 to 3 %
-idle workers' CPU time    5 % of the capacity                         a sleeping worker takes none
+idle workers' CPU time    5 % of the capacity, beyond what threads    a sleeping worker takes none
+                          may spin before the timed part of a turn
 waiting for a CPU         10 % of the time, while others and the      a worker's own threads wait for one another
                           hypervisor took more than 1 %               too, and that is no disturbance
 swapped pages             1 MiB                                       a few pages may be anybody's
 throttling                any                                         the clock itself was changed
 ========================  ==========================================  ============================================
+
+A worker's threads spin for a while after its last call (38 ms in ONNX Runtime). Turns begin with calls that are not
+timed, so that they can; as much CPU time of workers that should be idle is therefore expected in every turn.
 
 Shares below two ticks of 10 ms a CPU are never called a disturbance. A signal that is absent disturbs nothing.
 """
@@ -36,7 +40,7 @@ FLOOR_TICKS = 2
 """Ticks a CPU below which a share is not believed."""
 
 
-def disturbed(turns: Sequence[Noise], cpus: int) -> str:
+def disturbed(turns: Sequence[Noise], cpus: int, *, settling_ns: int = 0) -> str:
     """Return the reason why a round is called disturbed, in words; empty when it was not.
 
     Parameters
@@ -45,12 +49,16 @@ def disturbed(turns: Sequence[Noise], cpus: int) -> str:
         What the machine did during each turn of the round.
     cpus
         Number of CPUs that were watched (`len(Signals.cpus)`).
+    settling_ns
+        How long each turn lasts before its timed part begins. All threads of a worker but the one that calls may spin
+        in it: one on every other CPU.
     """
     if not turns or cpus < 1:
         return ""
     steal = share(turns, lambda noise: noise.steal_ns, cpus)
     others = share(turns, lambda noise: noise.others_ns, cpus)
-    idle = share(turns, lambda noise: noise.idle_workers_ns, cpus)
+    settling = settling_ns * max(1, cpus - 1) * len(turns) / max(1, cpus * sum(noise.elapsed_ns for noise in turns))
+    idle = share(turns, lambda noise: noise.idle_workers_ns, cpus) - settling
     pressure = share(turns, lambda noise: noise.pressure_ns, 1)
     swapped = _sum(noise.swapped_pages for noise in turns)
     throttled = _sum(noise.throttled for noise in turns)

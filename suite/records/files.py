@@ -184,11 +184,16 @@ def check(run: Run, name: str) -> None:
     Raises
     ------
     LevelfieldError
-        With one sentence: a margin that is no share, a batch or a number of threads below one, or two of what there is
-        one of.
+        With one sentence: a margin that is no share, a calibration that does not add up, a batch or a number of
+        threads below one, or two of what there is one of.
     """
     if not 0 < run.settings.margin < 1:
         raise _impossible(name, f"a margin of {run.settings.margin}")
+    known = run.calibrated
+    if known is not None and not (0 <= known.different <= known.runs and 0 <= known.same <= known.runs > 0):
+        raise _impossible(name, f"a calibration with {known.different} and {known.same} of {known.runs} runs")
+    if any(draw.ratio <= 0 for draw in run.earlier_controls):
+        raise _impossible(name, "an earlier control with a ratio below zero")
     _once((block.case.id for block in run.blocks), name, "cases")
     for block in run.blocks:
         if block.case.batch < 1 or block.case.threads < 1:

@@ -374,6 +374,36 @@ Fingerprint: TypeAlias = dict[str, dict[str, Fact]]
 """Group (`cpu`, `memory`, `kernel`, `engine`, …) to name to value."""
 
 
+class Calibrated(msgspec.Struct, frozen=True):
+    """What a calibration had shown of this machine before the run (`nox -s calibrate`: A/A runs, and nothing else)."""
+
+    finished: str
+    backend: str
+    model: str
+    launches: int
+    """Of each of the two identical arms, in every A/A run."""
+    runs: int
+    different: int
+    """Runs in which identical arms were called different."""
+    same: int
+    """Runs in which they were shown to be the same within the margin."""
+    margin: float
+    minimum_detectable_effect: float | None
+    """Relative slowdown that such a run finds in 95 % of cases at 95 % confidence; None: the runs are too few."""
+
+
+class ControlDraw(msgspec.Struct, frozen=True):
+    """What one run found between an arm and its identical twin, time over time; the truth is 1."""
+
+    run: str
+    started: str
+    arm: str
+    case: str
+    ratio: float
+    low: float | None = None
+    high: float | None = None
+
+
 class Run(msgspec.Struct, frozen=True):
     schema: int
     id: str
@@ -399,3 +429,7 @@ class Run(msgspec.Struct, frozen=True):
     """By model and batch, for every case of the plan whose model can be counted."""
     roofline: tuple[Roofline, ...] | Absent = Absent("it was not measured")
     """One for each number of threads that a case on the CPU has."""
+    calibrated: Calibrated | None = None
+    """None: this machine had not been calibrated when the run began."""
+    earlier_controls: tuple[ControlDraw, ...] = ()
+    """Of the runs in the same folder and on the same machine, before this one; newest first."""

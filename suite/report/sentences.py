@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from suite.analysis.types import Analysis, Row, TimedBlock
 from suite.records.schema import Absent, Run
 from suite.report import names, units
+from suite.statistics.proportions import Proportion, proportion
 
 
 def overall(analysis: Analysis) -> str:
@@ -16,18 +17,18 @@ def overall(analysis: Analysis) -> str:
     chosen = [block for block in timed if block.case.scenario == "latency"] or list(timed)
     if not chosen:
         return _without_timing(analysis)
-    groups: dict[tuple[str, ...], list[str]] = {}
+    groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for block in chosen:
         if block.best is not None:
-            groups.setdefault((block.best, *block.tied), []).append(_where(block, chosen))
+            groups.setdefault((_equality(block), (block.best, *block.tied)), []).append(_where(block, chosen))
     if not groups:
         reason = chosen[0].unranked_reason
         return f"{parity(analysis)} Nothing is ranked: {reason}."
     clauses = []
-    for leaders, places in groups.items():
+    for (equality, leaders), places in groups.items():
         where = join(places)
         if len(leaders) > 1:
-            clauses.append(f"{join(leaders)} tie on {where}")
+            clauses.append(f"{join(leaders)} {equality} on {where}")
         else:
             clauses.append(f"{leaders[0]} is fastest on {where}")
     missing = [_where(block, chosen) for block in chosen if block.best is None]
@@ -71,13 +72,20 @@ def verdict(block: TimedBlock) -> str:
     if block.tied:
         leaders = [best, *(rows[arm] for arm in block.tied)]
         costs = join([_cost(row, throughput=throughput) for row in leaders])
-        text = f"{join([row.arm for row in leaders])} tie on {where}: {costs}"
+        text = f"{join([row.arm for row in leaders])} {_equality(block)} on {where}: {costs}"
         tail = f"; {behind[0].arm} follows, {_lead(behind[0])} behind" if behind else ""
         return f"{text}{tail}."
     text = f"{best.arm} {top} on {where}: {_cost(best, throughput=throughput)}"
     if behind:
         return f"{text}, {_lead(behind[0])} ahead of {behind[0].arm}."
     return f"{text}; no other arm could be ranked."
+
+
+def _equality(block: TimedBlock) -> str:
+    """Say in what sense the best set is one: a noisy arm may belong to it from further down the table."""
+    ranked = [row.arm for row in block.rows if row.standing == "ranked"]
+    at_the_head = set(ranked[: 1 + len(block.tied)]) == {block.best, *block.tied}
+    return "tie" if at_the_head else "cannot be told apart"
 
 
 def _cost(row: Row, *, throughput: bool) -> str:
@@ -87,7 +95,7 @@ def _cost(row: Row, *, throughput: bool) -> str:
 
 
 def _lead(row: Row) -> str:
-    return units.slower(row.ratio) if row.ratio is not None else units.NO_VALUE
+    return units.slower(row.ratio, certain=row.rank != 1) if row.ratio is not None else units.NO_VALUE
 
 
 def join(parts: Sequence[str]) -> str:
@@ -139,6 +147,46 @@ def disturbed(analysis: Analysis) -> str:
         return f"{text} and count all the same, since there were no others."
     kept = f", but for {status.rounds_kept} whose generation had no others" if status.rounds_kept else ""
     return f"{text} and are left out{kept}."
+
+
+def identical(analysis: Analysis) -> str:
+    """Say what identical arms were called over this run and those before it; empty where none had a control."""
+    pooled = analysis.identical
+    if pooled is None:
+        return ""
+    ratio = pooled.ratio
+    over = "one comparison" if pooled.draws == 1 else f"{pooled.draws} comparisons, earlier runs included"
+    text = f"Identical arms on this machine ({over}): their ratio is {ratio.value:.3f}"
+    if ratio.low is not None and ratio.high is not None:
+        text += f" ({ratio.low:.3f}–{ratio.high:.3f})"
+    text += ", where the truth is 1"
+    if pooled.different is not None:
+        text += f"; called different in {_share(pooled.different)}"
+    return f"{text}."
+
+
+def calibrated(run: Run) -> str:
+    """Say what this machine's calibration had shown, or that there is none."""
+    known = run.calibrated
+    if known is None:
+        return "This machine was not calibrated before the run (nox -s calibrate)."
+    where = f"{known.backend}, {names.model(known.model)}"
+    text = (
+        f"This machine was calibrated on {known.finished[:10]}: identical arms ({where}) were called different in "
+        f"{_share(proportion(known.different, known.runs))} and shown to be the same within "
+        f"{units.percent(known.margin)} in {known.same}"
+    )
+    if known.minimum_detectable_effect is not None:
+        text += (
+            f"; {known.launches} launches an arm find a slowdown of {units.percent(known.minimum_detectable_effect)} "
+            "in 95 % of cases"
+        )
+    return f"{text}."
+
+
+def _share(found: Proportion) -> str:
+    """`0 of 40 (95 %: 0.0–8.8 %)`."""
+    return f"{found.successes} of {found.trials} (95 %: {100 * found.low:.1f}–{100 * found.high:.1f}{units.NBSP}%)"
 
 
 def supervisor(share: float | Absent) -> str:

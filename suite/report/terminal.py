@@ -66,6 +66,8 @@ def _parts(run: Run, analysis: Analysis, *, narrow: bool) -> Iterator[Renderable
     yield Text()
     for warning in analysis.warnings:
         yield _warning(warning)
+    for line in filter(None, (sentences.identical(analysis), sentences.calibrated(run))):
+        yield _text(line, "dim")
     yield _text(f"Supervisor during windows: {sentences.supervisor(run.supervisor_window_share)}.", "dim")
 
 
@@ -133,7 +135,7 @@ def _extras(row: Row, *, throughput: bool) -> list[str]:
 def _behind(row: Row, block: TimedBlock) -> str:
     if row.ratio is None:
         return units.NO_VALUE
-    return "best" if row.arm == block.best else f"+{units.slower(row.ratio)}"
+    return "best" if row.arm == block.best else f"+{units.slower(row.ratio, certain=row.rank != 1)}"
 
 
 def _reasons(block: TimedBlock) -> Iterator[Text]:

@@ -157,17 +157,22 @@ def percent(share: float, *, signed: bool = False) -> str:
     return f"{sign}{text}{NBSP}%"
 
 
-def slower(ratio: Estimate) -> str:
-    """`1.4 % (0.9–2.0 %)`: how much more than the best, from a cost ratio."""
+def slower(ratio: Estimate, *, certain: bool = False) -> str:
+    """`1.4 % (0.9–2.0 %)`: how much more than the best, from a cost ratio.
+
+    `1.4 % (>0–2.9 %)` where it is certain that it is more, and not by how much at the least.
+    """
     text = percent(ratio.value - 1)
     if ratio.low is None or ratio.high is None:
         return text
-    return f"{text} ({percent_range(ratio.low - 1, ratio.high - 1)})"
+    return f"{text} ({percent_range(ratio.low - 1, ratio.high - 1, certain=certain)})"
 
 
-def percent_range(low: float, high: float) -> str:
-    """`0.9–2.0 %`, `−0.3 to 1.1 %` where a bound is negative."""
+def percent_range(low: float, high: float, *, certain: bool = False) -> str:
+    """`0.9–2.0 %`, `−0.3 to 1.1 %` where a bound is negative, `>0–2.9 %` where it is certainly not nothing."""
     first, second = percent(low).removesuffix(f"{NBSP}%"), percent(high)
+    if certain and first == "0.0":
+        first = ">0"
     joint = "–" if low >= 0 else " to "
     return f"{first}{joint}{second}"
 

@@ -1,7 +1,7 @@
 """How often this machine raises a false alarm: many A/A runs, each exactly as `bench` would do it.
 
 `nox -s calibrate` calls it. Two arms of one backend stand in a block as they stand in any report; the runs go through
-the same plan, the same schedule and the same analysis. The result is kept in the cache (`suite.trials.calibration`).
+the same plan, the same schedule and the same analysis. The result is kept in the cache (`suite.calibration`).
 """
 
 import secrets
@@ -22,6 +22,7 @@ from rich.table import Table
 from suite import __version__, analysis, pacing, plan
 from suite.beginning import Request, start
 from suite.bench import Bench
+from suite.calibration import EFFECTS, Calibration, Conditions, Repeat, conclude, load, same_machine, store
 from suite.errors import LevelfieldError
 from suite.launchers.docker import DockerLauncher, connect
 from suite.machine.fingerprint import fingerprint
@@ -33,7 +34,6 @@ from suite.records.files import JOURNAL
 from suite.records.schema import Run
 from suite.site import Site
 from suite.statistics.verdicts import DEFAULT_MARGIN, verdict_of
-from suite.trials.calibration import EFFECTS, Calibration, Conditions, Repeat, conclude, load, same_machine, store
 from suite.watching import Silent
 
 

@@ -18,7 +18,6 @@ import docker
 import msgspec
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from suite import __version__, plan
 from suite.errors import LevelfieldError
@@ -32,7 +31,8 @@ from suite.records.files import write_atomically
 from suite.records.schema import Block, Warning_
 from suite.site import Site
 from suite.trials.contestants import Pace
-from suite.trials.record import SCHEMA, Cell, Contrast, Finding, Interval, Limit, Trial
+from suite.trials.overhead_show import markdown, show
+from suite.trials.record import SCHEMA, Cell, Contrast, Limit, Trial
 from suite.trials.schedule import Effort, apps, loops, measure
 from suite.watching import Silent
 
@@ -220,68 +220,15 @@ def exit_code(cells: Sequence[Cell]) -> int:
     return INCONCLUSIVE if "not shown" in verdicts else WITHIN
 
 
-def show(trial: Trial, console: Console) -> None:
-    """Print the findings side by side."""
-    table = Table(title="What Levelfield adds to a call", title_justify="left")
-    for name in ("model", "backend", "first", "second"):
-        table.add_column(name)
-    for name in ("first takes", "second takes", "ratio (95 %)", "difference, µs (95 %)", "n", "limit"):
-        table.add_column(name, justify="right", no_wrap=name != "difference, µs (95 %)")
-    table.add_column("says", no_wrap=True)
-    for cell in trial.cells:
-        for finding in cell.findings:
-            table.add_row(cell.case.model, cell.backend, *_row(finding))
-        table.add_section()
-    console.print(table)
-    for cell in trial.cells:
-        if cell.failure:
-            console.print(f"[red]{cell.case.model}, {cell.backend}:[/] {escape(cell.failure)}", highlight=False)
-    rounds = [each for cell in trial.cells for one in cell.generations for each in one.rounds]
-    console.print(
-        f"n: launches. {sum(bool(each.disturbed) for each in rounds)} of {len(rounds)} rounds were disturbed from "
-        f"outside; load average {trial.load_before[0]:.1f} before, {trial.load_after[0]:.1f} after.",
-        highlight=False,
-    )
-
-
-_COLOURS = {"within": "green", "outside": "red", "not shown": "yellow", "no limit": "dim"}
-
-
-def _row(finding: Finding) -> tuple[str, ...]:
-    contrast = finding.contrast
-    return (
-        contrast.first,
-        contrast.second,
-        _time(finding.first_ns),
-        _time(finding.second_ns),
-        _spelled(finding.ratio, 1.0, 3),
-        _spelled(finding.difference_ns, 1000.0, 1),
-        str(finding.launches),
-        str(contrast.limit),
-        f"[{_COLOURS[finding.verdict]}]{finding.verdict}[/]",
-    )
-
-
-def _time(value_ns: float) -> str:
-    return f"{value_ns / 1e6:.3f} ms" if value_ns >= 1e6 else f"{value_ns / 1e3:.2f} µs"
-
-
-def _spelled(interval: Interval, unit: float, digits: int) -> str:
-    text = f"{interval.value / unit:.{digits}f}"
-    if interval.low is None or interval.high is None:
-        return text
-    return f"{text} ({interval.low / unit:.{digits}f} … {interval.high / unit:.{digits}f})"
-
-
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--models", type=NAMES, default=("mlp", "resnet50", "bert"), help="Only these, separated by commas.")
 @click.option("--backends", type=NAMES, default=BACKENDS, help="Backends held against a bare loop.")
 @click.option("--app/--no-app", default=True, help="Hold OpenVINO against benchmark_app as well.")
 @click.option("--launches", type=click.IntRange(1), default=8, show_default=True, help="Launches of a cell, at least.")
-@click.option("--most", type=click.IntRange(1), default=16, show_default=True, help="Launches of a cell, at most.")
+@click.option("--most", type=click.IntRange(1), default=40, show_default=True, help="Launches of a cell, at most.")
 @click.option("--rounds", type=click.IntRange(1), default=6, show_default=True, help="Windows of each launch.")
 @click.option("--window", type=click.FloatRange(0.01), default=0.25, show_default=True, help="Seconds in a window.")
-@click.option("--app-rounds", type=click.IntRange(1), default=2, show_default=True, help="Runs of benchmark_app.")
+@click.option("--app-rounds", type=click.IntRange(1), default=3, show_default=True, help="Runs of benchmark_app.")
 @click.option("--app-window", type=click.IntRange(1), default=2, show_default=True, help="Seconds each of them takes.")
 @click.option("--threads", type=int, default=None, help="Threads of every side; default: one per core.")
 @click.option("--seed", type=int, default=None, help="Seed of the schedule; the record holds it.")
@@ -321,6 +268,7 @@ def main(
     except (LevelfieldError, OSError) as error:
         console.print(f"[red]{escape(str(error))}[/]", highlight=False)
         sys.exit(COULD_NOT_RUN)
+    write_atomically(out.with_suffix(".md"), markdown(trial).encode())
     show(trial, console)
     console.print(f"Record: {escape(str(out))}", highlight=False, soft_wrap=True)
     sys.exit(exit_code(trial.cells))

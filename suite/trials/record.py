@@ -6,7 +6,7 @@ import msgspec
 
 from suite.records.schema import Artifact, Case, Fingerprint, Image
 
-SCHEMA = 1
+SCHEMA = 2
 Verdict = Literal["within", "not shown", "outside", "no limit"]
 
 
@@ -56,7 +56,7 @@ class Contrast(msgspec.Struct, frozen=True):
 
 
 class Interval(msgspec.Struct, frozen=True):
-    """An estimate with its 95 % interval; no interval with fewer than five launches."""
+    """An estimate with its 95 % interval; no interval where launches are too few."""
 
     value: float
     low: float | None
@@ -71,8 +71,11 @@ class Finding(msgspec.Struct, frozen=True):
     first_ns: float
     second_ns: float
     ratio: Interval
-    """The first arm's time over the second's."""
+    """The first arm's time over the second's: the median over launches."""
+    mean_ratio: Interval
+    """The same as a geometric mean with its t interval; shown, and not judged by."""
     difference_ns: Interval
+    """The median over launches."""
     verdict: Verdict
 
 

@@ -30,7 +30,7 @@ from suite.records.schema import Case, Warning_
 from suite.statistics.power import Design, pair_sd, power
 from suite.statistics.stopping import DEFAULT_TARGET
 from suite.statistics.student import MIN_LAUNCHES, launches_for
-from suite.trials import rigor_findings, rigor_measure, rigor_record
+from suite.trials import rigor_findings, rigor_judged, rigor_measure, rigor_record
 from suite.trials.rigor_ours import BUDGET_S, CONFIDENCES
 from suite.trials.rigor_record import SCHEMA, Setup, Stream
 from suite.trials.rigor_show import markdown, show
@@ -144,10 +144,12 @@ def run(request: Request, console: Console) -> Stream:
 
 def analyse(stream: Stream, out: Path) -> Stream:
     """Apply all rules to a stream, and write its record and the table beside it."""
+    generations = rigor_judged.again(stream.generations, stream.setup.case.threads)
     stream = msgspec.structs.replace(
         stream,
-        findings=rigor_findings.find(stream.generations),
-        variance=rigor_findings.variance(stream.generations),
+        generations=generations,
+        findings=rigor_findings.find(generations),
+        variance=rigor_findings.variance(generations),
     )
     rigor_record.write(stream, out)
     write_atomically(out.with_suffix(".md"), markdown(stream).encode())

@@ -180,7 +180,8 @@ class _Turns:
             order.shuffle(both)
             (first, before), (second, after) = (self._turn(arm, self._living[arm]) for arm in both)
             noises = [before, after]
-            pairs.append(Pair(lane, (first, second), _sum(noises), disturbed(noises, len(self._signals.cpus))))
+            said = disturbed(noises, len(self._signals.cpus), settling_ns=REWARM_NS)
+            pairs.append(Pair(lane, (first, second), _sum(noises), said))
         return Round(tuple(pairs), canary)
 
     def _turn(self, arm: int, outcome: Outcome) -> tuple[Window, Noise]:

@@ -10,6 +10,7 @@ import msgspec
 from suite.machine.disturbance import disturbed
 from suite.machine.signals import Signals, difference
 from suite.records.schema import Arm, Case, Noise
+from suite.rounds import REWARM_NS
 from suite.site import Site
 from suite.trials.benchmark_app import BenchmarkApp
 from suite.trials.contestants import BareProcess, Contestant, Harness, Loop, Pace
@@ -128,7 +129,7 @@ def _round(arms: Mapping[str, Contestant], pace: Pace, order: random.Random, sig
         reading = arms[name].window(pace)
         noises.append(difference(before, signals.snapshot(pids), arms[name].process))
         windows.append(Window(arm=name, median_ns=reading.median_ns, calls=reading.calls))
-    return Round(tuple(windows), disturbed=disturbed(noises, len(signals.cpus)) if known else "")
+    return Round(tuple(windows), disturbed=disturbed(noises, len(signals.cpus), settling_ns=REWARM_NS) if known else "")
 
 
 def _summary(findings: Sequence[Finding]) -> str:

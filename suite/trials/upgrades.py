@@ -24,6 +24,7 @@ from suite import __version__
 from suite.ab.running import Found, measure, target
 from suite.backends import registry
 from suite.beginning import Request
+from suite.calibration import same_machine
 from suite.comparing.types import Gate
 from suite.errors import LevelfieldError
 from suite.images import catalogue
@@ -34,7 +35,6 @@ from suite.plan import Selection
 from suite.records.files import write_atomically
 from suite.running import Options
 from suite.trials import upgrades_record as records
-from suite.trials.calibration import same_machine
 from suite.trials.upgrades_record import SCHEMA, Kind, Record, Trial
 from suite.trials.upgrades_show import markdown, show
 

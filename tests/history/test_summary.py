@@ -77,7 +77,7 @@ def test_a_record_changed_without_a_change_of_size_is_found_when_verified(tmp_pa
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ('"schema":1', '"schema":2'),
+        (f'"schema":{summary.SCHEMA}', f'"schema":{summary.SCHEMA + 1}'),
         ('"launcher":"docker"', '"launcher":"moon"'),
         ('"started":"2026-11-21T10:15:00Z"', '"started":"yesterday"'),
         ('"started":"2026-11-21T10:15:00Z"', '"started":"2026-11-21 10:15"'),

@@ -23,6 +23,20 @@ def changed(**fields: object) -> bytes:
     return msgspec.json.encode({**PLAIN, **fields})
 
 
+CALIBRATED = {
+    "finished": "2026-11-20T10:00:00Z",
+    "backend": "onnxruntime",
+    "model": "resnet50",
+    "launches": 5,
+    "runs": 40,
+    "different": 0,
+    "same": 38,
+    "margin": 0.02,
+    "minimum_detectable_effect": 0.03,
+}
+DRAW = {"run": "r", "started": "2026-11-20T10:00:00Z", "arm": "jax", "case": "c", "ratio": 1.0}
+
+
 def spoiled(old: bytes, new: bytes) -> bytes:
     content = msgspec.json.encode(RUN)
     assert old in content
@@ -108,6 +122,21 @@ def test_what_is_no_record_ends_in_one_sentence(content: bytes) -> None:
     assert caught.value.fix
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (changed(calibrated=CALIBRATED | {"runs": 0, "same": 0}), "a calibration with 0 and 0 of 0 runs"),
+        (changed(calibrated=CALIBRATED | {"different": 41}), "a calibration with 41 and 38 of 40 runs"),
+        (changed(calibrated=CALIBRATED | {"same": -1}), "a calibration with 0 and -1 of 40 runs"),
+        (changed(earlier_controls=[DRAW | {"ratio": 0}]), "an earlier control with a ratio below zero"),
+    ],
+)
+def test_what_no_run_can_know_beforehand(content: bytes, says: str) -> None:
+    with pytest.raises(LevelfieldError, match=says):
+        files.check(files.decode(content, "run.json"), "run.json")
+    files.check(files.decode(changed(calibrated=CALIBRATED, earlier_controls=[DRAW]), "run.json"), "run.json")
 
 
 def test_the_field_that_is_wrong_is_named() -> None:

@@ -1,56 +1,19 @@
 """The page in a real browser: silent, self-contained, readable on a phone, in light and dark."""
 
-import json
-import os
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from selenium import webdriver
-from selenium.webdriver.chrome.options import Options
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 
 from suite.analysis import analyse
 from suite.records.schema import Failure, Run
 from suite.report import html
+from tests.browsers import log, open_details, requests, show
 from tests.records_builder import make_run
 from tests.report.hostile import make_hostile
 
 pytestmark = pytest.mark.browser
-
-BROWSER_EXPECTED = "LEVELFIELD_EXPECT_BROWSER"
-SWITCHES = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-
-
-def find(*names: str) -> str:
-    found = next(filter(None, map(shutil.which, names)), None)
-    if found is None:
-        if os.environ.get(BROWSER_EXPECTED) == "1":
-            pytest.fail(f"{BROWSER_EXPECTED}=1, and there is no {names[0]} here.")
-        pytest.skip(f"There is no {names[0]} here.")
-    return found
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
-    options = Options()
-    options.binary_location = find("chromium", "chromium-browser", "google-chrome")
-    for switch in (*SWITCHES, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(switch)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(find("chromedriver")))
-    yield driver
-    driver.quit()
 
 
 @pytest.fixture(scope="module")
@@ -73,36 +36,6 @@ def write(run: Run, folder: Path) -> Path:
     file = folder / "report.html"
     file.write_text(html.render(run, analyse(run)), encoding="utf-8")
     return file
-
-
-def log(browser: webdriver.Chrome, name: str) -> list[dict[str, str]]:
-    """Take what the browser logged since the last time."""
-    found: list[dict[str, str]] = browser.get_log(name)  # type: ignore[no-untyped-call]
-    return found
-
-
-def show(browser: webdriver.Chrome, file: Path, *, width: int = 1280, scheme: str = "light") -> None:
-    """Open a page as a window of this width sees it, with the logs of what came before thrown away."""
-    for name in ("browser", "performance"):
-        log(browser, name)
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600},
-    )
-    browser.execute_cdp_cmd(
-        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-    )
-    browser.get(file.as_uri())
-
-
-def open_details(browser: webdriver.Chrome) -> None:
-    browser.execute_script("document.querySelectorAll('details').forEach(part => { part.open = true })")
-
-
-def requests(browser: webdriver.Chrome) -> list[str]:
-    """Addresses that the browser asked for since the page was opened."""
-    entries = (json.loads(entry["message"])["message"] for entry in log(browser, "performance"))
-    return [entry["params"]["request"]["url"] for entry in entries if entry["method"] == "Network.requestWillBeSent"]
 
 
 def test_the_page_is_silent_and_asks_for_nothing(browser: webdriver.Chrome, page: Path) -> None:

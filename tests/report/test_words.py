@@ -9,7 +9,7 @@ import pytest
 from suite.analysis import analyse
 from suite.analysis.types import Estimate
 from suite.cli import bench
-from suite.records.schema import Absent, Arm, Failure, Fingerprint, Run, Scenario
+from suite.records.schema import Absent, Arm, Calibrated, ControlDraw, Failure, Fingerprint, Run, Scenario
 from suite.report import ledger, machine, names, parity, rerun, sentences, units
 from tests.records_builder import make_machine, make_run
 
@@ -29,6 +29,37 @@ def test_a_tie_is_called_one() -> None:
     analysis = analyse(make_run(models=("resnet50",), slower={"onnxruntime": 21.3 / 21.9}))
     assert "tie on ResNet-50." in sentences.overall(analysis)
     assert "; torch-compile follows, " in sentences.verdict(analysis.timed[0])
+
+
+def test_a_noisy_arm_further_down_is_not_said_to_tie() -> None:
+    block = analyse(make_run(models=("resnet50",), noise_scale=0.0)).timed[0]
+    last = block.rows[-1].arm
+    block = msgspec.structs.replace(block, tied=(last,))
+    assert sentences.verdict(block).startswith(f"openvino and {last} cannot be told apart on ResNet-50, batch 1: ")
+    assert "; onnxruntime follows, " in sentences.verdict(block)
+
+
+def test_identical_arms_are_told_with_those_of_earlier_runs() -> None:
+    run = make_run(models=("mlp",), scenarios=("latency",), control="jax", noise_scale=0.0)
+    assert plain(sentences.identical(analyse(run))) == (
+        "Identical arms on this machine (one comparison): their ratio is 1.000, where the truth is 1; "
+        "called different in 0 of 1 (95 %: 0.0–97.5 %)."
+    )
+    earlier = tuple(ControlDraw(f"r{n}", run.started, "jax", "a case", 1 + n / 1000, 0.9, 1.1) for n in range(5))
+    told = sentences.identical(analyse(msgspec.structs.replace(run, earlier_controls=earlier)))
+    assert "(6 comparisons, earlier runs included): their ratio is 1.002 (1.000–1.003)" in told
+    assert sentences.identical(analyse(make_run(models=("mlp",)))) == ""
+
+
+def test_a_calibration_is_cited_with_how_sure_it_is() -> None:
+    run = make_run(models=("mlp",))
+    assert sentences.calibrated(run) == "This machine was not calibrated before the run (nox -s calibrate)."
+    known = Calibrated("2026-11-20T10:00:00Z", "onnxruntime", "resnet50", 5, 40, 1, 33, 0.02, 0.031)
+    assert plain(sentences.calibrated(msgspec.structs.replace(run, calibrated=known))) == (
+        "This machine was calibrated on 2026-11-20: identical arms (onnxruntime, ResNet-50) were called different in "
+        "1 of 40 (95 %: 0.1–13.2 %) and shown to be the same within 2.0 % in 33; 5 launches an arm find a slowdown of "
+        "3.1 % in 95 % of cases."
+    )
 
 
 def test_a_verdict_has_value_interval_and_lead() -> None:

@@ -9,11 +9,11 @@ import msgspec
 import numpy as np
 import pytest
 
+from suite.calibration import NAME, Calibration, Conditions, Repeat, cited, conclude, load, same_machine, store
 from suite.errors import LevelfieldError
 from suite.records.schema import Case
 from suite.statistics.verdicts import Verdict
 from suite.trials.calibrate import repeat_of
-from suite.trials.calibration import NAME, Calibration, Conditions, Repeat, conclude, load, same_machine, store
 from tests.records_builder import make_run
 
 MACHINE = {"cpu": {"model": "A", "threads": 2}, "memory": {"total bytes": 1 << 34}, "kernel": {"release": "6"}}
@@ -81,6 +81,19 @@ def test_the_power_curve_follows_from_the_variance() -> None:
     assert found.minimum_detectable_effect is not None
     assert usual[0.02] < 0.95 < usual[0.1]
     assert 0.02 < found.minimum_detectable_effect < 0.05
+
+
+@pytest.mark.usefixtures("cache")
+def test_later_reports_cite_what_is_known_of_their_own_machine() -> None:
+    found = calibration(*[Verdict.SAME] * 18, Verdict.INCONCLUSIVE, Verdict.FASTER)
+    assert cited(MACHINE) is None  # type: ignore[arg-type]  # plain facts
+    store(found)
+    told = cited(MACHINE)  # type: ignore[arg-type]
+    assert told is not None
+    assert (told.runs, told.different, told.same, told.launches) == (20, 1, 18, 5)
+    assert (told.backend, told.model, told.margin) == ("onnxruntime", "resnet50", 0.02)
+    assert told.minimum_detectable_effect == found.minimum_detectable_effect
+    assert cited(MACHINE | {"cpu": {"model": "B", "threads": 2}}) is None  # type: ignore[arg-type]
 
 
 def test_missing_windows_are_left_out() -> None:

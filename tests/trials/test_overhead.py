@@ -15,7 +15,7 @@ from suite.trials.record import Cell, Finding, Interval, Limit, Trial, Verdict
 def cell(*verdicts: Verdict, failure: str = "") -> Cell:
     contrast = contrasts_with_bare_loop("resnet50")[0]
     one = Interval(1.0, None, None)
-    findings = tuple(Finding(contrast, 2, 1.0, 1.0, one, one, verdict) for verdict in verdicts)
+    findings = tuple(Finding(contrast, 2, 1.0, 1.0, one, one, one, verdict) for verdict in verdicts)
     case = Case("resnet50", "latency", "fp32", 1, 2)
     return Cell("jax", case, ("worker", "bare loop"), (), findings, failure=failure)
 

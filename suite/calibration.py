@@ -10,7 +10,7 @@ import numpy as np
 from suite.machine.fingerprint import changed
 from suite.paths import cache_root
 from suite.records.files import write_atomically
-from suite.records.schema import Case, Fingerprint
+from suite.records.schema import Calibrated, Case, Fingerprint
 from suite.statistics.errors import InsufficientData
 from suite.statistics.power import Design, minimum_detectable_effect, power
 from suite.statistics.proportions import Proportion, proportion
@@ -176,6 +176,24 @@ def load(machine: Fingerprint | None = None) -> Calibration | None:
     if found.schema != SCHEMA:
         return None
     return found if machine is None or same_machine(found.machine, machine) else None
+
+
+def cited(machine: Fingerprint) -> Calibrated | None:
+    """Return what a report of this machine tells of its calibration; None where there is none that fits."""
+    found = load(machine)
+    if found is None:
+        return None
+    return Calibrated(
+        finished=found.finished,
+        backend=found.backend,
+        model=found.case.model,
+        launches=found.launches,
+        runs=found.false_positives.trials,
+        different=found.false_positives.successes,
+        same=found.same.successes,
+        margin=found.margin,
+        minimum_detectable_effect=found.minimum_detectable_effect,
+    )
 
 
 def same_machine(before: Fingerprint, now: Fingerprint) -> bool:

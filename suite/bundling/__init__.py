@@ -1,0 +1,1 @@
+"""Everything that a machine with no network needs, in one file."""

@@ -1,0 +1,1 @@
+"""Records as tables, for whoever goes on with a DataFrame."""

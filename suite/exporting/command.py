@@ -1,0 +1,57 @@
+"""`levelfield export RUN…`: records as CSV or Parquet."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.markup import escape
+
+from suite import analysis
+from suite.exporting.tables import COLUMNS, Value, rows
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN…")
+@click.option(
+    "--table",
+    type=click.Choice(list(COLUMNS)),
+    default="results",
+    show_default=True,
+    help="What a row is: a result, a launch, a window, or a single timed call.",
+)
+@click.option("--csv", "csv_file", metavar="FILE", default=None, help="Write CSV there; - is the terminal.")
+@click.option("--parquet", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), default=None)
+@click.option("--reports", type=click.Path(path_type=Path, file_okay=False), default=Path("reports"), show_default=True)
+def export(runs: tuple[str, ...], table: str, csv_file: str | None, parquet: Path | None, reports: Path) -> None:
+    """Write runs as one table, for a DataFrame or a spreadsheet. A run is named by its id, folder or run.json.
+
+    Without --csv and --parquet, CSV goes to the terminal.
+    """
+    from suite.comparing import sides
+    from suite.exporting.writing import write_csv, write_parquet
+
+    found = [sides.find(name, reports) for name in runs]
+    columns = COLUMNS[table]
+    if parquet is not None:
+        _say(write_parquet(parquet, columns, _all(found, table)), parquet)
+    if csv_file == "-" or (csv_file is None and parquet is None):
+        write_csv(sys.stdout, columns, _all(found, table))
+    elif csv_file is not None:
+        target = Path(csv_file)
+        with target.open("w", encoding="utf-8", newline="") as stream:
+            _say(write_csv(stream, columns, _all(found, table)), target)
+
+
+def _all(records: list[Path], table: str) -> Iterator[dict[str, Value]]:
+    """Read records one after the other: only one is in memory at a time."""
+    from suite.records import files
+
+    for record in records:
+        run = files.read(record)
+        yield from rows(table, run, analysis.analyse(run))
+
+
+def _say(count: int, target: Path) -> None:
+    Console(stderr=True).print(f"{count} rows in {escape(str(target))}", highlight=False, soft_wrap=True)

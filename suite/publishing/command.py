@@ -1,0 +1,58 @@
+"""`levelfield publish`: the reports folder as a static site; `levelfield card RUN`: one run as SVG and Markdown."""
+
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.markup import escape
+
+from suite import analysis
+from suite.errors import LevelfieldError, printable
+
+_reports = click.option(
+    "--reports", type=click.Path(path_type=Path, file_okay=False), default=Path("reports"), show_default=True
+)
+
+
+@click.command()
+@click.option("--out", type=click.Path(path_type=Path), default=Path("site"), show_default=True, help="Its folder.")
+@_reports
+def publish(out: Path, reports: Path) -> None:
+    """Write a static site of all runs: an index with filters, every report, comparisons of two, and trends.
+
+    Any host of plain files serves it; no page asks for anything from elsewhere.
+    """
+    from suite.publishing.site import publish as write
+
+    console = Console()
+    if not reports.is_dir():
+        raise LevelfieldError(f"There is no folder {reports} with runs.", fix="Name one with --reports.")
+    with console.status("reading") as status:
+        made = write(reports, out, lambda text: status.update(escape(printable(text))))
+    for each in made.skipped:
+        console.print(f"[yellow]Left out: {escape(printable(each))}[/]", highlight=False, soft_wrap=True)
+    console.print(
+        f"{made.runs} runs, {made.comparisons} comparisons and {made.trends} pages of trends: "
+        f"{escape(str(out / 'index.html'))}",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+@click.command()
+@click.argument("run")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="Folder to write to.")
+@_reports
+def card(run: str, out: Path, reports: Path) -> None:
+    """Write a run as a picture for a README (card.svg) and as Markdown for a pull request (card.md)."""
+    from suite.comparing import sides
+    from suite.publishing import card as cards
+    from suite.records import files
+    from suite.records.files import write_atomically
+
+    record = files.read(sides.find(run, reports))
+    found = analysis.analyse(record)
+    out.mkdir(parents=True, exist_ok=True)
+    for name, content in (("card.svg", cards.svg(record, found)), ("card.md", cards.markdown(record, found))):
+        write_atomically(out / name, content.encode("utf-8", "replace"))
+        Console().print(escape(str(out / name)), highlight=False, soft_wrap=True)

@@ -1,0 +1,127 @@
+"""The runs of a reports folder, as a site shows them: newest first, each in a few plain words."""
+
+import contextlib
+import hashlib
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from suite import analysis
+from suite.analysis.types import Analysis
+from suite.comparing.reduction import Reduced, reduce
+from suite.errors import LevelfieldError
+from suite.history import summary
+from suite.history.environment import machine_key, machine_title
+from suite.history.folders import runs_in
+from suite.history.summary import Summary
+from suite.records import files
+from suite.records.schema import Run
+from suite.report import names, sentences
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
+"""What a run's id may be to become the name of a folder."""
+MOST = 500
+"""Runs on a site; older ones are left out, and it is said."""
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One run."""
+
+    id: str
+    folder: Path
+    started: str
+    title: str
+    """The verdict in a sentence."""
+    parity: str
+    machine: str
+    """Key of the hardware."""
+    machine_title: str
+    launcher: str
+    labels: tuple[str, ...]
+    models: tuple[str, ...]
+    backends: tuple[str, ...]
+    stack: tuple[str, ...]
+    """`torch 2.13.0`, one for every framework."""
+    is_ab: bool = False
+
+
+class Shelf(msgspec.Struct, frozen=True):
+    """What a site is made of."""
+
+    entries: tuple[Entry, ...]
+    """Newest first."""
+    summaries: tuple[Summary, ...]
+    skipped: tuple[str, ...]
+    """Folders that are left out, and why."""
+
+
+def fill(reports: Path, say: Callable[[str], None]) -> Shelf:
+    """Read every run of a folder; what cannot be read, or calls itself what no folder can be called, is left out.
+
+    Raises
+    ------
+    LevelfieldError
+        The folder itself cannot be read.
+    """
+    entries: dict[str, Entry] = {}
+    summaries: list[Summary] = []
+    skipped: list[str] = []
+    for number, folder in enumerate(folders := runs_in(reports), start=1):
+        say(f"reading {folder.name} ({number} of {len(folders)})")
+        try:
+            run, found, sha256, size = read(folder)
+            one = _entry(run, found, folder)
+        except LevelfieldError as error:
+            skipped.append(f"{folder.name}: {error.message}")
+        except Exception as error:  # noqa: BLE001  (a stranger's record may break the analysis in any way)
+            skipped.append(f"{folder.name}: its analysis ended with {error.__class__.__name__}")
+        else:
+            if not _ID.fullmatch(one.id) or one.id in entries:
+                skipped.append(f"{folder.name}: its run's id is taken, or can be no folder's name")
+                continue
+            entries[one.id] = one
+            with contextlib.suppress(LevelfieldError):  # names that no history keeps: it has no trends
+                summaries.append(summary.summarise(run, found, record_sha256=sha256, record_bytes=size))
+    newest = sorted(entries.values(), key=lambda entry: (entry.started, entry.id), reverse=True)
+    skipped += [f"{entry.id}: more than {MOST} runs" for entry in newest[MOST:]]
+    return Shelf(tuple(newest[:MOST]), tuple(summaries), tuple(skipped))
+
+
+def read(folder: Path) -> tuple[Run, Analysis, str, int]:
+    """Read a run and analyse it; also its record's digest and size in bytes."""
+    content = files.content_of(folder / files.NAME)
+    run = files.decode(content, files.NAME)
+    files.check(run, files.NAME)
+    return run, analysis.analyse(run), hashlib.sha256(content).hexdigest(), len(content)
+
+
+def reduced(folder: Path) -> Reduced:
+    """Read a run and reduce it for a comparison."""
+    run, _, sha256, _ = read(folder)
+    return reduce(run, sha256)
+
+
+def _entry(run: Run, found: Analysis, folder: Path) -> Entry:
+    versions = {
+        name: version
+        for image in run.images
+        for name, version in image.distributions.items()
+        if name in ("torch", "tensorflow", "tensorflow-cpu", "jax", "onnxruntime", "onnxruntime-gpu", "openvino")
+    }
+    return Entry(
+        id=run.id,
+        folder=folder,
+        started=run.started,
+        title=sentences.overall(found),
+        parity=sentences.parity(found),
+        machine=machine_key(run.machine),
+        machine_title=machine_title(run.machine),
+        launcher=run.settings.launcher,
+        labels=run.labels,
+        models=tuple(map(names.model, run.settings.models)),
+        backends=run.settings.backends,
+        stack=tuple(f"{name} {version}" for name, version in sorted(versions.items())),
+        is_ab="ab" in run.labels,
+    )

@@ -1,0 +1,123 @@
+"""`levelfield reproduce REPORT`: measure what a report measured, here, and say whether it comes out the same."""
+
+import hashlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+
+from suite import analysis
+from suite.errors import LevelfieldError, printable
+from suite.options import DURATION, PERCENT
+
+if TYPE_CHECKING:
+    from suite.provenance.reading import Read
+    from suite.reproducing.judging import Told
+
+NAME = "reproduction.json"
+
+
+@click.command()
+@click.argument("report", type=click.Path(path_type=Path))
+@click.option("--trust", is_flag=True, help="Run it although this checkout would build other images than it names.")
+@click.option("--dry-run", is_flag=True, help="Say what would be built and run, and end.")
+@click.option(
+    "--allowed",
+    type=PERCENT,
+    default="10%",
+    show_default=True,
+    help="Differences of a cost inside it count as none: runs of the same thing differ by so much.",
+)
+@click.option("--budget", type=DURATION, default=None, help="Stop between generations after this long.")
+@click.option("--launcher", type=click.Choice(["docker", "venv", "host"]), default=None, help="Default: the report's.")
+@click.option("--reports", type=click.Path(path_type=Path, file_okay=False), default=Path("reports"), show_default=True)
+def reproduce(
+    report: Path,
+    *,
+    trust: bool,
+    dry_run: bool,
+    allowed: float,
+    budget: float | None,
+    launcher: str | None,
+    reports: Path,
+) -> None:
+    """Run a report's plan again on this machine, and judge result by result whether it comes out the same.
+
+    REPORT is a report's HTML file (the record travels inside it), a run's folder or its run.json. What it names is
+    looked up in this checkout: where locks differ, that is shown, and only --trust goes on.
+
+    Exit codes: 0 reproduced; 1 something differs; 2 could not run; 3 other hardware, or not decided.
+    """
+    from suite.plan import make
+    from suite.provenance.given import look
+    from suite.provenance.reading import read
+    from suite.records import files
+    from suite.records.files import write_atomically
+    from suite.reproducing import intent, judging
+    from suite.reproducing.show import foreign, show
+    from suite.running import Options, conduct, tell
+
+    console = Console()
+    given = read(look(report))
+    theirs = told(given)
+    wanted = intent.read(theirs.run)
+    chosen = make(wanted.selection)
+    run = theirs.run
+    _say(f"Run {run.id}, started {run.started}, measured by Levelfield {run.tool_version}.", console)
+    _say(
+        f"It will be run again: {', '.join(chosen.backends)} on {', '.join(chosen.models)}, "
+        f"{', '.join(chosen.scenarios)}, profile {chosen.profile.name}, {chosen.threads} threads.",
+        console,
+    )
+    if wanted.foreign:
+        console.print(foreign(wanted.foreign), highlight=False, markup=False)
+        if not trust and not dry_run:
+            raise LevelfieldError(
+                f"This checkout would build {len(wanted.foreign)} of {len(run.images)} images otherwise than the "
+                "report says: it would be another measurement.",
+                fix="Use the Levelfield that the report was made with, or go on in spite of it with --trust.",
+            )
+    if dry_run:
+        return
+    request = wanted.request if budget is None else msgspec.structs.replace(wanted.request, budget_seconds=budget)
+    request = msgspec.structs.replace(request, command=("levelfield", "reproduce", theirs.run.id))
+    options = Options(
+        selection=wanted.selection, request=request, reports=reports, launcher=launcher or _launcher(wanted.launcher)
+    )
+    folder = conduct(chosen, options, console)
+    tell(folder, console)
+    content = files.content_of(folder / files.NAME)
+    ours = judging.whole(files.decode(content, files.NAME), hashlib.sha256(content).hexdigest())
+    found = judging.judge(theirs, ours, allowed=allowed)
+    console.print()
+    show(found, console)
+    write_atomically(folder / NAME, msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
+    console.print(f"Written down: {escape(str(folder / NAME))}", highlight=False, soft_wrap=True)
+    sys.exit(found.exit_code)
+
+
+def told(given: "Read") -> "Told":
+    """Return the run of a report with what follows from it; of a page alone, with all its samples' medians restored."""
+    from suite.report import restoring
+    from suite.reproducing.judging import Told, whole
+
+    if given.whole is not None and given.given.record is not None:
+        return whole(given.whole, hashlib.sha256(given.given.record).hexdigest())
+    if given.inside is None:
+        raise LevelfieldError("There is no record in it.", fix="Name a report's HTML file, or a run's folder.")
+    embedded = given.inside.embedded
+    run = restoring.restored(embedded)
+    return Told(run, restoring.with_tails(analysis.analyse(run), embedded), embedded.record_sha256)
+
+
+def _launcher(theirs: str) -> str | None:
+    """Use containers where the report did, if an engine answers; other places are chosen as they were."""
+    return None if theirs == "docker" else theirs
+
+
+def _say(text: str, console: Console) -> None:
+    console.print(escape(printable(text)), highlight=False, soft_wrap=True)

@@ -1,0 +1,187 @@
+"""Verdicts of a reproduction: from records whose truth is known."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from suite.errors import LevelfieldError
+from suite.images import catalogue
+from suite.plan import make
+from suite.records.schema import Failure, Image, Run
+from suite.reproducing import intent, judging
+from suite.reproducing.types import Reproduction, Verdict
+from tests.comparing.runs import with_machine, with_parity
+from tests.records_builder import make_run
+
+
+def record(name: str, seed: int = 1, **options: Any) -> Run:
+    chosen: dict[str, Any] = {
+        "models": ["mlp"],
+        "backends": ["jax", "onnxruntime", "openvino"],
+        "rounds": 3,
+        "max_calls": 50,
+    } | options
+    return msgspec.structs.replace(make_run(seed=seed, **chosen), id=name)
+
+
+def held(theirs: Run, ours: Run, **options: Any) -> Reproduction:
+    return judging.judge(judging.whole(theirs), judging.whole(ours), **options)
+
+
+def verdicts(found: Reproduction) -> dict[str, Verdict]:
+    return {result.id: result.verdict for result in found.results}
+
+
+LATENCY = "onnxruntime/mlp/latency/fp32/b1/t2/cpu"
+
+
+def test_the_same_again_is_reproduced() -> None:
+    found = held(record("theirs", 1), record("ours", 2), allowed=0.25)
+    assert set(verdicts(found).values()) == {Verdict.REPRODUCED}
+    assert len(found.results) == 3 * 4
+    assert found.exit_code == 0
+    assert found.answer == "Reproduced: all 12 results, and every answer."
+    assert (
+        found.numerics.startswith("3 of 3 answers are the same to the last bit") or "within rounding" in found.numerics
+    )
+
+
+def test_what_became_slower_differs_and_by_how_much() -> None:
+    found = held(record("theirs"), record("ours", 2, slower={"onnxruntime": 1.5}))
+    said = verdicts(found)
+    assert said[LATENCY] is Verdict.DIFFERS
+    assert found.exit_code == 1
+    (result,) = [each for each in found.results if each.id == LATENCY]
+    assert result.ratio is not None
+    assert result.ratio.value == pytest.approx(1.5, rel=0.1)
+    assert result.ratio.low is not None
+    assert result.ratio.low > 1.1
+    assert "furthest: onnxruntime/" in found.speed
+
+
+def test_a_difference_that_scatter_may_explain_is_not_decided() -> None:
+    two = {"generations": 2}
+    found = held(record("theirs", **two), record("ours", 2, slower={"onnxruntime": 1.5}, **two))
+    assert verdicts(found)[LATENCY] is Verdict.UNDECIDED
+    assert found.exit_code == 3
+
+
+def test_numerics_come_before_speed() -> None:
+    ours = with_parity(
+        record("ours", 2),
+        "onnxruntime",
+        lambda parity: msgspec.structs.replace(parity, equal=False, reason="too far away", output_sha256="0" * 64),
+    )
+    found = held(record("theirs"), ours)
+    said = verdicts(found)
+    assert said[LATENCY] is Verdict.NUMERICS
+    assert said[LATENCY.replace("onnxruntime", "jax")] is not Verdict.NUMERICS
+    assert found.exit_code == 1
+    assert "became unequal" in found.numerics
+
+
+def test_an_answer_that_moved_beyond_rounding_is_found_though_it_is_equal() -> None:
+    ours = with_parity(
+        record("ours"),
+        "jax",
+        lambda parity: msgspec.structs.replace(
+            parity, output_sha256="0" * 64, projection=tuple(1.001 * value for value in parity.projection)
+        ),
+    )
+    found = held(record("theirs"), ours)
+    assert verdicts(found)[LATENCY.replace("onnxruntime", "jax")] is Verdict.NUMERICS
+    assert found.exit_code == 1
+
+
+def test_other_hardware_is_never_slower() -> None:
+    ours = with_machine(record("ours", 2, slower={"jax": 3.0}), cpu={"model": "Another Processor"})
+    found = held(record("theirs"), ours)
+    assert set(verdicts(found).values()) == {Verdict.ELSEWHERE}
+    assert found.exit_code == 3
+    assert found.answer.startswith("Other hardware: the answers can be compared")
+    assert any(change.name == "model" for group in found.changes for change in group.changed)
+
+
+def test_what_fails_here_is_named() -> None:
+    crash = Failure(stage="load", kind="crashed", message="It ended with signal 9.")
+    found = held(record("theirs"), record("ours", 2, failures={("openvino", "mlp"): crash}))
+    assert verdicts(found)[LATENCY.replace("onnxruntime", "openvino")] is Verdict.FAILED
+    assert found.exit_code == 1
+
+
+def test_what_was_not_asked_is_missing_and_not_reproduced() -> None:
+    found = held(record("theirs"), record("ours", 2, backends=["jax", "onnxruntime"]), allowed=0.25)
+    assert verdicts(found)[LATENCY.replace("onnxruntime", "openvino")] is Verdict.MISSING
+    assert found.exit_code == 3
+
+
+def test_a_control_is_not_reproduced() -> None:
+    found = held(record("theirs", control="jax"), record("ours", 2, control="jax"))
+    assert not any("#2" in result.id for result in found.results)
+
+
+def known(run: Run) -> Run:
+    """Let a synthetic record name the locks of this checkout."""
+    images = tuple(
+        msgspec.structs.replace(
+            image, lock_sha256=catalogue.lock(image.name).sha256, distributions=catalogue.lock(image.name).versions
+        )
+        for image in run.images
+        if image.name in catalogue.images()
+    )
+    return msgspec.structs.replace(run, images=images)
+
+
+def test_a_record_of_this_checkout_is_planned_as_it_was() -> None:
+    run = known(record("theirs", control="jax"))
+    wanted = intent.read(run)
+    assert wanted.foreign == ()
+    assert wanted.selection.control == "jax"
+    chosen = make(wanted.selection, available=[0, 1])
+    assert {block.case.model for block in chosen.blocks} == {"mlp"}
+    assert chosen.backends == ("jax", "onnxruntime", "openvino")
+
+
+def test_another_lock_is_shown_with_what_would_differ() -> None:
+    run = known(record("theirs"))
+    jax = next(image for image in run.images if image.name == "jax")
+    older = jax.distributions | {"jax": "0.0.1"}
+    images = tuple(
+        msgspec.structs.replace(image, lock_sha256="a" * 64, distributions=older) if image is jax else image
+        for image in run.images
+    )
+    (foreign,) = intent.read(msgspec.structs.replace(run, images=images)).foreign
+    assert (foreign.image, foreign.theirs) == ("jax cpu", "a" * 12)
+    assert foreign.ours == catalogue.lock("jax").sha256[:12]
+    assert foreign.differences == (f"jax 0.0.1 → {jax.distributions['jax']}",)
+
+
+@pytest.mark.parametrize("variant", ["cpu@9.9.9", "cpu@../../../etc/passwd", "../cpu", "cpu@" + "x" * 5000, "cu99"])
+def test_a_lock_that_is_not_here_is_no_lock_of_ours(variant: str) -> None:
+    run = known(record("theirs"))
+    stranger = Image(name="onnxruntime", variant=variant, launcher="docker", lock_sha256="b" * 64)
+    (foreign,) = intent.read(msgspec.structs.replace(run, images=(stranger,))).foreign
+    assert foreign.ours == ""
+    assert foreign.differences
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"models": ("mlp2",)}, "There is no model called 'mlp2'"),
+        ({"backends": ("onnx runtime",)}, "There is no backend called 'onnx runtime'"),
+        ({"profile": "../smoke"}, "There is no profile called '../smoke'"),
+    ],
+)
+def test_names_that_are_not_here_end_it(settings: dict[str, Any], says: str) -> None:
+    run = known(record("theirs"))
+    run = msgspec.structs.replace(run, settings=msgspec.structs.replace(run.settings, **settings))
+    with pytest.raises(LevelfieldError) as caught:
+        make(intent.read(run).selection, available=[0, 1])
+    assert caught.value.message.startswith(says)
+
+
+def test_an_ab_is_no_bench() -> None:
+    with pytest.raises(LevelfieldError, match="This is the report of an `ab`"):
+        intent.read(record("theirs", labels=("ab",)))

@@ -1,0 +1,56 @@
+"""The median's interval keeps its promise whatever the values are like."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from suite.statistics.errors import InsufficientData, UnusableData
+from suite.statistics.middle import median_interval
+
+EXPERIMENTS = 4000
+Draw = Callable[[np.random.Generator, int], NDArray[np.float64]]
+DISTRIBUTIONS: dict[str, Draw] = {
+    "normal": lambda random, n: random.standard_normal(n),
+    "heavy tails": lambda random, n: random.standard_t(1.5, n),
+    "one in ten twice as slow": lambda random, n: random.normal(0, 0.01, n) + (random.random(n) < 0.1),
+    "skewed": lambda random, n: random.exponential(1.0, n) - np.log(2),
+}
+MEDIANS = {"normal": 0.0, "heavy tails": 0.0, "skewed": 0.0}
+
+
+@pytest.mark.parametrize("launches", [6, 8, 16, 40])
+@pytest.mark.parametrize("name", MEDIANS)
+def test_it_covers_the_median_at_least_as_often_as_it_says(name: str, launches: int) -> None:
+    random = np.random.default_rng(7)
+    covered = 0
+    for _ in range(EXPERIMENTS):
+        found = median_interval(DISTRIBUTIONS[name](random, launches))
+        covered += found.low <= MEDIANS[name] <= found.high
+    assert covered / EXPERIMENTS >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / EXPERIMENTS)
+
+
+def test_launches_of_another_kind_do_not_move_it() -> None:
+    random = np.random.default_rng(3)
+    widths = [
+        (found.high - found.low, abs(found.value))
+        for found in (
+            median_interval(DISTRIBUTIONS["one in ten twice as slow"](random, 16)) for _ in range(EXPERIMENTS // 10)
+        )
+    ]
+    assert np.median([width for width, _ in widths]) < 0.03
+    assert np.median([value for _, value in widths]) < 0.01
+
+
+@pytest.mark.parametrize(("launches", "confidence"), [(5, 0.95), (7, 0.99)])
+def test_too_few_are_refused(launches: int, confidence: float) -> None:
+    with pytest.raises(InsufficientData, match=f"{launches} launches cannot bound their median; {launches + 1} can"):
+        median_interval(np.arange(launches, dtype=float), confidence=confidence)
+    median_interval(np.arange(launches + 1, dtype=float), confidence=confidence)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_what_is_no_number_is_refused(bad: float) -> None:
+    with pytest.raises(UnusableData):
+        median_interval([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, bad])

@@ -1,0 +1,111 @@
+"""Every command in the README and in docs/ is one that the tool understands; those that take no minutes are run."""
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import msgspec
+import pytest
+
+from suite.cli import cli
+from suite.records import files
+from tests.commands import ROOT, run
+from tests.records_builder import make_run
+
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+_LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
+CHEAP = {"list", "schema", "export", "compare", "baseline", "history", "verify", "card", "publish", "report"}
+"""Commands that only read records."""
+
+
+def commands(page: Path) -> list[str]:
+    """Return the commands of a page's code blocks: indented by four, or between fences."""
+    found: list[str] = []
+    fenced = False
+    for line in page.read_text(encoding="utf-8").splitlines():
+        if line.startswith("```"):
+            fenced = not fenced
+        elif fenced or line.startswith("    "):
+            text = re.split(r"\s#\s", line.strip())[0].strip()
+            if re.match(r"(levelfield|nox|make)\b", text):
+                found.append(text)
+    return found
+
+
+EVERY = [(page.name, text) for page in PAGES for text in commands(page)]
+
+
+def test_there_are_commands_to_look_at() -> None:
+    assert len(EVERY) > 30
+    assert {name for name, _ in EVERY} >= {"README.md", "method.md", "adding.md", "reading-a-report.md"}
+
+
+@pytest.mark.parametrize("text", sorted({text for _, text in EVERY if text.startswith("levelfield")}))
+def test_levelfield_understands_it(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "id_ed25519").write_text("a key", encoding="utf-8")
+    words = [word.replace("~/.ssh/", "") for word in shlex.split(text)[1:]]
+    group: click.Command = cli
+    context = click.Context(cli)
+    while isinstance(group, click.Group):
+        name, command, words = group.resolve_command(context, words)
+        assert command is not None, f"{text}: there is no command {name}"
+        group = command
+    group.make_context(group.name, words, parent=context)
+
+
+@pytest.mark.parametrize("text", sorted({text for _, text in EVERY if text.startswith("nox")}))
+def test_nox_has_the_session(text: str) -> None:
+    sessions = re.findall(r"^def (\w+)\(session", (ROOT / "noxfile.py").read_text(encoding="utf-8"), re.MULTILINE)
+    words = shlex.split(text)
+    if "-s" in words:
+        assert words[words.index("-s") + 1].partition("(")[0] in sessions
+    else:
+        assert words == ["nox", "-l"]
+
+
+@pytest.mark.parametrize("text", sorted({text for _, text in EVERY if text.startswith("make")}))
+def test_make_has_the_target(text: str) -> None:
+    targets = re.findall(r"^([\w ]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert shlex.split(text)[1] in " ".join(targets).split()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the runs, pages and baselines that the pages speak of."""
+    place = tmp_path_factory.mktemp("docs")
+    for number, name in enumerate(("OLD", "NEW", "A1", "A2", "A3", "B1", "B2", "B3", "RUN"), start=1):
+        made = make_run(
+            seed=number,
+            models=("resnet50",),
+            backends=("onnxruntime", "openvino"),
+            generations=5,
+            rounds=2,
+            max_calls=5,
+        )
+        made = msgspec.structs.replace(made, id=name, started=f"2026-01-{number:02}T10:00:00Z")
+        (place / "reports" / name).mkdir(parents=True)
+        files.write(made, place / "reports" / name)
+    told = run("report", place / "reports" / "RUN", folder=place)
+    assert told.code == 0, told.err
+    (place / "report.html").write_bytes((place / "reports" / "RUN" / "report.html").read_bytes())
+    (place / "people").write_text("", encoding="utf-8")
+    assert run("baseline", "set", "good", "A1", "A2", "A3", folder=place).code == 0
+    return place
+
+
+@pytest.mark.parametrize(
+    "text",
+    sorted({text for _, text in EVERY if text.startswith("levelfield") and shlex.split(text)[1] in CHEAP}),
+)
+def test_what_only_reads_is_run(text: str, folder: Path) -> None:
+    done = run(*shlex.split(text)[1:], folder=folder)
+    assert done.code in (0, 1, 3), done.err + done.out
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in _LINK.findall(page.read_text(encoding="utf-8")):
+        assert (page.parent / link).exists(), link
