@@ -177,6 +177,7 @@ def test_device_scenarios_have_names_of_their_own() -> None:
         "memory",
         "latency",
         "throughput",
+        "data-pipeline",
         "latency-device",
         "throughput-device",
     ]
