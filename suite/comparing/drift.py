@@ -33,8 +33,9 @@ from suite.comparing.reduction import question as question_of
 from suite.comparing.types import Drift, Movement, Outcome
 from suite.records.schema import Absent, Parity
 
-KNOWN_ERRORS: Mapping[str, float] = MappingProxyType({"fp32": 9e-7, "bf16": 2e-2})
-"""Largest relative error of a correct answer, by precision, over seven backends and three models."""
+KNOWN_ERRORS: Mapping[str, float] = MappingProxyType({"fp32": 9e-7, "bf16": 2e-2, "int8": 6.5e-2})
+"""Largest relative error of a correct answer, by precision, over the backends that have it and three models; what runs
+on GPUs alone has not been measured."""
 UNKNOWN_SHARE = 0.1
 """For a precision without such a figure: this share of the tolerance that its record names."""
 

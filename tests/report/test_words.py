@@ -210,7 +210,7 @@ def test_the_command_to_run_it_again_is_one_that_the_tool_takes() -> None:
     assert parsed["profile"] == "standard"
     assert parsed["models"] == ("mlp", "resnet50", "bert")
     assert parsed["scenarios"] == ("latency", "throughput", "cold-start", "memory")
-    assert parsed["threads"] == 2
+    assert parsed["threads"] == (2,)
     assert parsed["control"] == "jax"
     assert parsed["budget"] == 600
     assert parsed["precision_target"] == pytest.approx(0.005)
