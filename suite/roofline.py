@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from suite import cores
 from suite.launchers.protocol import READY_TIMEOUT_S, LaunchSpec
 from suite.launchers.worker import Worker, WorkerError
 from suite.machine.cpu import last_cache_bytes
@@ -55,7 +56,7 @@ def _measured(site: Site, threads: int, budget_ns: int) -> Roofline:
             name=NAME,
             image=site.image(canary_arm()),
             threads=threads,
-            cpus=site.cpus,
+            cpus=cores.pinned(threads, site.cpus),
             memory_bytes=site.memory_bytes,
             artifacts=site.artifacts.root,
         )
