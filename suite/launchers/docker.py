@@ -2,9 +2,10 @@
 
 import contextlib
 import os
+import secrets
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import docker
 import docker.errors
@@ -34,6 +35,7 @@ TMP_BYTES = 2 << 30
 PIDS_LIMIT = 4096
 NOBODY = 65534
 ENGINE_TIMEOUT_S = 120
+REMOVE_ATTEMPTS, REMOVE_PAUSE_S = 10, 0.1
 
 
 class DockerLauncher:
@@ -96,41 +98,42 @@ class DockerLauncher:
             if folder is not None:
                 _give(folder, uid, gid)
                 binds[str(folder)] = {"bind": name, "mode": "rw"}
-        container = api.create_container(
-            spec.image.tag,
-            user=f"{uid}:{gid}",
-            environment=_environment(spec),
-            stdin_open=True,  # with attached streams the SDK then sets StdinOnce: the worker ends with its supervisor
-            labels={LABEL: self._owner, "levelfield.name": spec.name},
-            network_disabled=True,
-            host_config=api.create_host_config(
-                binds=binds,
-                network_mode="none",
-                cap_drop=["ALL"],
-                security_opt=["no-new-privileges"],
-                read_only=True,
-                # Compilers load what they write to /tmp, so it is mounted `exec`.
-                tmpfs={"/tmp": f"rw,exec,nosuid,nodev,size={TMP_BYTES},mode=1777"},  # noqa: S108
-                cpuset_cpus=",".join(str(cpu) for cpu in spec.cpus),
-                mem_limit=spec.memory_bytes,
-                memswap_limit=spec.memory_bytes,
-                pids_limit=PIDS_LIMIT,
-                ipc_mode="private",
-                device_requests=[one_gpu(spec.gpu)] if spec.gpu else None,
-                auto_remove=True,
-                log_config=LogConfig(type=LogConfig.types.NONE),
-            ),
-        )["Id"]
+        name = f"levelfield-{secrets.token_hex(8)}"
         attached = None
         try:
+            container = api.create_container(
+                spec.image.tag,
+                name=name,
+                user=f"{uid}:{gid}",
+                environment=_environment(spec),
+                stdin_open=True,  # the SDK then sets StdinOnce: the worker ends with its supervisor
+                labels={LABEL: self._owner, "levelfield.name": spec.name},
+                network_disabled=True,
+                host_config=api.create_host_config(
+                    binds=binds,
+                    network_mode="none",
+                    cap_drop=["ALL"],
+                    security_opt=["no-new-privileges"],
+                    read_only=True,
+                    # Compilers load what they write to /tmp, so it is mounted `exec`.
+                    tmpfs={"/tmp": f"rw,exec,nosuid,nodev,size={TMP_BYTES},mode=1777"},  # noqa: S108
+                    cpuset_cpus=",".join(str(cpu) for cpu in spec.cpus),
+                    mem_limit=spec.memory_bytes,
+                    memswap_limit=spec.memory_bytes,
+                    pids_limit=PIDS_LIMIT,
+                    ipc_mode="private",
+                    device_requests=[one_gpu(spec.gpu)] if spec.gpu else None,
+                    auto_remove=True,
+                    log_config=LogConfig(type=LogConfig.types.NONE),
+                ),
+            )["Id"]
             attached = api.attach_socket(container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
             api.start(container)
             pid = api.inspect_container(container)["State"]["Pid"]
-        except BaseException:
+        except BaseException as error:
             if attached is not None:
                 close(attached)
-            with contextlib.suppress(docker.errors.APIError, requests.exceptions.RequestException):
-                api.remove_container(container, force=True)
+            _remove(api, name, patient=isinstance(error, KeyboardInterrupt))
             raise
         return ContainerChannel(self._client, container, attached, LocalProcess.of_container(pid, container))
 
@@ -181,6 +184,19 @@ class DockerLauncher:
         except (docker.errors.DockerException, requests.exceptions.RequestException, OSError) as error:
             raise engine_gone(error) from error
         return removed
+
+
+def _remove(api: Any, name: str, *, patient: bool) -> None:  # noqa: ANN401  (the SDK has no types)
+    """Remove a container that is not to be; after an interrupt the engine may still be about to make it."""
+    for _ in range(REMOVE_ATTEMPTS if patient else 1):
+        try:
+            api.remove_container(name, force=True)
+        except docker.errors.NotFound:
+            time.sleep(REMOVE_PAUSE_S if patient else 0.0)
+        except (docker.errors.APIError, requests.exceptions.RequestException):
+            return
+        else:
+            return
 
 
 def _environment(spec: LaunchSpec) -> dict[str, str]:
