@@ -29,7 +29,7 @@ from suite.machine.signals import Signals
 from suite.outcomes import utc_now
 from suite.preparation import prepare
 from suite.records.files import write_atomically
-from suite.records.schema import Absent, Arm, Case, Warning_
+from suite.records.schema import Absent, Arm, Case
 from suite.rounds import REWARM_NS
 from suite.site import Site, task_for
 from suite.trials import folklore_inside as inside
@@ -40,25 +40,12 @@ from suite.trials.folklore_findings import rows
 from suite.trials.folklore_forms import BATCH, FAIRLY, FRAMEWORKS, Framework
 from suite.trials.folklore_record import SCHEMA, Folklore, Said
 from suite.trials.schedule import Effort, generation
+from suite.trials.telling import Lines
 from suite.verification import judge
-from suite.watching import Silent
 from suite.worker.messages import Verified
 
 MODEL = "mlp"
 DONE, COULD_NOT_RUN = 0, 2
-
-
-class _Lines(Silent):
-    """Tell each step on a line of its own."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-
-    def say(self, text: str) -> None:
-        self._console.print(f"[dim]{escape(text)}[/]", highlight=False)
-
-    def warn(self, warning: Warning_) -> None:
-        self.say(warning.message)
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -144,7 +131,7 @@ def run(options: Options, console: Console, keep: Callable[[Folklore], None]) ->
     )
     block = next(block for block in chosen.blocks if block.case.batch == BATCH)
     arms = {arm.backend: arm for arm in block.arms}
-    lines = _Lines(console)
+    lines = Lines(console)
     launcher = DockerLauncher(client)
     launcher.sweep()
     site = prepare(chosen, launcher, lines)
