@@ -105,6 +105,13 @@ def overhead(session: nox.Session) -> None:
 
 
 @nox.session
+def folklore(session: nox.Session) -> None:
+    """Run a well-known comparison of five frameworks as it was published, and fairly: two tables, in some minutes."""
+    install(session, "runtime.lock")
+    session.run("python", "-m", "suite.trials.folklore", *session.posargs)
+
+
+@nox.session
 def rigor(session: nox.Session) -> None:
     """Measure false alarms and power beside the rules of other tools: a quiet machine for three quarters of an hour."""
     install(session, "runtime.lock")

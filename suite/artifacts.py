@@ -20,7 +20,7 @@ from suite.records.files import write_atomically
 from suite.records.schema import Artifact, Image
 from suite.worker.files import digest_of, files_in
 from suite.worker.messages import Export, Exported
-from suite.zoo import inputs, models, parity, reference, rounding, weights
+from suite.zoo import dataset, inputs, models, parity, reference, rounding, weights
 from suite.zoo.training import batches, trajectory
 from suite.zoo.training.trajectory import Trajectory
 
@@ -50,6 +50,7 @@ class Artifacts:
 
     def __init__(self, root: Path | None = None) -> None:
         self.root = root if root is not None else cache_folder("artifacts")
+        self._checked: set[str] = set()
 
     @cached_property
     def _definition(self) -> str:
@@ -80,18 +81,51 @@ class Artifacts:
             size_bytes=path.stat().st_size,
         )
 
-    def inputs_sha256(self, name: str, batch: int) -> str:
-        """Return the digest of a model's first `batch` inputs."""
+    def dataset(self, name: str) -> str:
+        """Return the path, under the artifacts folder, of a model's dataset; make it if it is not there, or damaged.
+
+        Its digest is looked at once by each `Artifacts`.
+        """
+        relative = f"datasets/{name}-{self._definition[:KEY_CHARS]}.u8"
+        if relative not in self._checked:
+            path = self.root / relative
+            try:
+                whole = dataset.sha256(path) == dataset.read(path).sha256
+            except ValueError:
+                whole = False
+            if not whole:
+                _folder(path.parent)
+                dataset.save(models.get(name), path)
+            self._checked.add(relative)
+        return relative
+
+    def dataset_artifact(self, name: str) -> Artifact:
+        """Return a model's dataset as the record names it: by the digest of its records."""
+        path = self.root / self.dataset(name)
+        return Artifact(
+            name=f"{name} dataset", sha256=dataset.read(path).sha256, size_bytes=path.stat().st_size, made_by={}
+        )
+
+    def inputs_sha256(self, name: str, batch: int, *, from_dataset: bool = False) -> str:
+        """Return the digest of a model's first `batch` inputs, made anew or from its dataset."""
+        if from_dataset:
+            return weights.sha256(dataset.batch(models.get(name), self.root / self.dataset(name), 0, batch))
         return weights.sha256(inputs.make(models.get(name), 0, batch))
 
-    def reference(self, name: str, count: int) -> npt.NDArray[np.float64]:
-        """Return the float64 reference output for inputs 0 … `count`-1, computed once and kept."""
-        path = self.root / f"references/{name}-n{count}-{self._definition[:KEY_CHARS]}.npy"
+    def reference(self, name: str, count: int, *, from_dataset: bool = False) -> npt.NDArray[np.float64]:
+        """Return the float64 reference output for inputs 0 … `count`-1 (of the dataset), computed once and kept."""
+        kind = "dataset-" if from_dataset else ""
+        path = self.root / f"references/{name}-{kind}n{count}-{self._definition[:KEY_CHARS]}.npy"
         kept = _kept(path, (count, *models.get(name).output.shape))
         if kept is not None:
             return kept
         model = models.get(name)
-        output = reference.run(model, weights.load(self.root / self.weights(name), model), inputs.make(model, 0, count))
+        given = (
+            dataset.batch(model, self.root / self.dataset(name), 0, count)
+            if from_dataset
+            else inputs.make(model, 0, count)
+        )
+        output = reference.run(model, weights.load(self.root / self.weights(name), model), given)
         _folder(path.parent)
         temporary = path.with_suffix(f".{os.getpid()}.npy")
         try:

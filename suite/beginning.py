@@ -15,8 +15,9 @@ from suite.paths import package_root
 from suite.plan import Plan
 from suite.records.files import JOURNAL
 from suite.records.journal import Journal, Started
-from suite.records.schema import SCHEMA, Fingerprint, Run, Settings, Warning_
+from suite.records.schema import SCHEMA, Fingerprint, Run, Settings, Warning_, Work
 from suite.site import Site
+from suite.zoo import flops, models
 
 SEED_BITS = 63
 
@@ -69,18 +70,21 @@ def start(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
             launcher=site.launcher.kind,
             launcher_reason=request.launcher_reason,
             gpu=plan.gpu,
+            worker_memory_bytes=site.memory_bytes,
         ),
         machine=machine,
         images=tuple(site.images.values()),
         artifacts=(
             *(site.artifacts.weights_artifact(model) for model in plan.models),
             *(onnx.artifact for onnx in site.onnx.values()),
+            *(site.artifacts.dataset_artifact(name) for name in _fed(plan)),
         ),
         blocks=plan.blocks,
         warnings=_known_beforehand(plan, request, site, machine),
         labels=(*request.labels, *plan.profile.labels, *(["injected"] if plan.injected else [])),
         calibrated=calibration.cited(machine),
         earlier_controls=controls.before(reports, machine),
+        work=_work(plan),
     )
     folder = reports / run.id
     try:
@@ -92,6 +96,21 @@ def start(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
     with Journal(folder / JOURNAL) as journal:
         journal.write(Started(run))
     return folder
+
+
+def _fed(plan: Plan) -> tuple[str, ...]:
+    """Return the models whose dataset is read."""
+    return tuple(dict.fromkeys(block.case.model for block in plan.blocks if block.case.scenario == "data-pipeline"))
+
+
+def _work(plan: Plan) -> tuple[Work, ...]:
+    """Count what a call of each model and batch computes and moves."""
+    asked = dict.fromkeys((block.case.model, block.case.batch) for block in plan.blocks)
+    return tuple(
+        Work(model=name, batch=batch, **msgspec.structs.asdict(flops.count(models.get(name), batch)))
+        for name, batch in asked
+        if flops.known(models.get(name))
+    )
 
 
 def _known_beforehand(plan: Plan, request: Request, site: Site, machine: Fingerprint) -> tuple[Warning_, ...]:

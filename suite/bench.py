@@ -40,6 +40,7 @@ from suite.records.schema import (
     Warning_,
 )
 from suite.rounds import Pace, SupervisorClock, Table, affordable, warm_up
+from suite.sharing import Company, sharing_of
 from suite.site import Site
 from suite.sittings import Sitting, going_on, remaining
 from suite.statistics.stopping import StopReason
@@ -70,10 +71,12 @@ class Bench:
         self._signals = Signals(site.cpus)
         gpu = self._run.settings.gpu
         self._device = Device(gpu) if gpu is not None else None
+        self._sharing = sharing_of(self._run, self._device)
         self._clock = SupervisorClock()
         self._canary: Outcome | None = None
         self._living: dict[str, Outcome] = {}
         self._known: set[str] = set()
+        self._said: set[Warning_] = set()
         self._seconds: dict[str, float] = {}
         self._rounds: dict[str, int] = {}
         self._costs: dict[str, _Cost] = {}
@@ -130,6 +133,7 @@ class Bench:
 
     def _sit(self, sitting: Sitting) -> Iterator[None]:
         """Measure a generation of each block of a sitting, with the same launches where they live on."""
+        self._sharing.look()
         try:
             for block, index in sitting:
                 began = time.monotonic()
@@ -210,17 +214,23 @@ class Bench:
                 self._count_failure(case.id, launch.arm, launch.failure)
                 self._learn_cost(case, launch)
         elif case.scenario == "memory":
-            outcomes = peak_memory(self._site, block, arms, index, seed, self._journal, self._watcher)
-            self._keep(outcomes)
-            for outcome in outcomes:
-                self._count_failure(case.id, outcome.arm.id, outcome.launch.failure)
-                self._learn_cost(case, outcome.launch)
+            for company in self._companies(case, arms, seed):
+                self._keep([])
+                outcomes = peak_memory(self._site, block, company, index, seed, self._journal, self._watcher)
+                self._keep(outcomes)
+                for outcome in outcomes:
+                    self._count_failure(case.id, outcome.arm.id, outcome.launch.failure)
+                    self._learn_cost(case, outcome.launch)
         else:
-            self._keep(going_on(arms, self._living).values())
-            self._interleaved(block, arms, index, seed)
+            first_round = 0
+            for company in self._companies(case, arms, seed):
+                self._keep(going_on(company, self._living).values())
+                first_round = self._interleaved(block, company, index, seed, first_round)
+        self._tell_xid_errors(case)
         self._journal.write(GenerationDone(case.id, index))
 
-    def _interleaved(self, block: Block, arms: Sequence[Arm], index: int, seed: int) -> None:
+    def _interleaved(self, block: Block, arms: Sequence[Arm], index: int, seed: int, first_round: int) -> int:
+        """Measure a company of arms that take turns; return the index of the round after its last."""
         case = block.case
         began = time.monotonic()
         pace = Pace(
@@ -250,6 +260,7 @@ class Bench:
             pace = msgspec.structs.replace(pace, rounds=fitting)
         for outcome in (*outcomes, canary):
             self._note(case.id, index, outcome)
+        self._tell_xid_errors(case)  # what came while arms loaded is no window's
         table = Table(
             [*outcomes, canary],
             block=case.id,
@@ -260,9 +271,11 @@ class Bench:
             clock=self._clock,
             watcher=self._watcher,
             device=self._device if case.device != "cpu" else None,
+            first_round=first_round,
         )
         launched = time.monotonic()
         lost = table.play(pace)
+        self._sharing.saw(case, table.held_bytes)
         self._costs[case.id] = _Cost(
             launch_s=(launched - began) / len(outcomes),
             window_s=(time.monotonic() - launched) / max(table.windows, 1),
@@ -273,6 +286,7 @@ class Bench:
             if not outcome.launch.served and not case.trains:
                 self._look_at(outcome)
             self._journal.write(LaunchDone(case.id, index, outcome.launch))
+        return table.next_round
 
     def _learn_cost(self, case: Case, launch: Launch) -> None:
         """Remember how long a fresh launch took to load, so that the longest can begin first."""
@@ -285,6 +299,8 @@ class Bench:
 
     def _count_failure(self, block: str, arm: str, failure: Failure | None) -> None:
         """What a backend cannot do, it will not learn; anything else is tried a second time."""
+        if failure is not None and failure.kind == "out-of-memory":
+            self._sharing.ran_out(block, arm)
         if failure is not None:
             learned = failure.kind != "unsupported"
             self._failed[block, arm] = self._failed.get((block, arm), 0) + 1 if learned else GIVE_UP_AFTER
@@ -310,6 +326,21 @@ class Bench:
             self._look_at(self._canary)
         return self._canary
 
+    def _companies(self, case: Case, arms: Sequence[Arm], seed: int) -> list[Company]:
+        """Divide the arms of a generation so that the GPU's memory is enough; on the CPU all are one company."""
+        found, said = self._sharing.divide(case, arms, seed)
+        for warning in said:
+            self._warn(warning)
+        return found
+
+    def _tell_xid_errors(self, case: Case) -> None:
+        """Warn of errors that NVIDIA's driver reported outside of windows: a turn's own are in its record."""
+        codes = self._device.xid_errors() if self._device is not None and case.device != "cpu" else ()
+        if codes and not isinstance(codes, Absent):
+            self._warn(warnings.gpu_xid(codes, case.id))
+
     def _warn(self, warning: Warning_) -> None:
-        self._journal.write(Warned(warning))
-        self._watcher.warn(warning)
+        if warning not in self._said:
+            self._said.add(warning)
+            self._journal.write(Warned(warning))
+            self._watcher.warn(warning)

@@ -187,8 +187,11 @@ def _finish_load(outcome: Outcome) -> None:
 
 
 def _refuse_disagreement(site: Site, case: Case, outcomes: Sequence[Outcome]) -> None:
-    digest = site.artifacts.training_batch_sha256 if case.trains else site.artifacts.inputs_sha256
-    inputs_sha256 = digest(case.model, case.batch)
+    if case.trains:
+        inputs_sha256 = site.artifacts.training_batch_sha256(case.model, case.batch)
+    else:
+        from_dataset = case.scenario == "data-pipeline"
+        inputs_sha256 = site.artifacts.inputs_sha256(case.model, case.batch, from_dataset=from_dataset)
     for outcome in outcomes:
         launch = outcome.launch
         if outcome.worker is None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from suite.conversion import convert
 from suite.launchers.worker import Worker, WorkerError
 from suite.records.schema import Arm, Case, Failure, Launch
 
@@ -33,9 +34,7 @@ def fail(outcome: Outcome, stage: str, error: WorkerError) -> None:
 
 def failure(stage: str, error: WorkerError) -> Failure:
     """Return a worker's error as the record keeps it."""
-    return msgspec.convert(
-        {"stage": stage, "kind": error.kind, "message": error.message, "detail": error.detail}, Failure
-    )
+    return convert({"stage": stage, "kind": error.kind, "message": error.message, "detail": error.detail}, Failure)
 
 
 def stop(outcomes: Sequence[Outcome]) -> None:

@@ -75,8 +75,12 @@ def place(arms: Sequence[Arm], wish: Wish, here: Nvidia) -> Placement:
             fix="Leave one of them out: the arms of a run compute on one kind of device.",
         )
     asked = own is not None or wish.gpu is not None or wish.variant not in {DEFAULT_VARIANT, AUTO}
-    if wish.variant == DEFAULT_VARIANT or (not asked and not (here.driver and here.gpus)):
+    if wish.variant == DEFAULT_VARIANT:
         return on_cpu(arms, wish)
+    if not asked and not (here.driver and here.gpus):
+        placed = on_cpu(arms, wish)
+        broken = (warnings.gpu_not_used(f"{here.problem.rstrip('.')}.", here.fix),) if here.fix else ()
+        return msgspec.structs.replace(placed, warnings=broken)
     try:
         return _on_gpu(arms, wish, here)
     except LevelfieldError as error:
@@ -108,7 +112,7 @@ def _on_gpu(arms: Sequence[Arm], wish: Wish, here: Nvidia) -> Placement:
     if here.driver is None:
         raise LevelfieldError(
             f"No NVIDIA driver answers here: {here.problem.rstrip('.')}.",
-            fix="Leave out --gpu and CUDA variants, and everything runs on the CPU.",
+            fix=here.fix or "Leave out --gpu and CUDA variants, and everything runs on the CPU.",
         )
     staying = tuple(arm for arm in arms if _variants_of(arm, wish))
     left = tuple(arm for arm in arms if arm not in staying)
@@ -134,6 +138,8 @@ def _on_gpu(arms: Sequence[Arm], wish: Wish, here: Nvidia) -> Placement:
 
 def _variants_of(arm: Arm, wish: Wish) -> Mapping[str, str]:
     """Return the CUDA variants that an arm may run in."""
+    if not wish.locked:
+        return {CUDA: ""} if CUDA in registry.get(arm.backend).devices else {}
     there = variants.cuda_variants(arm.image, arm.version)
     if arm.variant != DEFAULT_VARIANT:
         return {name: release for name, release in there.items() if name == arm.variant}
@@ -146,7 +152,7 @@ def _fit(arms: Sequence[Arm], wish: Wish, here: Nvidia) -> _Fit:
     """Return the first GPU that every arm can use, with the variant of each."""
     fits = []
     for gpu in here.gpus:
-        if gpu.mig or wish.gpu not in {None, gpu.index}:
+        if gpu.mig or gpu.prohibited or wish.gpu not in {None, gpu.index}:
             continue
         fits.append(_Fit(gpu, {arm.id: _choose(arm, wish, here, gpu) for arm in arms}))
         if fits[-1].problem is None:
@@ -171,7 +177,18 @@ def _no_gpu(wish: Wish, here: Nvidia) -> LevelfieldError:
             f"{sliced[0].title} is cut into slices (MIG is on), and a measurement takes a GPU whole.",
             fix=f"Give it back whole for the time of the run: nvidia-smi -i {sliced[0].index} -mig 0 (as root).",
         )
+    closed = next((gpu for gpu in here.gpus if gpu.prohibited and wish.gpu in {None, gpu.index}), None)
+    if closed is not None:
+        return LevelfieldError(
+            f"{closed.title} lets no process compute (its compute mode is PROHIBITED).",
+            fix=f"Let them in: nvidia-smi -i {closed.index} -c DEFAULT (as root).",
+        )
     have = ", ".join(gpu.title for gpu in here.gpus) or "none"
+    if here.hidden and wish.gpu in {None, *here.hidden}:
+        return LevelfieldError(
+            "CUDA_VISIBLE_DEVICES hides " + ("every GPU here." if wish.gpu is None else f"the GPU {wish.gpu}."),
+            fix=f"Unset it, or choose one of these: {have}.",
+        )
     asked = "no GPU" if wish.gpu is None else f"no GPU {wish.gpu}"
     return LevelfieldError(f"There is {asked} here.", fix=f"Choose one of these: {have}.")
 

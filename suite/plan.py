@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from suite import arms as arm_names
-from suite import cores, placing
+from suite import cores, installed, placing
 from suite.backends import precisions, registry
 from suite.compatibility.devices import Nvidia
 from suite.errors import LevelfieldError
@@ -17,12 +17,13 @@ from suite.placing import Placement, Wish
 from suite.profiles import PROFILES, Profile
 from suite.records.schema import Arm, Block, Case, Run, Scenario, Warning_
 from suite.references import suffix
-from suite.zoo import models
+from suite.zoo import dataset, models
 
 SCENARIOS: tuple[Scenario, ...] = (
     "latency",
     "throughput",
     "training",
+    "data-pipeline",
     "cold-start",
     "memory",
     "latency-device",
@@ -30,6 +31,10 @@ SCENARIOS: tuple[Scenario, ...] = (
 )
 ON_DEVICE: tuple[Scenario, ...] = ("latency-device", "throughput-device")
 """Scenarios whose inputs and outputs stay on the GPU; in the others they are NumPy arrays in host memory."""
+FED: Scenario = "data-pipeline"
+"""Scenario whose batches come from a dataset on disk; models without one are left out."""
+BATCHED: tuple[Scenario, ...] = ("throughput", "throughput-device", FED)
+"""Scenarios that are measured at the batch sizes asked for."""
 CANARY = "canary"
 EXPORTER = "exporter"
 """Image that writes the ONNX files."""
@@ -139,9 +144,14 @@ def make(selection: Selection, *, available: Sequence[int] | None = None, here: 
         Unknown names (with the close matches), and selections that cannot be.
     """
     backends = tuple(dict.fromkeys(selection.backends)) or (*names_of_backends(), *registry.names_on_gpus_only())
-    placed = _placed(selection, tuple(map(arm_names.parse, backends)), here, named=bool(selection.backends))
+    wanted = tuple(map(arm_names.parse, backends))
+    missing: tuple[Warning_, ...] = ()
+    if not selection.locked and not selection.backends:
+        wanted, missing = installed.only(wanted)
+    placed = _placed(selection, wanted, here, named=bool(selection.backends))
     arms = tuple({arm.id: arm for arm in placed.arms}.values())
-    return _plan(selection, msgspec.structs.replace(placed, arms=arms), available)
+    placed = msgspec.structs.replace(placed, arms=arms, warnings=(*missing, *placed.warnings))
+    return _plan(selection, placed, available)
 
 
 def pair(
@@ -218,14 +228,20 @@ def _plan(selection: Selection, placed: Placement, available: Sequence[int] | No
             "Training is measured in fp32 alone.", fix="Add fp32 to --precision, or ask for other scenarios."
         )
     trained = _trained(selection, arms, profile, chosen_models) if "training" in scenarios and in_fp32 else {}
-    sizes = {"throughput": batches, "throughput-device": batches, "training": trained}
+    sizes = dict.fromkeys(BATCHED, batches) | {"training": trained}
     cases = tuple(
         Case(model, scenario, precision, batch, count, placed.device)
         for scenario in _in_order(scenarios)
         for model, precision, count in itertools.product(chosen_models, precisions_asked, threads)
         for batch in (sizes[scenario].get(model, ()) if scenario in sizes else (1,))
         if scenario != "training" or precision == "fp32"  # the recipes are of fp32
+        if scenario != FED or dataset.known(models.get(model))
     )
+    if not cases:
+        raise LevelfieldError(
+            f"{', '.join(chosen_models)}: {FED} reads images or features, and this model takes neither.",
+            fix=f"Ask for {', '.join(name for name in names_of_models() if dataset.known(models.get(name)))}.",
+        )
     controlled = next((case for case in cases if case.scenario == "latency" and case.model == CONTROLLED), None)
     controlled = controlled or next((case for case in cases if case.scenario == "latency"), None)
     return Plan(
@@ -235,7 +251,7 @@ def _plan(selection: Selection, placed: Placement, available: Sequence[int] | No
         backends=tuple(dict.fromkeys(msgspec.structs.replace(arm, ordinal=1).id for arm in arms)),
         scenarios=tuple(dict.fromkeys(case.scenario for case in cases)),
         precisions=precisions_asked,
-        batches=batches if any(scenario.startswith("throughput") for scenario in scenarios) else {},
+        batches=batches if any(scenario in BATCHED for scenario in scenarios) else {},
         threads=threads,
         cpus=cores.pinned(max(threads), there),
         training_batches=trained,
@@ -332,7 +348,7 @@ def all_images() -> tuple[str, ...]:
 
 def _in_order(scenarios: Iterable[str]) -> list[Scenario]:
     """Cold starts come first: they need empty compile caches, and fill them for the rest of the run."""
-    order: tuple[Scenario, ...] = ("cold-start", "memory", "latency", "throughput", "training", *ON_DEVICE)
+    order: tuple[Scenario, ...] = ("cold-start", "memory", "latency", "throughput", "training", FED, *ON_DEVICE)
     wanted = set(scenarios)
     return [scenario for scenario in order if scenario in wanted]
 

@@ -41,7 +41,7 @@ def prepare(plan: Plan, launcher: Launcher, watcher: Watcher) -> Site:
         if case.trains:
             artifacts.trajectory(case.model)
             continue
-        artifacts.reference(case.model, verify_count(case))
+        artifacts.reference(case.model, verify_count(case), from_dataset=case.scenario == "data-pipeline")
         if case.precision != "fp32":
             artifacts.rounding_error(case.model, case.precision, verify_count(case))
     return Site(

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 import msgspec
 
 from suite.launchers.worker import WorkerError
-from suite.machine.device_use import Device
+from suite.machine.device_use import Device, Reading
 from suite.machine.disturbance import disturbed
 from suite.machine.signals import Signals, difference
 from suite.outcomes import Outcome, failure, stop
 from suite.records.journal import Journal, RoundDone, TurnTaken
-from suite.records.schema import Absent, Launch, Noise, Turn, Window
+from suite.records.schema import Absent, DeviceUse, Launch, Noise, Turn, Window
 from suite.watching import Watcher
 from suite.worker.messages import Measure, Measured
 
@@ -161,6 +161,7 @@ class Table:
         clock: SupervisorClock,
         watcher: Watcher,
         device: Device | None = None,
+        first_round: int = 0,
     ) -> None:
         self._outcomes = {outcome.launch.arm: outcome for outcome in outcomes}
         self._block = block
@@ -174,17 +175,21 @@ class Table:
         self._inject_ns = {outcome.launch.arm: injected_ns(outcome.arm.inject, outcome.launch) for outcome in outcomes}
         self._medians: dict[str, list[float]] = {}
         self._lost: list[Turn] = []
+        self.next_round = first_round
+        """Index of the round that comes next; a generation may be played by several companies, one after the other."""
+        self.held_bytes: dict[str, int] = {}
+        """The most that each arm's process was seen to hold of the GPU's memory."""
 
     def play(self, pace: Pace) -> list[Turn]:
         """Take all rounds, repeating disturbed ones as often as the pace allows; return the turns that failed."""
-        done = index = 0
+        done = 0
         spare = pace.repeats
         repeats = 0
         while done < pace.rounds and self._live():
+            index, self.next_round = self.next_round, self.next_round + 1
             reason = self._round(index, pace)
             again = bool(reason) and spare > 0
             self._journal.write(RoundDone(self._block, self._generation, index, disturbed=reason, repeats=repeats))
-            index += 1
             if again:
                 spare -= 1
                 repeats += 1
@@ -227,9 +232,18 @@ class Table:
             window = _ask(outcome, pace, guess_ns, self._inject_ns[arm])
         except WorkerError as error:
             stop([outcome])  # after a failed window its state is unknown
-            return Turn(arm=arm, window=None, failure=failure("measure", error))
+            used = self._used(device_before, pids, arm)  # what the GPU reports may say why
+            return Turn(arm=arm, window=None, failure=failure("measure", error), device=used)
         noise = difference(before, self._signals.snapshot(pids), arm)
         self._clock.add(noise)
         self._medians.setdefault(arm, []).append(statistics.median(window.samples_ns))
-        used = self._device.use(device_before, pids, arm) if self._device is not None and device_before else None
+        used = self._used(device_before, pids, arm)
         return Turn(arm=arm, window=window, noise=noise, device=used)
+
+    def _used(self, before: Reading | None, pids: dict[str, int], arm: str) -> DeviceUse | None:
+        if self._device is None or before is None:
+            return None
+        used = self._device.use(before, pids, arm)
+        if not isinstance(used.memory_bytes, Absent):
+            self.held_bytes[arm] = max(used.memory_bytes, self.held_bytes.get(arm, 0))
+        return used

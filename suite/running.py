@@ -8,7 +8,7 @@ import msgspec
 from rich.console import Console
 from rich.markup import escape
 
-from suite import analysis, plan
+from suite import analysis, plan, roofline
 from suite.analysis.types import BlockAnalysis, TimedBlock
 from suite.beginning import Request, check_same, start
 from suite.bench import Bench
@@ -121,6 +121,7 @@ def conduct(chosen: plan.Plan, options: Options, console: Console, *, resumed: t
             else:
                 folder = resumed[0]
                 _check_resume(resumed[1], chosen, site.images.values())
+            roofline.probe(folder, site, watcher)
             _measure(Bench(folder, site, watcher, resumed=resumed is not None), folder, console)
         finally:
             shutil.rmtree(site.caches, ignore_errors=True)

@@ -63,5 +63,8 @@ def task_for(site: Site, case: Case, arm: Arm, inside: Inside) -> Task:
         onnx_path=f"{inside.artifacts}/{onnx.path}" if onnx else None,
         onnx_sha256=onnx.sha256 if onnx else None,
         cache_path=inside.cache,
+        dataset_path=(
+            f"{inside.artifacts}/{site.artifacts.dataset(case.model)}" if case.scenario == "data-pipeline" else None
+        ),
         settings=arm.settings,
     )

@@ -68,7 +68,7 @@ def verify_outcome(site: Site, case: Case, outcome: Outcome) -> None:
         outcome.launch,
         parity=judge(
             verified,
-            site.artifacts.reference(case.model, count),
+            site.artifacts.reference(case.model, count, from_dataset=case.scenario == "data-pipeline"),
             case.precision,
             yardstick=lambda precision: site.artifacts.rounding_error(case.model, precision, count),
         ),

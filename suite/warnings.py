@@ -323,6 +323,82 @@ def gpu_memory_errors(count: int, about: str) -> Warning_:
     )
 
 
+def gpu_xid(codes: Sequence[int], about: str) -> Warning_:
+    """The driver reported errors of the GPU; what the common codes mean is NVIDIA's own list, in short."""
+    told = ", ".join(f"{code} ({_XID[code]})" if code in _XID else str(code) for code in dict.fromkeys(codes))
+    return Warning_(
+        code="gpu-xid",
+        message=f"NVIDIA's driver reported errors of the GPU while this was measured ({len(codes)}): XID {told}.",
+        remedy=(
+            "Do not trust these numbers; `dmesg | grep Xid` names the process. 13, 31 and 43 may be a program's fault, "
+            "the others are the machine's: have the GPU looked at."
+        ),
+        about=about,
+    )
+
+
+_XID = {
+    13: "a kernel failed",
+    31: "memory that is not there was asked for",
+    43: "a program's work was stopped",
+    45: "work was cleared away",
+    48: "a memory error of two bits",
+    63: "a memory row is retired",
+    64: "a memory row could not be retired",
+    74: "NVLink failed",
+    79: "the GPU fell off the bus",
+    92: "many corrected memory errors",
+    94: "a contained memory error",
+    95: "an uncontained memory error",
+    119: "the GPU's own processor does not answer",
+}
+
+
+def gpu_memory_divided(
+    about: str, companies: Sequence[Sequence[str]], needed_bytes: int, free_bytes: int | Absent, out: Sequence[str]
+) -> Warning_:
+    """The GPU's memory is not enough for all arms at once, by estimate or because one ran out of it."""
+    free = "an unknown part" if isinstance(free_bytes, Absent) else f"{free_bytes / 2**30:.1f} GiB"
+    why = (
+        f"{' and '.join(out)} ran out of the GPU's memory beside others"
+        if out
+        else (f"together they would need about {needed_bytes / 2**30:.1f} GiB of the GPU's memory, and {free} is free")
+    )
+    each = all(len(company) == 1 for company in companies)
+    how = "one at a time" if each else f"in {len(companies)} companies ({'; '.join(map(', '.join, companies))})"
+    return Warning_(
+        code="gpu-memory-divided",
+        message=f"Its arms were measured {how}, since {why}: only those that were together took turns.",
+        remedy="Free the GPU (nvidia-smi lists who holds its memory), or ask for fewer backends or a smaller batch.",
+        about=about,
+    )
+
+
+def gpu_memory_short(about: str, needed_bytes: int, room_bytes: int) -> Warning_:
+    """By estimate an arm does not fit on the GPU even alone; it is tried all the same."""
+    return Warning_(
+        code="gpu-memory-short",
+        message=(
+            f"It may need about {needed_bytes / 2**30:.1f} GiB of the GPU's memory, and {room_bytes / 2**30:.1f} GiB "
+            "can be had: it was tried alone."
+        ),
+        remedy="Free the GPU (nvidia-smi lists who holds its memory), or take a smaller batch.",
+        about=about,
+    )
+
+
+def gpu_one_process(about: str) -> Warning_:
+    return Warning_(
+        code="gpu-one-process",
+        message=(
+            "The GPU lets one process in at a time (its compute mode), so that arms were measured one after the other "
+            "and took no turns: where the machine drifted meanwhile, ratios hold the drift."
+        ),
+        remedy="Let several in for the time of the run: nvidia-smi -c DEFAULT (as root).",
+        about=about,
+    )
+
+
 # ---- driver and CUDA -------------------------------------------------------------------------------------------------
 
 
@@ -369,6 +445,15 @@ def left_out(arms: Sequence[str], reason: str) -> Warning_:
         code="left-out",
         message=f"Left out, since {reason}: {', '.join(arms)}.",
         remedy="Ask for them on the CPU: --variant cpu.",
+    )
+
+
+def not_installed(arms: Sequence[str]) -> Warning_:
+    """Backends that were not named, and that the current interpreter lacks the framework of."""
+    return Warning_(
+        code="not-installed",
+        message=f"Left out, since this interpreter lacks what they need: {', '.join(arms)}.",
+        remedy="Install it here, or leave out --launcher host: images and virtual environments bring their own.",
     )
 
 

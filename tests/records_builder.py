@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Literal, get_args
 
+import msgspec
 import numpy as np
 
 from suite.backends.precisions import why_not
@@ -27,6 +28,7 @@ from suite.records.schema import (
     Memory,
     Noise,
     Parity,
+    Roofline,
     Round,
     Run,
     Scenario,
@@ -37,7 +39,10 @@ from suite.records.schema import (
     Turn,
     Warning_,
     Window,
+    Work,
 )
+from suite.zoo import flops
+from suite.zoo import models as zoo
 
 BACKENDS = ("torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax", "onnxruntime", "openvino")
 MODELS = ("mlp", "resnet50", "bert")
@@ -56,6 +61,15 @@ VERSIONS = {
     "jax": "0.10.2",
     "onnxruntime": "1.31.1",
     "openvino": "2026.4.1",
+}
+MODES = {
+    "torch": "eager",
+    "torch-compile": "torch.compile, inductor, static shapes",
+    "tensorflow": "tf.function, concrete",
+    "tensorflow-xla": "tf.function, jit_compile",
+    "jax": "jit, compiled ahead of time",
+    "onnxruntime": "ORT_SEQUENTIAL",
+    "openvino": "synchronous, one request",
 }
 CANARY = "numpy"
 
@@ -79,7 +93,17 @@ TOLERANCES = {"fp32": 1e-5, "bf16": 3e-2, "int8": 2e-1}
 BATCHES = {"mlp": 1000, "resnet50": 8, "bert": 8}
 READERS = ("onnxruntime", "openvino")
 """They read a finished model, and cannot train."""
-TIMED = ("latency", "throughput", "training")
+ROOFLINE = Roofline(
+    threads=2,
+    gemm_size=2048,
+    gemm_ns=(57_000_000, 55_000_000, 54_000_000),
+    array_bytes=128 * 2**20,
+    copy_ns=(11_000_000, 10_000_000, 9_000_000),
+    add_ns=(17_000_000, 16_000_000, 15_500_000),
+    blas_threads="2",
+    last_cache_bytes=32 * 2**20,
+)
+"""312 GFLOP/s and 26.8 GB/s."""
 LAUNCH_SD = 0.009
 WINDOW_SD = 0.024
 DRIFT_SD = 0.044
@@ -107,6 +131,7 @@ def make_run(
     noise_scale: float = 1.0,
     supervisor_window_share: float | Absent = 0.0021,
     precision_target: float | None = None,
+    roofline: tuple[Roofline, ...] | Absent = (ROOFLINE,),
     precisions: Iterable[str] = ("fp32",),
     threads: Iterable[int] = (2,),
 ) -> Run:
@@ -153,7 +178,7 @@ def make_run(
                 model=model,
                 scenario=scenario,
                 precision=precision,
-                batch=BATCHES[model] if scenario in ("throughput", "training") else 1,
+                batch=BATCHES[model] if scenario in ("throughput", "training", "data-pipeline") else 1,
                 threads=count,
             ),
             tuple(arm for arm in arms if scenario != "training" or arm.backend not in READERS),
@@ -192,6 +217,7 @@ def make_run(
             launcher_reason=""
             if launcher == "docker"
             else "no container engine answered at unix:///var/run/docker.sock",
+            worker_memory_bytes=12 * 2**30,
         ),
         machine=make_machine(),
         images=tuple(make_image(name, launcher) for name in dict.fromkeys(arm.image for arm in arms)),
@@ -209,6 +235,13 @@ def make_run(
         warnings=warnings,
         supervisor_window_share=supervisor_window_share,
         labels=labels,
+        work=tuple(
+            Work(model=model, batch=batch, **msgspec.structs.asdict(flops.count(zoo.get(model), batch)))
+            for model in models
+            if model in MODELS
+            for batch in (1, BATCHES[model])
+        ),
+        roofline=roofline,
     )
 
 
@@ -238,7 +271,7 @@ class _Maker:
         self.clock_minutes = 0
 
     def block(self, case: Case, arms: tuple[Arm, ...], generations: int) -> Block:
-        timed = case.scenario in TIMED
+        timed = case.timed
         return Block(
             case=case,
             arms=arms,
@@ -249,7 +282,7 @@ class _Maker:
 
     def generation(self, case: Case, arms: tuple[Arm, ...], index: int) -> Generation:
         launches = [self.launch(case, arm, index) for arm in arms]
-        if case.scenario not in TIMED:
+        if not case.timed:
             return Generation(index=index, seed=index, launches=tuple(launches), complete=True)
         launches.append(Launch(arm=CANARY, started=self.tick(), framework_version="2.4.6"))
         alive = [arm for arm in arms if self.failure(case, arm) is None]
@@ -306,6 +339,7 @@ class _Maker:
             "precision": case.precision,
             "layout": "channels_last" if case.model == "resnet50" and arm.backend.startswith("torch") else "native",
             "flush_denormals": "off",
+            "mode": MODES[arm.backend],
         }
         base = Launch(
             arm=arm.id,
@@ -428,7 +462,7 @@ def make_machine() -> Fingerprint:
             "microcode": "0xb002151",
             "governor": Absent("the hypervisor shows no cpufreq"),
         },
-        "memory": {"total_bytes": 25_769_803_776, "numa_nodes": 1, "transparent_hugepages": "madvise"},
+        "memory": {"total bytes": 25_769_803_776, "numa_nodes": 1, "transparent_hugepages": "madvise"},
         "kernel": {"release": "6.1.0-37-amd64", "boot_parameters": "quiet"},
         "system": {"distribution": "Debian GNU/Linux 12 (bookworm)", "virtualisation": "kvm"},
         "engine": {"name": "docker", "version": "20.10.24", "cgroup": 1},

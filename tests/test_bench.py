@@ -193,7 +193,7 @@ def test_workers_that_hold_something_else_are_refused(
     if what == "weights":
         where = msgspec.structs.replace(where, weights_sha256={"canary": "0" * 64})
     else:
-        monkeypatch.setattr(where.artifacts, "inputs_sha256", lambda *_: "0" * 64)
+        monkeypatch.setattr(where.artifacts, "inputs_sha256", lambda *_, **__: "0" * 64)
     with pytest.raises(LevelfieldError, match=f"holds other {what} for canary") as caught:
         harness.measure(where=where)
     assert "levelfield clean" in caught.value.fix

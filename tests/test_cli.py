@@ -31,7 +31,7 @@ JAX = ("bench", "--profile", "smoke", "--models", "mlp", "--backends", "jax", "-
         (["--backends", "pytorch"], ["There is no backend called 'pytorch'.", "Did you mean 'torch'"]),
         (["--scenarios", "cold_start"], ["There is no scenario called 'cold_start'.", "Did you mean 'cold-start'?"]),
         (["--profile", "quick"], ["There is no profile called 'quick'.", "Known: full, smoke, standard."]),
-        (["--precision", "bf16"], ["There is no precision called 'bf16'."]),
+        (["--precision", "fp8"], ["There is no precision called 'fp8'."]),
         (["--batch", "0"], ["A batch of 0 cannot be measured."]),
         (["--threads", "0"], ["0 threads cannot compute anything."]),
         (["--threads", "100000"], ["100000 threads were asked for, and this process may use", "fewer"]),

@@ -17,6 +17,8 @@ NONE = Nvidia(driver=None, problem="there is no NVIDIA driver here (its library,
 HOPPER = Gpu(0, "NVIDIA H100", "9.0")
 VOLTA = Gpu(1, "Tesla V100", "7.0")
 SLICED = Gpu(0, "NVIDIA H100", "9.0", mig=True)
+PROHIBITED = Gpu(0, "NVIDIA H100", "9.0", prohibited=True)
+MISMATCHED = Nvidia(driver=None, problem="the driver was updated, and the machine not restarted", fix="Restart it.")
 
 
 def nvidia(driver: str = "595.58.03", *gpus: Gpu) -> Nvidia:
@@ -61,6 +63,16 @@ def test_a_gpu_is_used_where_there_is_one() -> None:
     assert "tensorrt" not in warning.message, "what is not locked yet is not missed"
 
 
+def test_a_driver_that_is_broken_is_said_and_the_cpu_taken() -> None:
+    made = make(Selection(variant="auto"), available=CPUS, here=MISMATCHED)
+    assert made.gpu is None
+    (warning,) = made.warnings
+    assert warning.code == "gpu-not-used"
+    assert "the machine not restarted" in warning.message
+    assert warning.remedy == "Restart it."
+    assert make(Selection(), available=CPUS, here=MISMATCHED).warnings == (), "who asks for the CPU is told nothing"
+
+
 @pytest.mark.parametrize(
     ("here", "variant"),
     [
@@ -98,6 +110,8 @@ def test_a_gpu_that_nothing_runs_on_leaves_the_cpu_and_a_warning() -> None:
     [
         (Selection(variant="auto", gpu="0"), NONE, "No NVIDIA driver answers here", "Leave out --gpu"),
         (Selection(variant="auto", gpu="0"), nvidia("470.57.02"), "needs the driver 525", "Install the driver"),
+        (Selection(variant="auto", gpu="0"), MISMATCHED, "the machine not restarted", "Restart it."),
+        (Selection(variant="auto", gpu="0"), nvidia("595.58.03", PROHIBITED), "is PROHIBITED", "-c DEFAULT"),
         (Selection(variant="auto", gpu="3"), nvidia(), "There is no GPU 3 here.", "GPU 0 (NVIDIA H100, 9.0)"),
         (Selection(variant="auto", gpu="0"), nvidia("595.58.03", SLICED), "MIG is on", "nvidia-smi -i 0 -mig 0"),
         (Selection(gpu="0"), nvidia(), "--gpu asks for a GPU, and --variant cpu for none", "Leave one"),
@@ -164,6 +178,7 @@ def test_device_scenarios_have_names_of_their_own() -> None:
         "latency",
         "throughput",
         "training",
+        "data-pipeline",
         "latency-device",
         "throughput-device",
     ]

@@ -38,6 +38,11 @@ ALL: list[Callable[[], Warning_]] = [
     lambda: warnings.cuda_misfit("torch cu13", "CUDA 13.1.1 needs a newer driver.", ""),
     lambda: warnings.gpu_throttled(2, 10, ["thermal"], "torch/mlp"),
     lambda: warnings.gpu_memory_errors(3, ""),
+    lambda: warnings.gpu_xid([79, 31, 79, 500], "torch/mlp"),
+    lambda: warnings.gpu_memory_divided("mlp/latency", [["torch"], ["jax"]], 9 << 30, 8 << 30, []),
+    lambda: warnings.gpu_memory_short("torch/mlp", 9 << 30, 8 << 30),
+    lambda: warnings.gpu_one_process("mlp/latency"),
+    lambda: warnings.not_installed(["jax", "tensorflow"]),
     lambda: warnings.gpu_not_used("its driver is too old.", "Install a newer one."),
     lambda: warnings.left_out(["openvino"], "a GPU was chosen"),
     lambda: warnings.not_the_locked_library("torch/mlp", "Another libcudnn.so.9 than the locked one was loaded"),
@@ -100,3 +105,16 @@ def test_the_generic_path_of_mkl_is_told_only_where_it_is_taken() -> None:
     assert warnings.generic_mkl(amd, torch, launch("oneDNN")) is None
     assert warnings.generic_mkl(intel, torch, launch("MKL")) is None
     assert warnings.generic_mkl({}, torch, launch("MKL")) is None
+
+
+def test_errors_of_the_driver_are_named_once_each() -> None:
+    said = warnings.gpu_xid([79, 31, 79, 500], "").message
+    assert "(4): XID 79 (the GPU fell off the bus), 31 (memory that is not there was asked for), 500." in said
+
+
+def test_why_a_gpu_was_shared_in_parts() -> None:
+    groups = [["torch", "onnxruntime"], ["jax"]]
+    short = warnings.gpu_memory_divided("", groups, 9 << 30, 8 << 30, [])
+    assert "in 2 companies (torch, onnxruntime; jax), since together they would need about 9.0 GiB" in short.message
+    ran_out = warnings.gpu_memory_divided("", groups, 1, Absent("not told"), ["jax"])
+    assert "since jax ran out of the GPU's memory beside others" in ran_out.message

@@ -1,6 +1,7 @@
 """From a record to what follows from it: medians, intervals, ranks and reasons. Pure, and the same in ten years."""
 
 from suite.analysis import identical, standing, surroundings, timed, whole
+from suite.analysis.insights.everything import derive as insights
 from suite.analysis.status import derive, summarise
 from suite.analysis.types import Analysis, BlockAnalysis, Status
 from suite.records.schema import Block, Parity, Run, Settings
@@ -33,6 +34,7 @@ def analyse(run: Run) -> Analysis:
         warnings=derive(run, blocks, status, (canary, noise)),
         exit_code=_exit_code(status),
         identical=identical.pool(run, blocks),
+        insights=insights(run, blocks),
     )
 
 
@@ -49,5 +51,5 @@ def _block(block: Block, known: dict[tuple[str, str, str], Parity], settings: Se
             return whole.cold_start(block, known)
         case "memory":
             return whole.memory(block, known)
-        case "latency" | "throughput" | "training" | "latency-device" | "throughput-device":
+        case "latency" | "throughput" | "training" | "data-pipeline" | "latency-device" | "throughput-device":
             return timed.analyse(block, known, margin=settings.margin, sequential=settings.precision_target is not None)

@@ -16,7 +16,7 @@ def of(block: Block) -> Costs:
     Generations in which an arm has none are left out.
     """
     match block.case.scenario:
-        case "latency" | "throughput" | "training" | "latency-device" | "throughput-device":
+        case "latency" | "throughput" | "training" | "data-pipeline" | "latency-device" | "throughput-device":
             return timed.compared(block)
         case "cold-start":
             return _by_generation(block, _cold_ns)

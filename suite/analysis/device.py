@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 import numpy as np
 
+from suite.analysis import energy
 from suite.records.schema import Absent, Arm, Block, Case, DeviceUse, Run, Turn
 
 MIN_ENERGY_S = 0.5
@@ -36,11 +37,13 @@ class DeviceRow(msgspec.Struct, frozen=True):
     """Reasons, each once."""
     throttled_windows: int
     ecc_errors: float | Absent
+    xid_errors: tuple[int, ...] | Absent
+    """What NVIDIA's driver reported in its turns."""
 
     @property
     def items_per_joule(self) -> float | Absent:
-        energy = self.energy_per_item_j
-        return energy if isinstance(energy, Absent) else 1 / energy
+        joules = self.energy_per_item_j
+        return joules if isinstance(joules, Absent) else 1 / joules
 
 
 class DeviceBlock(msgspec.Struct, frozen=True):
@@ -71,7 +74,7 @@ def _row(block: Block, arm: Arm, turns: Sequence[Turn]) -> DeviceRow:
         arm=arm.id,
         backend=arm.backend,
         windows=len(uses),
-        energy_per_item_j=_energy(turns, block.case.batch),
+        energy_per_item_j=energy.per_item(turns, block.case.batch, _of_device, MIN_ENERGY_S),
         power_w=_over(uses, lambda use: use.power_mw, np.median, 1e-3),
         utilisation=_over(uses, lambda use: use.utilisation_percent, np.median, 1e-2),
         sm_clock_mhz=_over(uses, lambda use: use.sm_clock_mhz, np.median),
@@ -83,25 +86,30 @@ def _row(block: Block, arm: Arm, turns: Sequence[Turn]) -> DeviceRow:
         throttled=tuple(dict.fromkeys(reason for reasons in throttled for reason in reasons)),
         throttled_windows=len(throttled),
         ecc_errors=_over(uses, lambda use: use.ecc_errors, np.sum),
+        xid_errors=xid_errors(block, arm.id),
     )
 
 
-def _energy(turns: Iterable[Turn], batch: int) -> float | Absent:
-    """Divide all energy by all items: single windows are shorter than the counter's step."""
-    energy_mj = elapsed_ns = items = 0
-    for turn in turns:
-        if turn.device is None or turn.window is None:
-            continue
-        if isinstance(turn.device.energy_mj, Absent):
-            return turn.device.energy_mj
-        energy_mj += turn.device.energy_mj
-        elapsed_ns += turn.device.elapsed_ns
-        items += batch * (len(turn.window.samples_ns) + len(turn.window.rewarm_ns))
-    if elapsed_ns < MIN_ENERGY_S * 1e9:
-        return Absent(f"the windows last {elapsed_ns / 1e9:.2f} s in all: too short for the energy counter")
-    if energy_mj <= 0 or items <= 0:
-        return Absent("the energy counter did not move")
-    return energy_mj / 1e3 / items
+def _of_device(turn: Turn) -> tuple[float | Absent, int] | None:
+    if turn.device is None:
+        return None
+    spent = turn.device.energy_mj
+    return (spent if isinstance(spent, Absent) else spent / 1e3), turn.device.elapsed_ns
+
+
+def xid_errors(block: Block, arm: str | None = None) -> tuple[int, ...] | Absent:
+    """Return the XID errors of all turns (of one arm), failed and disturbed ones among them, in the order they came."""
+    told = [
+        turn.device.xid_errors
+        for generation in block.generations
+        for round_ in generation.rounds
+        for turn in round_.turns
+        if turn.device is not None and arm in {None, turn.arm}
+    ]
+    known = [codes for codes in told if not isinstance(codes, Absent)]
+    if known:
+        return tuple(code for codes in known for code in codes)
+    return next((codes for codes in told if isinstance(codes, Absent)), Absent("no window was asked about"))
 
 
 def _over(

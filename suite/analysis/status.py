@@ -105,6 +105,10 @@ def _of_surroundings(around: Surroundings) -> Iterator[Warning_]:
 
 
 def _of_devices(run: Run) -> Iterator[Warning_]:
+    for measured in run.blocks:
+        codes = device.xid_errors(measured)
+        if codes and not isinstance(codes, Absent):
+            yield warnings.gpu_xid(codes, measured.case.id)
     for block in device.summarise(run):
         windows = sum(row.windows for row in block.rows)
         throttled = sum(row.throttled_windows for row in block.rows)

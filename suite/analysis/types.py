@@ -4,6 +4,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from suite.analysis.insights.types import Insights
 from suite.records.schema import Absent, Case, Failure, Memory, Parity, Startup, Warning_
 from suite.statistics.proportions import Proportion
 from suite.statistics.verdicts import Verdict
@@ -244,6 +245,7 @@ class Analysis(msgspec.Struct, frozen=True):
     """0: fine; 1: some result failed or is not equal; 2: none could be measured here."""
     identical: Pooled | None = None
     """None: neither this run nor one before it has a control."""
+    insights: Insights = Insights()
 
     @property
     def timed(self) -> tuple[TimedBlock, ...]:

@@ -23,3 +23,41 @@ def fell_back(backend: str, where: str) -> Unsupported:
     return Unsupported(
         f"{backend} was to run on a GPU and would compute on {where}: see what its libraries miss, `levelfield doctor`."
     )
+
+
+_MEANINGS = (
+    (
+        "no kernel image is available",
+        (
+            "The framework has no code for this GPU, which is older or newer than what it was made for: take another "
+            "CUDA variant (`levelfield doctor` says which fit), or --variant cpu."
+        ),
+    ),
+    (
+        "driver version is insufficient",
+        (
+            "The NVIDIA driver is older than the framework's CUDA asks for: install a newer one and restart, or take a "
+            "variant of an older CUDA (`levelfield doctor` says which fit)."
+        ),
+    ),
+    (
+        "forward compatibility was attempted on non supported HW",
+        (
+            "The NVIDIA driver's libraries and what the kernel has loaded do not fit: restart the machine, and take "
+            "cuda-compat off LD_LIBRARY_PATH."
+        ),
+    ),
+    (
+        "busy or unavailable",
+        (
+            "The GPU let this process not in: another one has it to itself (nvidia-smi lists who), or its compute mode "
+            "allows one at a time; nvidia-smi -c DEFAULT (as root) lets several in."
+        ),
+    ),
+)
+"""Part of CUDA's own words, which frameworks pass on; what they mean here, and what to do."""
+
+
+def meaning(text: str) -> str:
+    """Return what an error of CUDA's means, in one sentence with the fix; empty where it says enough itself."""
+    return next((sentence for part, sentence in _MEANINGS if part in text), "")

@@ -1,6 +1,10 @@
 """ONNX Runtime with NVIDIA's plug-in for TensorRT-RTX. Unverified: see `suite.backends.cuda`."""
 
+import contextlib
+import ctypes
 import os
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +15,7 @@ from suite.backends.checks import import_framework, require_names, require_onnx,
 from suite.backends.protocol import Arrays, Options, Source, Step
 
 _NAME = "onnxruntime-tensorrt-rtx"
+_OF_THE_DRIVER = ("libcuda.so", "libnvidia-ml.so")
 
 
 class ONNXRuntimeTensorRTRTX:
@@ -36,7 +41,14 @@ class ONNXRuntimeTensorRTRTX:
         self._ort.set_default_logger_severity(3)  # errors only: stdout and stderr belong to the worker
         self._provider = str(self._plugin.get_ep_name())
         self.version = str(self._ort.__version__)
-        self._ort.register_execution_provider_library(self._provider, self._plugin.get_library_path())
+        library = Path(self._plugin.get_library_path())
+        let_find_each_other(library.parent)
+        try:
+            self._ort.register_execution_provider_library(self._provider, str(library))
+        except Exception as error:
+            if any(name in str(error) for name in _OF_THE_DRIVER):
+                raise cuda.sees_none(_NAME, "the driver's own libraries are not here") from error
+            raise
         devices = [device for device in self._ort.get_ep_devices() if device.ep_name == self._provider]
         if not devices:
             raise cuda.sees_none(_NAME, f"{self._provider} lists no device; it wants an RTX-class GPU")
@@ -88,3 +100,28 @@ class ONNXRuntimeTensorRTRTX:
             "host memory": "pageable",
             "output": "a new array every call",
         }
+
+
+def let_find_each_other(folder: Path) -> None:
+    """Let the libraries of the plug-in's wheel find one another.
+
+    The wheel brings them under their full names alone (`libcudart.so.13.4.36`), and asks the loader for shorter ones.
+    When it is imported it makes links for two of them in its own folder, which is read-only in a container, and none
+    for the CUDA runtime. So links are made where the loader looks and a worker may write (the docker launcher names
+    that place in LD_LIBRARY_PATH), and the runtime is loaded beforehand. That much is tested in the image; what the
+    plug-in asks for once it has a GPU is not.
+
+    Parameters
+    ----------
+    folder
+        Of the wheel's libraries.
+    """
+    place = Path(tempfile.gettempdir())
+    if str(place) in os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep):
+        for file in sorted(folder.glob("lib*.so.*")):
+            name, _, version = file.name.partition(".so.")
+            for short in (f"{name}.so", f"{name}.so.{version.partition('.')[0]}"):
+                with contextlib.suppress(FileExistsError):
+                    (place / short).symlink_to(file)
+    for runtime in sorted(folder.glob("libcudart.so.*"))[:1]:
+        ctypes.CDLL(str(runtime), mode=ctypes.RTLD_GLOBAL)

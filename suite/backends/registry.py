@@ -28,6 +28,8 @@ class BackendInfo(msgspec.Struct, frozen=True):
     """Order of images in memory that costs it no copy: `NHWC` or `NCHW` (see `suite.zoo.inputs.make`)."""
     devices: tuple[str, ...] = ("cpu", "cuda")
     """Where it runs."""
+    feed: str = "prefetch"
+    """How it reads a dataset: a module of `suite.backends.feeds`."""
     settings: dict[str, tuple[str, ...]] = {}
     """What may be chosen beside the idiomatic way, and the values it may have, the idiomatic one first."""
 
@@ -53,6 +55,7 @@ _BACKENDS = {
             "native",
             "torch",
             "NHWC",
+            feed="torch_loader",
             settings=_CAST,
         ),
         BackendInfo(
@@ -64,6 +67,7 @@ _BACKENDS = {
             "native",
             "torch",
             "NHWC",
+            feed="torch_loader",
             settings=_CAST,
         ),
         BackendInfo(
@@ -75,6 +79,7 @@ _BACKENDS = {
             "native",
             "tensorflow-cpu",
             "NHWC",
+            feed="tf_data",
         ),
         BackendInfo(
             "tensorflow-xla",
@@ -85,6 +90,7 @@ _BACKENDS = {
             "native",
             "tensorflow-cpu",
             "NHWC",
+            feed="tf_data",
         ),
         BackendInfo("jax", "JAX", "suite.backends.jax", "JAX", "jax", "native", "jax", "NHWC"),
         BackendInfo(
@@ -108,7 +114,7 @@ _BACKENDS = {
             "openvino",
             "NCHW",
             ("cpu",),
-            {"hint": ("latency", "throughput")},
+            settings={"hint": ("latency", "throughput")},
         ),
         BackendInfo(
             "onnxruntime-tensorrt-rtx",

@@ -106,8 +106,8 @@ def _write(chosen: dict[str, Path], locks: dict[str, Path], out: Path) -> Manife
     manifest = Manifest(
         format=FORMAT,
         tool_version=__version__,
-        locks={name: _digest(path) for name, path in sorted(locks.items())},
-        files=tuple(File(name, _digest(path), path.stat().st_size) for name, path in sorted(chosen.items())),
+        locks={name: digest(path) for name, path in sorted(locks.items())},
+        files=tuple(File(name, digest(path), path.stat().st_size) for name, path in sorted(chosen.items())),
     )
     content = msgspec.json.encode(manifest)
     partial = out.with_name(f".{out.name}.partial")
@@ -130,6 +130,7 @@ def _add(bundle: tarfile.TarFile, name: str, size: int, stream: io.BufferedReade
     bundle.addfile(entry, stream)
 
 
-def _digest(path: Path) -> str:
+def digest(path: Path) -> str:
+    """Return the SHA-256 of a file."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

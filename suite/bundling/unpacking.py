@@ -10,7 +10,7 @@ from typing import IO
 
 import msgspec
 
-from suite.bundling.packing import FORMAT, MANIFEST, File, Manifest
+from suite.bundling.packing import FORMAT, MANIFEST, File, Manifest, digest
 from suite.errors import LevelfieldError
 from suite.paths import cache_folder, cache_root, disk_space, images_root
 
@@ -93,7 +93,7 @@ def _take(stream: IO[bytes], file: File) -> bool:
     """Put one file in its place; return whether it was there already."""
     folder, _, rest = file.name.partition("/")
     target = cache_folder(folder) / rest
-    if target.is_file() and _digest(target) == file.sha256:
+    if target.is_file() and digest(target) == file.sha256:
         return True
     with tempfile.TemporaryDirectory(prefix="unpacking-", dir=cache_folder("downloads")) as place:
         fresh = Path(place) / "file"
@@ -120,18 +120,13 @@ def _stream(opened: tarfile.TarFile, entry: tarfile.TarInfo) -> IO[bytes]:
     return stream
 
 
-def _digest(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
 def _other_locks(manifest: Manifest) -> list[str]:
     found = []
     for name, sha256 in manifest.locks.items():
         parts = name.split("/")
         path = images_root().joinpath(*parts)
         inside = len(parts) <= 2 and not any(part in ("", ".", "..") for part in parts)
-        if not inside or not path.is_file() or _digest(path) != sha256:
+        if not inside or not path.is_file() or digest(path) != sha256:
             found.append(name)
     return found
 

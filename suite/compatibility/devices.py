@@ -8,6 +8,8 @@ from suite.compatibility.versions import is_version
 from suite.records.schema import Absent, Fact
 
 _MOST_DEVICES = 1024
+_EXCLUSIVE, _PROHIBITED = (1, 3), 2
+"""NVML's compute modes (`nvmlComputeMode_t`)."""
 
 
 class Gpu(msgspec.Struct, frozen=True):
@@ -17,6 +19,10 @@ class Gpu(msgspec.Struct, frozen=True):
     """Compute capability, `9.0`; None where the device did not say."""
     mig: bool = False
     """Cut into slices (multi-instance GPU): no longer to be had whole."""
+    one_process: bool = False
+    """It lets one process in at a time (compute mode EXCLUSIVE_PROCESS, or EXCLUSIVE_THREAD of old)."""
+    prohibited: bool = False
+    """It lets no process compute (compute mode PROHIBITED)."""
 
     @property
     def title(self) -> str:
@@ -34,6 +40,10 @@ class Nvidia(msgspec.Struct, frozen=True):
     gpus: tuple[Gpu, ...] = ()
     problem: str = ""
     """Why there is no driver; empty where there is one."""
+    fix: str = ""
+    """What to do about that; empty where nothing is wrong, as on a machine without a GPU."""
+    hidden: tuple[int, ...] = ()
+    """Indices of GPUs that are there, and not for this process (CUDA_VISIBLE_DEVICES)."""
 
 
 def from_facts(facts: Mapping[str, Fact]) -> Nvidia:
@@ -53,9 +63,12 @@ def from_facts(facts: Mapping[str, Fact]) -> Nvidia:
 
 def _gpu(facts: Mapping[str, Fact], index: int) -> Gpu:
     name, capability = facts.get(f"device {index} name"), facts.get(f"device {index} compute capability")
+    mode = facts.get(f"device {index} compute mode")
     return Gpu(
         index=index,
         name=name[:80] if isinstance(name, str) else "unnamed",
         capability=capability if isinstance(capability, str) and is_version(capability) else None,
         mig=facts.get(f"device {index} MIG") is True,
+        one_process=mode in _EXCLUSIVE,
+        prohibited=mode == _PROHIBITED,
     )

@@ -39,7 +39,7 @@ def judge(table: Table, release: str, nvidia: Nvidia, gpus: Sequence[Gpu] | None
         return Judgement(
             runs=False,
             reason=f"No NVIDIA driver answers here: {nvidia.problem.rstrip('.')}.",
-            fix="Use the CPU variant.",
+            fix=nvidia.fix or "Use the CPU variant.",
         )
     asks = requirement(table, release)
     if asks is None:

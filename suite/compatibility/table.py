@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from suite.compatibility.versions import is_version, key, minor
+from suite.conversion import convert
 from suite.errors import LevelfieldError
 from suite.paths import images_root
 
@@ -78,7 +79,7 @@ def read(path: Path | None = None) -> Table:
     """
     file = path or images_root() / NAME
     try:
-        table = msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), Table)
+        table = convert(tomllib.loads(file.read_text(encoding="utf-8")), Table)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise LevelfieldError(
             f"The table {file.name} cannot be read: {error}.", fix="Install levelfield again."

@@ -1,15 +1,19 @@
 """`levelfield export RUN…`: records as CSV or Parquet."""
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 from rich.markup import escape
 
-from suite import analysis
-from suite.exporting.tables import COLUMNS, Value, rows
+from suite.exporting.columns import COLUMNS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from suite.exporting.tables import Value
 
 
 @click.command()
@@ -44,8 +48,10 @@ def export(runs: tuple[str, ...], table: str, csv_file: str | None, parquet: Pat
             _say(write_csv(stream, columns, _all(found, table)), target)
 
 
-def _all(records: list[Path], table: str) -> Iterator[dict[str, Value]]:
+def _all(records: list[Path], table: str) -> "Iterator[dict[str, Value]]":
     """Read records one after the other: only one is in memory at a time."""
+    from suite import analysis
+    from suite.exporting.tables import rows
     from suite.records import files
 
     for record in records:

@@ -13,27 +13,6 @@ from suite.records.schema import Absent, Arm, Block, Case, Generation, Run
 Value: TypeAlias = str | int | float | bool | None
 Rows: TypeAlias = Iterator[dict[str, Value]]
 
-RUN = ("run", "started", "model", "scenario", "precision", "batch", "threads", "device", "arm", "backend")
-"""Columns that every table begins with."""
-COLUMNS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "results": (
-            *RUN, "version", "standing", "rank", "metric", "unit", "value", "low", "high", "p90_ns", "p99_ns",
-            "cpu_cores", "launches", "calls", "relative_error", "equal",
-        ),
-        "launches": (
-            *RUN, "generation", "version", "started_launch", "start_ns", "import_ns", "load_ns", "first_call_ns",
-            "peak_rss_bytes", "relative_error", "equal", "failure",
-        ),
-        "windows": (
-            *RUN, "generation", "round", "turn", "disturbed", "calls", "median_ns", "window_ns", "user_ns", "system_ns",
-            "voluntary_switches", "involuntary_switches", "minor_faults", "major_faults",
-        ),
-        "calls": (*RUN, "generation", "round", "disturbed", "call", "call_ns"),
-    }
-)  # fmt: skip
-"""Table to its columns, in order."""
-
 
 def rows(table: str, run: Run, analysis: Analysis) -> Rows:
     """Yield the rows of a table.
@@ -41,7 +20,7 @@ def rows(table: str, run: Run, analysis: Analysis) -> Rows:
     Parameters
     ----------
     table
-        One of `COLUMNS`.
+        One of `suite.exporting.columns.COLUMNS`.
     run, analysis
         A record, and what follows from it.
     """

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from suite.conversion import convert
 from suite.errors import LevelfieldError
 from suite.images.wheels import Progress, check, silent
 from suite.paths import cache_folder, images_root
@@ -69,7 +70,7 @@ def read_lock() -> BaseLock:
         It is not what `nox -s lock` writes.
     """
     try:
-        return msgspec.convert(tomllib.loads(lock_path().read_text(encoding="utf-8")), BaseLock)
+        return convert(tomllib.loads(lock_path().read_text(encoding="utf-8")), BaseLock)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise LevelfieldError(f"images/base.lock cannot be read: {error}.", fix="Run `nox -s lock`.") from error
 

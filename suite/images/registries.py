@@ -11,6 +11,7 @@ import tomllib
 
 import msgspec
 
+from suite.conversion import convert
 from suite.errors import LevelfieldError
 from suite.images.catalogue import PYTHON
 from suite.paths import images_root
@@ -37,7 +38,7 @@ class Index(msgspec.Struct, frozen=True):
 def indexes(variant: str) -> tuple[Index, ...]:
     """Return the public indexes to ask, after the user's own, for a variant."""
     content = (images_root() / "indexes.toml").read_text(encoding="utf-8")
-    found = msgspec.convert(tomllib.loads(content)["index"], tuple[Index, ...])
+    found = convert(tomllib.loads(content)["index"], tuple[Index, ...])
     return tuple(index for index in found if variant in index.variants)
 
 

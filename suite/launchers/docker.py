@@ -2,21 +2,23 @@
 
 import contextlib
 import os
+import secrets
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import docker
 import docker.errors
 import requests.exceptions
-from docker.types import DeviceRequest, LogConfig
+from docker.types import LogConfig
 
 from suite.errors import LevelfieldError
 from suite.images.base import Kind
 from suite.images.build import build
 from suite.images.catalogue import stem
 from suite.launchers.container import ContainerChannel, close, engine_gone, short
-from suite.launchers.environment import worker_environment
+from suite.launchers.environment import cuda_cache, worker_environment
+from suite.launchers.gpu import DRIVER, LINKED, one_gpu, refused, unnamed
 from suite.launchers.local_process import LocalProcess
 from suite.launchers.protocol import Inside, LaunchSpec, Progress
 from suite.launchers.worker import Worker, WorkerError
@@ -33,8 +35,7 @@ TMP_BYTES = 2 << 30
 PIDS_LIMIT = 4096
 NOBODY = 65534
 ENGINE_TIMEOUT_S = 120
-DRIVER = {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
-"""Which of the driver's libraries the container toolkit hands in: CUDA's, and NVML. Slim images do not say it."""
+REMOVE_ATTEMPTS, REMOVE_PAUSE_S = 10, 0.1
 
 
 class DockerLauncher:
@@ -81,8 +82,9 @@ class DockerLauncher:
             raise WorkerError("engine", f"The image {spec.image.tag} is gone from the engine.", str(error)) from error
         except docker.errors.APIError as error:
             if spec.gpu:
-                refusal = gpu_refused(str(error.explanation))
-                raise WorkerError("engine", f"{refusal.message} {refusal.fix}", str(error.explanation)) from error
+                refusal = refused(str(error.explanation))
+                detail = unnamed(str(error.explanation))
+                raise WorkerError("engine", f"{refusal.message} {refusal.fix}", detail) from error
             raise WorkerError("engine", f"The engine would not start {spec.name}: {error.explanation}.") from error
         except (requests.exceptions.RequestException, docker.errors.DockerException, OSError) as error:
             raise engine_gone(error) from error
@@ -96,41 +98,42 @@ class DockerLauncher:
             if folder is not None:
                 _give(folder, uid, gid)
                 binds[str(folder)] = {"bind": name, "mode": "rw"}
-        container = api.create_container(
-            spec.image.tag,
-            user=f"{uid}:{gid}",
-            environment=worker_environment(threads=spec.threads, cpus=spec.cpus) | (DRIVER if spec.gpu else {}),
-            stdin_open=True,  # with attached streams the SDK then sets StdinOnce: the worker ends with its supervisor
-            labels={LABEL: self._owner, "levelfield.name": spec.name},
-            network_disabled=True,
-            host_config=api.create_host_config(
-                binds=binds,
-                network_mode="none",
-                cap_drop=["ALL"],
-                security_opt=["no-new-privileges"],
-                read_only=True,
-                # Compilers load what they write to /tmp, so it is mounted `exec`.
-                tmpfs={"/tmp": f"rw,exec,nosuid,nodev,size={TMP_BYTES},mode=1777"},  # noqa: S108
-                cpuset_cpus=",".join(str(cpu) for cpu in spec.cpus),
-                mem_limit=spec.memory_bytes,
-                memswap_limit=spec.memory_bytes,
-                pids_limit=PIDS_LIMIT,
-                ipc_mode="private",
-                device_requests=[one_gpu(spec.gpu)] if spec.gpu else None,
-                auto_remove=True,
-                log_config=LogConfig(type=LogConfig.types.NONE),
-            ),
-        )["Id"]
+        name = f"levelfield-{secrets.token_hex(8)}"
         attached = None
         try:
+            container = api.create_container(
+                spec.image.tag,
+                name=name,
+                user=f"{uid}:{gid}",
+                environment=_environment(spec),
+                stdin_open=True,  # the SDK then sets StdinOnce: the worker ends with its supervisor
+                labels={LABEL: self._owner, "levelfield.name": spec.name},
+                network_disabled=True,
+                host_config=api.create_host_config(
+                    binds=binds,
+                    network_mode="none",
+                    cap_drop=["ALL"],
+                    security_opt=["no-new-privileges"],
+                    read_only=True,
+                    # Compilers load what they write to /tmp, so it is mounted `exec`.
+                    tmpfs={"/tmp": f"rw,exec,nosuid,nodev,size={TMP_BYTES},mode=1777"},  # noqa: S108
+                    cpuset_cpus=",".join(str(cpu) for cpu in spec.cpus),
+                    mem_limit=spec.memory_bytes,
+                    memswap_limit=spec.memory_bytes,
+                    pids_limit=PIDS_LIMIT,
+                    ipc_mode="private",
+                    device_requests=[one_gpu(spec.gpu)] if spec.gpu else None,
+                    auto_remove=True,
+                    log_config=LogConfig(type=LogConfig.types.NONE),
+                ),
+            )["Id"]
             attached = api.attach_socket(container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
             api.start(container)
             pid = api.inspect_container(container)["State"]["Pid"]
-        except BaseException:
+        except BaseException as error:
             if attached is not None:
                 close(attached)
-            with contextlib.suppress(docker.errors.APIError, requests.exceptions.RequestException):
-                api.remove_container(container, force=True)
+            _remove(api, name, patient=isinstance(error, KeyboardInterrupt))
             raise
         return ContainerChannel(self._client, container, attached, LocalProcess.of_container(pid, container))
 
@@ -165,7 +168,7 @@ class DockerLauncher:
             finally:
                 api.remove_container(container, force=True)
         except docker.errors.APIError as error:
-            raise gpu_refused(str(error.explanation)) from error
+            raise refused(str(error.explanation)) from error
         except (requests.exceptions.RequestException, docker.errors.DockerException, OSError) as error:
             raise engine_gone(error) from error
 
@@ -183,23 +186,25 @@ class DockerLauncher:
         return removed
 
 
-def one_gpu(uuid: str) -> DeviceRequest:
-    """Return what `docker run --gpus device=UUID` asks for."""
-    return DeviceRequest(device_ids=[uuid], capabilities=[["gpu"]])
+def _remove(api: Any, name: str, *, patient: bool) -> None:  # noqa: ANN401  (the SDK has no types)
+    """Remove a container that is not to be; after an interrupt the engine may still be about to make it."""
+    for _ in range(REMOVE_ATTEMPTS if patient else 1):
+        try:
+            api.remove_container(name, force=True)
+        except docker.errors.NotFound:
+            time.sleep(REMOVE_PAUSE_S if patient else 0.0)
+        except (docker.errors.APIError, requests.exceptions.RequestException):
+            return
+        else:
+            return
 
 
-def gpu_refused(said: str) -> LevelfieldError:
-    """Word why the engine would not start a container with a GPU."""
-    if "could not select device driver" in said or "CDI" in said:
-        return LevelfieldError(
-            "The container engine gives no GPU to containers: NVIDIA's container toolkit is missing.",
-            fix="Install nvidia-container-toolkit, run `nvidia-ctk runtime configure --runtime=docker` and restart the "
-            "engine; or use --launcher venv, or --variant cpu.",
-        )
-    return LevelfieldError(
-        f"The container engine would not start a container with the GPU: {short(Exception(said))}.",
-        fix="See `levelfield doctor` and the engine's log; or use --launcher venv, or --variant cpu.",
-    )
+def _environment(spec: LaunchSpec) -> dict[str, str]:
+    """Return a worker's variables; the one GPU that a container is given is the only one it can see."""
+    variables = worker_environment(threads=spec.threads, cpus=spec.cpus)
+    if not spec.gpu:
+        return variables
+    return variables | DRIVER | LINKED.get(spec.image.name, {}) | cuda_cache("/cache" if spec.cache else "")
 
 
 def connect() -> docker.DockerClient:

@@ -29,9 +29,22 @@ def worker_environment(*, threads: int, cpus: Sequence[int]) -> dict[str, str]:
     }
 
 
-def gpu_environment(gpu: str) -> dict[str, str]:
-    """Return the variable that shows a process one GPU only; nothing where `gpu` is empty.
+def gpu_environment(gpu: str, cache: str = "") -> dict[str, str]:
+    """Return the variables that show a process one GPU only; nothing where `gpu` is empty.
 
-    It is named by its UUID: CUDA counts in another order than NVML. In a container it is the only one there is.
+    Parameters
+    ----------
+    gpu
+        UUID: CUDA counts in another order than NVML.
+    cache
+        Folder of the launch's compile cache, as the worker sees it. What CUDA's driver compiles for a GPU that a wheel
+        has no code for is kept there too: in a home of its own every launch would compile it again.
     """
-    return {"CUDA_VISIBLE_DEVICES": gpu} if gpu else {}
+    if not gpu:
+        return {}
+    return {"CUDA_VISIBLE_DEVICES": gpu, **cuda_cache(cache)}
+
+
+def cuda_cache(cache: str) -> dict[str, str]:
+    """Return the variable that says where CUDA's driver keeps what it compiles (CUDA C++ Programming Guide)."""
+    return {"CUDA_CACHE_PATH": f"{cache}/cuda"} if cache else {}

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import site
 import sys
 from pathlib import Path
 from typing import Literal
@@ -14,8 +15,18 @@ from suite.launchers.venv import as_they_are, start_process
 from suite.launchers.worker import Worker
 from suite.records.schema import Image
 
-PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "PYTHONPATH")
-"""Variables without which an interpreter may not find its own libraries; the record holds them."""
+PASSED_ON = (
+    "PATH",
+    "LD_LIBRARY_PATH",
+    "PYTHONPATH",
+    "CUDA_VISIBLE_DEVICES",
+    "NVIDIA_VISIBLE_DEVICES",
+    "CUDA_HOME",
+    "CUDA_PATH",
+    "TRITON_LIBCUDA_PATH",
+    "TRITON_PTXAS_PATH",
+)
+"""Variables without which an interpreter, or a compiler that a framework brings, may not find its own libraries."""
 
 
 class HostLauncher:
@@ -45,11 +56,16 @@ class HostLauncher:
     def launch(self, spec: LaunchSpec) -> Worker:
         variables = worker_environment(threads=spec.threads, cpus=spec.cpus)
         variables |= {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-        variables |= gpu_environment(spec.gpu)
-        code = os.pathsep.join(
-            [str(Path(suite.__file__).parent.parent), *([variables["PYTHONPATH"]] if "PYTHONPATH" in variables else [])]
-        )
+        variables |= gpu_environment(spec.gpu, str(spec.cache) if spec.cache else "")
+        ours = str(Path(suite.__file__).parent.parent)
+        code = os.pathsep.join(filter(None, (ours, variables.get("PYTHONPATH", ""), *_own_packages())))
         return start_process([sys.executable, "-m", "suite.worker"], spec.name, variables, Path(code))
 
     def sweep(self) -> int:
         return 0
+
+
+def _own_packages() -> list[str]:
+    """Return the folder of the user's own packages, where this process has it: a worker has another home."""
+    folder = site.getusersitepackages()
+    return [folder] if folder in sys.path else []

@@ -34,7 +34,9 @@ class VenvLauncher:
 
     def launch(self, spec: LaunchSpec) -> Worker:
         python, code = self._places[spec.image.tag]
-        variables = worker_environment(threads=spec.threads, cpus=spec.cpus) | gpu_environment(spec.gpu)
+        variables = worker_environment(threads=spec.threads, cpus=spec.cpus) | gpu_environment(
+            spec.gpu, str(spec.cache) if spec.cache else ""
+        )
         return start_process([str(python), "-m", "suite.worker"], spec.name, variables, code)
 
     def sweep(self) -> int:

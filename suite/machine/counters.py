@@ -66,6 +66,21 @@ def process_cpu_ns(pid: int) -> Value:
         return Absent(f"process {pid} is gone, or its CPU clock is not to be had here")
 
 
+def family_cpu_ns(pid: int) -> Value:
+    """Return the CPU time of a process and of those that its first thread started and that are still there.
+
+    A loader of data computes in processes of its own, which belong to the worker that started them.
+    """
+    total = process_cpu_ns(pid)
+    if isinstance(total, Absent):
+        return total
+    children = text(Path(f"/proc/{pid}/task/{pid}/children"))
+    for child in [] if isinstance(children, Absent) else children.split():
+        spent = process_cpu_ns(int(child))
+        total += 0 if isinstance(spent, Absent) else spent  # it ended just now
+    return total
+
+
 def stat_cpus(content: bytes, cpus: Sequence[int]) -> dict[int, list[int]]:
     """Return the fields of each CPU's line in `/proc/stat`, in ticks; index 1 is `user`."""
     wanted = {b"cpu%d" % cpu: cpu for cpu in cpus}

@@ -15,6 +15,8 @@ _INTERESTING = re.compile(
     r"erms|fsrm|clzero|constant_tsc|nonstop_tsc|hypervisor|ht"
 )
 """Flags that decide which kernels a numerical library picks, or how time is told."""
+_SIZE = re.compile(r"(\d+)([KMG]?)")
+_SHIFTS = {"": 0, "K": 10, "M": 20, "G": 30}
 
 
 def cpu(asked: Sequence[int] | None = None, root: Path = ROOT) -> Facts:
@@ -104,6 +106,20 @@ def caches(root: Path = ROOT) -> Facts:
     if not found:
         return {"caches": Absent("the kernel shows no caches")}
     return {name: f"{sizes[name]} x {len(instances)}" for name, instances in sorted(found.items())}
+
+
+def last_cache_bytes(cpus: Sequence[int], root: Path = ROOT) -> int | Absent:
+    """Return the size of the last level of cache, summed over all that belong to some of these CPUs."""
+    found: dict[tuple[int, str], int] = {}
+    for number in cpus:
+        for index in sorted((root / _CPU / f"cpu{number}/cache").glob("index[0-9]*")):
+            level, size = integer(index / "level"), _SIZE.fullmatch(str(text(index / "size")))
+            if isinstance(level, int) and size is not None:
+                found[level, str(text(index / "shared_cpu_list"))] = int(size[1]) << _SHIFTS[size[2]]
+    if not found:
+        return Absent("the kernel shows no caches")
+    last = max(level for level, _ in found)
+    return sum(size for (level, _), size in found.items() if level == last)
 
 
 def clock(root: Path = ROOT) -> Facts:

@@ -1,8 +1,8 @@
 """What the GPU did during a window, asked of NVML from outside the workers, before it and right after it.
 
 The supervisor sleeps while a window is measured, so clocks, power, temperature and utilisation are those of the moment
-after it: NVML itself averages power and utilisation over the last tenths of a second. Energy and errors are counters,
-and what is told of them is what they grew by.
+after it: NVML itself averages power and utilisation over the last tenths of a second. Energy and memory errors are
+counters, and what is told of them is what they grew by; XID errors are those reported since the window before.
 """
 
 import time
@@ -12,6 +12,7 @@ from typing import Any, Self, TypeAlias
 import msgspec
 
 from suite.machine.gpu import Problem, close, opened
+from suite.machine.xid import Codes, Watch
 from suite.records.schema import Absent, DeviceUse
 
 Value: TypeAlias = int | Absent
@@ -51,9 +52,11 @@ class Device:
         self._nvml: Any = None if isinstance(nvml, Problem) else nvml
         self._why = Absent(nvml.reason) if isinstance(nvml, Problem) else Absent("not asked")
         self._handle: Any = None
+        self._watch: Watch | None = None
         if self._nvml is not None:
             try:
                 self._handle = self._nvml.nvmlDeviceGetHandleByIndex(index)
+                self._watch = Watch(self._nvml, self._handle)
             except self._nvml.NVMLError as error:
                 self._why = Absent(f"GPU {index} does not answer: {error}")
 
@@ -65,6 +68,9 @@ class Device:
 
     def close(self) -> None:
         """Let the library go; safe to call twice."""
+        if self._watch is not None:
+            self._watch.close()
+            self._watch = None
         if self._nvml is not None:
             close(self._nvml)
             self._nvml = self._handle = None
@@ -108,7 +114,17 @@ class Device:
             throttled=self._throttled(),
             memory_bytes=self._memory_of(pids.get(active, 0)),
             ecc_errors=_less(after.ecc_errors, before.ecc_errors),
+            xid_errors=self.xid_errors(),
         )
+
+    def xid_errors(self) -> Codes:
+        """Return the XID errors that were reported since this was asked last; `use` asks too."""
+        return self._why if self._watch is None else self._watch.taken()
+
+    def free_bytes(self) -> Value:
+        """Return how much of the GPU's memory nobody holds, now."""
+        found = self._ask(lambda: self._nvml.nvmlDeviceGetMemoryInfo(self._handle))
+        return found if isinstance(found, Absent) else int(found.free)
 
     def _throttled(self) -> tuple[str, ...] | Absent:
         nvml = self._nvml

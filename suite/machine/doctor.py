@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from suite.machine import driver, quiet, room, tools
+from suite.machine import driver, quiet, room, toolkit, tools
 from suite.machine.findings import Finding, Needs
 from suite.machine.reading import ROOT
 
@@ -27,6 +27,7 @@ def examine(needs: Needs | None = None, root: Path = ROOT) -> list[Finding]:
         tools.python_of_locks(needs, engine=engine.answers),
         tools.compiler(engine=engine.answers),
         *driver.findings(),
+        *toolkit.findings(engine.facts, driver.nvidia()),
         *room.disks(needs),
         room.memory(needs, root),
         room.cpus(root),

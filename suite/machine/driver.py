@@ -1,15 +1,20 @@
 """What `levelfield doctor` says of the NVIDIA driver and its GPUs."""
 
-from suite.compatibility.devices import Nvidia, from_facts
+import msgspec
+
+from suite.compatibility.devices import Gpu, Nvidia, from_facts
 from suite.machine.findings import Finding, ok, warn
 from suite.machine.gpu import Problem, gpu, problem
+from suite.machine.visible import only_visible
 
 TOPIC = "NVIDIA driver"
 
 
 def nvidia() -> Nvidia:
     """Return this machine's driver and GPUs, for the choice of a variant."""
-    return from_facts(gpu())
+    found = only_visible(from_facts(gpu()))
+    why = problem() if found.driver is None else None
+    return found if why is None else msgspec.structs.replace(found, fix=why.fix)
 
 
 def findings() -> list[Finding]:
@@ -30,22 +35,33 @@ def judged(found: Nvidia, why: Problem | None) -> list[Finding]:
         message = f"None to be used: {reason.rstrip('.')}. Everything runs on the CPU."
         return [warn(TOPIC, message, fix) if fix else ok(TOPIC, message)]
     cuda = f", made for CUDA up to {found.cuda}" if found.cuda else ""
+    if found.hidden and not found.gpus:
+        message = f"{found.driver}{cuda}; CUDA_VISIBLE_DEVICES hides every GPU of this machine."
+        return [warn(TOPIC, message, "Unset it, or name the GPU that you may use.")]
     if not found.gpus:
         fix = "See what `nvidia-smi -L` lists, and whether this process may use it."
         return [warn(TOPIC, f"{found.driver}{cuda}; it shows no GPU.", fix)]
     titles = ", ".join(one.title for one in found.gpus)
-    said = [ok(TOPIC, f"{found.driver}{cuda}: {titles}.")]
+    others = f" CUDA_VISIBLE_DEVICES hides {', '.join(map(str, found.hidden))}." if found.hidden else ""
+    said = [ok(TOPIC, f"{found.driver}{cuda}: {titles}.{others}")]
     kinds = {(one.name, one.capability) for one in found.gpus}
     if len(kinds) > 1:
         message = f"They are of {len(kinds)} kinds: a measurement takes one of them, and says which."
         said.append(warn("GPUs", message, f"Choose it with --gpu: {found.gpus[0].index} is {found.gpus[0].name}."))
-    said += [
-        warn(
-            f"GPU {one.index}",
-            f"{one.title} is cut into slices (MIG is on): only a slice can be used, and NVML counts for the whole.",
-            f"Give the GPU back whole for the time of the run: nvidia-smi -i {one.index} -mig 0 (as root).",
+    return [*said, *(finding for one in found.gpus for finding in _of_one(one))]
+
+
+def _of_one(one: Gpu) -> list[Finding]:
+    """Say what keeps a GPU from being used whole, and by several workers that take turns."""
+    topic, said = f"GPU {one.index}", list[Finding]()
+    if one.mig:
+        message = (
+            f"{one.title} is cut into slices (MIG is on): only a slice can be used, and NVML counts for the whole."
         )
-        for one in found.gpus
-        if one.mig
-    ]
+        fix = f"Give the GPU back whole for the time of the run: nvidia-smi -i {one.index} -mig 0 (as root)."
+        said.append(warn(topic, message, fix))
+    if one.prohibited or one.one_process:
+        what = "no process compute" if one.prohibited else "one process in at a time, so that backends take no turns"
+        fix = f"Let several in: nvidia-smi -i {one.index} -c DEFAULT (as root)."
+        said.append(warn(topic, f"{one.title} lets {what} (compute mode).", fix))
     return said

@@ -14,6 +14,7 @@ import msgspec
 from suite.machine import counters
 from suite.machine.counters import Open, Value
 from suite.machine.cpu import siblings
+from suite.machine.rapl import Package, Rapl, spent_uj
 from suite.machine.reading import ROOT, Facts, online, spelled
 from suite.records.schema import Absent, Noise
 
@@ -44,6 +45,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     """Mean over the CPUs, now. The kernel averages it over the last ticks, so it speaks of the window's end."""
     temperature_mc: Value
     """The hottest of the processor's sensors, now."""
+    packages: tuple[Package, ...] | Absent
+    """Energy counters of the processor's packages."""
 
 
 class Signals:
@@ -69,6 +72,7 @@ class Signals:
         self._temperature = self._open_all(counters.temperature_files(root))
         self._throttle = self._open_all(counters.throttle_files(root, self.cpus))
         self._busy, self.busy_source = self._choose_busy(root)
+        self._rapl = Rapl(root)
 
     def __enter__(self) -> Self:
         return self
@@ -80,6 +84,7 @@ class Signals:
         for file in self._files:
             file.close()
         self._files.clear()
+        self._rapl.close()
 
     def snapshot(self, workers: Mapping[str, int]) -> Snapshot:
         """Read all counters.
@@ -100,13 +105,14 @@ class Signals:
             steal_ns=stat if isinstance(stat, Absent) else counters.steal_ns(lines),
             pressure_ns=pressure if isinstance(pressure, Absent) else counters.pressure_ns(pressure),
             supervisor_ns=time.process_time_ns(),
-            workers_ns={arm: counters.process_cpu_ns(pid) for arm, pid in workers.items()},
+            workers_ns={arm: counters.family_cpu_ns(pid) for arm, pid in workers.items()},
             context_switches=stat if isinstance(stat, Absent) else counters.named(stat, b"ctxt"),
             major_faults=vmstat if isinstance(vmstat, Absent) else counters.named(vmstat, b"pgmajfault"),
             swapped_pages=_swapped(vmstat),
             throttled=counters.each(self._throttle, sum, "the kernel counts no throttling here"),
             frequency_khz=counters.each(self._frequency, _mean, _NO_FREQUENCY),
             temperature_mc=counters.each(self._temperature, max, "the processor shows no temperature here"),
+            packages=self._rapl.read(),
         )
 
     def sources(self) -> Facts:
@@ -126,6 +132,7 @@ class Signals:
             "frequency": from_(now.frequency_khz, "cpufreq"),
             "temperature": from_(now.temperature_mc, "the processor's own sensors"),
             "throttling": from_(now.throttled, "thermal_throttle"),
+            "CPU energy": from_(spent_uj(now.packages, now.packages), "RAPL, all packages"),
         }
 
     def _busy_ns(self, lines: dict[int, list[int]], now_ns: int) -> Value:
@@ -205,6 +212,7 @@ def difference(before: Snapshot, after: Snapshot, active: str | None) -> Noise:
         frequency_khz=after.frequency_khz,
         temperature_mc=after.temperature_mc,
         throttled=_less(after.throttled, before.throttled),
+        package_energy_uj=spent_uj(before.packages, after.packages),
     )
 
 

@@ -28,6 +28,8 @@ class Engine(msgspec.Struct, frozen=True):
     findings: tuple[Finding, ...]
     answers: bool
     reaches_registry: bool = False
+    facts: Facts = {}
+    """What it says about itself; empty where none answers."""
 
 
 def container_engine(needs: Needs) -> Engine:
@@ -41,12 +43,14 @@ def container_engine(needs: Needs) -> Engine:
     except (docker.errors.DockerException, requests.RequestException) as error:
         return Engine((no_answer(error),), answers=False)
     try:
-        found, reached = engine_found(described(client)), registry(client, needs.registry_image)
+        facts = described(client)
+        found, reached = engine_found(facts), registry(client, needs.registry_image)
     except (docker.errors.DockerException, requests.RequestException) as error:
         return Engine((no_answer(error),), answers=False)
     finally:
         client.close()
-    return Engine((found, reached), answers=True, reaches_registry=reached.message.startswith(_REACHED))
+    reaches = reached.message.startswith(_REACHED)
+    return Engine((found, reached), answers=True, reaches_registry=reaches, facts=facts)
 
 
 def no_answer(error: Exception) -> Finding:
@@ -168,7 +172,10 @@ def python_of_locks(needs: Needs, *, engine: bool) -> Finding:
     if found:
         return ok(topic, f"Python {needs.python}, which the locks were made for, is on the path.")
     message = f"Python {needs.python}, which the locks were made for, is not here"
-    fix = f"Install it: apt-get install python{needs.python} python{needs.python}-venv, or use a container engine."
+    fix = (
+        f"Install it: apt-get install python{needs.python} python{needs.python}-venv, or use a container engine; or "
+        "run what this interpreter has itself: --launcher host."
+    )
     if engine:
         return ok(topic, f"{message}; containers bring their own.")
     return bad(topic, f"{message}, and no engine answers that could bring it.", fix)

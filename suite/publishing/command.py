@@ -6,7 +6,6 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from suite import analysis
 from suite.errors import LevelfieldError, printable
 
 _reports = click.option(
@@ -45,6 +44,7 @@ def publish(out: Path, reports: Path) -> None:
 @_reports
 def card(run: str, out: Path, reports: Path) -> None:
     """Write a run as a picture for a README (card.svg) and as Markdown for a pull request (card.md)."""
+    from suite import analysis
     from suite.comparing import sides
     from suite.publishing import card as cards
     from suite.records import files

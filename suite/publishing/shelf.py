@@ -22,8 +22,6 @@ from suite.report import names, sentences
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 """What a run's id may be to become the name of a folder."""
-MOST = 500
-"""Runs on a site; older ones are left out, and it is said."""
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -44,7 +42,6 @@ class Entry(msgspec.Struct, frozen=True):
     backends: tuple[str, ...]
     stack: tuple[str, ...]
     """`torch 2.13.0`, one for every framework."""
-    is_ab: bool = False
 
 
 class Shelf(msgspec.Struct, frozen=True):
@@ -57,8 +54,17 @@ class Shelf(msgspec.Struct, frozen=True):
     """Folders that are left out, and why."""
 
 
-def fill(reports: Path, say: Callable[[str], None]) -> Shelf:
-    """Read every run of a folder; what cannot be read, or calls itself what no folder can be called, is left out.
+def fill(reports: Path, say: Callable[[str], None], keep: Callable[[Entry, Run, Analysis], None]) -> Shelf:
+    """Read every run of a folder, once; what cannot be read, or calls itself what no folder can be called, is left out.
+
+    Parameters
+    ----------
+    reports
+        Folder of runs.
+    say
+        Told which run is read.
+    keep
+        Given every run while it is in memory; a run at which it fails is left out, too.
 
     Raises
     ------
@@ -72,21 +78,23 @@ def fill(reports: Path, say: Callable[[str], None]) -> Shelf:
         say(f"reading {folder.name} ({number} of {len(folders)})")
         try:
             run, found, sha256, size = read(folder)
+            if not _ID.fullmatch(run.id) or run.id in entries:
+                skipped.append(f"{folder.name}: its run's id is taken, or can be no folder's name")
+                continue
             one = _entry(run, found, folder)
+            keep(one, run, found)
         except LevelfieldError as error:
             skipped.append(f"{folder.name}: {error.message}")
+        except OSError:
+            raise  # of the disk that the site is written to
         except Exception as error:  # noqa: BLE001  (a stranger's record may break the analysis in any way)
             skipped.append(f"{folder.name}: its analysis ended with {error.__class__.__name__}")
         else:
-            if not _ID.fullmatch(one.id) or one.id in entries:
-                skipped.append(f"{folder.name}: its run's id is taken, or can be no folder's name")
-                continue
             entries[one.id] = one
             with contextlib.suppress(LevelfieldError):  # names that no history keeps: it has no trends
                 summaries.append(summary.summarise(run, found, record_sha256=sha256, record_bytes=size))
     newest = sorted(entries.values(), key=lambda entry: (entry.started, entry.id), reverse=True)
-    skipped += [f"{entry.id}: more than {MOST} runs" for entry in newest[MOST:]]
-    return Shelf(tuple(newest[:MOST]), tuple(summaries), tuple(skipped))
+    return Shelf(tuple(newest), tuple(summaries), tuple(skipped))
 
 
 def read(folder: Path) -> tuple[Run, Analysis, str, int]:
@@ -123,5 +131,4 @@ def _entry(run: Run, found: Analysis, folder: Path) -> Entry:
         models=tuple(map(names.model, run.settings.models)),
         backends=run.settings.backends,
         stack=tuple(f"{name} {version}" for name, version in sorted(versions.items())),
-        is_ab="ab" in run.labels,
     )

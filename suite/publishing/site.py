@@ -1,6 +1,5 @@
 """The site: an index with filters, a page for every run, comparisons of two, and trends; any static host serves it."""
 
-import base64
 import hashlib
 import itertools
 import shutil
@@ -8,11 +7,11 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import jinja2
 import msgspec
 from markupsafe import Markup
 
 from suite import __version__
+from suite.analysis.types import Analysis
 from suite.comparing.compare import compare
 from suite.comparing.formats import html as comparison_page
 from suite.errors import LevelfieldError
@@ -21,7 +20,8 @@ from suite.publishing import card, shelf, trends
 from suite.publishing.shelf import Entry, Shelf
 from suite.publishing.trends import Page
 from suite.records import files
-from suite.report import html
+from suite.records.schema import Run
+from suite.report import html, pages
 from suite.report.html import TEMPLATES as REPORT
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -58,20 +58,17 @@ def publish(reports: Path, out: Path, say: Callable[[str], None]) -> Published:
         There is nothing to publish, or `out` holds something else.
     """
     _replaceable(out)
-    filled = shelf.fill(reports, say)
-    if not filled.entries:
-        why = f" {filled.skipped[0]}" if filled.skipped else ""
-        raise LevelfieldError(
-            f"There is no run under {reports} that can be published.{why}", fix="Measure one with levelfield bench."
-        )
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as place:
         fresh = Path(place) / "site"
         fresh.mkdir()
         (fresh / MARK).write_text(f"{__version__}\n", encoding="utf-8")
-        for one in filled.entries:
-            say(f"writing {one.id}")
-            _run(one, fresh / "runs" / one.id)
+        filled = shelf.fill(reports, say, lambda one, run, found: _run(one, run, found, fresh / "runs" / one.id))
+        if not filled.entries:
+            why = f" {filled.skipped[0]}" if filled.skipped else ""
+            raise LevelfieldError(
+                f"There is no run under {reports} that can be published.{why}", fix="Measure one with levelfield bench."
+            )
         pairs = _comparisons(filled.entries, fresh / "compare", say)
         found = trends.pages(filled.summaries)
         for page in found:
@@ -105,12 +102,10 @@ def _put(fresh: Path, out: Path) -> None:
         raise
 
 
-def _run(one: Entry, folder: Path) -> None:
+def _run(one: Entry, run: Run, found: Analysis, folder: Path) -> None:
     """Write a run's page anew from its record: a page that lies beside a record may be anybody's."""
-    run, found, _, _ = shelf.read(one.folder)
-    folder.mkdir(parents=True)
     comparison = None
-    if one.is_ab:
+    if "ab" in run.labels:
         from suite.ab import comparison as pairs
         from suite.comparing.formats.html import within
         from suite.comparing.types import Gate
@@ -118,11 +113,15 @@ def _run(one: Entry, folder: Path) -> None:
         record = files.content_of(one.folder / files.NAME)
         comparison = within(pairs.compare(run, Gate(margin=run.settings.margin), hashlib.sha256(record).hexdigest()))
     evidence = entry.found(one.folder / files.NAME, run, found)
-    page = html.render(run, found, comparison=comparison, evidence=evidence)
-    _write(folder / "index.html", page)
+    # All of it is made before any of it is written: a run is on the site as a whole, or not.
+    made = {
+        "index.html": html.render(run, found, comparison=comparison, evidence=evidence),
+        "card.svg": card.svg(run, found),
+        "card.md": card.markdown(run, found),
+    }
+    for name, content in made.items():
+        _write(folder / name, content)
     shutil.copyfile(one.folder / files.NAME, folder / files.NAME)
-    _write(folder / "card.svg", card.svg(run, found))
-    _write(folder / "card.md", card.markdown(run, found))
 
 
 def _comparisons(entries: Sequence[Entry], folder: Path, say: Callable[[str], None]) -> dict[tuple[str, str], str]:
@@ -165,34 +164,15 @@ def _index(filled: Shelf, pairs: dict[tuple[str, str], str], found: Sequence[Pag
 
 def _page(template: str, *, script: str = "", **values: object) -> str:
     style = "\n".join(path.read_text(encoding="utf-8") for path in (REPORT / "page.css", TEMPLATES / "site.css"))
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = pages.templates(TEMPLATES)
     environment.filters |= {"moment": html.moment, "unbroken": html.unbroken}
     return environment.get_template(template).render(
-        policy=_policy(style, script),
+        policy=pages.policy(style, script=script, images="'self' data:"),
         style=Markup(style),  # noqa: S704  (our own files)
         script=Markup(script),  # noqa: S704  (our own file)
         version=__version__,
         **values,
     )
-
-
-def _policy(style: str, script: str) -> str:
-    """Return a Content-Security-Policy: our own style and script, by their hashes, and nothing else."""
-    scripts = f"; script-src 'sha256-{_hash(script)}'" if script else ""
-    return (
-        f"default-src 'none'; style-src 'sha256-{_hash(style)}'{scripts}; img-src 'self' data:; base-uri 'none'; "
-        "form-action 'none'"
-    )
-
-
-def _hash(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _write(file: Path, content: str) -> None:

@@ -21,6 +21,7 @@ from suite.records.schema import (
     Generation,
     Image,
     Launch,
+    Roofline,
     Round,
     Run,
     Turn,
@@ -80,6 +81,10 @@ class ArtifactKnown(msgspec.Struct, frozen=True, tag="artifact"):
     artifact: Artifact
 
 
+class RooflineKnown(msgspec.Struct, frozen=True, tag="roofline"):
+    roofline: tuple[Roofline, ...] | Absent
+
+
 class Warned(msgspec.Struct, frozen=True, tag="warning"):
     warning: Warning_
 
@@ -99,6 +104,7 @@ Event: TypeAlias = (
     | GenerationDone
     | ImageKnown
     | ArtifactKnown
+    | RooflineKnown
     | Warned
     | Finished
 )
@@ -227,6 +233,8 @@ def fold(events: Iterable[Event]) -> Run:
                 images[image.name, image.variant] = image
             case ArtifactKnown(artifact=artifact):
                 artifacts[artifact.name] = artifact
+            case RooflineKnown(roofline=roofline):
+                run = msgspec.structs.replace(run, roofline=roofline)
             case Warned(warning=warning):
                 if warning not in warnings:
                     warnings.append(warning)

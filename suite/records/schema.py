@@ -24,10 +24,11 @@ FailureKind: TypeAlias = Literal[
     "crashed", "timeout", "out-of-memory", "protocol", "error", "unsupported", "engine", "interrupted"
 ]
 Scenario: TypeAlias = Literal[
-    "latency", "throughput", "training", "cold-start", "memory", "latency-device", "throughput-device"
+    "latency", "throughput", "training", "data-pipeline", "cold-start", "memory", "latency-device", "throughput-device"
 ]
-"""Those on `-device` keep inputs and outputs in the accelerator's memory; the others begin and end in the host's."""
-PER_ITEM: frozenset[str] = frozenset({"throughput", "training", "throughput-device"})
+"""`data-pipeline` reads its batches from a dataset on disk, each framework in its own way. Those on `-device` keep
+inputs and outputs in the accelerator's memory; the others begin and end in the host's."""
+PER_ITEM: frozenset[str] = frozenset({"throughput", "training", "data-pipeline", "throughput-device"})
 """Scenarios in which the time of an item counts, not that of a call."""
 
 
@@ -207,6 +208,8 @@ class Window(msgspec.Struct, frozen=True):
     involuntary_switches: int
     minor_faults: int
     major_faults: int
+    waited_ns: int | None = None
+    """What of the samples was spent waiting for data, in all; None where none was waited for."""
 
 
 class Launch(msgspec.Struct, frozen=True):
@@ -255,6 +258,8 @@ class Noise(msgspec.Struct, frozen=True):
     frequency_khz: int | Absent = Absent("not asked")
     temperature_mc: int | Absent = Absent("not asked")
     throttled: int | Absent = Absent("not asked")
+    package_energy_uj: int | Absent = Absent("not asked")
+    """Energy that the processor's packages took (RAPL), microjoules: of the whole machine, whoever computed."""
 
 
 class DeviceUse(msgspec.Struct, frozen=True):
@@ -276,6 +281,8 @@ class DeviceUse(msgspec.Struct, frozen=True):
     """Of the GPU's memory, what the worker whose window it was held."""
     ecc_errors: int | Absent
     """Uncorrected memory errors during the window."""
+    xid_errors: tuple[int, ...] | Absent = Absent("not asked")
+    """Codes of the errors that NVIDIA's driver reported (XID) since the window before, in the order they came."""
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -353,6 +360,42 @@ class Artifact(msgspec.Struct, frozen=True):
     made_by: dict[str, str] = {}
 
 
+class Work(msgspec.Struct, frozen=True):
+    """What one call of a model computes and moves, in float32, counted from the model's definition."""
+
+    model: str
+    batch: int
+    macs: int
+    """Multiply-accumulates of matrix products and convolutions; a FLOP count is twice that."""
+    weight_bytes: int
+    activation_bytes: int
+    """What every layer reads and writes, element-wise work fused and nothing kept in a cache."""
+    widest_bytes: int
+    """Activations of the widest layer, in and out."""
+    macs_by_kind: dict[str, int] = {}
+    """By the kind of layer: `dense`, `convolution 3×3`, …"""
+
+
+class Roofline(msgspec.Struct, frozen=True):
+    """How fast NumPy multiplied matrices and moved memory here before the first block: lower bounds of the peaks."""
+
+    threads: int
+    gemm_size: int
+    """Rows and columns of the square float32 matrices."""
+    gemm_ns: tuple[int, ...]
+    """Each sample is one product: 2 · size³ operations."""
+    array_bytes: int
+    copy_ns: tuple[int, ...]
+    """Each sample moves two arrays."""
+    add_ns: tuple[int, ...]
+    """Each sample moves three arrays."""
+    blas_threads: str
+    last_cache_bytes: int | Absent
+    """Of the last level of cache, all that belong to the CPUs measured on."""
+    disturbed: str = ""
+    """By which outside signal the machine was disturbed meanwhile; empty: it was not."""
+
+
 class Warning_(msgspec.Struct, frozen=True):  # noqa: N801  (Warning is a builtin)
     """Something a reader must know, with what to do about it."""
 
@@ -389,6 +432,8 @@ class Settings(msgspec.Struct, frozen=True):
     timed_region: str = "NumPy array in host memory in, completed NumPy array in host memory out"
     gpu: int | None = None
     """Index of the GPU that was used, as NVML counts (its name is in the fingerprint); None: none was."""
+    worker_memory_bytes: int | None = None
+    """What one worker may take at the most; None: an earlier version did not record it."""
     thread_counts: tuple[int, ...] = ()
     """All numbers of threads that were asked for, where there were several; each case names its own."""
     training_batches: dict[str, tuple[int, ...]] = {}
@@ -454,3 +499,7 @@ class Run(msgspec.Struct, frozen=True):
     """None: this machine had not been calibrated when the run began."""
     earlier_controls: tuple[ControlDraw, ...] = ()
     """Of the runs in the same folder and on the same machine, before this one; newest first."""
+    work: tuple[Work, ...] = ()
+    """By model and batch, for every case of the plan whose model can be counted."""
+    roofline: tuple[Roofline, ...] | Absent = Absent("it was not measured")
+    """One for each number of threads that a case on the CPU has."""

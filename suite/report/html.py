@@ -4,8 +4,6 @@ Every text in a record comes from a stranger: Jinja2 escapes it, classes and anc
 forbids itself scripts, frames, forms and requests (Content-Security-Policy).
 """
 
-import base64
-import hashlib
 from datetime import datetime
 from pathlib import Path
 
@@ -13,10 +11,23 @@ import jinja2
 import markupsafe
 from markupsafe import Markup
 
-from suite.analysis import device, precision, scaling
+from suite.analysis import device, energy, precision, scaling
 from suite.analysis.types import Analysis
 from suite.records.schema import Absent, Run
-from suite.report import charts, inside, ledger, machine, names, parity, planes, rerun, sentences, units
+from suite.report import (
+    charts,
+    inside,
+    insights,
+    ledger,
+    machine,
+    names,
+    pages,
+    parity,
+    planes,
+    rerun,
+    sentences,
+    units,
+)
 from suite.report.inside import Evidence
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -52,7 +63,7 @@ def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None, ev
             run=run,
             analysis=analysis,
             style=Markup(style),  # noqa: S704  (our own file)
-            policy=_policy(style),
+            policy=pages.policy(style),
             embedded=_data_block(inside.pack(evidence.inside)),
             attested=_data_block(inside.attest(evidence)),
             thinned=embedded.thinned,
@@ -69,6 +80,8 @@ def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None, ev
             library_paths=ledger.library_paths(run),
             comparison=comparison,
             devices=device.summarise(run),
+            energies=energy.summarise(run),
+            insight_sections=insights.sections(analysis.insights),
             tradeoffs=precision.summarise(run, analysis),
             scalings=scaling.summarise(run, analysis),
             command=rerun.command(run),
@@ -78,23 +91,18 @@ def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None, ev
 
 
 def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals |= {"charts": charts, "names": names, "planes": planes, "sentences": sentences, "units": units}
+    environment = pages.templates(TEMPLATES)
+    environment.globals |= {
+        "charts": charts,
+        "insights": insights,
+        "names": names,
+        "planes": planes,
+        "sentences": sentences,
+        "units": units,
+    }
     environment.filters |= {"moment": moment, "elapsed": elapsed, "unbroken": unbroken, "code": code}
     environment.tests["absent"] = lambda value: isinstance(value, Absent)
     return environment
-
-
-def _policy(style: str) -> str:
-    """Return the page's Content-Security-Policy: nothing but its own style sheet, named by its hash."""
-    hashed = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'sha256-{hashed}'; img-src data:; base-uri 'none'; form-action 'none'"
 
 
 def _data_block(content: bytes) -> Markup:

@@ -19,6 +19,7 @@ _SCENARIOS = {
     "latency": "Latency",
     "throughput": "Throughput",
     "training": "Training",
+    "data-pipeline": "Data pipeline",
     "cold-start": "Cold start",
     "memory": "Memory",
     "latency-device": "Latency on the device",

@@ -14,12 +14,15 @@ from suite.analysis.precision import Tradeoff
 from suite.analysis.scaling import Scaling
 from suite.analysis.types import Analysis, Row, Standing, TimedBlock
 from suite.records.schema import Absent, Run, Warning_
-from suite.report import names, sentences, units
+from suite.report import insights, names, sentences, units
 
 FEW = 4
 """Columns of a table whose headings are not broken."""
 NARROW = 110
 """Columns of a terminal below which only ranks, values and leads are shown."""
+
+INSIGHTS = 3
+"""Of each kind, in the terminal."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -70,12 +73,24 @@ def _parts(run: Run, analysis: Analysis, *, narrow: bool) -> Iterator[Renderable
     for curves in scaling.summarise(run, analysis):
         yield Text()
         yield _scaling(curves)
+    yield from _insights(analysis)
     yield Text()
     for warning in analysis.warnings:
         yield _warning(warning)
     for line in filter(None, (sentences.identical(analysis), sentences.calibrated(run))):
         yield _text(line, "dim")
     yield _text(f"Supervisor during windows: {sentences.supervisor(run.supervisor_window_share)}.", "dim")
+
+
+def _insights(analysis: Analysis) -> Iterator[Text]:
+    """Say the first insights of each kind; all of them are in the report."""
+    for section in insights.sections(analysis.insights):
+        yield Text()
+        yield _text(section.title, "bold")
+        yield from (_text(f"• {sentence}") for sentence in section.sentences[:INSIGHTS])
+        left = len(section.sentences) - INSIGHTS
+        if left > 0:
+            yield _text(f"  and {left} more in the report", "dim")
 
 
 def _text(text: str, style: str = "") -> Text:

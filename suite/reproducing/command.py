@@ -10,7 +10,6 @@ import msgspec
 from rich.console import Console
 from rich.markup import escape
 
-from suite import analysis
 from suite.errors import LevelfieldError, printable
 from suite.options import DURATION, PERCENT
 
@@ -102,6 +101,7 @@ def reproduce(
 
 def told(given: "Read") -> "Told":
     """Return the run of a report with what follows from it; of a page alone, with all its samples' medians restored."""
+    from suite import analysis
     from suite.report import restoring
     from suite.reproducing.judging import Told, whole
 

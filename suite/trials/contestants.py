@@ -96,35 +96,30 @@ class Harness:
         self._worker.stop()
 
 
-class BareProcess:
-    """A plain container of the same image, on the same CPUs, in which `suite.trials.bare` runs."""
+class InlineProcess:
+    """A plain container of an image, on the same CPUs as the worker, in which the text of a module of ours runs.
 
-    def __init__(self, client: docker.DockerClient, site: Site, case: Case, arm: Arm) -> None:
-        spec = spec_of(site, case, arm)
-        self._name = f"bare loop around {spec.name}"
-        code = Path(bare.__file__).read_text(encoding="utf-8")
-        self._channel = _start(client, spec, [python_of(client, spec.image.tag), "-P", "-c", code])
+    It reads and writes one JSON object a line, as a worker does.
+    """
+
+    def __init__(self, client: docker.DockerClient, spec: LaunchSpec, name: str, code: Path) -> None:
+        self._name = name
+        text = code.read_text(encoding="utf-8")
+        self._channel = _start(client, spec, [python_of(client, spec.image.tag), "-P", "-c", text])
         self.pid = self._channel.pid
-        try:
-            self._channel.send(msgspec.json.encode(task_for(site, case, arm, site.launcher.inside(spec))))
-            refuse_unequal(site, case, self._name, self._answer(Verified, LOAD_TIMEOUT_S))
-        except BaseException:
-            self.close()
-            raise
 
-    def samples(self, ask: bare.Ask) -> list[int]:
-        """Take one window.
+    def say(self, what: msgspec.Struct) -> None:
+        with contextlib.suppress(ChannelClosed):  # the answer will say why
+            self._channel.send(msgspec.json.encode(what))
+
+    def answer(self, kind: type[_R], timeout_s: float) -> _R:
+        """Wait for the next answer.
 
         Raises
         ------
         LevelfieldError
             The process ended or does not answer; with its last words.
         """
-        with contextlib.suppress(ChannelClosed):  # the answer will say why
-            self._channel.send(msgspec.json.encode(ask))
-        return self._answer(bare.Samples, WINDOW_TIMEOUT_S).samples_ns
-
-    def _answer(self, kind: type[_R], timeout_s: float) -> _R:
         try:
             return msgspec.json.decode(self._channel.receive(timeout_s), type=kind)
         except (ChannelClosed, ChannelTimeout, msgspec.MsgspecError) as error:
@@ -134,6 +129,26 @@ class BareProcess:
 
     def close(self) -> None:
         self._channel.end(5.0)
+
+
+class BareProcess(InlineProcess):
+    """A plain container in which `suite.trials.bare` runs."""
+
+    def __init__(self, client: docker.DockerClient, site: Site, case: Case, arm: Arm) -> None:
+        spec = spec_of(site, case, arm)
+        name = f"bare loop around {spec.name}"
+        super().__init__(client, spec, name, Path(bare.__file__))
+        try:
+            self.say(task_for(site, case, arm, site.launcher.inside(spec)))
+            refuse_unequal(site, case, name, self.answer(Verified, LOAD_TIMEOUT_S))
+        except BaseException:
+            self.close()
+            raise
+
+    def samples(self, ask: bare.Ask) -> list[int]:
+        """Take one window; raises as `answer` does."""
+        self.say(ask)
+        return self.answer(bare.Samples, WINDOW_TIMEOUT_S).samples_ns
 
 
 class Loop:

@@ -28,13 +28,13 @@ from suite.options import NAMES
 from suite.outcomes import utc_now
 from suite.preparation import prepare
 from suite.records.files import write_atomically
-from suite.records.schema import Block, Warning_
+from suite.records.schema import Block
 from suite.site import Site
 from suite.trials.contestants import Pace
 from suite.trials.overhead_show import markdown, show
 from suite.trials.record import SCHEMA, Cell, Contrast, Limit, Trial
 from suite.trials.schedule import Effort, apps, loops, measure
-from suite.watching import Silent
+from suite.trials.telling import Lines
 
 BACKENDS = ("onnxruntime", "openvino", "jax", "torch")
 APP = "openvino"
@@ -74,19 +74,6 @@ def contrasts_with_benchmark_app(model: str) -> tuple[Contrast, ...]:
     )
 
 
-class _Lines(Silent):
-    """Tell each step on a line of its own."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-
-    def say(self, text: str) -> None:
-        self._console.print(f"[dim]{escape(text)}[/]", highlight=False)
-
-    def warn(self, warning: Warning_) -> None:
-        self.say(warning.message)
-
-
 class Options(msgspec.Struct, frozen=True):
     """What the trial was asked for."""
 
@@ -124,7 +111,7 @@ def run(options: Options, console: Console, keep: Callable[[Trial], None]) -> Tr
             threads=() if options.threads is None else (options.threads,),
         )
     )
-    say = _Lines(console)
+    say = Lines(console)
     launcher = DockerLauncher(client)
     launcher.sweep()
     site = prepare(chosen, launcher, say)

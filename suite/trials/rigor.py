@@ -26,7 +26,7 @@ from suite.options import DURATION, PERCENT
 from suite.outcomes import utc_now
 from suite.preparation import prepare
 from suite.records.files import write_atomically
-from suite.records.schema import Case, Warning_
+from suite.records.schema import Case
 from suite.statistics.power import Design, pair_sd, power
 from suite.statistics.stopping import DEFAULT_TARGET
 from suite.statistics.student import MIN_LAUNCHES, launches_for
@@ -34,7 +34,7 @@ from suite.trials import rigor_findings, rigor_judged, rigor_measure, rigor_reco
 from suite.trials.rigor_ours import BUDGET_S, CONFIDENCES
 from suite.trials.rigor_record import SCHEMA, Setup, Stream
 from suite.trials.rigor_show import markdown, show
-from suite.watching import Silent
+from suite.trials.telling import Lines
 
 BUSY_SHARE = 0.5
 MIN_CALLS = 3
@@ -42,19 +42,6 @@ LAUNCH_S, REST_S = 1.0, 0.07
 """A guess, for the first estimate: one arm's launch among many, and what a turn takes beyond its window."""
 LAUNCH_SD, WINDOW_SD = 0.007, 0.024
 """Of ResNet-50 in ONNX Runtime on a shared two-core machine, windows of 0.2 s (a guess, too)."""
-
-
-class _Lines(Silent):
-    """Tell each step on a line of its own."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-
-    def say(self, text: str) -> None:
-        self._console.print(f"[dim]{escape(text)}[/]", highlight=False)
-
-    def warn(self, warning: Warning_) -> None:
-        self.say(warning.message)
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -113,7 +100,7 @@ def run(request: Request, console: Console) -> Stream:
     chosen = _chosen(setup.case.model, setup.backend, setup.case.threads)
     launcher = DockerLauncher(connect())
     launcher.sweep()
-    site = prepare(chosen, launcher, _Lines(console))
+    site = prepare(chosen, launcher, Lines(console))
     try:
         machine = fingerprint(site.cpus)
         stream = Stream(

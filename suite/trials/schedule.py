@@ -98,7 +98,7 @@ def measure(
         while len(generations) < effort.most:
             order = random.Random(f"{seed}/{cell.backend}/{cell.case.id}/{len(generations)}")  # noqa: S311 (a schedule)
             with launch(order) as arms:
-                generations.append(_generation(arms, effort, order, signals))
+                generations.append(generation(arms, effort, order, signals))
                 notes = next((each.notes for each in arms.values() if isinstance(each, BenchmarkApp)), cell.notes)
             names = cell.arms
             findings = [find(contrast, generations, names, sequential=sequential) for contrast in contrasts]
@@ -109,7 +109,8 @@ def measure(
     return msgspec.structs.replace(cell, generations=tuple(generations), findings=tuple(findings), notes=notes)
 
 
-def _generation(arms: Mapping[str, Contestant], effort: Effort, order: random.Random, signals: Signals) -> Generation:
+def generation(arms: Mapping[str, Contestant], effort: Effort, order: random.Random, signals: Signals) -> Generation:
+    """Warm every contestant up, and let all of them take turns."""
     for contestant in arms.values():
         if not isinstance(contestant, BenchmarkApp):  # it starts anew for every window, so it cannot be warmed up
             contestant.window(effort.pace)

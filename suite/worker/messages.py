@@ -31,6 +31,8 @@ class Task(msgspec.Struct, frozen=True):
     onnx_sha256: str | None = None
     cache_path: str | None = None
     """Folder for the framework's own compile cache; None: no cache is kept (cold start)."""
+    dataset_path: str | None = None
+    """File made by `suite.zoo.dataset.save`, as the worker sees it (scenario `data-pipeline`)."""
     settings: dict[str, str] = {}
     """Settings asked for beyond the backend's idiomatic ones."""
 
@@ -78,6 +80,16 @@ class Probe(msgspec.Struct, frozen=True, tag="probe"):
     """Report the process: memory, loaded libraries, installed distributions, environment."""
 
 
+class MeasureRoofline(msgspec.Struct, frozen=True, tag="measure-roofline"):
+    """Find out how fast this machine multiplies matrices and moves memory, with NumPy alone (the canary's image)."""
+
+    threads: int
+    array_bytes: int
+    """Of each of three arrays, all parts together: several times the last cache's size."""
+    budget_ns: int
+    """About how long either of the two may take."""
+
+
 class Export(msgspec.Struct, frozen=True, tag="export"):
     """Export the model as ONNX into `folder` (the exporter image only)."""
 
@@ -92,7 +104,7 @@ class Stop(msgspec.Struct, frozen=True, tag="stop"):
     pass
 
 
-Request: TypeAlias = Load | Verify | Train | Measure | Probe | Export | Stop
+Request: TypeAlias = Load | Verify | Train | Measure | Probe | MeasureRoofline | Export | Stop
 
 
 class Ready(msgspec.Struct, frozen=True, tag="ready"):
@@ -149,6 +161,8 @@ class Measured(msgspec.Struct, frozen=True, tag="measured"):
     involuntary_switches: int
     minor_faults: int
     major_faults: int
+    waited_ns: int | None = None
+    """What of the samples was spent waiting for data, in all (scenario `data-pipeline`)."""
 
 
 class Library(msgspec.Struct, frozen=True):
@@ -175,6 +189,20 @@ class Probed(msgspec.Struct, frozen=True, tag="probed"):
     """Memory of the accelerator by the framework's own allocator (`peak allocated`); empty where there is none."""
 
 
+class RooflineMeasured(msgspec.Struct, frozen=True, tag="roofline-measured"):
+    gemm_size: int
+    """Rows and columns of the square float32 matrices that were multiplied."""
+    gemm_ns: tuple[int, ...]
+    """Each of one product."""
+    array_bytes: int
+    copy_ns: tuple[int, ...]
+    """Each of one array read and one written."""
+    add_ns: tuple[int, ...]
+    """Each of two arrays read and one written."""
+    blas_threads: str
+    """Threads of NumPy's matrix library, read back from it."""
+
+
 class Exported(msgspec.Struct, frozen=True, tag="exported"):
     files: dict[str, str]
     """File name to SHA-256."""
@@ -193,4 +221,4 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
     """The traceback, for the record."""
 
 
-Reply: TypeAlias = Ready | Loaded | Verified | Trained | Measured | Probed | Exported | Failed
+Reply: TypeAlias = Ready | Loaded | Verified | Trained | Measured | Probed | RooflineMeasured | Exported | Failed

@@ -14,7 +14,7 @@ from suite.worker.messages import Probed
 
 _KEPT = re.compile(
     r"(OMP|KMP|GOMP|MKL|OPENBLAS|BLIS|GOTO|TBB|VECLIB|TF|XLA|JAX|LIBTPU|TORCH\w*|PYTORCH|ATEN|ORT|ONNX\w*|OV|OPENVINO|"
-    r"DNNL|CUDA|CUDNN|CUBLAS|NVIDIA|NCCL|TRT|MALLOC|LEVELFIELD)_\w+|TORCHINDUCTOR\w*|TORCHDYNAMO\w*|LD_PRELOAD|"
+    r"DNNL|CUDA|CUDNN|CUBLAS|NVIDIA|NCCL|TRT|TRITON|MALLOC|LEVELFIELD)_\w+|TORCHINDUCTOR\w*|TORCHDYNAMO\w*|LD_PRELOAD|"
     r"LD_LIBRARY_PATH|LD_BIND_NOW|GLIBC_TUNABLES|NUMEXPR_\w+|PYTHON(HASHSEED|MALLOC|OPTIMIZE|DONTWRITEBYTECODE|"
     r"UNBUFFERED|NOUSERSITE|_GIL|_JIT)|CC|CXX|CFLAGS|CXXFLAGS"
 )
@@ -22,9 +22,10 @@ _KEPT = re.compile(
 _UUID = re.compile(r"GPU-[0-9a-fA-F-]{8,}")
 """What tells one GPU from all others in the world."""
 _PRIVATE = re.compile(
-    r"TOKEN|KEY|SECRET|PASSWORD|CREDENTIAL|TF_(CLI|VAR|LOG|DATA|STATE|WORKSPACE|REGISTRY|PLUGIN)", re.IGNORECASE
+    r"TOKEN|KEY|SECRET|PASSWORD|CREDENTIAL|(CUDA|TRITON)_CACHE_|TF_(CLI|VAR|LOG|DATA|STATE|WORKSPACE|REGISTRY|PLUGIN)",
+    re.IGNORECASE,
 )
-"""Secrets, and the variables of Terraform, which begin as TensorFlow's do."""
+"""Secrets, folders that are others in every run, and the variables of Terraform, which begin as TensorFlow's do."""
 
 
 class Usage(msgspec.Struct, frozen=True):

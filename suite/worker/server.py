@@ -21,6 +21,7 @@ from suite.worker.messages import (
     Loaded,
     Measure,
     Measured,
+    MeasureRoofline,
     Probe,
     Ready,
     Reply,
@@ -35,6 +36,7 @@ from suite.worker.messages import (
 
 if TYPE_CHECKING:
     from suite.backends.protocol import Arrays, Backend, Options, Resident, Source, Trainer
+    from suite.worker.feeding import Fed
     from suite.zoo.honesty import Computed
     from suite.zoo.spec import Model
 
@@ -42,9 +44,11 @@ _decoder = msgspec.json.Decoder(Request)
 _encoder = msgspec.json.Encoder()
 _OUT_OF_MEMORY = re.compile(
     r"OutOfMemoryError: CUDA|RESOURCE_EXHAUSTED|ResourceExhaustedError|CUDA_ERROR_OUT_OF_MEMORY|"
-    r"Failed to allocate memory for requested buffer|CUDA failure 2: out of memory|DefaultCPUAllocator: .*memory"
+    r"Failed to allocate memory for requested buffer|CUDA failure 2: out of memory|CUDA error: out of memory|"
+    r"CU(BLAS|DNN|SOLVER|SPARSE|FFT)_STATUS_ALLOC_FAILED|OOM when allocating|BFCArena::AllocateRawInternal|"
+    r"DefaultCPUAllocator: .*memory"
 )
-"""How torch, JAX, TensorFlow and ONNX Runtime say that no memory is left, each in an error of its own."""
+"""How torch, JAX, TensorFlow and ONNX Runtime, and the libraries beneath, say that no memory is left."""
 DETAIL_CHARS = 4000
 """How much of a traceback travels."""
 
@@ -64,6 +68,7 @@ class Service:
         self._model: Resident | None = None
         self._trainer: Trainer | None = None
         self._inputs: object = None
+        self._fed: Fed | None = None
 
     def answer(self, request: Request) -> Reply:
         match request:
@@ -79,6 +84,10 @@ class Service:
                 from suite.worker.probes import probe
 
                 return msgspec.structs.replace(probe(), device_bytes=self._device_bytes())
+            case MeasureRoofline():
+                from suite.worker.roofline import measure
+
+                return measure(request)
             case Export():
                 return _export(request)
             case Stop():
@@ -101,7 +110,9 @@ class Service:
 
     def _load_now(self, task: Task, *, first_call: bool) -> Loaded:
         clock = time.perf_counter_ns
-        self._task, self._model, self._trainer, self._inputs = None, None, None, None
+        if self._fed is not None:
+            self._fed.close()
+        self._task, self._model, self._trainer, self._inputs, self._fed = None, None, None, None, None
         gc.unfreeze()
         gc.collect()
         begin = clock()
@@ -111,13 +122,11 @@ class Service:
         from suite.backends import precisions, registry
         from suite.backends.protocol import Resident, Source
         from suite.worker import training
-        from suite.zoo import inputs, models, weights
-        from suite.zoo.training import batches
+        from suite.zoo import models, weights
 
         model = models.get(task.model)
         info = registry.get(task.backend)
-        make = batches.make if task.scenario == training.SCENARIO else inputs.make
-        example = make(model, 0, task.batch, layout=info.layout)
+        example = _example(task, info.layout)
         if info.reads == "onnx":
             parameters: Arrays = {}
             weights_sha256 = ""
@@ -128,11 +137,11 @@ class Service:
         onnx = Path(task.onnx_path) if task.onnx_path else None
         source = Source(model=task.model, batch=task.batch, weights=parameters, example=example, onnx=onnx)
         ready = clock()
-        settings: dict[str, str] = {}
+        trained: dict[str, str] = {}
         if task.scenario == training.SCENARIO:
             self._trainer = training.load(backend, task, source)
             loaded_model = Resident(place=_as_it_is, run=training.watched(self._trainer.step), fetch=_as_it_is)
-            settings = training.settings(self._trainer, task.model)
+            trained = training.settings(self._trainer, task.model)
         else:
             loaded_model = _load_model(backend, task, source)
         loaded = clock()
@@ -142,6 +151,12 @@ class Service:
             loaded_model.run(placed)
         called = clock()
         self._task, self._model, self._inputs = task, loaded_model, placed
+        settings = backend.settings() | trained
+        if task.scenario == "data-pipeline":
+            from suite.worker.feeding import Fed
+
+            self._fed = Fed(task, loaded_model)
+            settings |= self._fed.settings
         gc.collect()
         gc.freeze()  # a framework's modules are not looked through again before every window
         return Loaded(
@@ -152,9 +167,7 @@ class Service:
             version=backend.version,
             weights_sha256=weights_sha256,
             inputs_sha256=weights.sha256(example),
-            settings={"precision": precisions.way(task.backend, task.precision, task.device).how}
-            | backend.settings()
-            | settings,
+            settings={"precision": precisions.way(task.backend, task.precision, task.device).how} | settings,
         )
 
     def _set_up(self, task: Task) -> "Backend":
@@ -184,6 +197,10 @@ class Service:
         if count % task.batch:
             raise ValueError(f"{count} inputs are not a whole number of batches of {task.batch}.")
         model = models.get(task.model)
+        if self._fed is not None:  # its first batches are those that the reference is computed for
+            fed = [self._fed.answer() for _ in range(count // task.batch)]
+            output = np.concatenate([np.array(each, dtype="<f4", copy=True) for each in fed])
+            return Verified(shape=output.shape, output=output.tobytes())
         outputs = [
             np.array(_answer(loaded, inputs.make(model, first, task.batch, layout=layout)), dtype="<f4", copy=True)
             for first in range(0, count, task.batch)
@@ -215,6 +232,8 @@ class Service:
         from suite.worker.window import take
 
         _, loaded = self._loaded()
+        if self._fed is not None:
+            return self._fed.measure(request)
         return take(loaded.run, self._inputs, request)
 
     def _loaded(self) -> "tuple[Task, Resident]":
@@ -226,6 +245,22 @@ class Service:
         from suite.backends.protocol import WithDeviceMemory
 
         return self._backend.device_memory() if isinstance(self._backend, WithDeviceMemory) else {}
+
+
+def _example(task: Task, layout: str) -> "Arrays":
+    """Return inputs of the task's batch, to compile with."""
+    from suite.worker import training
+    from suite.zoo import inputs, models
+
+    if task.scenario == "data-pipeline":
+        from suite.worker.feeding import first
+
+        return first(task)
+    if task.scenario == training.SCENARIO:
+        from suite.zoo.training import batches
+
+        return batches.make(models.get(task.model), 0, task.batch, layout=layout)
+    return inputs.make(models.get(task.model), 0, task.batch, layout=layout)
 
 
 def _load_model(backend: "Backend", task: Task, source: "Source") -> "Resident":
@@ -291,6 +326,7 @@ def _guarded(answer: Callable[[Request], Reply], request: Request) -> Reply:
     except MemoryError:
         return Failed("out-of-memory", "The worker ran out of memory.", traceback.format_exc()[-DETAIL_CHARS:])
     except Exception as error:  # noqa: BLE001  (the edge of the process: nothing is swallowed, it is all reported)
+        from suite.backends import cuda
         from suite.backends.protocol import Unsupported
         from suite.worker.training import DivergedError
 
@@ -298,6 +334,8 @@ def _guarded(answer: Callable[[Request], Reply], request: Request) -> Reply:
             where = "GPU's" if re.search("CUDA|GPU", str(error)) else "worker's"
             what = f"The {where} memory was not enough: take a smaller batch, or fewer backends at once."
             return Failed("out-of-memory", what, traceback.format_exc()[-DETAIL_CHARS:])
+        if meaning := cuda.meaning(str(error)):
+            return Failed("unsupported", meaning, traceback.format_exc()[-DETAIL_CHARS:])
         kind = "unsupported" if isinstance(error, Unsupported) else "error"
         text = " ".join(str(error).split()) or "no message"
         told = isinstance(error, Unsupported | DivergedError)  # its words are enough

@@ -1,13 +1,46 @@
-"""How much arithmetic a model is, from its definition."""
+"""How much a model computes and moves, by a walk over the layers of its definition."""
 
-from suite.zoo.bert import spec as bert
-from suite.zoo.canary import spec as canary
-from suite.zoo.resnet50 import spec as resnet50
+from collections.abc import Callable
+
+import msgspec
+
+from suite.zoo.bert.layers import layers as bert
+from suite.zoo.canary.layers import layers as canary
+from suite.zoo.layers import Layer
+from suite.zoo.mlp.layers import layers as mlp
+from suite.zoo.resnet50.layers import layers as resnet50
 from suite.zoo.spec import Model
 
+ITEM_BYTES = 4
+"""A float32."""
 
-def macs(model: Model, batch: int = 1) -> int:
-    """Count the multiply-accumulates of matrix products and convolutions (a FLOP count is twice that).
+_LAYERS: dict[str, Callable[[], tuple[Layer, ...]]] = {"mlp": mlp, "resnet50": resnet50, "bert": bert, "canary": canary}
+
+
+class Count(msgspec.Struct, frozen=True):
+    """What one call computes and moves, in float32."""
+
+    macs: int
+    """Multiply-accumulates of matrix products and convolutions (a FLOP count is twice that); element-wise work is not
+    counted, as is usual."""
+    weight_bytes: int
+    """All weights that are needed, read once."""
+    activation_bytes: int
+    """What every layer reads and writes, element-wise work fused: the traffic if nothing stayed in a cache between two
+    layers."""
+    widest_bytes: int
+    """Activations of the widest layer, in and out: what must fit into a cache beside the weights."""
+    macs_by_kind: dict[str, int]
+    """Multiply-accumulates by the kind of layer (`suite.zoo.layers.Layer.kind`); kinds without any are left out."""
+
+
+def known(model: Model) -> bool:
+    """Say whether a model has a definition to walk over."""
+    return model.name in _LAYERS
+
+
+def count(model: Model, batch: int = 1) -> Count:
+    """Count what one call of a model computes and moves.
 
     Parameters
     ----------
@@ -16,35 +49,28 @@ def macs(model: Model, batch: int = 1) -> int:
     batch
         Number of inputs.
 
-    Returns
-    -------
-    int
-        Multiply-accumulates of one call; element-wise work is not counted, as is usual.
+    Raises
+    ------
+    ValueError
+        If the model has no definition to walk over.
     """
-    return batch * _PER_INPUT[model.name](model)
-
-
-def _dense(model: Model) -> int:
-    """Every matrix once."""
-    return sum(parameter.count for parameter in model.parameters if len(parameter.shape) == 2)
-
-
-def _resnet50(model: Model) -> int:
-    return _dense(model) + sum(conv.macs for conv in resnet50.convolutions())
-
-
-def _bert(model: Model) -> int:
-    matrices = sum(
-        parameter.count
-        for parameter in model.parameters
-        if len(parameter.shape) == 2 and not parameter.name.startswith("embeddings.")
+    if not known(model):
+        raise ValueError(f"The layers of {model.name} are not told anywhere, so its arithmetic cannot be counted.")
+    layers = _LAYERS[model.name]()
+    by_kind: dict[str, int] = {}
+    for layer in layers:
+        if layer.macs:
+            by_kind[layer.kind] = by_kind.get(layer.kind, 0) + batch * layer.macs
+    moved = [batch * (layer.reads + layer.writes) * ITEM_BYTES for layer in layers]
+    return Count(
+        macs=batch * sum(layer.macs for layer in layers),
+        weight_bytes=ITEM_BYTES * sum(layer.weights for layer in layers),
+        activation_bytes=sum(moved),
+        widest_bytes=max(moved),
+        macs_by_kind=by_kind,
     )
-    # Scores and context: sequence² × hidden each, in every layer.
-    return bert.SEQUENCE * matrices + bert.LAYERS * 2 * bert.SEQUENCE**2 * bert.HIDDEN
 
 
-def _canary(_: Model) -> int:
-    return 2 * canary.WIDTH**3
-
-
-_PER_INPUT = {"mlp": _dense, "resnet50": _resnet50, "bert": _bert, "canary": _canary}
+def macs(model: Model, batch: int = 1) -> int:
+    """Return the multiply-accumulates of one call (see `Count.macs`)."""
+    return count(model, batch).macs

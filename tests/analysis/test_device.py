@@ -12,7 +12,7 @@ from tests.records_builder import make_run
 ELAPSED_NS = 200_000_000
 
 
-def use(turn: Turn, **changed: int | tuple[str, ...] | Absent) -> Turn:
+def use(turn: Turn, **changed: int | tuple[str, ...] | tuple[int, ...] | Absent) -> Turn:
     assert turn.window is not None
     calls = len(turn.window.samples_ns) + len(turn.window.rewarm_ns)
     told = DeviceUse(
@@ -31,7 +31,7 @@ def use(turn: Turn, **changed: int | tuple[str, ...] | Absent) -> Turn:
     return msgspec.structs.replace(turn, device=msgspec.structs.replace(told, **changed))
 
 
-def on_gpu(run: Run, **changed: int | tuple[str, ...] | Absent) -> Run:
+def on_gpu(run: Run, **changed: int | tuple[str, ...] | tuple[int, ...] | Absent) -> Run:
     """Give every window of a run the same company of a GPU; the second arm's differs by `changed`."""
 
     def turned(turn: Turn, arm: str) -> Turn:
@@ -130,3 +130,33 @@ def test_a_held_down_clock_and_memory_errors_are_warned_of(run: Run) -> None:
     assert 'id="gpu"' in page
     assert "power limit (" in page
     assert not {"gpu-throttled", "gpu-memory-errors"} & {each.code for each in analysis.analyse(on_gpu(run)).warnings}
+
+
+def test_errors_of_the_driver_are_warned_of_wherever_they_came(run: Run) -> None:
+    reported = on_gpu(run, xid_errors=(31,))
+    first, second = device.summarise(reported)[0].rows
+    assert isinstance(first.xid_errors, Absent), "nobody asked"
+    assert isinstance(second.xid_errors, tuple)
+    assert set(second.xid_errors) == {31}
+    found = analysis.analyse(reported)
+    (warning,) = (each for each in found.warnings if each.code == "gpu-xid" and each.about == run.blocks[0].case.id)
+    assert "XID 31 (memory that is not there was asked for)" in warning.message
+    assert '<span class="under">31</span>' in html.render(reported, found)
+
+
+def test_an_error_that_took_the_worker_with_it_is_told(run: Run) -> None:
+    told = on_gpu(run, xid_errors=())
+    block = told.blocks[0]
+    generation = block.generations[0]
+    round_ = generation.rounds[0]
+    faulted = use(round_.turns[0]).device
+    assert faulted is not None
+    lost = msgspec.structs.replace(
+        round_.turns[0], window=None, device=msgspec.structs.replace(faulted, xid_errors=(79,))
+    )
+    rounds = (msgspec.structs.replace(round_, turns=(lost, *round_.turns[1:])), *generation.rounds[1:])
+    generations = (msgspec.structs.replace(generation, rounds=rounds), *block.generations[1:])
+    blocks = (msgspec.structs.replace(block, generations=generations), *told.blocks[1:])
+    assert device.xid_errors(blocks[0]) == (79,)
+    warned = analysis.analyse(msgspec.structs.replace(told, blocks=blocks)).warnings
+    assert [each.about for each in warned if each.code == "gpu-xid"] == [block.case.id]

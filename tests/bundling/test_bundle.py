@@ -100,7 +100,8 @@ def test_what_is_wrong_is_one_sentence(
 ) -> None:
     with pytest.raises(LevelfieldError, match=says):
         unpack(bundle(tmp_path, told, *entries))
-    assert not list((cache / "downloads").glob("*")) if (cache / "downloads").exists() else True
+    assert not list(cache.glob("downloads/*"))
+    assert not list(cache.glob("wheels/two.whl"))
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ _SOURCE = r"""
 #define OK 0
 #define NOT_SUPPORTED 3
 #define NOT_FOUND 6
+#define TIMEOUT 10
 #define INSUFFICIENT_SIZE 7
 #define EXPORT __attribute__((visibility("default")))
 
@@ -45,11 +46,6 @@ EXPORT int nvmlDeviceGetName(struct gpu *device, char *text, unsigned length) {
 EXPORT int nvmlDeviceGetCudaComputeCapability(struct gpu *device, int *major, int *minor) {
     *major = device->major;
     *minor = device->minor;
-    return OK;
-}
-EXPORT int nvmlDeviceGetMemoryInfo(struct gpu *device, memory_t *memory) {
-    memory->total = device->memory;
-    memory->free = memory->used = 0;
     return OK;
 }
 #ifndef WITHOUT_MIG
@@ -89,6 +85,8 @@ static unsigned long long now(const char *name, unsigned long long otherwise) {
     return otherwise;
 }
 typedef struct { unsigned gpu, memory; } rates_t;
+typedef struct { void *device; unsigned long long type, data; unsigned instance, compute; } event_t;
+typedef struct { char legacy[16]; unsigned domain, bus, device, id, subsystem; char busId[32]; } pci_t;
 typedef struct { unsigned pid; unsigned long long used; unsigned instance, compute; } process_t;
 
 #ifndef WITHOUT_ENERGY
@@ -97,6 +95,35 @@ EXPORT int nvmlDeviceGetTotalEnergyConsumption(struct gpu *device, unsigned long
     *millijoules = now("energy", 5000000);
     return OK;
 }
+#endif
+EXPORT int nvmlDeviceGetComputeMode(struct gpu *device, int *mode) {
+    (void)device;
+    *mode = now("mode", 0);
+    return OK;
+}
+EXPORT int nvmlDeviceGetPciInfo_v3(struct gpu *device, pci_t *pci) {
+    memset(pci, 0, sizeof *pci);
+    pci->bus = 0x3b + (device - gpus);
+    return OK;
+}
+#ifndef WITHOUT_XID
+static unsigned reported;
+EXPORT int nvmlEventSetCreate(void **set) { *set = &reported; return OK; }
+EXPORT int nvmlDeviceRegisterEvents(struct gpu *device, unsigned long long types, void *set) {
+    (void)device, (void)set;
+    return types == 8 ? OK : NOT_SUPPORTED;
+}
+EXPORT int nvmlEventSetWait_v2(void *set, event_t *event, unsigned milliseconds) {
+    (void)set;
+    if (milliseconds) return 999; /* nobody may wait between windows */
+    if (reported >= now("xid-count", 0)) return TIMEOUT;
+    reported++;
+    memset(event, 0, sizeof *event);
+    event->type = 8;
+    event->data = now("xid", 79);
+    return OK;
+}
+EXPORT int nvmlEventSetFree(void *set) { (void)set; return OK; }
 #endif
 EXPORT int nvmlDeviceGetPowerUsage(struct gpu *device, unsigned *milliwatts) {
     (void)device;
@@ -140,6 +167,17 @@ EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(struct gpu *device, unsigned 
     return OK;
 }
 #endif
+#ifdef WITHOUT_SENSORS
+#define NOW(name, otherwise) (otherwise)
+#else
+#define NOW(name, otherwise) now(name, otherwise)
+#endif
+EXPORT int nvmlDeviceGetMemoryInfo(struct gpu *device, memory_t *memory) {
+    memory->total = device->memory;
+    memory->free = NOW("free", device->memory);
+    memory->used = memory->total - memory->free;
+    return OK;
+}
 EXPORT int nvmlDeviceGetEccMode(struct gpu *device, unsigned *now, unsigned *later) {
     (void)device;
     *now = *later = 1;
@@ -189,7 +227,7 @@ def compile_library(
     lost
         Index of a device that fell off the bus.
     without
-        `INIT`, `MIG`: what an old library does not have; `ENERGY`, `SENSORS`: what a device does not tell.
+        `INIT`, `MIG`: what an old library does not have; `ENERGY`, `XID`, `SENSORS`: what a device does not tell.
     """
     folder.mkdir(parents=True, exist_ok=True)
     rows = ", ".join(f'{{"{one.name}", {one.major}, {one.minor}, {one.mig}, {one.memory_bytes}ULL}}' for one in gpus)
@@ -215,13 +253,12 @@ def compile_library(
 
 _QUESTION = """
 import json, msgspec
-from suite.compatibility.devices import from_facts
-from suite.machine.driver import findings
+from suite.machine.driver import findings, nvidia
 from suite.machine.gpu import gpu
 facts = gpu()
 print(json.dumps({
     "facts": msgspec.to_builtins(facts),
-    "nvidia": msgspec.to_builtins(from_facts(facts)),
+    "nvidia": msgspec.to_builtins(nvidia()),
     "findings": msgspec.to_builtins(findings()),
 }))
 """

@@ -82,6 +82,7 @@ def test_counters_are_what_they_grew_by_and_the_rest_is_what_it_is(tmp_path: Pat
         "throttled": [],
         "memory_bytes": 2 << 30,
         "ecc_errors": 1,
+        "xid_errors": [],
     }
 
 
@@ -120,7 +121,7 @@ def test_what_the_device_does_not_tell_is_absent_with_a_reason(tmp_path: Path) -
     (tmp_path / "less").mkdir()
     nothing = use(tmp_path / "less", {}, {}, {"torch@cu13": 4711}, without=("SENSORS",))
     values = [value for name, value in nothing.items() if name != "elapsed_ns"]
-    assert len(values) == 10
+    assert len(values) == 11
     assert all(value["type"] == "absent" and value["reason"] for value in values)
 
 
@@ -140,3 +141,27 @@ def test_without_a_driver_everything_is_absent_with_its_reason() -> None:
         if name != "elapsed_ns":
             assert isinstance(value, Absent)
             assert "no NVIDIA driver here" in value.reason
+
+
+def test_xid_errors_are_those_since_the_window_before(tmp_path: Path) -> None:
+    assert use(tmp_path, {}, {"xid-count": 2, "xid": 31})["xid_errors"] == [31, 31]
+    absent = use(tmp_path / "older", {}, {}, without=("SENSORS",))
+    assert "NVML tells no events" in absent["xid_errors"]["reason"]
+
+
+def test_free_memory_is_asked_before_anything_is_launched(tmp_path: Path) -> None:
+    question = _QUESTION.replace('msgspec.to_builtins(device.use(first, pids, "torch@cu13"))', "device.free_bytes()")
+    (tmp_path / "now").touch()
+    answer = subprocess.run(
+        [sys.executable, "-c", question, json.dumps([{}, {"free": 3 << 30}, {}])],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "FAKE_NVML": str(tmp_path / "now"),
+            **environment(compile_library(tmp_path / "nvml")),
+        },
+    )
+    assert json.loads(answer.stdout) == 3 << 30

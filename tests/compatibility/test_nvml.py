@@ -26,6 +26,7 @@ def devices(found: dict[str, Any]) -> Nvidia:
         cuda=said["cuda"],
         gpus=tuple(Gpu(**one) for one in said["gpus"]),
         problem=said["problem"],
+        fix=said["fix"],
     )
 
 
@@ -92,6 +93,19 @@ def test_slices(tmp_path: Path) -> None:
     assert "-mig 0" in warning["fix"]
 
 
+@pytest.mark.parametrize(("mode", "says"), [(2, "lets no process compute"), (3, "lets one process in at a time")])
+def test_a_gpu_that_does_not_let_several_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int, says: str
+) -> None:
+    (tmp_path / "now").write_text(f"mode={mode}\n")
+    monkeypatch.setenv("FAKE_NVML", str(tmp_path / "now"))
+    found = ask(compile_library(tmp_path / "nvml"))
+    warning = found["findings"][1]
+    assert (warning["topic"], warning["state"]) == ("GPU 0", "warn")
+    assert says in warning["message"]
+    assert warning["fix"] == "Let several in: nvidia-smi -i 0 -c DEFAULT (as root)."
+
+
 def test_an_old_library_that_has_never_heard_of_slices(tmp_path: Path) -> None:
     found = ask(compile_library(tmp_path, driver="470.57.02", cuda=11040, gpus=(V100,), without=("MIG",)))
     assert found["facts"]["device 0 MIG"]["type"] == "absent"
@@ -114,6 +128,7 @@ def test_a_driver_that_does_not_answer(tmp_path: Path, code: int, says: str, fix
     assert finding["state"] == "warn"
     assert says in finding["message"]
     assert fix in finding["fix"]
+    assert fix in found["nvidia"]["fix"]
     choice = choose(table.read(), devices(found), VARIANTS)
     assert choice.variant is None
     assert says in choice.reason

@@ -10,7 +10,8 @@ import pytest
 
 from suite import analysis
 from suite.errors import LevelfieldError
-from suite.exporting.tables import COLUMNS, rows
+from suite.exporting.columns import COLUMNS
+from suite.exporting.tables import rows
 from suite.exporting.writing import write_csv, write_parquet
 from suite.records import files
 from suite.records.schema import Run

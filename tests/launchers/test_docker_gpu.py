@@ -8,8 +8,9 @@ import docker
 import pytest
 
 from suite.errors import LevelfieldError
-from suite.launchers.docker import DRIVER, DockerLauncher, gpu_refused, one_gpu
+from suite.launchers.docker import DockerLauncher
 from suite.launchers.environment import gpu_environment, worker_environment
+from suite.launchers.gpu import DRIVER, one_gpu, refused, unnamed
 from suite.launchers.host import HostLauncher
 from suite.launchers.protocol import LaunchSpec
 from suite.launchers.worker import WorkerError
@@ -21,7 +22,7 @@ from tests.engines import none_left
 from tests.launchers.scripts import PATIENCE_S
 
 UUID = "GPU-00000000-0000-0000-0000-000000000000"
-TOOLKIT = "The container engine gives no GPU to containers: NVIDIA's container toolkit is missing."
+TOOLKIT = "The container engine gives no GPU to containers: NVIDIA's container toolkit is missing"
 without_toolkit = pytest.mark.skipif(
     shutil.which("nvidia-container-runtime-hook") is not None or Path("/dev/nvidiactl").exists(),
     reason="NVIDIA's container toolkit, or a GPU, is here.",
@@ -39,6 +40,8 @@ def test_one_gpu_is_asked_for_by_its_uuid() -> None:
 def test_a_process_sees_one_gpu_and_its_uuid_is_not_recorded(tmp_path: Path) -> None:
     assert gpu_environment("") == {}
     assert gpu_environment(UUID) == {"CUDA_VISIBLE_DEVICES": UUID}
+    assert gpu_environment(UUID, "/cache") == {"CUDA_VISIBLE_DEVICES": UUID, "CUDA_CACHE_PATH": "/cache/cuda"}
+    assert gpu_environment("", "/cache") == {}
     assert "CUDA_VISIBLE_DEVICES" not in worker_environment(threads=1, cpus=(0,))
     launcher = HostLauncher()
     image = launcher.prepare("torch", "cuda", None, lambda _: None)
@@ -51,17 +54,49 @@ def test_a_process_sees_one_gpu_and_its_uuid_is_not_recorded(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("said", "says"),
+    ("said", "says", "fix"),
     [
-        ('could not select device driver "" with capabilities: [[gpu]]', "toolkit is missing"),
-        ("CDI device injection failed: unresolvable CDI devices nvidia.com/gpu=0", "toolkit is missing"),
-        ("nvidia-container-cli: initialization error: nvml error: driver not loaded", "would not start a container"),
+        ('could not select device driver "" with capabilities: [[gpu]]', "toolkit is missing", "nvidia-ctk runtime"),
+        (
+            f"CDI device injection failed: unresolvable CDI devices nvidia.com/gpu={UUID}",
+            "no CDI device",
+            "cdi generate",
+        ),
+        (
+            "nvidia-container-cli: initialization error: nvml error: driver/library version mismatch: unknown",
+            "has not been restarted since",
+            "Restart the machine",
+        ),
+        (
+            "nvidia-container-cli: initialization error: nvml error: driver not loaded",
+            "not loaded the",
+            "modprobe nvidia",
+        ),
+        (
+            f"nvidia-container-cli: device error: {UUID}: unknown device: unknown",
+            "does not know this GPU",
+            "nvidia-smi -L",
+        ),
+        ("nvidia-container-cli: requirement error: unsatisfied condition: cuda>=13.0", "too old", "newer driver"),
+        (
+            f"OCI runtime create failed:\n something about {UUID} new.",
+            "would not start a container",
+            "the engine's log",
+        ),
     ],
 )
-def test_refusals_are_worded(said: str, says: str) -> None:
-    refusal = gpu_refused(said)
+def test_refusals_are_worded(said: str, says: str, fix: str) -> None:
+    refusal = refused(said)
     assert says in refusal.message
+    assert fix in refusal.fix
     assert "--variant cpu" in refusal.fix
+    assert refusal.message.endswith(".")
+    assert refusal.message.count(". ") == 0, "one sentence"
+    assert UUID not in refusal.message
+
+
+def test_a_uuid_is_kept_out_of_what_is_recorded() -> None:
+    assert unnamed(f"device {UUID}\n and MIG-8de47821-9ed2-75e0") == "device GPU-… and MIG-…"
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +116,7 @@ def test_a_missing_toolkit_is_said_before_anything_large_is_fetched(
 ) -> None:
     with pytest.raises(LevelfieldError) as caught:
         launcher.check_gpu(image, UUID)
-    assert caught.value.message == TOOLKIT
+    assert caught.value.message.startswith(TOOLKIT)
     assert "nvidia-ctk runtime configure" in caught.value.fix
     assert none_left(engine)
 
@@ -109,3 +144,13 @@ def test_bench_ends_in_a_sentence_where_the_engine_has_no_gpu(engine: docker.Doc
     one_clear_sentence(command, TOOLKIT, "--launcher venv")
     assert not list((tmp_path / "reports").glob("*/journal*"))
     assert none_left(engine)
+
+
+@without_toolkit
+@pytest.mark.docker
+def test_doctor_says_it_before_any_run(engine: docker.DockerClient, tmp_path: Path) -> None:
+    library = compile_library(tmp_path / "nvml", driver="595.58.03", cuda=13020)
+    command = run("doctor", folder=tmp_path, environment=environment(library))
+    said = " ".join(command.out.split())
+    assert "note GPU in containers: There is a GPU, and the engine lists neither" in said
+    assert "→ Install nvidia-container-toolkit" in said

@@ -185,3 +185,21 @@ def test_the_engine_that_answers_is_described() -> None:
     assert isinstance(facts["version"], str)
     assert facts["storage driver"]
     assert platform.node() not in facts.values()
+
+
+def test_the_last_level_of_cache_is_summed_over_those_that_are_used(tmp_path: Path) -> None:
+    files: dict[str, str] = {}
+    for number in range(4):
+        shared = "0-1" if number < 2 else "2-3"
+        folder = f"sys/devices/system/cpu/cpu{number}/cache"
+        for index, (level, size, where) in enumerate([(1, "48K", str(number)), (3, "32M", shared)]):
+            files |= {
+                f"{folder}/index{index}/level": str(level),
+                f"{folder}/index{index}/size": size,
+                f"{folder}/index{index}/shared_cpu_list": where,
+            }
+    root = write(tmp_path, files)
+    assert cpu.last_cache_bytes([0], root) == 32 << 20
+    assert cpu.last_cache_bytes([0, 1], root) == 32 << 20
+    assert cpu.last_cache_bytes([1, 2], root) == 64 << 20
+    assert cpu.last_cache_bytes([7], root) == Absent("the kernel shows no caches")

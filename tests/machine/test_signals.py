@@ -198,3 +198,21 @@ def test_the_tick_source_agrees_with_the_exact_one_on_this_machine() -> None:
     exact = known(end[0].busy_ns) - known(begin[0].busy_ns)
     ticks = known(counters.ticks_busy_ns(end[1], end[2])) - known(counters.ticks_busy_ns(begin[1], begin[2]))
     assert ticks == pytest.approx(exact, abs=0.1e9 * len(signals.cpus))
+
+
+def test_processes_that_a_worker_started_are_its_own() -> None:
+    program = (
+        "import subprocess, sys\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'while True: pass'])\n"
+        "print('up', flush=True)\nchild.wait()"
+    )
+    with process(program) as parent:
+        try:
+            before = known(counters.family_cpu_ns(parent.pid))
+            alone = known(counters.process_cpu_ns(parent.pid))
+            time.sleep(0.5)
+            assert known(counters.family_cpu_ns(parent.pid)) - before > 100_000_000
+            assert known(counters.process_cpu_ns(parent.pid)) - alone < 50_000_000
+        finally:
+            for child in Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split():
+                subprocess.run(["kill", child], check=False)

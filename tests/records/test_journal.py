@@ -22,6 +22,7 @@ from suite.records.journal import (
     Journal,
     LaunchDone,
     Resumed,
+    RooflineKnown,
     RoundDone,
     Started,
     TurnTaken,
@@ -41,8 +42,16 @@ def unfold(run: Run) -> Iterator[Event]:
     """Tell a record as the events that a run would have written."""
     bare = tuple(msgspec.structs.replace(block, generations=()) for block in run.blocks)
     yield Started(
-        msgspec.structs.replace(run, blocks=bare, finished=None, supervisor_window_share=Absent("not yet"), warnings=())
+        msgspec.structs.replace(
+            run,
+            blocks=bare,
+            finished=None,
+            supervisor_window_share=Absent("not yet"),
+            warnings=(),
+            roofline=Absent("not yet"),
+        )
     )
+    yield RooflineKnown(run.roofline)
     for block in run.blocks:
         name = block.case.id
         for generation in block.generations:

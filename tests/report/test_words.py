@@ -130,8 +130,8 @@ def test_answers_that_were_not_compared_are_told_apart_from_wrong_ones() -> None
 def test_settings_are_told_by_value_with_the_arms_that_have_it() -> None:
     found = ledger.settings(make_run())
     assert ("threads", "2") in found.shared
-    (layout,) = found.different
-    assert layout.name == "layout"
+    layout, mode = found.different
+    assert (layout.name, mode.name) == ("layout", "mode")
     assert dict(layout.values) == {
         "native (MLP, BERT-base); channels_last (ResNet-50)": ("torch", "torch-compile"),
         "native": ("tensorflow", "tensorflow-xla", "jax", "onnxruntime", "openvino"),

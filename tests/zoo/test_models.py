@@ -1,6 +1,6 @@
 import pytest
 
-from suite.zoo import flops, models
+from suite.zoo import models
 
 
 def test_the_published_sizes() -> None:
@@ -9,14 +9,6 @@ def test_the_published_sizes() -> None:
     assert models.get("mlp").parameter_count == sum((a + 1) * b for a, b in _pairs())
     assert models.get("resnet50").parameter_count == 25_557_032 + 53_120
     assert models.get("bert").parameter_count == 109_482_240 - 768 * 769
-
-
-def test_the_published_arithmetic() -> None:
-    # torchvision states 4.09 GFLOPs (it counts multiply-accumulates) for ResNet-50 v1.5; v1.0 would be 3.8.
-    assert flops.macs(models.get("resnet50")) / 1e9 == pytest.approx(4.09, abs=0.005)
-    # 12 layers × (12·768² weights × 128 tokens + 2·128²·768): 11.17 G; 22.5 GFLOPs is the figure usually given.
-    assert flops.macs(models.get("bert")) / 1e9 == pytest.approx(11.17, abs=0.01)
-    assert flops.macs(models.get("mlp"), batch=3) == 3 * sum(a * b for a, b in _pairs())
 
 
 def _pairs() -> list[tuple[int, int]]:

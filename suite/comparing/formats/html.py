@@ -1,16 +1,13 @@
 """A comparison as one HTML file: the report's own look, no request to anywhere, readable without JavaScript."""
 
-import base64
-import hashlib
 from pathlib import Path
 
-import jinja2
 from markupsafe import Markup
 
 from suite import __version__
 from suite.comparing import words
 from suite.comparing.types import Comparison, Movement
-from suite.report import names
+from suite.report import names, pages
 from suite.report.html import TEMPLATES as REPORT
 from suite.report.html import moment, unbroken
 
@@ -20,11 +17,10 @@ TEMPLATES = Path(__file__).parent.parent / "templates"
 def write(comparison: Comparison) -> str:
     """Return the comparison as a page, to be written as UTF-8."""
     style = (REPORT / "page.css").read_text(encoding="utf-8")
-    hashed = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return _render(
         "comparison.html.j2",
         comparison,
-        policy=f"default-src 'none'; style-src 'sha256-{hashed}'; img-src data:; base-uri 'none'; form-action 'none'",
+        policy=pages.policy(style),
         style=Markup(style),  # noqa: S704  (our own file)
     )
 
@@ -35,13 +31,7 @@ def within(comparison: Comparison) -> Markup:
 
 
 def _render(template: str, comparison: Comparison, **further: object) -> str:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = pages.templates(TEMPLATES)
     environment.filters |= {"moment": moment, "unbroken": unbroken}
     return environment.get_template(template).render(
         comparison=comparison,

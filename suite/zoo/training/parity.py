@@ -4,8 +4,8 @@ How far may a correct float32 program stray? Not more than some multiple of what
 the reference itself is run from weights that are perturbed by 2⁻²⁴ relative (half a unit in the last place of a
 float32, random signs, `DRAWS` seeded draws), and the largest error that this makes is the model's *sensitivity*. A
 float32 program rounds not once but in every layer, forward and back, and sums thousands of terms, so it may stray
-`FACTOR` times as far. Neither looks at what any framework does; `python -m suite.zoo.training.sensitivity` computes the
-table again.
+`FACTOR` times as far. The table looks at no framework (`python -m suite.zoo.training.sensitivity` computes it again);
+the factor was doubled once, after errors of frameworks had been seen: `docs/method.md` says why.
 """
 
 import math

@@ -1,0 +1,113 @@
+"""Energy an item: what the processor took while each arm computed, by RAPL; and how counters become joules an item."""
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from suite.records.schema import Absent, Block, Case, Noise, Run, Turn
+
+MIN_RAPL_S = 0.1
+"""RAPL's counters step about every millisecond: below so much time in all, a step would be seen."""
+
+
+class EnergyRow(msgspec.Struct, frozen=True):
+    """One arm of one case, over all its windows."""
+
+    arm: str
+    backend: str
+    windows: int
+    per_item_j: float | Absent
+    """Joules of all the processor's packages for an input: of the whole machine, whoever computed."""
+    power_w: float | Absent
+    """Mean over all its windows."""
+
+    @property
+    def items_per_joule(self) -> float | Absent:
+        energy = self.per_item_j
+        return energy if isinstance(energy, Absent) else 1 / energy
+
+
+class EnergyBlock(msgspec.Struct, frozen=True):
+    case: Case
+    rows: tuple[EnergyRow, ...]
+
+
+def summarise(run: Run) -> tuple[EnergyBlock, ...]:
+    """Return a summary of every block whose windows RAPL told of; empty where it told of none."""
+    return tuple(found for block in run.blocks if (found := _block(block)).rows)
+
+
+def _block(block: Block) -> EnergyBlock:
+    rows = []
+    for arm in block.arms:
+        turns = counted(block, arm.id) if arm.id != block.canary else []
+        told = [turn.noise for turn in turns if turn.noise and not isinstance(turn.noise.package_energy_uj, Absent)]
+        if told:
+            energy = per_item(turns, block.case.batch, _of_packages, MIN_RAPL_S)
+            rows.append(EnergyRow(arm.id, arm.backend, len(told), energy, _power_w(told)))
+    return EnergyBlock(block.case, tuple(rows))
+
+
+def counted(block: Block, arm: str) -> list[Turn]:
+    """Return an arm's turns that gave a window, those of disturbed rounds left out."""
+    return [
+        turn
+        for generation in block.generations
+        for round_ in generation.rounds
+        for turn in round_.turns
+        if turn.arm == arm and turn.window is not None and not round_.disturbed
+    ]
+
+
+def per_item(
+    turns: Iterable[Turn],
+    batch: int,
+    spent: Callable[[Turn], tuple[float | Absent, int] | None],
+    least_s: float,
+) -> float | Absent:
+    """Divide all energy by all items: single windows may be shorter than a counter's step.
+
+    Parameters
+    ----------
+    spent
+        Of a turn: joules, and over how many nanoseconds; None: nothing was asked.
+    least_s
+        Time, in all, below which the counter tells mostly its own step.
+
+    Returns
+    -------
+    float or Absent
+        Joules. Calls that warmed up inside the counted time are items too.
+    """
+    energy_j, elapsed_ns, items = 0.0, 0, 0
+    for turn in turns:
+        told = spent(turn)
+        if told is None or turn.window is None:
+            continue
+        joules, nanoseconds = told
+        if isinstance(joules, Absent):
+            return joules
+        energy_j += joules
+        elapsed_ns += nanoseconds
+        items += batch * (len(turn.window.samples_ns) + len(turn.window.rewarm_ns))
+    if elapsed_ns < least_s * 1e9:
+        return Absent(f"the windows last {elapsed_ns / 1e9:.2f} s in all: too short for the energy counter")
+    if energy_j <= 0 or items <= 0:
+        return Absent("the energy counter did not move")
+    return energy_j / items
+
+
+def _of_packages(turn: Turn) -> tuple[float | Absent, int] | None:
+    if turn.noise is None:
+        return None
+    energy = turn.noise.package_energy_uj
+    return (energy if isinstance(energy, Absent) else energy / 1e6), turn.noise.elapsed_ns
+
+
+def _power_w(told: Iterable[Noise]) -> float | Absent:
+    energy_uj = elapsed_ns = 0
+    for noise in told:
+        if not isinstance(noise.package_energy_uj, Absent):
+            energy_uj += noise.package_energy_uj
+            elapsed_ns += noise.elapsed_ns
+    return energy_uj * 1e3 / elapsed_ns if elapsed_ns > 0 else Absent("no window was asked about")

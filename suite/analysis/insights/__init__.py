@@ -1,0 +1,1 @@
+"""What a run says beyond its rankings: resources, payback, saturation, headroom."""

@@ -1,0 +1,139 @@
+"""Which resource bounds each case: what an arm reached, as a share of what this machine was seen to reach.
+
+The arithmetic and the traffic of a call are counted from the model's definition, never from what a framework did: an
+arm that computes a convolution with fewer multiplications gets credit for all of them. Traffic is what a call moves if
+element-wise work is fused and nothing stays in a cache between two layers; where weights and activations fit into the
+last cache, none of it needs to come from memory, and no share of the bandwidth is told. A yardstick that was measured
+while something else was about is none, and nothing is said by it.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from suite.analysis.insights.types import Bound, CaseUse, Ceilings, Span, Use
+from suite.analysis.types import BlockAnalysis, Estimate, Row, TimedBlock
+from suite.records.schema import Block, Run, Work
+
+NEAR = 0.5
+"""From this share of a ceiling on, it is what bounds a call."""
+FAR = 0.1
+"""Below this share of both ceilings, most of a call is spent on neither."""
+FEWER_PRODUCTS = "convolution 3×3"
+"""Kind of layer that Winograd's algorithm does with fewer multiplications."""
+COUNTED = frozenset({"fp32"})
+"""Precisions that the measured ceilings speak of."""
+TIMED = frozenset({"latency", "throughput"})
+"""Scenarios in which a call is one pass over the model, from and to host memory."""
+
+
+def derive(run: Run, blocks: Iterable[BlockAnalysis], ceilings: Sequence[Ceilings]) -> tuple[CaseUse, ...]:
+    """Return how each timed case on the CPU used it, where its model was counted and the machine measured."""
+    works = {(work.model, work.batch): work for work in run.work if work.macs > 0}
+    by_threads = {each.threads: each for each in ceilings if not each.disturbed}
+    found: list[CaseUse] = []
+    for recorded, block in zip(run.blocks, blocks, strict=True):
+        case = block.case
+        work, ceiling = works.get((case.model, case.batch)), by_threads.get(case.threads)
+        if not isinstance(block, TimedBlock) or work is None or ceiling is None:
+            continue
+        if case.scenario in TIMED and case.device == "cpu" and case.precision in COUNTED:
+            use = _case(recorded, block, work, ceiling)
+            found += [use] if use.uses else []
+    return tuple(found)
+
+
+def _case(recorded: Block, block: TimedBlock, work: Work, ceilings: Ceilings) -> CaseUse:
+    footprint = work.weight_bytes + work.widest_bytes
+    fits = ceilings.cache_bytes is not None and footprint <= ceilings.cache_bytes
+    moved = None if fits else work.weight_bytes + work.activation_bytes
+    compute_ns = 1e9 * 2 * work.macs / ceilings.flops.per_s
+    move_ns = 1e9 * moved / ceilings.bytes.per_s if moved is not None else 0.0
+    return CaseUse(
+        case=block.case,
+        work=work,
+        ceilings=ceilings,
+        footprint_bytes=footprint,
+        fits_cache=fits,
+        floor_ns=max(compute_ns, move_ns),
+        fewer_products=work.macs_by_kind.get(FEWER_PRODUCTS, 0) / work.macs,
+        uses=tuple(
+            _use(row, call_ns, work, moved, ceilings, _libraries(recorded, row.arm))
+            for row in block.rows
+            if row.standing in ("ranked", "shown") and (call_ns := _call_ns(row, block)) is not None
+        ),
+    )
+
+
+def _call_ns(row: Row, block: TimedBlock) -> Span | None:
+    if row.parity is None:  # an answer that was never compared says nothing about the model
+        return None
+    if not block.case.per_item:
+        return _span(row.median_ns) if row.median_ns is not None else None
+    rate = row.items_per_second
+    if rate is None or rate.value <= 0 or (rate.low is not None and rate.low <= 0):
+        return None
+    return _over(1e9 * block.case.batch, _span(rate))
+
+
+def _use(row: Row, call_ns: Span, work: Work, moved: int | None, ceilings: Ceilings, libraries: tuple[str, ...]) -> Use:
+    flops = _over(1e9 * 2 * work.macs, call_ns)
+    compute = _scaled(flops, 1 / ceilings.flops.per_s)
+    traffic = _over(1e9 * moved, call_ns) if moved is not None else None
+    memory = _scaled(traffic, 1 / ceilings.bytes.per_s) if traffic is not None else None
+    return Use(
+        arm=row.arm,
+        backend=row.backend,
+        bound=bound(compute.value, memory.value if memory is not None else None),
+        call_ns=call_ns,
+        flops_per_s=flops,
+        compute_share=compute,
+        bytes_per_s=traffic,
+        memory_share=memory,
+        cpu_cores=row.cpu_cores,
+        libraries=libraries,
+    )
+
+
+def bound(compute_share: float, memory_share: float | None) -> Bound:
+    """Say what bounds a call that reached these shares of the ceilings.
+
+    Examples
+    --------
+    >>> bound(0.8, 0.2), bound(0.2, 0.7), bound(0.02, None), bound(0.3, 0.2)
+    ('compute', 'memory', 'overhead', 'neither')
+    """
+    memory = memory_share or 0.0
+    if max(compute_share, memory) < FAR:
+        return "overhead"
+    if max(compute_share, memory) < NEAR:
+        return "neither"
+    return "compute" if compute_share >= memory else "memory"
+
+
+def _libraries(block: Block, arm: str) -> tuple[str, ...]:
+    """Return the kinds of libraries in the arm's first launch that told them."""
+    for generation in block.generations:
+        for launch in generation.launches:
+            if launch.arm == arm and launch.libraries:
+                return tuple(sorted({library.kind for library in launch.libraries}))
+    return ()
+
+
+def _span(estimate: Estimate) -> Span:
+    return Span(estimate.value, estimate.low, estimate.high)
+
+
+def _over(amount: float, span: Span) -> Span:
+    """Divide an amount by a span: its bounds change places."""
+    return Span(
+        amount / span.value,
+        amount / span.high if span.high else None,
+        amount / span.low if span.low else None,
+    )
+
+
+def _scaled(span: Span, factor: float) -> Span:
+    return Span(
+        span.value * factor,
+        span.low * factor if span.low is not None else None,
+        span.high * factor if span.high is not None else None,
+    )

@@ -1,0 +1,80 @@
+"""A GPU for a container: how it is asked for, and what an engine that gives none means by what it says."""
+
+import re
+
+from docker.types import DeviceRequest
+
+from suite.errors import LevelfieldError
+from suite.machine.toolkit import INSTALL
+
+DRIVER = {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
+"""Which of the driver's libraries the container toolkit hands in: CUDA's, and NVML. Slim images do not say it."""
+LINKED = {"onnxruntime-tensorrt-rtx": {"LD_LIBRARY_PATH": "/tmp"}}  # noqa: S108  (a container's own)
+"""Images whose libraries ask the loader for names that their wheel lacks: where their backend puts links. The loader
+forgets a folder that is not there when a process starts."""
+ELSEWHERE = "or use --launcher venv, or --variant cpu."
+_UUID = re.compile(r"(GPU|MIG)-[0-9a-fA-F-]{8,}")
+
+_REFUSALS: tuple[tuple[str, str, str], ...] = (
+    (
+        "could not select device driver",
+        (
+            "The container engine gives no GPU to containers: NVIDIA's container toolkit is missing, or the engine was "
+            "not restarted since it was installed."
+        ),
+        f"{INSTALL}, or --variant cpu.",
+    ),
+    (
+        "CDI",
+        "The container engine finds no CDI device of this GPU: the toolkit's list is missing or of an earlier driver.",
+        f"Run `nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml` (as root) and restart the engine; {ELSEWHERE}",
+    ),
+    (
+        "driver/library version mismatch",
+        "The NVIDIA driver was updated and the machine has not been restarted since: no container gets the GPU.",
+        "Restart the machine, or use --variant cpu.",
+    ),
+    (
+        "driver not loaded",
+        "NVIDIA's libraries are installed and the kernel has not loaded the driver, so that no container gets the GPU.",
+        "Load it (modprobe nvidia, as root), or use --variant cpu.",
+    ),
+    (
+        "unknown device",
+        "NVIDIA's container toolkit does not know this GPU: the driver, or what is plugged in, has changed.",
+        f"Restart the engine, then see `nvidia-smi -L`; {ELSEWHERE}",
+    ),
+    (
+        "nvidia-container-cli: requirement error",
+        "NVIDIA's container toolkit holds this driver for too old for the image.",
+        f"Install a newer driver (`levelfield doctor` says which), and restart; {ELSEWHERE}",
+    ),
+)
+"""Part of what the engine says; what it means; what to do."""
+
+
+def one_gpu(uuid: str) -> DeviceRequest:
+    """Return what `docker run --gpus device=UUID` asks for."""
+    return DeviceRequest(device_ids=[uuid], capabilities=[["gpu"]])
+
+
+def refused(said: str) -> LevelfieldError:
+    """Word why the engine would not start a container with a GPU.
+
+    Parameters
+    ----------
+    said
+        The engine's own explanation; it may name the GPU by its UUID, which is kept out of what is said and recorded.
+    """
+    for part, message, fix in _REFUSALS:
+        if part in said:
+            return LevelfieldError(message, fix=fix)
+    return LevelfieldError(
+        f"The container engine would not start a container with the GPU: {unnamed(said)[:200].rstrip('. ')}.",
+        fix=f"See `levelfield doctor` and the engine's log; {ELSEWHERE}",
+    )
+
+
+def unnamed(said: str) -> str:
+    """Return a text on one line without the UUID that tells one GPU from all others in the world."""
+    return _UUID.sub(r"\1-…", " ".join(said.split()))

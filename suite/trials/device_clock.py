@@ -1,0 +1,166 @@
+"""Whether a window of Levelfield's agrees with `torch.utils.benchmark` and with CUDA's own events, on the same calls.
+
+`python -m suite.trials.device_clock` loads each model once, with its inputs on the device, and lets the three clocks
+take turns in random order on that one function. So what differs is the clock alone. It exits with 0 where all agree
+within 2 %, 1 where one does not, 2 where nothing could be measured, 3 where that could not be told. On a GPU it has not
+been run yet; on a CPU it runs without events.
+
+References
+----------
+https://docs.pytorch.org/docs/stable/benchmark_utils.html; CUDA Runtime API, "Event Management".
+"""
+
+import argparse
+import math
+import os
+import random
+import statistics
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from suite.backends import registry
+from suite.backends.protocol import Options, Resident, ResidentBackend, Source, Unsupported
+from suite.worker.messages import Measure
+from suite.worker.window import take
+from suite.zoo import inputs, models, weights
+
+WITHIN = 0.02
+TURNS = 15
+WINDOW_NS = 300_000_000
+SETTLE_CALLS = 20
+AGREES, DIFFERS, COULD_NOT, UNDECIDED = range(4)
+OURS = "a window"
+
+Clock = Callable[[Callable[[], object]], float]
+"""Takes a function that returns when its work is done; gives the typical call's nanoseconds."""
+
+
+class Agreement(msgspec.Struct, frozen=True):
+    """One other clock against ours."""
+
+    clock: str
+    ratio: float
+    low: float
+    high: float
+
+    @property
+    def verdict(self) -> int:
+        if self.low >= 1 - WITHIN and self.high <= 1 + WITHIN:
+            return AGREES
+        return DIFFERS if self.low > 1 + WITHIN or self.high < 1 - WITHIN else UNDECIDED
+
+
+def by_window(call: Callable[[], object]) -> float:
+    """Time calls as a worker does."""
+    return statistics.median(take(lambda _: call(), None, Measure(window_ns=WINDOW_NS, min_calls=3)).samples_ns)
+
+
+def by_torch(call: Callable[[], object]) -> float:
+    """Time calls as `torch.utils.benchmark` does, which knows how to wait for a GPU; left alone it takes one thread."""
+    import torch
+    from torch.utils.benchmark import Timer
+
+    timer: Any = Timer("call()", globals={"call": call}, num_threads=torch.get_num_threads())
+    return float(timer.blocked_autorange(min_run_time=WINDOW_NS / 1e9).median) * 1e9
+
+
+def by_events(call: Callable[[], object]) -> float:
+    """Time calls by events that the GPU itself writes down, before and after each."""
+    import torch
+
+    times: list[float] = []
+    while sum(times) < WINDOW_NS or len(times) < 3:
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        call()
+        end.record()
+        end.synchronize()
+        times.append(start.elapsed_time(end) * 1e6)
+    return statistics.median(times)
+
+
+def clocks(backend: str, device: str) -> dict[str, Clock]:
+    """Return the clocks that can time a backend here; events are those of torch's own stream."""
+    found: dict[str, Clock] = {OURS: by_window, "torch.utils.benchmark": by_torch}
+    if device == "cuda" and backend.startswith("torch"):
+        found["CUDA events"] = by_events
+    return found
+
+
+def load(backend: str, model_name: str, device: str, batch: int) -> tuple[Resident, Any]:
+    """Load a model as a worker does for the scenarios on a device, and place its first inputs.
+
+    Raises
+    ------
+    Unsupported
+        The backend cannot, or is not here.
+    """
+    made = registry.create(backend, Options(threads=len(os.sched_getaffinity(0)), device=device))
+    if not isinstance(made, ResidentBackend):
+        raise Unsupported(f"{backend} cannot leave inputs and outputs on a device.")
+    model = models.get(model_name)
+    example = inputs.make(model, 0, batch, layout=registry.get(backend).layout)
+    resident = made.load_resident(Source(model=model_name, batch=batch, weights=weights.make(model), example=example))
+    return resident, resident.place(example)
+
+
+def measured(
+    backend: str, model: str, *, device: str, batch: int = 1, turns: int = TURNS, seed: int = 1
+) -> dict[str, list[float]]:
+    """Let every clock take its turns on one loaded model; return the nanoseconds of each, by clock."""
+    resident, placed = load(backend, model, device, batch)
+    for _ in range(SETTLE_CALLS):
+        resident.run(placed)
+    there = clocks(backend, device)
+    found: dict[str, list[float]] = {name: [] for name in there}
+    order = random.Random(seed)  # noqa: S311  (a schedule, not a secret)
+    for _ in range(turns):
+        for name in order.sample(list(there), len(there)):
+            found[name].append(there[name](lambda: resident.run(placed)))
+    return found
+
+
+def judged(found: dict[str, list[float]]) -> list[Agreement]:
+    """Hold every other clock against ours, turn by turn."""
+    from suite.statistics.ratios import ratio_interval
+
+    ours = [math.log(value) for value in found[OURS]]
+    agreements = []
+    for name, values in found.items():
+        if name != OURS:
+            interval = ratio_interval(ours, [math.log(value) for value in values])
+            agreements.append(Agreement(name, interval.ratio, interval.low, interval.high))
+    return agreements
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Measure what was asked for, and print a line for each clock."""
+    parser = argparse.ArgumentParser(prog="python -m suite.trials.device_clock", description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--backends", default="torch,torch-compile")
+    parser.add_argument("--models", default="resnet50,bert")
+    parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
+    parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--turns", type=int, default=TURNS)
+    asked = parser.parse_args(words)
+    codes: list[int] = []
+    for backend in asked.backends.split(","):
+        for model in asked.models.split(","):
+            try:
+                found = measured(backend, model, device=asked.device, batch=asked.batch, turns=asked.turns)
+            except Unsupported as error:
+                print(f"{backend} {model}: not measured: {error}")
+                codes.append(COULD_NOT)
+                continue
+            print(f"{backend} {model}: {statistics.median(found[OURS]) / 1e6:.4f} ms by {OURS}")
+            for one in judged(found):
+                says = {AGREES: "agrees", DIFFERS: "differs", UNDECIDED: "cannot be told"}[one.verdict]
+                print(f"  over {one.clock}: {one.ratio:.4f} ({one.low:.4f} to {one.high:.4f}), {says}")
+                codes.append(one.verdict)
+    return next((code for code in (DIFFERS, COULD_NOT, UNDECIDED) if code in codes), AGREES if codes else COULD_NOT)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,20 @@
+"""What a trial tells while it prepares: each step on a line of its own."""
+
+from rich.console import Console
+from rich.markup import escape
+
+from suite.records.schema import Warning_
+from suite.watching import Silent
+
+
+class Lines(Silent):
+    """Prints steps and warnings, and nothing of rounds."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def say(self, text: str) -> None:
+        self._console.print(f"[dim]{escape(text)}[/]", highlight=False)
+
+    def warn(self, warning: Warning_) -> None:
+        self.say(warning.message)

@@ -1,0 +1,79 @@
+"""A model fed from a dataset on disk: every call takes the next batch, waits for it where it must, and computes."""
+
+import importlib
+import time
+from pathlib import Path
+
+import msgspec
+
+from suite.backends import registry
+from suite.backends.feeds.protocol import Feed, Wanted
+from suite.backends.protocol import Arrays, Resident
+from suite.worker.messages import Measure, Measured, Task
+from suite.worker.window import take
+from suite.zoo import dataset, models
+
+SCENARIO = "data-pipeline"
+READY = 8
+"""Batches that may lie ready when a window begins, since they were made while others had their turns. So many calls are
+made before it at the least, or the first samples would not wait as the later ones do."""
+
+
+class Fed:
+    """An open feed around a loaded model."""
+
+    def __init__(self, task: Task, loaded: Resident) -> None:
+        self._feed = open_feed(task)
+        self._loaded = loaded
+        self._waits: list[int] = []
+        self.settings = self._feed.settings
+
+    def run(self, _: object) -> object:
+        """Take the next batch and compute it."""
+        begin = time.perf_counter_ns()
+        batch = self._feed.take()
+        self._waits.append(time.perf_counter_ns() - begin)
+        return self._loaded.run(self._loaded.place(batch))
+
+    def answer(self) -> object:
+        """Return the output for the next batch."""
+        return self._loaded.fetch(self.run(None))
+
+    def measure(self, request: Measure) -> Measured:
+        """Take one window, with what each of its calls waited for data."""
+        self._waits.clear()
+        rewarm = max(request.rewarm_calls, READY) if request.rewarm_calls else 0
+        measured = take(self.run, None, msgspec.structs.replace(request, rewarm_calls=rewarm))
+        return msgspec.structs.replace(measured, waited_ns=sum(self._waits[-len(measured.samples_ns) :]))
+
+    def close(self) -> None:
+        self._feed.close()
+
+
+def open_feed(task: Task) -> Feed:
+    """Open the feed of a task's backend.
+
+    Raises
+    ------
+    ValueError
+        No dataset was given, or it is not one.
+    """
+    if task.dataset_path is None:
+        raise ValueError(f"{SCENARIO} reads a dataset, and none was given.")
+    model = models.get(task.model)
+    wanted = Wanted(
+        path=Path(task.dataset_path),
+        name=dataset.tensor(model).name,
+        batch=task.batch,
+        workers=max(1, task.threads // 2),
+    )
+    module = importlib.import_module(f"suite.backends.feeds.{registry.get(task.backend).feed}")
+    feed: Feed = module.open_feed(wanted)
+    return feed
+
+
+def first(task: Task) -> Arrays:
+    """Return the first batch of a task's dataset: what a backend compiles for."""
+    if task.dataset_path is None:
+        raise ValueError(f"{SCENARIO} reads a dataset, and none was given.")
+    return dataset.batch(models.get(task.model), Path(task.dataset_path), 0, task.batch)

@@ -1,0 +1,111 @@
+"""A dataset on disk, and every way to read it: the same batches, bit by bit, round and round."""
+
+import importlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from suite.backends.feeds.protocol import Feed, Wanted
+from suite.zoo import dataset, inputs, models
+
+ITEMS = 10
+
+
+@pytest.fixture(params=["mlp", "resnet50"])
+def wanted(request: pytest.FixtureRequest, tmp_path: Path) -> Wanted:
+    model = models.get(request.param)
+    path = tmp_path / f"{model.name}.u8"
+    dataset.save(model, path, ITEMS)
+    return Wanted(path, dataset.tensor(model).name, batch=4, workers=1)
+
+
+def opened(feed: str, wanted: Wanted) -> Feed:
+    found: Feed = importlib.import_module(f"suite.backends.feeds.{feed}").open_feed(wanted)
+    return found
+
+
+def test_it_is_the_same_file_every_time_and_says_what_it_is(tmp_path: Path) -> None:
+    model = models.get("mlp")
+    first, second = (dataset.save(model, tmp_path / name, ITEMS) for name in ("a", "b"))
+    assert first == second == dataset.read(tmp_path / "a")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert dataset.sha256(tmp_path / "a") == first.sha256
+    assert (first.items, first.shape) == (ITEMS, (200,))
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", ["mlp", "resnet50"])
+def test_records_are_the_inputs_rounded_to_eight_bits(name: str) -> None:
+    model = models.get(name)
+    values = dataset.decode(dataset.encode(model, 3, 2))
+    exact = inputs.make(model, 3, 2)[dataset.tensor(model).name].astype(np.float32)
+    assert values.dtype == np.float32
+    assert values.shape == exact.shape
+    assert np.abs(values - exact).max() <= 2.0**-6, "half a step"
+
+
+def test_a_model_of_words_has_none(tmp_path: Path) -> None:
+    assert not dataset.known(models.get("bert"))
+    with pytest.raises(ValueError, match=r"has no dataset; there is one for mlp, resnet50\."):
+        dataset.save(models.get("bert"), tmp_path / "x")
+
+
+def test_a_dataset_that_is_missing_empty_cut_off_or_changed_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "mlp.u8"
+    with pytest.raises(ValueError, match=r"mlp\.u8 cannot be read: No such file"):
+        dataset.read(path)
+    header = dataset.save(models.get("mlp"), path, ITEMS)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1])
+    with pytest.raises(ValueError, match="is not what its header says"):
+        dataset.read(path)
+    path.write_bytes(b"not a dataset")
+    with pytest.raises(ValueError, match="is not a dataset"):
+        dataset.read(path)
+    nothing = {"format": dataset.FORMAT, "model": "mlp", "items": 0, "shape": [200], "sha256": ""}
+    path.write_bytes(json.dumps(nothing).encode().ljust(dataset.HEADER_BYTES))
+    with pytest.raises(ValueError, match="is empty"):
+        dataset.read(path)
+    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    assert dataset.sha256(path) != header.sha256
+
+
+def check(feed: Feed, wanted: Wanted) -> None:
+    """Whoever reads it, batch 0 … 5 are the records in order, over the end and on from the beginning."""
+    records = dataset.records(wanted.path)
+    try:
+        for number in range(6):
+            batch = feed.take()
+            indices = [(number * wanted.batch + offset) % ITEMS for offset in range(wanted.batch)]
+            assert set(batch) == {wanted.name}
+            np.testing.assert_array_equal(batch[wanted.name], dataset.decode(records[indices]))
+            assert batch[wanted.name].dtype == np.float32
+    finally:
+        feed.close()
+    assert feed.settings["feed"]
+
+
+def test_a_thread_reads_it(wanted: Wanted) -> None:
+    check(opened("prefetch", wanted), wanted)
+
+
+def test_an_error_in_the_thread_reaches_whoever_takes(wanted: Wanted, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(records: dataset.Records) -> None:
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(dataset, "decode", broken)
+    feed = opened("prefetch", wanted)
+    with pytest.raises(OSError, match="the disk is gone"):
+        feed.take()
+    feed.close()
+
+
+@pytest.mark.framework
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("framework", "feed"), [("torch", "torch_loader"), ("tensorflow", "tf_data")])
+def test_a_framework_reads_it(framework: str, feed: str, wanted: Wanted) -> None:
+    pytest.importorskip(framework, reason=f"{framework} is not installed here")
+    check(opened(feed, wanted), wanted)

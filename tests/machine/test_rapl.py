@@ -1,0 +1,104 @@
+"""The processor's energy counters, as the kernel shows them in files."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from suite.machine.rapl import Package, Rapl, spent_uj
+from suite.machine.signals import Signals, difference
+from suite.records.schema import Absent
+
+RANGE_UJ = 262_143_328_850
+
+
+def zone(root: Path, name: str, what: str, energy_uj: int, range_uj: int = RANGE_UJ) -> Path:
+    folder = root / "sys/class/powercap" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "name").write_text(f"{what}\n")
+    (folder / "energy_uj").write_text(f"{energy_uj}\n")
+    (folder / "max_energy_range_uj").write_text(f"{range_uj}\n")
+    return folder / "energy_uj"
+
+
+def two_sockets(root: Path) -> tuple[Path, Path]:
+    """A server of two packages, with parts beneath them, the same again by another way, and the whole board."""
+    first = zone(root, "intel-rapl:0", "package-0", 1_000_000)
+    zone(root, "intel-rapl:0:0", "core", 600_000)
+    zone(root, "intel-rapl:0:1", "dram", 300_000)
+    zone(root, "intel-rapl-mmio:0", "package-0", 1_000_000)
+    second = zone(root, "intel-rapl:1", "package-1", 2_000_000)
+    zone(root, "intel-rapl:2", "psys", 9_000_000)
+    return first, second
+
+
+def test_packages_are_added_up_and_nothing_twice(tmp_path: Path) -> None:
+    first, second = two_sockets(tmp_path)
+    with Rapl(tmp_path) as rapl:
+        before = rapl.read()
+        assert before == (Package(1_000_000, RANGE_UJ), Package(2_000_000, RANGE_UJ))
+        first.write_text("1500000\n")
+        second.write_text("2250000\n")
+        assert spent_uj(before, rapl.read()) == 750_000
+
+
+def test_a_counter_that_began_again(tmp_path: Path) -> None:
+    first, _ = two_sockets(tmp_path)
+    first.write_text(f"{RANGE_UJ - 40_000}\n")
+    with Rapl(tmp_path) as rapl:
+        before = rapl.read()
+        first.write_text("60000\n")
+        assert spent_uj(before, rapl.read()) == 100_000
+
+
+def test_a_window_has_its_energy(tmp_path: Path) -> None:
+    first, _ = two_sockets(tmp_path)
+    with Signals(root=tmp_path) as signals:
+        assert signals.sources()["CPU energy"] == "RAPL, all packages"
+        before = signals.snapshot({})
+        first.write_text("1000042\n")
+        assert difference(before, signals.snapshot({}), None).package_energy_uj == 42
+
+
+def test_where_nothing_is_shown_it_is_absent_with_the_reason(tmp_path: Path) -> None:
+    zone(tmp_path, "intel-rapl:0", "psys", 1)
+    with Rapl(tmp_path) as rapl:
+        told = rapl.read()
+    assert isinstance(told, Absent)
+    assert "shows no package's energy" in told.reason
+    assert spent_uj(told, told) == told
+
+
+def test_for_root_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    energy, _ = two_sockets(tmp_path)
+    if os.geteuid() != 0:
+        energy.chmod(0)
+    else:  # nothing is closed to root: the kernel's answer to others, at the system call
+
+        def refused(path: Path, flags: int, *rest: int) -> int:
+            if Path(path) == energy:
+                raise PermissionError(13, "Permission denied")
+            return opened(path, flags, *rest)
+
+        opened = os.open
+        monkeypatch.setattr(os, "open", refused)
+    with Rapl(tmp_path) as rapl:
+        assert rapl.read() == Absent("/sys/class/powercap/intel-rapl:0/energy_uj may be read by root only")
+
+
+def test_a_package_that_stops_answering_makes_no_wrong_sum(tmp_path: Path) -> None:
+    first, _ = two_sockets(tmp_path)
+    with Rapl(tmp_path) as rapl:
+        before = rapl.read()
+        first.write_text("")
+        after = rapl.read()
+    assert isinstance(after, Absent)
+    assert spent_uj(before, after) == after
+    assert isinstance(spent_uj(before, (Package(1, 1),)), Absent)
+
+
+def test_this_machine_tells_or_says_why_not() -> None:
+    with Rapl() as rapl:
+        told = rapl.read()
+    assert all(one.range_uj > 0 for one in told) if not isinstance(told, Absent) else told.reason
+    assert isinstance(rapl.read(), Absent), "it is closed"

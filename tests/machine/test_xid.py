@@ -1,0 +1,112 @@
+"""Errors that the driver reports: events of NVML through ctypes, or the kernel's log."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from suite.machine import xid
+from suite.machine.xid import KernelLog, Place, codes_of
+from suite.records.schema import Absent
+from tests.commands import ROOT
+from tests.compatibility.fake_nvml import compile_library, environment
+
+HERE = Place(0, 0x3B, 0)
+FELL_OFF = "3,1042,98123,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=4711, name=python3, GPU has fallen off the bus.\n"
+OTHERS = "3,1043,98124,-;NVRM: Xid (PCI:0000:af:00): 31, pid=7, name=python3, MMU Fault\n"
+OLD = "4,7,12,-;NVRM: Xid (PCI:0000:3B:00.0): 13, Graphics SM Warp Exception\n"
+
+_QUESTION = """
+import json, os, pathlib, sys, msgspec, pynvml
+from suite.machine.xid import Watch
+now, log = pathlib.Path(os.environ["FAKE_NVML"]), pathlib.Path(sys.argv[1])
+said = []
+def set_(**values):
+    now.write_text("".join(f"{name}={value}\\n" for name, value in values.items()))
+set_(**{"xid-count": 0})
+pynvml.nvmlInit()
+watch = Watch(pynvml, pynvml.nvmlDeviceGetHandleByIndex(0), log)
+said.append(watch.taken())
+set_(**{"xid-count": 1, "xid": 79})
+said.append(watch.taken())
+said.append(watch.taken())
+set_(**{"xid-count": 300, "xid": 31})
+said.append(watch.taken())
+if log.exists():
+    with log.open("a") as file:
+        file.write("3,1,2,-;NVRM: Xid (PCI:0000:3b:00): 48, pid=4711\\n")
+    said.append(watch.taken())
+watch.close()
+watch.close()
+said.append(watch.taken())
+print(json.dumps(msgspec.to_builtins(said)))
+"""
+
+
+def ask(folder: Path, log: Path, without: tuple[str, ...] = ()) -> list[Any]:
+    library = compile_library(folder / "nvml", without=without)
+    answer = subprocess.run(
+        [sys.executable, "-c", _QUESTION, log],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "FAKE_NVML": str(folder / "now"), **environment(library)},
+    )
+    found = json.loads(answer.stdout)
+    assert isinstance(found, list)
+    return found
+
+
+def test_events_are_told_once_and_nobody_waits_for_them(tmp_path: Path) -> None:
+    quiet, one, none, many, closed = ask(tmp_path, tmp_path / "no-log")
+    assert (quiet, one, none) == ([], [79], [])
+    assert many == [31] * xid.MOST
+    assert closed["reason"] == "nobody watches any more"
+
+
+def test_where_nvml_tells_no_events_the_kernels_log_does(tmp_path: Path) -> None:
+    log = tmp_path / "kmsg"
+    log.write_text(FELL_OFF)  # before anybody watched
+    *silent, told, _ = ask(tmp_path, log, without=("XID",))
+    assert silent == [[], [], [], []]
+    assert told == [48]
+
+
+def test_without_either_it_is_absent_with_both_reasons(tmp_path: Path) -> None:
+    for reason in (each["reason"] for each in ask(tmp_path, tmp_path / "no-log", without=("XID",))):
+        assert "NVML tells no events" in reason
+        assert "the kernel's log cannot be read (No such file or directory)" in reason
+
+
+def test_lines_of_this_gpu_only() -> None:
+    assert codes_of(OTHERS + FELL_OFF + OLD + "3,1,1,-;NVRM: GPU at PCI:0000:3b:00: fine\n", HERE) == [79, 13]
+    assert codes_of(OTHERS, Place(0, 0xAF, 0)) == [31]
+    assert codes_of("", HERE) == []
+
+
+def test_a_log_is_read_from_now_on_and_never_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "kmsg"
+    os.mkfifo(pipe)
+    log = KernelLog(HERE, pipe)
+    writer = os.open(pipe, os.O_WRONLY)
+    try:
+        assert log.taken() == ()
+        os.write(writer, FELL_OFF.encode())
+        os.write(writer, OTHERS.encode())
+        assert log.taken() == (79,)
+        assert log.taken() == ()
+    finally:
+        os.close(writer)
+    log.close()
+    assert isinstance(log.taken(), Absent)
+
+
+@pytest.mark.skipif(not os.access("/dev/kmsg", os.R_OK), reason="This user may not read the kernel's log.")
+def test_the_real_log_is_quiet_here() -> None:
+    log = KernelLog(HERE)
+    assert log.taken() == ()
+    log.close()

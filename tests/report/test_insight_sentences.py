@@ -1,0 +1,112 @@
+"""Insights in words: the numbers are in them, shares above 100 % are explained, and both surfaces say them."""
+
+import io
+
+import msgspec
+import pytest
+from rich.console import Console
+
+from suite.analysis import analyse
+from suite.records.schema import Absent, Run
+from suite.report import html, insights, terminal, units
+from tests.records_builder import ROOFLINE, make_run
+
+
+def told(run: Run) -> str:
+    found = insights.sections(analyse(run).insights)
+    text = "\n".join([line for section in found for line in (section.title, section.lead, *section.sentences)])
+    return text.replace(units.NBSP, " ").replace(units.THIN_SPACE, " ")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "NumPy, on 2 threads, multiplied matrices of 2048 × 2048 at 312 GFLOP/s (median of 3, 301 GFLOP/s to 318",
+        "moved arrays of 128 MiB at 26.8 GB/s",
+        "lower bounds of what this machine can do",
+        "ResNet-50, latency, batch 1: a call computes 8.18 GFLOP and moves about ",
+        "BERT-base, latency, batch 1: a call computes 22.3 GFLOP",
+        "Compute-bound, by share of the measured rate: openvino 104 % (104–104 %); tensorflow-xla 91 %",
+        "bound by neither ceiling, by share of the measured rate: torch-compile 49 % (49–49 %), 12 % of",
+        "Overhead-bound: the ceilings explain 234 ns of the 9.20 µs (onnxruntime) to 95.0 µs (tensorflow) that a call",
+        "145 KiB of weights and activations fit into the last cache of 32.0 MiB.",
+        "ResNet-50, batch 1, torch-compile (torch.compile, inductor, static shapes) against torch, the same framework ",
+        "call 26.0 ms against 47.0 ms (ratio 0.553, 0.553–0.553). It pays back after 749.",
+        "calls, 19.5 s of calling.",
+        "ResNet-50, batch 1, against openvino, the fastest that does not compile, with 21.3 ms a call: compiling",
+        "jax (a call takes 2.07, 2.07–2.07 times as long, and 2.03 s went into loading, compiling and the first call)",
+        "at 8, the largest measured, throughput still rises on torch-compile (1.07 times: 38.461 (",
+        "from batch 1 on, a larger one gains next to nothing on openvino (most at batch 1: 46.9",
+        "BERT-base, memory, batch 1: tensorflow-xla takes the most, 1.20 GiB, onnxruntime the least, 307 MiB (the ",
+        "weights alone are 325 MiB); of the 12.0 GiB that a worker may take, 90 % is left; 24.0 GiB of memory hold 20 ",
+    ],
+)
+def test_a_sentence_holds_its_numbers(words: str) -> None:
+    text = told(make_run(noise_scale=0.0))
+    assert words in text
+
+
+def test_more_than_a_hundred_percent_is_explained_by_the_evidence() -> None:
+    (bert,) = [line for line in told(make_run(models=("bert",), noise_scale=0.0)).splitlines() if "no mistake" in line]
+    assert "(openvino up to 117 %, " in bert, "the highest of all cases"
+    assert "these arms multiply with oneDNN, and NumPy with OpenBLAS" in bert
+    assert "the yardstick's own samples reach up to 318 GFLOP/s" in bert
+    assert "Winograd" not in bert, "there are no convolutions in it"
+    both = told(make_run(models=("bert", "resnet50"), noise_scale=0.0))
+    (line,) = [line for line in both.splitlines() if "no mistake" in line]
+    assert "up to 37 % of the arithmetic is in 3×3 convolutions" in line
+
+
+def test_more_than_the_bandwidth_is_explained() -> None:
+    slow = msgspec.structs.replace(ROOFLINE, copy_ns=(900_000_000,), add_ns=(900_000_000,))
+    text = told(make_run(models=("resnet50",), noise_scale=0.0, roofline=(slow,)))
+    assert "emory-bound, by share of the measured bandwidth: " in text
+    (line,) = [line for line in text.splitlines() if "of the bandwidth (" in line]
+    assert "never left the caches, or that memory is faster than NumPy's copies" in line
+
+
+def test_nothing_above_a_ceiling_is_nothing_said() -> None:
+    fast = msgspec.structs.replace(ROOFLINE, gemm_ns=(1_000_000,), copy_ns=(1_000,))
+    assert "More than 100 %" not in told(make_run(noise_scale=0.0, roofline=(fast,)))
+
+
+def test_by_a_disturbed_yardstick_nothing_is_said_but_that() -> None:
+    probe = msgspec.structs.replace(ROOFLINE, disturbed="other processes took 9.0% of the CPU time")
+    run = make_run(models=("bert",), noise_scale=0.0, roofline=(probe,))
+    text = told(run)
+    assert (
+        "What bounds the cases on 2 threads is not told: while their yardstick was measured, the machine was " in text
+    )
+    assert "(other processes took 9.0% of the CPU time)." in text
+    assert "Compute-bound" not in text
+    assert "GFLOP/s</td>" not in html.render(run, analyse(run))
+
+
+def test_nothing_is_said_without_evidence() -> None:
+    run = make_run(models=("mlp",), scenarios=("latency",), roofline=Absent("it was not measured"))
+    assert told(run) == ""
+    assert "Insights" not in html.render(run, analyse(run)).replace("id=", "")
+
+
+def test_the_page_has_them_with_their_numbers() -> None:
+    run = make_run()
+    page = html.render(run, analyse(run))
+    assert '<a href="#insights">Insights</a>' in page
+    for section in insights.sections(analyse(run).insights):
+        assert section.title in page
+        assert page.count("<li>", page.index(section.title)) >= len(section.sentences)
+    assert "GFLOP/s</td>" in page
+    assert "in the cache" in page
+
+
+def test_the_terminal_says_the_first_of_each_kind() -> None:
+    run = make_run()
+    console = Console(file=io.StringIO(), width=120, force_terminal=False)
+    terminal.show(run, analyse(run), console)
+    assert isinstance(console.file, io.StringIO)
+    text = console.file.getvalue()
+    found = insights.sections(analyse(run).insights)
+    for section in found:
+        assert section.title in text
+    assert text.count("• ") == sum(min(len(section.sentences), terminal.INSIGHTS) for section in found)
+    assert f"and {len(found[0].sentences) - terminal.INSIGHTS} more in the report" in text

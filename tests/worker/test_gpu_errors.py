@@ -1,0 +1,76 @@
+"""What frameworks throw on a GPU, and the one sentence that is made of it. The texts are those of their sources."""
+
+import pytest
+
+from suite.backends.cuda import meaning
+from suite.worker.messages import Failed, Probe, Reply, Request
+from suite.worker.server import _guarded
+
+
+class OutOfMemoryError(RuntimeError):
+    """As torch calls its own."""
+
+
+class ResourceExhaustedError(Exception):
+    """As TensorFlow calls its own."""
+
+
+class XlaRuntimeError(RuntimeError):
+    """As JAX calls its own."""
+
+
+def answered(error: Exception) -> Failed:
+    def fails(_: Request) -> Reply:
+        raise error
+
+    reply = _guarded(fails, Probe())
+    assert isinstance(reply, Failed)
+    return reply
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 79.10 GiB"),
+        RuntimeError("CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported"),
+        RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+        RuntimeError("cuDNN error: CUDNN_STATUS_ALLOC_FAILED"),
+        XlaRuntimeError("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 4831838208 bytes."),
+        ResourceExhaustedError("OOM when allocating tensor with shape[64,3,224,224] and type float on /device:GPU:0"),
+        RuntimeError("bfc_arena.cc:376 onnxruntime::BFCArena::AllocateRawInternal Failed to allocate memory"),
+        RuntimeError("CUDA failure 2: out of memory ; GPU=0 ; hostname=somewhere"),
+        RuntimeError("CUDA failure 2: out of memory (cudaMalloc)"),
+    ],
+    ids=lambda error: str(error)[:30],
+)
+def test_a_gpu_without_memory_left(error: Exception) -> None:
+    reply = answered(error)
+    assert reply.kind == "out-of-memory"
+    assert reply.message == "The GPU's memory was not enough: take a smaller batch, or fewer backends at once."
+    assert "Traceback" in reply.detail
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("CUDA error: no kernel image is available for execution on the device", "has no code for this GPU"),
+        ("CUDA driver version is insufficient for CUDA runtime version", "install a newer one and restart"),
+        (
+            "Error 804: forward compatibility was attempted on non supported HW",
+            "restart the machine",
+        ),
+        ("CUDA error: all CUDA-capable devices are busy or unavailable", "nvidia-smi -c DEFAULT"),
+    ],
+)
+def test_cudas_own_words_get_their_meaning_and_fix(text: str, says: str) -> None:
+    reply = answered(RuntimeError(text))
+    assert reply.kind == "unsupported", "trying it again would not help"
+    assert says in reply.message
+    assert reply.message.endswith(".")
+    assert text[:20] in reply.detail
+
+
+def test_other_errors_keep_their_own_words() -> None:
+    assert meaning("CUDA error: an illegal memory access was encountered") == ""
+    reply = answered(RuntimeError("shapes do not match"))
+    assert (reply.kind, reply.message) == ("error", "RuntimeError: shapes do not match")

@@ -1,0 +1,61 @@
+"""The same networks counted by others: by torch, from what it runs, and from the ONNX files that engines are given."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from suite.zoo import flops, inputs, models, weights
+
+torch = pytest.importorskip("torch", reason="torch is not installed here")
+onnx = pytest.importorskip("onnx", reason="onnx is not installed here")
+pytest.importorskip("onnxscript", reason="onnxscript is not installed here")
+
+pytestmark = [pytest.mark.framework, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+BATCH = 2
+
+
+@pytest.mark.parametrize("name", models.names())
+def test_torch_counts_the_same(name: str) -> None:
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.utils.flop_counter import FlopCounterMode
+
+    from suite.zoo import torch_module
+
+    model = models.get(name)
+    module = torch_module.load(model, weights.make(model))
+    batch = inputs.make(model, 0, BATCH)
+    # It counts the plain way of attention, and not what the CPU's fused one does.
+    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter, torch.no_grad():
+        module(*(torch.from_numpy(batch[tensor.name]) for tensor in model.inputs))
+    assert counter.get_total_flops() == 2 * flops.macs(model, BATCH)
+
+
+@pytest.mark.parametrize("name", models.names())
+def test_the_onnx_file_holds_as_much(name: str, tmp_path: Path) -> None:
+    from suite.zoo import onnx_export
+
+    model = models.get(name)
+    onnx_export.export(model, weights.make(model), BATCH, "fp32", tmp_path)
+    proto = onnx.shape_inference.infer_shapes(onnx.load(tmp_path / "model.onnx", load_external_data=False))
+    assert _macs(proto.graph) == flops.macs(model, BATCH)
+
+
+def _macs(graph: Any) -> int:
+    shapes = {tensor.name: tuple(tensor.dims) for tensor in graph.initializer}
+    for value in (*graph.input, *graph.value_info, *graph.output):
+        shapes[value.name] = tuple(size.dim_value for size in value.type.tensor_type.shape.dim)
+    total = 0
+    for node in graph.node:
+        if node.op_type == "Conv":  # every output element is a product with one kernel
+            total += math.prod(shapes[node.output[0]]) * math.prod(shapes[node.input[1]][1:])
+        elif node.op_type == "MatMul":
+            total += math.prod(shapes[node.output[0]]) * shapes[node.input[0]][-1]
+        elif node.op_type == "Gemm":
+            transposed = any(each.name == "transA" and each.i for each in node.attribute)
+            total += math.prod(shapes[node.output[0]]) * shapes[node.input[0]][0 if transposed else 1]
+        else:
+            assert node.op_type not in {"Einsum", "ConvTranspose", "MatMulInteger", "Attention"}, node.op_type
+    return total
