@@ -249,9 +249,10 @@ class Bench:
         for outcome in outcomes:
             self._learn_cost(case, outcome.launch)
             if case.trains:
-                # To compare, weights are copied out and another batch may be compiled: peak memory is read before.
                 work(outcome)
-                self._look_at(outcome)
+                if not outcome.launch.served:
+                    # To compare, weights are copied out and another batch may be compiled: the peak is read before.
+                    self._look_at(outcome)
                 verify_outcome(self._site, case, outcome)
             warm_up(outcome, pace)
         canary = self._living_canary(pace)

@@ -38,7 +38,10 @@ def failure(stage: str, error: WorkerError) -> Failure:
 
 
 def stop(outcomes: Sequence[Outcome]) -> None:
-    """End every worker that still lives."""
+    """End every worker that still lives: all are asked first, since frameworks take their time."""
+    for outcome in outcomes:
+        if outcome.worker is not None:
+            outcome.worker.dismiss()
     for outcome in outcomes:
         if outcome.worker is not None:
             outcome.worker.stop()

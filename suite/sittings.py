@@ -15,15 +15,18 @@ Sitting: TypeAlias = list[tuple[Block, int]]
 def remaining(blocks: Sequence[Block]) -> list[Sitting]:
     """Return what is left to measure: every block's first generation before any block's second.
 
-    A model's peak memory, latency and throughput share their launches, in this order, since to start and to load
-    costs more than to measure. A launch is the unit of the statistics of each case all the same: no case has one twice.
+    A model's peak memory, latency, throughput and training share their launches, in this order, since to start and to
+    load costs more than to measure. A launch is the unit of the statistics of each case all the same: no case has one
+    twice.
     """
     sittings: dict[tuple[int, tuple[str, ...]], Sitting] = {}
     for block in blocks:
         complete = sum(generation.complete for generation in block.generations)
         next_index = max((generation.index for generation in block.generations), default=-1) + 1
         for extra in range(max(0, block.planned_generations - complete)):
-            sittings.setdefault((complete + extra, _company(block)), []).append((block, next_index + extra))
+            sittings.setdefault((complete + extra, _company(block, complete + extra)), []).append(
+                (block, next_index + extra)
+            )
     return [sitting for _, sitting in sorted(sittings.items(), key=lambda entry: entry[0][0])]
 
 
@@ -42,12 +45,12 @@ def _alike(arm: Arm) -> str:
     return msgspec.structs.replace(arm, ordinal=1, inject="").id
 
 
-def _company(block: Block) -> tuple[str, ...]:
+def _company(block: Block, generation: int) -> tuple[str, ...]:
     """Return what blocks have in common whose cases one launch answers.
 
-    A cold start has launches of its own, and so has a training: its peak memory is told beside its speed.
+    A cold start has launches of its own, and so has a training the first time: its peak memory is told with its speed.
     """
     case = block.case
-    if case.scenario == "cold-start" or case.trains:
+    if case.scenario == "cold-start" or (case.trains and generation == 0):
         return (case.id,)
     return (case.model, case.precision, str(case.threads), case.device)

@@ -34,6 +34,15 @@ def test_a_cold_start_stands_alone_and_memory_comes_first() -> None:
     assert names(blocks)[:2] == [["mlp/cold-start/0"], ["mlp/memory/0", "mlp/latency/0"]]
 
 
+def test_a_training_has_launches_of_its_own_once_for_its_peak_memory() -> None:
+    blocks = [block("mlp", "latency"), block("mlp", "training", 8)]
+    assert names(blocks) == [
+        ["mlp/latency/0"],
+        ["mlp/training/0"],
+        ["mlp/latency/1", "mlp/training/1"],
+    ]
+
+
 def test_another_precision_is_another_launch() -> None:
     other = msgspec.structs.replace(block("mlp", "throughput", planned=1), case=Case("mlp", "throughput", "bf16", 1, 2))
     assert len(remaining([block("mlp", "latency", planned=1), other])) == 2

@@ -38,6 +38,7 @@ class Worker:
         self._channel = channel
         self._started_ns = started_ns
         self._asked = "start"
+        self._dismissed = False
         self.start_ns = 0
         self.alive = True
 
@@ -140,13 +141,19 @@ class Worker:
             )
         return WorkerError("crashed", f"{self.name} exited with code {ending.code} during {what}.", detail)
 
+    def dismiss(self) -> None:
+        """Ask the worker to end, without waiting, so that several can end side by side; `stop` comes after."""
+        if self.alive and not self._dismissed:
+            self._dismissed = True
+            with contextlib.suppress(ChannelClosed):
+                self._channel.send(_encoder.encode(Stop()))
+
     def stop(self) -> None:
         """End the worker; it is asked first. Never raises for a worker that is gone already."""
         if not self.alive:
             return
+        self.dismiss()
         self.alive = False
-        with contextlib.suppress(ChannelClosed):
-            self._channel.send(_encoder.encode(Stop()))
         self._channel.end(GRACE_S)
 
 

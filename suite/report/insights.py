@@ -264,14 +264,14 @@ def never(found: Sequence[Payback]) -> Iterator[str]:
             ]
         )
         yield (
-            f"{names.model(first.model)}, batch {first.batch}, against {_against(first)} with "
+            f"{names.model(first.model)}, batch {first.batch}, against {_against(first)} at "
             f"{units.time(first.against_call_ns)} a call: compiling never pays back for {arms}."
         )
 
 
 def _against(found: Payback) -> str:
     same = "the same framework without its compiler" if found.same_framework else "the fastest that does not compile"
-    return f"{found.against}, {same},"
+    return f"{found.against} ({same})"
 
 
 def _calls(calls: Span) -> str:
