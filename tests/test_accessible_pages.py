@@ -4,6 +4,9 @@ from pathlib import Path
 
 import pytest
 from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.ui import WebDriverWait
 
 from suite.analysis import analyse
 from suite.comparing.formats import html as comparison_page
@@ -71,3 +74,25 @@ def test_axe_finds_nothing(
     show(browser, pages[name], width=width, scheme=scheme)
     open_details(browser)
     assert violations(browser) == []
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
+@pytest.mark.parametrize("view", ["Over time", "Every call", "Quantiles"])
+def test_axe_finds_nothing_in_what_the_script_draws(
+    browser: webdriver.Chrome, pages: dict[str, Path], view: str, scheme: str, width: int
+) -> None:
+    show(browser, pages["troubled"], width=width, scheme=scheme)
+    browser.find_element(By.CSS_SELECTOR, "th .sort").click()
+    browser.find_element(By.CSS_SELECTOR, "#c-backends input").click()
+    closer = browser.find_element(By.CLASS_NAME, "closer")
+    closer.find_element(By.TAG_NAME, "summary").click()
+    closer.find_element(By.XPATH, f".//label[normalize-space()='{view}']").click()
+    wait = WebDriverWait(browser, 20)
+    wait.until(lambda _: view.split()[0] in _names(closer.find_elements(By.CSS_SELECTOR, ".drawn .plot")))
+    assert violations(browser) == []
+
+
+def _names(pictures: list[WebElement]) -> str:
+    words = {"Window": "Over", "Every": "Every"}
+    labels = [str(each.get_attribute("aria-label")).split()[0] for each in pictures]
+    return " ".join(words.get(label, "Quantiles") for label in labels)
