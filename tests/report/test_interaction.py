@@ -254,12 +254,12 @@ def test_windows_over_time_are_those_of_the_record(browser: webdriver.Chrome, pa
     closer = look(browser, of)
     written = {units.time(median_of(window)) for window in windows(of, "torch")}
     row = closer.find_elements(By.CSS_SELECTOR, ".strip")[arms(article(browser, of).find_element(By.TAG_NAME, "table")).index("torch")]
-    titles = browser.execute_script("return [...arguments[0].querySelectorAll('circle title')].map(each => each.textContent)", row)
+    titles = browser.execute_script("return [...arguments[0].querySelectorAll('title')].map(each => each.textContent)", row)
     told = {title.split(": ")[1].split(" (")[0] for title in titles if "warming up" not in title}
     assert told == written
     counts = next(each for each in of.rows if each.arm == "torch").counts
-    assert len(row.find_elements(By.CSS_SELECTOR, "circle.disturbed")) == counts.windows_disturbed > 0
-    assert len(row.find_elements(By.CSS_SELECTOR, "circle.point:not(.early):not(.disturbed)")) == counts.windows
+    assert len(row.find_elements(By.CSS_SELECTOR, ".disturbed")) == counts.windows_disturbed > 0
+    assert len(row.find_elements(By.CSS_SELECTOR, ".point:not(.early):not(.disturbed)")) == counts.windows
 
 
 def windows(of: TimedBlock, arm: str) -> list[tuple[int, ...]]:

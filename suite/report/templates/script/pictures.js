@@ -12,6 +12,8 @@ const axisRow = (labels) => html("div", { class: "plot-row plot-axis", "aria-hid
 const picture = (label, rows) => html("div", { class: "plot", role: "img", "aria-label": label }, ...rows);
 const line = (name, x1, x2, y1, y2 = y1) => svg("line", { class: name, x1: `${x1}%`, x2: `${x2}%`, y1: `${y1}%`, y2: `${y2}%` });
 const dot = (name, x, y, r, title) => svg("circle", { class: name, cx: `${x}%`, cy: `${y}%`, r }, ...(title ? [svg("title", {}, title)] : []));
+const arrow = (name, x, up, title) => svg("svg", { x: `${x}%`, y: up ? "0%" : "100%", width: "1", height: "1", overflow: "visible" },
+  svg("path", { class: name, d: up ? "M0 -1 4.5 7h-9z" : "M0 1 4.5 -7h-9z" }, svg("title", {}, title)));
 const kindOf = (window) => (window.counted ? "point" : window.disturbed ? "point disturbed" : "point early");
 const placeOf = ({ generation, round, warmup }) => `launch ${generation + 1}, ${round < 0 ? `warming up ${warmup + 1}` : `round ${round + 1}`}`;
 
@@ -34,10 +36,12 @@ const overTime = (arms) => {
     const counted = arm.windows.filter((window) => window.counted);
     const level = counted.length ? Math.exp(median(counted.map((window) => Math.log(window.median)))) : NaN;
     const shares = counted.map((window) => window.median / level - 1);
-    return { ...arm, level, least: Math.min(...shares), most: Math.max(...shares) };
+    return { ...arm, level, shares, least: Math.min(...shares), most: Math.max(...shares) };
   }).filter((arm) => arm.level > 0);
   const { at, launches } = slotsOf(measured);
-  const reach = Math.max(0.02, ...measured.flatMap(({ least, most }) => [-least, most])) * 1.1;
+  // One window five times as long as the others must not press all strips flat: it is drawn at the edge.
+  const away = ascending(measured.flatMap(({ shares }) => shares.map(Math.abs)));
+  const reach = 1.1 * Math.max(0.02, Math.min(away.at(-1) ?? 0, Math.max(0.1, 2.5 * quantile(away, 0.9))));
   const step = STEPS.findLast((each) => each <= reach * 0.8) ?? 0.01;
   const y = (share) => 50 - 46 * Math.min(Math.max(share / reach, -1), 1);
   const rows = measured.map((arm) => {
@@ -52,10 +56,9 @@ const overTime = (arms) => {
         line("path", at(counted[index]), at(window), y(counted[index].median / arm.level - 1), y(window.median / arm.level - 1))));
     }
     for (const window of arm.windows) {
-      const share = window.median / arm.level - 1;
-      const beyond = Math.abs(share) > reach;
-      marks.push(dot(`${kindOf(window)}${beyond ? " beyond" : ""}`, at(window), y(share), window.counted ? 3.5 : 3,
-        `${placeOf(window)}: ${time(window.median)} (${percent(share)})`));
+      const share = window.median / arm.level - 1, title = `${placeOf(window)}: ${time(window.median)} (${percent(share)})`;
+      marks.push(Math.abs(share) > reach ? arrow(kindOf(window), at(window), share > 0, title)
+        : dot(kindOf(window), at(window), y(share), window.counted ? 3.5 : 3, title));
     }
     return strip(arm, 64, marks, [time(arm.level), html("small", {}, arm.least < arm.most ? `${percent(arm.least)} to ${percent(arm.most)}` : "")]);
   });
@@ -63,7 +66,7 @@ const overTime = (arms) => {
   return {
     drawn: picture(`Window medians over time: ${measured.map((arm) => `${arm.name} between ${percent(arm.least)} and ${percent(arm.most)} of its own typical window`).join("; ")}`,
       [...rows, axisRow(labels), html("p", { class: "plot-label", "aria-hidden": "true" }, "launches, in the order of time")]),
-    note: `Each point is the median call of a window, against the arm’s own typical window; outer lines are ${percent(step)} and ${percent(-step)}, and the broad line is the launch’s median. Small hollow points are not counted: warming up, or a disturbed round. What goes beyond the strip is drawn at its edge.`,
+    note: `Each point is the median call of a window, against the arm’s own typical window; outer lines are ${percent(step)} and ${percent(-step)}, and the broad line is the launch’s median. Small hollow points are not counted: warming up, or a disturbed round. An arrow at the edge stands for what lies beyond.`,
   };
 };
 
