@@ -125,7 +125,9 @@ def test_values_with_different_units_sort_by_what_they_are_worth(browser: webdri
     parity = browser.find_element(By.CSS_SELECTOR, "#parity table")
     cell = parity.find_elements(By.CSS_SELECTOR, "thead th")[1]
     cell.find_element(By.TAG_NAME, "button").click()
-    texts = [row.find_element(By.TAG_NAME, "td").text.split()[0] for row in parity.find_elements(By.CSS_SELECTOR, "tbody tr")]
+    texts = [
+        row.find_element(By.TAG_NAME, "td").text.split()[0] for row in parity.find_elements(By.CSS_SELECTOR, "tbody tr")
+    ]
     superscripts = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
     values = [float(text.replace("×10", "e").translate(superscripts)) for text in texts if "×" in text]
     assert len(values) > 3
@@ -157,7 +159,9 @@ def test_what_is_left_gets_the_width_of_the_chart(browser: webdriver.Chrome, pag
     show(browser, page)
     of = block("bert", "latency")
     plot = article(browser, of).find_element(By.CLASS_NAME, "plot")
-    slowest = max((row for row in of.rows if row.median_ns), key=lambda row: row.median_ns.value if row.median_ns else 0)
+    slowest = max(
+        (row for row in of.rows if row.median_ns), key=lambda row: row.median_ns.value if row.median_ns else 0
+    )
     widths = "return [...arguments[0].querySelectorAll('.plot-row:not(.out) .point')].map(each => parseFloat(each.getAttribute('cx')))"
     before = browser.execute_script(widths, plot)
     browser.find_element(By.CSS_SELECTOR, f"#c-backends input[value='{slowest.backend}']").click()
@@ -253,8 +257,12 @@ def test_windows_over_time_are_those_of_the_record(browser: webdriver.Chrome, pa
     of = block(model, "latency")
     closer = look(browser, of)
     written = {units.time(median_of(window)) for window in windows(of, "torch")}
-    row = closer.find_elements(By.CSS_SELECTOR, ".strip")[arms(article(browser, of).find_element(By.TAG_NAME, "table")).index("torch")]
-    titles = browser.execute_script("return [...arguments[0].querySelectorAll('title')].map(each => each.textContent)", row)
+    row = closer.find_elements(By.CSS_SELECTOR, ".strip")[
+        arms(article(browser, of).find_element(By.TAG_NAME, "table")).index("torch")
+    ]
+    titles = browser.execute_script(
+        "return [...arguments[0].querySelectorAll('title')].map(each => each.textContent)", row
+    )
     told = {title.split(": ")[1].split(" (")[0] for title in titles if "warming up" not in title}
     assert told == written
     counts = next(each for each in of.rows if each.arm == "torch").counts
@@ -368,12 +376,22 @@ def test_what_is_inside_can_be_saved(browser: webdriver.Chrome, page: Path, tmp_
     wait(browser, lambda _: all(file.is_file() for file in files.values()))
     assert files["record.json"].read_bytes() == CARRIED.content
     kept = json.loads(CARRIED.content)["record"]
-    turns = [turn for each in kept["blocks"] for generation in each["generations"] for round_ in generation.get("rounds", ()) for turn in round_["turns"]]
+    turns = [
+        turn
+        for each in kept["blocks"]
+        for generation in each["generations"]
+        for round_ in generation.get("rounds", ())
+        for turn in round_["turns"]
+    ]
     with files["windows.csv"].open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert len(rows) == sum("window" in turn and turn["window"] is not None for turn in turns)
     of = block("mlp", "latency")
-    told = {float(row["median_ns"]) for row in rows if (row["arm"], row["model"], row["scenario"]) == ("torch", "mlp", "latency")}
+    told = {
+        float(row["median_ns"])
+        for row in rows
+        if (row["arm"], row["model"], row["scenario"]) == ("torch", "mlp", "latency")
+    }
     assert told == {median_of(window) for window in windows(of, "torch")}
     with files["calls.csv"].open(encoding="utf-8", newline="") as stream:
         calls = list(csv.DictReader(stream))
@@ -388,11 +406,24 @@ def use_everything(browser: webdriver.Chrome, folder: Path) -> None:
     """Press every button, open every view, choose every choice; files are saved in the folder."""
     browser.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(folder)})
     open_details(browser)
-    wait(browser, lambda _: browser.execute_script(
-        "return [...document.querySelectorAll('.closer .note')].every(each => each.textContent)"))
+    wait(
+        browser,
+        lambda _: browser.execute_script(
+            "return [...document.querySelectorAll('.closer .note')].every(each => each.textContent)"
+        ),
+    )
     for name in ("Every call", "Quantiles"):
-        browser.execute_script("document.querySelectorAll(`.closer input[value='${arguments[0]}']`).forEach(each => each.click())", name)
-        wait(browser, lambda _: not browser.execute_script("return [...document.querySelectorAll('.closer .note')].some(each => !each.textContent)"))
+        browser.execute_script(
+            "document.querySelectorAll(`.closer input[value='${arguments[0]}']`).forEach(each => each.click())", name
+        )
+        wait(
+            browser,
+            lambda _: (
+                not browser.execute_script(
+                    "return [...document.querySelectorAll('.closer .note')].some(each => !each.textContent)"
+                )
+            ),
+        )
     browser.execute_script("document.querySelectorAll('.sort').forEach(each => each.click())")
     browser.execute_script("document.querySelectorAll('#downloads button').forEach(each => each.click())")
     find(browser, "window.owned")
@@ -406,7 +437,9 @@ def use_everything(browser: webdriver.Chrome, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("variants", [False, True])
-def test_a_hostile_record_stays_text_whatever_is_used(browser: webdriver.Chrome, tmp_path: Path, *, variants: bool) -> None:
+def test_a_hostile_record_stays_text_whatever_is_used(
+    browser: webdriver.Chrome, tmp_path: Path, *, variants: bool
+) -> None:
     file = write(make_hostile(variants=variants), tmp_path)
     show(browser, file, width=390)
     saved = tmp_path / "saved"
@@ -421,7 +454,9 @@ def test_a_hostile_record_stays_text_whatever_is_used(browser: webdriver.Chrome,
     assert {address for address in requests(browser) if not address.startswith(("data:", "blob:"))} == {file.as_uri()}
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
     if not variants:  # else launches belong to no arm of their block
-        told = {each.get_attribute("textContent") for each in browser.find_elements(By.CSS_SELECTOR, ".closer .plot-name")}
+        told = {
+            each.get_attribute("textContent") for each in browser.find_elements(By.CSS_SELECTOR, ".closer .plot-name")
+        }
         assert any(PAYLOAD[:40] in str(each) for each in told)
     assert {file.name for file in tmp_path.iterdir()} == {"report.html", "saved"}
 

@@ -150,7 +150,18 @@ def test_nothing_is_fetched_and_nothing_runs_but_the_page_s_own_script() -> None
 
 def test_the_script_makes_no_markup_and_no_requests() -> None:
     script = interaction.script()
-    for word in ("HTML(", "Html", "innerHTML", "outerHTML", "write(", "eval", "Function(", "fetch", "XMLHttp", "import"):
+    for word in (
+        "HTML(",
+        "Html",
+        "innerHTML",
+        "outerHTML",
+        "write(",
+        "eval",
+        "Function(",
+        "fetch",
+        "XMLHttp",
+        "import",
+    ):
         assert word not in script
     for word in ("WebSocket", "cookie", "Storage", "</", "<!--", "http:", "https:"):
         assert word not in script.replace('"http://www.w3.org/2000/svg"', "")
@@ -183,7 +194,7 @@ def test_ids_are_unique_and_every_link_within_the_page_leads_somewhere() -> None
 
 def test_anchors_of_cases_are_stable_and_all_different() -> None:
     assert names.anchors(["mlp/latency/fp32/b1/t2/cpu"]) == ("case-mlp-latency-fp32-b1-t2-cpu",)
-    assert names.anchors(["a/b", "a-b", "A b", "\""]) == ("case-a-b", "case-a-b-2", "case-a-b-3", "case")
+    assert names.anchors(["a/b", "a-b", "A b", '"']) == ("case-a-b", "case-a-b-2", "case-a-b-3", "case")
     hostile = Page(html.render(run := make_hostile(variants=True), analyse(run)))
     ids = [attributes["id"] for _, attributes in hostile.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
