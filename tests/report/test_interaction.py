@@ -76,6 +76,12 @@ def find(browser: webdriver.Chrome, text: str) -> None:
     field.send_keys(text)
 
 
+def click(browser: webdriver.Chrome, element: WebElement) -> None:
+    """Click in the middle of the window: where the page was scrolled to, the contents may lie over what is wanted."""
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+    element.click()
+
+
 def wait(browser: webdriver.Chrome, told: Callable[[webdriver.Chrome], object]) -> None:
     WebDriverWait(browser, 20).until(told)
 
@@ -118,13 +124,13 @@ def test_values_with_different_units_sort_by_what_they_are_worth(browser: webdri
     open_details(browser)
     memory = ANALYSIS.memory[0]
     table = browser.find_element(By.CSS_SELECTOR, f"details[data-case='{memory.case.id}'] table")
-    heading(table, "Peak").find_element(By.TAG_NAME, "button").click()
+    click(browser, heading(table, "Peak").find_element(By.TAG_NAME, "button"))
     peaks = {row.arm: row.peak_bytes for row in memory.rows}
     written = [units.size(peaks[arm]) for arm in arms(table) if peaks[arm] is not None]
     assert written == [units.size(value) for value in sorted(value for value in peaks.values() if value is not None)]
     parity = browser.find_element(By.CSS_SELECTOR, "#parity table")
     cell = parity.find_elements(By.CSS_SELECTOR, "thead th")[1]
-    cell.find_element(By.TAG_NAME, "button").click()
+    click(browser, cell.find_element(By.TAG_NAME, "button"))
     texts = [
         row.find_element(By.TAG_NAME, "td").text.split()[0] for row in parity.find_elements(By.CSS_SELECTOR, "tbody tr")
     ]
@@ -162,7 +168,10 @@ def test_what_is_left_gets_the_width_of_the_chart(browser: webdriver.Chrome, pag
     slowest = max(
         (row for row in of.rows if row.median_ns), key=lambda row: row.median_ns.value if row.median_ns else 0
     )
-    widths = "return [...arguments[0].querySelectorAll('.plot-row:not(.out) .point')].map(each => parseFloat(each.getAttribute('cx')))"
+    widths = (
+        "return [...arguments[0].querySelectorAll('.plot-row:not(.out) .point')]"
+        ".map(each => parseFloat(each.getAttribute('cx')))"
+    )
     before = browser.execute_script(widths, plot)
     browser.find_element(By.CSS_SELECTOR, f"#c-backends input[value='{slowest.backend}']").click()
     after = browser.execute_script(widths, plot)
@@ -197,7 +206,10 @@ def test_text_model_and_scenario_choose_cases_and_arms(browser: webdriver.Chrome
 @pytest.mark.parametrize(("scale", "says"), [("log", True), ("linear", False)])
 def test_charts_change_their_scale(browser: webdriver.Chrome, page: Path, scale: str, *, says: bool) -> None:
     show(browser, page)
-    places = "return [...document.querySelectorAll('article .plot:not(.bars) .point')].map(each => parseFloat(each.getAttribute('cx')))"
+    places = (
+        "return [...document.querySelectorAll('article .plot:not(.bars) .point')]"
+        ".map(each => parseFloat(each.getAttribute('cx')))"
+    )
     before = browser.execute_script(places)
     select = Select(browser.find_element(By.ID, "c-scale"))
     select.select_by_value(scale)
@@ -292,7 +304,8 @@ def test_every_call_inside_the_page_is_drawn(browser: webdriver.Chrome, page: Pa
     closer = look(browser, of)
     take(browser, closer, "Every call")
     drawn = browser.execute_script(
-        "return [...arguments[0].querySelectorAll('path.calls')].reduce((sum, path) => sum + path.getAttribute('d').split('M').length - 1, 0)",
+        "return [...arguments[0].querySelectorAll('path.calls')]"
+        ".reduce((sum, path) => sum + path.getAttribute('d').split('M').length - 1, 0)",
         closer,
     )
     assert drawn == sum(len(window) for row in of.rows for window in windows(of, row.arm))
@@ -330,7 +343,7 @@ def test_a_hidden_backend_is_hidden_in_the_closer_view_too(browser: webdriver.Ch
     show(browser, page)
     closer = look(browser, block("bert", "latency"))
     before = len(closer.find_elements(By.CLASS_NAME, "strip"))
-    browser.find_element(By.CSS_SELECTOR, "#c-backends input[value='torch']").click()
+    click(browser, browser.find_element(By.CSS_SELECTOR, "#c-backends input[value='torch']"))
     wait(browser, lambda _: len(closer.find_elements(By.CLASS_NAME, "strip")) == before - 1)
 
 
