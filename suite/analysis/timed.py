@@ -24,6 +24,7 @@ class _Counted:
 
     summary: ArmSummary
     windows: dict[int, tuple[WindowSummary, ...]]
+    warming: tuple[tuple[int, int], ...]
     counts: Counts
 
     @property
@@ -126,6 +127,7 @@ def _counted(
     return _Counted(
         summary=summary,
         windows=windows,
+        warming=tuple((generation, left_out) for generation, left_out in sorted(warming.items()) if left_out),
         counts=Counts(
             launches=len(windows),
             launches_failed=sum(launch.failure is not None for launch in summary.launches),
@@ -211,6 +213,7 @@ def _row(entry: _Counted, block: Block, levels: _Levels, parity: Parity | None) 
         row,
         median_ns=estimates.level(medians),
         launch_medians_ns=tuple(medians),
+        warming=entry.warming,
         p90_ns=calls.p90,
         p99_ns=calls.p99,
         items_per_second=estimates.level(rates),

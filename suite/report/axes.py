@@ -21,6 +21,8 @@ class Axis(msgspec.Struct, frozen=True):
 
     low: float
     high: float
+    factor: float
+    """How many of the base unit the axis's unit holds."""
     log: bool
     ticks: tuple[Tick, ...]
     label: str
@@ -59,7 +61,7 @@ def make(values: Sequence[float], factor: float, label: str, better: str, *, zer
         air = max((high - low) * 0.06, high * 0.01)
         low, high = max(low - air, 0.0), high + air
     positions = _log_ticks(low / factor, high / factor) if log else _linear_ticks(low / factor, high / factor)
-    bare = Axis(low=low, high=high, log=log, ticks=(), label=label, better=better)
+    bare = Axis(low=low, high=high, factor=factor, log=log, ticks=(), label=label, better=better)
     ticks = tuple(Tick(label=_tick_label(value), at=bare.at(value * factor)) for value in positions)
     return msgspec.structs.replace(bare, ticks=ticks)
 

@@ -11,6 +11,7 @@ class Mark(msgspec.Struct, frozen=True):
     """One arm's point, interval and launches; an arm without numbers has a row, and no point."""
 
     name: str
+    backend: str
     colour: str
     standing: str
     at: float | None
@@ -40,6 +41,7 @@ class Part(msgspec.Struct, frozen=True):
 
 class Bar(msgspec.Struct, frozen=True):
     name: str
+    backend: str
     colour: str
     standing: str
     parts: tuple[Part, ...]
@@ -95,6 +97,7 @@ def timed(block: TimedBlock) -> IntervalChart | None:
     marks = tuple(
         Mark(
             name=row.arm,
+            backend=row.backend,
             colour=names.colour(row.backend),
             standing=row.standing,
             at=axis.at(estimate.value),
@@ -108,6 +111,7 @@ def timed(block: TimedBlock) -> IntervalChart | None:
     marks += tuple(
         Mark(
             name=row.arm,
+            backend=row.backend,
             colour=names.colour(row.backend),
             standing=row.standing,
             at=None,
@@ -165,6 +169,7 @@ def cold(block: ColdBlock) -> BarChart | None:
         bars.append(
             Bar(
                 name=row.arm,
+                backend=row.backend,
                 colour=names.colour(row.backend),
                 standing=row.standing,
                 parts=tuple(parts),
@@ -190,6 +195,7 @@ def memory(block: MemoryBlock) -> BarChart | None:
     bars = tuple(
         Bar(
             name=row.arm,
+            backend=row.backend,
             colour=names.colour(row.backend),
             standing=row.standing,
             parts=(Part(phase="peak", start=0.0, width=axis.at(peak), value=units.size(peak)),),
@@ -207,6 +213,7 @@ def _missing(row: ColdRow | MemoryRow) -> Bar:
     """Keep a row for an arm without numbers: what is not there should be seen."""
     return Bar(
         name=row.arm,
+        backend=row.backend,
         colour=names.colour(row.backend),
         standing=row.standing,
         parts=(),

@@ -1,7 +1,7 @@
 """The report as one HTML file: no request to anywhere, readable without JavaScript, its record inside.
 
 Every text in a record comes from a stranger: Jinja2 escapes it, classes and anchors come from fixed sets, and the page
-forbids itself scripts, frames, forms and requests (Content-Security-Policy).
+forbids itself frames, forms, requests and every script but its own (Content-Security-Policy).
 """
 
 from datetime import datetime
@@ -18,6 +18,7 @@ from suite.report import (
     charts,
     inside,
     insights,
+    interaction,
     ledger,
     machine,
     names,
@@ -52,7 +53,8 @@ def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None, ev
     str
         The page, to be written as UTF-8.
     """
-    style = (TEMPLATES / "page.css").read_text(encoding="utf-8")
+    style = "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in ("page.css", "interaction.css"))
+    script = interaction.script()
     if evidence is None:
         evidence = Evidence(inside.carry(run, analysis))
     embedded = evidence.inside.embedded
@@ -63,7 +65,11 @@ def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None, ev
             run=run,
             analysis=analysis,
             style=Markup(style),  # noqa: S704  (our own file)
-            policy=pages.policy(style),
+            script=Markup(script),  # noqa: S704  (our own files)
+            policy=pages.policy(style, script=script),
+            anchors=names.anchors(block.case.id for block in (*analysis.timed, *analysis.cold, *analysis.memory)),
+            backends=tuple(dict.fromkeys(row.backend for block in analysis.blocks for row in block.rows)),
+            scenarios=tuple(dict.fromkeys(block.case.scenario for block in analysis.blocks)),
             embedded=_data_block(inside.pack(evidence.inside)),
             attested=_data_block(inside.attest(evidence)),
             thinned=embedded.thinned,

@@ -5,7 +5,9 @@ becomes part of a class or an anchor.
 """
 
 import hashlib
+import itertools
 import re
+from collections.abc import Iterable
 
 _MODELS = {
     "mlp": "MLP",
@@ -53,6 +55,22 @@ def colour(backend: str) -> str:
     if backend in _COLOURED:
         return f"b-{backend}"
     return f"b-spare-{hashlib.sha256(backend.encode()).digest()[0] % SPARE_COLOURS}"
+
+
+def anchors(cases: Iterable[str]) -> tuple[str, ...]:
+    """Return an element id for each case id, all different: `case-mlp-latency-fp32-b1-t2-cpu`.
+
+    They begin alike, so that a stranger's name can be no other element's.
+    """
+    found: dict[str, None] = {}
+    for case in cases:
+        plain = anchor("case", case)
+        count = itertools.count(2)
+        name = plain
+        while name in found:
+            name = f"{plain}-{next(count)}"
+        found[name] = None
+    return tuple(found)
 
 
 def anchor(*parts: str) -> str:

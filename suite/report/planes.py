@@ -24,6 +24,7 @@ class Spot(msgspec.Struct, frozen=True):
     x: float
     y: float
     shape: str
+    backend: str
     colour: str
     standing: str
     label: str
@@ -38,6 +39,7 @@ class Line(msgspec.Struct, frozen=True):
     y1: float
     x2: float
     y2: float
+    backend: str
     colour: str
 
 
@@ -52,8 +54,8 @@ class Plane(msgspec.Struct, frozen=True):
     lines: tuple[Line, ...]
     shapes: tuple[tuple[str, str], ...]
     """Shape and what it stands for."""
-    arms: tuple[tuple[str, str], ...]
-    """Arm and its colour."""
+    arms: tuple[tuple[str, str, str], ...]
+    """Arm, its colour and its backend."""
     summary: str
     """The chart in words."""
     ideal: tuple[Line, ...] = ()
@@ -80,6 +82,7 @@ def tradeoff(found: Tradeoff) -> Plane | None:
             x=x.at(rate),
             y=y_of(error),
             shape=shape_of.get(level.precision, SHAPES[-1]),
+            backend=level.row.backend,
             colour=names.colour(level.row.backend),
             standing=level.row.standing,
             label=f"{level.row.arm}, {level.precision}: {units.rate(rate)} items/s, error {units.error(error)}",
@@ -104,7 +107,7 @@ def _steps(found: Tradeoff, spots: dict[tuple[str, str], Spot]) -> Iterable[Line
     for arm in dict.fromkeys(arm for arm, _ in spots):
         path = [spots[arm, precision] for precision in found.precisions if (arm, precision) in spots]
         for start, end in itertools.pairwise(path):
-            yield Line(start.x, start.y, end.x, end.y, start.colour)
+            yield Line(start.x, start.y, end.x, end.y, start.backend, start.colour)
 
 
 def _decades(values: Sequence[float]) -> tuple["_Position", tuple[Tick, ...]]:
@@ -156,6 +159,7 @@ def scaling(found: Scaling) -> Plane | None:
                 x=x(threads),
                 y=y(value),
                 shape=SHAPES[0],
+                backend=curve.backend,
                 colour=colour,
                 standing="ranked",
                 label=f"{curve.arm}, {units.plural(threads, 'thread')}: {value:.2f} times",
@@ -165,7 +169,7 @@ def scaling(found: Scaling) -> Plane | None:
             for threads, value, low, high in points
         ]
         spots += drawn
-        lines += [Line(a.x, a.y, b.x, b.y, colour) for a, b in itertools.pairwise(drawn)]
+        lines += [Line(a.x, a.y, b.x, b.y, curve.backend, colour) for a, b in itertools.pairwise(drawn)]
     return Plane(
         x_ticks=tuple(Tick(label=str(threads), at=x(threads)) for threads in found.threads),
         y_ticks=tuple(Tick(label=f"{value:g}×", at=y(value)) for value in _steps_of(bottom, top)),
@@ -174,9 +178,9 @@ def scaling(found: Scaling) -> Plane | None:
         spots=tuple(spots),
         lines=tuple(lines),
         shapes=(),
-        arms=tuple((curve.arm, names.colour(curve.backend)) for curve, _ in curves),
+        arms=tuple((curve.arm, names.colour(curve.backend), curve.backend) for curve, _ in curves),
         summary="; ".join(spot.label for spot in spots),
-        ideal=(Line(x(fewest), y(1.0), x(most), y(most / fewest), ""),),
+        ideal=(Line(x(fewest), y(1.0), x(most), y(most / fewest), "", ""),),
     )
 
 
@@ -195,8 +199,8 @@ def _steps_of(bottom: float, top: float) -> list[float]:
     return [index * step for index in range(first, math.floor(top / step) + 1)]
 
 
-def _legend(rows: Iterable[Row]) -> tuple[tuple[str, str], ...]:
-    return tuple(dict.fromkeys((row.arm, names.colour(row.backend)) for row in rows))
+def _legend(rows: Iterable[Row]) -> tuple[tuple[str, str, str], ...]:
+    return tuple(dict.fromkeys((row.arm, names.colour(row.backend), row.backend) for row in rows))
 
 
 def _rate(row: Row) -> float | None:

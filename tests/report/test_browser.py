@@ -137,7 +137,7 @@ def test_a_hostile_record_runs_nothing_and_asks_for_nothing(
     show(browser, file, width=390)
     open_details(browser)
     assert browser.execute_script("return window.owned === undefined")
-    assert browser.execute_script("return document.scripts.length") == 1
+    assert browser.execute_script("return document.scripts.length") == 2
     assert (
         browser.execute_script("return document.querySelectorAll('img, iframe, object, [onload], [onerror]').length")
         == 0

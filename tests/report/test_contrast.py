@@ -68,3 +68,14 @@ def test_marks_can_be_seen(scheme: str, name: str) -> None:
 def test_no_two_backends_share_a_colour(scheme: str) -> None:
     marks = [colours(scheme)[name] for name in MARKS if name.startswith("b-")]
     assert len(marks) == len(set(marks))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("ground", ["paper", "card"])
+def test_borders_of_what_can_be_pressed_can_be_seen(scheme: str, ground: str) -> None:
+    assert contrast(colours(scheme)["edge"], colours(scheme)[ground]) >= 3
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_is_chosen_can_be_read(scheme: str) -> None:
+    assert contrast(colours(scheme)["paper"], colours(scheme)["accent"]) >= 4.5

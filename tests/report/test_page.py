@@ -13,12 +13,13 @@ import pytest
 from suite.analysis import analyse
 from suite.records import files
 from suite.records.schema import Failure, Run, Warning_
-from suite.report import html, inside, thinning
+from suite.report import html, inside, interaction, names, thinning
 from tests.records_builder import make_run
 from tests.report.hostile import PAYLOAD, make_hostile
 
 ATTRIBUTES = {"charset", "class", "content", "datetime", "href", "http-equiv", "id", "lang", "name", "rel", "role"}
 ATTRIBUTES |= {"scope", "tabindex", "title", "type"}
+ATTRIBUTES |= {"autocomplete", "checked", "for", "hidden", "placeholder", "value"}  # of the controls
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 
 
@@ -47,7 +48,8 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self.open and self.open[-1] in {"script", "style"}:
-            self.data[self.open[-1]] = self.data.get(self.open[-1], "") + data
+            kind = self.open[-1] if "type" in self.elements[-1][1] or self.open[-1] == "style" else "program"
+            self.data[kind] = self.data.get(kind, "") + data
         elif "title" not in self.open:
             self.texts.append(data)
 
@@ -131,10 +133,11 @@ def test_a_page_of_what_was_inside_a_page_says_the_same_verdict() -> None:
     ]
 
 
-def test_nothing_is_fetched_and_nothing_runs() -> None:
+def test_nothing_is_fetched_and_nothing_runs_but_the_page_s_own_script() -> None:
     text = standard()[1]
     page = Page(text)
-    assert [script.get("type") for script in page.all("script")] == ["application/json"]
+    assert [script.get("type") for script in page.all("script")] == ["application/json", None]
+    assert page.data["program"] == interaction.script()
     assert not page.all("img") + page.all("iframe") + page.all("object") + page.all("form") + page.all("base")
     assert [link["href"] for link in page.all("link")] == ["data:,"]
     for tag, attributes in page.elements:
@@ -145,12 +148,40 @@ def test_nothing_is_fetched_and_nothing_runs() -> None:
     assert "@import" not in page.data["style"]
 
 
-def test_the_policy_allows_this_style_sheet_and_nothing_else() -> None:
+def test_the_script_makes_no_markup_and_no_requests() -> None:
+    script = interaction.script()
+    for word in (
+        "HTML(",
+        "Html",
+        "innerHTML",
+        "outerHTML",
+        "write(",
+        "eval",
+        "Function(",
+        "fetch",
+        "XMLHttp",
+        "import",
+    ):
+        assert word not in script
+    for word in ("WebSocket", "cookie", "Storage", "</", "<!--", "http:", "https:"):
+        assert word not in script.replace('"http://www.w3.org/2000/svg"', "")
+    assert len(script.encode()) < 40_000
+
+
+def test_nothing_moves_by_itself() -> None:
+    style = Page(standard()[1]).data["style"]
+    assert not re.search(r"transition|animation|@keyframes|scroll-behavior", style)
+
+
+def test_the_policy_allows_this_style_sheet_and_this_script_and_nothing_else() -> None:
     page = Page(standard()[1])
     (policy,) = (meta["content"] for meta in page.all("meta") if meta.get("http-equiv") == "Content-Security-Policy")
-    digest = base64.b64encode(hashlib.sha256(page.data["style"].encode()).digest()).decode()
+    style, program = (
+        base64.b64encode(hashlib.sha256(page.data[kind].encode()).digest()).decode() for kind in ("style", "program")
+    )
     assert policy == (
-        f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; style-src 'sha256-{style}'; script-src 'sha256-{program}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
     )
 
 
@@ -161,12 +192,22 @@ def test_ids_are_unique_and_every_link_within_the_page_leads_somewhere() -> None
     assert {str(link["href"])[1:] for link in page.all("a")} <= set(ids)
 
 
+def test_anchors_of_cases_are_stable_and_all_different() -> None:
+    assert names.anchors(["mlp/latency/fp32/b1/t2/cpu"]) == ("case-mlp-latency-fp32-b1-t2-cpu",)
+    assert names.anchors(["a/b", "a-b", "A b", '"']) == ("case-a-b", "case-a-b-2", "case-a-b-3", "case")
+    hostile = Page(html.render(run := make_hostile(variants=True), analyse(run)))
+    ids = [attributes["id"] for _, attributes in hostile.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+
+
 def test_tables_have_captions_and_scopes_and_scroll_alone() -> None:
     page = Page(standard()[1])
     assert len(page.all("table")) == len(page.all("caption")) > 10
     assert all(cell.get("scope") in {"row", "col"} for cell in page.all("th"))
-    regions = [attributes for _, attributes in page.elements if attributes.get("role") == "region"]
+    regions = [attributes for _, attributes in page.elements if attributes.get("class") == "scroll"]
+    assert len(regions) == len(page.all("table"))
     assert all(region.get("aria-label") and region.get("tabindex") == "0" for region in regions)
+    assert {region.get("role") for region in regions} == {"group"}  # so many landmarks would be none
 
 
 def test_landmarks_and_language_are_there() -> None:
@@ -187,7 +228,7 @@ def test_charts_are_told_in_words() -> None:
 def test_a_hostile_record_is_only_text(variants: bool) -> None:
     text = html.render(run := make_hostile(variants=variants), analyse(run))
     page = Page(text)
-    assert len(page.all("script")) == 1
+    assert len(page.all("script")) == 2
     assert not page.all("img")
     assert PAYLOAD not in text
     assert "<svg onload" not in text
@@ -195,7 +236,7 @@ def test_a_hostile_record_is_only_text(variants: bool) -> None:
     for tag, attributes in page.elements:
         assert not any(name.startswith("on") for name in attributes), tag
         if tag not in {"svg", "rect", "line", "circle", "text"}:
-            assert {name for name in attributes if not name.startswith("aria-")} <= ATTRIBUTES
+            assert {name for name in attributes if not name.startswith(("aria-", "data-"))} <= ATTRIBUTES
         for name in ("class", "id", "href"):
             assert re.fullmatch(r"[A-Za-z0-9 #:,_-]*", attributes.get(name) or "")
     assert "{{7*7}}" in page.text

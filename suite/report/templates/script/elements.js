@@ -1,0 +1,17 @@
+// Elements, made one by one and filled with text: nothing is ever parsed as markup.
+const SVG = "http://www.w3.org/2000/svg";
+const filled = (element, attributes, children) => {
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+};
+const html = (name, attributes = {}, ...children) => filled(document.createElement(name), attributes, children);
+const svg = (name, attributes = {}, ...children) => filled(document.createElementNS(SVG, name), attributes, children);
+const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+const by = (id) => document.getElementById(id);
+const heard = (field, told) => { for (const name of ["input", "change"]) field.addEventListener(name, told); };
+const button = (text, told) => {
+  const made = html("button", { type: "button" }, text);
+  made.addEventListener("click", told);
+  return made;
+};

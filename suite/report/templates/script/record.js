@@ -1,0 +1,40 @@
+// The record inside the page, unpacked when somebody asks for it; and a case's windows in it.
+let unpacked;
+const record = () => {
+  unpacked ??= (async () => {
+    const { data } = JSON.parse(by("record").textContent);
+    const bytes = Uint8Array.from(atob(data), (sign) => sign.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    const text = await new Response(stream).text();
+    const { record: run, thinned = [] } = JSON.parse(text);
+    return { text, run, stated: new Map(thinned.map((each) => [each.result, each])) };
+  })();
+  return unpacked;
+};
+const refusal = (error) => `This browser cannot unpack the record inside the page (${error.name}).`;
+const caseOf = ({ model, scenario, precision, batch, threads, device = "cpu" }) =>
+  `${model}/${scenario}/${precision}/b${batch}/t${threads}/${device}`;
+const median = (samples) => quantile(ascending(samples), 0.5);
+
+/** All windows of a block's arm in the order of time, each with whether the page's figures count it. */
+const windowsOf = ({ run, stated }, id, arm, warming) => {
+  const block = run.blocks.find((each) => caseOf(each.case) === id);
+  const facts = stated.get(`${arm}/${id}`);
+  const places = new Map((facts?.windows ?? []).map(([, generation, round, calls, middle]) => [`${generation} ${round}`, { calls, middle }]));
+  return (block?.generations ?? []).flatMap((generation) => {
+    const launch = (generation.launches ?? []).find((each) => each.arm === arm);
+    const before = (launch?.warmup ?? []).filter(({ samples_ns: samples }) => samples.length).map(({ samples_ns: samples }, index) =>
+      ({ generation: generation.index, round: -1, warmup: index, samples, calls: samples.length, median: median(samples) }));
+    const turns = (generation.rounds ?? []).flatMap((round) => round.turns
+      .filter((turn) => turn.arm === arm && turn.window?.samples_ns.length && turn.window.window_ns > 0)
+      .map(({ window: { samples_ns: samples } }) => {
+        const whole = places.get(`${generation.index} ${round.index}`);
+        // A window that holds a time of nothing counts nowhere.
+        const middle = whole ? whole.middle : samples.every((taken) => taken > 0) ? median(samples) : 0;
+        return { generation: generation.index, round: round.index, samples, calls: whole?.calls ?? samples.length, median: middle, disturbed: Boolean(round.disturbed) };
+      })).filter((window) => window.median > 0);
+    const calm = turns.filter((window) => !window.disturbed);
+    (calm.length ? calm : turns).forEach((window, index) => { window.counted = index >= (warming.get(generation.index) ?? 0); });
+    return [...before, ...turns];
+  });
+};
