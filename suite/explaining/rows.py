@@ -67,9 +67,7 @@ def _by_kind(operators: Sequence[Operator]) -> list[Operator]:
     found: dict[str, Operator] = {}
     for each in operators:
         kind = found.get(each.kind, Operator(each.kind, "", 0, 0.0))
-        found[each.kind] = Operator(
-            each.kind, "", kind.executions + each.executions, kind.self_ns + each.self_ns
-        )
+        found[each.kind] = Operator(each.kind, "", kind.executions + each.executions, kind.self_ns + each.self_ns)
     return sorted(found.values(), key=lambda each: (-each.self_ns, each.kind))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from suite.backends.profiling import xplane
 from suite.backends.profiling.operators import summed
-from suite.backends.profiling.protocol import Profile, Subject, calls
+from suite.backends.profiling.protocol import Profile, Subject, calls, compiled
 
 NOTE = (
     "An operator is an instruction of XLA's, after its fusions. XLA's runtime may execute several side by side: their "
@@ -29,7 +29,7 @@ def profile(subject: Subject) -> Profile:
             calls_ns = calls(subject.step, subject.inputs, subject.budget)
         finally:
             profiler.stop_trace()
-        operators = summed(xplane.read(Path(folder)), len(calls_ns))
+        operators = summed(xplane.read(Path(folder), compiled(subject)), len(calls_ns))
     return Profile(source="JAX's profiler", operators=operators, calls_ns=calls_ns, note=NOTE)
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from suite.backends import registry
 from suite.backends.profiling.operators import Operator
-from suite.backends.protocol import Backend, Options, Unsupported
+from suite.backends.protocol import Backend, Options, SaysCompiled, Unsupported
 
 
 class Budget(msgspec.Struct, frozen=True):
@@ -68,6 +68,11 @@ def profile(name: str, subject: Subject) -> Profile:
     if not found.operators:
         raise Unsupported(f"{found.source} named no operator of {name}'s.")
     return found
+
+
+def compiled(subject: Subject) -> str:
+    """Return XLA's text of what is profiled, where the backend can say; else nothing."""
+    return subject.backend.compiled_text(subject.inputs) if isinstance(subject.backend, SaysCompiled) else ""
 
 
 def calls(

@@ -6,10 +6,13 @@ format is that of https://protobuf.dev/programming-guides/encoding.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
+import msgspec
+
+from suite.backends import hlo
 from suite.backends.profiling.operators import Span
 from suite.backends.protocol import Unsupported
 
@@ -25,12 +28,20 @@ _STAT_METADATA, _STAT_TEXT, _STAT_REFERENCE = 1, 5, 7
 _HLO = "hlo_op"
 """Name of the statistic that marks an instruction which XLA compiled."""
 _NUMBER = re.compile(r"\.\d+$")
+_COUNT = re.compile(r"_\d+$")
 _OPERATOR = re.compile(r"(?P<name>[A-Za-z0-9.][A-Za-z0-9_./>-]*):(?P<type>[A-Z_][A-Za-z0-9_]*)")
 """An operator of TensorFlow's own executor, `Relu_44:_FusedConv2D` (`tsl/profiler/utils/tf_op_utils.cc`)."""
 
 
-def read(folder: Path) -> list[Span]:
+def read(folder: Path, compiled: str = "") -> list[Span]:
     """Return the spans of the one trace that lies somewhere in a folder.
+
+    Parameters
+    ----------
+    folder
+        Where the profiler was told to write.
+    compiled
+        XLA's text of the module that ran, from which instructions get the name of what they are of.
 
     Raises
     ------
@@ -41,9 +52,21 @@ def read(folder: Path) -> list[Span]:
     if not paths:
         raise Unsupported("The profiler left no trace (*.xplane.pb).")
     try:
-        return [span for path in paths for span in spans(path.read_bytes())]
+        found = [span for path in paths for span in spans(path.read_bytes())]
     except (ValueError, IndexError) as error:
         raise Unsupported(f"The profiler's trace is in a format that is not known here: {error}.") from error
+    origins = hlo.origins(compiled)
+    return [_with_origin(span, origins) for span in found]
+
+
+def _with_origin(span: Span, origins: Mapping[str, tuple[str, str]]) -> Span:
+    """Say of an instruction what it computes: `ynn_fusion` alone tells nobody that it is a convolution."""
+    if span.name not in origins:
+        return span
+    of, shape = origins[span.name]
+    plain = _COUNT.sub("", of)
+    kind = span.kind if plain in span.kind else f"{span.kind} ({plain})"
+    return msgspec.structs.replace(span, kind=kind, name=f"{span.name}: {of} {shape}")
 
 
 def spans(trace: bytes) -> Iterator[Span]:
