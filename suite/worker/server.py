@@ -60,7 +60,7 @@ class Service:
         self._inputs: object = None
         self._fed: Fed | None = None
 
-    def answer(self, request: Load | Verify | Train | Measure | Probe | MeasureRoofline | Export) -> Reply:
+    def answer(self, request: Load | Verify | Train | Measure | Profile | Probe | MeasureRoofline | Export) -> Reply:
         match request:
             case Load(task=task, alone=alone):
                 return self._load(task, alone=alone)
