@@ -13,7 +13,7 @@ import pytest
 
 import suite
 from suite.backends import registry
-from suite.worker.messages import Failed, Load, Loaded, Profile, Profiled, Reply, Task
+from suite.worker.messages import Load, Loaded, Profile, Profiled, Reply, Task
 from suite.zoo import models, weights
 
 pytestmark = [pytest.mark.framework, pytest.mark.slow]
@@ -153,9 +153,3 @@ print(json.dumps(sorted(found)))
     assert [name for name, _ in ours] == [name for name, _ in theirs]
     for (_, our_ns), (_, their_ps) in zip(ours, theirs, strict=True):
         assert our_ns == pytest.approx(their_ps / 1000, abs=1.0)
-
-
-def test_a_backend_without_one_says_so() -> None:
-    _, refused = ask(Task(backend="canary", model="canary", batch=1, threads=1))
-    assert isinstance(refused, Failed)
-    assert (refused.kind, refused.message) == ("unsupported", "canary has no profiler that is read here.")
