@@ -20,7 +20,9 @@ COLUMNS = ("result", "version", "operator", "layer", "calls", "self_us", "share"
 def show(found: Explained, console: Console, *, by_layer: bool, top: int) -> None:
     """Print the table of one result, and how far it can be believed."""
     every = rows(found.profiled, by_layer=by_layer)
-    table = Table(title=_plain(f"{found.id}: {found.profiled.source}, version {found.version}"), title_justify="left")
+    title = _plain(f"{found.id}: {found.profiled.source}, version {found.version}")
+    console.print(f"[bold]{title}[/]", highlight=False, soft_wrap=True)
+    table = Table()
     table.add_column("operator", overflow="fold")
     if by_layer:
         table.add_column("layer", overflow="fold")
