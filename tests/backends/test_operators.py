@@ -54,9 +54,7 @@ def test_a_name_without_end_is_cut() -> None:
 
 @given(
     st.lists(
-        st.tuples(
-            st.sampled_from("abc"), st.integers(0, 50), st.integers(0, 50), st.sampled_from(("one", "two"))
-        ),
+        st.tuples(st.sampled_from("abc"), st.integers(0, 50), st.integers(0, 50), st.sampled_from(("one", "two"))),
         max_size=30,
     )
 )
