@@ -1,4 +1,4 @@
-"""Traces that frameworks wrote of five calls of the MLP, read back: the figures are those that they print themselves."""
+"""Traces that frameworks wrote of five calls of the MLP, read back: the figures are those that they print."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""From what a profiler said to a table, JSON and CSV: the same columns for all, and nothing that speaks to a terminal."""
+"""A profile as a table, JSON and CSV: the same columns for all, and nothing in it that speaks to a terminal."""
 
 import csv
 import io
