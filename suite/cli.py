@@ -17,6 +17,7 @@ from suite.ab.command import ab
 from suite.bundling.command import bundle, unbundle
 from suite.comparing.command import baseline, compare
 from suite.errors import LevelfieldError, printable
+from suite.explaining.command import explain
 from suite.exporting.command import export
 from suite.history.command import history
 from suite.options import DURATION, GPU, INJECTION, NAMES, NUMBERS, PERCENT, VARIANT
@@ -261,6 +262,7 @@ cli.add_command(ab)
 cli.add_command(history)
 cli.add_command(verify)
 cli.add_command(reproduce)
+cli.add_command(explain)
 cli.add_command(export)
 cli.add_command(publish)
 cli.add_command(bundle)

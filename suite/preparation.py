@@ -25,8 +25,8 @@ IMAGES_AT_ONCE = 2
 """To make one waits for the network and the disk half of the time."""
 
 
-def prepare(plan: Plan, launcher: Launcher, watcher: Watcher) -> Site:
-    """Make everything the plan needs: images, weights, ONNX files, reference outputs."""
+def prepare(plan: Plan, launcher: Launcher, watcher: Watcher, *, judged: bool = True) -> Site:
+    """Make everything the plan needs: images, weights, ONNX files, and, where answers are judged, reference outputs."""
     gpu = devices.uuid_of(plan.gpu) if plan.gpu is not None else ""
     if gpu and isinstance(launcher, DockerLauncher):
         watcher.say("asking the engine for the GPU")
@@ -36,7 +36,7 @@ def prepare(plan: Plan, launcher: Launcher, watcher: Watcher) -> Site:
     for model in plan.models:
         watcher.say(f"making the weights of {model}")
         artifacts.weights(model)
-    for case in (*(block.case for block in plan.blocks), canary_case(len(plan.cpus))):
+    for case in (*(block.case for block in plan.blocks), canary_case(len(plan.cpus))) if judged else ():
         watcher.say(f"computing the reference of {case.question} in float64")
         if case.trains:
             artifacts.trajectory(case.model)

@@ -1,4 +1,4 @@
-"""Reading XLA's own text of what it compiled: in which types it multiplies matrices and convolves.
+"""Reading XLA's own text of what it compiled: in which types it multiplies matrices, and what its instructions are of.
 
 References
 ----------
@@ -17,6 +17,21 @@ _TARGETS = re.compile(r"matmul|gemm|conv|dot", re.IGNORECASE)
 _TYPES = MappingProxyType(
     {"f64": "fp64", "f32": "fp32", "tf32": "tf32", "bf16": "bf16", "f16": "fp16", "s8": "int8", "u8": "int8"}
 )
+_DESCRIBED = re.compile(
+    r"^\s*(?:ROOT\s+)?%?(?P<name>[\w.\-]+) = \(?(?P<shape>\w+\[[\d,]*\]).*metadata=\{[^}]*op_name=\"(?P<of>[^\"]*)\""
+)
+
+
+def origins(text: str) -> dict[str, tuple[str, str]]:
+    r"""Return, by an instruction's name, the operation of the program that it is of, and the shape of its result.
+
+    Examples
+    --------
+    >>> origins('  %fusion.3 = f32[2,4]{1,0} fusion(%x), metadata={op_name="jit(forward)/conv" stack_frame_id=9}')
+    {'fusion.3': ('conv', 'f32[2,4]')}
+    """
+    found = (_DESCRIBED.match(line) for line in text.splitlines())
+    return {each["name"]: (each["of"].rpartition("/")[2], each["shape"]) for each in found if each}
 
 
 def products(text: str) -> dict[str, int]:

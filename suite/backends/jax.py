@@ -105,14 +105,19 @@ class JAX:
         return self._executable, weights, names
 
     def computed(self, inputs: Arrays) -> Computed:
-        del inputs  # compiled for their shapes: its text says it without a call
-        found = hlo.products(self._executable.as_text())
+        found = hlo.products(self.compiled_text(inputs))
         if self._options.precision == "tf32" and "fp32" in found:
             found["tf32"] = found.pop("fp32")
         return Computed(found, "XLA's text of the compiled module")
 
+    def compiled_text(self, inputs: Arrays) -> str:
+        """Return XLA's text of the compiled model; empty where none is loaded."""
+        del inputs  # compiled for their shapes: its text says it without a call
+        return str(self._executable.as_text()) if self._executable is not None else ""
+
     def load_training(self, source: TrainingSource) -> Trainer:
         """Compile value_and_grad and the update as one function."""
+        self._executable = None  # the model before this one goes first
         from suite.backends.jax_training import JAXTrainer
 
         return JAXTrainer(self._jax, source, self._compiler)

@@ -76,6 +76,20 @@ class OpenVINO:
         self._compiled = None  # the model before this one goes first
         precision = _PRECISIONS[self._options.precision]
         self._require_capability()
+        compiled = self._core.compile_model(self._core.read_model(path), "CPU", self._config(precision))
+        require_names("openvino", source.example, [port.any_name for port in compiled.inputs])
+        known = set(compiled.get_property("SUPPORTED_PROPERTIES"))
+        self._settings = {name: _text(compiled.get_property(name)) for name in _READ_BACK if name in known}
+        if self._settings["INFERENCE_PRECISION_HINT"] != precision:
+            found = self._settings["INFERENCE_PRECISION_HINT"]
+            raise Unsupported(f"openvino would compute in {found} and not in {precision}.")
+        self._compiled = compiled
+        request = self._request(compiled)
+        small = sum(array.nbytes for array in source.example.values()) <= COPIED_BYTES
+        self._settings["INPUTS"] = "copied into the request's tensors" if small else "shared"
+        return _filling(request, compiled.inputs) if small else _sharing(request)
+
+    def _config(self, precision: str) -> dict[str, Any]:
         config: dict[str, Any] = {
             # Its default is bf16 where the processor has it: twice as fast, and four digits poorer.
             "INFERENCE_PRECISION_HINT": precision,
@@ -84,18 +98,10 @@ class OpenVINO:
         }
         if self._options.cache is not None:
             config["CACHE_DIR"] = str(self._options.cache)
-        compiled = self._core.compile_model(self._core.read_model(path), "CPU", config)
-        require_names("openvino", source.example, [port.any_name for port in compiled.inputs])
-        known = set(compiled.get_property("SUPPORTED_PROPERTIES"))
-        self._settings = {name: _text(compiled.get_property(name)) for name in _READ_BACK if name in known}
-        if self._settings["INFERENCE_PRECISION_HINT"] != precision:
-            found = self._settings["INFERENCE_PRECISION_HINT"]
-            raise Unsupported(f"openvino would compute in {found} and not in {precision}.")
-        self._compiled = compiled
-        request = compiled.create_infer_request()
-        small = sum(array.nbytes for array in source.example.values()) <= COPIED_BYTES
-        self._settings["INPUTS"] = "copied into the request's tensors" if small else "shared"
-        return _filling(request, compiled.inputs) if small else _sharing(request)
+        return config
+
+    def _request(self, compiled: Any) -> Any:  # noqa: ANN401  (OpenVINO's own types)
+        return compiled.create_infer_request()
 
     def _require_capability(self) -> None:
         wanted = _CAPABILITIES.get(self._options.precision)

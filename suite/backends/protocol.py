@@ -107,6 +107,15 @@ class SaysPrecision(Protocol):
         ...
 
 
+@runtime_checkable
+class SaysCompiled(Protocol):
+    """A backend whose compiler can write down what it made of the model that is loaded for inference."""
+
+    def compiled_text(self, inputs: Arrays) -> str:
+        """Return XLA's text of the compiled module; empty where no model is loaded for inference."""
+        ...
+
+
 class TrainingSource(msgspec.Struct, frozen=True):
     """What a backend is given to train."""
 

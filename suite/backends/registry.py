@@ -30,6 +30,8 @@ class BackendInfo(msgspec.Struct, frozen=True):
     """Where it runs."""
     feed: str = "prefetch"
     """How it reads a dataset: a module of `suite.backends.feeds`."""
+    profiler: str = ""
+    """What reads its framework's own profile: a module of `suite.backends.profiling`; empty: nothing does."""
     settings: dict[str, tuple[str, ...]] = {}
     """What may be chosen beside the idiomatic way, and the values it may have, the idiomatic one first."""
 
@@ -56,6 +58,7 @@ _BACKENDS = {
             "torch",
             "NHWC",
             feed="torch_loader",
+            profiler="torch",
             settings=_CAST,
         ),
         BackendInfo(
@@ -68,6 +71,7 @@ _BACKENDS = {
             "torch",
             "NHWC",
             feed="torch_loader",
+            profiler="torch",
             settings=_CAST,
         ),
         BackendInfo(
@@ -80,6 +84,7 @@ _BACKENDS = {
             "tensorflow-cpu",
             "NHWC",
             feed="tf_data",
+            profiler="tensorflow",
         ),
         BackendInfo(
             "tensorflow-xla",
@@ -91,8 +96,9 @@ _BACKENDS = {
             "tensorflow-cpu",
             "NHWC",
             feed="tf_data",
+            profiler="tensorflow",
         ),
-        BackendInfo("jax", "JAX", "suite.backends.jax", "JAX", "jax", "native", "jax", "NHWC"),
+        BackendInfo("jax", "JAX", "suite.backends.jax", "JAX", "jax", "native", "jax", "NHWC", profiler="jax"),
         BackendInfo(
             "onnxruntime",
             "ONNX Runtime",
@@ -102,6 +108,7 @@ _BACKENDS = {
             "onnx",
             "onnxruntime",
             "NCHW",
+            profiler="onnxruntime",
             settings={"graph": ("all", "extended", "basic", "off"), "spinning": ("on", "off")},
         ),
         BackendInfo(
@@ -114,6 +121,7 @@ _BACKENDS = {
             "openvino",
             "NCHW",
             ("cpu",),
+            profiler="openvino",
             settings={"hint": ("latency", "throughput")},
         ),
         BackendInfo(

@@ -139,9 +139,7 @@ def computed(tf: Any, traced: Traced, inputs: Arrays, options: Options, *, xla: 
     XLA compiles once more to tell, which takes seconds; of fp32 the graph's types and the size of the error say enough.
     """
     if xla and options.precision in _DTYPES:
-        arguments = [tf.constant(images_last(inputs[name])) for name in traced.names]
-        text = traced.function.experimental_get_compiler_ir(*arguments)(stage="optimized_hlo")
-        found, source = hlo.products(text), "XLA's text of the compiled module"
+        found, source = hlo.products(compiled_text(tf, traced, inputs)), "XLA's text of the compiled module"
     else:
         counted = Counter(
             _TYPES.get(operation.inputs[0].dtype.name, operation.inputs[0].dtype.name)
@@ -152,6 +150,12 @@ def computed(tf: Any, traced: Traced, inputs: Arrays, options: Options, *, xla: 
     if options.precision == "tf32" and "fp32" in found:
         found["tf32"] = found.pop("fp32")
     return Computed(found, source)
+
+
+def compiled_text(tf: Any, traced: Traced, inputs: Arrays) -> str:  # noqa: ANN401 (the same)
+    """Let XLA compile once more, and return its text."""
+    arguments = [tf.constant(images_last(inputs[name])) for name in traced.names]
+    return str(traced.function.experimental_get_compiler_ir(*arguments)(stage="optimized_hlo"))
 
 
 def device_name(device: str) -> str:

@@ -47,8 +47,13 @@ class TensorFlowXLA:
             return Computed({}, "nothing is loaded")
         return tensorflow_common.computed(self._tf, self._traced, inputs, self._options, xla=True)
 
+    def compiled_text(self, inputs: Arrays) -> str:
+        """Return XLA's text of the compiled model, which takes another compilation; empty where none is loaded."""
+        return "" if self._traced is None else tensorflow_common.compiled_text(self._tf, self._traced, inputs)
+
     def load_training(self, source: TrainingSource) -> Trainer:
         """Trace forward, loss, backward and update as one function."""
+        self._traced = None  # the model before this one goes first
         from suite.backends.tensorflow_training import TensorFlowTrainer
 
         return TensorFlowTrainer(self._tf, source, tensorflow_common.device_name(self._device), xla=True)

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from suite.backends.profiling.operators import Operator
 from suite.zoo.honesty import Computed
 
 PROTOCOL = 1
@@ -76,6 +77,20 @@ class Measure(msgspec.Struct, frozen=True, tag="measure"):
     """A true busy-wait added inside each timed call, to measure the power of the method; such runs are labelled."""
 
 
+class Profile(msgspec.Struct, frozen=True, tag="profile"):
+    """Run what is loaded under its framework's own profiler, between two plain windows.
+
+    Each window is preceded by calls that nobody looks at (at least three, and until `rewarm_ns` have passed).
+    """
+
+    window_ns: int
+    """Of each of the three."""
+    min_calls: int
+    max_calls: int
+    """Of what is profiled: every call leaves some hundred lines in a trace."""
+    rewarm_ns: int
+
+
 class Probe(msgspec.Struct, frozen=True, tag="probe"):
     """Report the process: memory, loaded libraries, installed distributions, environment."""
 
@@ -104,7 +119,7 @@ class Stop(msgspec.Struct, frozen=True, tag="stop"):
     pass
 
 
-Request: TypeAlias = Load | Verify | Train | Measure | Probe | MeasureRoofline | Export | Stop
+Request: TypeAlias = Load | Verify | Train | Measure | Profile | Probe | MeasureRoofline | Export | Stop
 
 
 class Ready(msgspec.Struct, frozen=True, tag="ready"):
@@ -165,6 +180,18 @@ class Measured(msgspec.Struct, frozen=True, tag="measured"):
     """What of the samples was spent waiting for data, in all (scenario `data-pipeline`)."""
 
 
+class Profiled(msgspec.Struct, frozen=True, tag="profiled"):
+    source: str
+    """Whose word it is: `torch.profiler`."""
+    operators: tuple[Operator, ...]
+    """The longest first."""
+    plain_ns: tuple[int, ...]
+    """Calls before and after it, without the profiler."""
+    profiled_ns: tuple[int, ...]
+    note: str
+    """What must be known to read it."""
+
+
 class Library(msgspec.Struct, frozen=True):
     """A shared library mapped into the worker that decides speed or numbers."""
 
@@ -221,4 +248,6 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
     """The traceback, for the record."""
 
 
-Reply: TypeAlias = Ready | Loaded | Verified | Trained | Measured | Probed | RooflineMeasured | Exported | Failed
+Reply: TypeAlias = (
+    Ready | Loaded | Verified | Trained | Measured | Profiled | Probed | RooflineMeasured | Exported | Failed
+)

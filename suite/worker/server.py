@@ -20,6 +20,8 @@ from suite.worker.messages import (
     Measured,
     MeasureRoofline,
     Probe,
+    Profile,
+    Profiled,
     Ready,
     Reply,
     Request,
@@ -58,7 +60,7 @@ class Service:
         self._inputs: object = None
         self._fed: Fed | None = None
 
-    def answer(self, request: Load | Verify | Train | Measure | Probe | MeasureRoofline | Export) -> Reply:
+    def answer(self, request: Load | Verify | Train | Measure | Profile | Probe | MeasureRoofline | Export) -> Reply:
         match request:
             case Load(task=task, alone=alone):
                 return self._load(task, alone=alone)
@@ -68,6 +70,8 @@ class Service:
                 return self._train(steps, batch)
             case Measure():
                 return self._measure(request)
+            case Profile():
+                return self._profile(request)
             case Probe():
                 from suite.worker.probes import probe
 
@@ -105,23 +109,14 @@ class Service:
         fresh = self._backend is None
         backend = self._set_up(task)
         imported = clock()
-        from suite.backends import precisions, registry
-        from suite.backends.protocol import Resident, Source
+        from suite.backends import precisions
+        from suite.backends.protocol import Resident
         from suite.worker import training
-        from suite.zoo import models, weights
+        from suite.worker.sources import source_of
+        from suite.zoo import weights
 
-        model = models.get(task.model)
-        info = registry.get(task.backend)
-        example = _example(task, info.layout)
-        if info.reads == "onnx":
-            parameters: Arrays = {}
-            weights_sha256 = ""
-            _check_onnx(task)
-        else:
-            parameters = weights.load(Path(task.weights_path), model) if task.weights_path else weights.make(model)
-            weights_sha256 = weights.sha256(parameters)
-        onnx = Path(task.onnx_path) if task.onnx_path else None
-        source = Source(model=task.model, batch=task.batch, weights=parameters, example=example, onnx=onnx)
+        source = source_of(task)
+        weights_sha256 = weights.sha256(source.weights) if source.weights else ""
         ready = clock()
         trained: dict[str, str] = {}
         if task.scenario == training.SCENARIO:
@@ -131,7 +126,7 @@ class Service:
         else:
             loaded_model = _load_model(backend, task, source)
         loaded = clock()
-        placed = loaded_model.place(example)
+        placed = loaded_model.place(source.example)
         calling = clock()
         if first_call:
             loaded_model.run(placed)
@@ -152,7 +147,7 @@ class Service:
             first_call_ns=called - calling if first_call else None,
             version=backend.version,
             weights_sha256=weights_sha256,
-            inputs_sha256=weights.sha256(example),
+            inputs_sha256=weights.sha256(source.example),
             settings={"precision": precisions.way(task.backend, task.precision, task.device).how} | settings,
         )
 
@@ -222,6 +217,17 @@ class Service:
             return self._fed.measure(request)
         return take(loaded.run, self._inputs, request)
 
+    def _profile(self, request: Profile) -> Profiled:
+        from suite.backends.protocol import Unsupported
+        from suite.worker.profiling import profile
+
+        task, loaded = self._loaded()
+        if self._backend is None or self._set_up_as is None:
+            raise NotLoadedError("Nothing has been set up yet.")
+        if self._fed is not None or task.scenario.endswith("-device") or task.device != "cpu":
+            raise Unsupported(f"{task.scenario} on {task.device} is not profiled: ask for latency, on the CPU.")
+        return profile(request, task, self._backend, self._set_up_as[1], loaded.run, self._inputs)
+
     def _loaded(self) -> "tuple[Task, Resident]":
         if self._task is None or self._model is None:
             raise NotLoadedError("Nothing has been loaded yet.")
@@ -231,22 +237,6 @@ class Service:
         from suite.backends.protocol import WithDeviceMemory
 
         return self._backend.device_memory() if isinstance(self._backend, WithDeviceMemory) else {}
-
-
-def _example(task: Task, layout: str) -> "Arrays":
-    """Return inputs of the task's batch, to compile with."""
-    from suite.worker import training
-    from suite.zoo import inputs, models
-
-    if task.scenario == "data-pipeline":
-        from suite.worker.feeding import first
-
-        return first(task)
-    if task.scenario == training.SCENARIO:
-        from suite.zoo.training import batches
-
-        return batches.make(models.get(task.model), 0, task.batch, layout=layout)
-    return inputs.make(models.get(task.model), 0, task.batch, layout=layout)
 
 
 def _load_model(backend: "Backend", task: Task, source: "Source") -> "Resident":
@@ -266,17 +256,6 @@ def _as_it_is(value: Any) -> Any:  # noqa: ANN401  (whatever it is)
 
 def _answer(loaded: "Resident", inputs: "Arrays") -> Any:  # noqa: ANN401  (an array of NumPy's)
     return loaded.fetch(loaded.run(loaded.place(inputs)))
-
-
-def _check_onnx(task: Task) -> None:
-    """Refuse an ONNX file that is not the one the plan names."""
-    from suite.worker.files import digest_of, files_in
-
-    if task.onnx_path is None:
-        raise ValueError(f"The backend {task.backend} reads ONNX, and no file was given to it.")
-    found = digest_of(files_in(Path(task.onnx_path).parent, "model.onnx*"))
-    if task.onnx_sha256 and found != task.onnx_sha256:
-        raise ValueError(f"The ONNX model has digest {found}; the plan names {task.onnx_sha256}.")
 
 
 def _export(request: Export) -> Exported:

@@ -25,6 +25,7 @@ from suite.worker.messages import (
     Measured,
     Probe,
     Probed,
+    Profile,
     Ready,
     Reply,
     Request,
@@ -114,6 +115,18 @@ def test_another_task_finds_the_framework_as_it_was_set_up(worker: Conversation)
     assert isinstance(same, Loaded)
     assert (same.load_ns, same.inputs_sha256) == (0, again.inputs_sha256), "what is loaded is not loaded again"
     assert isinstance(worker.ask(Verify(2)), Verified)
+
+
+def test_who_has_no_profiler_says_so_and_goes_on(worker: Conversation) -> None:
+    request = Profile(window_ns=1_000_000, min_calls=1, max_calls=2, rewarm_ns=0)
+    early = worker.ask(request)
+    assert isinstance(early, Failed)
+    assert "Nothing has been loaded yet" in early.message
+    assert isinstance(worker.ask(Load(CANARY)), Loaded)
+    refused = worker.ask(request)
+    assert isinstance(refused, Failed)
+    assert (refused.kind, refused.message) == ("unsupported", "canary has no profiler that is read here.")
+    assert isinstance(worker.ask(Verify(1)), Verified)
 
 
 def test_what_is_not_a_training_cannot_follow_one(worker: Conversation) -> None:

@@ -1,0 +1,69 @@
+"""A worker's part of `levelfield explain`: plain calls, profiled calls, plain calls again, all in one launch."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from suite.worker import training
+from suite.worker.messages import Measure, Profile, Profiled, Task
+from suite.worker.sources import source_of
+from suite.worker.window import take
+
+if TYPE_CHECKING:
+    from suite.backends.protocol import Backend, Options
+
+_REWARM_CALLS = 3
+_PLAIN_CALLS = 10_000
+"""At the most in a plain window: of a model that takes microseconds, more would say no more."""
+
+
+def profile(
+    request: Profile, task: Task, backend: "Backend", options: "Options", step: Callable[[Any], object], inputs: object
+) -> Profiled:
+    """Profile the loaded model with its framework's own profiler.
+
+    Raises
+    ------
+    Unsupported
+        The backend has no profiler that is read here, or the scenario is not that of a single call.
+    """
+    from suite.backends.profiling import protocol
+
+    def reload(other: "Backend") -> Callable[[Any], object]:
+        source = source_of(task)
+        return training.load(other, task, source).step if task.scenario == training.SCENARIO else other.load(source)
+
+    def warm(call: Callable[[Any], object]) -> None:
+        take(call, inputs, _window(request, window_ns=0, most=1))
+
+    plain = _window(request, window_ns=request.window_ns, most=_PLAIN_CALLS)
+    before = take(step, inputs, plain).samples_ns
+    found = protocol.profile(
+        task.backend,
+        protocol.Subject(
+            backend=backend,
+            options=options,
+            step=step,
+            inputs=inputs,
+            reload=reload,
+            warm=warm,
+            budget=protocol.Budget(request.window_ns, request.min_calls, request.max_calls),
+        ),
+    )
+    after = take(step, inputs, plain).samples_ns
+    return Profiled(
+        source=found.source,
+        operators=found.operators,
+        plain_ns=before + after,
+        profiled_ns=found.calls_ns,
+        note=found.note,
+    )
+
+
+def _window(request: Profile, *, window_ns: int, most: int) -> Measure:
+    return Measure(
+        window_ns=window_ns,
+        min_calls=min(request.min_calls, most),
+        max_calls=most,
+        rewarm_ns=request.rewarm_ns,
+        rewarm_calls=_REWARM_CALLS,
+    )

@@ -1,0 +1,59 @@
+"""What a backend is given to load, made or read by what a task says."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from suite.worker.messages import Task
+
+if TYPE_CHECKING:
+    from suite.backends.protocol import Arrays, Source
+
+
+def source_of(task: Task) -> "Source":
+    """Return the weights (or the ONNX file) and the example inputs of a task.
+
+    Raises
+    ------
+    ValueError
+        No ONNX file was given to a backend that reads one, or another than the plan names.
+    """
+    from suite.backends import registry
+    from suite.backends.protocol import Source
+    from suite.zoo import models, weights
+
+    model, info = models.get(task.model), registry.get(task.backend)
+    example = _example(task, info.layout)
+    parameters: Arrays = {}
+    if info.reads == "onnx":
+        _check_onnx(task)
+    else:
+        parameters = weights.load(Path(task.weights_path), model) if task.weights_path else weights.make(model)
+    onnx = Path(task.onnx_path) if task.onnx_path else None
+    return Source(model=task.model, batch=task.batch, weights=parameters, example=example, onnx=onnx)
+
+
+def _example(task: Task, layout: str) -> "Arrays":
+    """Return inputs of the task's batch, to compile with."""
+    from suite.worker import training
+    from suite.zoo import inputs, models
+
+    if task.scenario == "data-pipeline":
+        from suite.worker.feeding import first
+
+        return first(task)
+    if task.scenario == training.SCENARIO:
+        from suite.zoo.training import batches
+
+        return batches.make(models.get(task.model), 0, task.batch, layout=layout)
+    return inputs.make(models.get(task.model), 0, task.batch, layout=layout)
+
+
+def _check_onnx(task: Task) -> None:
+    """Refuse an ONNX file that is not the one the plan names."""
+    from suite.worker.files import digest_of, files_in
+
+    if task.onnx_path is None:
+        raise ValueError(f"The backend {task.backend} reads ONNX, and no file was given to it.")
+    found = digest_of(files_in(Path(task.onnx_path).parent, "model.onnx*"))
+    if task.onnx_sha256 and found != task.onnx_sha256:
+        raise ValueError(f"The ONNX model has digest {found}; the plan names {task.onnx_sha256}.")

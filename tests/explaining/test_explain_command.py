@@ -1,0 +1,65 @@
+"""`levelfield explain` as people type it: what needs no engine, and real containers."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import docker
+import pytest
+
+from tests.commands import one_clear_sentence, run
+from tests.engines import none_left
+
+NO_ENGINE = {"DOCKER_HOST": "unix:///nobody/is/here.sock"}
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["onnxruntim/mlp"], ["There is no backend called 'onnxruntim'", "Did you mean 'onnxruntime'"]),
+        (["onnxruntime/mlp", "onnxruntime/nlp"], ["There is no model called 'nlp'", "'mlp'"]),
+        (["onnxruntime/mlp", "--launcher", "docker"], ["No container engine answers"]),
+    ],
+)
+def test_mistakes_end_in_one_sentence(tmp_path: Path, words: list[str], says: list[str]) -> None:
+    one_clear_sentence(run("explain", *words, folder=tmp_path, environment=NO_ENGINE), *says)
+
+
+def test_two_formats_do_not_share_the_terminal(tmp_path: Path) -> None:
+    command = run("explain", "torch/mlp", "--json", "-", "--csv", "-", folder=tmp_path)
+    assert command.code == 2
+    assert "Either JSON or CSV" in command.err
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+def test_two_frameworks_in_their_containers(engine: docker.DockerClient, tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    cases = ("onnxruntime/mlp/latency/fp32/b1/t1/cpu", "jax/mlp/throughput/fp32/b100/t1/cpu")
+    command = run("explain", *cases, "--by-layer", "--json", "all.json", "--csv", "all.csv", folder=tmp_path)
+    assert command.code == 0, command.err
+    assert none_left(engine, command.pid)
+    for text in (*cases, "FusedGemm", "dot", "cumulative", "of the plain median", "times as long"):
+        assert text in command.out
+    told = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))
+    assert [result["result"] for result in told["results"]] == list(cases)
+    assert {result["launcher"] for result in told["results"]} == {"docker"}
+    for result in told["results"]:
+        assert result["operators"][-1]["cumulative"] == pytest.approx(1.0)
+        assert sum(row["share"] for row in result["operators"]) == pytest.approx(1.0)
+        assert result["account"]["plain_calls"] > 100
+        assert result["account"]["slowdown"] > 0.5
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "all.csv").read_text(encoding="utf-8"))))
+    assert {row["result"] for row in rows} == set(cases)
+    assert sum("node_linear" in row["layer"] for row in rows) == 6
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+def test_what_is_compiled_has_names_for_its_kernels(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    command = run("explain", "torch-compile/mlp", "--json", "-", folder=tmp_path)
+    assert command.code == 0, command.err
+    (result,) = json.loads(command.out)["results"]
+    assert [row["operator"] for row in result["operators"] if row["operator"].startswith("cpp_fused_")]
