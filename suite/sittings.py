@@ -48,6 +48,6 @@ def _company(block: Block) -> tuple[str, ...]:
     A cold start has launches of its own, and so has a training: its peak memory is told beside its speed.
     """
     case = block.case
-    if case.scenario == "cold-start" or case.trains:
+    if case.scenario == "cold-start" or case.trains or case.converges:
         return (case.id,)
     return (case.model, case.precision, str(case.threads), case.device)

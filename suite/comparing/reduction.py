@@ -12,7 +12,7 @@ import msgspec
 
 from suite import analysis
 from suite.analysis import places
-from suite.analysis.types import ColdRow, MemoryRow, Row, Standing
+from suite.analysis.types import AnyRow, ColdRow, ConvergenceRow, MemoryRow, Row, Standing
 from suite.comparing.types import RunFacts
 from suite.history import environment
 from suite.records.schema import Absent, Arm, Block, Case, Fact, FailureKind, Image, Launch, Parity, Run
@@ -80,7 +80,7 @@ def reduce(run: Run, sha256: str) -> Reduced:
     answers: dict[Place, Answer] = {}
     parities: dict[tuple[str, Question], dict[str, Parity]] = {}
     for block, analysed in zip(run.blocks, found.blocks, strict=True):
-        rows: dict[str, Row | ColdRow | MemoryRow] = {row.arm: row for row in analysed.rows}
+        rows: dict[str, AnyRow] = {row.arm: row for row in analysed.rows}
         for arm in block.arms:
             if arm.id not in rows or places.original(arm, block) is not None:
                 continue  # the canary, or the same a second time
@@ -106,7 +106,7 @@ def reduce(run: Run, sha256: str) -> Reduced:
     )
 
 
-def _answer(row: Row | ColdRow | MemoryRow, block: Block, arm: Arm) -> Answer:
+def _answer(row: AnyRow, block: Block, arm: Arm) -> Answer:
     launches = list(_launches(block, arm))
     return Answer(
         standing=row.standing,
@@ -119,12 +119,14 @@ def _answer(row: Row | ColdRow | MemoryRow, block: Block, arm: Arm) -> Answer:
     )
 
 
-def _cost(row: Row | ColdRow | MemoryRow, *, throughput: bool) -> float | None:
+def _cost(row: AnyRow, *, throughput: bool) -> float | None:
     match row:
         case Row() if throughput:
             cost = 1e9 / row.items_per_second.value if row.items_per_second is not None else None
         case Row():
             cost = row.median_ns.value if row.median_ns is not None else None
+        case ConvergenceRow():
+            cost = row.time_ns.value if row.time_ns is not None else None
         case ColdRow():
             cost = row.total_ns.value if row.total_ns is not None else None
         case MemoryRow():

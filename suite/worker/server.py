@@ -14,6 +14,8 @@ import msgspec
 
 from suite.worker.messages import (
     PROTOCOL,
+    Converge,
+    Converged,
     Export,
     Exported,
     Failed,
@@ -78,6 +80,8 @@ class Service:
                 return self._verify(count)
             case Train(steps=steps, batch=batch):
                 return self._train(steps, batch)
+            case Converge(seed=seed):
+                return self._converge(seed)
             case Measure():
                 return self._measure(request)
             case Probe():
@@ -121,10 +125,12 @@ class Service:
         imported = clock()
         from suite.backends import precisions, registry
         from suite.backends.protocol import Resident, Source
-        from suite.worker import training
+        from suite.worker import converging, training
         from suite.zoo import models, weights
+        from suite.zoo.training import convergence, recipe
 
-        model = models.get(task.model)
+        to_target = task.scenario == converging.SCENARIO
+        model = converging.network(task.model) if to_target else models.get(task.model)
         info = registry.get(task.backend)
         example = _example(task, info.layout)
         if info.reads == "onnx":
@@ -132,16 +138,20 @@ class Service:
             weights_sha256 = ""
             _check_onnx(task)
         else:
-            parameters = weights.load(Path(task.weights_path), model) if task.weights_path else weights.make(model)
+            parameters = converging.begin(task.model) if to_target else _parameters(task, model)
             weights_sha256 = weights.sha256(parameters)
         onnx = Path(task.onnx_path) if task.onnx_path else None
-        source = Source(model=task.model, batch=task.batch, weights=parameters, example=example, onnx=onnx)
+        source = Source(model=model.name, batch=task.batch, weights=parameters, example=example, onnx=onnx)
         ready = clock()
         trained: dict[str, str] = {}
         if task.scenario == training.SCENARIO:
-            self._trainer = training.load(backend, task, source)
+            self._trainer = training.load(backend, task, source, recipe.of(task.model).optimizer)
             loaded_model = Resident(place=_as_it_is, run=training.watched(self._trainer.step), fetch=_as_it_is)
             trained = training.settings(self._trainer, task.model)
+        elif to_target:
+            self._trainer = training.load(backend, task, source, convergence.of(task.model).optimizer)
+            loaded_model = Resident(place=_as_it_is, run=self._trainer.step, fetch=_as_it_is)
+            trained = converging.settings(self._trainer, task.model)
         else:
             loaded_model = _load_model(backend, task, source)
         loaded = clock()
@@ -166,7 +176,7 @@ class Service:
             first_call_ns=called - calling if first_call else None,
             version=backend.version,
             weights_sha256=weights_sha256,
-            inputs_sha256=weights.sha256(example),
+            inputs_sha256=converging.inputs_sha256(task.model) if to_target else weights.sha256(example),
             settings={"precision": precisions.way(task.backend, task.precision, task.device).how} | settings,
         )
 
@@ -219,14 +229,22 @@ class Service:
 
     def _train(self, steps: int, batch: int) -> Trained:
         from suite.worker import training
-        from suite.zoo import models, weights
+        from suite.zoo import models
 
         task, _ = self._loaded()
         if self._trainer is None:
             raise NotLoadedError(f"{task.scenario} is not training.")
         model = models.get(task.model)
-        begin = weights.load(Path(task.weights_path), model) if task.weights_path else weights.make(model)
-        return training.follow(self._trainer, task, begin, steps, batch)
+        return training.follow(self._trainer, task, _parameters(task, model), steps, batch)
+
+    def _converge(self, seed: int) -> Converged:
+        from suite.worker import converging
+        from suite.zoo.training import convergence
+
+        task, _ = self._loaded()
+        if self._trainer is None or task.scenario != converging.SCENARIO:
+            raise NotLoadedError(f"{task.scenario} is not training to a target.")
+        return converging.train(self._trainer, convergence.of(task.model), seed)
 
     def _measure(self, request: Measure) -> Measured:
         from suite.worker.window import take
@@ -247,11 +265,19 @@ class Service:
         return self._backend.device_memory() if isinstance(self._backend, WithDeviceMemory) else {}
 
 
+def _parameters(task: Task, model: "Model") -> "Arrays":
+    from suite.zoo import weights
+
+    return weights.load(Path(task.weights_path), model) if task.weights_path else weights.make(model)
+
+
 def _example(task: Task, layout: str) -> "Arrays":
     """Return inputs of the task's batch, to compile with."""
-    from suite.worker import training
+    from suite.worker import converging, training
     from suite.zoo import inputs, models
 
+    if task.scenario == converging.SCENARIO:
+        return converging.example(task.model)
     if task.scenario == "data-pipeline":
         from suite.worker.feeding import first
 
