@@ -3,10 +3,7 @@
 import gc
 import os
 import platform
-import re
 import time
-import traceback
-from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -44,15 +41,6 @@ if TYPE_CHECKING:
 
 _decoder = msgspec.json.Decoder(Request)
 _encoder = msgspec.json.Encoder()
-_OUT_OF_MEMORY = re.compile(
-    r"OutOfMemoryError: CUDA|RESOURCE_EXHAUSTED|ResourceExhaustedError|CUDA_ERROR_OUT_OF_MEMORY|"
-    r"Failed to allocate memory for requested buffer|CUDA failure 2: out of memory|CUDA error: out of memory|"
-    r"CU(BLAS|DNN|SOLVER|SPARSE|FFT)_STATUS_ALLOC_FAILED|OOM when allocating|BFCArena::AllocateRawInternal|"
-    r"DefaultCPUAllocator: .*memory"
-)
-"""How torch, JAX, TensorFlow and ONNX Runtime, and the libraries beneath, say that no memory is left."""
-DETAIL_CHARS = 4000
-"""How much of a traceback travels."""
 
 
 class NotLoadedError(RuntimeError):
@@ -72,7 +60,7 @@ class Service:
         self._inputs: object = None
         self._fed: Fed | None = None
 
-    def answer(self, request: Request) -> Reply:
+    def answer(self, request: Load | Verify | Train | Measure | Probe | MeasureRoofline | Export) -> Reply:
         match request:
             case Load(task=task, alone=alone):
                 return self._load(task, alone=alone)
@@ -94,8 +82,6 @@ class Service:
                 return measure(request)
             case Export():
                 return _export(request)
-            case Stop():
-                raise SystemExit(0)
 
     def _load(self, task: Task, *, alone: bool) -> Loaded:
         if self._reply is not None and self._task == task:
@@ -330,7 +316,7 @@ def _export(request: Export) -> Exported:
 
 def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
     """Answer every line of `requests` with one line on `replies`."""
-    service = Service()
+    service, device = Service(), "cpu"
     _say(replies, Ready(protocol=PROTOCOL, pid=os.getpid(), python=platform.python_version()))
     for line in requests:
         try:
@@ -338,35 +324,17 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
             _say(replies, Failed(kind="error", message=f"This request is not understood: {error}."))
             continue
-        try:
-            reply = _guarded(service.answer, request)
-        except SystemExit:
+        if isinstance(request, Stop):
             return
+        if isinstance(request, Load):
+            device = request.task.device
+        try:
+            reply = service.answer(request)
+        except Exception as error:  # noqa: BLE001  (the edge of the process: nothing is swallowed, it is all reported)
+            from suite.worker import failing
+
+            reply = failing.reply(error, device)
         _say(replies, reply)
-
-
-def _guarded(answer: Callable[[Request], Reply], request: Request) -> Reply:
-    """Turn whatever a framework throws into a reply: this is the edge of the process, and the supervisor decides."""
-    try:
-        return answer(request)
-    except MemoryError:
-        return Failed("out-of-memory", "The worker ran out of memory.", traceback.format_exc()[-DETAIL_CHARS:])
-    except Exception as error:  # noqa: BLE001  (the edge of the process: nothing is swallowed, it is all reported)
-        from suite.backends import cuda
-        from suite.backends.protocol import Unsupported
-        from suite.worker.training import DivergedError
-
-        if _OUT_OF_MEMORY.search(f"{type(error).__name__}: {error}"):
-            where = "GPU's" if re.search("CUDA|GPU", str(error)) else "worker's"
-            what = f"The {where} memory was not enough: take a smaller batch, or fewer backends at once."
-            return Failed("out-of-memory", what, traceback.format_exc()[-DETAIL_CHARS:])
-        if meaning := cuda.meaning(str(error)):
-            return Failed("unsupported", meaning, traceback.format_exc()[-DETAIL_CHARS:])
-        kind = "unsupported" if isinstance(error, Unsupported) else "error"
-        text = " ".join(str(error).split()) or "no message"
-        told = isinstance(error, Unsupported | DivergedError)  # its words are enough
-        sentence = text[:500] if told else f"{type(error).__name__}: {text[:500]}"
-        return Failed(kind, sentence, traceback.format_exc()[-DETAIL_CHARS:])
 
 
 def _say(replies: IO[bytes], reply: Reply) -> None:

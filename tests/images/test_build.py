@@ -12,6 +12,7 @@ from suite.images import archive, base, catalogue, debian, engine, wheels, worke
 from suite.images.build import BuiltImage, build
 from suite.images.cost import estimate
 from suite.images.recipe import recipe
+from suite.paths import package_root
 
 pytestmark = pytest.mark.docker
 
@@ -96,6 +97,31 @@ def test_another_image_under_our_tag_is_not_taken_for_ours(client: docker.Docker
     assert engine.find(client, wanted.tag, wanted.identity) is not None
     assert engine.find(client, wanted.tag, hashlib.sha256(b"other").hexdigest()) is None
     assert engine.find(client, "levelfield/nothing:0", wanted.identity) is None
+
+
+def test_the_stages_of_two_builds_have_no_step_in_common(client: docker.DockerClient, canary: BuiltImage) -> None:
+    """Removing one stage takes its steps along: one in common would be taken from under the other build."""
+    text = (package_root().parent / "images" / "environment.Dockerfile").read_text(encoding="utf-8").split("\nRUN ")[0]
+    tags = ("levelfield-test/one:stage", "levelfield-test/another:stage")
+    steps = [_steps(client, text, canary, tag) for tag in tags]
+    for tag in tags:
+        client.images.remove(tag)
+    assert all(len(made) >= 4 for made in steps)
+    assert not set(steps[0]) & set(steps[1])
+
+
+def _steps(client: docker.DockerClient, text: str, base: BuiltImage, tag: str) -> list[str]:
+    """Build a stage as far as its inputs, and return the images of its steps."""
+    context = io.BytesIO()
+    archive.write(context, [("Dockerfile", text.encode()), ("inputs/name", tag.encode())])
+    context.seek(0)
+    arguments = {"BASE": base.tag, "EPOCH": "0", "STAGE": tag}
+    image = engine.build(client, context, recipe="Dockerfile", tag=tag, arguments=arguments, labels={})
+    found, at = [], str(image.id)
+    while at != base.image_id:
+        found.append(at)
+        at = client.images.get(at).attrs["Parent"]
+    return found
 
 
 def test_two_builds_with_no_cache_give_the_same_layers(client: docker.DockerClient, checkout: Path) -> None:

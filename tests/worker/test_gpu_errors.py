@@ -3,8 +3,8 @@
 import pytest
 
 from suite.backends.cuda import meaning
-from suite.worker.messages import Failed, Probe, Reply, Request
-from suite.worker.server import _guarded
+from suite.worker import failing
+from suite.worker.messages import Failed
 
 
 class OutOfMemoryError(RuntimeError):
@@ -19,13 +19,11 @@ class XlaRuntimeError(RuntimeError):
     """As JAX calls its own."""
 
 
-def answered(error: Exception) -> Failed:
-    def fails(_: Request) -> Reply:
+def answered(error: Exception, device: str = "cuda") -> Failed:
+    try:
         raise error
-
-    reply = _guarded(fails, Probe())
-    assert isinstance(reply, Failed)
-    return reply
+    except type(error) as raised:
+        return failing.reply(raised, device)
 
 
 @pytest.mark.parametrize(
@@ -48,6 +46,16 @@ def test_a_gpu_without_memory_left(error: Exception) -> None:
     assert reply.kind == "out-of-memory"
     assert reply.message == "The GPU's memory was not enough: take a smaller batch, or fewer backends at once."
     assert "Traceback" in reply.detail
+
+
+def test_a_worker_without_memory_left() -> None:
+    for error in (
+        XlaRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 4831838208 bytes."),
+        RuntimeError("[enforce fail at alloc_cpu.cpp:127] DefaultCPUAllocator: can't allocate memory: you tried"),
+    ):
+        reply = answered(error, "cpu")
+        assert reply.kind == "out-of-memory"
+        assert reply.message.startswith("The worker's memory was not enough")
 
 
 @pytest.mark.parametrize(

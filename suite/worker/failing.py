@@ -1,0 +1,43 @@
+"""What a framework throws, as a reply: one sentence, its kind, and the traceback for the record."""
+
+import re
+import traceback
+
+from suite.backends import cuda
+from suite.backends.protocol import Unsupported
+from suite.worker.messages import Failed
+from suite.worker.training import DivergedError
+
+DETAIL_CHARS = 4000
+"""How much of a traceback travels."""
+_OUT_OF_MEMORY = re.compile(
+    r"OutOfMemoryError: CUDA|RESOURCE_EXHAUSTED|ResourceExhaustedError|CUDA_ERROR_OUT_OF_MEMORY|"
+    r"Failed to allocate memory for requested buffer|CUDA failure 2: out of memory|CUDA error: out of memory|"
+    r"CU(BLAS|DNN|SOLVER|SPARSE|FFT)_STATUS_ALLOC_FAILED|OOM when allocating|BFCArena::AllocateRawInternal|"
+    r"DefaultCPUAllocator: .*memory"
+)
+"""How torch, JAX, TensorFlow and ONNX Runtime, and the libraries beneath, say that no memory is left."""
+
+
+def reply(error: Exception, device: str) -> Failed:
+    """Say what went wrong. Called while the error is handled, so that its traceback is there.
+
+    Parameters
+    ----------
+    device : str
+        Where the worker computes: frameworks lack memory in the same words on a GPU and on a CPU.
+    """
+    detail = traceback.format_exc()[-DETAIL_CHARS:]
+    if isinstance(error, MemoryError):
+        return Failed("out-of-memory", "The worker ran out of memory.", detail)
+    if _OUT_OF_MEMORY.search(f"{type(error).__name__}: {error}"):
+        whose = "worker's" if device == "cpu" else "GPU's"
+        what = f"The {whose} memory was not enough: take a smaller batch, or fewer backends at once."
+        return Failed("out-of-memory", what, detail)
+    if meaning := cuda.meaning(str(error)):
+        return Failed("unsupported", meaning, detail)
+    text = " ".join(str(error).split()) or "no message"
+    if isinstance(error, Unsupported):
+        return Failed("unsupported", text[:500], detail)
+    told = isinstance(error, DivergedError)  # its words are enough
+    return Failed("error", text[:500] if told else f"{type(error).__name__}: {text[:500]}", detail)
