@@ -45,7 +45,8 @@ CONTROLLED = "resnet50"
 CONTROLS = ("onnxruntime", "jax", "torch")
 """Backends that may stand twice, the quickest to launch first."""
 TO_TARGET: Scenario = "convergence"
-"""Scenario that trains to a target accuracy, with hyper-parameters of its own; models without such a network are left out."""
+"""Scenario that trains to a target accuracy, with hyper-parameters of its own; models without such a network are left
+out."""
 ALONE: tuple[Scenario, ...] = ("cold-start", "memory", TO_TARGET)
 """Scenarios in which the launch itself is the turn."""
 MAX_BATCH = 65536

@@ -3,6 +3,7 @@
 A record holds megabytes of samples; many runs are compared one after the other, and only this is kept of each.
 """
 
+import hashlib
 import math
 from collections.abc import Iterator
 from datetime import datetime
@@ -113,10 +114,19 @@ def _answer(row: AnyRow, block: Block, arm: Arm) -> Answer:
         reason=row.reason,
         failure=row.failure.kind if row.failure is not None else None,
         cost=_cost(row, throughput=block.case.per_item),
-        inputs=frozenset(launch.inputs_sha256 for launch in launches if launch.inputs_sha256),
+        inputs=_seeds(launches) or frozenset(launch.inputs_sha256 for launch in launches if launch.inputs_sha256),
         weights=frozenset(launch.weights_sha256 for launch in launches if launch.weights_sha256),
         onnx=frozenset(launch.onnx_sha256 for launch in launches if launch.onnx_sha256),
     )
+
+
+def _seeds(launches: list[Launch]) -> frozenset[str]:
+    """Return one digest of all that trainings to a target saw, seed by seed: other seeds are another question.
+
+    A time is the mean over seeds, and a seed's luck is no property of a stack. Empty where nothing was so trained.
+    """
+    seen = sorted(launch.convergence.inputs_sha256 for launch in launches if launch.convergence is not None)
+    return frozenset({hashlib.sha256("\n".join(seen).encode()).hexdigest()}) if seen else frozenset()
 
 
 def _cost(row: AnyRow, *, throughput: bool) -> float | None:

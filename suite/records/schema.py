@@ -34,9 +34,9 @@ Scenario: TypeAlias = Literal[
     "latency-device",
     "throughput-device",
 ]
-"""`convergence` trains on real data to a target accuracy. `data-pipeline` reads its batches from a dataset on disk, each
-framework in its own way. Those on `-device` keep inputs and outputs in the accelerator's memory; the others begin and
-end in the host's."""
+"""`convergence` trains on real data to a target accuracy. `data-pipeline` reads its batches from a dataset on disk,
+each framework in its own way. Those on `-device` keep inputs and outputs in the accelerator's memory; the others begin
+and end in the host's."""
 PER_ITEM: frozenset[str] = frozenset({"throughput", "training", "data-pipeline", "throughput-device"})
 """Scenarios in which the time of an item counts, not that of a call."""
 

@@ -73,9 +73,9 @@ def _table(path: Path) -> npt.NDArray[np.int64]:
     try:
         raw = path.read_bytes()
     except OSError as error:
-        raise ValueError(f"The digits cannot be read from {path.name}: {error.strerror}. Install Levelfield again.") from (
-            error
-        )
+        raise ValueError(
+            f"The digits cannot be read from {path.name}: {error.strerror}. Install Levelfield again."
+        ) from (error)
     found = hashlib.sha256(raw).hexdigest()
     if found != FILE_SHA256:
         raise ValueError(

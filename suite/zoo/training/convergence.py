@@ -1,7 +1,7 @@
 """Training to a target: networks, hyper-parameters, data order and stopping rule, all of them, for all frameworks.
 
-Time to accuracy as DAWNBench (Coleman et al. 2017) and MLPerf Training (Mattson et al., arXiv:1910.01500) define it: from
-the first step to the first evaluation whose accuracy on images never trained on is the target or above. What a seed
+Time to accuracy as DAWNBench (Coleman et al. 2017) and MLPerf Training (Mattson et al., arXiv:1910.01500) define it:
+from the first step to the first evaluation whose accuracy on images never trained on is the target or above. What a seed
 chooses is the weights that training begins with and the order of batches; nothing else is random.
 """
 
@@ -79,7 +79,7 @@ _BACKWARD: dict[str, Backward] = {"digits_mlp": digits_mlp, "digits_resnet": dig
 
 
 class Beginning(msgspec.Struct, frozen=True):
-    """How a training must begin: the float64 reference's first losses from a seed's weights, and how far it may stray."""
+    """How a training must begin: the float64 reference's first losses from a seed's weights, and their tolerance."""
 
     losses: tuple[float, ...]
     tolerance: float
@@ -110,7 +110,9 @@ def of(model: str) -> Goal:
 def weights(network: Model, seed: int) -> Arrays:
     """Return the weights that training begins with: another seed, other weights; float32, C order."""
     return {
-        each.name: bits.scaled(f"{SEED}/{network.name}/begin/{seed}/{each.name}", each.shape, mean=each.mean, std=each.std)
+        each.name: bits.scaled(
+            f"{SEED}/{network.name}/begin/{seed}/{each.name}", each.shape, mean=each.mean, std=each.std
+        )
         for each in network.parameters
     }
 
