@@ -9,8 +9,8 @@ from suite.launchers.worker import WorkerError
 from suite.launches import bring_up, disagreement
 from suite.machine.disturbance import disturbed
 from suite.machine.signals import Signals, difference
-from suite.outcomes import Outcome, fail, stop
-from suite.records.schema import Arm, Block, Case, Convergence, Evaluation, Noise
+from suite.outcomes import Outcome, fail, stop, utc_now
+from suite.records.schema import Arm, Block, Case, Convergence, Evaluation, Failure, Launch, Noise
 from suite.site import Site
 from suite.verification import judge_convergence
 from suite.watching import Watcher
@@ -47,9 +47,12 @@ def trainings(
     case = block.case
     goal = convergence.of(case.model)
     watcher.say(f"computing how {case.model} must begin from seed {index}, in float64")
-    beginning = convergence.beginning(goal, index)
     order = sorted(arms, key=lambda arm: arm.id)
     random.Random(seed).shuffle(order)  # noqa: S311  (a schedule, not a secret)
+    try:
+        beginning = convergence.beginning(goal, index)
+    except ValueError as error:  # the images are not there, or are others: nobody can train, and other cases can
+        return [_cannot(case, arm, str(error)) for arm in order]
     outcomes = bring_up(site, case, order, verify=False, alone=False)
     try:
         for number, outcome in enumerate(outcomes, start=1):
@@ -60,6 +63,11 @@ def trainings(
         stop(outcomes)
         raise
     return outcomes
+
+
+def _cannot(case: Case, arm: Arm, reason: str) -> Outcome:
+    absent = Failure(stage="load", kind="error", message=reason)
+    return Outcome(arm, case, Launch(arm=arm.id, started=utc_now(), failure=absent))
 
 
 def _train(

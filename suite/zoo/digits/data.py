@@ -22,6 +22,7 @@ from suite.zoo.weights import SEED, Arrays, sha256
 FILE = Path(__file__).with_name("digits.csv.gz")
 FILE_SHA256 = "09f66e6debdee2cd2b5ae59e0d6abbb73fc2b0e0185d2e1957e9ebb51e23aa22"
 """Of the file as scikit-learn 1.9.1 ships it (`SOURCE.md`)."""
+FILE_BYTES = 57_523
 SOURCE_VERSION = "1.9.1"
 ITEMS = 1797
 PIXELS = 64
@@ -37,7 +38,7 @@ class Split(NamedTuple):
     test: Arrays
 
 
-def load(model: Model, path: Path = FILE) -> Split:
+def load(model: Model, path: Path | None = None) -> Split:
     """Return the digits in the shape of a model's only input.
 
     Parameters
@@ -45,7 +46,7 @@ def load(model: Model, path: Path = FILE) -> Split:
     model
         Its input has 64 numbers an image.
     path
-        The file.
+        The file; the one that travels with the tool where None.
 
     Raises
     ------
@@ -55,7 +56,7 @@ def load(model: Model, path: Path = FILE) -> Split:
     (only,) = model.inputs
     if math.prod(only.shape) != PIXELS:
         raise ValueError(f"{model.title} does not take images of {PIXELS} pixels.")
-    table = _table(path)
+    table = _table(path or FILE)
     pixels = (table[:, :PIXELS].astype(np.float32) - np.float32(8)) * np.float32(2.0**-3)
     images = pixels.reshape(-1, *only.shape)
     labels = table[:, PIXELS].astype(np.int32)
