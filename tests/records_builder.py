@@ -444,7 +444,7 @@ class _Maker:
         return self.failures.get((arm.backend, case.model))
 
     def level_ns(self, case: Case, arm: Arm) -> float:
-        levels = LEVELS_MS[case.model, case.batch]
+        levels = LEVELS_MS[case.model, 1 if case.converges else case.batch]
         steps = 3.0 if case.trains else 1.0  # forward, and about twice as much back
         level = steps * levels[BACKENDS.index(arm.backend)] * 1e6 * self.slower.get(arm.backend, 1.0)
         return level * SPEEDS[case.precision] * float((2 / case.threads) ** SCALING)

@@ -187,7 +187,9 @@ def test_few_seeds_show_numbers_and_no_rank() -> None:
 
 
 def test_a_cut_off_run_has_what_was_trained(run: Run) -> None:
-    empty = msgspec.structs.replace(run, blocks=tuple(msgspec.structs.replace(each, generations=()) for each in run.blocks))
+    empty = msgspec.structs.replace(
+        run, blocks=tuple(msgspec.structs.replace(each, generations=()) for each in run.blocks)
+    )
     found = block(empty)
     assert (found.network, found.target, found.best) == ("", None, None)
     assert {each.standing for each in found.rows} == {"absent"}
@@ -204,9 +206,7 @@ def test_a_cut_off_run_has_what_was_trained(run: Run) -> None:
 def test_impossible_points_are_no_times(run: Run, point: Evaluation) -> None:
     def change(index: int, launch: Launch) -> Launch:
         del index
-        return msgspec.structs.replace(
-            launch, convergence=msgspec.structs.replace(training(launch), points=(point,))
-        )
+        return msgspec.structs.replace(launch, convergence=msgspec.structs.replace(training(launch), points=(point,)))
 
     jax = row(changed(run, "jax", change), "jax")
     assert jax.time_ns is None

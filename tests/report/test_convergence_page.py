@@ -1,6 +1,7 @@
 """Trainings to a target on the page, on the card and in the terminal."""
 
 import io
+import itertools
 
 import msgspec
 import pytest
@@ -51,7 +52,7 @@ def test_a_curve_is_the_median_over_seeds() -> None:
     row = FIRST.rows[0]
     middle = curves.middles(row)
     assert [each.step for each in middle] == list(range(10, 310, 10))
-    assert all(a.accuracy <= b.accuracy for a, b in zip(middle, middle[1:], strict=False))
+    assert all(a.accuracy <= b.accuracy for a, b in itertools.pairwise(middle))
     assert middle[8].accuracy == pytest.approx(0.97 * 90 / 100), "of 90, 100, 110, 120 and 90 steps to the target"
     chart = curves.accuracy(FIRST)
     assert chart is not None

@@ -30,7 +30,7 @@ def test_every_image_is_trained_on_or_tested_with_and_none_twice() -> None:
     assert split.train["features"].dtype == np.float32
     assert split.test["labels"].dtype == np.int32
     assert set(split.test["labels"].tolist()) == set(range(10))
-    assert min(np.bincount(split.test["labels"])) >= 25, "no class is nearly missing from the test images"
+    assert min(np.bincount(split.test["labels"])) >= 20, "no class is nearly missing from the test images"
     lines = [line.rsplit(b",", 1) for line in gzip.decompress(data.FILE.read_bytes()).split()]
     written = sorted((tuple(float(each) for each in pixels.split(b",")), int(label)) for pixels, label in lines)
     both = np.concatenate([split.train["features"], split.test["features"]]).astype(np.float64) * 8 + 8
@@ -81,10 +81,10 @@ def test_the_digest_knows_images_and_order() -> None:
 
 def test_another_file_is_refused(tmp_path: Path) -> None:
     other = tmp_path / "digits.csv.gz"
-    with pytest.raises(ValueError, match="cannot be read from digits.csv.gz"):
+    with pytest.raises(ValueError, match=r"cannot be read from digits\.csv\.gz"):
         data.load(DIGITS_MLP, other)
-    other.write_bytes(data.FILE.read_bytes()[:-1] + b"\0")
-    with pytest.raises(ValueError, match="is not the file that scikit-learn published"):
+    other.write_bytes(data.FILE.read_bytes()[:-1] + b"\1")
+    with pytest.raises(ValueError, match=r"is not the file that scikit-learn published"):
         data.load(DIGITS_MLP, other)
 
 

@@ -1,8 +1,8 @@
 """Training to a target: networks, hyper-parameters, data order and stopping rule, all of them, for all frameworks.
 
 Time to accuracy as DAWNBench (Coleman et al. 2017) and MLPerf Training (Mattson et al., arXiv:1910.01500) define it:
-from the first step to the first evaluation whose accuracy on images never trained on is the target or above. What a seed
-chooses is the weights that training begins with and the order of batches; nothing else is random.
+from the first step to the first evaluation whose accuracy on images never trained on is the target or above. What a
+seed chooses is the weights that training begins with and the order of batches; nothing else is random.
 """
 
 from collections.abc import Callable, Mapping
