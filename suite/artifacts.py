@@ -21,6 +21,7 @@ from suite.records.schema import Artifact, Image
 from suite.worker.files import digest_of, files_in
 from suite.worker.messages import Export, Exported
 from suite.zoo import dataset, inputs, models, parity, reference, rounding, weights
+from suite.zoo.digits import data as digits
 from suite.zoo.training import batches, trajectory
 from suite.zoo.training.trajectory import Trajectory
 
@@ -104,6 +105,15 @@ class Artifacts:
         path = self.root / self.dataset(name)
         return Artifact(
             name=f"{name} dataset", sha256=dataset.read(path).sha256, size_bytes=path.stat().st_size, made_by={}
+        )
+
+    def digits_artifact(self) -> Artifact:
+        """Return the digits as the record names them: the file that travels with the tool, by its digest."""
+        return Artifact(
+            name="digits",
+            sha256=digits.FILE_SHA256,
+            size_bytes=digits.FILE_BYTES,
+            made_by={"scikit-learn": digits.SOURCE_VERSION},
         )
 
     def inputs_sha256(self, name: str, batch: int, *, from_dataset: bool = False) -> str:

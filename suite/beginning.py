@@ -78,6 +78,7 @@ def start(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
             *(site.artifacts.weights_artifact(model) for model in plan.models),
             *(onnx.artifact for onnx in site.onnx.values()),
             *(site.artifacts.dataset_artifact(name) for name in _fed(plan)),
+            *([site.artifacts.digits_artifact()] if any(block.case.converges for block in plan.blocks) else []),
         ),
         blocks=plan.blocks,
         warnings=_known_beforehand(plan, request, site, machine),

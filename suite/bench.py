@@ -11,6 +11,7 @@ import msgspec
 
 from suite import pacing, warnings
 from suite.alone import cold_starts, peak_memory, work
+from suite.converging import trainings
 from suite.launches import bring_up, probe
 from suite.machine.device_use import Device
 from suite.machine.signals import Signals
@@ -221,6 +222,13 @@ class Bench:
                 for outcome in outcomes:
                     self._count_failure(case.id, outcome.arm.id, outcome.launch.failure)
                     self._learn_cost(case, outcome.launch)
+        elif case.converges:
+            for company in self._companies(case, arms, seed):
+                self._keep([])
+                self._keep(trainings(self._site, block, company, index, seed, self._signals, self._watcher))
+                for outcome in self._living.values():
+                    self._look_at(outcome)
+                    self._note(case.id, index, outcome)
         else:
             first_round = 0
             for company in self._companies(case, arms, seed):

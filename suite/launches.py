@@ -17,6 +17,7 @@ from suite.records.schema import Arm, Case, Failure, Launch, Library, Memory, St
 from suite.site import Site, cache_folder, task_for
 from suite.verification import verify_outcome
 from suite.worker.messages import Load, Loaded, Probe, Probed
+from suite.zoo.training import convergence
 
 LOAD_TIMEOUT_S = 600.0
 """The slowest honest load measured (seven compilers side by side on two cores) took about a minute."""
@@ -187,7 +188,10 @@ def _finish_load(outcome: Outcome) -> None:
 
 
 def _refuse_disagreement(site: Site, case: Case, outcomes: Sequence[Outcome]) -> None:
-    if case.trains:
+    weights_sha256 = site.weights_sha256.get(case.model, "")
+    if case.converges:
+        weights_sha256, inputs_sha256 = convergence.loaded_sha256(convergence.of(case.model))
+    elif case.trains:
         inputs_sha256 = site.artifacts.training_batch_sha256(case.model, case.batch)
     else:
         from_dataset = case.scenario == "data-pipeline"
@@ -200,13 +204,14 @@ def _refuse_disagreement(site: Site, case: Case, outcomes: Sequence[Outcome]) ->
             launch = outcome.launch = msgspec.structs.replace(
                 launch, onnx_sha256=site.file_of(case, outcome.arm).sha256
             )
-        elif launch.weights_sha256 != site.weights_sha256[case.model]:
-            raise _disagreement(outcome.arm, case, "weights", launch.weights_sha256)
+        elif launch.weights_sha256 != weights_sha256:
+            raise disagreement(outcome.arm, case, "weights", launch.weights_sha256)
         if launch.inputs_sha256 != inputs_sha256:
-            raise _disagreement(outcome.arm, case, "inputs", launch.inputs_sha256)
+            raise disagreement(outcome.arm, case, "inputs", launch.inputs_sha256)
 
 
-def _disagreement(arm: Arm, case: Case, what: str, found: str) -> LevelfieldError:
+def disagreement(arm: Arm, case: Case, what: str, found: str) -> LevelfieldError:
+    """Return the error that ends a run in which a worker holds other weights or inputs than the rest."""
     return LevelfieldError(
         f"{arm.id} holds other {what} for {case.model} than this run ({found[:12]}…), so nothing can be compared.",
         fix="Run `levelfield clean` and start again; if it stays, that NumPy makes other bits: please report it.",

@@ -18,11 +18,13 @@ from suite.profiles import PROFILES, Profile
 from suite.records.schema import Arm, Block, Case, Run, Scenario, Warning_
 from suite.references import suffix
 from suite.zoo import dataset, models
+from suite.zoo.training import convergence
 
 SCENARIOS: tuple[Scenario, ...] = (
     "latency",
     "throughput",
     "training",
+    "convergence",
     "data-pipeline",
     "cold-start",
     "memory",
@@ -42,7 +44,10 @@ CONTROLLED = "resnet50"
 """Model whose latency block has the control, where it is in the plan."""
 CONTROLS = ("onnxruntime", "jax", "torch")
 """Backends that may stand twice, the quickest to launch first."""
-ALONE: tuple[Scenario, ...] = ("cold-start", "memory")
+TO_TARGET: Scenario = "convergence"
+"""Scenario that trains to a target accuracy, with hyper-parameters of its own; models without such a network are left
+out."""
+ALONE: tuple[Scenario, ...] = ("cold-start", "memory", TO_TARGET)
 """Scenarios in which the launch itself is the turn."""
 MAX_BATCH = 65536
 
@@ -223,23 +228,26 @@ def _plan(selection: Selection, placed: Placement, available: Sequence[int] | No
     threads = cores.counts(selection.threads, there)
     batches = {model: _batches(selection.batches, profile.batches[model]) for model in chosen_models}
     in_fp32 = "fp32" in precisions_asked
-    if "training" in selection.scenarios and not in_fp32:
+    if not in_fp32 and {"training", TO_TARGET} & set(selection.scenarios):
         raise LevelfieldError(
             "Training is measured in fp32 alone.", fix="Add fp32 to --precision, or ask for other scenarios."
         )
+    to_target = _to_target(selection, arms, profile, chosen_models) if TO_TARGET in scenarios and in_fp32 else {}
     trained = _trained(selection, arms, profile, chosen_models) if "training" in scenarios and in_fp32 else {}
-    sizes = dict.fromkeys(BATCHED, batches) | {"training": trained}
+    sizes = dict.fromkeys(BATCHED, batches) | {"training": trained, TO_TARGET: to_target}
     cases = tuple(
         Case(model, scenario, precision, batch, count, placed.device)
         for scenario in _in_order(scenarios)
         for model, precision, count in itertools.product(chosen_models, precisions_asked, threads)
         for batch in (sizes[scenario].get(model, ()) if scenario in sizes else (1,))
-        if scenario != "training" or precision == "fp32"  # the recipes are of fp32
+        if scenario not in {"training", TO_TARGET} or precision == "fp32"  # the recipes are of fp32
         if scenario != FED or dataset.known(models.get(model))
     )
     if not cases:
         raise LevelfieldError(
-            f"{', '.join(chosen_models)}: {FED} reads images or features, and this model takes neither.",
+            f"{', '.join(chosen_models)}: {FED} reads images or features, and this model takes neither."
+            if FED in scenarios
+            else f"{', '.join(chosen_models)}: there is no network of this kind that is trained to a target.",
             fix=f"Ask for {', '.join(name for name in names_of_models() if dataset.known(models.get(name)))}.",
         )
     controlled = next((case for case in cases if case.scenario == "latency" and case.model == CONTROLLED), None)
@@ -294,17 +302,44 @@ def _trained(
 
     To name all scenarios of a profile is to ask for the profile: that is how a report spells out its own command.
     """
-    asked = "training" in selection.scenarios and set(selection.scenarios) != set(profile.scenarios)
-    if not any(registry.get(arm.backend).trains for arm in arms):
-        if asked:
-            names = ", ".join(dict.fromkeys(arm.backend for arm in arms))
-            raise LevelfieldError(
-                f"{names} cannot train: a finished model is read there.",
-                fix=f"Ask for {', '.join(name for name in names_of_backends() if registry.get(name).trains)}.",
-            )
+    asked = _asked("training", selection, profile)
+    if not _can_train(arms, asked=asked):
         return {}
     models_ = chosen if asked else [model for model in chosen if model in profile.trained]
     return {model: _batches(selection.batches, profile.training_batches[model]) for model in models_}
+
+
+def _to_target(
+    selection: Selection, arms: tuple[Arm, ...], profile: Profile, chosen: Sequence[str]
+) -> dict[str, tuple[int, ...]]:
+    """Return which models have a network that is trained to a target, each with the one batch of its recipe."""
+    if not _can_train(arms, asked=_asked(TO_TARGET, selection, profile)):
+        return {}
+    return {model: (convergence.of(model).batch,) for model in chosen if convergence.known(model)}
+
+
+def _asked(scenario: Scenario, selection: Selection, profile: Profile) -> bool:
+    """Say whether a scenario was asked for by name, and not just as one of all those of the profile."""
+    return scenario in selection.scenarios and set(selection.scenarios) != set(profile.scenarios)
+
+
+def _can_train(arms: tuple[Arm, ...], *, asked: bool) -> bool:
+    """Say whether any arm can train.
+
+    Raises
+    ------
+    LevelfieldError
+        None can, and it was asked for.
+    """
+    if any(registry.get(arm.backend).trains for arm in arms):
+        return True
+    if asked:
+        names = ", ".join(dict.fromkeys(arm.backend for arm in arms))
+        raise LevelfieldError(
+            f"{names} cannot train: a finished model is read there.",
+            fix=f"Ask for {', '.join(name for name in names_of_backends() if registry.get(name).trains)}.",
+        )
+    return False
 
 
 def _with_control(case: Case, arms: tuple[Arm, ...], selection: Selection, controlled: Case | None) -> tuple[Arm, ...]:
@@ -326,8 +361,10 @@ def _with_control(case: Case, arms: tuple[Arm, ...], selection: Selection, contr
 
 
 def _block(case: Case, arms: tuple[Arm, ...], profile: Profile) -> Block:
-    if case.trains:
+    if case.trains or case.converges:
         arms = tuple(arm for arm in arms if registry.get(arm.backend).trains)
+    if case.converges:
+        return Block(case=case, arms=arms, planned_generations=profile.seeds)
     if case.scenario in ALONE:
         return Block(case=case, arms=arms, planned_generations=profile.launches_alone)
     return Block(case=case, arms=arms, planned_generations=profile.generations, canary=CANARY)
@@ -348,7 +385,16 @@ def all_images() -> tuple[str, ...]:
 
 def _in_order(scenarios: Iterable[str]) -> list[Scenario]:
     """Cold starts come first: they need empty compile caches, and fill them for the rest of the run."""
-    order: tuple[Scenario, ...] = ("cold-start", "memory", "latency", "throughput", "training", FED, *ON_DEVICE)
+    order: tuple[Scenario, ...] = (
+        "cold-start",
+        "memory",
+        "latency",
+        "throughput",
+        "training",
+        TO_TARGET,
+        FED,
+        *ON_DEVICE,
+    )
     wanted = set(scenarios)
     return [scenario for scenario in order if scenario in wanted]
 

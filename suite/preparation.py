@@ -41,6 +41,8 @@ def prepare(plan: Plan, launcher: Launcher, watcher: Watcher, *, judged: bool = 
         if case.trains:
             artifacts.trajectory(case.model)
             continue
+        if case.converges:  # each seed's is computed when its turn comes
+            continue
         artifacts.reference(case.model, verify_count(case), from_dataset=case.scenario == "data-pipeline")
         if case.precision != "fp32":
             artifacts.rounding_error(case.model, case.precision, verify_count(case))

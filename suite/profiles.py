@@ -24,6 +24,8 @@ class Profile(msgspec.Struct, frozen=True):
     """Launches of every arm in the cold-start and memory blocks."""
     batches: dict[str, tuple[int, ...]]
     """Batch sizes of the throughput scenario, by model."""
+    seeds: int
+    """Trainings of every arm to a target accuracy, each from weights of its own."""
     budget_seconds: float
     trained: tuple[str, ...]
     """Models that are trained where nobody asks for the training scenario by name."""
@@ -43,6 +45,7 @@ SMOKE = Profile(
     min_calls=2,
     launches_alone=1,
     batches={"mlp": (1000,), "resnet50": (4,), "bert": (4,)},
+    seeds=2,
     budget_seconds=180,
     trained=(),
     training_batches={"mlp": (1000,), "resnet50": (2,), "bert": (2,)},
@@ -60,14 +63,16 @@ STANDARD = Profile(
     min_calls=1,
     launches_alone=1,
     batches={"mlp": (1000,), "resnet50": (2,), "bert": (2,)},
+    seeds=5,
     budget_seconds=600,
     trained=("mlp",),
     training_batches={"mlp": (1000,), "resnet50": (4,), "bert": (2,)},
 )
 FULL = Profile(
     name="full",
-    says="a batch sweep, ten launches of everything, all models trained, cold starts with intervals: some hours",
-    scenarios=("latency", "throughput", "training", "data-pipeline", "cold-start", "memory"),
+    says="a batch sweep, ten launches of everything, all models trained, two of them to a target accuracy, cold starts "
+    "with intervals: some hours",
+    scenarios=("latency", "throughput", "training", "convergence", "data-pipeline", "cold-start", "memory"),
     generations=10,
     rounds=6,
     rounds_ns=120_000_000_000,
@@ -75,6 +80,7 @@ FULL = Profile(
     min_calls=5,
     launches_alone=5,
     batches={"mlp": (1, 100, 1000, 10000), "resnet50": (1, 4, 8, 16), "bert": (1, 4, 8, 16)},
+    seeds=10,
     budget_seconds=4 * 3600,
     trained=("mlp", "resnet50", "bert"),
     training_batches={"mlp": (100, 1000, 10000), "resnet50": (4, 8, 16), "bert": (2, 4, 8)},

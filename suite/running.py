@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from suite import analysis, plan, roofline
-from suite.analysis.types import BlockAnalysis, TimedBlock
+from suite.analysis.types import BlockAnalysis, ConvergenceBlock, TimedBlock
 from suite.beginning import Request, check_same, start
 from suite.bench import Bench
 from suite.errors import LevelfieldError
@@ -161,7 +161,7 @@ def tell(folder: Path, console: Console, *, strict: bool = False, sign: Path | N
 
 
 def _undecided(block: BlockAnalysis) -> bool:
-    return isinstance(block, TimedBlock) and bool(block.unranked_reason)
+    return isinstance(block, TimedBlock | ConvergenceBlock) and bool(block.unranked_reason)
 
 
 def _try_to_tell(folder: Path, console: Console) -> None:

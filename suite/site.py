@@ -51,6 +51,8 @@ def task_for(site: Site, case: Case, arm: Arm, inside: Inside) -> Task:
     reads = registry.get(arm.backend).reads
     onnx = site.file_of(case, arm) if reads == "onnx" else None
     weights = f"{inside.artifacts}/{site.artifacts.weights(case.model)}" if reads == "native" else None
+    if case.converges:
+        weights = None  # a seed's, made in the worker
     return Task(
         backend=arm.backend,
         model=case.model,

@@ -51,6 +51,6 @@ def _company(block: Block, generation: int) -> tuple[str, ...]:
     A cold start has launches of its own, and so has a training the first time: its peak memory is told with its speed.
     """
     case = block.case
-    if case.scenario == "cold-start" or (case.trains and generation == 0):
+    if case.scenario == "cold-start" or case.converges or (case.trains and generation == 0):
         return (case.id,)
     return (case.model, case.precision, str(case.threads), case.device)

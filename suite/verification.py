@@ -11,10 +11,11 @@ from suite.launchers.worker import WorkerError
 from suite.outcomes import Outcome, fail
 from suite.records.schema import Absent, Case, Computed, Parity, TrainingErrors, TrainingParity
 from suite.site import Site
-from suite.worker.messages import Train, Trained, Verified, Verify
+from suite.worker.messages import Converged, Train, Trained, Verified, Verify
 from suite.zoo import honesty, models, parity
+from suite.zoo.training import convergence, recipe
 from suite.zoo.training import parity as training_parity
-from suite.zoo.training import recipe
+from suite.zoo.training.convergence import Beginning, Goal
 from suite.zoo.training.trajectory import Trajectory
 
 VERIFY_TIMEOUT_S = 300.0
@@ -163,6 +164,53 @@ def judge_training(trained: Trained, reference: Trajectory, model: str) -> Parit
             reference=reference.losses,
             errors=_known(judgement.errors),
             tolerances=_known(judgement.tolerances),
+        ),
+    )
+
+
+def judge_convergence(converged: Converged, beginning: Beginning, goal: Goal) -> Parity:
+    """Compare the first ten losses of a training to a target with the reference's, from the same seed.
+
+    Parameters
+    ----------
+    converged
+        What the worker says; not trusted to have as many losses as it should.
+    beginning
+        The float64 reference's.
+    goal
+        What was trained.
+    """
+    found = convergence.error(converged.losses, beginning.losses)
+    whole = math.isfinite(found)
+    equal = found <= beginning.tolerance
+    reason = ""
+    if not equal and converged.diverged:
+        reason = converged.diverged
+    elif not equal:
+        off = f"off by {found:.1e}" if whole else "not comparable"
+        reason = (
+            f"It does not train as the reference does: the losses of the first ten steps are {off} "
+            f"({beginning.tolerance:.0e} allowed)."
+        )
+    absent = Absent("of a training to a target, the first losses are compared")
+    losses = converged.losses if whole else ()
+    steps = np.asarray(converged.losses, dtype="<f8")
+    return Parity(
+        equal=equal,
+        relative_error=found if whole else Absent(reason),
+        centred_error=absent,
+        max_abs_error=float(np.abs(steps - beginning.losses).max()) if whole else Absent(reason),
+        tolerance=beginning.tolerance,
+        inputs=len(beginning.losses) * goal.batch,
+        projection=losses,
+        output_sha256=hashlib.sha256(steps.tobytes()).hexdigest(),
+        reason=reason,
+        training=TrainingParity(
+            batch=goal.batch,
+            losses=losses,
+            reference=beginning.losses,
+            errors=TrainingErrors(found if whole else Absent(reason), absent, absent, absent),
+            tolerances=TrainingErrors(beginning.tolerance, absent, absent, absent),
         ),
     )
 

@@ -19,6 +19,8 @@ from suite.records.schema import (
     Block,
     Case,
     Computed,
+    Convergence,
+    Evaluation,
     Failure,
     Fingerprint,
     Generation,
@@ -91,6 +93,7 @@ ERRORS = {"fp32": 1e-7, "bf16": 1.5e-3, "int8": 1e-2}
 TOLERANCES = {"fp32": 1e-5, "bf16": 3e-2, "int8": 2e-1}
 
 BATCHES = {"mlp": 1000, "resnet50": 8, "bert": 8}
+CONVERGING = ("mlp", "resnet50")
 READERS = ("onnxruntime", "openvino")
 """They read a finished model, and cannot train."""
 ROOFLINE = Roofline(
@@ -178,14 +181,15 @@ def make_run(
                 model=model,
                 scenario=scenario,
                 precision=precision,
-                batch=BATCHES[model] if scenario in ("throughput", "training", "data-pipeline") else 1,
+                batch=make_batch(model, scenario),
                 threads=count,
             ),
-            tuple(arm for arm in arms if scenario != "training" or arm.backend not in READERS),
+            tuple(arm for arm in arms if scenario not in ("training", "convergence") or arm.backend not in READERS),
             generations,
         )
         for model in models
         for scenario in chosen
+        if scenario != "convergence" or model in CONVERGING
         for precision in precisions
         for count in threads
     )
@@ -243,6 +247,12 @@ def make_run(
         ),
         roofline=roofline,
     )
+
+
+def make_batch(model: str, scenario: str) -> int:
+    if scenario == "convergence":
+        return 64
+    return BATCHES[model] if scenario in ("throughput", "training", "data-pipeline") else 1
 
 
 class _Maker:
@@ -384,7 +394,7 @@ class _Maker:
                 cosine=1 - error**2 / 2,
                 top_1=0.875 if case.precision == "int8" else Absent("its output is no vector of classes"),
                 computed_in="" if case.trains else case.precision,
-                training=make_training(error) if case.trains else None,
+                training=make_training(error) if case.trains or case.converges else None,
             ),
             computed=Computed(
                 {case.precision: 52, "fp32": 2} if case.precision != "fp32" else {"fp32": 54}, "its graph"
@@ -400,6 +410,31 @@ class _Maker:
             ),
             environment=base.environment,
             cache_warm=case.scenario != "cold-start" and index > 0,
+            convergence=self.convergence(case, arm, index) if case.converges else None,
+        )
+
+    def convergence(self, case: Case, arm: Arm, index: int) -> Convergence:
+        """Every seed of every arm is there after as many steps: 90, 100, 110, 120, 90, …; accuracy grows evenly."""
+        there = 90 + 10 * (index % 4)
+        step_ns = 3e6 * LEVELS_MS["mlp", 1000][BACKENDS.index(arm.backend)] * self.slower.get(arm.backend, 1.0)
+        step_ns *= self.jitter(LAUNCH_SD)
+        return Convergence(
+            network=f"digits_{case.model}",
+            seed=index,
+            target=0.97,
+            limit=300,
+            points=tuple(
+                Evaluation(
+                    step=step,
+                    elapsed_ns=int(step * step_ns),
+                    loss=2.3 / step,
+                    accuracy=min(0.9875, 0.97 * step / there),
+                )
+                for step in range(10, 310, 10)
+            ),
+            weights_sha256=_sha(f"{case.model} begin {index}"),
+            inputs_sha256=_sha(f"{case.model} order {index}"),
+            noise=make_noise(self.window_ns, steal=0.001),
         )
 
     def failure(self, case: Case, arm: Arm) -> Failure | None:
@@ -409,7 +444,7 @@ class _Maker:
         return self.failures.get((arm.backend, case.model))
 
     def level_ns(self, case: Case, arm: Arm) -> float:
-        levels = LEVELS_MS[case.model, case.batch]
+        levels = LEVELS_MS[case.model, 1 if case.converges else case.batch]
         steps = 3.0 if case.trains else 1.0  # forward, and about twice as much back
         level = steps * levels[BACKENDS.index(arm.backend)] * 1e6 * self.slower.get(arm.backend, 1.0)
         return level * SPEEDS[case.precision] * float((2 / case.threads) ** SCALING)

@@ -39,10 +39,13 @@ def test_every_profile_makes_a_plan(name: str) -> None:
     made = make(Selection(profile=name), available=CPUS)
     for block in made.blocks:
         alone = block.case.scenario in ALONE
-        assert block.planned_generations == (made.profile.launches_alone if alone else made.profile.generations)
+        planned = made.profile.launches_alone if alone else made.profile.generations
+        assert block.planned_generations == (made.profile.seeds if block.case.converges else planned)
         assert block.canary == (None if alone else CANARY)
         assert block.case.threads == len(made.cpus)
-        if not block.case.per_item:
+        if block.case.converges:
+            assert block.case.batch == 64
+        elif not block.case.per_item:
             assert block.case.batch == 1
 
 
@@ -67,6 +70,21 @@ def test_every_profile_makes_a_plan(name: str) -> None:
             "--precision fp32,bf16.",
         ),
         (Selection(scenarios=("training",), precisions=("bf16",)), "Training is measured in fp32 alone.", "Add fp32"),
+        (
+            Selection(scenarios=("convergence",), precisions=("bf16",)),
+            "Training is measured in fp32 alone.",
+            "Add fp32",
+        ),
+        (
+            Selection(scenarios=("convergence",), models=("bert",)),
+            "bert: there is no network of this kind that is trained to a target.",
+            "Ask for mlp, resnet50.",
+        ),
+        (
+            Selection(scenarios=("convergence",), backends=("onnxruntime",)),
+            "onnxruntime cannot train: a finished model is read there.",
+            "Ask for torch, torch-compile, tensorflow, tensorflow-xla, jax.",
+        ),
         (Selection(threads=(2, 1, 2)), "--threads names 2 twice.", "--threads 1,2."),
         (Selection(threads=(1, 2, 8)), "8 threads were asked for", "--threads 4 or fewer"),
         (Selection(models=("zzz",)), "There is no model called 'zzz'.", "Known: bert, mlp, resnet50."),
@@ -120,7 +138,7 @@ ON_CPU = [scenario for scenario in SCENARIOS if scenario not in ON_DEVICE]
 @given(st.permutations(ON_CPU).flatmap(lambda order: st.integers(1, 4).map(lambda count: tuple(order[:count]))))
 def test_cold_starts_come_first_and_blocks_of_one_scenario_stay_together(scenarios: tuple[str, ...]) -> None:
     made = make(Selection(scenarios=scenarios), available=CPUS)
-    order = ["cold-start", "memory", "latency", "throughput", "training", "data-pipeline"]
+    order = ["cold-start", "memory", "latency", "throughput", "training", "convergence", "data-pipeline"]
     asked = [order.index(block.case.scenario) for block in made.blocks]
     assert asked == sorted(asked)
     assert set(made.scenarios) == set(scenarios)
@@ -132,6 +150,24 @@ def test_no_batches_where_nothing_is_measured_in_batches() -> None:
 
 def trainings(selection: Selection) -> list[str]:
     return [block.case.id for block in make(selection, available=CPUS).blocks if block.case.trains]
+
+
+def test_trainings_to_a_target_have_one_batch_and_one_launch_a_seed() -> None:
+    made = make(Selection(scenarios=("convergence",)), available=CPUS)
+    assert [block.case.id for block in made.blocks] == [
+        "mlp/convergence/fp32/b64/t4/cpu",
+        "resnet50/convergence/fp32/b64/t4/cpu",
+    ]
+    for block in made.blocks:
+        assert [arm.id for arm in block.arms] == ["torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax"]
+        assert (block.planned_generations, block.canary) == (5, None), "a ranking takes five seeds"
+    assert not made.files
+    batches = make(Selection(scenarios=("convergence",), models=("mlp",), batches=(8,)), available=CPUS)
+    assert [block.case.batch for block in batches.blocks] == [64], "a batch is one of the hyper-parameters"
+    for name, has in (("smoke", False), ("standard", False), ("full", True)):
+        assert ("convergence" in PROFILES[name].scenarios) == has
+    asked = pair(Selection(scenarios=("convergence",), models=("mlp",)), "jax", "torch", available=CPUS)
+    assert [arm.id for arm in asked.blocks[0].arms] == ["jax", "torch"]
 
 
 def test_who_asks_for_training_gets_all_models_trained() -> None:

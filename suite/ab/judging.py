@@ -12,8 +12,7 @@ import msgspec
 
 from suite import analysis
 from suite.analysis import costs
-from suite.analysis.types import BlockAnalysis, ColdRow, Estimate, MemoryRow
-from suite.analysis.types import Row as ArmRow
+from suite.analysis.types import AnyRow, BlockAnalysis, Estimate
 from suite.comparing.judging import Judgement, judge, of_metric
 from suite.comparing.types import Gate, Outcome, Row, Verdict
 from suite.comparing.welch import Effect, from_pairs
@@ -22,7 +21,7 @@ from suite.statistics.errors import InsufficientData
 from suite.statistics.ratios import ratio_interval
 from suite.statistics.student import MIN_LAUNCHES
 
-Answer: TypeAlias = ArmRow | ColdRow | MemoryRow
+Answer: TypeAlias = AnyRow
 
 _NO_NUMBER = {"failed", "absent"}
 _OUTCOMES: tuple[Outcome, ...] = ("worse", "undecided", "fine", "aside")

@@ -1,6 +1,6 @@
 """From a record to what follows from it: medians, intervals, ranks and reasons. Pure, and the same in ten years."""
 
-from suite.analysis import identical, standing, surroundings, timed, whole
+from suite.analysis import convergence, identical, standing, surroundings, timed, whole
 from suite.analysis.insights.everything import derive as insights
 from suite.analysis.status import derive, summarise
 from suite.analysis.types import Analysis, BlockAnalysis, Status
@@ -51,5 +51,8 @@ def _block(block: Block, known: dict[tuple[str, str, str], Parity], settings: Se
             return whole.cold_start(block, known)
         case "memory":
             return whole.memory(block, known)
+        case "convergence":
+            sequential = settings.precision_target is not None
+            return convergence.analyse(block, known, margin=settings.margin, sequential=sequential)
         case "latency" | "throughput" | "training" | "data-pipeline" | "latency-device" | "throughput-device":
             return timed.analyse(block, known, margin=settings.margin, sequential=settings.precision_target is not None)

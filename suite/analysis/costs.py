@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from suite.analysis import timed
+from suite.analysis import convergence, timed
 from suite.analysis.whole import total_ns
 from suite.records.schema import Absent, Block, Launch
 
@@ -11,13 +11,15 @@ Costs = dict[str, dict[int, float]]
 
 
 def of(block: Block) -> Costs:
-    """Return every arm's cost in every generation: of a call, an item, a cold start, or peak memory.
+    """Return every arm's cost in every generation: of a call, an item, a training, a cold start, or peak memory.
 
     Generations in which an arm has none are left out.
     """
     match block.case.scenario:
         case "latency" | "throughput" | "training" | "data-pipeline" | "latency-device" | "throughput-device":
             return timed.compared(block)
+        case "convergence":
+            return convergence.times_ns(block)
         case "cold-start":
             return _by_generation(block, _cold_ns)
         case "memory":
@@ -57,6 +59,8 @@ def generation_seconds(block: Block) -> float:
             if launch.startup is not None and launch.arm != block.canary:
                 spent_ns += total_ns(launch.startup) + launch.startup.weights_ns
                 spent_ns += sum(window.window_ns for window in launch.warmup)
+            if launch.convergence is not None and launch.convergence.points:
+                spent_ns += launch.convergence.points[-1].elapsed_ns
         for turn in (turn for each in generation.rounds for turn in each.turns):
             if turn.window is not None:
                 spent_ns += turn.window.window_ns + sum(turn.window.rewarm_ns)

@@ -2,22 +2,25 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import TypeVar
 
 import msgspec
 
 from suite.analysis import estimates
-from suite.analysis.types import Control, Estimate, Row, Standing
+from suite.analysis.types import Control, ConvergenceRow, Estimate, Row, Standing
 from suite.records.schema import Arm, Block
 from suite.statistics import ranking
 
 Levels = dict[str, dict[int, float]]
 """Arm to generation to the launch's time."""
 
+Ranked = TypeVar("Ranked", Row, ConvergenceRow)
+
 _STANDINGS: tuple[Standing, ...] = ("ranked", "control", "shown", "unequal", "failed", "absent")
 
 
 def assign(
-    rows: dict[str, Row], compared: Levels, *, margin: float, sequential: bool
+    rows: dict[str, Ranked], compared: Levels, *, margin: float, sequential: bool
 ) -> tuple[str | None, tuple[str, ...]]:
     """Give the rows that may be ranked their ranks, in place; return the leader and those that tie with it.
 
@@ -53,12 +56,12 @@ def assign(
     return (leaders[0], tuple(leaders[1:])) if leaders else (None, ())
 
 
-def order(row: Row) -> tuple[int, float]:
+def order(row: Row | ConvergenceRow) -> tuple[int, float]:
     """Sort key: ranked rows first, by their estimates; the others keep the order of the plan, as if unsorted."""
     return _STANDINGS.index(row.standing), row.ratio.value if row.ratio else 0.0
 
 
-def why_nobody(rows: Iterable[Row]) -> str:
+def why_nobody(rows: Iterable[Row | ConvergenceRow]) -> str:
     """Say why no row of a block has a rank."""
     shown = [row.reason for row in rows if row.standing == "shown"]
     if shown:

@@ -7,12 +7,10 @@ from typing import TypeAlias
 from suite import warnings
 from suite.analysis import device, native
 from suite.analysis.types import (
+    AnyRow,
     BlockAnalysis,
     Canary,
-    ColdRow,
-    MemoryRow,
     NoiseSummary,
-    Row,
     Status,
     TimedBlock,
 )
@@ -62,7 +60,7 @@ def summarise(run: Run, blocks: Iterable[BlockAnalysis]) -> Status:
     )
 
 
-def _result(block: BlockAnalysis, row: Row | ColdRow | MemoryRow) -> str:
+def _result(block: BlockAnalysis, row: AnyRow) -> str:
     return f"{row.arm}/{block.case.id}"
 
 

@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from suite.analysis.insights.types import Insights
-from suite.records.schema import Absent, Case, Failure, Memory, Parity, Startup, Warning_
+from suite.records.schema import Absent, Case, Evaluation, Failure, Memory, Parity, Startup, Warning_
 from suite.statistics.proportions import Proportion
 from suite.statistics.verdicts import Verdict
 
@@ -168,7 +168,83 @@ class MemoryBlock(msgspec.Struct, frozen=True):
     rows: tuple[MemoryRow, ...]
 
 
-BlockAnalysis: TypeAlias = TimedBlock | ColdBlock | MemoryBlock
+class Reached(msgspec.Struct, frozen=True):
+    """When a training was first seen at its target."""
+
+    step: int
+    elapsed_ns: int
+
+
+class Curve(msgspec.Struct, frozen=True):
+    """One training of one arm: one seed."""
+
+    seed: int
+    generation: int
+    points: tuple[Evaluation, ...]
+    reached: Reached | None
+    """None: it never was at the target."""
+
+
+class ConvergenceRow(msgspec.Struct, frozen=True):
+    """How one arm trains to the target; times are of training steps alone."""
+
+    arm: str
+    backend: str
+    version: str
+    standing: Standing
+    reason: str
+    launches: int
+    """Seeds that were trained from."""
+    launches_failed: int
+    seeds_reached: int
+    seeds_diverged: int
+    seeds_disturbed: int
+    """Meanwhile something else was about, by signals from outside; they count all the same."""
+    time_ns: Estimate | None = None
+    """To the target: mean over seeds on the log scale, with its 95 % t interval."""
+    steps: Estimate | None = None
+    """The same of steps."""
+    median_time_ns: float | None = None
+    median_steps: float | None = None
+    step_ns: float | None = None
+    """Mean step of a training, median over seeds."""
+    load_ns: float | None = None
+    """Building and compiling, median over launches: in no other time."""
+    accuracy: float | None = None
+    """At the limit of steps, median over seeds."""
+    best_accuracy: float | None = None
+    """The highest that was seen at all."""
+    peak_bytes: float | None = None
+    launch_times_ns: tuple[float, ...] = ()
+    rank: int | None = None
+    """As in `Row`, by the time to the target."""
+    verdict: Verdict | None = None
+    ratio: Estimate | None = None
+    """Time relative to the leading arm, seed by seed; as in `Row`."""
+    curves: tuple[Curve, ...] = ()
+    parity: Parity | None = None
+    failure: Failure | None = None
+
+
+class ConvergenceBlock(msgspec.Struct, frozen=True):
+    """A block of the `convergence` scenario."""
+
+    case: Case
+    rows: tuple[ConvergenceRow, ...]
+    """In the order of `TimedBlock`."""
+    best: str | None
+    tied: tuple[str, ...]
+    unranked_reason: str
+    generations: int
+    network: str
+    """What was trained; empty where nothing was."""
+    target: float | None
+    limit: int | None
+    """Steps."""
+
+
+BlockAnalysis: TypeAlias = TimedBlock | ConvergenceBlock | ColdBlock | MemoryBlock
+AnyRow: TypeAlias = Row | ConvergenceRow | ColdRow | MemoryRow
 
 
 class CanaryPoint(msgspec.Struct, frozen=True):
@@ -252,6 +328,10 @@ class Analysis(msgspec.Struct, frozen=True):
     @property
     def timed(self) -> tuple[TimedBlock, ...]:
         return tuple(block for block in self.blocks if isinstance(block, TimedBlock))
+
+    @property
+    def convergence(self) -> tuple[ConvergenceBlock, ...]:
+        return tuple(block for block in self.blocks if isinstance(block, ConvergenceBlock))
 
     @property
     def cold(self) -> tuple[ColdBlock, ...]:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from suite.backends.checks import images_last
 from suite.backends.protocol import Arrays, TrainingSource
@@ -35,11 +36,13 @@ class JAXTrainer:
         self._jax, self._network, self._training = jax, definition(model, "jax"), training(model, "jax")
         self._begin = source.weights
         self._names = batches.names(model)
+        self._inputs = tuple(tensor.name for tensor in model.inputs)
         self._rule = source.optimizer
         self._statistics = {each.name for each in model.parameters if is_statistic(each)}
         self._decays = {each.name for each in trained(model) if decays(each)}
         # The state's memory is given to the next state's; another batch size is compiled on its own.
         self._call = jax.jit(self._train, donate_argnums=0, compiler_options=options or None)
+        self._forward = jax.jit(self._network.forward, compiler_options=options or None)
         self._state: State = {}
         self.restart()
         self.step(source.example)
@@ -110,7 +113,13 @@ class JAXTrainer:
     def _restored(self, arrays: Tensors) -> Arrays:
         return self._training.restore(arrays)  # type: ignore[no-any-return]
 
-    def restart(self) -> None:
+    def predict(self, inputs: Arrays) -> npt.NDArray[np.float32]:
+        state = self._state
+        given = [images_last(inputs[name]) for name in self._inputs]
+        return np.asarray(self._forward(state["weights"] | state["statistics"], *given))
+
+    def restart(self, weights: Arrays | None = None) -> None:
+        self._begin = self._begin if weights is None else weights
         numpy = self._jax.numpy
         self._state = {}  # donated or given up: its memory is needed for the new one
         # Copies: what is donated must not be the arrays that training begins with.

@@ -147,8 +147,21 @@ class Trainer(Protocol):
         """Return the trained tensors and the running statistics as they are now."""
         ...
 
-    def restart(self) -> None:
-        """Begin again: the weights that training began with, and an optimizer that has seen nothing."""
+    def restart(self, weights: Arrays | None = None) -> None:
+        """Begin again, with an optimizer that has seen nothing.
+
+        Parameters
+        ----------
+        weights
+            Where to begin, this time and from now on; None: where training began.
+        """
+        ...
+
+    def predict(self, inputs: Arrays) -> npt.NDArray[np.float32]:
+        """Return the output of the model's definition as its weights are now; BatchNorm normalises by what it followed.
+
+        Never timed.
+        """
         ...
 
     def settings(self) -> dict[str, str]:
@@ -158,7 +171,7 @@ class Trainer(Protocol):
 
 @runtime_checkable
 class TrainingBackend(Protocol):
-    """A backend that can train (the scenario `training`)."""
+    """A backend that can train (the scenarios `training` and `convergence`)."""
 
     def load_training(self, source: TrainingSource) -> Trainer:
         """Build the model with its loss and optimizer, and compile them; raises as `load` does."""

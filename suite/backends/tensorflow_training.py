@@ -12,6 +12,7 @@ import math
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from suite.backends.checks import images_last
 from suite.backends.protocol import Arrays, TrainingSource
@@ -29,6 +30,7 @@ class TensorFlowTrainer:
         self._tf, self._network, self._training = tf, definition(model, "tensorflow"), training(model, "tensorflow")
         self._begin = source.weights
         self._names = batches.names(model)
+        self._inputs = tuple(tensor.name for tensor in model.inputs)
         self._rule = source.optimizer
         statistics = {each.name for each in model.parameters if is_statistic(each)}
         self._decays = {each.name for each in trained(model) if decays(each)}
@@ -49,6 +51,7 @@ class TensorFlowTrainer:
             self._count = tf.Variable(0.0)
         # No signature: another batch size is traced, and compiled, on its own.
         self._call = tf.function(self._train, jit_compile=xla or None, autograph=False)
+        self._forward = tf.function(self._predict, jit_compile=xla or None, autograph=False)
         self.step(source.example)
         self.restart()
 
@@ -132,7 +135,15 @@ class TensorFlowTrainer:
     def _restored(self, arrays: dict[str, Any]) -> Arrays:
         return self._training.restore(arrays)  # type: ignore[no-any-return]
 
-    def restart(self) -> None:
+    def predict(self, inputs: Arrays) -> npt.NDArray[np.float32]:
+        given = [self._tf.constant(images_last(inputs[name])) for name in self._inputs]
+        return self._forward(*given).numpy()  # type: ignore[no-any-return]
+
+    def _predict(self, *inputs: Any) -> Any:  # noqa: ANN401 (tensors)
+        return self._network.forward(self._weights | self._statistics, *inputs)
+
+    def restart(self, weights: Arrays | None = None) -> None:
+        self._begin = self._begin if weights is None else weights
         prepared = self._network.prepare(self._begin)
         for name, variable in (self._weights | self._statistics).items():
             variable.assign(prepared[name])

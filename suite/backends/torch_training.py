@@ -12,6 +12,7 @@ https://docs.pytorch.org/docs/stable/optim.html
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from suite.backends import torch_common
@@ -56,13 +57,24 @@ class TorchTrainer:
         state = self._network.state_dict()
         return {parameter.name: _array(state[parameter.name]) for parameter in self._model.parameters}
 
-    def restart(self) -> None:
+    def restart(self, weights: Arrays | None = None) -> None:
+        self._begin = self._begin if weights is None else weights
         state = self._network.state_dict()
         with torch.no_grad():
             for name, array in self._begin.items():
                 state[name].copy_(torch.from_numpy(array))
         self._optimizer.zero_grad(set_to_none=True)
         self._optimizer = _optimizer(self._model, self._network, self._optimizer_rule)
+
+    def predict(self, inputs: Arrays) -> npt.NDArray[np.float32]:
+        """Ask the network itself, even where training is compiled: what is not timed need not be compiled again."""
+        self._network.eval()
+        try:
+            with torch.no_grad():
+                tensors = [torch.from_numpy(inputs[each.name]).to(self._device) for each in self._model.inputs]
+                return _array(self._network(*tensors))
+        finally:
+            self._network.train()
 
     def settings(self) -> dict[str, str]:
         rule = self._optimizer.defaults

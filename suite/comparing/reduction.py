@@ -3,6 +3,7 @@
 A record holds megabytes of samples; many runs are compared one after the other, and only this is kept of each.
 """
 
+import hashlib
 import math
 from collections.abc import Iterator
 from datetime import datetime
@@ -12,7 +13,7 @@ import msgspec
 
 from suite import analysis
 from suite.analysis import places
-from suite.analysis.types import ColdRow, MemoryRow, Row, Standing
+from suite.analysis.types import AnyRow, ColdRow, ConvergenceRow, MemoryRow, Row, Standing
 from suite.comparing.types import RunFacts
 from suite.history import environment
 from suite.records.schema import Absent, Arm, Block, Case, Fact, FailureKind, Image, Launch, Parity, Run
@@ -80,7 +81,7 @@ def reduce(run: Run, sha256: str) -> Reduced:
     answers: dict[Place, Answer] = {}
     parities: dict[tuple[str, Question], dict[str, Parity]] = {}
     for block, analysed in zip(run.blocks, found.blocks, strict=True):
-        rows: dict[str, Row | ColdRow | MemoryRow] = {row.arm: row for row in analysed.rows}
+        rows: dict[str, AnyRow] = {row.arm: row for row in analysed.rows}
         for arm in block.arms:
             if arm.id not in rows or places.original(arm, block) is not None:
                 continue  # the canary, or the same a second time
@@ -106,25 +107,36 @@ def reduce(run: Run, sha256: str) -> Reduced:
     )
 
 
-def _answer(row: Row | ColdRow | MemoryRow, block: Block, arm: Arm) -> Answer:
+def _answer(row: AnyRow, block: Block, arm: Arm) -> Answer:
     launches = list(_launches(block, arm))
     return Answer(
         standing=row.standing,
         reason=row.reason,
         failure=row.failure.kind if row.failure is not None else None,
         cost=_cost(row, throughput=block.case.per_item),
-        inputs=frozenset(launch.inputs_sha256 for launch in launches if launch.inputs_sha256),
+        inputs=_seeds(launches) or frozenset(launch.inputs_sha256 for launch in launches if launch.inputs_sha256),
         weights=frozenset(launch.weights_sha256 for launch in launches if launch.weights_sha256),
         onnx=frozenset(launch.onnx_sha256 for launch in launches if launch.onnx_sha256),
     )
 
 
-def _cost(row: Row | ColdRow | MemoryRow, *, throughput: bool) -> float | None:
+def _seeds(launches: list[Launch]) -> frozenset[str]:
+    """Return one digest of all that trainings to a target saw, seed by seed: other seeds are another question.
+
+    A time is the mean over seeds, and a seed's luck is no property of a stack. Empty where nothing was so trained.
+    """
+    seen = sorted(launch.convergence.inputs_sha256 for launch in launches if launch.convergence is not None)
+    return frozenset({hashlib.sha256("\n".join(seen).encode()).hexdigest()}) if seen else frozenset()
+
+
+def _cost(row: AnyRow, *, throughput: bool) -> float | None:
     match row:
         case Row() if throughput:
             cost = 1e9 / row.items_per_second.value if row.items_per_second is not None else None
         case Row():
             cost = row.median_ns.value if row.median_ns is not None else None
+        case ConvergenceRow():
+            cost = row.time_ns.value if row.time_ns is not None else None
         case ColdRow():
             cost = row.total_ns.value if row.total_ns is not None else None
         case MemoryRow():

@@ -30,7 +30,15 @@ __all__ = [
 ]
 
 Metric: TypeAlias = Literal[
-    "latency", "throughput", "training", "data-pipeline", "cold-start", "memory", "latency-device", "throughput-device"
+    "latency",
+    "throughput",
+    "training",
+    "convergence",
+    "data-pipeline",
+    "cold-start",
+    "memory",
+    "latency-device",
+    "throughput-device",
 ]
 
 Outcome: TypeAlias = Literal["fine", "worse", "undecided", "aside"]

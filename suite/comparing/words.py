@@ -62,6 +62,7 @@ def _metric(metric: Metric) -> str:
     words = {
         "cold-start": "cold start",
         "memory": "peak memory",
+        "convergence": "time to accuracy",
         "data-pipeline": "throughput from a dataset",
         "latency-device": "latency on the device",
         "throughput-device": "throughput on the device",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
-from suite.analysis.types import Analysis, ColdRow, Estimate, MemoryRow, Row
+from suite.analysis.types import Analysis, AnyRow, ColdRow, ConvergenceRow, Estimate, MemoryRow, Row
 from suite.records.schema import Absent, Arm, Block, Case, Generation, Run
 
 Value: TypeAlias = str | int | float | bool | None
@@ -68,15 +68,19 @@ def _results(run: Run, analysis: Analysis) -> Rows:
                     "cpu_cores": row.cpu_cores,
                     "calls": row.counts.calls,
                 }
+            if isinstance(row, ConvergenceRow):
+                plain |= {"version": row.version, "rank": row.rank}
             yield _named(run, block.case, arms[row.arm]) | plain
 
 
-def _estimate(row: Row | ColdRow | MemoryRow, case: Case) -> tuple[str, str, Estimate | None]:
+def _estimate(row: AnyRow, case: Case) -> tuple[str, str, Estimate | None]:
     match row:
         case Row() if case.per_item:
             return "items per second", "items/s", row.items_per_second
         case Row():
             return "median call", "ns", row.median_ns
+        case ConvergenceRow():
+            return "time to accuracy", "ns", row.time_ns
         case ColdRow():
             return "time to first answer", "ns", row.total_ns
         case MemoryRow():

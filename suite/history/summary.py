@@ -17,7 +17,7 @@ import msgspec
 
 from suite import analysis
 from suite.analysis import identical
-from suite.analysis.types import Analysis, ColdRow, Estimate, MemoryRow, Row, Standing
+from suite.analysis.types import Analysis, AnyRow, ColdRow, ConvergenceRow, Estimate, MemoryRow, Row, Standing
 from suite.errors import LevelfieldError
 from suite.history import environment
 from suite.records import files
@@ -30,7 +30,9 @@ MAX_BYTES = 8 * 1024 * 1024
 CANARY = "canary"
 """Result id of the canary: how the machine itself did, whatever was measured on it."""
 
-Metric: TypeAlias = Literal["median call", "items per second", "time to first answer", "peak memory"]
+Metric: TypeAlias = Literal[
+    "median call", "items per second", "time to accuracy", "time to first answer", "peak memory"
+]
 Unit: TypeAlias = Literal["ns", "items/s", "bytes"]
 
 _Name = Annotated[str, msgspec.Meta(max_length=500)]
@@ -233,12 +235,14 @@ def _sound(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) and value > 0 else None
 
 
-def _estimate(row: Row | ColdRow | MemoryRow, *, per_item: bool) -> tuple[Metric, Unit, Estimate | None]:
+def _estimate(row: AnyRow, *, per_item: bool) -> tuple[Metric, Unit, Estimate | None]:
     match row:
         case Row() if per_item:
             return "items per second", "items/s", row.items_per_second
         case Row():
             return "median call", "ns", row.median_ns
+        case ConvergenceRow():
+            return "time to accuracy", "ns", row.time_ns
         case ColdRow():
             return "time to first answer", "ns", row.total_ns
         case MemoryRow():

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from xml.sax.saxutils import escape
 
-from suite.analysis.types import Analysis, TimedBlock
+from suite.analysis.types import Analysis, ConvergenceBlock, TimedBlock
 from suite.errors import printable
 from suite.records.schema import Run
 from suite.report import names, sentences, units
@@ -50,6 +50,23 @@ def _lines(run: Run, analysis: Analysis) -> Iterator[str]:
                 behind = f"+{units.slower(row.ratio, certain=row.rank != 1)}"
             rank = "" if row.rank is None else str(row.rank)
             yield f"| {rank} | {_cell(row.arm)} | {_cell(cost)} | {_cell(behind)} |"
+    for trained in analysis.convergence:
+        yield ""
+        yield from _convergence(trained)
+
+
+def _convergence(block: ConvergenceBlock) -> Iterator[str]:
+    goal = units.accuracy(block.target) if block.target is not None else "the target"
+    yield f"### {_cell(f'{names.model(block.case.model)}, training to {goal} on the digits')}"
+    yield ""
+    yield "| | arm | time (95 %) | behind the best | steps (95 %) |"
+    yield "|---:|---|---:|---:|---:|"
+    for row in block.rows:
+        behind = "best" if row.arm == block.best else units.NO_VALUE
+        if row.ratio is not None and row.arm != block.best:
+            behind = f"+{units.slower(row.ratio, certain=row.rank != 1)}"
+        cells = (row.arm, units.time_with_interval(row.time_ns), behind, units.rate_with_interval(row.steps))
+        yield f"| {'' if row.rank is None else row.rank} | {' | '.join(map(_cell, cells))} |"
 
 
 def svg(run: Run, analysis: Analysis) -> str:

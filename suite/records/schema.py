@@ -24,10 +24,19 @@ FailureKind: TypeAlias = Literal[
     "crashed", "timeout", "out-of-memory", "protocol", "error", "unsupported", "engine", "interrupted"
 ]
 Scenario: TypeAlias = Literal[
-    "latency", "throughput", "training", "data-pipeline", "cold-start", "memory", "latency-device", "throughput-device"
+    "latency",
+    "throughput",
+    "training",
+    "convergence",
+    "data-pipeline",
+    "cold-start",
+    "memory",
+    "latency-device",
+    "throughput-device",
 ]
-"""`data-pipeline` reads its batches from a dataset on disk, each framework in its own way. Those on `-device` keep
-inputs and outputs in the accelerator's memory; the others begin and end in the host's."""
+"""`convergence` trains on real data to a target accuracy. `data-pipeline` reads its batches from a dataset on disk,
+each framework in its own way. Those on `-device` keep inputs and outputs in the accelerator's memory; the others begin
+and end in the host's."""
 PER_ITEM: frozenset[str] = frozenset({"throughput", "training", "data-pipeline", "throughput-device"})
 """Scenarios in which the time of an item counts, not that of a call."""
 
@@ -45,7 +54,7 @@ class Case(msgspec.Struct, frozen=True):
     @property
     def timed(self) -> bool:
         """Whether single calls are timed, in windows."""
-        return self.scenario not in {"cold-start", "memory"}
+        return self.scenario not in {"cold-start", "memory", "convergence"}
 
     @property
     def per_item(self) -> bool:
@@ -58,9 +67,14 @@ class Case(msgspec.Struct, frozen=True):
         return self.scenario == "training"
 
     @property
+    def converges(self) -> bool:
+        """Whether a small sibling of the model is trained to a target accuracy."""
+        return self.scenario == "convergence"
+
+    @property
     def question(self) -> str:
         """What an answer is an answer to: the model, or its training, of which equality is proven in another way."""
-        return f"{self.model} training" if self.trains else self.model
+        return f"{self.model} {self.scenario}" if self.trains or self.converges else self.model
 
     @property
     def id(self) -> str:
@@ -212,6 +226,67 @@ class Window(msgspec.Struct, frozen=True):
     """What of the samples was spent waiting for data, in all; None where none was waited for."""
 
 
+class Noise(msgspec.Struct, frozen=True):
+    """What the machine did during a window, from outside the workers. Differences over `elapsed_ns`."""
+
+    elapsed_ns: int
+    steal_ns: int | Absent
+    """CPU time the hypervisor gave to others, summed over CPUs."""
+    pressure_ns: int | Absent
+    """Time in which some task waited for a CPU (`/proc/pressure/cpu`, some)."""
+    others_ns: int | Absent
+    """CPU time of all processes but the workers and the supervisor."""
+    supervisor_ns: int
+    idle_workers_ns: int | Absent
+    """CPU time of the workers whose turn it was not."""
+    context_switches: int | Absent
+    major_faults: int | Absent
+    swapped_pages: int | Absent
+    frequency_khz: int | Absent = Absent("not asked")
+    temperature_mc: int | Absent = Absent("not asked")
+    throttled: int | Absent = Absent("not asked")
+    package_energy_uj: int | Absent = Absent("not asked")
+    """Energy that the processor's packages took (RAPL), microjoules: of the whole machine, whoever computed."""
+
+
+class Evaluation(msgspec.Struct, frozen=True):
+    """One evaluation of a training to a target."""
+
+    step: int
+    """Steps taken by then."""
+    elapsed_ns: int
+    """Of these steps alone: neither compilation, evaluations nor the making of batches."""
+    loss: float
+    """Mean of the steps since the evaluation before, each before its update."""
+    accuracy: float
+    """Share of the test images told right."""
+
+
+class Convergence(msgspec.Struct, frozen=True):
+    """A training to a target accuracy (`suite.zoo.training.convergence`)."""
+
+    network: str
+    """Name of what was trained: a small sibling of the case's model."""
+    seed: int
+    """Of the weights it began with and the order of its batches; the generation's index."""
+    target: float
+    """Accuracy that was to be reached."""
+    limit: int
+    """Steps it may take."""
+    points: tuple[Evaluation, ...]
+    """In the order of steps; to the limit, or to where it diverged."""
+    diverged: str = ""
+    """Why it ended before the limit; empty: it did not."""
+    weights_sha256: str = ""
+    """Of the weights it began with."""
+    inputs_sha256: str = ""
+    """Of images, labels, their split and the order of batches."""
+    noise: Noise | None = None
+    """What the machine did meanwhile."""
+    disturbed: str = ""
+    """By which outside signal it was disturbed; empty: it was not."""
+
+
 class Launch(msgspec.Struct, frozen=True):
     """One worker from start to exit, for one arm."""
 
@@ -236,30 +311,9 @@ class Launch(msgspec.Struct, frozen=True):
     """False: compile caches were empty."""
     served: tuple[str, ...] = ()
     """Cases that the same process answered before this one, in order; then `start_ns` and `import_ns` are 0."""
+    convergence: Convergence | None = None
+    """None: nothing was trained to a target."""
     failure: Failure | None = None
-
-
-class Noise(msgspec.Struct, frozen=True):
-    """What the machine did during a window, from outside the workers. Differences over `elapsed_ns`."""
-
-    elapsed_ns: int
-    steal_ns: int | Absent
-    """CPU time the hypervisor gave to others, summed over CPUs."""
-    pressure_ns: int | Absent
-    """Time in which some task waited for a CPU (`/proc/pressure/cpu`, some)."""
-    others_ns: int | Absent
-    """CPU time of all processes but the workers and the supervisor."""
-    supervisor_ns: int
-    idle_workers_ns: int | Absent
-    """CPU time of the workers whose turn it was not."""
-    context_switches: int | Absent
-    major_faults: int | Absent
-    swapped_pages: int | Absent
-    frequency_khz: int | Absent = Absent("not asked")
-    temperature_mc: int | Absent = Absent("not asked")
-    throttled: int | Absent = Absent("not asked")
-    package_energy_uj: int | Absent = Absent("not asked")
-    """Energy that the processor's packages took (RAPL), microjoules: of the whole machine, whoever computed."""
 
 
 class DeviceUse(msgspec.Struct, frozen=True):

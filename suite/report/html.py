@@ -16,6 +16,7 @@ from suite.analysis.types import Analysis
 from suite.records.schema import Absent, Run
 from suite.report import (
     charts,
+    curves,
     inside,
     insights,
     interaction,
@@ -100,6 +101,7 @@ def _environment() -> jinja2.Environment:
     environment = pages.templates(TEMPLATES)
     environment.globals |= {
         "charts": charts,
+        "curves": curves,
         "insights": insights,
         "names": names,
         "planes": planes,

@@ -21,6 +21,7 @@ _SCENARIOS = {
     "latency": "Latency",
     "throughput": "Throughput",
     "training": "Training",
+    "convergence": "Time to accuracy",
     "data-pipeline": "Data pipeline",
     "cold-start": "Cold start",
     "memory": "Memory",
@@ -41,8 +42,8 @@ def model(name: str) -> str:
 
 def question(name: str) -> str:
     """`ResNet-50, training` for `resnet50 training`: what an answer answers."""
-    plain, _, training = name.partition(" ")
-    return f"{model(plain)}, training" if training == "training" else model(name)
+    plain, _, scenario = name.partition(" ")
+    return f"{model(plain)}, {scenario}" if scenario in {"training", "convergence"} else model(name)
 
 
 def scenario(name: str) -> str:

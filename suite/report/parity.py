@@ -25,7 +25,7 @@ def table(analysis: Analysis) -> ParityTable:
     backends: dict[str, str] = {}
     found: dict[tuple[str, tuple[str, str]], Parity] = {}
     for block in analysis.blocks:
-        if block.case.trains:
+        if block.case.trains or block.case.converges:
             continue
         column = (block.case.model, block.case.precision)
         columns[column] = None

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from suite.analysis.types import Analysis, BlockAnalysis, Row, TimedBlock
+from suite.analysis.types import Analysis, BlockAnalysis, ConvergenceBlock, ConvergenceRow, Row, TimedBlock
 from suite.records.schema import Absent, Run
 from suite.report import names, units
 from suite.statistics.proportions import Proportion, proportion
@@ -42,6 +42,8 @@ def _without_timing(analysis: Analysis) -> str:
     status = analysis.status
     if not status.answers:
         return "Nothing was measured."
+    if analysis.convergence:
+        return " ".join(convergence(block, analysis.convergence) for block in analysis.convergence)
     return f"{parity(analysis)} No speed was measured."
 
 
@@ -97,7 +99,35 @@ def verdict(block: TimedBlock, among: Sequence[TimedBlock] = ()) -> str:
     return f"{text}; no other arm could be ranked."
 
 
-def _equality(block: TimedBlock) -> str:
+def convergence(block: ConvergenceBlock, among: Sequence[ConvergenceBlock] = ()) -> str:
+    """Return the verdict on trainings to a target, with its numbers.
+
+    `jax is first at 97.0 % on MLP: 61.2 ms (55.0–68.1) of training and 95 steps, 12 % (9.0–15 %) ahead of torch.`
+    """
+    where = ", ".join([names.model(block.case.model), *apart(block, among)])
+    goal = units.accuracy(block.target) if block.target is not None else "the target"
+    rows = {row.arm: row for row in block.rows}
+    if block.best is None:
+        return f"{where}, time to accuracy: not ranked ({block.unranked_reason})."
+    best = rows[block.best]
+    ranked = [row for row in block.rows if row.standing == "ranked"]
+    behind = [row for row in ranked if row.arm != block.best and row.arm not in block.tied]
+    cost = f"{units.time_with_interval(best.time_ns)} of training and {_steps(best)}"
+    if block.tied:
+        leaders = [best, *(rows[arm] for arm in block.tied)]
+        text = f"{join([row.arm for row in leaders])} {_equality(block)} in reaching {goal} on {where}: {cost}"
+        return f"{text}{f'; {behind[0].arm} follows, {_lead(behind[0])} behind' if behind else ''}."
+    text = f"{best.arm} is first at {goal} on {where}: {cost}"
+    if behind:
+        return f"{text}, {_lead(behind[0])} ahead of {behind[0].arm}."
+    return f"{text}; no other arm could be ranked."
+
+
+def _steps(row: ConvergenceRow) -> str:
+    return f"{units.digits(row.steps.value)} steps" if row.steps is not None else "no steps"
+
+
+def _equality(block: TimedBlock | ConvergenceBlock) -> str:
     """Say in what sense the best set is one: a noisy arm may belong to it from further down the table."""
     ranked = [row.arm for row in block.rows if row.standing == "ranked"]
     at_the_head = set(ranked[: 1 + len(block.tied)]) == {block.best, *block.tied}
@@ -110,7 +140,7 @@ def _cost(row: Row, *, throughput: bool) -> str:
     return units.time_with_interval(row.median_ns)
 
 
-def _lead(row: Row) -> str:
+def _lead(row: Row | ConvergenceRow) -> str:
     return units.slower(row.ratio, certain=row.rank != 1) if row.ratio is not None else units.NO_VALUE
 
 

@@ -12,7 +12,7 @@ from rich.text import Text
 from suite.analysis import precision, scaling
 from suite.analysis.precision import Tradeoff
 from suite.analysis.scaling import Scaling
-from suite.analysis.types import Analysis, Row, Standing, TimedBlock
+from suite.analysis.types import Analysis, ConvergenceBlock, ConvergenceRow, Row, Standing, TimedBlock
 from suite.records.schema import Absent, Run, Warning_
 from suite.report import insights, names, sentences, units
 
@@ -61,6 +61,11 @@ def _parts(run: Run, analysis: Analysis, *, narrow: bool) -> Iterator[Renderable
         yield _timed(block, analysis, narrow=narrow)
         yield from _reasons(block)
         yield _text(sentences.verdict(block, analysis.timed), "dim")
+    for trained in analysis.convergence:
+        yield Text()
+        yield _convergence(trained, analysis, narrow=narrow)
+        yield from _reasons(trained)
+        yield _text(sentences.convergence(trained, analysis.convergence), "dim")
     if analysis.cold:
         yield Text()
         yield _grid("Cold start: container or interpreter, import, load and first call", _cold(analysis, narrow=narrow))
@@ -137,6 +142,38 @@ def _timed(block: TimedBlock, analysis: Analysis, *, narrow: bool) -> Table:
     return table
 
 
+def _convergence(block: ConvergenceBlock, analysis: Analysis, *, narrow: bool) -> Table:
+    """Time and steps to the target accuracy, arm by arm."""
+    goal = units.accuracy(block.target) if block.target is not None else "the target"
+    table = _table(f"{sentences.named(block, analysis.convergence)}, training to {goal} on the digits")
+    table.add_column("", justify="right", no_wrap=True)
+    table.add_column("arm", no_wrap=True)
+    for name in ("time (95 %)", "behind the best", "steps (95 %)"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name in () if narrow else ("seeds there", "accuracy at the end", "step", "load", "peak memory"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for row in block.rows:
+        extras = [
+            f"{row.seeds_reached} of {row.launches}",
+            units.NO_VALUE if row.accuracy is None else units.accuracy(row.accuracy),
+            units.time(row.step_ns),
+            units.time(row.load_ns),
+            units.size(row.peak_bytes),
+        ]
+        table.add_row(
+            _text("" if row.rank is None else f"{row.rank}{'=' if row.rank == 1 and block.tied else ''}"),
+            _text(row.arm),
+            _text(units.time_with_interval(row.time_ns)),
+            _text(_behind(row, block)),
+            _text(units.rate_with_interval(row.steps)),
+            *(_text(value) for value in ([] if narrow else extras)),
+            _text(*_MARKS[row.standing]),
+            style=None if row.standing in ("ranked", "shown") else "dim",
+        )
+    return table
+
+
 def _cost(row: Row, *, throughput: bool) -> str:
     return units.rate_with_interval(row.items_per_second) if throughput else units.time_with_interval(row.median_ns)
 
@@ -157,13 +194,13 @@ def _extras(row: Row, block: TimedBlock) -> list[str]:
     return [units.time(row.p90_ns), units.time(row.p99_ns), cpu]
 
 
-def _behind(row: Row, block: TimedBlock) -> str:
+def _behind(row: Row | ConvergenceRow, block: TimedBlock | ConvergenceBlock) -> str:
     if row.ratio is None:
         return units.NO_VALUE
     return "best" if row.arm == block.best else f"+{units.slower(row.ratio, certain=row.rank != 1)}"
 
 
-def _reasons(block: TimedBlock) -> Iterator[Text]:
+def _reasons(block: TimedBlock | ConvergenceBlock) -> Iterator[Text]:
     """Say why arms are not ranked; a reason that several share is said once."""
     reasons: dict[str, list[str]] = {}
     for row in block.rows:

@@ -168,6 +168,11 @@ def slower(ratio: Estimate, *, certain: bool = False) -> str:
     return f"{text} ({percent_range(ratio.low - 1, ratio.high - 1, certain=certain)})"
 
 
+def accuracy(share: float) -> str:
+    """`97.2 %`: a share of images told right, to a tenth of a percent."""
+    return f"{100 * share:.1f}{NBSP}%"
+
+
 def percent_range(low: float, high: float, *, certain: bool = False) -> str:
     """`0.9–2.0 %`, `−0.3 to 1.1 %` where a bound is negative, `>0–2.9 %` where it is certainly not nothing."""
     first, second = percent(low).removesuffix(f"{NBSP}%"), percent(high)

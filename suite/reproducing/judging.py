@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from suite import analysis
-from suite.analysis.types import Analysis, ColdRow, Estimate, MemoryRow, Row
+from suite.analysis.types import Analysis, AnyRow, ColdRow, ConvergenceRow, Estimate, MemoryRow, Row
 from suite.analysis.whole import total_ns
 from suite.comparing import changes, drift, hardware, matching, welch
 from suite.comparing.reduction import Reduced, question, reduce
@@ -25,7 +25,6 @@ ALLOWED = 0.1
 """Relative difference between two runs of the same thing that is no surprise."""
 CONFIDENCE = 0.99
 _MOVED = (Movement.BECAME_UNEQUAL, Movement.BEYOND)
-AnyRow = Row | ColdRow | MemoryRow
 
 
 class Told(msgspec.Struct, frozen=True):
@@ -147,6 +146,8 @@ def _cost(row: AnyRow, case: Case) -> float | None:
             value = 1e9 / row.items_per_second.value if row.items_per_second is not None else None
         case Row():
             value = row.median_ns.value if row.median_ns is not None else None
+        case ConvergenceRow():
+            value = row.time_ns.value if row.time_ns is not None else None
         case ColdRow():
             value = row.total_ns.value if row.total_ns is not None else None
         case MemoryRow():
@@ -161,6 +162,8 @@ def _costs(row: AnyRow, case: Case) -> list[float]:
             return [1e9 / rate for rate in row.launch_items_per_second if rate > 0]
         case Row():
             return list(row.launch_medians_ns)
+        case ConvergenceRow():
+            return list(row.launch_times_ns)
         case ColdRow():
             return [float(total_ns(startup)) for startup in row.startups]
         case MemoryRow():

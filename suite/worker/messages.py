@@ -61,6 +61,12 @@ class Train(msgspec.Struct, frozen=True, tag="train"):
     """Items in each of these steps, whatever the task's batch is."""
 
 
+class Converge(msgspec.Struct, frozen=True, tag="converge"):
+    """Train from a seed's weights, in a seed's order of batches, as `suite.zoo.training.convergence` says."""
+
+    seed: int
+
+
 class Measure(msgspec.Struct, frozen=True, tag="measure"):
     """Take one timed window.
 
@@ -119,7 +125,7 @@ class Stop(msgspec.Struct, frozen=True, tag="stop"):
     pass
 
 
-Request: TypeAlias = Load | Verify | Train | Measure | Profile | Probe | MeasureRoofline | Export | Stop
+Request: TypeAlias = Load | Verify | Train | Converge | Measure | Profile | Probe | MeasureRoofline | Export | Stop
 
 
 class Ready(msgspec.Struct, frozen=True, tag="ready"):
@@ -162,6 +168,32 @@ class Trained(msgspec.Struct, frozen=True, tag="trained"):
     gradients: tuple[float, ...]
     weights: tuple[float, ...]
     statistics: tuple[float, ...]
+
+
+class Evaluated(msgspec.Struct, frozen=True):
+    """One evaluation on the way to the target."""
+
+    step: int
+    """Steps taken by then."""
+    elapsed_ns: int
+    """Of these steps alone: neither evaluations nor the making of batches."""
+    loss: float
+    """Mean of the steps since the evaluation before, each before its update."""
+    accuracy: float
+    """Share of the test images told right."""
+
+
+class Converged(msgspec.Struct, frozen=True, tag="converged"):
+    """What came of a training to a target; all numbers are finite."""
+
+    points: tuple[Evaluated, ...]
+    losses: tuple[float, ...]
+    """Of the first ten steps, to compare with the reference."""
+    weights_sha256: str
+    inputs_sha256: str
+    """Of the images, their split and the order of batches."""
+    diverged: str = ""
+    """Why it ended early, in one sentence; empty: it did not."""
 
 
 class Measured(msgspec.Struct, frozen=True, tag="measured"):
@@ -249,5 +281,15 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
 
 
 Reply: TypeAlias = (
-    Ready | Loaded | Verified | Trained | Measured | Profiled | Probed | RooflineMeasured | Exported | Failed
+    Ready
+    | Loaded
+    | Verified
+    | Trained
+    | Converged
+    | Measured
+    | Profiled
+    | Probed
+    | RooflineMeasured
+    | Exported
+    | Failed
 )

@@ -11,6 +11,8 @@ import msgspec
 
 from suite.worker.messages import (
     PROTOCOL,
+    Converge,
+    Converged,
     Export,
     Exported,
     Failed,
@@ -68,6 +70,8 @@ class Service:
                 return self._verify(count)
             case Train(steps=steps, batch=batch):
                 return self._train(steps, batch)
+            case Converge(seed=seed):
+                return self._converge(seed)
             case Measure():
                 return self._measure(request)
             case Profile():
@@ -111,18 +115,23 @@ class Service:
         imported = clock()
         from suite.backends import precisions
         from suite.backends.protocol import Resident
-        from suite.worker import training
+        from suite.worker import converging, training
         from suite.worker.sources import source_of
         from suite.zoo import weights
+        from suite.zoo.training import convergence, recipe
 
-        source = source_of(task)
+        source, to_target = source_of(task), task.scenario == converging.SCENARIO
         weights_sha256 = weights.sha256(source.weights) if source.weights else ""
         ready = clock()
         trained: dict[str, str] = {}
         if task.scenario == training.SCENARIO:
-            self._trainer = training.load(backend, task, source)
+            self._trainer = training.load(backend, task, source, recipe.of(task.model).optimizer)
             loaded_model = Resident(place=_as_it_is, run=training.watched(self._trainer.step), fetch=_as_it_is)
             trained = training.settings(self._trainer, task.model)
+        elif to_target:
+            self._trainer = training.load(backend, task, source, convergence.of(task.model).optimizer)
+            loaded_model = Resident(place=_as_it_is, run=self._trainer.step, fetch=_as_it_is)
+            trained = converging.settings(self._trainer, task.model)
         else:
             loaded_model = _load_model(backend, task, source)
         loaded = clock()
@@ -147,7 +156,7 @@ class Service:
             first_call_ns=called - calling if first_call else None,
             version=backend.version,
             weights_sha256=weights_sha256,
-            inputs_sha256=weights.sha256(source.example),
+            inputs_sha256=converging.inputs_sha256(task.model) if to_target else weights.sha256(source.example),
             settings={"precision": precisions.way(task.backend, task.precision, task.device).how} | settings,
         )
 
@@ -200,14 +209,22 @@ class Service:
 
     def _train(self, steps: int, batch: int) -> Trained:
         from suite.worker import training
-        from suite.zoo import models, weights
+        from suite.zoo import models
 
         task, _ = self._loaded()
         if self._trainer is None:
             raise NotLoadedError(f"{task.scenario} is not training.")
         model = models.get(task.model)
-        begin = weights.load(Path(task.weights_path), model) if task.weights_path else weights.make(model)
-        return training.follow(self._trainer, task, begin, steps, batch)
+        return training.follow(self._trainer, task, _parameters(task, model), steps, batch)
+
+    def _converge(self, seed: int) -> Converged:
+        from suite.worker import converging
+        from suite.zoo.training import convergence
+
+        task, _ = self._loaded()
+        if self._trainer is None or task.scenario != converging.SCENARIO:
+            raise NotLoadedError(f"{task.scenario} is not training to a target.")
+        return converging.train(self._trainer, convergence.of(task.model), seed)
 
     def _measure(self, request: Measure) -> Measured:
         from suite.worker.window import take

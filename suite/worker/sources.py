@@ -19,24 +19,30 @@ def source_of(task: Task) -> "Source":
     """
     from suite.backends import registry
     from suite.backends.protocol import Source
+    from suite.worker import converging
     from suite.zoo import models, weights
 
-    model, info = models.get(task.model), registry.get(task.backend)
+    to_target, info = task.scenario == converging.SCENARIO, registry.get(task.backend)
+    model = converging.network(task.model) if to_target else models.get(task.model)
     example = _example(task, info.layout)
     parameters: Arrays = {}
     if info.reads == "onnx":
         _check_onnx(task)
+    elif to_target:
+        parameters = converging.begin(task.model)
     else:
         parameters = weights.load(Path(task.weights_path), model) if task.weights_path else weights.make(model)
     onnx = Path(task.onnx_path) if task.onnx_path else None
-    return Source(model=task.model, batch=task.batch, weights=parameters, example=example, onnx=onnx)
+    return Source(model=model.name, batch=task.batch, weights=parameters, example=example, onnx=onnx)
 
 
 def _example(task: Task, layout: str) -> "Arrays":
     """Return inputs of the task's batch, to compile with."""
-    from suite.worker import training
+    from suite.worker import converging, training
     from suite.zoo import inputs, models
 
+    if task.scenario == converging.SCENARIO:
+        return converging.example(task.model)
     if task.scenario == "data-pipeline":
         from suite.worker.feeding import first
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from suite.backends.protocol import Arrays, Backend, Source, Trainer
+    from suite.zoo.training.recipe import Optimizer
 
 SCENARIO = "training"
 
@@ -17,7 +18,7 @@ class DivergedError(ArithmeticError):
     """A loss, or what follows from it, is not a finite number: no further step means anything."""
 
 
-def load(backend: "Backend", task: Task, source: "Source") -> "Trainer":
+def load(backend: "Backend", task: Task, source: "Source", optimizer: "Optimizer") -> "Trainer":
     """Build the model with its loss and optimizer, and compile them.
 
     Raises
@@ -26,7 +27,6 @@ def load(backend: "Backend", task: Task, source: "Source") -> "Trainer":
         The backend cannot train.
     """
     from suite.backends.protocol import TrainingBackend, TrainingSource, Unsupported
-    from suite.zoo.training import recipe
 
     if not isinstance(backend, TrainingBackend):
         raise Unsupported(f"{task.backend} cannot train: it reads a finished model. Ask for another scenario.")
@@ -36,7 +36,7 @@ def load(backend: "Backend", task: Task, source: "Source") -> "Trainer":
             batch=source.batch,
             weights=source.weights,
             example=source.example,
-            optimizer=recipe.of(source.model).optimizer,
+            optimizer=optimizer,
         )
     )
 

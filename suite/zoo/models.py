@@ -4,6 +4,8 @@ import difflib
 
 from suite.zoo.bert.spec import MODEL as BERT
 from suite.zoo.canary.spec import MODEL as CANARY
+from suite.zoo.digits_mlp.spec import MODEL as DIGITS_MLP
+from suite.zoo.digits_resnet.spec import MODEL as DIGITS_RESNET
 from suite.zoo.mlp.spec import MODEL as MLP
 from suite.zoo.resnet50.spec import MODEL as RESNET50
 from suite.zoo.spec import Model, Parameter, Tensor
@@ -11,16 +13,18 @@ from suite.zoo.spec import Model, Parameter, Tensor
 __all__ = ["Model", "Parameter", "Tensor", "get", "names"]
 
 _BENCHMARKED = {model.name: model for model in (MLP, RESNET50, BERT)}
-_ALL = {**_BENCHMARKED, CANARY.name: CANARY}
+_CONVERGING = {model.name: model for model in (DIGITS_MLP, DIGITS_RESNET)}
+"""Small siblings of the benchmarked ones, which are trained to a target."""
+_ALL = {**_BENCHMARKED, **_CONVERGING, CANARY.name: CANARY}
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of the models that are benchmarked, smallest first (the canary is not one of them)."""
+    """Return the names of the models that are benchmarked, smallest first (neither the canary nor the digits')."""
     return tuple(_BENCHMARKED)
 
 
 def get(name: str) -> Model:
-    """Return the model of that name, the canary included.
+    """Return the model of that name, the canary and those that are trained on the digits included.
 
     Raises
     ------

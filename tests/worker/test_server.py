@@ -16,6 +16,7 @@ import pytest
 import suite
 from suite.worker.messages import (
     PROTOCOL,
+    Converge,
     Export,
     Exported,
     Failed,
@@ -139,6 +140,16 @@ def test_what_is_not_a_training_cannot_follow_one(worker: Conversation) -> None:
     assert isinstance(refused, Failed)
     assert "is not trained" in refused.message
     assert isinstance(worker.ask(Load(CANARY)), Loaded), "the worker goes on"
+
+
+def test_what_is_not_trained_to_a_target_has_no_seeds(worker: Conversation) -> None:
+    assert isinstance(worker.ask(Load(CANARY)), Loaded)
+    refused = worker.ask(Converge(seed=0))
+    assert isinstance(refused, Failed)
+    assert "latency is not training to a target" in refused.message
+    refused = worker.ask(Load(msgspec.structs.replace(CANARY, scenario="convergence")))
+    assert isinstance(refused, Failed)
+    assert "canary is not trained to a target; there are mlp, resnet50." in refused.message
 
 
 def test_a_whole_life(worker: Conversation) -> None:

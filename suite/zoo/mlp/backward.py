@@ -1,6 +1,6 @@
 """The MLP's loss and gradients in NumPy float64, by hand."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,13 +23,32 @@ def loss_and_gradients(w: Tensors, batch: Tensors) -> tuple[float, dict[str, Arr
     batch
         `features`, shape (batch, 200), and `labels`, shape (batch,).
     """
-    kept = [batch["features"].astype(np.float64)]  # the input of each layer
-    for layer in range(LAYERS - 1):
+
+    def ending(logits: Array) -> tuple[float, Array]:
+        loss, slope = binary_cross_entropy(logits[:, 0], batch["labels"])
+        return loss, slope[:, None]
+
+    return through(w, batch["features"], LAYERS, ending)
+
+
+def through(
+    w: Tensors, features: npt.NDArray[Any], layers: int, ending: Callable[[Array], tuple[float, Array]]
+) -> tuple[float, dict[str, Array], dict[str, Array]]:
+    """Go through dense layers with ReLU between them, forward and back.
+
+    Parameters
+    ----------
+    w, features, layers
+        Weights, what goes in, and how many layers there are.
+    ending
+        From the last layer's output to the loss, and its slope.
+    """
+    kept = [features.astype(np.float64)]  # the input of each layer
+    for layer in range(layers - 1):
         kept.append(np.maximum(dense(w, layer, kept[-1]), 0))  # ReLU
-    loss, slope = binary_cross_entropy(dense(w, LAYERS - 1, kept[-1])[:, 0], batch["labels"])
+    loss, d = ending(dense(w, layers - 1, kept[-1]))
     gradients: dict[str, Array] = {}
-    d: Array = slope[:, None]
-    for layer in reversed(range(LAYERS)):
+    for layer in reversed(range(layers)):
         gradients[f"layers.{layer}.weight"] = d.T @ kept[layer]
         gradients[f"layers.{layer}.bias"] = d.sum(axis=0)
         if layer:

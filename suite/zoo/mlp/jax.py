@@ -21,12 +21,12 @@ def forward(w: dict[str, jax.Array], features: jax.Array) -> jax.Array:
     return jax.nn.sigmoid(logits(w, features))
 
 
-def logits(w: dict[str, jax.Array], features: jax.Array) -> jax.Array:
-    """Compute what the sigmoid is taken of, shape (batch, 1)."""
+def logits(w: dict[str, jax.Array], features: jax.Array, layers: int = LAYERS) -> jax.Array:
+    """Compute what the sigmoid is taken of, shape (batch, width of the last of `layers`)."""
     x = features
-    for layer in range(LAYERS - 1):
+    for layer in range(layers - 1):
         x = jax.nn.relu(dense(w, layer, x))
-    return dense(w, LAYERS - 1, x)
+    return dense(w, layers - 1, x)
 
 
 def dense(w: dict[str, jax.Array], layer: int, x: jax.Array) -> jax.Array:

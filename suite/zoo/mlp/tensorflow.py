@@ -21,12 +21,12 @@ def forward(w: dict[str, tf.Variable], features: tf.Tensor) -> tf.Tensor:
     return tf.nn.sigmoid(logits(w, features))
 
 
-def logits(w: dict[str, tf.Variable], features: tf.Tensor) -> tf.Tensor:
-    """Compute what the sigmoid is taken of, shape (batch, 1)."""
+def logits(w: dict[str, tf.Variable], features: tf.Tensor, layers: int = LAYERS) -> tf.Tensor:
+    """Compute what the sigmoid is taken of, shape (batch, width of the last of `layers`)."""
     x = features
-    for layer in range(LAYERS - 1):
+    for layer in range(layers - 1):
         x = tf.nn.relu(dense(w, layer, x))
-    return dense(w, LAYERS - 1, x)
+    return dense(w, layers - 1, x)
 
 
 def dense(w: dict[str, tf.Variable], layer: int, x: tf.Tensor) -> tf.Tensor:

@@ -42,7 +42,7 @@ def loss_and_gradients(w: Tensors, batch: Tensors) -> tuple[float, dict[str, Arr
     tape = Tape(w)
     back: list[Back] = []
     x = batch["images"].astype(np.float64).transpose(0, 2, 3, 1)
-    for layer in (_stem(tape), *_bottlenecks(tape), _head(tape)):
+    for layer in (_stem(tape), *_bottlenecks(tape), head(tape)):
         x, way = layer(x)
         back.append(way)
     loss, d = cross_entropy(x, batch["labels"])
@@ -76,8 +76,10 @@ def _bottlenecks(tape: Tape) -> list[Layer]:
     ]
 
 
-def _head(tape: Tape) -> Layer:
-    def head(x: Array) -> tuple[Array, Back]:
+def head(tape: Tape) -> Layer:
+    """Take the mean over height and width, and apply the classifier."""
+
+    def mean_and_dense(x: Array) -> tuple[Array, Back]:
         shape = x.shape
         pooled: Array = x.mean(axis=(1, 2))
         weight = tape.w["fc.weight"].astype(np.float64)
@@ -90,7 +92,7 @@ def _head(tape: Tape) -> Layer:
 
         return pooled @ weight.T + tape.w["fc.bias"], back
 
-    return head
+    return mean_and_dense
 
 
 def bottleneck(tape: Tape, name: str, x: Array, stride: int) -> tuple[Array, Back]:

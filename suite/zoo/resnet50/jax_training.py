@@ -19,9 +19,13 @@ def loss(w: Tensors, statistics: Tensors, images: jax.Array, labels: jax.Array) 
     def normalise(w: Tensors, name: str, x: jax.Array) -> jax.Array:
         return norm(w, statistics, new, name, x)
 
-    logits = network(w, images, normalise)
+    return cross_entropy(network(w, images, normalise), labels), new
+
+
+def cross_entropy(logits: jax.Array, labels: jax.Array) -> jax.Array:
+    """Compute cross-entropy, mean over the batch, of `logits`, shape (batch, classes)."""
     chosen = jax.numpy.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], axis=1)
-    return -chosen.mean(), new
+    return -chosen.mean()
 
 
 def norm(w: Tensors, statistics: Tensors, new: Tensors, name: str, x: jax.Array) -> jax.Array:

@@ -21,8 +21,12 @@ def loss(
     def normalise(w: Variables, name: str, x: tf.Tensor) -> tf.Tensor:
         return norm(w, statistics, new, name, x)
 
-    logits = network(w, images, normalise)
-    return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)), new
+    return cross_entropy(network(w, images, normalise), labels), new
+
+
+def cross_entropy(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+    """Compute cross-entropy, mean over the batch, of `logits`, shape (batch, classes)."""
+    return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
 
 
 def norm(w: Variables, statistics: Variables, new: dict[str, tf.Tensor], name: str, x: tf.Tensor) -> tf.Tensor:

@@ -20,7 +20,15 @@ MASKED = 20
 
 All of them become [MASK]; the published scheme leaves one in ten as it is and changes another, which costs the same."""
 
-_LABELS = {"mlp": ("labels",), "resnet50": ("labels",), "bert": ("positions", "labels")}
+_LABELS = {
+    "mlp": ("labels",),
+    "resnet50": ("labels",),
+    "bert": ("positions", "labels"),
+    "digits_mlp": ("labels",),
+    "digits_resnet": ("labels",),
+}
+_MADE = ("mlp", "resnet50", "bert")
+"""Models whose batches are made; those of the others are data."""
 
 
 def names(model: Model) -> tuple[str, ...]:
@@ -45,9 +53,9 @@ def make(model: Model, start: int, count: int, *, layout: str = "NCHW") -> Array
     Raises
     ------
     ValueError
-        As `suite.zoo.inputs.make`, or the model is not one that is trained.
+        As `suite.zoo.inputs.make`, or the model is not one that is trained on batches made here.
     """
-    if model.name not in _LABELS:
+    if model.name not in _MADE:
         raise ValueError(f"{model.title} is not trained.")
     made = zoo_inputs.make(model, start, count, layout=layout)
     streams = [f"{SEED}/{model.name}/labels/{index}" for index in range(start, start + count)]

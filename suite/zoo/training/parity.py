@@ -75,21 +75,22 @@ def tolerances(model: str) -> Errors:
     """Return what a float32 program may stray: the sensitivity, at least one rounding's size, times `FACTOR`."""
     found = SENSITIVITY[model]
     return Errors(
-        losses=_allowed(found.losses),
-        gradients=_allowed(found.gradients),
-        weights=_allowed(found.weights),
-        statistics=None if found.statistics is None else _allowed(found.statistics),
+        losses=allowed(found.losses),
+        gradients=allowed(found.gradients),
+        weights=allowed(found.weights),
+        statistics=None if found.statistics is None else allowed(found.statistics),
     )
 
 
-def _allowed(sensitivity: float) -> float:
+def allowed(sensitivity: float) -> float:
+    """Return how far a float32 program may stray where the reference itself is as sensitive as that."""
     return FACTOR * max(sensitivity, PERTURBATION)
 
 
 def compare(found: Trajectory, reference: Trajectory) -> Errors:
     """Measure how far a trajectory is from the reference's."""
     return Errors(
-        losses=_largest(found.losses, reference.losses),
+        losses=largest(found.losses, reference.losses),
         gradients=_relative(found.gradients, reference.gradients),
         weights=_relative(found.weights, reference.weights),
         statistics=_relative(found.statistics, reference.statistics) if reference.statistics else None,
@@ -101,8 +102,8 @@ def judge(found: Trajectory, reference: Trajectory, model: str) -> Judgement:
 
     What a worker says is not trusted: too few or too many numbers, NaN and infinity are errors without end.
     """
-    errors, allowed = compare(found, reference), tolerances(model)
-    return Judgement(not (reason := _reason(found, errors, allowed)), errors, allowed, reason)
+    errors, limits = compare(found, reference), tolerances(model)
+    return Judgement(not (reason := _reason(found, errors, limits)), errors, limits, reason)
 
 
 def _reason(found: Trajectory, errors: Errors, allowed: Errors) -> str:
@@ -123,7 +124,8 @@ def _reason(found: Trajectory, errors: Errors, allowed: Errors) -> str:
     return f"It does not train as the reference does: {'; '.join(wrong)}." if wrong else ""
 
 
-def _largest(found: tuple[float, ...], reference: tuple[float, ...]) -> float:
+def largest(found: tuple[float, ...], reference: tuple[float, ...]) -> float:
+    """Return the largest relative error; infinite where there are too few, too many, or not finite ones."""
     pair = _pair(found, reference)
     if pair is None:
         return math.inf

@@ -1,0 +1,137 @@
+"""Charts of trainings to a target accuracy: how long each arm takes, and how it gets there. Positions are percents."""
+
+import itertools
+import statistics
+from collections.abc import Sequence
+
+import msgspec
+
+from suite.analysis.types import ConvergenceBlock, ConvergenceRow
+from suite.report import axes, names, units
+from suite.report.axes import Axis, Tick
+from suite.report.charts import IntervalChart, Mark
+from suite.report.planes import Line, Plane, Spot
+
+MOST_POINTS = 120
+"""Of an arm's curve; a longer one is drawn at as many of its steps, evenly taken."""
+_AIR = 4.0
+"""Percent above and below the accuracies."""
+
+
+class Middle(msgspec.Struct, frozen=True):
+    """An arm after so many steps: medians over its seeds."""
+
+    step: int
+    elapsed_ns: float
+    accuracy: float
+
+
+def times(block: ConvergenceBlock) -> IntervalChart | None:
+    """Lay out every arm's time to the target on one axis; None where no arm has one."""
+    rows = [row for row in block.rows if row.time_ns is not None]
+    values = [value for row in rows for value in (*_bounds(row), *row.launch_times_ns)]
+    if not values:
+        return None
+    scale = units.scale_ns(min(values))
+    axis = axes.make(values, scale.factor, f"{scale.unit} of training", "lower is better")
+    marks = tuple(_mark(row, axis) for row in block.rows)
+    return IntervalChart(
+        axis=axis,
+        marks=marks,
+        intervals=any(mark.low is not None for mark in marks),
+        summary="; ".join(f"{mark.name} {mark.value}" for mark in marks),
+    )
+
+
+def _bounds(row: ConvergenceRow) -> list[float]:
+    found = row.time_ns
+    return [] if found is None else [each for each in (found.value, found.low, found.high) if each is not None]
+
+
+def _mark(row: ConvergenceRow, axis: Axis) -> Mark:
+    found = row.time_ns
+    return Mark(
+        name=row.arm,
+        colour=names.colour(row.backend),
+        standing=row.standing,
+        at=None if found is None else axis.at(found.value),
+        low=None if found is None or found.low is None else axis.at(found.low),
+        high=None if found is None or found.high is None else axis.at(found.high),
+        dots=tuple(axis.at(value) for value in row.launch_times_ns),
+        value=row.standing if found is None else units.time(found.value),
+    )
+
+
+def middles(row: ConvergenceRow) -> tuple[Middle, ...]:
+    """Return an arm's curve: at every step that all its seeds were evaluated at, medians over the seeds."""
+    by_step = [
+        {point.step: point for point in curve.points if point.elapsed_ns > 0 and 0 <= point.accuracy <= 1}
+        for curve in row.curves
+    ]
+    if not by_step:
+        return ()
+    common = sorted(set.intersection(*(set(points) for points in by_step)))
+    thinned = common[:: -(-len(common) // MOST_POINTS)] if common else []
+    return tuple(
+        Middle(
+            step=step,
+            elapsed_ns=statistics.median(points[step].elapsed_ns for points in by_step),
+            accuracy=statistics.median(points[step].accuracy for points in by_step),
+        )
+        for step in thinned
+    )
+
+
+def accuracy(block: ConvergenceBlock) -> Plane | None:
+    """Lay out every arm's test accuracy against the time it has trained, with the target; None without any curve."""
+    curves = [(row, middle) for row in block.rows if (middle := middles(row))]
+    if not curves or block.target is None or not 0 < block.target <= 1:
+        return None
+    times = [each.elapsed_ns for _, curve in curves for each in curve]
+    scale = units.scale_ns(max(times))
+    x = axes.make(times, scale.factor, f"{scale.unit} of training", "")
+    bottom = min(block.target, *(each.accuracy for _, curve in curves for each in curve))
+
+    def y(share: float) -> float:
+        return round(100 - _AIR - (100 - 2 * _AIR) * (share - bottom) / max(1 - bottom, 1e-9), 2)
+
+    lines = [
+        Line(x.at(a.elapsed_ns), y(a.accuracy), x.at(b.elapsed_ns), y(b.accuracy), names.colour(row.backend))
+        for row, curve in curves
+        for a, b in itertools.pairwise(curve)
+    ]
+    spots = [spot for row, _ in curves if (spot := _there(row, block.target, x, y(block.target))) is not None]
+    return Plane(
+        x_ticks=x.ticks,
+        y_ticks=tuple(Tick(label=f"{100 * share:g} %", at=y(share)) for share in _shares(bottom)),
+        x_label=f"{x.label}{', logarithmic' if x.log else ''}",
+        y_label="test accuracy · higher is better",
+        spots=tuple(spots),
+        lines=tuple(lines),
+        shapes=(),
+        arms=tuple((row.arm, names.colour(row.backend)) for row, _ in curves),
+        summary="; ".join(spot.label for spot in spots) or "no arm reached the target",
+        ideal=(Line(0.0, y(block.target), 100.0, y(block.target), ""),),
+    )
+
+
+def _there(row: ConvergenceRow, target: float, x: Axis, y: float) -> Spot | None:
+    """Mark when an arm was at the target, median over the seeds that were."""
+    if row.median_time_ns is None or row.median_steps is None:
+        return None
+    return Spot(
+        x=x.at(row.median_time_ns),
+        y=y,
+        shape="circle",
+        colour=names.colour(row.backend),
+        standing=row.standing,
+        label=f"{row.arm}: {100 * target:g} % after {units.time(row.median_time_ns)} and "
+        f"{units.digits(row.median_steps)} steps (medians over {units.plural(row.seeds_reached, 'seed')})",
+    )
+
+
+def _shares(bottom: float) -> Sequence[float]:
+    """Return round shares from the lowest accuracy up to one."""
+    step = 0.2 if bottom < 0.5 else 0.1 if bottom < 0.75 else 0.05 if bottom < 0.9 else 0.01
+    count = round(1 / step)
+    return [index / count for index in range(count + 1) if index / count >= bottom - 1e-9]

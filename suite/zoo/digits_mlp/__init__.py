@@ -1,0 +1,1 @@
+"""An MLP for the digits, of the same layers as the MLP that is benchmarked."""

@@ -1,0 +1,188 @@
+"""Training to a target: networks, hyper-parameters, data order and stopping rule, all of them, for all frameworks.
+
+Time to accuracy as DAWNBench (Coleman et al. 2017) and MLPerf Training (Mattson et al., arXiv:1910.01500) define it:
+from the first step to the first evaluation whose accuracy on images never trained on is the target or above. What a
+seed chooses is the weights that training begins with and the order of batches; nothing else is random.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from suite.zoo import bits, models
+from suite.zoo.digits import data
+from suite.zoo.digits_mlp.backward import loss_and_gradients as digits_mlp
+from suite.zoo.digits_resnet.backward import loss_and_gradients as digits_resnet
+from suite.zoo.spec import Model
+from suite.zoo.training import parity, recipe
+from suite.zoo.training.optimizers import Updater
+from suite.zoo.training.recipe import SGD, AdamW, Optimizer
+from suite.zoo.weights import SEED, Arrays, sha256
+
+Float64s: TypeAlias = dict[str, npt.NDArray[np.float64]]
+Tensors: TypeAlias = Mapping[str, npt.NDArray[Any]]
+Backward: TypeAlias = Callable[[Tensors, Tensors], tuple[float, Float64s, Float64s]]
+
+
+class Goal(msgspec.Struct, frozen=True):
+    """How one network is trained, and until when."""
+
+    network: str
+    """Name of its model."""
+    optimizer: Optimizer
+    batch: int
+    steps: int
+    """Training goes on so long whatever is reached, so that curves have one length; who is not there by then has not
+    reached the target."""
+    every: int
+    """Steps between two evaluations."""
+    target: float
+    """Share of the test images that must be told right."""
+    loss: str
+    """In words, for the report."""
+
+
+_CROSS_ENTROPY = "cross-entropy over 10 classes, mean over the batch"
+
+GOALS: Mapping[str, Goal] = MappingProxyType(
+    {
+        "mlp": Goal(
+            network="digits_mlp",
+            optimizer=AdamW(learning_rate=3e-3, beta1=0.9, beta2=0.999, epsilon=1e-6, weight_decay=0.01),
+            batch=64,
+            steps=600,
+            every=10,
+            target=0.97,
+            loss=_CROSS_ENTROPY,
+        ),
+        "resnet50": Goal(
+            network="digits_resnet",
+            optimizer=SGD(learning_rate=0.05, momentum=0.9, weight_decay=5e-4),
+            batch=64,
+            steps=300,
+            every=10,
+            target=0.97,
+            loss=_CROSS_ENTROPY,
+        ),
+    }
+)
+"""By the model whose layers the network has, which is what a user names."""
+
+SENSITIVITY: Mapping[str, float] = MappingProxyType({"digits_mlp": 1.05e-7, "digits_resnet": 2.5e-4})
+"""By network, as `sensitivity` finds it; a tolerance is that times the factor of `suite.zoo.training.parity`."""
+
+_BACKWARD: dict[str, Backward] = {"digits_mlp": digits_mlp, "digits_resnet": digits_resnet}
+
+
+class Beginning(msgspec.Struct, frozen=True):
+    """How a training must begin: the float64 reference's first losses from a seed's weights, and their tolerance."""
+
+    losses: tuple[float, ...]
+    tolerance: float
+    """Of the largest relative error."""
+    weights_sha256: str
+    inputs_sha256: str
+    """Of the images, their split and the order of batches."""
+
+
+def known(model: str) -> bool:
+    """Say whether a model has a network that is trained to a target."""
+    return model in GOALS
+
+
+def of(model: str) -> Goal:
+    """Return how a model's network is trained to a target.
+
+    Raises
+    ------
+    ValueError
+        There is no such network.
+    """
+    if model not in GOALS:
+        raise ValueError(f"{model} is not trained to a target; there are {', '.join(GOALS)}.")
+    return GOALS[model]
+
+
+def weights(network: Model, seed: int) -> Arrays:
+    """Return the weights that training begins with: another seed, other weights; float32, C order."""
+    return {
+        each.name: bits.scaled(
+            f"{SEED}/{network.name}/begin/{seed}/{each.name}", each.shape, mean=each.mean, std=each.std
+        )
+        for each in network.parameters
+    }
+
+
+def schedule(goal: Goal, seed: int) -> npt.NDArray[np.int32]:
+    """Return the images of every step, shape (steps, batch)."""
+    return data.schedule(seed, goal.steps, goal.batch)
+
+
+def loaded_sha256(goal: Goal) -> tuple[str, str]:
+    """Return the digests of what every worker holds once it is loaded: the first seed's weights, and the images."""
+    network = models.get(goal.network)
+    return sha256(weights(network, 0)), data.inputs_sha256(data.load(network))
+
+
+def first_losses(goal: Goal, seed: int, begin: Tensors | None = None) -> tuple[float, ...]:
+    """Return the losses of the first ten steps in float64, each before its update: the definition of the training.
+
+    Parameters
+    ----------
+    goal, seed
+        What is trained, and from where.
+    begin
+        Weights to begin with; the seed's own where None.
+    """
+    network = models.get(goal.network)
+    start: Tensors = weights(network, seed) if begin is None else begin
+    state = {name: array.astype(np.float64) for name, array in start.items()}
+    updater = Updater(network, goal.optimizer)
+    losses: list[float] = []
+    for batch in data.batches(data.load(network).train, schedule(goal, seed)[: recipe.STEPS]):
+        loss, gradients, statistics = _BACKWARD[network.name](state, batch)
+        losses.append(loss)
+        updater.update(state, gradients)
+        state |= statistics
+    return tuple(losses)
+
+
+def beginning(goal: Goal, seed: int) -> Beginning:
+    """Compute how a training must begin."""
+    network = models.get(goal.network)
+    return Beginning(
+        losses=first_losses(goal, seed),
+        tolerance=parity.allowed(SENSITIVITY[goal.network]),
+        weights_sha256=sha256(weights(network, seed)),
+        inputs_sha256=data.inputs_sha256(data.load(network), schedule(goal, seed)),
+    )
+
+
+def sensitivity(goal: Goal, seeds: int = 10) -> float:
+    """Return the largest error that weights perturbed by 2⁻²⁴ make of the reference's own first losses.
+
+    Many seeds are looked at: it is rare that so little turns a ReLU on or off, and then it tells.
+    """
+    network = models.get(goal.network)
+    return max(
+        error(
+            first_losses(goal, seed, parity.perturbed(network, weights(network, seed), draw)), first_losses(goal, seed)
+        )
+        for seed in range(seeds)
+        for draw in range(parity.DRAWS)
+    )
+
+
+def error(found: tuple[float, ...], reference: tuple[float, ...]) -> float:
+    """Return the largest relative error of the losses; infinite where they are too few, too many or not finite."""
+    return parity.largest(found, reference)
+
+
+def describe(goal: Goal) -> str:
+    """Return all hyper-parameters on one line, for settings and reports."""
+    rule = recipe.Recipe(optimizer=goal.optimizer, loss=goal.loss, trajectory_batch=goal.batch, source="")
+    return f"{recipe.describe(rule)}; batch {goal.batch}, {goal.steps} steps, evaluated every {goal.every}"

@@ -1,0 +1,250 @@
+"""What follows from a record of trainings to a target accuracy."""
+
+import math
+from collections.abc import Callable
+
+import msgspec
+import numpy as np
+import pytest
+
+from suite.ab.judging import rows as judge_pair
+from suite.analysis import analyse, costs
+from suite.analysis.types import ConvergenceBlock, ConvergenceRow
+from suite.comparing.reduction import reduce
+from suite.comparing.types import Gate, Verdict
+from suite.exporting.tables import rows as table_rows
+from suite.records.schema import Convergence, Evaluation, Failure, Launch, Parity, Run
+from suite.statistics.student import MIN_LAUNCHES
+from tests.records_builder import LEVELS_MS, make_run
+
+STEPS = (90, 100, 110, 120, 90)
+"""To the target, seed by seed, as the builder has them."""
+
+
+def block(run: Run) -> ConvergenceBlock:
+    (found,) = analyse(run).convergence
+    return found
+
+
+def row(run: Run, arm: str) -> ConvergenceRow:
+    return next(each for each in block(run).rows if each.arm == arm)
+
+
+def changed(run: Run, arm: str, change: Callable[[int, Launch], Launch]) -> Run:
+    """Change the launches of one arm; the function takes the generation's index and the launch."""
+    blocks = tuple(
+        msgspec.structs.replace(
+            each,
+            generations=tuple(
+                msgspec.structs.replace(
+                    generation,
+                    launches=tuple(
+                        change(generation.index, launch) if launch.arm == arm else launch
+                        for launch in generation.launches
+                    ),
+                )
+                for generation in each.generations
+            ),
+        )
+        for each in run.blocks
+    )
+    return msgspec.structs.replace(run, blocks=blocks)
+
+
+def training(launch: Launch) -> Convergence:
+    assert launch.convergence is not None
+    return launch.convergence
+
+
+def too_slow(seed: int) -> Callable[[int, Launch], Launch]:
+    """Let one seed end at nine tenths of what it reached."""
+
+    def change(index: int, launch: Launch) -> Launch:
+        if index != seed:
+            return launch
+        there = training(launch)
+        points = tuple(msgspec.structs.replace(point, accuracy=0.9 * point.accuracy) for point in there.points)
+        return msgspec.structs.replace(launch, convergence=msgspec.structs.replace(there, points=points))
+
+    return change
+
+
+def diverging(index: int, launch: Launch) -> Launch:
+    if index != 2:
+        return launch
+    there = training(launch)
+    said = "Training diverged: the loss of step 13 is nan."
+    cut = msgspec.structs.replace(there, points=there.points[:1], diverged=said)
+    return msgspec.structs.replace(launch, convergence=cut)
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    return make_run(models=("mlp",), scenarios=("convergence",))
+
+
+def test_arms_are_ranked_by_the_time_to_the_target(run: Run) -> None:
+    found = block(run)
+    assert found.case.id == "mlp/convergence/fp32/b64/t2/cpu"
+    assert (found.network, found.target, found.limit, found.generations) == ("digits_mlp", 0.97, 300, 5)
+    assert found.best == "jax"
+    assert [each.arm for each in found.rows][-1] == "tensorflow"
+    assert all(each.standing == "ranked" for each in found.rows)
+    assert found.unranked_reason == ""
+
+
+def test_time_and_steps_are_means_over_seeds_on_the_log_scale(run: Run) -> None:
+    jax = row(run, "jax")
+    step_ns = 3e6 * LEVELS_MS["mlp", 1000][4]
+    typical = math.exp(float(np.log(STEPS).mean()))
+    assert jax.steps is not None
+    assert jax.steps.value == pytest.approx(typical)
+    assert jax.time_ns is not None
+    assert jax.time_ns.low is not None
+    assert jax.time_ns.high is not None
+    assert jax.time_ns.low < jax.time_ns.value < jax.time_ns.high
+    assert jax.time_ns.value == pytest.approx(typical * step_ns, rel=0.02)
+    assert jax.median_steps == 100
+    assert jax.step_ns == pytest.approx(step_ns, rel=0.02)
+    assert jax.accuracy == 0.9875
+    assert (jax.launches, jax.seeds_reached, jax.seeds_diverged) == (5, 5, 0)
+    assert jax.load_ns == pytest.approx(1.9e9, rel=0.1), "compiling is told apart"
+    assert [curve.reached.step for curve in jax.curves if curve.reached] == list(STEPS)
+
+
+def test_seeds_cancel_in_a_ratio(run: Run) -> None:
+    """Steps differ by a third from seed to seed; the ratio, paired by seed, knows nothing of it."""
+    second = next(each for each in block(run).rows if each.arm == "torch-compile")
+    assert second.time_ns is not None
+    assert second.time_ns.low is not None
+    assert second.time_ns.high is not None
+    assert second.ratio is not None
+    assert second.ratio.low is not None
+    assert second.ratio.high is not None
+    assert second.time_ns.high / second.time_ns.low > 1.3
+    assert second.ratio.high / second.ratio.low < 1.15
+    assert second.ratio.value == pytest.approx(0.49 / 0.47, rel=0.03)
+
+
+def test_one_seed_that_never_gets_there_takes_the_rank(run: Run) -> None:
+    found = changed(run, "jax", too_slow(3))
+    jax = row(found, "jax")
+    assert (jax.standing, jax.rank, jax.seeds_reached) == ("shown", None, 4)
+    assert jax.reason == "1 of 5 seeds did not reach 97 % within 300 steps (the best of them 88.9 %)"
+    assert jax.steps is not None
+    assert block(found).best == "torch-compile", "the others are ranked without it"
+    assert analyse(found).exit_code == 0
+
+
+def test_an_arm_that_never_gets_there_has_failed(run: Run) -> None:
+    found = run
+    for seed in range(5):
+        found = changed(found, "torch", too_slow(seed))
+    torch = row(found, "torch")
+    assert torch.standing == "failed"
+    assert torch.reason.startswith("5 of 5 seeds did not reach 97 %")
+    assert (torch.time_ns, torch.steps, torch.seeds_reached) == (None, None, 0)
+    assert torch.accuracy is not None
+    assert analyse(found).exit_code == 1
+
+
+def test_a_seed_that_diverges_is_counted_and_costs_its_own_arm_only(run: Run) -> None:
+    found = changed(run, "tensorflow", diverging)
+    tensorflow = row(found, "tensorflow")
+    assert (tensorflow.standing, tensorflow.seeds_diverged) == ("shown", 1)
+    assert tensorflow.reason == "1 of 5 seeds diverged: Training diverged: the loss of step 13 is nan"
+    assert all(each.standing == "ranked" for each in block(found).rows if each.arm != "tensorflow")
+
+
+def test_what_does_not_train_as_the_reference_is_never_ranked(run: Run) -> None:
+    def change(index: int, launch: Launch) -> Launch:
+        del index
+        assert isinstance(launch.parity, Parity)
+        wrong = msgspec.structs.replace(launch.parity, equal=False, reason="It trains otherwise.")
+        return msgspec.structs.replace(launch, parity=wrong)
+
+    found = changed(run, "jax", change)
+    assert row(found, "jax").standing == "unequal"
+    result = analyse(found)
+    assert result.exit_code == 1
+    assert any(warning.message.startswith("It trains otherwise") for warning in result.warnings)
+    assert block(found).best == "torch-compile"
+
+
+def test_a_launch_that_failed_is_no_training() -> None:
+    failure = Failure(stage="load", kind="unsupported", message="Needs a compiler.")
+    found = make_run(models=("mlp",), scenarios=("convergence",), failures={("torch-compile", "mlp"): failure})
+    arm = row(found, "torch-compile")
+    assert (arm.standing, arm.reason, arm.launches) == ("absent", "Needs a compiler.", 0)
+    assert arm.curves == ()
+
+
+def test_few_seeds_show_numbers_and_no_rank() -> None:
+    found = block(make_run(models=("mlp",), scenarios=("convergence",), generations=2))
+    assert found.best is None
+    assert found.unranked_reason == f"2 launches, and a ranking takes {MIN_LAUNCHES}"
+    assert all(each.time_ns is not None for each in found.rows)
+
+
+def test_a_cut_off_run_has_what_was_trained(run: Run) -> None:
+    empty = msgspec.structs.replace(
+        run, blocks=tuple(msgspec.structs.replace(each, generations=()) for each in run.blocks)
+    )
+    found = block(empty)
+    assert (found.network, found.target, found.best) == ("", None, None)
+    assert {each.standing for each in found.rows} == {"absent"}
+
+
+@pytest.mark.parametrize(
+    "point",
+    [
+        Evaluation(step=10, elapsed_ns=0, loss=1.0, accuracy=1.0),
+        Evaluation(step=0, elapsed_ns=5, loss=1.0, accuracy=1.0),
+        Evaluation(step=-5, elapsed_ns=-(2**60), loss=-1e300, accuracy=7e300),
+    ],
+)
+def test_impossible_points_are_no_times(run: Run, point: Evaluation) -> None:
+    def change(index: int, launch: Launch) -> Launch:
+        del index
+        return msgspec.structs.replace(launch, convergence=msgspec.structs.replace(training(launch), points=(point,)))
+
+    jax = row(changed(run, "jax", change), "jax")
+    assert jax.time_ns is None
+    assert jax.standing == "failed"
+
+
+def test_costs_are_times_by_seed(run: Run) -> None:
+    found = costs.of(run.blocks[0])
+    assert set(found) == {"torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax"}
+    assert sorted(found["jax"]) == [0, 1, 2, 3, 4]
+    assert costs.generation_seconds(run.blocks[0]) > 1
+
+
+def test_two_arms_of_one_run_are_judged_seed_by_seed() -> None:
+    pair = make_run(models=("mlp",), scenarios=("convergence",), backends=("jax", "tensorflow"), generations=8)
+    old, new = pair.blocks[0].arms
+    (judged,) = judge_pair(pair, old, new, Gate())
+    assert (judged.metric, judged.verdict) == ("convergence", Verdict.SLOWER)
+    assert judged.ratio is not None
+    assert judged.ratio.value == pytest.approx(0.65 / 0.47, rel=0.03)
+
+
+def test_other_seeds_are_another_question_to_a_comparison(run: Run) -> None:
+    def inputs(record: Run) -> frozenset[str]:
+        return reduce(record, "0" * 64).answers["jax", record.blocks[0].case.id].inputs
+
+    again = make_run(models=("mlp",), scenarios=("convergence",), seed=9)
+    more = make_run(models=("mlp",), scenarios=("convergence",), generations=6)
+    assert len(inputs(run)) == 1, "or nothing would ever be compared"
+    assert inputs(run) == inputs(again) != inputs(more)
+
+
+def test_results_can_be_exported(run: Run) -> None:
+    first = next(iter(table_rows("results", run, analyse(run))))
+    assert (first["scenario"], first["metric"], first["unit"], first["launches"]) == (
+        "convergence",
+        "time to accuracy",
+        "ns",
+        5,
+    )
+    assert first["rank"] == 1

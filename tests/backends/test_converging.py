@@ -1,0 +1,91 @@
+"""Every framework trains to the target, from the same weights and batches, and begins as the reference does."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import suite
+from suite.backends import registry
+from suite.verification import judge_convergence
+from suite.worker.messages import Converged, Loaded
+from suite.zoo.training import convergence
+
+ROOT = Path(suite.__file__).parents[1]
+CHILD = Path(__file__).with_name("converging_child.py")
+BACKENDS = [
+    pytest.param(
+        name,
+        marks=pytest.mark.skipif(
+            importlib.util.find_spec(registry.get(name).image) is None, reason=f"not installed: {name}"
+        ),
+    )
+    for name in registry.names()
+    if registry.get(name).trains
+]
+SEEDS = {"mlp": 5, "resnet50": 2}
+
+
+def child(backend: str, model: str, *words: str) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, str(CHILD), backend, model, *words],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return done.stdout.splitlines()
+
+
+@pytest.mark.framework
+@pytest.mark.slow
+@pytest.mark.parametrize("model", SEEDS)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_every_seed_reaches_the_target(backend: str, model: str) -> None:
+    goal = convergence.of(model)
+    *_, told, loaded_line = child(backend, model, str(SEEDS[model]))
+    loaded = msgspec.json.decode(loaded_line, type=Loaded)
+    assert (loaded.weights_sha256, loaded.inputs_sha256) == convergence.loaded_sha256(goal)
+    assert loaded.settings["training recipe"] == convergence.describe(goal)
+    found = msgspec.json.decode(told, type=list[Converged])
+    assert len(found) == SEEDS[model]
+    for seed, converged in enumerate(found):
+        beginning = convergence.beginning(goal, seed)
+        assert converged.weights_sha256 == beginning.weights_sha256
+        assert converged.inputs_sha256 == beginning.inputs_sha256
+        judged = judge_convergence(converged, beginning, goal)
+        assert judged.equal, judged.reason
+        assert not converged.diverged
+        assert [point.step for point in converged.points] == list(range(goal.every, goal.steps + 1, goal.every))
+        times = [point.elapsed_ns for point in converged.points]
+        assert times == sorted(times)
+        assert times[0] > 0
+        assert max(point.accuracy for point in converged.points) >= goal.target
+        assert converged.points[-1].loss < 0.1 * converged.points[0].loss
+
+
+@pytest.mark.framework
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_training_that_diverges_says_so_and_keeps_what_came_before(backend: str) -> None:
+    (told,) = msgspec.json.decode(child(backend, "mlp", "1", "diverge")[-1], type=list[Converged])
+    assert told.diverged.startswith("Training diverged: the loss of step ")
+    assert told.points == ()
+    goal = convergence.of("mlp")
+    judged = judge_convergence(told, convergence.beginning(goal, 0), goal)
+    assert not judged.equal
+    assert judged.reason == told.diverged
+
+
+@pytest.mark.framework
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", BACKENDS[:1])
+def test_too_few_steps_do_not_reach_it(backend: str) -> None:
+    (told,) = msgspec.json.decode(child(backend, "mlp", "1", "limit")[-1], type=list[Converged])
+    assert [point.step for point in told.points] == [10, 20]
+    assert all(0 < point.accuracy < 0.97 for point in told.points)

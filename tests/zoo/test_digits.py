@@ -1,0 +1,93 @@
+"""The digits: the published file, one split for everybody, and an order of batches for every seed."""
+
+import gzip
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from suite.zoo import models
+from suite.zoo.digits import data
+from suite.zoo.mlp.spec import MODEL as MLP
+
+DIGITS_MLP, DIGITS_RESNET = models.get("digits_mlp"), models.get("digits_resnet")
+
+
+def test_the_file_is_the_published_one_and_its_licence_is_beside_it() -> None:
+    assert hashlib.sha256(data.FILE.read_bytes()).hexdigest() == data.FILE_SHA256
+    assert data.FILE.stat().st_size == data.FILE_BYTES
+    source = data.FILE.with_name("SOURCE.md").read_text()
+    assert data.FILE_SHA256 in source
+    assert data.SOURCE_VERSION in source
+    assert data.FILE.with_name("LICENSE").read_text().startswith("BSD 3-Clause License")
+
+
+def test_every_image_is_trained_on_or_tested_with_and_none_twice() -> None:
+    split = data.load(DIGITS_MLP)
+    assert split.train["features"].shape == (1437, 64)
+    assert split.test["features"].shape == (360, 64)
+    assert split.train["features"].dtype == np.float32
+    assert split.test["labels"].dtype == np.int32
+    assert set(split.test["labels"].tolist()) == set(range(10))
+    assert min(np.bincount(split.test["labels"])) >= 20, "no class is nearly missing from the test images"
+    lines = [line.rsplit(b",", 1) for line in gzip.decompress(data.FILE.read_bytes()).split()]
+    written = sorted((tuple(float(each) for each in pixels.split(b",")), int(label)) for pixels, label in lines)
+    both = np.concatenate([split.train["features"], split.test["features"]]).astype(np.float64) * 8 + 8
+    labels = np.concatenate([split.train["labels"], split.test["labels"]])
+    found = sorted((tuple(pixels.tolist()), int(label)) for pixels, label in zip(both, labels, strict=True))
+    assert found == written
+
+
+def test_the_split_is_the_same_everywhere() -> None:
+    """A change of these digests would make every record before it one of another question."""
+    assert data.inputs_sha256(data.load(DIGITS_MLP))[:16] == "778288a4f93559d1"
+    assert data.inputs_sha256(data.load(DIGITS_RESNET))[:16] == "b5f6f0f0e9642e9f"
+
+
+def test_both_networks_see_the_same_images() -> None:
+    flat, square = data.load(DIGITS_MLP), data.load(DIGITS_RESNET)
+    assert square.test["images"].shape == (360, 1, 8, 8)
+    assert np.array_equal(square.train["images"].reshape(-1, 64), flat.train["features"])
+    assert np.array_equal(square.test["labels"], flat.test["labels"])
+
+
+def test_an_epoch_takes_every_image_once_in_an_order_of_its_own() -> None:
+    chosen = data.schedule(3, 50, 64)
+    assert chosen.shape == (50, 64)
+    first, second = chosen[:22].reshape(-1), chosen[22:44].reshape(-1)
+    assert len(set(first.tolist())) == len(set(second.tolist())) == 22 * 64
+    assert not np.array_equal(first, second)
+    assert chosen.max() < 1437
+    assert np.array_equal(chosen[:10], data.schedule(3, 10, 64)), "a longer training begins alike"
+    assert not np.array_equal(chosen, data.schedule(4, 50, 64))
+
+
+def test_batches_are_the_images_of_the_schedule() -> None:
+    split = data.load(DIGITS_MLP)
+    chosen = data.schedule(0, 2, 8)
+    made = list(data.batches(split.train, chosen))
+    assert len(made) == 2
+    assert np.array_equal(made[1]["labels"], split.train["labels"][chosen[1]])
+    assert made[1]["features"].flags.c_contiguous
+
+
+def test_the_digest_knows_images_and_order() -> None:
+    split = data.load(DIGITS_MLP)
+    digests = {data.inputs_sha256(split), *(data.inputs_sha256(split, data.schedule(seed, 5, 64)) for seed in (0, 1))}
+    swapped = data.Split(train=split.test, test=split.train)
+    assert len(digests | {data.inputs_sha256(swapped)}) == 4
+
+
+def test_another_file_is_refused(tmp_path: Path) -> None:
+    other = tmp_path / "digits.csv.gz"
+    with pytest.raises(ValueError, match=r"cannot be read from digits\.csv\.gz"):
+        data.load(DIGITS_MLP, other)
+    other.write_bytes(data.FILE.read_bytes()[:-1] + b"\1")
+    with pytest.raises(ValueError, match=r"is not the file that scikit-learn published"):
+        data.load(DIGITS_MLP, other)
+
+
+def test_a_model_of_another_size_is_refused() -> None:
+    with pytest.raises(ValueError, match="does not take images of 64 pixels"):
+        data.load(MLP)
