@@ -209,13 +209,14 @@ class Service:
 
     def _train(self, steps: int, batch: int) -> Trained:
         from suite.worker import training
+        from suite.worker.sources import seeded
         from suite.zoo import models
 
         task, _ = self._loaded()
         if self._trainer is None:
             raise NotLoadedError(f"{task.scenario} is not training.")
         model = models.get(task.model)
-        return training.follow(self._trainer, task, _parameters(task, model), steps, batch)
+        return training.follow(self._trainer, task, seeded(task, model), steps, batch)
 
     def _converge(self, seed: int) -> Converged:
         from suite.worker import converging

@@ -7,6 +7,7 @@ from suite.worker.messages import Task
 
 if TYPE_CHECKING:
     from suite.backends.protocol import Arrays, Source
+    from suite.zoo.spec import Model
 
 
 def source_of(task: Task) -> "Source":
@@ -20,7 +21,7 @@ def source_of(task: Task) -> "Source":
     from suite.backends import registry
     from suite.backends.protocol import Source
     from suite.worker import converging
-    from suite.zoo import models, weights
+    from suite.zoo import models
 
     to_target, info = task.scenario == converging.SCENARIO, registry.get(task.backend)
     model = converging.network(task.model) if to_target else models.get(task.model)
@@ -31,9 +32,16 @@ def source_of(task: Task) -> "Source":
     elif to_target:
         parameters = converging.begin(task.model)
     else:
-        parameters = weights.load(Path(task.weights_path), model) if task.weights_path else weights.make(model)
+        parameters = seeded(task, model)
     onnx = Path(task.onnx_path) if task.onnx_path else None
     return Source(model=model.name, batch=task.batch, weights=parameters, example=example, onnx=onnx)
+
+
+def seeded(task: Task, model: "Model") -> "Arrays":
+    """Return a model's seeded weights: read where a file of them was given, else made."""
+    from suite.zoo import weights
+
+    return weights.load(Path(task.weights_path), model) if task.weights_path else weights.make(model)
 
 
 def _example(task: Task, layout: str) -> "Arrays":
