@@ -15,13 +15,17 @@ _COLOURS = {"within": "green", "outside": "red", "not shown": "yellow", "no limi
 def show(trial: Trial, console: Console) -> None:
     """Print the findings, and what failed."""
     table = Table(title="What Levelfield adds to a call: medians over launches", title_justify="left")
-    for name in (*_COLUMNS, "launches", "limit"):
-        table.add_column(name, justify="left" if name in _COLUMNS[:4] else "right", no_wrap=True)
-    table.add_column("says", no_wrap=True)
+    table.add_column("case")
+    table.add_column("first / second")
+    for name in ("ratio (95 %)", "difference, µs"):
+        table.add_column(name, justify="right")
+    table.add_column("limit")
+    table.add_column("says")
     for cell in trial.cells:
         for finding in cell.findings:
-            *words, verdict = _row(finding)
-            table.add_row(cell.case.model, cell.backend, *words, f"[{_COLOURS[finding.verdict]}]{verdict}[/]")
+            first, second, _, _, ratio, difference, _, limit, verdict = _row(finding)
+            case, held = f"{cell.case.model}, {cell.backend}", f"{first} / {second}"
+            table.add_row(case, held, ratio, difference, limit, f"[{_COLOURS[finding.verdict]}]{verdict}[/]")
         table.add_section()
     console.print(table)
     for cell in trial.cells:
