@@ -88,7 +88,7 @@ def test_axe_finds_nothing_in_what_the_script_draws(
     closer.find_element(By.TAG_NAME, "summary").click()
     closer.find_element(By.XPATH, f".//label[normalize-space()='{view}']").click()
     wait = WebDriverWait(browser, 20)
-    wait.until(lambda _: view.split()[0] in _names(closer.find_elements(By.CSS_SELECTOR, ".drawn .plot")))
+    wait.until(lambda _: view.split(maxsplit=1)[0] in _names(closer.find_elements(By.CSS_SELECTOR, ".drawn .plot")))
     assert violations(browser) == []
 
 

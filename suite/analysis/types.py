@@ -70,7 +70,7 @@ class Row(msgspec.Struct, frozen=True):
     """Typical call: mean over launches (log scale) of each launch's typical window median, with its 95 % interval."""
     launch_medians_ns: tuple[float, ...] = ()
     warming: tuple[tuple[int, int], ...] = ()
-    """Generation and how many of its first undisturbed windows came before the launch had settled; only where any did."""
+    """Generation, and how many of its first undisturbed windows came before the launch had settled, where any did."""
     p90_ns: float | None = None
     p99_ns: float | None = None
     """Only from 300 calls up."""

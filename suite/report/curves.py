@@ -52,6 +52,7 @@ def _mark(row: ConvergenceRow, axis: Axis) -> Mark:
     found = row.time_ns
     return Mark(
         name=row.arm,
+        backend=row.backend,
         colour=names.colour(row.backend),
         standing=row.standing,
         at=None if found is None else axis.at(found.value),
@@ -96,7 +97,9 @@ def accuracy(block: ConvergenceBlock) -> Plane | None:
         return round(100 - _AIR - (100 - 2 * _AIR) * (share - bottom) / max(1 - bottom, 1e-9), 2)
 
     lines = [
-        Line(x.at(a.elapsed_ns), y(a.accuracy), x.at(b.elapsed_ns), y(b.accuracy), names.colour(row.backend))
+        Line(
+            x.at(a.elapsed_ns), y(a.accuracy), x.at(b.elapsed_ns), y(b.accuracy), row.backend, names.colour(row.backend)
+        )
         for row, curve in curves
         for a, b in itertools.pairwise(curve)
     ]
@@ -109,9 +112,9 @@ def accuracy(block: ConvergenceBlock) -> Plane | None:
         spots=tuple(spots),
         lines=tuple(lines),
         shapes=(),
-        arms=tuple((row.arm, names.colour(row.backend)) for row, _ in curves),
+        arms=tuple((row.arm, names.colour(row.backend), row.backend) for row, _ in curves),
         summary="; ".join(spot.label for spot in spots) or "no arm reached the target",
-        ideal=(Line(0.0, y(block.target), 100.0, y(block.target), ""),),
+        ideal=(Line(0.0, y(block.target), 100.0, y(block.target), "", ""),),
     )
 
 
@@ -123,6 +126,7 @@ def _there(row: ConvergenceRow, target: float, x: Axis, y: float) -> Spot | None
         x=x.at(row.median_time_ns),
         y=y,
         shape="circle",
+        backend=row.backend,
         colour=names.colour(row.backend),
         standing=row.standing,
         label=f"{row.arm}: {100 * target:g} % after {units.time(row.median_time_ns)} and "

@@ -4,6 +4,7 @@ Every text in a record comes from a stranger: Jinja2 escapes it, classes and anc
 forbids itself frames, forms, requests and every script but its own (Content-Security-Policy).
 """
 
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -68,7 +69,7 @@ def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None, ev
             style=Markup(style),  # noqa: S704  (our own file)
             script=Markup(script),  # noqa: S704  (our own files)
             policy=pages.policy(style, script=script),
-            anchors=names.anchors(block.case.id for block in (*analysis.timed, *analysis.cold, *analysis.memory)),
+            anchors=names.anchors(_case_ids(analysis)),
             backends=tuple(dict.fromkeys(row.backend for block in analysis.blocks for row in block.rows)),
             scenarios=tuple(dict.fromkeys(block.case.scenario for block in analysis.blocks)),
             embedded=_data_block(inside.pack(evidence.inside)),
@@ -153,3 +154,10 @@ def code(text: str) -> Markup:
         Markup("<code>{}</code>").format(part) if index % 2 else markupsafe.escape(part)
         for index, part in enumerate(parts)
     )
+
+
+def _case_ids(analysis: Analysis) -> Iterator[str]:
+    """Return the ids of the cases that have an article of their own, in the page's order."""
+    yield from (block.case.id for block in analysis.timed)
+    yield from (block.case.id for block in analysis.cold)
+    yield from (block.case.id for block in analysis.memory)

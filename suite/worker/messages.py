@@ -125,7 +125,9 @@ class Stop(msgspec.Struct, frozen=True, tag="stop"):
     pass
 
 
-Request: TypeAlias = Load | Verify | Train | Converge | Measure | Profile | Probe | MeasureRoofline | Export | Stop
+Answerable: TypeAlias = Load | Verify | Train | Converge | Measure | Profile | Probe | MeasureRoofline | Export
+"""Requests that have a reply."""
+Request: TypeAlias = Answerable | Stop
 
 
 class Ready(msgspec.Struct, frozen=True, tag="ready"):

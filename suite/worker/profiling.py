@@ -7,6 +7,7 @@ from suite.worker import training
 from suite.worker.messages import Measure, Profile, Profiled, Task
 from suite.worker.sources import source_of
 from suite.worker.window import take
+from suite.zoo.training import recipe
 
 if TYPE_CHECKING:
     from suite.backends.protocol import Backend, Options
@@ -30,7 +31,9 @@ def profile(
 
     def reload(other: "Backend") -> Callable[[Any], object]:
         source = source_of(task)
-        return training.load(other, task, source).step if task.scenario == training.SCENARIO else other.load(source)
+        if task.scenario == training.SCENARIO:
+            return training.load(other, task, source, recipe.of(task.model).optimizer).step
+        return other.load(source)
 
     def warm(call: Callable[[Any], object]) -> None:
         take(call, inputs, _window(request, window_ns=0, most=1))

@@ -11,6 +11,7 @@ import msgspec
 
 from suite.worker.messages import (
     PROTOCOL,
+    Answerable,
     Converge,
     Converged,
     Export,
@@ -62,7 +63,7 @@ class Service:
         self._inputs: object = None
         self._fed: Fed | None = None
 
-    def answer(self, request: Load | Verify | Train | Measure | Profile | Probe | MeasureRoofline | Export) -> Reply:
+    def answer(self, request: Answerable) -> Reply:
         match request:
             case Load(task=task, alone=alone):
                 return self._load(task, alone=alone)

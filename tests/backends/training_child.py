@@ -39,8 +39,8 @@ def main() -> None:
             said = str(error)
         print(json.dumps({"said": said}))
         return
-    source = Source(model=model_name, batch=batch, weights=made, example=example)
-    trainer = training.load(backend, task, source, recipe.of(model_name).optimizer)
+    full = Source(model=model_name, batch=batch, weights=made, example=example)
+    trainer = training.load(backend, task, full, recipe.of(model_name).optimizer)
     if words == ["learn"]:
         losses = [trainer.step(example) for _ in range(STEPS)]
         other = trainer.step(batches.make(model, 0, 7, layout=info.layout))

@@ -98,7 +98,7 @@ def test_the_terminal_has_the_table() -> None:
 
 
 def test_the_card_has_it_too() -> None:
-    assert "### MLP, training to 97.0\u00a0% on the digits" in card.markdown(RUN, ANALYSIS)
+    assert "### MLP, training to 97.0 % on the digits" in card.markdown(RUN, ANALYSIS)
 
 
 def test_it_is_a_question_of_its_own() -> None:

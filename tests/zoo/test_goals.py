@@ -14,7 +14,7 @@ from suite.zoo.training import convergence, parity, recipe
 from suite.zoo.training.optimizers import Updater
 
 GRADIENTS = {"digits_mlp": digits_mlp, "digits_resnet": digits_resnet}
-STEP = 1e-6
+STEP = 1e-7
 
 
 def test_there_is_a_goal_for_what_a_user_can_name() -> None:
