@@ -11,6 +11,7 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.remote.webelement import WebElement
 
 BROWSER_EXPECTED = "LEVELFIELD_EXPECT_BROWSER"
 SWITCHES = (
@@ -76,3 +77,9 @@ def requests(browser: webdriver.Chrome) -> list[str]:
     """Addresses that the browser asked for since the page was opened."""
     entries = (json.loads(entry["message"])["message"] for entry in log(browser, "performance"))
     return [entry["params"]["request"]["url"] for entry in entries if entry["method"] == "Network.requestWillBeSent"]
+
+
+def click(browser: webdriver.Chrome, element: WebElement) -> None:
+    """Click in the middle of the window: where the page was scrolled to, the contents may lie over what is wanted."""
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+    element.click()

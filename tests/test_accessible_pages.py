@@ -15,7 +15,7 @@ from suite.records import files
 from suite.records.schema import Failure, Warning_
 from suite.report import html
 from tests.axe import violations
-from tests.browsers import open_details, show
+from tests.browsers import click, open_details, show
 from tests.comparing.test_formats import upgrade
 from tests.publishing.shelves import fill
 from tests.records_builder import make_run
@@ -82,11 +82,11 @@ def test_axe_finds_nothing_in_what_the_script_draws(
     browser: webdriver.Chrome, pages: dict[str, Path], view: str, scheme: str, width: int
 ) -> None:
     show(browser, pages["troubled"], width=width, scheme=scheme)
-    browser.find_element(By.CSS_SELECTOR, "th .sort").click()
-    browser.find_element(By.CSS_SELECTOR, "#c-backends input").click()
+    click(browser, browser.find_element(By.CSS_SELECTOR, "th .sort"))
+    click(browser, browser.find_element(By.CSS_SELECTOR, "#c-backends input"))
     closer = browser.find_element(By.CLASS_NAME, "closer")
-    closer.find_element(By.TAG_NAME, "summary").click()
-    closer.find_element(By.XPATH, f".//label[normalize-space()='{view}']").click()
+    click(browser, closer.find_element(By.TAG_NAME, "summary"))
+    click(browser, closer.find_element(By.XPATH, f".//label[normalize-space()='{view}']"))
     wait = WebDriverWait(browser, 20)
     wait.until(lambda _: view.split(maxsplit=1)[0] in _names(closer.find_elements(By.CSS_SELECTOR, ".drawn .plot")))
     assert violations(browser) == []

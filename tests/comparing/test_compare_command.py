@@ -101,7 +101,7 @@ def test_what_cannot_be_compared_is_one_sentence(place: Path, words: list[str], 
         (["old-0", "new-0", "--output", "found.docx"], "names no format"),
         (
             ["old-0", "new-0", "--metric", "speed"],
-            "'training', 'data-pipeline', 'cold-start', 'memory'",
+            "'training', 'convergence', 'data-pipeline', 'cold-start'",
         ),
         (["old-0", "new-0", "--max-slowdown", "fast"], "not a share such as"),
     ],

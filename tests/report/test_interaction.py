@@ -19,7 +19,7 @@ from suite.analysis import analyse
 from suite.analysis.types import Estimate, Row, TimedBlock
 from suite.records.schema import Failure, Run
 from suite.report import html, inside, names, units
-from tests.browsers import log, open_details, requests, show
+from tests.browsers import click, log, open_details, requests, show
 from tests.records_builder import make_run
 from tests.report.hostile import PAYLOAD, make_hostile
 
@@ -74,12 +74,6 @@ def find(browser: webdriver.Chrome, text: str) -> None:
     field = browser.find_element(By.ID, "c-text")
     field.clear()
     field.send_keys(text)
-
-
-def click(browser: webdriver.Chrome, element: WebElement) -> None:
-    """Click in the middle of the window: where the page was scrolled to, the contents may lie over what is wanted."""
-    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
-    element.click()
 
 
 def wait(browser: webdriver.Chrome, told: Callable[[webdriver.Chrome], object]) -> None:
