@@ -44,6 +44,15 @@ class Difference(msgspec.Struct, frozen=True):
         return f"{self.place}: {given}, and {computed}"
 
 
+class Tables(msgspec.Struct, frozen=True):
+    """The figures in the tables of two pages, cell by cell, whatever else the pages say and in whatever order."""
+
+    same: int
+    unmatched: int
+    """Figures of the given page in cells that the other has not."""
+    differing: tuple[Difference, ...]
+
+
 def take_apart(text: str) -> Page:
     """Take the inert blocks out of a page.
 
@@ -105,6 +114,36 @@ def differences(given: str, computed: str) -> tuple[int, tuple[Difference, ...]]
     ]
     told.sort(key=lambda each: each.given.startswith("<") or each.computed.startswith("<"))  # figures before drawings
     return len(pairs), tuple(told[:MOST_NAMED])
+
+
+def tables(given: str, computed: str) -> Tables:
+    """Compare the figures in cells that stand under the same headings, row and column in both pages."""
+    ours, theirs = _cells(computed), _cells(given)
+    same, unmatched, differing = 0, 0, []
+    for place, figures in theirs.items():
+        others = ours.get(place, [])
+        if len(others) != len(figures):
+            unmatched += len(figures)
+            continue
+        for figure, other in zip(figures, others, strict=True):
+            same += figure == other
+            if figure != other:
+                differing.append(Difference(place=place, given=figure, computed=other))
+    return Tables(same=same, unmatched=unmatched, differing=tuple(differing[:MOST_NAMED]))
+
+
+def _cells(text: str) -> dict[str, list[str]]:
+    """Return what stands in the cells of a page's tables and has a digit, by place."""
+    found: dict[str, list[str]] = {}
+    tracker = _Tracker()
+    for token in _TOKEN.findall(text):
+        if token.startswith("<"):
+            tracker.tag(token)
+            continue
+        tracker.text(token)
+        if tracker.in_row and any(character.isdigit() for character in token):
+            found.setdefault(tracker.place, []).append(_words(token))
+    return found
 
 
 def _pairs(ours: list[str], theirs: list[str], start: int, end: int) -> Iterator[tuple[int, str]]:

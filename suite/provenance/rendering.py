@@ -10,7 +10,7 @@ from suite.comparing.formats.html import within
 from suite.comparing.types import Gate
 from suite.errors import LevelfieldError
 from suite.options import PERCENT
-from suite.provenance.page import Difference, differences, take_apart
+from suite.provenance.page import Difference, Tables, differences, tables, take_apart
 from suite.records.schema import Run
 from suite.report import html, inside, restoring
 from suite.report.inside import Evidence, Inside
@@ -21,6 +21,8 @@ class Again(msgspec.Struct, frozen=True):
 
     differing: int
     named: tuple[Difference, ...]
+    tables: Tables
+    """Looked at where parts differ, for pages of other versions."""
 
 
 def from_record(run: Run, evidence: Evidence, given: str) -> Again:
@@ -46,9 +48,10 @@ def _compare(run: Run, found: Analysis, evidence: Evidence, given: str) -> Again
         if gate is not None:
             within_page = within(pairs.compare(run, gate, evidence.inside.embedded.record_sha256))
         page = html.render(run, found, comparison=within_page, evidence=evidence)
-        count, named = differences(given, take_apart(page).around)
+        around = take_apart(page).around
+        count, named = differences(given, around)
         if best is None or count < best.differing:
-            best = Again(differing=count, named=named)
+            best = Again(differing=count, named=named, tables=tables(given, around) if count else Tables(0, 0, ()))
         if not count:
             break
     if best is None:

@@ -68,7 +68,8 @@ def verify(given: Given, *, tool_sha256: str = "", signers: Path | None = None) 
         signature,
     ]
     broken = any(check.state == "broken" for check in checks)
-    covered = bool(signed) and found.statement is not None
+    judged = found.page is None or all(check.state == "holds" for check in checks if check.topic == "figures")
+    covered = bool(signed) and found.statement is not None and judged
     verdict: Verdict = "does not hold" if broken else "verified" if covered else "consistent, not authentic"
     return Verified(
         run=found.run,
@@ -134,14 +135,28 @@ def _figures(read: Read, tool_sha256: str) -> list[Check]:
         ) from error
     if not again.differing:
         return [Check("figures", "holds", f"Every figure of the page follows from {_source(read)}.")]
-    says = f"{plural(again.differing, 'part')} of the page {'does' if again.differing == 1 else 'do'} not follow from "
-    says += f"{_source(read)}."
     if read.run.tool_sha256 != tool_sha256:
-        says += (
-            f" The run was made by levelfield {read.run.tool_version} ({read.run.tool_sha256[:12]}), this is another "
-            "one: take that version to tell a changed page from one that was only written differently."
-        )
-    return [Check("figures", "broken", says, tuple(map(str, again.named)))]
+        return [_by_another_version(again, read)]
+    return [Check("figures", "broken", _not_following(again, read), tuple(map(str, again.named)))]
+
+
+def _not_following(again: rendering.Again, read: Read) -> str:
+    do = "does" if again.differing == 1 else "do"
+    return f"{plural(again.differing, 'part')} of the page {do} not follow from {_source(read)}."
+
+
+def _by_another_version(again: rendering.Again, read: Read) -> Check:
+    """Judge what another version wrote by the figures in its tables: its words and drawings may differ rightly."""
+    found = again.tables
+    version = f"levelfield {read.run.tool_version} ({read.run.tool_sha256[:12]})"
+    if found.differing or found.unmatched > found.same or not found.same:
+        says = f"{_not_following(again, read)} The run was made by {version}, this is another one: take that version "
+        says += "to tell a changed page from one that was only written differently."
+        return Check("figures", "broken", says, tuple(map(str, found.differing or again.named)))
+    says = f"The page was written by {version}, and this is another one: its words and drawings are not compared. "
+    says += f"{found.same:,} figures in its tables follow from {_source(read)}"
+    says += f"; {found.unmatched:,} stand where this version has none." if found.unmatched else "."
+    return Check("figures", "open", f"{says} Take that version to check every word.")
 
 
 def _source(read: Read) -> str:
