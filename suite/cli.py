@@ -20,7 +20,7 @@ from suite.errors import LevelfieldError, printable
 from suite.explaining.command import explain
 from suite.exporting.command import export
 from suite.history.command import history
-from suite.options import DURATION, GPU, INJECTION, NAMES, NUMBERS, PERCENT, VARIANT
+from suite.options import DURATION, GPU, INJECTION, NAMES, NUMBERS, PERCENT, VARIANT, without_paths
 from suite.provenance.command import verify
 from suite.publishing.command import card, publish
 from suite.reproducing.command import reproduce
@@ -165,17 +165,6 @@ def bench(
         repeat=repeat,
     )
     sys.exit(run_bench(options, Console()))
-
-
-def without_paths(words: list[str]) -> list[str]:
-    """Leave out where reports go and what signs them: that is this machine's business, and may name a user."""
-    kept: list[str] = []
-    skip = False
-    for word in words:
-        if not skip and not word.startswith(("--reports", "--sign")):
-            kept.append(word)
-        skip = word in {"--reports", "--sign"}
-    return kept
 
 
 @cli.command()

@@ -83,3 +83,14 @@ VARIANT = click.option(
 GPU = click.option(
     "--gpu", metavar="INDEX|UUID", default=None, help="The one GPU to use; `levelfield doctor` lists them."
 )
+
+
+def without_paths(words: list[str]) -> list[str]:
+    """Leave out where reports go and what signs them: that is this machine's business, and may name a user."""
+    kept: list[str] = []
+    skip = False
+    for word in words:
+        if not skip and not word.startswith(("--reports", "--sign")):
+            kept.append(word)
+        skip = word in {"--reports", "--sign"}
+    return kept

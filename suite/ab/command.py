@@ -7,7 +7,7 @@ from typing import Literal
 import click
 from rich.console import Console
 
-from suite.options import DURATION, GPU, INJECTION, NAMES, NUMBERS, PERCENT, VARIANT
+from suite.options import DURATION, GPU, INJECTION, NAMES, NUMBERS, PERCENT, VARIANT, without_paths
 
 
 @click.command()
@@ -86,7 +86,6 @@ def ab(
     """
     from suite.ab.running import measure, target, tell
     from suite.beginning import Request
-    from suite.cli import without_paths
     from suite.comparing.formats import SUFFIXES, WRITERS
     from suite.comparing.types import Gate
     from suite.plan import Selection
