@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
     from selenium import webdriver
 
 ENGINE_EXPECTED = "LEVELFIELD_EXPECT_ENGINE"
+
+
+def pytest_configure() -> None:
+    """Hear interrupts: a shell that starts the tests in the background has them, and all they start, ignore SIGINT."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
