@@ -178,6 +178,7 @@ def test_device_scenarios_have_names_of_their_own() -> None:
         "latency",
         "throughput",
         "training",
+        "convergence",
         "data-pipeline",
         "latency-device",
         "throughput-device",
