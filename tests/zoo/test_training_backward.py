@@ -49,9 +49,15 @@ def test_every_gradient_of_the_mlp() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "batch", "step"), [("resnet50", 2, 1e-7), ("bert", 1, 1e-4)])
+@pytest.mark.parametrize(("name", "batch", "step"), [("resnet50", 2, 2e-10), ("bert", 1, 1e-4)])
 def test_a_whole_networks_loss_rises_along_its_gradient_as_it_says(name: str, batch: int, step: float) -> None:
-    """Along any other direction ReLUs that turn on or off would hide the slope of so large a network."""
+    """Along any other direction ReLUs that turn on or off would hide the slope of so large a network.
+
+    ResNet-50's loss has a corner wherever one of its millions of ReLUs or maxima turns. How many lie within a step is
+    in proportion to it, and which ones follows the last bits of the processor's sums: steps of 1e-7 missed by 0 to
+    2e-4 in a way that no two machines share. At 2e-10 hardly one is crossed, and rounding (1e-15 of the loss) is still
+    a millionth of the difference.
+    """
     model = models.get(name)
     state, items = doubled(weights.make(model)), batches.make(model, 0, batch)
     _, gradients, _ = loss_and_gradients(model, state, items)
