@@ -23,6 +23,8 @@ from suite.trials.rigor_show import markdown, reaches_goal
 from suite.trials.rigor_table import Outcome, Said, lay_out
 from tests.trials.streams import Machine, stream
 
+pytestmark = pytest.mark.alone
+
 
 def outcomes(*said: tuple[Said, int]) -> list[Outcome]:
     return [Outcome(each, cluster, 1.0) for each, cluster in said]
