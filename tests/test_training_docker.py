@@ -7,6 +7,7 @@ import docker
 import pytest
 
 from suite import analysis, plan
+from suite.artifacts import Artifacts
 from suite.launchers.docker import DockerLauncher
 from suite.launches import bring_up
 from suite.outcomes import stop
@@ -83,6 +84,7 @@ def test_a_batch_that_does_not_fit_costs_its_own_case_only(engine: docker.Docker
     """BERT in batches of 1024 would keep some hundred gigabytes for its way back."""
     tmp_path.chmod(0o755)
     reports = tmp_path / "reports"
+    Artifacts().trajectory("bert")  # minutes, where nobody has computed it yet: not of the command's
     command = run(
         "bench", "--profile", "smoke", "--models", "bert", "--backends", "jax", "--scenarios", "training",
         "--batch", "2,1024", "--control", "none", "--reports", reports,
