@@ -14,6 +14,7 @@ from suite.outcomes import stop
 from suite.preparation import prepare
 from suite.records import files
 from suite.running import REPORT
+from suite.verification import verify_trainings
 from suite.watching import Silent
 from tests.commands import run
 from tests.engines import none_left
@@ -31,8 +32,11 @@ def test_every_training_equals_the_reference(engine: docker.DockerClient, model:
     assert {arm.id for arm in block.arms} == set(TRAINING)
     site = prepare(chosen, DockerLauncher(engine), Silent())
     try:
-        outcomes = bring_up(site, block.case, block.arms, alone=False)
-        stop(outcomes)
+        outcomes = bring_up(site, block.case, block.arms, verify=False, alone=False)
+        try:
+            verify_trainings(site, block.case, outcomes)
+        finally:
+            stop(outcomes)
     finally:
         shutil.rmtree(site.caches, ignore_errors=True)
     for outcome in outcomes:
