@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 
 import nox
+from nox.command import CommandFailed
 
 HERE = Path(__file__).parent
 LOCKS = HERE / "images" / "tool"
@@ -89,12 +90,30 @@ def tests(session: nox.Session) -> None:
     session.run("ruff", "check", "suite", "tests", "noxfile.py")
     session.run("mypy", "--strict", "suite", "tests", "noxfile.py")
     session.run("lint-imports")
-    words = list(session.posargs)
+    failed = [marks for marks, words in _parts(session.posargs) if not _passes(session, "-m", marks, *words)]
+    if failed:
+        session.error(f"Tests failed among: {'; '.join(failed)}.")
+
+
+def _parts(words: list[str]) -> list[tuple[str, list[str]]]:
+    """Return the marks and the words of each call of pytest; words that name tests make it one call."""
     # Tests that need a framework run inside the environment of the oracle lock; one of the tests sees to that.
-    marks = "not framework"
+    marks, alone = "not framework", "(docker or browser or alone)"
     if words[:1] == ["fast"]:
-        marks, words = "not docker and not browser and not framework and not slow", words[1:]
-    session.run("pytest", "-m", marks, *words)
+        marks, alone, words = "not docker and not browser and not framework and not slow", "alone", words[1:]
+    if words:
+        return [(marks, words)]
+    # What only computes goes two at a time; what starts containers or tells the time comes after it.
+    return [(f"{marks} and not {alone}", ["-n", "2", "--dist", "loadfile"]), (f"{marks} and {alone}", [])]
+
+
+def _passes(session: nox.Session, *words: str) -> bool:
+    """Run pytest and tell where its time went; a failure of one part does not hide those of the next."""
+    try:
+        session.run("pytest", "--durations=30", "--durations-min=5", *words)
+    except CommandFailed:
+        return False
+    return True
 
 
 @nox.session

@@ -21,6 +21,6 @@ def _source() -> str:
 def violations(browser: webdriver.Chrome) -> list[str]:
     """Say what every rule of axe-core, best practices included, finds on the page as it is shown now."""
     browser.execute_script(_source())
-    browser.set_script_timeout(60)
+    browser.set_script_timeout(120)
     found: list[str] = browser.execute_async_script(_RUN)
     return found

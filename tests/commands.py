@@ -12,7 +12,8 @@ from typing import Self
 import suite
 
 ROOT = Path(suite.__file__).parent.parent
-PATIENCE_S = 300.0
+PATIENCE_S = 900.0
+"""Of who waits for a command or for its deeds: images may have to be made first, on a busy machine."""
 
 
 class Command:

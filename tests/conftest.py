@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import docker
 import pytest
+from hypothesis import HealthCheck, settings
 
 from suite.errors import LevelfieldError
 from suite.launchers.docker import connect
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from selenium import webdriver
 
 ENGINE_EXPECTED = "LEVELFIELD_EXPECT_ENGINE"
+
+# How long an example took says more of the machine, and of the tests beside this one, than of what is tested.
+settings.register_profile("anywhere", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("anywhere")
 
 
 def pytest_configure() -> None:

@@ -18,6 +18,8 @@ from suite.rounds import order
 from suite.watching import Silent
 from tests.canaries import ARMS, Harness, plan, site, workers
 
+pytestmark = pytest.mark.alone
+
 FIRST, SECOND = ARMS
 needs_no_jax = pytest.mark.skipif(find_spec("jax") is not None, reason="this interpreter has jax")
 

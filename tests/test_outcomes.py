@@ -2,9 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from suite.outcomes import Outcome, stop
 from suite.records.schema import Arm, Case, Launch
 from tests.launchers.scripts import NEXT, PATIENCE_S, READY, gone, worker
+
+pytestmark = pytest.mark.alone
 
 LEAVES = """
 import pathlib, time

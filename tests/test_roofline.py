@@ -17,6 +17,8 @@ from suite.watching import Silent
 from suite.zoo import flops, models
 from tests.canaries import plan, site, workers
 
+pytestmark = pytest.mark.alone
+
 
 def begun(reports: Path) -> tuple[Path, Site]:
     made = plan("latency", "memory")

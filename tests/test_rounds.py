@@ -16,6 +16,8 @@ from suite.rounds import Pace, SupervisorClock, injected_ns, order, warm_up
 from tests import canaries
 from tests.records_builder import make_noise
 
+pytestmark = pytest.mark.alone
+
 
 def window(*samples_ns: int) -> Window:
     return Window((), samples_ns, sum(samples_ns), 0, 0, 0, 0, 0, 0)

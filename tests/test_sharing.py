@@ -12,6 +12,8 @@ from tests import canaries
 from tests.canaries import ARMS
 from tests.records_builder import make_run
 
+pytestmark = pytest.mark.alone
+
 GIB = 1 << 30
 TORCH, JAX, ORT = (Arm(name, name, variant="cu13") for name in ("torch", "jax", "onnxruntime"))
 TWIN = msgspec.structs.replace(ORT, ordinal=2)

@@ -1,37 +1,14 @@
 """The product itself: every backend on every model, in containers and in environments, with the page in a browser."""
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from suite import analysis, plan
-from suite.records import files
 from suite.records.schema import Run
-from suite.running import REPORT
+from tests.benches import once
 from tests.browsers import SWITCHES, find
-from tests.commands import ROOT
-
-LIMIT_S = 1800.0
-"""Builds included, on a busy machine."""
-
-
-def bench(folder: Path, *words: str) -> tuple[Run, Path]:
-    """Run a smoke bench to its end and return its record and page; every answer is equal to the reference."""
-    result = subprocess.run(
-        [sys.executable, "-m", "suite.cli", "bench", "--profile", "smoke", "--reports", str(folder), *words],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "160"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=LIMIT_S,
-    )
-    assert result.returncode == 0, result.stdout[-3000:] + result.stderr[-3000:]
-    (record,) = folder.glob("*/run.json")
-    return files.read(record.parent), record.parent / REPORT
 
 
 def check(run: Run, models: tuple[str, ...], backends: tuple[str, ...]) -> None:
@@ -59,7 +36,8 @@ def check(run: Run, models: tuple[str, ...], backends: tuple[str, ...]) -> None:
 @pytest.mark.browser
 @pytest.mark.slow
 def test_everything_in_containers(tmp_path: Path) -> None:
-    run, page = bench(tmp_path, "--launcher", "docker")
+    run, page, out, code = once(plan.Selection(profile="smoke", variant="auto"), tmp_path / "reports", "docker")
+    assert code == 0, out
     check(run, plan.names_of_models(), plan.names_of_backends())
     images = {image.name: image for image in run.images}
     for name in plan.all_images():
@@ -88,7 +66,9 @@ def test_everything_in_containers(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_two_frameworks_in_environments(tmp_path: Path) -> None:
-    run, page = bench(tmp_path, "--launcher", "venv", "--backends", "jax,onnxruntime", "--models", "mlp,resnet50")
+    chosen = plan.Selection(profile="smoke", backends=("jax", "onnxruntime"), models=("mlp", "resnet50"))
+    run, page, out, code = once(chosen, tmp_path / "reports", "venv")
+    assert code == 0, out
     check(run, ("mlp", "resnet50"), ("jax", "onnxruntime"))
     assert {image.launcher for image in run.images} == {"venv"}
     assert all(image.lock_sha256 and not image.unlocked for image in run.images)

@@ -8,6 +8,8 @@ import pytest
 from suite import together
 from suite.errors import LevelfieldError
 
+pytestmark = pytest.mark.alone
+
 
 def test_every_job_is_done_once() -> None:
     done: list[int] = []

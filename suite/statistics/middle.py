@@ -5,6 +5,8 @@ widens it beyond use. The median with the interval between two order statistics 
 and supposes nothing of the distribution.
 """
 
+from functools import cache
+
 import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
@@ -52,8 +54,16 @@ def median_interval(values: ArrayLike, *, confidence: float = 0.95) -> Middle:
     each = finite_or_missing(values, dimensions=1, what="values of launches")
     if np.isnan(each).any():
         raise UnusableData("The values of launches hold one that is missing: leave it out, and say so.")
-    needed = int(np.ceil(1 - np.log2(1 - confidence)))
+    needed = int(np.floor(1 - np.log2(1 - confidence))) + 1
     if each.size < needed:
         raise InsufficientData(f"{each.size} launches cannot bound their median; {needed} can.")
-    interval = quantile_test(each, p=0.5).confidence_interval(confidence_level=confidence)
-    return Middle(float(np.median(each)), float(interval.low), float(interval.high))
+    low, high = _places(each.size, confidence)
+    ordered = np.sort(each)
+    return Middle(float(np.median(each)), float(ordered[low]), float(ordered[high]))
+
+
+@cache
+def _places(count: int, confidence: float) -> tuple[int, int]:
+    """Return the places of the two order statistics, counted from the smallest: they follow from the count alone."""
+    interval = quantile_test(np.arange(count), p=0.5).confidence_interval(confidence_level=confidence)
+    return int(interval.low), int(interval.high)

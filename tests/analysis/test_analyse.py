@@ -383,6 +383,7 @@ def test_slow_first_windows_are_left_out_and_counted() -> None:
     assert row.median_ns.value == pytest.approx(44e6, rel=0.02)
 
 
+@pytest.mark.alone
 def test_a_million_samples_take_less_than_two_seconds() -> None:
     run = make_run(models=("mlp",), scenarios=("latency", "throughput"), rounds=8, max_calls=2)
     samples = tuple(np.random.default_rng(1).integers(8_000, 12_000, 1_800).tolist())

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -96,8 +97,8 @@ def test_the_command_writes_several_runs_into_one_file(tmp_path: Path) -> None:
     one_clear_sentence(run("export", "run-3", folder=tmp_path), "There is no run called 'run-3'", "run-1")
 
 
-@pytest.mark.skipif(find_spec("pyarrow") is not None, reason="pyarrow is here")
-def test_parquet_without_pyarrow_is_one_sentence(tmp_path: Path) -> None:
+def test_parquet_without_pyarrow_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)  # as if it were not installed
     with pytest.raises(LevelfieldError, match="Parquet files need pyarrow"):
         write_parquet(tmp_path / "x.parquet", COLUMNS["results"], [])
     assert not (tmp_path / "x.parquet").exists()

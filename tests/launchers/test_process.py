@@ -13,6 +13,8 @@ from suite.launchers.process import ProcessChannel
 from tests.commands import eventually
 from tests.launchers.scripts import PATIENCE_S, channel, gone
 
+pytestmark = pytest.mark.alone
+
 ECHO = "import sys\nfor line in sys.stdin: print(line.strip()[::-1], flush=True)"
 
 

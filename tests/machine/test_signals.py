@@ -12,6 +12,8 @@ from suite.machine import counters
 from suite.machine.signals import Signals, difference
 from suite.records.schema import Absent
 
+pytestmark = pytest.mark.alone
+
 BUSY = "print('up', flush=True)\nwhile True: pass"
 ASLEEP = "import time; print('up', flush=True); time.sleep(60)"
 

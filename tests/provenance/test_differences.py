@@ -68,10 +68,10 @@ def test_many_changes_are_counted_and_some_named() -> None:
 
 @pytest.mark.parametrize("filling", ["<", "<!--", "<a ", "</", "&#", "<td>1</td>", ">", "\u2060", "<script>"])
 def test_no_page_keeps_its_reader_busy(filling: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     count, _ = differences(page()[:500] + filling * 500_000, page())
     assert count
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
 
 
 def test_blocks_are_taken_out_and_may_be_there_once() -> None:

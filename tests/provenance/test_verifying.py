@@ -64,13 +64,16 @@ def test_a_page_of_two_arms_holds_whatever_gate_was_asked(tmp_path: Path) -> Non
     for number, (words, gate) in enumerate(
         [((), Gate()), (("--max-slowdown", "3%"), Gate(max_slowdown=0.03)), (("--max-slowdown=x",), Gate())]
     ):
-        run = msgspec.structs.replace(pairs.run(), command=("levelfield", "ab", *words), tool_sha256=TOOL_SHA256)
+        run = msgspec.structs.replace(
+            pairs.run(models=("mlp",)), command=("levelfield", "ab", *words), tool_sha256=TOOL_SHA256
+        )
         folder = tmp_path / str(number)
         folder.mkdir()
         record = files.write(run, folder)
-        evidence = entry.found(record, run, analyse(run))
+        found = analyse(run)
+        evidence = entry.found(record, run, found)
         compared = within(compare(run, gate, evidence.inside.embedded.record_sha256))
-        page = html.render(run, analyse(run), comparison=compared, evidence=evidence)
+        page = html.render(run, found, comparison=compared, evidence=evidence)
         (folder / "report.html").write_text(page)
         assert broken(check(folder)) == ""
         assert broken(check(folder / "report.html")) == ""

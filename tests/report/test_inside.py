@@ -130,12 +130,12 @@ def test_what_is_no_record_is_one_sentence(block: bytes, code: int, says: str) -
 
 @pytest.mark.parametrize("claimed", [1000, inside.MAX_BYTES, 2**40])
 def test_a_bomb_is_not_unpacked(claimed: int) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     packer = zlib.compressobj(9)
     data = b"".join(packer.compress(bytes(2**24)) for _ in range(16)) + packer.flush()  # 256 MB of nothing
     with pytest.raises(LevelfieldError):
         inside.unpack(_around(data, claimed))
-    assert time.monotonic() - began < 20
+    assert time.process_time() - began < 20
 
 
 def _around(data: bytes, size: int) -> bytes:

@@ -67,6 +67,7 @@ def test_rubbish_is_refused() -> None:
         quantile_ratio(row, row, 1.5)
 
 
+@pytest.mark.alone
 def test_a_million_calls_are_resampled_quickly() -> None:
     rng = np.random.default_rng(7)
     a, b = rng.lognormal(0, 0.2, (2, 20, 25_000))

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.stats import quantile_test
 
 from suite.statistics.errors import InsufficientData, UnusableData
 from suite.statistics.middle import median_interval
@@ -29,6 +30,15 @@ def test_it_covers_the_median_at_least_as_often_as_it_says(name: str, launches: 
         found = median_interval(DISTRIBUTIONS[name](random, launches))
         covered += found.low <= MEDIANS[name] <= found.high
     assert covered / EXPERIMENTS >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / EXPERIMENTS)
+
+
+@pytest.mark.parametrize("confidence", [0.95, 0.99])
+@pytest.mark.parametrize("launches", [8, 9, 40, 41])
+def test_it_is_scipys_interval(launches: int, confidence: float) -> None:
+    values = np.random.default_rng(launches).standard_normal(launches).round(1)  # with ties
+    found, interval = median_interval(values, confidence=confidence), quantile_test(values, p=0.5)
+    expected = interval.confidence_interval(confidence_level=confidence)
+    assert (found.low, found.high) == (expected.low, expected.high)
 
 
 def test_launches_of_another_kind_do_not_move_it() -> None:

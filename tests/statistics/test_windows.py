@@ -73,6 +73,7 @@ def test_what_is_no_quantile_is_refused(quantile: float) -> None:
         quantile_interval([1.0, 2.0], quantile)
 
 
+@pytest.mark.alone
 def test_a_million_calls_take_no_time() -> None:
     times = np.random.default_rng(2).lognormal(10, 0.1, 1_000_000)
     began = time.process_time()

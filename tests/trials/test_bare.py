@@ -8,6 +8,8 @@ import pytest
 from suite.backends.protocol import Arrays
 from suite.trials.bare import bare_loop, own_clock, request_of
 
+pytestmark = pytest.mark.alone
+
 CALL_NS = 2_000_000
 
 

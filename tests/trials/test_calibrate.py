@@ -1,6 +1,5 @@
 """Calibration: conclusions from known runs, a file that may be damaged, and one run for real."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from suite.calibration import NAME, Calibration, Conditions, Repeat, cited, conclude, load, same_machine, store
 from suite.errors import LevelfieldError
+from suite.paths import CACHE_FOLDERS, cache_folder
 from suite.records.schema import Case
 from suite.statistics.verdicts import Verdict
 from suite.trials.calibrate import repeat_of
@@ -156,13 +156,10 @@ def test_a_run_is_judged_by_its_control() -> None:
 
 @pytest.mark.docker
 @pytest.mark.slow
-def test_a_real_run_is_calibrated_and_kept(cache: Path, engine: object) -> None:
-    from suite.paths import CACHE_FOLDERS
-
-    usual = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "levelfield"
+def test_a_real_run_is_calibrated_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: object) -> None:
     for name in CACHE_FOLDERS:  # what takes minutes to make is there already: only the result goes elsewhere
-        if (usual / name).is_dir():
-            (cache / name).symlink_to(usual / name)
+        (tmp_path / name).symlink_to(cache_folder(name))
+    monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path))
     command = [sys.executable, "-m", "suite.trials.calibrate", "--model", "mlp", "--runs", "1"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -23,6 +23,8 @@ from suite.trials.rigor_show import markdown, reaches_goal
 from suite.trials.rigor_table import Outcome, Said, lay_out
 from tests.trials.streams import Machine, stream
 
+pytestmark = pytest.mark.alone
+
 
 def outcomes(*said: tuple[Said, int]) -> list[Outcome]:
     return [Outcome(each, cluster, 1.0) for each, cluster in said]
@@ -221,7 +223,7 @@ def test_the_load_ends_by_itself() -> None:
 def test_the_quick_trial_measures_and_goes_on(tmp_path: Path) -> None:
     out = tmp_path / "rigor.json"
     command = [sys.executable, "-m", "suite.trials.rigor", "--quick", "--busy", "--out", str(out)]
-    done = subprocess.run([*command, "--seed", "7"], capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run([*command, "--seed", "7"], capture_output=True, text=True, check=False, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     first = rigor_record.read(out)
     assert len(first.generations) == 2
@@ -240,7 +242,7 @@ def test_the_quick_trial_measures_and_goes_on(tmp_path: Path) -> None:
 
     cut = msgspec.structs.replace(first, generations=first.generations[:1], findings=(), variance=None)
     rigor_record.write(cut, out)
-    again = subprocess.run([*command, "--resume"], capture_output=True, text=True, check=False, timeout=300)
+    again = subprocess.run([*command, "--resume"], capture_output=True, text=True, check=False, timeout=900)
     assert again.returncode == 0, again.stdout + again.stderr
     second = rigor_record.read(out)
     assert second.generations[0] == first.generations[0]

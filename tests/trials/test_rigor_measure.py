@@ -16,6 +16,8 @@ from suite.trials.rigor_record import SCHEMA, Setup, Stream
 from suite.trials.rigor_table import lay_out
 from tests.canaries import plan, site, workers
 
+pytestmark = pytest.mark.alone
+
 needs_no_jax = pytest.mark.skipif(find_spec("jax") is not None, reason="this interpreter has jax")
 
 

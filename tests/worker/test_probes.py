@@ -15,6 +15,8 @@ from suite.worker.libraries import classify, libraries, mapped, relative
 from suite.worker.messages import Library, Probed
 from suite.worker.probes import affinity, distributions, environment, memory, probe, threads, usage
 
+pytestmark = pytest.mark.alone
+
 MIB = 1 << 20
 
 

@@ -38,6 +38,8 @@ from suite.worker.messages import (
 )
 from suite.zoo import inputs, models, parity, reference, weights
 
+pytestmark = pytest.mark.alone
+
 CANARY = Task(backend="canary", model="canary", batch=1, threads=1)
 
 

@@ -8,6 +8,8 @@ import pytest
 from suite.worker.messages import Measure
 from suite.worker.window import answers, take
 
+pytestmark = pytest.mark.alone
+
 MS = 1_000_000
 
 

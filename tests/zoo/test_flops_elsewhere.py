@@ -1,20 +1,18 @@
 """The same networks counted by others: by torch, from what it runs, and from the ONNX files that engines are given."""
 
 import math
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from suite.zoo import flops, inputs, models, weights
+from tests.zoo.exported import BATCH, Exports
 
 torch = pytest.importorskip("torch", reason="torch is not installed here")
 onnx = pytest.importorskip("onnx", reason="onnx is not installed here")
 pytest.importorskip("onnxscript", reason="onnxscript is not installed here")
 
 pytestmark = [pytest.mark.framework, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
-
-BATCH = 2
 
 
 @pytest.mark.parametrize("name", models.names())
@@ -34,13 +32,10 @@ def test_torch_counts_the_same(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", models.names())
-def test_the_onnx_file_holds_as_much(name: str, tmp_path: Path) -> None:
-    from suite.zoo import onnx_export
-
-    model = models.get(name)
-    onnx_export.export(model, weights.make(model), BATCH, "fp32", tmp_path)
-    proto = onnx.shape_inference.infer_shapes(onnx.load(tmp_path / "model.onnx", load_external_data=False))
-    assert _macs(proto.graph) == flops.macs(model, BATCH)
+def test_the_onnx_file_holds_as_much(name: str, exports: Exports) -> None:
+    folder, _ = exports(name)
+    proto = onnx.shape_inference.infer_shapes(onnx.load(folder / "model.onnx", load_external_data=False))
+    assert _macs(proto.graph) == flops.macs(models.get(name), BATCH)
 
 
 def _macs(graph: Any) -> int:

@@ -10,6 +10,7 @@ import pytest
 
 import suite
 from suite.zoo import models, onnx_export, weights
+from tests.zoo.exported import Exports
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed here")
 pytest.importorskip("torch", reason="torch is not installed here")
@@ -49,13 +50,14 @@ def _export_elsewhere(name: str, home: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", models.names())
-def test_the_digest_does_not_depend_on_the_folder(name: str, tmp_path: Path) -> None:
-    first = _export_elsewhere(name, tmp_path / "first")
-    second = _export_elsewhere(name, tmp_path / "a" / "deeper" / "second")
-    assert first == second
+def test_the_digest_does_not_depend_on_the_folder(name: str, exports: Exports, tmp_path: Path) -> None:
+    here, first = exports(name)
+    elsewhere = tmp_path / "a" / "deeper" / "second"
+    assert _export_elsewhere(name, elsewhere) == first
     expected = ["model.onnx", "model.onnx.data"] if name == "bert" else ["model.onnx"]
     assert sorted(first) == expected
-    assert str(tmp_path).encode() not in (tmp_path / "first" / "out" / "model.onnx").read_bytes()
+    assert str(here).encode() not in (here / "model.onnx").read_bytes()
+    assert str(tmp_path).encode() not in (elsewhere / "out" / "model.onnx").read_bytes()
 
 
 def test_the_file_is_what_was_asked_for(tmp_path: Path) -> None:

@@ -1,0 +1,35 @@
+"""Whole benches with one launch of everything, where a second would only say the same again."""
+
+import io
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from rich.console import Console
+
+from suite import plan
+from suite.beginning import Request
+from suite.records import files
+from suite.records.schema import Run
+from suite.running import REPORT, Options, conduct, tell
+
+
+class Told(NamedTuple):
+    """What a bench leaves behind."""
+
+    run: Run
+    page: Path
+    out: str
+    code: int
+
+
+def once(selection: plan.Selection, reports: Path, launcher: str) -> Told:
+    """Do all that the command does with a selection, from its images to its page, with one launch of every arm."""
+    chosen = plan.make(selection)
+    blocks = tuple(msgspec.structs.replace(block, planned_generations=1) for block in chosen.blocks)
+    options = Options(selection=selection, request=Request(), reports=reports, launcher=launcher)
+    out = io.StringIO()
+    console = Console(file=out, width=200)
+    folder = conduct(msgspec.structs.replace(chosen, blocks=blocks), options, console)
+    code = tell(folder, console)
+    return Told(files.read(folder), folder / REPORT, out.getvalue(), code)
