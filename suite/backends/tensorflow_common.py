@@ -195,10 +195,10 @@ def _require_on_gpu(traced: Traced, arguments: list[Any], backend: str) -> None:
 
 
 def placed_elsewhere(call: Any, arguments: list[Any], kind: str) -> tuple[Any, tuple[str, ...]]:  # noqa: ANN401 (the same)
-    """Call once, and return the output with the kinds of products that a device of another kind computed.
+    """Call for the first time, and return the output with the kinds of products that a device of another kind computed.
 
-    What TensorFlow did with a graph it tells in the metadata of a call, as its own summaries show them
-    (`tf.summary.trace_on`); small integer operators, which it keeps in host memory on purpose, are left out. A function
+    What TensorFlow did with a graph it tells in the metadata of its first call, as its own summaries show them
+    (`tf.summary.trace_on`); of later calls it tells nothing. Small integer operators, which it keeps in host memory on purpose, are left out. A function
     that XLA compiles whole runs on one device, that of its output.
     """
     context: Any = importlib.import_module("tensorflow.python.eager.context").context()

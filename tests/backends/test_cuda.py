@@ -85,6 +85,65 @@ def test_a_resident_call_equals_the_reference(backend: str, model: str, artifact
     assert memory == {}, "a CPU has no memory of a device"
 
 
+TF32 = """
+import sys, warnings
+import torch
+from suite.backends import torch_common
+torch_common.choose_tf32(torch, on=sys.argv[1] == "on")
+old = (torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32, torch.get_float32_matmul_precision())
+new = torch_common._precisions(torch, "cuda")
+with torch.backends.cudnn.flags(enabled=True):  # reads all of cuDNN's flags, and puts them back
+    pass
+print(old, new)
+print(torch_common._reductions(torch))
+"""
+
+
+@pytest.mark.framework
+@pytest.mark.slow
+@_where_installed("torch")
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ("off", "(False, False, 'highest') ('ieee', 'ieee')"),
+        ("on", "(True, True, 'high') ('tf32', 'tf32')"),
+    ],
+)
+def test_torch_says_the_same_of_tf32_in_both_its_ways(backend: str, asked: str, says: str) -> None:
+    """The flags are of no device: torch keeps them on a CPU too, and its compiler reads them in both ways."""
+    said = _python(["-c", TF32, asked]).strip().splitlines()
+    assert said == [says, "parts may be added in the lower precision (its default)"], backend
+
+
+PLACED = """
+import json, sys
+from suite.backends import registry, tensorflow_common
+from suite.backends.protocol import Options, Source
+from suite.zoo import inputs, models, weights
+backend, model = registry.create("tensorflow", Options(threads=2)), models.get("mlp")
+example = inputs.make(model, 0, 1, layout="NHWC")
+source = Source(model="mlp", batch=1, weights=weights.make(model), example=example)
+given = [backend._tf.constant(example[tensor.name]) for tensor in model.inputs]
+there = [tensorflow_common.placed_elsewhere(backend._trace(source).call, given, kind)[1] for kind in ("CPU", "GPU")]
+tensorflow_common.waiting(backend._tf, "/CPU:0")()
+traced = backend._trace(source)
+try:
+    tensorflow_common._require_on_gpu(traced, given, "tensorflow")
+except Exception as refusal:
+    print(json.dumps([*there, str(refusal)]))
+"""
+
+
+@pytest.mark.framework
+@pytest.mark.slow
+@_where_installed("tensorflow")
+def test_tensorflow_tells_where_it_computed_each_product(backend: str) -> None:
+    here, elsewhere, refusal = json.loads(_python(["-c", PLACED]).splitlines()[-1])
+    assert here == []
+    assert any("MatMul" in name for name in elsewhere), "they are on the CPU, and not on a GPU"
+    assert f"{backend} was to run on a GPU and would compute on device:CPU:0" in refusal
+
+
 @pytest.mark.parametrize("backend", ["openvino", "canary"])
 def test_others_say_that_they_do_not_run_there(backend: str) -> None:
     with pytest.raises(Unsupported, match=f"{backend} runs on cpu here, not on cuda"):
