@@ -198,8 +198,8 @@ def placed_elsewhere(call: Any, arguments: list[Any], kind: str) -> tuple[Any, t
     """Call for the first time, and return the output with the kinds of products that a device of another kind computed.
 
     What TensorFlow did with a graph it tells in the metadata of its first call, as its own summaries show them
-    (`tf.summary.trace_on`); of later calls it tells nothing. Small integer operators, which it keeps in host memory on purpose, are left out. A function
-    that XLA compiles whole runs on one device, that of its output.
+    (`tf.summary.trace_on`); of later calls it tells nothing. Small integer operators, which it keeps in host memory on
+    purpose, are left out. A function that XLA compiles whole runs on one device, that of its output.
     """
     context: Any = importlib.import_module("tensorflow.python.eager.context").context()
     context.enable_graph_collection()
