@@ -101,6 +101,11 @@ EXPORT int nvmlDeviceGetComputeMode(struct gpu *device, int *mode) {
     *mode = now("mode", 0);
     return OK;
 }
+EXPORT int nvmlDeviceGetPersistenceMode(struct gpu *device, int *mode) {
+    (void)device;
+    *mode = now("persistence", 1);
+    return OK;
+}
 EXPORT int nvmlDeviceGetPciInfo_v3(struct gpu *device, pci_t *pci) {
     memset(pci, 0, sizeof *pci);
     pci->bus = 0x3b + (device - gpus);
