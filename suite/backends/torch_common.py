@@ -30,6 +30,10 @@ _PRODUCTS = re.compile(
 def configure(torch: Any, options: Options, backend: str = "torch") -> None:  # noqa: ANN401 (a framework's module has no type here)
     """Fix the threads, and let fp32 be fp32, or TF32 where that is asked for.
 
+    On CUDA cuDNN tries its algorithms for each convolution in the first call and keeps the fastest, as PyTorch's tuning
+    guide advises where shapes stay the same (https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html); XLA,
+    TensorFlow, ONNX Runtime and TensorRT search too, by default.
+
     One thread between operators: the models are chains. `ieee` forbids bf16 and TF32 inside fp32 products and
     convolutions (https://docs.pytorch.org/docs/stable/notes/mkldnn.html,
     https://docs.pytorch.org/docs/stable/notes/cuda.html#tensorfloat-32-tf32-on-ampere-and-later-devices).
@@ -51,6 +55,7 @@ def configure(torch: Any, options: Options, backend: str = "torch") -> None:  # 
         if not torch.cuda.is_available():
             raise cuda.sees_none(backend, f"torch {torch.__version__}, made for CUDA {torch.version.cuda or 'none'}")
         choose_tf32(torch, on=options.precision == "tf32")
+        torch.backends.cudnn.benchmark = True
 
 
 def choose_tf32(torch: Any, *, on: bool) -> None:  # noqa: ANN401 (the same)
@@ -245,7 +250,7 @@ def settings(torch: Any, device: str = "cpu") -> dict[str, str]:  # noqa: ANN401
         "device": "cuda",
         "CUDA it was made for": str(torch.version.cuda),
         "cuDNN": str(torch.backends.cudnn.version()),
-        "cuDNN searches for algorithms": "on" if torch.backends.cudnn.benchmark else "off (its default)",
+        "cuDNN searches for algorithms": "on" if torch.backends.cudnn.benchmark else "off",
         "bf16 and fp16 products": _reductions(torch),
         "GPU memory": "as needed (caching allocator)",
         "host memory": "pageable",
