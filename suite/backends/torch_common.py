@@ -31,8 +31,8 @@ def configure(torch: Any, options: Options, backend: str = "torch") -> None:  # 
     """Fix the threads, and let fp32 be fp32, or TF32 where that is asked for.
 
     On CUDA cuDNN tries its algorithms for each convolution in the first call and keeps the fastest, as PyTorch's tuning
-    guide advises where shapes stay the same (https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html); XLA,
-    TensorFlow, ONNX Runtime and TensorRT search too, by default.
+    guide advises where shapes stay the same; XLA, TensorFlow, ONNX Runtime and TensorRT search too, by default
+    (https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html).
 
     One thread between operators: the models are chains. `ieee` forbids bf16 and TF32 inside fp32 products and
     convolutions (https://docs.pytorch.org/docs/stable/notes/mkldnn.html,
