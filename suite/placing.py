@@ -8,6 +8,7 @@ from suite import warnings
 from suite.backends import registry
 from suite.compatibility.devices import Gpu, Nvidia
 from suite.compatibility.selection import Choice
+from suite.compatibility.versions import within
 from suite.errors import LevelfieldError
 from suite.images import catalogue, variants
 from suite.records.schema import Arm, Warning_
@@ -51,6 +52,11 @@ class _Fit(msgspec.Struct, frozen=True):
     @property
     def problem(self) -> Choice | None:
         return next((choice for choice in self.choices.values() if choice.variant is None), None)
+
+    @property
+    def running(self) -> int:
+        """How many arms can use it."""
+        return sum(choice.variant is not None for choice in self.choices.values())
 
 
 def place(arms: Sequence[Arm], wish: Wish, here: Nvidia) -> Placement:
@@ -126,6 +132,11 @@ def _on_gpu(arms: Sequence[Arm], wish: Wish, here: Nvidia) -> Placement:
     fit = _fit(staying, wish, here)
     missed = [arm.id for arm in left if not catalogue.unlocked(arm.image)]
     found = [warnings.left_out(missed, "they have no CUDA variant")] if missed else []
+    unfit = tuple(arm for arm in staying if fit.choices[arm.id].variant is None)
+    for choice in dict.fromkeys(fit.choices[arm.id] for arm in unfit):
+        names = [arm.id for arm in unfit if fit.choices[arm.id] == choice]
+        found.append(warnings.left_out(names, f"it cannot run here ({choice.reason.rstrip('.')})", choice.fix))
+    staying = tuple(arm for arm in staying if arm not in unfit)
     placed = []
     for arm in staying:
         choice = fit.choices[arm.id]
@@ -149,7 +160,13 @@ def _variants_of(arm: Arm, wish: Wish) -> Mapping[str, str]:
 
 
 def _fit(arms: Sequence[Arm], wish: Wish, here: Nvidia) -> _Fit:
-    """Return the first GPU that every arm can use, with the variant of each."""
+    """Return the first GPU that every arm can use, or, where none was named, most can; with the variant of each.
+
+    Raises
+    ------
+    LevelfieldError
+        There is none that all can use which were named, or that any can.
+    """
     fits = []
     for gpu in here.gpus:
         if gpu.mig or gpu.prohibited or wish.gpu not in {None, gpu.index}:
@@ -159,15 +176,34 @@ def _fit(arms: Sequence[Arm], wish: Wish, here: Nvidia) -> _Fit:
             return fits[-1]
     if not fits:
         raise _no_gpu(wish, here)
+    best = max(fits, key=lambda fit: fit.running)  # the first of those that are alike
     problem = fits[0].problem
-    raise LevelfieldError(problem.reason if problem else "No GPU can be used.", fix=problem.fix if problem else "")
+    if problem is not None and (wish.named or not best.running):
+        raise LevelfieldError(problem.reason, fix=problem.fix)
+    return best
 
 
 def _choose(arm: Arm, wish: Wish, here: Nvidia, gpu: Gpu) -> Choice:
+    why = "" if wish.named else _not_for(arm, gpu)
+    if why:
+        return Choice(None, reason=why, fix="Use another GPU for it.")
     if not wish.locked:
         return Choice(CUDA)
     asked = arm.variant if arm.variant != DEFAULT_VARIANT else wish.variant
-    return variants.choose(arm.image, here, version=arm.version, asked=None if asked == AUTO else asked, gpu=gpu.index)
+    choice = variants.choose(
+        arm.image, here, version=arm.version, asked=None if asked == AUTO else asked, gpu=gpu.index
+    )
+    doubts = tuple(filter(None, (_not_for(arm, gpu),)))  # who names it may try
+    return msgspec.structs.replace(choice, warnings=(*doubts, *choice.warnings))
+
+
+def _not_for(arm: Arm, gpu: Gpu) -> str:
+    """Say why a backend does not run on a GPU that its CUDA has code for; empty where it does, or that is not known."""
+    ranges = registry.get(arm.backend).capabilities
+    if not ranges or gpu.capability is None or any(within(gpu.capability, *each) for each in ranges):
+        return ""
+    known = ", ".join(low if high else f"{low} and newer" for low, high in ranges)
+    return f"{arm.backend} runs on GPUs of compute capability {known}, and {gpu.title} is none of them."
 
 
 def _no_gpu(wish: Wish, here: Nvidia) -> LevelfieldError:

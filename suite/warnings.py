@@ -439,13 +439,9 @@ def gpu_not_used(message: str, remedy: str) -> Warning_:
     )
 
 
-def left_out(arms: Sequence[str], reason: str) -> Warning_:
+def left_out(arms: Sequence[str], reason: str, remedy: str = "Ask for them on the CPU: --variant cpu.") -> Warning_:
     """Backends that were not named, and cannot answer what is asked."""
-    return Warning_(
-        code="left-out",
-        message=f"Left out, since {reason}: {', '.join(arms)}.",
-        remedy="Ask for them on the CPU: --variant cpu.",
-    )
+    return Warning_(code="left-out", message=f"Left out, since {reason}: {', '.join(arms)}.", remedy=remedy)
 
 
 def not_installed(arms: Sequence[str]) -> Warning_:

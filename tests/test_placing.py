@@ -47,7 +47,6 @@ def test_a_gpu_is_used_where_there_is_one() -> None:
         "tensorflow-xla@cu12",
         "jax@cu13",
         "onnxruntime@cu13",
-        "onnxruntime-tensorrt-rtx@cu13",
     }
     assert made.blocks[0].case.id.endswith("/cuda")
     assert made.images == (
@@ -55,12 +54,53 @@ def test_a_gpu_is_used_where_there_is_one() -> None:
         "tensorflow@cu12",
         "jax@cu13",
         "onnxruntime@cu13",
-        "onnxruntime-tensorrt-rtx@cu13",
         "canary",
     )
-    (warning,) = made.warnings
+    warning, other = made.warnings
     assert (warning.code, "openvino" in warning.message) == ("left-out", True)
     assert "tensorrt" not in warning.message, "what is not locked yet is not missed"
+    assert other.code == "left-out"
+    assert "compute capability 8.6, 8.9, 12.0 and newer, and GPU 0 (NVIDIA H100, 9.0) is none of them" in other.message
+    assert other.message.endswith("): onnxruntime-tensorrt-rtx.")
+    assert other.remedy == "Use another GPU for it."
+
+
+@pytest.mark.parametrize("capability", ["8.6", "8.9", "12.0", "12.1"])
+def test_a_gpu_of_the_kind_that_the_plug_in_is_made_for(capability: str) -> None:
+    here = nvidia("595.58.03", Gpu(0, "NVIDIA RTX", capability))
+    made = make(Selection(variant="auto", scenarios=("latency",)), available=CPUS, here=here)
+    assert "onnxruntime-tensorrt-rtx@cu13" in arms(made)
+
+
+def test_who_names_a_backend_may_try_it_on_any_gpu() -> None:
+    selection = Selection(variant="auto", backends=("onnxruntime-tensorrt-rtx",), scenarios=("latency",))
+    made = make(selection, available=CPUS, here=nvidia())
+    assert arms(made) == {"onnxruntime-tensorrt-rtx@cu13"}
+    assert any("is none of them" in warning.message for warning in made.warnings)
+    unsaid = make(selection, available=CPUS, here=nvidia("595.58.03", Gpu(0, "NVIDIA", None)))
+    assert not any("is none of them" in warning.message for warning in unsaid.warnings), "what is not known is tried"
+
+
+@pytest.mark.parametrize(
+    ("here", "why"),
+    [
+        (
+            nvidia("570.124.06", Gpu(0, "RTX 4090", "8.9")),
+            "needs the driver 580.65.06 or newer, and this machine has 570",
+        ),
+        (nvidia("595.58.03", VOLTA), "and GPU 1 (Tesla V100, 7.0) is none of them"),
+    ],
+)
+def test_one_that_cannot_run_does_not_keep_the_others_off_the_gpu(here: Nvidia, why: str) -> None:
+    """The plug-in for TensorRT-RTX has no variant of CUDA 12: an older driver, or GPU, costs its own arm only."""
+    made = make(Selection(variant="auto", scenarios=("latency",)), available=CPUS, here=here)
+    assert made.gpu == here.gpus[0].index
+    assert {"torch@cu12", "jax@cu12", "onnxruntime@cu12", "tensorflow@cu12"} <= arms(made)
+    assert not any("rtx" in arm for arm in arms(made))
+    (left,) = (warning for warning in made.warnings if "onnxruntime-tensorrt-rtx" in warning.message)
+    assert left.code == "left-out"
+    assert why in left.message
+    assert left.remedy
 
 
 def test_a_driver_that_is_broken_is_said_and_the_cpu_taken() -> None:
@@ -140,7 +180,7 @@ def test_a_variant_that_is_asked_for_is_taken_with_a_warning() -> None:
     assert arms(made) == {"jax@cu13"}
     assert "cu13 was asked for, and is not expected to run here" in made.warnings[0].message
     some = make(Selection(variant="cu13", scenarios=("latency",)), available=CPUS, here=nvidia())
-    names = ("torch", "torch-compile", "jax", "onnxruntime", "onnxruntime-tensorrt-rtx")
+    names = ("torch", "torch-compile", "jax", "onnxruntime")
     assert arms(some) == {f"{name}@cu13" for name in names}
 
 

@@ -21,9 +21,11 @@ class DeviceRow(msgspec.Struct, frozen=True):
     energy_per_item_j: float | Absent
     """Joules of the whole GPU for an input: what idles on it meanwhile is in it."""
     power_w: float | Absent
-    """Median over windows of what NVML said right after each."""
+    """Mean over all its windows, by the energy counter; where there is none, the median of what NVML said right after
+    each, which it may have averaged over the last second, and so over others' windows."""
     utilisation: float | Absent
-    """Share of time in which some kernel ran, median over windows."""
+    """Share of time in which some kernel ran, median over windows, over NVML's own sampling period: a sixth of a second
+    to a second, in which others' windows may lie."""
     sm_clock_mhz: float | Absent
     sm_clock_lowest_mhz: float | Absent
     memory_clock_mhz: float | Absent
@@ -75,7 +77,7 @@ def _row(block: Block, arm: Arm, turns: Sequence[Turn]) -> DeviceRow:
         backend=arm.backend,
         windows=len(uses),
         energy_per_item_j=energy.per_item(turns, block.case.batch, _of_device, MIN_ENERGY_S),
-        power_w=_over(uses, lambda use: use.power_mw, np.median, 1e-3),
+        power_w=_power_w(uses),
         utilisation=_over(uses, lambda use: use.utilisation_percent, np.median, 1e-2),
         sm_clock_mhz=_over(uses, lambda use: use.sm_clock_mhz, np.median),
         sm_clock_lowest_mhz=_over(uses, lambda use: use.sm_clock_mhz, np.min),
@@ -95,6 +97,14 @@ def _of_device(turn: Turn) -> tuple[float | Absent, int] | None:
         return None
     spent = turn.device.energy_mj
     return (spent if isinstance(spent, Absent) else spent / 1e3), turn.device.elapsed_ns
+
+
+def _power_w(uses: Sequence[DeviceUse]) -> float | Absent:
+    told = [(use.energy_mj, use.elapsed_ns) for use in uses if not isinstance(use.energy_mj, Absent)]
+    energy_mj, elapsed_ns = sum(energy for energy, _ in told), sum(elapsed for _, elapsed in told)
+    if energy_mj > 0 and elapsed_ns >= MIN_ENERGY_S * 1e9:
+        return energy_mj * 1e6 / elapsed_ns
+    return _over(uses, lambda use: use.power_mw, np.median, 1e-3)
 
 
 def xid_errors(block: Block, arm: str | None = None) -> tuple[int, ...] | Absent:

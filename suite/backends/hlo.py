@@ -9,11 +9,15 @@ import re
 from collections import Counter
 from types import MappingProxyType
 
-_INSTRUCTION = re.compile(r"^\s*(?:ROOT\s+)?%?(?P<name>[\w.\-]+) = \(?(?P<type>\w+)\[[^ ]* (?P<rest>.*)$")
+_INSTRUCTION = re.compile(
+    r"^\s*(?:ROOT\s+)?%?(?P<name>[\w.\-]+) = (?:\((?P<first>\w+)\[.*?\)|(?P<type>\w+)\[[^ ]*)"
+    r" (?P<rest>[\w\-]+\(.*)$"
+)
+"""Of several results the first is the product's: on GPUs `(f32[64,10]{1,0}, s8[4194304]{0})`, with a workspace."""
 _PRODUCT = re.compile(r"^(?:dot|convolution)\((?P<operands>[^)]*)\)")
 _CALL = re.compile(r"^custom-call\((?P<operands>[^)]*)\).*custom_call_target=\"(?P<target>[^\"]*)\"")
-_TARGETS = re.compile(r"matmul|gemm|conv|dot", re.IGNORECASE)
-"""Custom calls that are products: `__onednn$matmul`, `__cublas$gemm`, `__cudnn$convForward`, …"""
+_TARGETS = re.compile(r"matmul|gemm|conv|dot|fmha", re.IGNORECASE)
+"""Custom calls that are products: `__onednn$matmul`, `__cublas$gemm`, `__cudnn$convForward`, `__cudnn$fmhaSoftmax`."""
 _TYPES = MappingProxyType(
     {"f64": "fp64", "f32": "fp32", "tf32": "tf32", "bf16": "bf16", "f16": "fp16", "s8": "int8", "u8": "int8"}
 )
@@ -53,16 +57,17 @@ def products(text: str) -> dict[str, int]:
         found = _INSTRUCTION.match(line)
         if found is None:
             continue
-        types[found["name"]] = found["type"]
+        own = found["type"] or found["first"]
+        types[found["name"]] = own
         product = _PRODUCT.match(found["rest"])
         if product is None:
             call = _CALL.match(found["rest"])
             product = call if call is not None and _TARGETS.search(call["target"]) else None
         if product is not None:
-            operands.append((product["operands"].partition(", ")[0], found["type"]))
+            operands.append((product["operands"].partition(", ")[0], own))
     counted: Counter[str] = Counter()
-    for first, own in operands:
+    for first, result in operands:
         *kind, name = first.split()  # with or without its type before it
-        type_ = kind[0].partition("[")[0] if kind else types.get(name.lstrip("%"), own)
+        type_ = kind[0].partition("[")[0] if kind else types.get(name.lstrip("%"), result)
         counted[_TYPES.get(type_, type_)] += 1
     return dict(counted)

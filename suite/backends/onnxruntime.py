@@ -37,7 +37,9 @@ class ONNXRuntime:
     """One session, operators one after the other, all graph optimisations (`graph=` asks for fewer).
 
     On CUDA it is unverified (see `suite.backends.cuda`). There a session that would leave any operator to the CPU is
-    refused: ONNX Runtime falls back without a word, for a whole model or for single operators.
+    refused: ONNX Runtime falls back without a word, for a whole model or for single operators. Its Python layer has
+    another fallback: where a session cannot be made on CUDA, or fails there, it makes one on the CPU and tries again.
+    That is off too (`enable_fallback`), so that what really went wrong, such as too little memory, is what is told.
 
     References
     ----------
@@ -125,7 +127,7 @@ class ONNXRuntime:
         path = require_onnx("onnxruntime", source)
         self._path = path
         try:
-            session = self._ort.InferenceSession(str(path), self._options, providers=self._wanted())
+            session = self._open(path)
         except Exception as error:
             if self._device == cuda.DEVICE and "fallback" in str(error):
                 raise cuda.fell_back("onnxruntime", "the CPU in part") from error
@@ -139,6 +141,10 @@ class ONNXRuntime:
             self._used = {name: str(value) for name, value in session.get_provider_options()[_CUDA].items()}
         require_names("onnxruntime", source.example, [tensor.name for tensor in session.get_inputs()])
         return session
+
+    def _open(self, path: Path) -> Any:  # noqa: ANN401 (the same)
+        retry = int(self._device == "cpu")
+        return self._ort.InferenceSession(str(path), self._options, providers=self._wanted(), enable_fallback=retry)
 
     def _wanted(self) -> list[Any]:
         tf32 = "1" if self._precision == "tf32" else "0"
@@ -155,7 +161,7 @@ class ONNXRuntime:
             options, kept = self._options, (self._options.enable_profiling, self._options.profile_file_prefix)
             options.enable_profiling, options.profile_file_prefix = True, f"{folder}/profile"
             try:
-                session = self._ort.InferenceSession(str(self._path), options, providers=self._wanted())
+                session = self._open(self._path)
             finally:
                 options.enable_profiling, options.profile_file_prefix = kept
             session.run(None, inputs)

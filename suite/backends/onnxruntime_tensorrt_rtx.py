@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import os
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,9 @@ from suite.backends.protocol import Arrays, Options, Source, Step
 
 _NAME = "onnxruntime-tensorrt-rtx"
 _OF_THE_DRIVER = ("libcuda.so", "libnvidia-ml.so")
+_OTHER_GPU = re.compile(r"only supports RTX devices|does not support GPU with Compute Capability")
+"""The plug-in's words for a data-centre GPU, which it may list all the same."""
+_WANTS = "wants an RTX-class GPU, of compute capability 8.6, 8.9, or 12.0 and newer"
 
 
 class ONNXRuntimeTensorRTRTX:
@@ -51,7 +55,7 @@ class ONNXRuntimeTensorRTRTX:
             raise
         devices = [device for device in self._ort.get_ep_devices() if device.ep_name == self._provider]
         if not devices:
-            raise cuda.sees_none(_NAME, f"{self._provider} lists no device; it wants an RTX-class GPU")
+            raise cuda.sees_none(_NAME, f"{self._provider} lists no device; it {_WANTS}")
         self._options: Any = self._ort.SessionOptions()
         self._options.intra_op_num_threads = options.threads
         self._options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
@@ -70,8 +74,10 @@ class ONNXRuntimeTensorRTRTX:
         """
         path = require_onnx(_NAME, source)
         try:
-            session = self._ort.InferenceSession(str(path), self._options)
+            session = self._ort.InferenceSession(str(path), self._options, enable_fallback=0)
         except Exception as error:
+            if _OTHER_GPU.search(str(error)):
+                raise cuda.sees_none(_NAME, f"{self._provider} {_WANTS}") from error
             if "fallback" in str(error):
                 raise cuda.fell_back(_NAME, "the CPU in part") from error
             raise

@@ -28,6 +28,8 @@ class BackendInfo(msgspec.Struct, frozen=True):
     """Order of images in memory that costs it no copy: `NHWC` or `NCHW` (see `suite.zoo.inputs.make`)."""
     devices: tuple[str, ...] = ("cpu", "cuda")
     """Where it runs."""
+    capabilities: tuple[tuple[str, str | None], ...] = ()
+    """Ranges of compute capability that it runs on, the upper end left out; empty: all that its CUDA has code for."""
     feed: str = "prefetch"
     """How it reads a dataset: a module of `suite.backends.feeds`."""
     profiler: str = ""
@@ -134,6 +136,7 @@ _BACKENDS = {
             "onnxruntime",
             "NCHW",
             ("cuda",),
+            capabilities=(("8.6", "8.7"), ("8.9", "9.0"), ("12.0", None)),
         ),
         BackendInfo(
             "tensorrt",

@@ -7,10 +7,12 @@ import contextlib
 import fcntl
 import hashlib
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -19,6 +21,17 @@ from suite.backends.checks import import_framework, require_names, require_onnx,
 from suite.backends.protocol import Arrays, Options, Resident, Source, Step, Unsupported
 
 _NAME = "tensorrt"
+_MEMORY = re.compile(r"out of memory|OutOfMemory", re.IGNORECASE)
+
+
+class _Calls(msgspec.Struct, frozen=True):
+    """The parts of a call. None waits for the GPU."""
+
+    send: Callable[[Arrays], list[npt.NDArray[Any]]]
+    """Copy inputs to the engine's memory; what is returned must live until the stream was waited for."""
+    start: Callable[[], None]
+    receive: Callable[[], npt.NDArray[np.float32]]
+    """Copy the output to host memory, which is filled once the stream was waited for."""
 
 
 class TensorRT:
@@ -44,17 +57,26 @@ class TensorRT:
         self._precision = options.precision
         self._cache = options.cache
         self._digest = ""
-        if not _checked(self._cuda.cudaGetDeviceCount(), "cudaGetDeviceCount"):
-            raise cuda.sees_none(_NAME, f"tensorrt {self.version}")
-        self._logger = self._trt.Logger(self._trt.Logger.ERROR)
-        self._stream = _checked(self._cuda.cudaStreamCreate(), "cudaStreamCreate")
+        self._held: list[int] = []
+        code, count = self._cuda.cudaGetDeviceCount()
+        if int(code) or not count:  # without a driver, or a GPU, that is an error and no number
+            raise cuda.sees_none(_NAME, f"tensorrt {self.version}; CUDA says: {self._meaning(code)}")
+        self._said: list[str] = []
+        self._logger = _listener(self._trt, self._said)
+        self._runtime = self._trt.Runtime(self._logger)  # an engine may not outlive it
+        self._stream = self._checked(self._cuda.cudaStreamCreate(), "cudaStreamCreate")
 
     def load(self, source: Source) -> Step:
         """Build the engine of the ONNX file, or take the one that an earlier launch of this run built."""
-        resident = self.load_resident(source)
+        calls = self._calls(source)
 
         def step(inputs: Arrays) -> npt.NDArray[np.float32]:
-            return resident.fetch(resident.run(resident.place(inputs)))
+            sent = calls.send(inputs)
+            calls.start()
+            output = calls.receive()
+            self._wait()
+            del sent  # they had to stay until all was copied
+            return output
 
         return step
 
@@ -68,13 +90,34 @@ class TensorRT:
         Unsupported
             If the file is missing or of another model, or TensorRT cannot parse or build it.
         """
+        calls = self._calls(source)
+
+        def place(inputs: Arrays) -> None:
+            sent = calls.send(inputs)
+            self._wait()
+            del sent
+
+        def run(_: None) -> None:
+            calls.start()
+            self._wait()
+
+        def fetch(_: None) -> npt.NDArray[np.float32]:
+            output = calls.receive()
+            self._wait()
+            return output
+
+        return Resident(place=place, run=run, fetch=fetch)
+
+    def _calls(self, source: Source) -> "_Calls":
+        """Make the engine ready; what is returned puts work on the stream and waits for none of it."""
         path = require_onnx(_NAME, source)
+        self._let_go()
         with _alone(self._cache):
             plan = self._engine(path)
         self._digest = hashlib.sha256(plan).hexdigest()
-        engine = self._trt.Runtime(self._logger).deserialize_cuda_engine(plan)
+        engine = self._runtime.deserialize_cuda_engine(plan)
         if engine is None:
-            raise Unsupported("tensorrt cannot read the engine that was built: it is of another GPU or version.")
+            raise self._failure("cannot read the engine that was built, which is of another GPU or version")
         names = [str(engine.get_tensor_name(index)) for index in range(engine.num_io_tensors)]
         inputs_of = [name for name in names if engine.get_tensor_mode(name) == self._trt.TensorIOMode.INPUT]
         require_names(_NAME, source.example, inputs_of)
@@ -82,28 +125,29 @@ class TensorRT:
         host = np.empty(tuple(engine.get_tensor_shape(output)), dtype=np.float32)
         sizes = {name: source.example[name].nbytes for name in inputs_of} | {output: host.nbytes}
         context = engine.create_execution_context()
-        memory = {name: _checked(self._cuda.cudaMalloc(size), "cudaMalloc") for name, size in sizes.items()}
+        if context is None:
+            raise self._failure("could not make the engine ready to run")
+        memory = {name: self._allocated(size) for name, size in sizes.items()}
         for name, address in memory.items():
-            context.set_tensor_address(name, int(address))
+            if not context.set_tensor_address(name, address):
+                raise self._failure(f"does not take memory for {name}")
         kind, stream = self._cuda.cudaMemcpyKind, int(self._stream)
 
-        def place(inputs: Arrays) -> None:
-            for name, array in inputs.items():
-                flat = np.ascontiguousarray(array)
-                self._copy(memory[name], flat.ctypes.data, flat.nbytes, kind.cudaMemcpyHostToDevice)
-                self._wait()  # before the array may go
+        def send(inputs: Arrays) -> list[npt.NDArray[Any]]:
+            flat = {name: np.ascontiguousarray(array) for name, array in inputs.items()}
+            for name, array in flat.items():
+                self._copy(memory[name], array.ctypes.data, array.nbytes, kind.cudaMemcpyHostToDevice)
+            return list(flat.values())
 
-        def run(_: None) -> None:
+        def start() -> None:
             if not context.execute_async_v3(stream_handle=stream):
-                raise RuntimeError("TensorRT refused to run the engine.")
-            self._wait()
+                raise RuntimeError(self._told("refused to run the engine"))
 
-        def fetch(_: None) -> npt.NDArray[np.float32]:
+        def receive() -> npt.NDArray[np.float32]:
             self._copy(host.ctypes.data, memory[output], host.nbytes, kind.cudaMemcpyDeviceToHost)
-            self._wait()
             return host
 
-        return Resident(place=place, run=run, fetch=fetch)
+        return _Calls(send=send, start=start, receive=receive)
 
     def _engine(self, path: Path) -> bytes:
         kept = self._cache / f"{_digest_of(path)}.engine" if self._cache is not None else None
@@ -111,6 +155,7 @@ class TensorRT:
             return kept.read_bytes()
         trt = self._trt
         builder = trt.Builder(self._logger)
+        # From TensorRT 11 on every network is strongly typed, and the flag says nothing; 10 must be asked.
         network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
         parser = trt.OnnxParser(network, self._logger)
         if not parser.parse_from_file(str(path)):
@@ -121,7 +166,7 @@ class TensorRT:
             config.clear_flag(trt.BuilderFlag.TF32)  # on by default
         built = builder.build_serialized_network(network, config)
         if built is None:
-            raise Unsupported("tensorrt could not build an engine for this GPU.")
+            raise self._failure("could not build an engine for this GPU")
         plan = bytes(built)
         if kept is not None:
             partial = kept.with_suffix(f".{os.getpid()}")
@@ -129,11 +174,42 @@ class TensorRT:
             partial.replace(kept)
         return plan
 
-    def _copy(self, target: object, source: object, count_bytes: int, kind: object) -> None:
-        _checked(self._cuda.cudaMemcpyAsync(target, source, count_bytes, kind, self._stream), "cudaMemcpyAsync")
+    def _failure(self, what: str) -> Exception:
+        """Return why TensorRT did not do what was asked: it cannot, or there was not enough memory."""
+        told = self._told(what)
+        return RuntimeError(told) if _MEMORY.search(told) else Unsupported(told)
+
+    def _told(self, what: str) -> str:
+        """Say what went wrong in TensorRT's own last words: it answers with nothing, and says why in its log."""
+        words = "; ".join(self._said[-2:])[-300:]
+        self._said.clear()
+        return f"TensorRT {what}: {words}" if words else f"TensorRT {what}."
+
+    def _allocated(self, size_bytes: int) -> int:
+        self._held.append(int(self._checked(self._cuda.cudaMalloc(size_bytes), "cudaMalloc")))
+        return self._held[-1]
+
+    def _let_go(self) -> None:
+        """Give back the memory of the model before this one."""
+        while self._held:
+            self._checked(self._cuda.cudaFree(self._held.pop()), "cudaFree")
+
+    def _copy(self, target: int, source: int, count_bytes: int, kind: object) -> None:
+        self._checked(self._cuda.cudaMemcpyAsync(target, source, count_bytes, kind, self._stream), "cudaMemcpyAsync")
 
     def _wait(self) -> None:
-        _checked(self._cuda.cudaStreamSynchronize(self._stream), "cudaStreamSynchronize")
+        self._checked(self._cuda.cudaStreamSynchronize(self._stream), "cudaStreamSynchronize")
+
+    def _checked(self, answer: Any, what: str) -> Any:  # noqa: ANN401 (an error code, and what was asked for)
+        code, *values = answer
+        if int(code):
+            raise RuntimeError(f"CUDA failure {int(code)}: {self._meaning(code)} ({what})")
+        return values[0] if values else None
+
+    def _meaning(self, code: Any) -> str:  # noqa: ANN401 (an error code)
+        """Return CUDA's own words for an error: `out of memory`."""
+        _, words = self._cuda.cudaGetErrorString(code)
+        return words.decode() if isinstance(words, bytes) else str(code)
 
     def settings(self) -> dict[str, str]:
         """Read back what can tilt the field."""
@@ -148,12 +224,18 @@ class TensorRT:
         }
 
 
-def _checked(answer: Any, what: str) -> Any:  # noqa: ANN401 (an error code, and what was asked for)
-    code, *values = answer
-    if int(code):
-        words = "out of memory" if "MemoryAllocation" in str(code) else str(code)
-        raise RuntimeError(f"CUDA failure {int(code)}: {words} ({what})")
-    return values[0] if values else None
+def _listener(trt: Any, said: list[str]) -> Any:  # noqa: ANN401 (a module, and a logger of its)
+    """Return a logger that keeps what TensorRT says of errors; nothing else is heard."""
+
+    class Listener(trt.ILogger):  # type: ignore[misc]
+        def __init__(self) -> None:
+            trt.ILogger.__init__(self)  # its documentation asks for this way
+
+        def log(self, severity: object, msg: str) -> None:
+            if severity in (trt.ILogger.INTERNAL_ERROR, trt.ILogger.ERROR):
+                said.append(" ".join(msg.split()))
+
+    return Listener()
 
 
 def _digest_of(path: Path) -> str:

@@ -30,6 +30,10 @@ _PRODUCTS = re.compile(
 def configure(torch: Any, options: Options, backend: str = "torch") -> None:  # noqa: ANN401 (a framework's module has no type here)
     """Fix the threads, and let fp32 be fp32, or TF32 where that is asked for.
 
+    On CUDA cuDNN tries its algorithms for each convolution in the first call and keeps the fastest, as PyTorch's tuning
+    guide advises where shapes stay the same; XLA, TensorFlow, ONNX Runtime and TensorRT search too, by default
+    (https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html).
+
     One thread between operators: the models are chains. `ieee` forbids bf16 and TF32 inside fp32 products and
     convolutions (https://docs.pytorch.org/docs/stable/notes/mkldnn.html,
     https://docs.pytorch.org/docs/stable/notes/cuda.html#tensorfloat-32-tf32-on-ampere-and-later-devices).
@@ -42,8 +46,7 @@ def configure(torch: Any, options: Options, backend: str = "torch") -> None:  # 
     torch.set_num_threads(options.threads)
     if torch.get_num_interop_threads() != 1:
         torch.set_num_interop_threads(1)
-    by_operator = _has_precision_by_operator(torch)
-    if by_operator:
+    if _has_precision_by_operator(torch):
         torch.backends.mkldnn.matmul.fp32_precision = "ieee"
         torch.backends.mkldnn.conv.fp32_precision = "ieee"
     else:
@@ -51,16 +54,27 @@ def configure(torch: Any, options: Options, backend: str = "torch") -> None:  # 
     if options.device == cuda.DEVICE:
         if not torch.cuda.is_available():
             raise cuda.sees_none(backend, f"torch {torch.__version__}, made for CUDA {torch.version.cuda or 'none'}")
-        tf32 = options.precision == "tf32"
-        if by_operator:
-            wanted = "tf32" if tf32 else "ieee"
-            # Of all of cuDNN, and then of convolutions: torch refuses to be asked the old way where its parts differ.
-            torch.backends.cudnn.fp32_precision = wanted
-            torch.backends.cuda.matmul.fp32_precision = wanted
-            torch.backends.cudnn.conv.fp32_precision = wanted
-        else:
-            torch.backends.cuda.matmul.allow_tf32 = tf32
-            torch.backends.cudnn.allow_tf32 = tf32
+        choose_tf32(torch, on=options.precision == "tf32")
+        torch.backends.cudnn.benchmark = True
+
+
+def choose_tf32(torch: Any, *, on: bool) -> None:  # noqa: ANN401 (the same)
+    """Let products and convolutions of fp32 on CUDA be computed in TF32, or forbid it.
+
+    From 2.9 on torch has two ways to say it, and refuses to be asked in one what was said in the other alone. Its own
+    compiler asks in both (https://github.com/pytorch/pytorch/issues/166387: every product that inductor lowers asks
+    `torch.get_float32_matmul_precision`), so both are said: first the old one, which keeps the whole of torch in step,
+    then operator by operator.
+    """
+    torch.backends.cuda.matmul.allow_tf32 = on
+    torch.backends.cudnn.allow_tf32 = on
+    if not _has_precision_by_operator(torch):
+        return
+    wanted = "tf32" if on else "ieee"
+    torch.backends.cuda.matmul.fp32_precision = wanted
+    torch.backends.cudnn.fp32_precision = wanted
+    torch.backends.cudnn.conv.fp32_precision = wanted
+    torch.backends.cudnn.rnn.fp32_precision = wanted
 
 
 def _has_precision_by_operator(torch: Any) -> bool:  # noqa: ANN401 (the same)
@@ -77,6 +91,13 @@ def _precisions(torch: Any, device: str) -> tuple[str, str]:  # noqa: ANN401 (th
     if device == "cpu":
         return str(backends.mkldnn.matmul.fp32_precision), str(backends.mkldnn.conv.fp32_precision)
     return str(backends.cuda.matmul.fp32_precision), str(backends.cudnn.conv.fp32_precision)
+
+
+def _reductions(torch: Any) -> str:  # noqa: ANN401 (the same)
+    """Read back whether cuBLAS may add up parts of a product in the lower precision itself (torch's default)."""
+    products = torch.backends.cuda.matmul
+    narrow = products.allow_bf16_reduced_precision_reduction or products.allow_fp16_reduced_precision_reduction
+    return "parts may be added in the lower precision (its default)" if narrow else "parts are added in fp32"
 
 
 def in_precision(torch: Any, module: Any, options: Options) -> Any:  # noqa: ANN401 (the same)
@@ -229,7 +250,8 @@ def settings(torch: Any, device: str = "cpu") -> dict[str, str]:  # noqa: ANN401
         "device": "cuda",
         "CUDA it was made for": str(torch.version.cuda),
         "cuDNN": str(torch.backends.cudnn.version()),
-        "cuDNN searches for algorithms": "on" if torch.backends.cudnn.benchmark else "off (its default)",
+        "cuDNN searches for algorithms": "on" if torch.backends.cudnn.benchmark else "off",
+        "bf16 and fp16 products": _reductions(torch),
         "GPU memory": "as needed (caching allocator)",
         "host memory": "pageable",
     }

@@ -23,6 +23,8 @@ class Gpu(msgspec.Struct, frozen=True):
     """It lets one process in at a time (compute mode EXCLUSIVE_PROCESS, or EXCLUSIVE_THREAD of old)."""
     prohibited: bool = False
     """It lets no process compute (compute mode PROHIBITED)."""
+    persistent: bool | None = None
+    """The driver stays ready while nobody uses the GPU (persistence mode); None where the device did not say."""
 
     @property
     def title(self) -> str:
@@ -63,7 +65,7 @@ def from_facts(facts: Mapping[str, Fact]) -> Nvidia:
 
 def _gpu(facts: Mapping[str, Fact], index: int) -> Gpu:
     name, capability = facts.get(f"device {index} name"), facts.get(f"device {index} compute capability")
-    mode = facts.get(f"device {index} compute mode")
+    mode, persistent = facts.get(f"device {index} compute mode"), facts.get(f"device {index} persistence mode")
     return Gpu(
         index=index,
         name=name[:80] if isinstance(name, str) else "unnamed",
@@ -71,4 +73,5 @@ def _gpu(facts: Mapping[str, Fact], index: int) -> Gpu:
         mig=facts.get(f"device {index} MIG") is True,
         one_process=mode in _EXCLUSIVE,
         prohibited=mode == _PROHIBITED,
+        persistent=persistent if isinstance(persistent, bool) else None,
     )

@@ -1,8 +1,16 @@
 """What the GPU did during a window, asked of NVML from outside the workers, before it and right after it.
 
 The supervisor sleeps while a window is measured, so clocks, power, temperature and utilisation are those of the moment
-after it: NVML itself averages power and utilisation over the last tenths of a second. Energy and memory errors are
-counters, and what is told of them is what they grew by; XID errors are those reported since the window before.
+after it. NVML averages two of them itself: power over the last second (from Ampere on, but for the A100), utilisation
+over the last sixth of a second to a second. Where windows are shorter, others' are in that. Energy, memory errors and
+the time for which the clocks were held down are counters, and what is told of them is what they grew by; XID errors are
+those reported since the window before.
+
+References
+----------
+NVIDIA, NVML API: nvmlDeviceGetPowerUsage, nvmlDeviceGetUtilizationRates, nvmlDeviceGetViolationStatus.
+Z. Yang, K. Adamek, W. Armour (2024). Part-time Power Measurements: nvidia-smi's Lack of Attention. arXiv:2312.02741
+(the sensors of A100 and H100 look for a quarter of the time only).
 """
 
 import time
@@ -29,6 +37,18 @@ REASONS = {
 }
 """NVML's reasons for a clock below the highest, in words; idleness is none."""
 
+POLICIES = {
+    "POWER": REASONS["SwPowerCap"],
+    "THERMAL": "too hot",
+    "SYNC_BOOST": REASONS["SyncBoost"],
+    "BOARD_LIMIT": "board limit",
+    "RELIABILITY": "reliability limit",
+}
+"""NVML's policies that lower clocks, in words. It counts for how long each did: right after a window the GPU idles
+already, and the reasons of that moment may say no more than this."""
+HELD_DOWN = 0.01
+"""Share of a window from which on a policy is named."""
+
 
 class Reading(msgspec.Struct, frozen=True):
     """Counters at one moment."""
@@ -36,6 +56,8 @@ class Reading(msgspec.Struct, frozen=True):
     taken_ns: int
     energy_mj: Value
     ecc_errors: Value
+    held_down_ns: dict[str, int] = {}
+    """For how long each policy lowered clocks so far; without those that the GPU does not count."""
 
 
 class Device:
@@ -76,17 +98,9 @@ class Device:
             self._nvml = self._handle = None
 
     def read(self) -> Reading:
-        """Read the counters."""
-        nvml = self._nvml
-        return Reading(
-            taken_ns=time.monotonic_ns(),
-            energy_mj=self._ask(lambda: nvml.nvmlDeviceGetTotalEnergyConsumption(self._handle)),
-            ecc_errors=self._ask(
-                lambda: nvml.nvmlDeviceGetTotalEccErrors(
-                    self._handle, nvml.NVML_MEMORY_ERROR_TYPE_UNCORRECTED, nvml.NVML_VOLATILE_ECC
-                )
-            ),
-        )
+        """Read the counters, that of energy last: what is measured begins right after."""
+        held_down_ns, ecc_errors = self._held_down_ns(), self._ecc_errors()
+        return Reading(time.monotonic_ns(), self._energy_mj(), ecc_errors, held_down_ns)
 
     def use(self, before: Reading, pids: Mapping[str, int], active: str) -> DeviceUse:
         """Return what was since `before`, and what is now.
@@ -99,7 +113,8 @@ class Device:
             The arm whose window it was.
         """
         nvml = self._nvml
-        after = self.read()
+        # Energy first: the GPU idles from here on.
+        after = Reading(time.monotonic_ns(), self._energy_mj(), self._ecc_errors(), self._held_down_ns())
         rates = self._ask(lambda: nvml.nvmlDeviceGetUtilizationRates(self._handle))
         known = isinstance(rates, Absent)
         return DeviceUse(
@@ -111,7 +126,7 @@ class Device:
             sm_clock_mhz=self._ask(lambda: nvml.nvmlDeviceGetClockInfo(self._handle, nvml.NVML_CLOCK_SM)),
             memory_clock_mhz=self._ask(lambda: nvml.nvmlDeviceGetClockInfo(self._handle, nvml.NVML_CLOCK_MEM)),
             temperature_c=self._ask(lambda: nvml.nvmlDeviceGetTemperature(self._handle, nvml.NVML_TEMPERATURE_GPU)),
-            throttled=self._throttled(),
+            throttled=self._throttled(before, after),
             memory_bytes=self._memory_of(pids.get(active, 0)),
             ecc_errors=_less(after.ecc_errors, before.ecc_errors),
             xid_errors=self.xid_errors(),
@@ -126,16 +141,46 @@ class Device:
         found = self._ask(lambda: self._nvml.nvmlDeviceGetMemoryInfo(self._handle))
         return found if isinstance(found, Absent) else int(found.free)
 
-    def _throttled(self) -> tuple[str, ...] | Absent:
+    def _energy_mj(self) -> Value:
+        return self._ask(lambda: self._nvml.nvmlDeviceGetTotalEnergyConsumption(self._handle))  # type: ignore[no-any-return]
+
+    def _ecc_errors(self) -> Value:
+        nvml = self._nvml
+        return self._ask(  # type: ignore[no-any-return]
+            lambda: nvml.nvmlDeviceGetTotalEccErrors(
+                self._handle, nvml.NVML_MEMORY_ERROR_TYPE_UNCORRECTED, nvml.NVML_VOLATILE_ECC
+            )
+        )
+
+    def _held_down_ns(self) -> dict[str, int]:
+        nvml = self._nvml
+
+        def held(name: str) -> Any:  # noqa: ANN401  (a number, or why there is none)
+            policy = f"NVML_PERF_POLICY_{name}"
+            return self._ask(
+                lambda: nvml.nvmlDeviceGetViolationStatus(self._handle, getattr(nvml, policy)).violationTime
+            )
+
+        told = {name: held(name) for name in POLICIES}
+        return {name: int(value) for name, value in told.items() if not isinstance(value, Absent)}
+
+    def _throttled(self, before: Reading, after: Reading) -> tuple[str, ...] | Absent:
+        """Return what held the clocks down during the window, and what does now."""
         nvml = self._nvml
         mask = self._ask(lambda: nvml.nvmlDeviceGetCurrentClocksEventReasons(self._handle))
         if isinstance(mask, Absent):  # drivers before 535 know it by its old name
             mask = self._ask(lambda: nvml.nvmlDeviceGetCurrentClocksThrottleReasons(self._handle))
-        if isinstance(mask, Absent):
+        if isinstance(mask, Absent) and not after.held_down_ns:
             return mask
-        return tuple(
-            words for name, words in REASONS.items() if mask & int(getattr(nvml, f"nvmlClocksEventReason{name}", 0))
-        )
+        least_ns = HELD_DOWN * (after.taken_ns - before.taken_ns)
+        during = [
+            POLICIES[name]
+            for name, held_ns in after.held_down_ns.items()
+            if held_ns - before.held_down_ns.get(name, held_ns) > least_ns
+        ]
+        bits = 0 if isinstance(mask, Absent) else mask
+        now = [words for name, words in REASONS.items() if bits & _bit(nvml, name)]
+        return tuple(dict.fromkeys((*now, *during)))
 
     def _memory_of(self, pid: int) -> Value:
         if not pid:
@@ -160,6 +205,16 @@ class Device:
             return question()
         except self._nvml.NVMLError as error:
             return Absent(f"NVML: {error}")
+        except AttributeError:  # bindings of before a driver of 535, which an interpreter may have
+            return Absent("the installed nvidia-ml-py is too old to ask: pip install --upgrade nvidia-ml-py")
+
+
+def _bit(nvml: Any, reason: str) -> int:  # noqa: ANN401  (a module without types)
+    """Return NVML's bit for a reason, by its name of today or of drivers before 535."""
+    for family in ("EventReason", "ThrottleReason"):
+        if found := int(getattr(nvml, f"nvmlClocks{family}{reason}", 0)):
+            return found
+    return 0
 
 
 def _less(after: Value, before: Value) -> Value:

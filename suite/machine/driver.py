@@ -64,4 +64,10 @@ def _of_one(one: Gpu) -> list[Finding]:
         what = "no process compute" if one.prohibited else "one process in at a time, so that backends take no turns"
         fix = f"Let several in: nvidia-smi -i {one.index} -c DEFAULT (as root)."
         said.append(warn(topic, f"{one.title} lets {what} (compute mode).", fix))
+    if one.persistent is False:
+        message = (
+            f"The driver lets {one.title} go whenever nobody uses it (persistence mode is off): the first process to "
+            "come, such as a cold start, waits until it is ready again."
+        )
+        said.append(warn(topic, message, f"Keep it ready: nvidia-smi -i {one.index} -pm 1 (as root)."))
     return said

@@ -14,9 +14,11 @@ _OUT_OF_MEMORY = re.compile(
     r"OutOfMemoryError: CUDA|RESOURCE_EXHAUSTED|ResourceExhaustedError|CUDA_ERROR_OUT_OF_MEMORY|"
     r"Failed to allocate memory for requested buffer|CUDA failure 2: out of memory|CUDA error: out of memory|"
     r"CU(BLAS|DNN|SOLVER|SPARSE|FFT)_STATUS_ALLOC_FAILED|OOM when allocating|BFCArena::AllocateRawInternal|"
-    r"DefaultCPUAllocator: .*memory"
+    r"CUDNN_STATUS_INTERNAL_ERROR_(DEVICE|HOST)_ALLOCATION_FAILED|Dst tensor is not initialized|"
+    r"TensorRT .*([Oo]ut of memory|OutOfMemory)|DefaultCPUAllocator: .*memory"
 )
-"""How torch, JAX, TensorFlow and ONNX Runtime, and the libraries beneath, say that no memory is left."""
+"""How torch, JAX, TensorFlow, ONNX Runtime and TensorRT, and the libraries beneath, say that no memory is left.
+(TensorFlow's destination is not initialised where it could get no memory on the GPU to copy an input to.)"""
 
 
 def reply(error: Exception, device: str) -> Failed:

@@ -70,11 +70,20 @@ def test_energy_is_divided_by_items(run: Run) -> None:
     assert latency.energy_per_item_j == pytest.approx(0.05)
     assert throughput.energy_per_item_j == pytest.approx(0.05 / blocks["throughput"].case.batch)
     assert latency.items_per_joule == pytest.approx(20)
-    assert (latency.power_w, latency.utilisation) == (300, 0.9)
+    assert latency.utilisation == 0.9
     assert (latency.sm_clock_mhz, latency.memory_clock_mhz, latency.temperature_c) == (1980, 2619, 50)
     assert latency.memory_bytes == 1 << 30
     assert isinstance(latency.allocated_bytes, Absent)
     assert {row.arm for row in blocks["latency"].rows} <= {arm.id for arm in run.blocks[0].arms}
+
+
+def test_power_is_the_mean_by_the_energy_counter(run: Run) -> None:
+    told = device.summarise(on_gpu(run, energy_mj=45_000))[0].rows[1]
+    assert told.power_w == pytest.approx(225)  # 45 J in 0.2 s, whatever NVML averaged over its last second
+    assert device.summarise(on_gpu(run, energy_mj=0))[0].rows[1].power_w == 300, (
+        "a counter that stands still says nothing"
+    )
+    assert device.summarise(on_gpu(run, energy_mj=Absent("none")))[0].rows[1].power_w == 300
 
 
 def test_what_was_not_told_is_absent_with_its_reason(run: Run) -> None:

@@ -85,6 +85,65 @@ def test_a_resident_call_equals_the_reference(backend: str, model: str, artifact
     assert memory == {}, "a CPU has no memory of a device"
 
 
+TF32 = """
+import sys, warnings
+import torch
+from suite.backends import torch_common
+torch_common.choose_tf32(torch, on=sys.argv[1] == "on")
+old = (torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32, torch.get_float32_matmul_precision())
+new = torch_common._precisions(torch, "cuda")
+with torch.backends.cudnn.flags(enabled=True):  # reads all of cuDNN's flags, and puts them back
+    pass
+print(old, new)
+print(torch_common._reductions(torch))
+"""
+
+
+@pytest.mark.framework
+@pytest.mark.slow
+@_where_installed("torch")
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ("off", "(False, False, 'highest') ('ieee', 'ieee')"),
+        ("on", "(True, True, 'high') ('tf32', 'tf32')"),
+    ],
+)
+def test_torch_says_the_same_of_tf32_in_both_its_ways(backend: str, asked: str, says: str) -> None:
+    """The flags are of no device: torch keeps them on a CPU too, and its compiler reads them in both ways."""
+    said = _python(["-c", TF32, asked]).strip().splitlines()
+    assert said == [says, "parts may be added in the lower precision (its default)"], backend
+
+
+PLACED = """
+import json, sys
+from suite.backends import registry, tensorflow_common
+from suite.backends.protocol import Options, Source
+from suite.zoo import inputs, models, weights
+backend, model = registry.create("tensorflow", Options(threads=2)), models.get("mlp")
+example = inputs.make(model, 0, 1, layout="NHWC")
+source = Source(model="mlp", batch=1, weights=weights.make(model), example=example)
+given = [backend._tf.constant(example[tensor.name]) for tensor in model.inputs]
+there = [tensorflow_common.placed_elsewhere(backend._trace(source).call, given, kind)[1] for kind in ("CPU", "GPU")]
+tensorflow_common.waiting(backend._tf, "/CPU:0")()
+traced = backend._trace(source)
+try:
+    tensorflow_common._require_on_gpu(traced, given, "tensorflow")
+except Exception as refusal:
+    print(json.dumps([*there, str(refusal)]))
+"""
+
+
+@pytest.mark.framework
+@pytest.mark.slow
+@_where_installed("tensorflow")
+def test_tensorflow_tells_where_it_computed_each_product(backend: str) -> None:
+    here, elsewhere, refusal = json.loads(_python(["-c", PLACED]).splitlines()[-1])
+    assert here == []
+    assert any("MatMul" in name for name in elsewhere), "they are on the CPU, and not on a GPU"
+    assert f"{backend} was to run on a GPU and would compute on device:CPU:0" in refusal
+
+
 @pytest.mark.parametrize("backend", ["openvino", "canary"])
 def test_others_say_that_they_do_not_run_there(backend: str) -> None:
     with pytest.raises(Unsupported, match=f"{backend} runs on cpu here, not on cuda"):
@@ -112,12 +171,15 @@ def set_default_logger_severity(level): pass
 def get_available_providers(): return ["CUDAExecutionProvider", "CPUExecutionProvider"]
 def preload_dlls(): pass
 class InferenceSession:
-    def __init__(self, path, options, providers):
+    def __init__(self, path, options, providers, enable_fallback):
+        assert enable_fallback == 0, "or it would make a session on the CPU where one on CUDA fails"
         assert providers == [("CUDAExecutionProvider", {
             "device_id": "0", "use_tf32": "0", "arena_extend_strategy": "kSameAsRequested"})]
         assert SessionOptions.entries["session.disable_cpu_ep_fallback"] == "1"
         if MODE == "nodes":
             raise RuntimeError("nodes are assigned to the default CPU EP, but fallback to CPU EP has been disabled")
+        if MODE == "memory":
+            raise RuntimeError("BFCArena::AllocateRawInternal Failed to allocate memory for requested buffer of size 9")
     def get_providers(self):
         return ["CUDAExecutionProvider", "CPUExecutionProvider"] if MODE == "fine" else ["CPUExecutionProvider"]
     def get_provider_options(self): return {"CUDAExecutionProvider": {"use_tf32": "0", "device_id": "0"}}
@@ -153,8 +215,11 @@ def get_ep_devices():
     other = types.SimpleNamespace(ep_name="CPUExecutionProvider")
     return [other] if MODE == "none" else [other, types.SimpleNamespace(ep_name="RTX")]
 class InferenceSession:
-    def __init__(self, path, options):
+    def __init__(self, path, options, enable_fallback):
         import os
+        assert enable_fallback == 0
+        if MODE == "gpu":
+            raise RuntimeError("[NvTensorRTRTX EP] The execution provider only supports RTX devices with compute")
         assert os.environ["NVIDIA_TF32_OVERRIDE"] == "0"
         assert SessionOptions.entries["session.disable_cpu_ep_fallback"] == "1"
         if MODE == "nodes":
@@ -169,20 +234,28 @@ TENSORRT = """
 import numpy as np
 __version__ = "11.4.0"
 BUILT = []
-class Logger:
-    ERROR = 1
-    def __init__(self, level): pass
+class ILogger:
+    INTERNAL_ERROR, ERROR, WARNING = 0, 1, 2
+    def __init__(self): self.made = True
+LOGGERS = []
+def heard(logger):
+    assert logger.made, "the base class must be made by hand"
+    LOGGERS.append(logger)
 class TensorIOMode: INPUT, OUTPUT = 0, 1
 class NetworkDefinitionCreationFlag: STRONGLY_TYPED = 1
 class BuilderFlag: TF32 = "tf32"
 class Config:
     def clear_flag(self, flag): assert flag == "tf32"
 class Builder:
-    def __init__(self, logger): pass
+    def __init__(self, logger): heard(logger)
     def create_network(self, flags): assert flags == 2
     def create_builder_config(self): return Config()
     def build_serialized_network(self, network, config):
+        LOGGERS[-1].log(ILogger.WARNING, "never told")
         if MODE == "build": return None
+        if MODE in ("why", "room"):
+            LOGGERS[-1].log(ILogger.ERROR, "no tactic  fits" if MODE == "why" else "Error Code 2: OutOfMemory")
+            return None
         BUILT.append(1)
         return b"engine"
 class OnnxParser:
@@ -191,7 +264,9 @@ class OnnxParser:
     def parse_from_file(self, path): return MODE != "parse"
     def get_error(self, index): return "no such operator"
 class Context:
-    def set_tensor_address(self, name, address): addresses[name] = address
+    def set_tensor_address(self, name, address):
+        addresses[name] = address
+        return True
     def execute_async_v3(self, stream_handle):
         import ctypes
         ctypes.memmove(addresses["out"], addresses["features"], 16)
@@ -204,7 +279,7 @@ class Engine:
     def get_tensor_shape(self, name): return (1, 4)
     def create_execution_context(self): return Context()
 class Runtime:
-    def __init__(self, logger): pass
+    def __init__(self, logger): heard(logger)
     def deserialize_cuda_engine(self, plan):
         assert plan == b"engine"
         return Engine()
@@ -214,16 +289,25 @@ CUDA_RUNTIME = """
 import ctypes
 buffers = []
 class cudaMemcpyKind: cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost = 1, 2
-def cudaGetDeviceCount(): return (0, 0) if MODE == "none" else (0, 1)
+WORDS = {2: b"out of memory", 35: b"CUDA driver version is insufficient for CUDA runtime version"}
+waits = 0
+def cudaGetErrorString(code): return (0, WORDS.get(code, b"no error"))
+def cudaGetDeviceCount(): return {"none": (0, 0), "driver": (35, None)}.get(MODE, (0, 1))
 def cudaStreamCreate(): return (0, 7)
 def cudaMalloc(size):
     if MODE == "memory": return (2, None)
     buffers.append(ctypes.create_string_buffer(size))
     return (0, ctypes.addressof(buffers[-1]))
+def cudaFree(address):
+    buffers[:] = [each for each in buffers if ctypes.addressof(each) != address]
+    return (0,)
 def cudaMemcpyAsync(target, source, size, kind, stream):
     ctypes.memmove(target, source, size)
     return (0,)
-def cudaStreamSynchronize(stream): return (0,)
+def cudaStreamSynchronize(stream):
+    global waits
+    waits += 1
+    return (0,)
 """
 
 ENGINES = """
@@ -237,11 +321,18 @@ cache.mkdir(exist_ok=True)
 example = {"features": np.arange(4, dtype=np.float32)[None]}
 source = Source(model="mlp", batch=1, weights={}, example=example, onnx=Path(sys.argv[1]))
 try:
-    for _ in range(2):
-        backend = registry.create("tensorrt", Options(threads=1, device="cuda", cache=cache))
-        step = backend.load(source)
-        assert (step(example) == example["features"]).all()
     import tensorrt
+    from cuda.bindings import runtime
+    for turn in range(2):
+        backend = registry.create("tensorrt", Options(threads=1, device="cuda", cache=cache))
+        for again in range(2):
+            step = backend.load(source)
+            assert len(runtime.buffers) == 2 * (turn + 1), "the memory of the model before is given back"
+        before = runtime.waits
+        assert (step(example) == example["features"]).all()
+        assert runtime.waits == before + 1, "a call waits once, for its output"
+    resident = backend.load_resident(source)
+    assert (resident.fetch(resident.run(resident.place(example))) == example["features"]).all()
     settings = backend.settings()
     print(len(tensorrt.BUILT), settings["TF32"], len(settings["engine sha256"]), settings["mode"])
 except (Unsupported, RuntimeError) as refusal:
@@ -262,6 +353,8 @@ try:
     print("it runs:", backend.settings()["use tf32"], backend.settings()["operators on the CPU"])
 except Unsupported as refusal:
     print(refusal)
+except RuntimeError as error:
+    print(f"{type(error).__name__}: {error}")
 """
 
 
@@ -271,6 +364,7 @@ except Unsupported as refusal:
         ("onnxruntime", "fine", "it runs: 0 forbidden"),
         ("onnxruntime", "session", "would compute on CPUExecutionProvider"),
         ("onnxruntime", "nodes", "would compute on the CPU in part"),
+        ("onnxruntime", "memory", "RuntimeError: BFCArena::AllocateRawInternal"),
         ("jax", "none", "sees none (Unable to initialize backend 'cuda': no visible devices)"),
         ("jax", "cpu", "would compute on cpu"),
     ],
@@ -286,6 +380,7 @@ def test_a_silent_fallback_is_a_failure(tmp_path: Path, framework: str, mode: st
     [
         ("fine", "it runs"),
         ("none", "RTX lists no device; it wants an RTX-class GPU"),
+        ("gpu", "sees none (RTX wants an RTX-class GPU, of compute capability 8.6"),
         ("session", "would compute on CPUExecutionProvider"),
         ("nodes", "would compute on the CPU in part"),
     ],
@@ -304,9 +399,12 @@ def test_the_plug_in_for_tensorrt_rtx_at_its_boundary(tmp_path: Path, mode: str,
     [
         ("fine", "1 off 64 one engine for all launches of a run"),
         ("none", "tensorrt was to run on a GPU and sees none"),
+        ("driver", "sees none (tensorrt 11.4.0; CUDA says: CUDA driver version is insufficient"),
         ("parse", "cannot parse the ONNX file: no such operator."),
-        ("build", "could not build an engine"),
-        ("memory", "CUDA failure 2:"),
+        ("build", "could not build an engine for this GPU."),
+        ("why", "TensorRT could not build an engine for this GPU: no tactic fits"),
+        ("room", "TensorRT could not build an engine for this GPU: Error Code 2: OutOfMemory"),
+        ("memory", "CUDA failure 2: out of memory (cudaMalloc)"),
     ],
 )
 def test_tensorrt_at_its_boundary(tmp_path: Path, mode: str, says: str) -> None:

@@ -34,9 +34,32 @@ CALL = """
 """
 
 
+ON_A_GPU = """
+%gemm_fusion_dot.5_computation (parameter_0: bf16[4,16], parameter_1: bf16[16,16]) -> bf16[4,16] {
+  %parameter_0 = bf16[4,16]{1,0} parameter(0)
+  %parameter_1 = bf16[16,16]{1,0} parameter(1)
+  ROOT %dot.0 = bf16[4,16]{1,0} dot(%parameter_0, %parameter_1), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}
+
+ENTRY %main.9 (Arg_0: bf16[1,9,9,64], Arg_1: bf16[64,3,3,64]) -> f32[4,16] {
+  %Arg_0 = bf16[1,9,9,64]{3,2,1,0} parameter(0)
+  %Arg_1 = bf16[64,3,3,64]{3,2,1,0} parameter(1)
+  %x = f32[4,8]{1,0} parameter(2)
+  %cudnn-conv.1 = (bf16[1,9,9,64]{3,2,1,0}, u8[4096]{0}) custom-call(%Arg_0, %Arg_1), window={size=3x3}, \
+custom_call_target="__cudnn$convBiasActivationForward", backend_config={"conv_result_scale":1}
+  %get-tuple-element.1 = bf16[1,9,9,64]{3,2,1,0} get-tuple-element(%cudnn-conv.1), index=0
+  %cublas-gemm.2 = (f32[4,16]{1,0:S(1)}, s8[4194304]{0}) custom-call(%x, %y), custom_call_target="__cublas$lt$matmul"
+  %fmha = (bf16[1,12,128,64]{3,2,1,0}, u8[0]{0}) custom-call(%q, %k, %v), custom_call_target="__cudnn$fmhaSoftmax"
+  %gemm_fusion_dot.5 = bf16[4,16]{1,0} fusion(%a, %b), kind=kCustom, calls=%gemm_fusion_dot.5_computation
+  %sorted = (f32[9]{0}, s32[9]{0}) sort(%s, %t), dimensions={0}
+}
+""".replace("\\\n", "")
+
+
 @pytest.mark.parametrize(
     ("text", "products"),
     [
+        (ON_A_GPU, {"bf16": 3, "fp32": 1}),
         (NAMES_ALONE, {"bf16": 1, "fp32": 1}),
         (WITH_TYPES, {"bf16": 1}),
         (CALL, {"bf16": 1}),

@@ -101,6 +101,11 @@ EXPORT int nvmlDeviceGetComputeMode(struct gpu *device, int *mode) {
     *mode = now("mode", 0);
     return OK;
 }
+EXPORT int nvmlDeviceGetPersistenceMode(struct gpu *device, int *mode) {
+    (void)device;
+    *mode = now("persistence", 1);
+    return OK;
+}
 EXPORT int nvmlDeviceGetPciInfo_v3(struct gpu *device, pci_t *pci) {
     memset(pci, 0, sizeof *pci);
     pci->bus = 0x3b + (device - gpus);
@@ -151,6 +156,16 @@ EXPORT int nvmlDeviceGetCurrentClocksEventReasons(struct gpu *device, unsigned l
     *reasons = now("reasons", 0);
     return OK;
 }
+#ifndef WITHOUT_POLICIES
+typedef struct { unsigned long long reference, violation; } violation_t;
+EXPORT int nvmlDeviceGetViolationStatus(struct gpu *device, int policy, violation_t *told) {
+    (void)device;
+    if (policy == 5) return NOT_SUPPORTED;
+    told->reference = 1;
+    told->violation = now(policy == 0 ? "held-by-power" : policy == 1 ? "held-by-heat" : "held", 0);
+    return OK;
+}
+#endif
 EXPORT int nvmlDeviceGetTotalEccErrors(struct gpu *device, int kind, int counter, unsigned long long *count) {
     (void)device, (void)counter;
     *count = now(kind ? "ecc-uncorrected" : "ecc-corrected", 0);
@@ -227,7 +242,8 @@ def compile_library(
     lost
         Index of a device that fell off the bus.
     without
-        `INIT`, `MIG`: what an old library does not have; `ENERGY`, `XID`, `SENSORS`: what a device does not tell.
+        `INIT`, `MIG`: what an old library does not have; `ENERGY`, `XID`, `POLICIES`, `SENSORS`: what a device does not
+        tell.
     """
     folder.mkdir(parents=True, exist_ok=True)
     rows = ", ".join(f'{{"{one.name}", {one.major}, {one.minor}, {one.mig}, {one.memory_bytes}ULL}}' for one in gpus)

@@ -37,10 +37,12 @@ def use(
     pids: dict[str, int] | None = None,
     without: tuple[str, ...] = (),
     gpus: tuple[FakeGpu, ...] = (H100,),
+    first: str = "",
 ) -> dict[str, Any]:
+    folder.mkdir(exist_ok=True)
     library = compile_library(folder / "nvml", without=without, gpus=gpus)
     answer = subprocess.run(
-        [sys.executable, "-c", _QUESTION, json.dumps([before, after, pids or {}])],
+        [sys.executable, "-c", first + _QUESTION, json.dumps([before, after, pids or {}])],
         check=True,
         capture_output=True,
         text=True,
@@ -97,6 +99,30 @@ def test_counters_are_what_they_grew_by_and_the_rest_is_what_it_is(tmp_path: Pat
 )
 def test_reasons_are_told_in_words(tmp_path: Path, mask: int, words: list[str]) -> None:
     assert use(tmp_path, {}, {"reasons": mask})["throttled"] == words
+
+
+def test_what_held_the_clocks_down_during_a_window_is_told_after_it(tmp_path: Path) -> None:
+    """Right after a window the GPU idles, and the reasons of that moment say so and no more: counters remember."""
+    minute = 60_000_000_000  # longer than any window here
+    found = use(tmp_path, {"held-by-power": 5 * minute}, {"reasons": 1, "held-by-power": 6 * minute})
+    assert found["throttled"] == ["power limit"]
+    both = use(tmp_path / "both", {}, {"reasons": 4, "held-by-power": minute, "held-by-heat": minute})
+    assert both["throttled"] == ["power limit", "too hot"]
+    before = use(tmp_path / "before", {"held-by-heat": minute}, {"held-by-heat": minute + 1})
+    assert before["throttled"] == [], "what was before the window, or for a nanosecond of it, is not told"
+    assert use(tmp_path / "none", {}, {"reasons": 4}, without=("POLICIES",))["throttled"] == ["power limit"]
+
+
+def test_bindings_of_an_older_age_are_asked_in_their_words(tmp_path: Path) -> None:
+    older = """
+import pynvml
+for name in [name for name in vars(pynvml) if "EventReason" in name and "Reasons" not in name]:
+    delattr(pynvml, name)
+del pynvml.nvmlDeviceGetTotalEnergyConsumption
+"""
+    found = use(tmp_path, {}, {"reasons": 0x8 | 0x40}, first=older)
+    assert found["throttled"] == ["hardware slowdown", "too hot (hardware)"]
+    assert "nvidia-ml-py is too old" in found["energy_mj"]["reason"]
 
 
 def test_memory_is_of_the_process_whose_turn_it_was(tmp_path: Path) -> None:

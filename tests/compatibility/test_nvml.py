@@ -106,6 +106,17 @@ def test_a_gpu_that_does_not_let_several_in(
     assert warning["fix"] == "Let several in: nvidia-smi -i 0 -c DEFAULT (as root)."
 
 
+def test_a_driver_that_lets_the_gpu_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "now").write_text("persistence=0\n")
+    monkeypatch.setenv("FAKE_NVML", str(tmp_path / "now"))
+    warning = ask(compile_library(tmp_path / "nvml"))["findings"][1]
+    assert (warning["topic"], warning["state"]) == ("GPU 0", "warn")
+    assert "persistence mode is off" in warning["message"]
+    assert warning["fix"] == "Keep it ready: nvidia-smi -i 0 -pm 1 (as root)."
+    unknown = ask(compile_library(tmp_path / "older", without=("SENSORS",)))
+    assert [finding["topic"] for finding in unknown["findings"]] == ["NVIDIA driver"], "what is not told is no fault"
+
+
 def test_an_old_library_that_has_never_heard_of_slices(tmp_path: Path) -> None:
     found = ask(compile_library(tmp_path, driver="470.57.02", cuda=11040, gpus=(V100,), without=("MIG",)))
     assert found["facts"]["device 0 MIG"]["type"] == "absent"

@@ -33,6 +33,13 @@ def answered(error: Exception, device: str = "cuda") -> Failed:
         RuntimeError("CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported"),
         RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
         RuntimeError("cuDNN error: CUDNN_STATUS_ALLOC_FAILED"),
+        RuntimeError("cuDNN error: CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED"),
+        RuntimeError(
+            "Failed copying input tensor from CPU:0 to GPU:0 in order to run Gather: Dst tensor is not initialized."
+        ),
+        RuntimeError(
+            "TensorRT could not build an engine for this GPU: Error Code 2: OutOfMemory (Requested size was 9)"
+        ),
         XlaRuntimeError("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 4831838208 bytes."),
         ResourceExhaustedError("OOM when allocating tensor with shape[64,3,224,224] and type float on /device:GPU:0"),
         RuntimeError("bfc_arena.cc:376 onnxruntime::BFCArena::AllocateRawInternal Failed to allocate memory"),
