@@ -31,7 +31,7 @@ _NAMES = {"docker": "the container", "venv": "the virtual environment", "host": 
 _FEW = f"fewer than {MIN_LAUNCHES} launches, so no interval"
 _STAGES: tuple[tuple[str, Callable[[Startup], int | Absent]], ...] = (
     ("in all", total_ns),
-    ("until the interpreter speaks", lambda startup: startup.start_ns),
+    ("start", lambda startup: startup.start_ns),
     ("import", lambda startup: startup.import_ns),
     ("load", lambda startup: startup.load_ns),
     ("first call", lambda startup: startup.first_call_ns),
@@ -214,9 +214,8 @@ def surroundings(run: Run, old: Arm, new: Arm) -> tuple[ChangeGroup, ...]:
         Change(name=name, old=before[name], new=after[name], state="same" if before[name] == after[name] else "changed")
         for name in before
     ]
-    return (
-        ChangeGroup(title="Where workers lived", changes=tuple(sorted(found, key=lambda one: one.state == "same"))),
-    )
+    found.sort(key=lambda one: one.state == "same")
+    return (ChangeGroup(title="Where workers lived", changes=tuple(found)),)
 
 
 def _facts(run: Run, arm: Arm) -> dict[str, str]:
