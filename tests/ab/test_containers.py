@@ -20,10 +20,9 @@ BARE = Arm("onnxruntime", "onnxruntime", launcher="venv")
 MS = 1_000_000
 
 
-def record(factor: float, *, first: Arm = BOX, second: Arm = BARE, **options: Any) -> Run:
+def record(factor: float, *, first: Arm = BOX, second: Arm = BARE, generations: int = 8, **options: Any) -> Run:
     """`second` costs so many times as much as `first`; one image for each place."""
-    options = {"models": ("mlp",), "generations": 8} | options
-    made = run(factor, first=first, second=second, **options)
+    made = run(factor, first=first, second=second, models=("mlp",), generations=generations, **options)
     (image,) = made.images
     other = msgspec.structs.replace(
         image, launcher="venv", tag="onnxruntime-cpu-venv", python="3.11.7", base="", layers=(), recipe_sha256=""
