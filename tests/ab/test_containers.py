@@ -1,7 +1,5 @@
 """What a container costs, on records whose truth is known."""
 
-from typing import Any
-
 import msgspec
 import pytest
 
@@ -13,21 +11,10 @@ from suite.comparing.types import Comparison, Gate
 from suite.history import environment
 from suite.records.schema import Absent, Arm, Block, Case, Failure, Generation, Launch, Run, Startup
 from suite.report import sentences
-from tests.ab.pairs import run
+from tests.ab.pairs import BARE, BOX, run
+from tests.ab.pairs import places as record
 
-BOX = Arm("onnxruntime", "onnxruntime", launcher="docker")
-BARE = Arm("onnxruntime", "onnxruntime", launcher="venv")
 MS = 1_000_000
-
-
-def record(factor: float, *, first: Arm = BOX, second: Arm = BARE, generations: int = 8, **options: Any) -> Run:
-    """`second` costs so many times as much as `first`; one image for each place."""
-    made = run(factor, first=first, second=second, models=("mlp",), generations=generations, **options)
-    (image,) = made.images
-    other = msgspec.structs.replace(
-        image, launcher="venv", tag="onnxruntime-cpu-venv", python="3.11.7", base="", layers=(), recipe_sha256=""
-    )
-    return msgspec.structs.replace(made, images=(image, other))
 
 
 def judged(made: Run) -> Comparison:
