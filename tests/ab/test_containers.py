@@ -10,7 +10,7 @@ from suite.comparing.formats import WRITERS
 from suite.comparing.types import Comparison, Gate
 from suite.history import environment
 from suite.records.schema import Absent, Arm, Block, Case, Failure, Generation, Launch, Run, Startup
-from suite.report import sentences
+from suite.report import rerun, sentences
 from tests.ab.pairs import BARE, BOX, run
 from tests.ab.pairs import places as record
 
@@ -177,6 +177,12 @@ def test_every_format_tells_it(name: str) -> None:
     if name != "junit":
         assert "What the container costs in latency" in text
     assert "launcher=venv" in text
+
+
+def test_the_command_that_measures_it_again_names_both_places() -> None:
+    words = rerun.command(record(1.0, scenarios=("latency",))).split()
+    assert words[:4] == ["levelfield", "ab", BOX.id, BARE.id]
+    assert words[words.index("--launcher") + 1] == "docker"
 
 
 def test_the_report_says_who_lived_elsewhere() -> None:
