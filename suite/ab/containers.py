@@ -12,7 +12,7 @@ import numpy as np
 
 from suite.analysis.whole import total_ns
 from suite.comparing import words
-from suite.comparing.types import Change, ChangeGroup, Estimate, Row
+from suite.comparing.types import Change, ChangeGroup, Estimate, Row, Verdict
 from suite.history.environment import text
 from suite.images.catalogue import stem
 from suite.records.schema import Absent, Arm, Block, Image, Launch, Run, Startup
@@ -29,6 +29,7 @@ _WHERE = {
 }
 _NAMES = {"docker": "the container", "venv": "the virtual environment", "host": "the current interpreter"}
 _FEW = f"fewer than {MIN_LAUNCHES} launches, so no interval"
+_NO_COST = {Verdict.UNEQUAL, Verdict.RECOVERED, Verdict.FAILED}
 _STAGES: tuple[tuple[str, Callable[[Startup], int | Absent]], ...] = (
     ("in all", total_ns),
     ("start", lambda startup: startup.start_ns),
@@ -110,7 +111,7 @@ def _costs(run: Run, sides: _Sides, rows: Sequence[Row]) -> Iterator[str]:
     told: dict[str, list[str]] = {}
     for block in run.blocks:
         row = by_case.get(block.case.id)
-        if row is not None and row.ratio is not None:
+        if row is not None and row.ratio is not None and row.verdict not in _NO_COST:
             cost = _percents(row.ratio, turned=sides.turned)
             told.setdefault(words.metric(row.metric), []).append(f"{_case(block, threads=several)} {cost}")
     for metric, each in told.items():

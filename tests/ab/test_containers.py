@@ -39,6 +39,11 @@ def test_the_cost_is_the_containers_whichever_arm_it_is(first: Arm, second: Arm,
     )
 
 
+def test_a_wrong_answer_costs_nothing_that_could_be_told() -> None:
+    found = judged(record(1.2, scenarios=("latency",), unequal=[("onnxruntime", "mlp")]))
+    assert note(found, "onnxruntime+launcher=docker ran").endswith("What that costs was not measured.")
+
+
 def test_few_launches_give_no_interval() -> None:
     found = judged(record(1.0, generations=2, scenarios=("latency",)))
     assert "fewer than 5 launches, so no interval" in note(found, "What the container costs in latency")
