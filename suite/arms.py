@@ -1,7 +1,11 @@
-"""Arms as people type them: `onnxruntime`, `onnxruntime@1.30.0`, `onnxruntime+spinning=off`, `openvino@2026.4.0#2`."""
+"""Arms as people type them: `onnxruntime`, `onnxruntime@1.30.0`, `onnxruntime+spinning=off`, `openvino@2026.4.0#2`.
+
+Where an arm's workers live is spelled as a setting is: `onnxruntime+launcher=venv`.
+"""
 
 import re
 from collections.abc import Sequence
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -13,6 +17,11 @@ from suite.records.schema import Arm
 from suite.references import DEFAULT_VARIANT
 from suite.references import parse as parse_reference
 
+Launcher: TypeAlias = Literal["docker", "venv", "host"]
+LAUNCHER = "launcher"
+LAUNCHERS: tuple[Launcher, ...] = ("docker", "venv", "host")
+"""From the one that leaves least to the machine to the one that leaves most."""
+
 _ARM = re.compile(r"(?P<place>[^+#]+(?:\+[^+#=]+)*)(?P<settings>(?:\+[^+#=]+=[^+#=]*)*)(?:#(?P<ordinal>\d{1,3}))?")
 
 
@@ -22,7 +31,7 @@ def parse(text: str) -> Arm:
     Raises
     ------
     LevelfieldError
-        Its backend, version or one of its settings is not known; what there is, is listed.
+        Its backend, version, launcher or one of its settings is not known; what there is, is listed.
     """
     found = _ARM.fullmatch(text.strip())
     if found is None:
@@ -37,24 +46,51 @@ def parse(text: str) -> Arm:
     info = registry.get(place.name)
     if place.variant in info.devices or place.variant != DEFAULT_VARIANT:  # else its variant is yet to be chosen
         catalogue.lock(info.image, place.variant, place.version)
+    chosen = dict(part.split("=", 1) for part in found["settings"].split("+") if part)
+    launcher: Launcher | Literal[""] = _launcher(chosen.pop(LAUNCHER)) if LAUNCHER in chosen else ""
     return Arm(
         backend=place.name,
         image=info.image,
         variant=place.variant,
         version=place.version,
-        settings=_settings(info, found["settings"]),
+        settings=_settings(info, chosen),
         ordinal=max(1, int(found["ordinal"] or 1)),
+        launcher=launcher,
     )
 
 
-def _settings(info: registry.BackendInfo, text: str) -> dict[str, str]:
-    chosen = dict(part.split("=", 1) for part in text.split("+") if part)
+def _launcher(name: str) -> Launcher:
+    found = next((each for each in LAUNCHERS if each == name), None)
+    if found is None:
+        raise LevelfieldError(f"There is no launcher called {name!r}.", fix=f"Choose {', '.join(LAUNCHERS)}.")
+    return found
+
+
+def _settings(info: registry.BackendInfo, chosen: dict[str, str]) -> dict[str, str]:
     for name, value in chosen.items():
         if name not in info.settings:
-            raise unknown(f"setting of {info.name}", name, info.settings)
+            raise unknown(f"setting of {info.name}", name, (*info.settings, LAUNCHER))
         if value not in info.settings[name]:
             raise unknown(f"value of {info.name}'s {name}", value, info.settings[name])
     return chosen
+
+
+def of_one_launcher(arms: Sequence[Arm]) -> tuple[Arm, ...]:
+    """Return arms of which none names a launcher of its own.
+
+    Raises
+    ------
+    LevelfieldError
+        One does: only the two of an `ab` may live in different places.
+    """
+    named = next((arm for arm in arms if arm.launcher), None)
+    if named is not None:
+        raise LevelfieldError(
+            f"{named.id} names a launcher, and that is for an arm of `ab` alone.",
+            fix=f"Leave it out and use --launcher {named.launcher} for all, or type levelfield ab {named.backend} "
+            f"{named.backend}+{LAUNCHER}={named.launcher}.",
+        )
+    return tuple(arms)
 
 
 def numbered(arms: Sequence[Arm]) -> tuple[Arm, ...]:

@@ -222,6 +222,8 @@ class Bench:
                 for outcome in outcomes:
                     self._count_failure(case.id, outcome.arm.id, outcome.launch.failure)
                     self._learn_cost(case, outcome.launch)
+                    if self._site.image(outcome.arm).tag not in self._known:  # whoever goes on is not asked again
+                        self._look_at(outcome)
         elif case.converges:
             for company in self._companies(case, arms, seed):
                 self._keep([])

@@ -30,6 +30,11 @@ def has(module: str) -> bool:
     return importlib.util.find_spec(module) is not None
 
 
+def missing(arm: Arm, there: Callable[[str], bool] = has) -> tuple[str, ...]:
+    """Return the modules of an arm's framework that this interpreter does not find."""
+    return tuple(name for name in _MODULES.get(arm.image, ()) if not there(name))
+
+
 def only(arms: Sequence[Arm], there: Callable[[str], bool] = has) -> tuple[tuple[Arm, ...], tuple[Warning_, ...]]:
     """Leave out the arms whose framework is not here, or whose ONNX file nothing here could write.
 
@@ -53,8 +58,7 @@ def only(arms: Sequence[Arm], there: Callable[[str], bool] = has) -> tuple[tuple
     exports = all(map(there, _EXPORTER))
 
     def stays(arm: Arm) -> bool:
-        here = all(map(there, _MODULES.get(arm.image, ())))
-        return here and (exports or registry.get(arm.backend).reads != "onnx")
+        return not missing(arm, there) and (exports or registry.get(arm.backend).reads != "onnx")
 
     kept = tuple(arm for arm in arms if stays(arm))
     # Of those that run on GPUs only, whoever did not install them misses nothing.

@@ -106,7 +106,7 @@ def _start(site: Site, outcome: Outcome) -> None:
     """Launch a worker and wait for its first line."""
     outcome.launch = msgspec.structs.replace(outcome.launch, started=utc_now())
     try:
-        outcome.worker = site.launcher.launch(_spec(site, outcome.case, outcome.arm))
+        outcome.worker = site.launcher_of(outcome.arm).launch(_spec(site, outcome.case, outcome.arm))
         outcome.worker.await_ready(READY_TIMEOUT_S)
     except WorkerError as error:
         fail(outcome, "launch", error)
@@ -154,7 +154,7 @@ def _load_all(
 def _begin_load(site: Site, case: Case, outcome: Outcome, *, alone: bool) -> None:
     if outcome.worker is None:
         return
-    inside = site.launcher.inside(_spec(site, case, outcome.arm))
+    inside = site.launcher_of(outcome.arm).inside(_spec(site, case, outcome.arm))
     try:
         outcome.worker.post(Load(task_for(site, case, outcome.arm, inside), alone))
     except WorkerError as error:

@@ -2,6 +2,7 @@
 
 import functools
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import psutil
@@ -25,14 +26,25 @@ IMAGES_AT_ONCE = 2
 """To make one waits for the network and the disk half of the time."""
 
 
-def prepare(plan: Plan, launcher: Launcher, watcher: Watcher, *, judged: bool = True) -> Site:
-    """Make everything the plan needs: images, weights, ONNX files, and, where answers are judged, reference outputs."""
+def prepare(
+    plan: Plan, launcher: Launcher, watcher: Watcher, *, judged: bool = True, launchers: Mapping[str, Launcher] = {}
+) -> Site:
+    """Make everything the plan needs: images, weights, ONNX files, and, where answers are judged, reference outputs.
+
+    Parameters
+    ----------
+    launcher
+        Of the canary, the exporter, and every arm that names no other.
+    launchers
+        Those that arms name.
+    """
     gpu = devices.uuid_of(plan.gpu) if plan.gpu is not None else ""
-    if gpu and isinstance(launcher, DockerLauncher):
+    container = next((each for each in (launcher, *launchers.values()) if isinstance(each, DockerLauncher)), None)
+    if gpu and container is not None:
         watcher.say("asking the engine for the GPU")
-        launcher.check_gpu(launcher.prepare(CANARY, "cpu", None, watcher.say), gpu)
+        container.check_gpu(container.prepare(CANARY, "cpu", None, watcher.say), gpu)
     artifacts = Artifacts()
-    images, onnx = _images_and_exports(plan, launcher, artifacts, watcher)
+    images, onnx = _images_and_exports(plan, {"": launcher, **launchers}, artifacts, watcher)
     for model in plan.models:
         watcher.say(f"making the weights of {model}")
         artifacts.weights(model)
@@ -59,23 +71,24 @@ def prepare(plan: Plan, launcher: Launcher, watcher: Watcher, *, judged: bool = 
         memory_bytes=_memory_limit(),
         caches=Path(tempfile.mkdtemp(prefix="levelfield-caches-")),
         gpu=gpu,
+        launchers=dict(launchers),
     )
 
 
 def _images_and_exports(
-    plan: Plan, launcher: Launcher, artifacts: Artifacts, watcher: Watcher
-) -> tuple[dict[tuple[str, str, str | None], Image], dict[tuple[str, str, int], Onnx]]:
+    plan: Plan, launchers: Mapping[str, Launcher], artifacts: Artifacts, watcher: Watcher
+) -> tuple[dict[tuple[str, str, str, str | None], Image], dict[tuple[str, str, int], Onnx]]:
     """Make all images, and meanwhile, as soon as their exporter is there, the ONNX files."""
-    images: dict[tuple[str, str, str | None], Image] = {}
+    images: dict[tuple[str, str, str, str | None], Image] = {}
     onnx: dict[tuple[str, str, int], Onnx] = {}
 
-    def image_of(name: str, variant: str, version: str | None) -> None:
-        images[name, variant, version] = launcher.prepare(name, variant, version, watcher.say)
+    def image_of(place: str, name: str, variant: str, version: str | None) -> None:
+        images[place, name, variant, version] = launchers[place].prepare(name, variant, version, watcher.say)
 
-    keys = dict.fromkeys((arm.image, arm.variant, arm.version) for arm in (*plan.answering, canary_arm()))
+    keys = dict.fromkeys((arm.launcher, arm.image, arm.variant, arm.version) for arm in (*plan.answering, canary_arm()))
     together.run(
         [
-            lambda: onnx.update(_exports(plan, launcher, artifacts, watcher)),
+            lambda: onnx.update(_exports(plan, launchers[""], artifacts, watcher)),
             *(functools.partial(image_of, *key) for key in keys),
         ],
         at_once=IMAGES_AT_ONCE,

@@ -15,7 +15,7 @@ from suite.bench import Bench
 from suite.errors import LevelfieldError
 from suite.history import entry
 from suite.images.base import Kind
-from suite.launchers.choice import choose
+from suite.launchers.choice import beside, choose
 from suite.launchers.protocol import Launcher
 from suite.machine.fingerprint import fingerprint
 from suite.preparation import prepare
@@ -23,6 +23,7 @@ from suite.progress import Terminal
 from suite.provenance import entry as provenance
 from suite.records import files, journal
 from suite.records.schema import Image, Run
+from suite.references import suffix
 from suite.report import html, terminal
 
 REPORT = "report.html"
@@ -106,14 +107,15 @@ def conduct(chosen: plan.Plan, options: Options, console: Console, *, resumed: t
             "pinned memory, without a network barrier, with this machine's own libraries underneath.",
             highlight=False,
         )
-    swept = launcher.sweep()
+    launchers = beside((arm.launcher for arm in chosen.answering), launcher, base=options.base)
+    swept = sum(each.sweep() for each in {one.kind: one for one in (launcher, *launchers.values())}.values())
     if swept:
         console.print(f"Removed {swept} containers that a killed run had left behind.", highlight=False)
     _writable(options.reports)
     if resumed is None:
         _say_cost(chosen, launcher, options.base, console)
     with Terminal(console) as watcher:
-        site = prepare(chosen, launcher, watcher)
+        site = prepare(chosen, launcher, watcher, launchers=launchers)
         try:
             if resumed is None:
                 request = msgspec.structs.replace(options.request, launcher_reason=reason)
@@ -199,9 +201,9 @@ def find(name: str, reports: Path) -> tuple[Path, Run]:
 
 def _check_resume(run: Run, chosen: plan.Plan, images: Iterable[Image]) -> None:
     check_same(run.machine, fingerprint(chosen.cpus, identify="identity" in run.machine))
-    now = {(image.name, image.variant): image.tag for image in images}
+    now = {(image.launcher, image.name, image.variant): image.tag for image in images}
     for image in run.images:
-        found = now.get((image.name, image.variant))
+        found = now.get((image.launcher, image.name, image.variant))
         if found is not None and found != image.tag:
             raise LevelfieldError(
                 f"The image {image.name} is {found} now, and was {image.tag} when the run began.",
@@ -213,7 +215,6 @@ def _say_cost(chosen: plan.Plan, launcher: Launcher, base: Kind, console: Consol
     """Say what the run will download, take on disk and last, before it begins."""
     from suite.images.cost import estimate
 
-    names = (*chosen.images, plan.EXPORTER) if chosen.needs_onnx else chosen.images
     console.print(
         f"[bold]{len(chosen.backends)} backends[/] × {len(chosen.models)} models × {', '.join(chosen.scenarios)} on "
         f"{len(chosen.cpus)} CPUs, profile {chosen.profile.name} ({escape(chosen.profile.says)}).",
@@ -221,7 +222,19 @@ def _say_cost(chosen: plan.Plan, launcher: Launcher, base: Kind, console: Consol
     )
     for warning in chosen.warnings:
         console.print(f"[yellow]{escape(warning.message)}[/] {escape(warning.remedy)}", highlight=False)
-    if launcher.kind == "host":
-        return
-    cost = estimate(names, launcher.kind, base)
-    console.print(cost.sentence(), highlight=False)
+    needed = _needed(chosen, launcher)
+    for place, names in needed.items():
+        said = f"{_PLACES[place]}: " if len(needed) > 1 else ""
+        console.print(said + estimate(names, place, base).sentence(), highlight=False)
+
+
+_PLACES = {"docker": "Containers", "venv": "Virtual environments"}
+
+
+def _needed(chosen: plan.Plan, launcher: Launcher) -> dict[str, list[str]]:
+    """Return the images that are needed, by the launcher that makes them; the `host` launcher makes none."""
+    found: dict[str, list[str]] = {}
+    for arm in chosen.answering:
+        found.setdefault(arm.launcher or launcher.kind, []).append(arm.image + suffix(arm.variant, arm.version))
+    found.setdefault(launcher.kind, []).extend([plan.CANARY, *([plan.EXPORTER] if chosen.needs_onnx else [])])
+    return {place: names for place, names in found.items() if place in _PLACES}

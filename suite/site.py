@@ -18,8 +18,9 @@ class Site(msgspec.Struct, frozen=True):
     """Where a run's workers live, and what they are given."""
 
     launcher: Launcher
-    images: dict[tuple[str, str, str | None], Image]
-    """By name, variant and version."""
+    """Of all workers but those of arms that name another."""
+    images: dict[tuple[str, str, str, str | None], Image]
+    """By the launcher that an arm names (empty: the run's), name, variant and version."""
     artifacts: Artifacts
     onnx: dict[tuple[str, str, int], Onnx]
     """By model, precision of the file, and batch."""
@@ -31,13 +32,18 @@ class Site(msgspec.Struct, frozen=True):
     """Compile caches of this run."""
     gpu: str = ""
     """UUID of the GPU that is used; empty: none is. It is never recorded."""
+    launchers: dict[str, Launcher] = {}
+    """Those that arms name."""
 
     def file_of(self, case: Case, arm: Arm) -> Onnx:
         """Return the ONNX file that an arm answers a case with."""
         return self.onnx[case.model, precisions.way(arm.backend, case.precision, case.device).file, case.batch]
 
     def image(self, arm: Arm) -> Image:
-        return self.images[arm.image, arm.variant, arm.version]
+        return self.images[arm.launcher, arm.image, arm.variant, arm.version]
+
+    def launcher_of(self, arm: Arm) -> Launcher:
+        return self.launchers[arm.launcher] if arm.launcher else self.launcher
 
 
 def cache_folder(site: Site, case: Case, arm: Arm) -> Path:

@@ -60,9 +60,9 @@ def workers() -> list[psutil.Process]:
 class Harness:
     """One run and its folder; `measure` may be called again to go on with it."""
 
-    def __init__(self, made: Plan, reports: Path, *, request: Request | None = None) -> None:
+    def __init__(self, made: Plan, reports: Path, *, request: Request | None = None, where: Site | None = None) -> None:
         self.plan = made
-        self.folder = start(made, request or Request(seed=7), site(made), reports)
+        self.folder = start(made, request or Request(seed=7), where or site(made), reports)
 
     def measure(self, watcher: Watcher | None = None, *, resumed: bool = False, where: Site | None = None) -> Run:
         try:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from suite import arms
+from suite import arms, plan
 from suite.errors import LevelfieldError
 from suite.images import catalogue
 from suite.records.schema import Arm
@@ -18,6 +18,18 @@ CURRENT = catalogue.current_version("onnxruntime")
         ("onnxruntime@1.30.0", Arm("onnxruntime", "onnxruntime", version="1.30.0")),
         (f"onnxruntime@{CURRENT}", Arm("onnxruntime", "onnxruntime", version=CURRENT)),
         ("onnxruntime+spinning=off", Arm("onnxruntime", "onnxruntime", settings={"spinning": "off"})),
+        ("onnxruntime+launcher=venv", Arm("onnxruntime", "onnxruntime", launcher="venv")),
+        (
+            "onnxruntime@1.30.0+graph=basic+launcher=docker+spinning=off#2",
+            Arm(
+                "onnxruntime",
+                "onnxruntime",
+                version="1.30.0",
+                settings={"graph": "basic", "spinning": "off"},
+                ordinal=2,
+                launcher="docker",
+            ),
+        ),
         (
             "onnxruntime@1.30.0+graph=basic+spinning=off#2",
             Arm(
@@ -47,7 +59,10 @@ def test_an_arm_is_read_from_its_id(text: str, arm: Arm) -> None:
         ("torch@cu99", "There is no lock of torch called 'cu99'.", "cpu"),
         ("onnxruntime+spining=off", "There is no setting of onnxruntime called 'spining'.", "'spinning'"),
         ("onnxruntime+spinning=of", "There is no value of onnxruntime's spinning called 'of'.", "'off'"),
-        ("jax+spinning=off", "There is no setting of jax called 'spinning'.", "There are none."),
+        ("jax+spinning=off", "There is no setting of jax called 'spinning'.", "Known: launcher."),
+        ("jax+launchr=venv", "There is no setting of jax called 'launchr'.", "'launcher'"),
+        ("jax+launcher=podman", "There is no launcher called 'podman'.", "Choose docker, venv, host."),
+        ("jax+launcher=", "There is no launcher called ''.", "Choose docker, venv, host."),
     ],
 )
 def test_an_arm_that_cannot_be_says_why(text: str, message: str, fix: str) -> None:
@@ -55,6 +70,15 @@ def test_an_arm_that_cannot_be_says_why(text: str, message: str, fix: str) -> No
         arms.parse(text)
     assert message in caught.value.message
     assert fix in caught.value.fix
+
+
+def test_only_an_arm_of_an_ab_names_a_launcher() -> None:
+    plain = Arm("jax", "jax")
+    assert arms.of_one_launcher([plain]) == (plain,)
+    with pytest.raises(LevelfieldError, match=r"jax\+launcher=venv names a launcher") as caught:
+        plan.make(plan.Selection(backends=("torch", "jax+launcher=venv")), available=[0])
+    assert "--launcher venv" in caught.value.fix
+    assert "levelfield ab jax jax+launcher=venv" in caught.value.fix
 
 
 def test_what_stands_twice_is_numbered() -> None:

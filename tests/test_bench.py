@@ -41,6 +41,11 @@ def interrupt() -> None:
     raise KeyboardInterrupt
 
 
+def test_what_is_installed_is_known_of_every_image_where_only_memory_was_read(reports: Path) -> None:
+    (image,) = Harness(plan("memory"), reports).measure().images
+    assert "numpy" in image.distributions
+
+
 def test_a_whole_run(reports: Path) -> None:
     run = Harness(plan("cold-start", "memory", "latency"), reports).measure()
     assert run.finished

@@ -22,6 +22,11 @@ def test_only_what_is_there_stays() -> None:
     assert kept("tensorflow") == ["tensorflow"]
 
 
+def test_what_an_arm_misses_is_known_by_name() -> None:
+    assert installed.missing(parse("jax"), there=lambda _: False) == ("jax",)
+    assert installed.missing(parse("torch-compile"), there=lambda module: module == "torch") == ()
+
+
 def test_who_reads_onnx_needs_somebody_who_writes_it() -> None:
     assert kept("onnxruntime", "torch", "onnx") == ["torch", "torch-compile"]
     assert kept("onnxruntime", "torch", "onnx", "onnxscript") == ["torch", "torch-compile", "onnxruntime"]

@@ -2,10 +2,27 @@
 
 from pathlib import Path
 
-from suite.launchers.protocol import Inside
+import msgspec
+
+from suite.launchers.host import HostLauncher
+from suite.launchers.protocol import Inside, LaunchSpec
+from suite.launchers.worker import Worker
+from suite.preparation import prepare
 from suite.records.schema import Arm, Case
 from suite.site import cache_folder, task_for
+from suite.watching import Silent
 from tests import canaries
+
+
+class Counting(HostLauncher):
+    """Remembers whom it launched."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def launch(self, spec: LaunchSpec) -> Worker:
+        self.names.append(spec.name)
+        return super().launch(spec)
 
 
 def test_arms_have_compile_caches_of_their_own(reports: Path) -> None:
@@ -31,3 +48,18 @@ def test_a_task_names_files_as_the_worker_sees_them() -> None:
     assert task.cache_path == "/cache"
     assert task.onnx_path is None
     site.caches.rmdir()
+
+
+def test_every_arm_lives_where_it_says(reports: Path) -> None:
+    first, second = canaries.ARMS
+    other = msgspec.structs.replace(second, launcher="venv")
+    made = canaries.plan("latency", arms=(first, other))
+    usual, named = Counting(), Counting()
+    site = prepare(made, usual, Silent(), launchers={"venv": named})
+    assert set(site.images) == {("", "canary", "cpu", None), ("venv", "canary", "cpu", None)}
+    assert (site.launcher_of(first), site.launcher_of(other)) == (usual, named)
+    harness = canaries.Harness(made, reports, where=site)
+    run = harness.measure(where=site)
+    assert {name.partition("/")[0] for name in named.names} == {other.id}
+    assert {name.partition("/")[0] for name in usual.names} == {first.id, "canary"}
+    assert all(turn.window for each in run.blocks[0].generations for one in each.rounds for turn in one.turns)

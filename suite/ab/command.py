@@ -82,7 +82,8 @@ def ab(
     """Hold B against A: versions, variants, settings or backends, taking turns in one run on this machine.
 
     An arm is a backend with what stands behind it: onnxruntime, onnxruntime@1.30.0, onnxruntime+spinning=off. The same
-    arm may be named twice: that shows what no difference looks like here.
+    arm may be named twice: that shows what no difference looks like here. onnxruntime against onnxruntime+launcher=venv
+    shows what the container costs.
     """
     from suite.ab.running import measure, target, tell
     from suite.beginning import Request

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from suite.ab import judging
+from suite.ab import containers, judging
 from suite.comparing import changes, conclusion, drift, notes, words
 from suite.comparing.reduction import reduce
 from suite.comparing.types import Comparison, Drift, Gate, Row, RunFacts, Side, Verdict
@@ -63,14 +63,14 @@ def compare(run: Run, gate: Gate, sha256: str) -> Comparison:
     pairs = [(old.id, new.id)]
     drifts = drift.judge(pairs, [before], [after], same_hardware=True)
     facts = RunFacts(id=run.id, started=run.started, finished=run.finished, sha256=sha256, labels=run.labels)
-    around = changes.compare([before], [after], pairs)
+    around = (*containers.surroundings(run, old, new), *changes.compare([before], [after], pairs))
     found = Comparison(
         answer=answer(rows, drifts, gate),
         exit_code=0,
         kind="ab",
         old=Side(old.id, (facts,)),
         new=Side(new.id, (facts,)),
-        notes=(notes.changed(around), *_notes(run, old, new)),
+        notes=(notes.changed(around), *_notes(run, old, new), *containers.notes(run, old, new, rows)),
         rows=rows,
         drifts=drifts,
         changes=around,
@@ -84,11 +84,15 @@ def compare(run: Run, gate: Gate, sha256: str) -> Comparison:
 
 def _view(run: Run, own: Arm, other: Arm) -> Run:
     """Return the run as if only one of its arms had been asked."""
-    image, foreign = ((arm.image, stem(arm.variant, arm.version)) for arm in (own, other))
+    image, foreign = (
+        (arm.launcher or run.settings.launcher, arm.image, stem(arm.variant, arm.version)) for arm in (own, other)
+    )
     return msgspec.structs.replace(
         run,
         blocks=tuple(msgspec.structs.replace(block, arms=(own,)) for block in run.blocks),
-        images=tuple(each for each in run.images if foreign == image or (each.name, each.variant) != foreign),
+        images=tuple(
+            each for each in run.images if foreign == image or (each.launcher, each.name, each.variant) != foreign
+        ),
     )
 
 

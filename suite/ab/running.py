@@ -9,6 +9,7 @@ from rich.markup import escape
 
 from suite import analysis, plan, running
 from suite.ab.comparison import LABEL, arms, compare
+from suite.ab.launchers import fits, settle
 from suite.analysis.types import Analysis
 from suite.comparing.formats import terminal
 from suite.comparing.formats.html import within
@@ -59,9 +60,13 @@ def measure(first: str, second: str, options: Options, gate: Gate, console: Cons
         Where nothing could be measured.
     """
     resumed = running.find(options.resume, options.reports) if options.resume is not None else None
-    chosen = plan.of(resumed[1]) if resumed else plan.pair(options.selection, first, second)
+    if resumed is not None:  # arms that name no launcher live where the run's workers did
+        options = msgspec.structs.replace(options, launcher=resumed[1].settings.launcher)
+    first, second, options = settle(first, second, options)
+    asked = fits(plan.pair(options.selection, first, second))
+    chosen = plan.of(resumed[1]) if resumed else asked
     if resumed:
-        _check_arms(resumed[1], plan.pair(options.selection, first, second))
+        _check_arms(resumed[1], asked)
     request = msgspec.structs.replace(options.request, labels=(LABEL, *options.request.labels))
     folder = running.conduct(chosen, msgspec.structs.replace(options, request=request), console, resumed=resumed)
     return conclude(folder, gate)

@@ -120,14 +120,14 @@ def _of_devices(run: Run) -> Iterator[Warning_]:
 
 def _of_libraries(run: Run) -> Iterator[Warning_]:
     """Name loaded CUDA libraries that are not the locked ones, once for each arm."""
-    images = {(image.name, image.variant): image for image in run.images}
+    images = {(image.launcher, image.name, image.variant): image for image in run.images}
     said: set[tuple[str, str]] = set()
     for block in run.blocks:
         arms = {arm.id: arm for arm in block.arms if block.case.device != "cpu"}
         for launch in (launch for generation in block.generations for launch in generation.launches):
             arm = arms.get(launch.arm)
             stem = f"{arm.variant}@{arm.version}" if arm and arm.version else arm.variant if arm else ""
-            image = images.get((arm.image, stem)) if arm else None
+            image = images.get((arm.launcher or run.settings.launcher, arm.image, stem)) if arm else None
             for text in loaded.strangers(launch, image) if image else ():
                 if (launch.arm, text) not in said:
                     said.add((launch.arm, text))

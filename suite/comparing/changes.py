@@ -7,7 +7,7 @@ from suite.comparing.matching import Pair
 from suite.comparing.reduction import Reduced
 from suite.comparing.types import Change, ChangeGroup, State
 from suite.history.environment import Environment, arm_group, image_group
-from suite.records.schema import Arm
+from suite.records.schema import Arm, elsewhere
 
 NOT_THERE = "not there"
 MOST = 500
@@ -79,8 +79,12 @@ def _names(
 
 def _image(arm: Arm, runs: Sequence[Reduced]) -> str:
     """Return the group of an arm's image: of its own version where the records have one for it."""
-    own = image_group(arm.image, f"{arm.variant}@{arm.version}")
-    return own if any(own in run.environment for run in runs) else image_group(arm.image, arm.variant)
+    places = [elsewhere(arm.launcher or run.launcher, run.launcher) for run in runs]
+    for run, place in zip(runs, places, strict=True):
+        own = image_group(arm.image, f"{arm.variant}@{arm.version}", place)
+        if own in run.environment:
+            return own
+    return image_group(arm.image, arm.variant, places[0])
 
 
 def _renamed(environment: Environment, names: Mapping[str, str]) -> Environment:

@@ -16,7 +16,7 @@ from suite.analysis import places
 from suite.analysis.types import AnyRow, ColdRow, ConvergenceRow, MemoryRow, Row, Standing
 from suite.comparing.types import RunFacts
 from suite.history import environment
-from suite.records.schema import Absent, Arm, Block, Case, Fact, FailureKind, Image, Launch, Parity, Run
+from suite.records.schema import Absent, Arm, Block, Case, Fact, FailureKind, Image, Launch, Parity, Run, elsewhere
 
 Place: TypeAlias = tuple[str, str]
 """Arm id and case id."""
@@ -168,7 +168,8 @@ def _surroundings(run: Run) -> environment.Environment:
     """Return the environment as the history keeps it, and the layers of each image, which only a comparison shows."""
     found = {group: dict(facts) for group, facts in environment.environment(run).items()}
     for image in run.images:
-        facts = found.setdefault(environment.image_group(image.name, image.variant), {})
+        place = elsewhere(image.launcher, run.settings.launcher)
+        facts = found.setdefault(environment.image_group(image.name, image.variant, place), {})
         facts |= {f"layer {index}": layer for index, layer in enumerate(image.layers, start=1)}
         if not isinstance(image.size_bytes, Absent):
             facts["size bytes"] = str(image.size_bytes)

@@ -36,17 +36,17 @@ def arms(row: Row | Drift) -> str:
 def where(row: Row) -> str:
     """`onnxruntime on ResNet-50 (latency, batch 1)`."""
     case = row.case
-    return f"{arms(row)} on {clean(names.model(case.model), 60)} ({_metric(row.metric)}, batch {case.batch})"
+    return f"{arms(row)} on {clean(names.model(case.model), 60)} ({metric(row.metric)}, batch {case.batch})"
 
 
 def case(row: Row, *, brief: bool = False) -> str:
     """`ResNet-50, latency, fp32, batch 1, t2`: the case without its arm; `brief` leaves out what all rows share."""
     model = clean(names.model(row.case.model), 60)
     if brief:
-        return f"{model}, {_metric(row.metric)}, batch {row.case.batch}"
+        return f"{model}, {metric(row.metric)}, batch {row.case.batch}"
     extras = "" if row.case.device == "cpu" else f", {clean(row.case.device, 40)}"
     precision = clean(row.case.precision, 40)
-    return f"{model}, {_metric(row.metric)}, {precision}, batch {row.case.batch}, t{row.case.threads}{extras}"
+    return f"{model}, {metric(row.metric)}, {precision}, batch {row.case.batch}, t{row.case.threads}{extras}"
 
 
 def shared(rows: Iterable[Row]) -> str:
@@ -58,7 +58,8 @@ def shared(rows: Iterable[Row]) -> str:
     return f"{clean(precision, 40)}, {units.plural(threads, 'thread')}, {clean(device, 40)}"
 
 
-def _metric(metric: Metric) -> str:
+def metric(name: Metric) -> str:
+    """`cold start`, `peak memory`: what a scenario measures."""
     words = {
         "cold-start": "cold start",
         "memory": "peak memory",
@@ -67,7 +68,7 @@ def _metric(metric: Metric) -> str:
         "latency-device": "latency on the device",
         "throughput-device": "throughput on the device",
     }
-    return words.get(metric, metric)
+    return words.get(name, name)
 
 
 def cost(value: float | None, metric: Metric) -> str:

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from suite.records.schema import Absent, Block, Fact, Fingerprint, Image, Launch, Run
+from suite.records.schema import Absent, Block, Fact, Fingerprint, Image, Launch, Run, elsewhere
 from suite.references import suffix
 
 Environment: TypeAlias = dict[str, dict[str, str]]
@@ -57,16 +57,24 @@ def environment(run: Run) -> Environment:
     }
     found["inputs"] = dict(_inputs(run))
     for image in run.images:
-        found[image_group(image.name, image.variant)] = _image(image)
+        found[image_group(image.name, image.variant, elsewhere(image.launcher, settings.launcher))] = _image(image)
     for arm, launches in _launches(run).items():
         found[arm_group(arm)] = _arm(launches)
     return {group: {name: _short(value) for name, value in facts.items()} for group, facts in found.items() if facts}
 
 
-def image_group(name: str, variant: str) -> str:
-    """Return the group of what an image holds; a variant may name a version behind an `@`, as images do in records."""
+def image_group(name: str, variant: str, launcher: str = "") -> str:
+    """Return the group of what an image holds.
+
+    Parameters
+    ----------
+    variant
+        It may name a version behind an `@`, as images do in records.
+    launcher
+        Where it lives, if that is not where the run's workers do.
+    """
     plain, _, version = variant.partition("@")
-    return f"image {name}{suffix(plain, version or None)}"
+    return f"image {name}{suffix(plain, version or None)}{f'+launcher={launcher}' if launcher else ''}"
 
 
 def arm_group(arm: str) -> str:

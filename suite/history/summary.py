@@ -21,7 +21,7 @@ from suite.analysis.types import Analysis, AnyRow, ColdRow, ConvergenceRow, Esti
 from suite.errors import LevelfieldError
 from suite.history import environment
 from suite.records import files
-from suite.records.schema import Arm, ControlDraw, Run
+from suite.records.schema import Arm, ControlDraw, Run, elsewhere
 
 SCHEMA = 2
 """Version of these types, and of what is computed for them; a summary of another version is made anew."""
@@ -93,7 +93,7 @@ def summarise(run: Run, result: Analysis, *, record_sha256: str, record_bytes: i
         The run's start is not a time, or it holds names or numbers that no history can keep.
     """
     arms = {(block.case.id, arm.id): arm for block in run.blocks for arm in block.arms}
-    found = {entry.id: entry for entry in _results(result, arms)}
+    found = {entry.id: entry for entry in _results(result, arms, run.settings.launcher)}
     draft = Summary(
         schema=SCHEMA,
         id=run.id,
@@ -201,27 +201,36 @@ def _is_utc(moment: str) -> bool:
         return False
 
 
-def _results(result: Analysis, arms: dict[tuple[str, str], Arm]) -> Iterator[Result]:
+def _results(result: Analysis, arms: dict[tuple[str, str], Arm], launcher: str) -> Iterator[Result]:
     for block in result.blocks:
         for row in block.rows:
             arm = arms[block.case.id, row.arm]
             if arm.ordinal > 1 or row.standing == "absent":  # a second time the same, or no fault and no number
                 continue
             metric, unit, estimate = _estimate(row, per_item=block.case.per_item)
-            yield _result(f"{row.arm}/{block.case.id}", arm, metric, unit, row.standing, estimate)
+            image = _image_group(arm, launcher)
+            yield _result(f"{row.arm}/{block.case.id}", arm, image, metric, unit, row.standing, estimate)
     if result.canary is not None:
         stands = Arm(backend=result.canary.arm, image="canary")
-        yield _result(CANARY, stands, "median call", "ns", "shown", Estimate(result.canary.median_ns))
+        image = _image_group(stands, launcher)
+        yield _result(CANARY, stands, image, "median call", "ns", "shown", Estimate(result.canary.median_ns))
 
 
-def _result(name: str, arm: Arm, metric: Metric, unit: Unit, standing: Standing, estimate: Estimate | None) -> Result:
+def _image_group(arm: Arm, launcher: str) -> str:
+    stem = f"{arm.variant}@{arm.version}" if arm.version else arm.variant
+    return environment.image_group(arm.image, stem, elsewhere(arm.launcher or launcher, launcher))
+
+
+def _result(
+    name: str, arm: Arm, image: str, metric: Metric, unit: Unit, standing: Standing, estimate: Estimate | None
+) -> Result:
     values = (estimate.value, estimate.low, estimate.high) if estimate is not None else (None, None, None)
     trusted = standing in ("ranked", "shown")  # numbers of a wrong answer are no numbers to follow
     value, low, high = (_sound(value) if trusted else None for value in values)
     return Result(
         id=name,
         arm=arm.id,
-        image=environment.image_group(arm.image, f"{arm.variant}@{arm.version}" if arm.version else arm.variant),
+        image=image,
         metric=metric,
         unit=unit,
         standing=standing,

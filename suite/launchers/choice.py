@@ -1,5 +1,7 @@
 """Which launcher a run uses, and why."""
 
+from collections.abc import Iterable
+
 from suite.errors import LevelfieldError
 from suite.images.base import Kind
 from suite.launchers.docker import DockerLauncher, connect
@@ -28,3 +30,15 @@ def choose(name: str | None, *, base: Kind) -> tuple[Launcher, str]:
                 return DockerLauncher(connect(), base=base), ""
             except LevelfieldError as error:
                 return VenvLauncher(), error.message
+
+
+def beside(names: Iterable[str], launcher: Launcher, *, base: Kind) -> dict[str, Launcher]:
+    """Return the launchers that arms name, by name: the run's own where it is the same one.
+
+    Raises
+    ------
+    LevelfieldError
+        As in `choose`.
+    """
+    wanted = dict.fromkeys(name for name in names if name)
+    return {name: launcher if name == launcher.kind else choose(name, base=base)[0] for name in wanted}

@@ -41,7 +41,7 @@ def make(selection: Selection, *, available: Sequence[int] | None = None, here: 
         Unknown names (with the close matches), and selections that cannot be.
     """
     backends = tuple(dict.fromkeys(selection.backends)) or (*names_of_backends(), *registry.names_on_gpus_only())
-    wanted = tuple(map(arm_names.parse, backends))
+    wanted = arm_names.of_one_launcher(tuple(map(arm_names.parse, backends)))
     missing: tuple[Warning_, ...] = ()
     if not selection.locked and not selection.backends:
         wanted, missing = installed.only(wanted)

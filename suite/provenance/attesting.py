@@ -8,7 +8,7 @@ from suite.errors import LevelfieldError
 from suite.provenance import signing, statement
 from suite.provenance.given import MAX_SBOM_BYTES, SBOM_NAME, content_of
 from suite.provenance.reading import Check, Read
-from suite.records.schema import Image
+from suite.records.schema import Image, elsewhere
 from suite.report import inside
 from suite.report.units import plural
 
@@ -64,7 +64,9 @@ def of_bills(read: Read) -> list[Check]:
     absent: list[str] = []
     from suite.provenance import sbom
 
-    images = {f"{sbom.FOLDER}/{sbom.file_name(image.name, image.variant)}": image for image in read.run.images}
+    own = read.run.settings.launcher
+    names = (sbom.file_name(image.name, image.variant, elsewhere(image.launcher, own)) for image in read.run.images)
+    images = {f"{sbom.FOLDER}/{name}": image for name, image in zip(names, read.run.images, strict=True)}
     for name, sha256 in told.sboms.items():
         if not SBOM_NAME.fullmatch(name):
             continue  # said of the statement

@@ -8,7 +8,7 @@ from suite.errors import LevelfieldError
 from suite.provenance import signing, statement
 from suite.provenance.given import content_of
 from suite.records import files
-from suite.records.schema import Run
+from suite.records.schema import Run, elsewhere
 from suite.report import inside
 from suite.report.inside import Evidence
 
@@ -63,7 +63,7 @@ def _bills(folder: Path, run: Run) -> tuple[dict[str, str], tuple[str, ...]]:
             missing.append(error.message)
             continue
         (folder / sbom.FOLDER).mkdir(exist_ok=True)
-        name = sbom.file_name(image.name, image.variant)
+        name = sbom.file_name(image.name, image.variant, elsewhere(image.launcher, run.settings.launcher))
         files.write_atomically(folder / sbom.FOLDER / name, content)
         written[f"{sbom.FOLDER}/{name}"] = hashlib.sha256(content).hexdigest()
     return written, tuple(missing)

@@ -42,9 +42,16 @@ class Distribution(msgspec.Struct, frozen=True):
     file: str
 
 
-def file_name(image: str, variant: str) -> str:
-    """Return the name of an image's bill: `torch-cpu.cdx.json`. It never leads out of its folder."""
-    return f"{_UNSAFE.sub('_', f'{image}-{variant}').lstrip('.-') or '_'}{SUFFIX}"
+def file_name(image: str, variant: str, launcher: str = "") -> str:
+    """Return the name of an image's bill: `torch-cpu.cdx.json`. It never leads out of its folder.
+
+    Parameters
+    ----------
+    launcher
+        Where it lived, if that is not where the run's workers did: `torch-cpu+venv.cdx.json`.
+    """
+    stem = f"{image}-{variant}{f'+{launcher}' if launcher else ''}"
+    return f"{_UNSAFE.sub('_', stem).lstrip('.-') or '_'}{SUFFIX}"
 
 
 def of_record(image: Image) -> bytes:

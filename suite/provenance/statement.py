@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from suite.records.schema import Run
+from suite.records.schema import Run, elsewhere
 from suite.report.thinning import without_defaults
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
@@ -91,9 +91,10 @@ def _images(run: Run) -> Iterator[dict[str, Any]]:
             "worker_sha256": image.worker_sha256,
             "unlocked": image.unlocked,
         }
+        place = elsewhere(image.launcher, run.settings.launcher)
         digest = {"sha256": image.image_id.removeprefix("sha256:")} if image.image_id else {}
         yield {
-            "name": f"image {image.name} {image.variant}",
+            "name": f"image {image.name} {image.variant}{f' ({place})' if place else ''}",
             **({"digest": digest} if digest else {"uri": f"urn:levelfield:{image.launcher}:{image.name}"}),
             "annotations": {name: value for name, value in facts.items() if value},
         }

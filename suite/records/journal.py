@@ -217,7 +217,7 @@ def fold(events: Iterable[Event]) -> Run:
         )
     run = first.run
     blocks = {block.case.id: _OpenBlock(block) for block in run.blocks}
-    images = {(image.name, image.variant): image for image in run.images}
+    images = {(image.launcher, image.name, image.variant): image for image in run.images}
     artifacts = {artifact.name: artifact for artifact in run.artifacts}
     warnings = list(run.warnings)
     resumed: list[str] = []
@@ -230,7 +230,7 @@ def fold(events: Iterable[Event]) -> Run:
                 resumed.append(at)
                 finished = None
             case ImageKnown(image=image):
-                images[image.name, image.variant] = image
+                images[image.launcher, image.name, image.variant] = image
             case ArtifactKnown(artifact=artifact):
                 artifacts[artifact.name] = artifact
             case RooflineKnown(roofline=roofline):

@@ -94,13 +94,21 @@ class Arm(msgspec.Struct, frozen=True):
     ordinal: int = 1
     inject: str = ""
     """An injected slowdown (`5%`, `0.001`): the run is labelled, and never a result."""
+    launcher: Literal["", "docker", "venv", "host"] = ""
+    """Where its workers live, named where the arms of a run live in different places; empty: where the run's do."""
 
     @property
     def id(self) -> str:
         """`onnxruntime`, `onnxruntime@1.30.0`, `torch@cu13`, `onnxruntime#2`; settings are spelled out after a `+`."""
         at = "+".join(part for part in (self.version, self.variant if self.variant != "cpu" else None) if part)
-        chosen = "".join(f"+{key}={value}" for key, value in sorted(self.settings.items()))
+        spelled = self.settings | ({"launcher": self.launcher} if self.launcher else {})
+        chosen = "".join(f"+{key}={value}" for key, value in sorted(spelled.items()))
         return f"{self.backend}{'@' + at if at else ''}{chosen}{f'#{self.ordinal}' if self.ordinal > 1 else ''}"
+
+
+def elsewhere(launcher: str, of_run: str) -> str:
+    """Return the launcher of an arm or image where it is not the run's own; else nothing."""
+    return launcher if launcher != of_run else ""
 
 
 def result_id(case: Case, arm: Arm) -> str:

@@ -165,7 +165,20 @@ def place(run: Run) -> str:
         if image.unlocked:
             reasons.setdefault(image.unlocked.rstrip(". "), []).append(image.name)
     unlocked = "; ".join(f"{join(images)} ({why})" for why, images in reasons.items())
-    return f"{where}{reason}." + (f" Not what a lock says: {unlocked}." if unlocked else "")
+    others = _elsewhere(run)
+    return f"{where}{reason}{others}." + (f" Not what a lock says: {unlocked}." if unlocked else "")
+
+
+def _elsewhere(run: Run) -> str:
+    """Name the arms that lived elsewhere than the run's workers: `; onnxruntime+launcher=venv in …`."""
+    places = {
+        "docker": "in containers",
+        "venv": "in virtual environments",
+        "host": "in the current interpreter",
+    }
+    arms = {arm.id: arm.launcher for block in run.blocks for arm in block.arms if arm.launcher}
+    found = {name: place for name, place in arms.items() if place != run.settings.launcher}
+    return "".join(f"; {name} {places[place]}" for name, place in found.items())
 
 
 def parity(analysis: Analysis) -> str:

@@ -9,6 +9,8 @@ from tests.records_builder import make_run
 
 A = Arm("onnxruntime", "onnxruntime", version="1.30.0")
 B = Arm("onnxruntime", "onnxruntime")
+BOX = Arm("onnxruntime", "onnxruntime", launcher="docker")
+BARE = Arm("onnxruntime", "onnxruntime", launcher="venv")
 
 
 def run(
@@ -93,3 +95,13 @@ def run(
         images=(image, older) if A in (first, second) else (image,),
         labels=("ab", *plain.labels),
     )
+
+
+def places(factor: float, *, first: Arm = BOX, second: Arm = BARE, generations: int = 8, **options: Any) -> Run:
+    """Make a record of arms in a container and in a virtual environment, with an image for each place."""
+    made = run(factor, first=first, second=second, models=("mlp",), generations=generations, **options)
+    (image,) = made.images
+    other = msgspec.structs.replace(
+        image, launcher="venv", tag="onnxruntime-cpu-venv", python="3.11.7", base="", layers=(), recipe_sha256=""
+    )
+    return msgspec.structs.replace(made, images=(image, other))

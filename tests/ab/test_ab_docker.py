@@ -11,7 +11,7 @@ from suite.images import catalogue
 from suite.records import files
 from suite.records.schema import Run
 from suite.running import REPORT
-from tests.commands import Command, one_clear_sentence, run
+from tests.commands import ROOT, Command, one_clear_sentence, run
 from tests.engines import none_left
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow]
@@ -114,6 +114,59 @@ def test_versions_in_virtual_environments(case: Case) -> None:
     images = {image.variant: image for image in case.record.images if image.name == "onnxruntime"}
     assert images["cpu@1.30.0"].distributions["onnxruntime"] == "1.30.0"
     assert images["cpu"].distributions["onnxruntime"] == catalogue.current_version("onnxruntime")
+
+
+def test_what_the_container_costs(engine: docker.DockerClient, case: Case) -> None:
+    """The command of the documentation, cut down to a smoke run of one model."""
+    page = (ROOT / "docs" / "container.md").read_text(encoding="utf-8")
+    typed = next(line.split() for line in page.splitlines() if line.startswith("    levelfield ab "))
+    command = case.ab(*typed[2:], "--profile", "smoke", "--models", "mlp", "--scenarios", "latency,cold-start,memory")
+    assert command.code == 3, command.out + command.err
+    assert not command.err
+    one = case.record
+    box, bare = (f"onnxruntime+launcher={place}" for place in ("docker", "venv"))
+    assert {tuple(arm.id for arm in block.arms) for block in one.blocks} == {(box, bare)}
+    assert one.settings.launcher == "docker"
+    images = {image.launcher: image for image in one.images if image.name == "onnxruntime"}
+    assert images["docker"].lock_sha256 == images["venv"].lock_sha256
+    assert images["docker"].distributions == images["venv"].distributions
+    assert images["docker"].worker_sha256 == images["venv"].worker_sha256
+    assert images["docker"].layers
+    assert not images["venv"].layers
+    (cold,) = (block for block in one.blocks if block.case.scenario == "cold-start")
+    for generation in cold.generations:
+        assert {launch.arm for launch in generation.launches} == {box, bare}
+        assert not any(launch.cache_warm or launch.failure for launch in generation.launches)
+    loaded = {
+        launch.arm: " ".join(library.path for library in launch.libraries)
+        for block in one.blocks
+        for generation in block.generations
+        for launch in generation.launches
+        if launch.libraries
+    }
+    assert loaded[box] == loaded[bare]
+    variables = [
+        {name: value for name, value in launch.environment.items() if not name.startswith("PYTHON")}
+        for block in one.blocks
+        for launch in block.generations[0].launches
+        if launch.arm in loaded and launch.environment
+    ]
+    assert variables
+    assert all(each == variables[0] for each in variables)
+    out = " ".join(command.out.split())
+    assert f"{box} ran in a container, {bare} in a virtual environment of the same lock." in out
+    for metric in ("latency", "cold start", "peak memory"):
+        assert f"What the container costs in {metric}, over the virtual environment: MLP " in out
+    assert "What the container adds to a cold start of MLP: in all " in out
+    assert "launcher docker → venv" in out
+    told = (case.reports / one.id / REPORT).read_text(encoding="utf-8")
+    assert "What the container adds to a cold start of MLP" in told
+    assert {path.name for path in (case.reports / one.id / "sbom").iterdir()} >= {
+        "onnxruntime-cpu.cdx.json",
+        "onnxruntime-cpu+venv.cdx.json",
+    }
+    assert run("verify", case.reports / one.id, folder=case.folder).code == 0
+    assert none_left(engine, command.pid)
 
 
 def test_settings_reach_the_framework(case: Case) -> None:

@@ -8,6 +8,7 @@ from suite.errors import LevelfieldError
 from suite.history import summary
 from suite.records import files
 from suite.records.schema import Failure, Run
+from tests.ab.pairs import BARE, BOX, places
 from tests.history.many import LATENCY, small_run, write_run
 from tests.report.hostile import make_hostile
 
@@ -38,6 +39,14 @@ def test_the_numbers_are_those_of_the_report() -> None:
     found = summarised(run)[LATENCY]
     assert (found.estimate, found.low, found.high) == (row.median_ns.value, row.median_ns.low, row.median_ns.high)
     assert found.image == "image onnxruntime"
+
+
+def test_a_result_is_explained_by_the_image_of_its_own_place() -> None:
+    run = places(1.0, scenarios=("memory",))
+    made = summary.summarise(run, analysis.analyse(run), record_sha256=SHA, record_bytes=1)
+    images = {result.arm: result.image for result in made.results}
+    assert images == {BOX.id: "image onnxruntime", BARE.id: "image onnxruntime+launcher=venv"}
+    assert [made.environment[image]["launcher"] for image in images.values()] == ["docker", "venv"]
 
 
 def test_a_control_is_no_result_of_its_own() -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from suite.errors import LevelfieldError
 from suite.images import catalogue, debian
 from suite.provenance import sbom
+from suite.provenance.given import SBOM_NAME
 from tests.provenance.evidence import image
 
 
@@ -52,6 +53,12 @@ def test_no_name_of_an_image_leads_out_of_the_folder(name: str, variant: str) ->
     assert "/" not in file
     assert not file.startswith(".")
     assert file.endswith(sbom.SUFFIX)
+
+
+def test_one_image_in_two_places_has_two_bills() -> None:
+    files = {sbom.file_name("torch", "cpu@2.9.0"), sbom.file_name("torch", "cpu@2.9.0", "venv")}
+    assert files == {"torch-cpu@2.9.0.cdx.json", "torch-cpu@2.9.0+venv.cdx.json"}
+    assert all(SBOM_NAME.fullmatch(f"{sbom.FOLDER}/{file}") for file in files)
 
 
 def test_a_bill_that_tells_of_something_else_is_named() -> None:

@@ -124,6 +124,12 @@ def test_images_artifacts_and_warnings_are_kept_once() -> None:
     assert run.warnings == (warning,)
 
 
+def test_an_image_of_another_launcher_is_another_image() -> None:
+    other = msgspec.structs.replace(RUN.images[0], launcher="venv", tag="a virtual environment")
+    run = fold([EVENTS[0], ImageKnown(other)])
+    assert run.images == (*RUN.images, other)
+
+
 def test_a_resumed_run_is_not_finished_until_it_is_again() -> None:
     ended = Finished("2026-01-01T00:00:00Z", 0.001)
     assert fold([EVENTS[0], ended]).finished
