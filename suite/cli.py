@@ -57,6 +57,12 @@ def _selection(command: _F) -> _F:
                 default=(),
                 help="Threads of every worker, or several numbers; default: one per core.",
             ),
+            click.option(
+                "--processes",
+                type=NUMBERS,
+                default=(),
+                help="Processes that train together, or several numbers: --threads are those of each.",
+            ),
             VARIANT,
             GPU,
         )
@@ -113,6 +119,7 @@ def bench(
     control: str,
     inject: tuple[str, str] | None,
     threads: tuple[int, ...],
+    processes: tuple[int, ...],
     variant: str,
     gpu: str | None,
     budget: float | None,
@@ -147,6 +154,7 @@ def bench(
             variant=variant,
             gpu=gpu,
             locked=launcher != "host",
+            processes=processes,
         ),
         request=Request(
             budget_seconds=budget,

@@ -27,14 +27,14 @@ def only(run: Run) -> Scaling:
 
 def test_an_exact_record_gives_the_exact_speed_up() -> None:
     found = only(made(noise_scale=0.0))
-    assert found.threads == (1, 2, 4)
+    assert (found.over, found.counts) == ("threads", (1, 2, 4))
     assert {curve.arm for curve in found.curves} == {"jax", "openvino"}
     for curve in found.curves:
         for point in curve.points:
             assert point.speed_up is not None
             assert point.efficiency is not None
-            assert point.speed_up.value == pytest.approx(point.threads**SCALING, rel=1e-3)
-            assert point.efficiency.value == pytest.approx(point.threads ** (SCALING - 1), rel=1e-3)
+            assert point.speed_up.value == pytest.approx(point.count**SCALING, rel=1e-3)
+            assert point.efficiency.value == pytest.approx(point.count ** (SCALING - 1), rel=1e-3)
 
 
 def test_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
@@ -48,9 +48,9 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
                 assert low is not None
                 assert high is not None
                 asked += 1
-                held += low < point.threads**SCALING < high
-                assert point.efficiency.low == pytest.approx(low / point.threads)
-                assert point.efficiency.high == pytest.approx(high / point.threads)
+                held += low < point.count**SCALING < high
+                assert point.efficiency.low == pytest.approx(low / point.count)
+                assert point.efficiency.high == pytest.approx(high / point.count)
     assert held / asked > 0.85, "95 % was promised, of 48"
 
 
