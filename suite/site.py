@@ -25,7 +25,7 @@ class Site(msgspec.Struct, frozen=True):
     """By model, precision of the file, and batch."""
     weights_sha256: dict[str, str]
     cpus: tuple[int, ...]
-    """Of the largest number of threads and processes; a case with fewer is pinned to some of them (`suite.cores.pinned`)."""
+    """Of the most threads and processes; a case with fewer is pinned to some of them (`suite.cores.pinned`)."""
     memory_bytes: int
     caches: Path
     """Compile caches of this run."""

@@ -28,7 +28,9 @@ def counts(selection: Selection, scenarios: Sequence[str], device: str) -> tuple
         return ALONE
     for number in asked:
         if number < 1:
-            raise LevelfieldError(f"{number} processes cannot train anything.", fix="Choose at least 1 with --processes.")
+            raise LevelfieldError(
+                f"{number} processes cannot train anything.", fix="Choose at least 1 with --processes."
+            )
         if list(asked).count(number) > 1:
             raise LevelfieldError(
                 f"--processes names {number} twice.",

@@ -172,7 +172,8 @@ class Service:
         else:
             loaded_model = _load_model(backend, task, source)
         loaded = clock()
-        placed = loaded_model.place(training.share(source.example, self._replica))
+        shared = self._replica if task.scenario == training.SCENARIO else None
+        placed = loaded_model.place(training.share(source.example, shared))
         calling = clock()
         if first_call:
             loaded_model.run(placed)

@@ -63,9 +63,7 @@ class Team:
         self.lost: Failed | None = None
         self._last_words = last_words
         self._gone = threading.Event()
-        self._peers = [
-            _Peer(Replica(rank, processes, ports), shares[rank], self._lose) for rank in range(1, processes)
-        ]
+        self._peers = [_Peer(Replica(rank, processes, ports), shares[rank], self._lose) for rank in range(1, processes)]
         self.ask(Joined, lambda peer: Join(peer.replica))
 
     def post(self, request: Request) -> None:

@@ -63,6 +63,27 @@ def test_the_fewest_threads_are_the_measure_and_have_no_interval() -> None:
         assert curve.at(3) is None
 
 
+def test_processes_scale_apart_from_threads() -> None:
+    run = made(scenarios=("training",), backends=("jax", "torch"), threads=(1, 2), processes=(1, 2, 4), noise_scale=0.0)
+    found = scaling.summarise(run, analyse(run))
+    assert [(each.over, each.counts, each.case.processes) for each in found[:3]] == [
+        ("threads", (1, 2), 1),
+        ("threads", (1, 2), 2),
+        ("threads", (1, 2), 4),
+    ]
+    assert [(each.over, each.counts, each.case.threads) for each in found[3:]] == [
+        ("processes", (1, 2, 4), 1),
+        ("processes", (1, 2, 4), 2),
+    ]
+    assert [each.one for each in (found[0], found[-1])] == ["thread", "process"]
+    for curve in found[-1].curves:
+        for point in curve.points:
+            assert point.speed_up is not None
+            assert point.efficiency is not None
+            assert point.speed_up.value == pytest.approx(point.count**SCALING, rel=1e-3)
+            assert point.efficiency.value == pytest.approx(point.count ** (SCALING - 1), rel=1e-3)
+
+
 def test_precisions_scale_apart() -> None:
     run = made(precisions=("fp32", "bf16"), threads=(1, 2))
     assert [found.case.precision for found in scaling.summarise(run, analyse(run))] == ["fp32", "bf16"]
