@@ -8,6 +8,7 @@ References
 https://www.tensorflow.org/guide/function and https://www.tensorflow.org/guide/core/optimizers_core
 """
 
+import functools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -65,12 +66,13 @@ class TensorFlowTrainer:
             )
             self._count = tf.Variable(0.0)
         # No signature: another batch size is traced, and compiled, on its own.
+        compiled = functools.partial(tf.function, jit_compile=xla or None, autograph=False)
         if workers is None:
-            self._call = tf.function(self._train, jit_compile=xla or None, autograph=False)
+            self._call = compiled(self._train)
         else:
-            self._slopes = tf.function(self._slopes, jit_compile=xla or None, autograph=False)
-            self._move = tf.function(self._move, jit_compile=xla or None, autograph=False)
-            self._call = tf.function(lambda *batch: workers.strategy.run(self._train, args=batch), autograph=False)
+            # XLA compiles what lies before and behind the means of the gradients, which are TensorFlow's own to send.
+            train = functools.partial(self._train_together, workers, compiled(self._slopes), compiled(self._move))
+            self._call = tf.function(lambda *batch: workers.strategy.run(train, args=batch), autograph=False)
         self._forward = tf.function(self._predict, jit_compile=xla or None, autograph=False)
         self.step(source.example)
         self.restart()
@@ -81,7 +83,13 @@ class TensorFlowTrainer:
 
     def _train(self, *batch: Any) -> Any:  # noqa: ANN401 (tensors)
         loss, slopes, statistics = self._slopes(*batch)
-        self._move(slopes if self._workers is None else self._workers.mean(slopes), statistics)
+        self._move(slopes, statistics)
+        return loss
+
+    @staticmethod
+    def _train_together(workers: "Workers", slopes_of: Any, move: Any, *batch: Any) -> Any:  # noqa: ANN401 (the same)
+        loss, slopes, statistics = slopes_of(*batch)
+        move(workers.mean(slopes), statistics)
         return loss
 
     def _slopes(self, *batch: Any) -> tuple[Any, list[Any], dict[str, Any]]:  # noqa: ANN401 (the same)

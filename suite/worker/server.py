@@ -62,7 +62,7 @@ class NotLoadedError(RuntimeError):
 class Service:
     """What a worker holds between requests: one loaded model and its inputs."""
 
-    def __init__(self, last_words: "Callable[[Failed], None]") -> None:
+    def __init__(self, last_words: "Callable[[Failed], None] | None" = None) -> None:
         self._last_words = last_words
         self._replica: Replica | None = None
         """None: it trains alone, if at all."""
@@ -121,7 +121,7 @@ class Service:
         if task.processes > 1 and self._replica is None:
             from suite.worker.team import Team
 
-            self.team = Team(task.processes, self._last_words)
+            self.team = Team(task.processes, self._last_words or _nobody_listens)
             self._replica = self.team.replica
         if self.team is not None:
             self.team.post(Load(task, alone))
@@ -317,6 +317,10 @@ def _as_it_is(value: Any) -> Any:  # noqa: ANN401  (whatever it is)
 
 def _answer(loaded: "Resident", inputs: "Arrays") -> Any:  # noqa: ANN401  (an array of NumPy's)
     return loaded.fetch(loaded.run(loaded.place(inputs)))
+
+
+def _nobody_listens(_: Failed) -> None:
+    """Say nothing: there is no supervisor."""
 
 
 def _use() -> Used:

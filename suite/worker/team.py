@@ -79,7 +79,7 @@ class Team:
         PeerLostError
             One of them has none.
         """
-        found = []
+        found: list[_R] = []
         for peer in self._peers:
             reply = peer.replies.get()
             if not isinstance(reply, expect):
