@@ -128,7 +128,7 @@ class Team:
 
     def probed(self, own: Probed) -> Probed:
         """Return what this process says of itself, with the memory of all."""
-        return in_all([own, *self.ask(Probed, lambda _: Probe())])
+        return in_all([own, *self.ask(Probed, lambda _: Probe(installed=False))])
 
     def await_loss(self) -> Failed | None:
         """Return what became of one of the others, where that is seen soon: the reason of an error of this process."""
