@@ -20,7 +20,7 @@ from suite.errors import LevelfieldError, printable
 from suite.explaining.command import explain
 from suite.exporting.command import export
 from suite.history.command import history
-from suite.options import DURATION, GPU, INJECTION, NAMES, NUMBERS, PERCENT, VARIANT, without_paths
+from suite.options import DURATION, GPU, INJECTION, NAMES, NUMBERS, PERCENT, PROCESSES, VARIANT, without_paths
 from suite.provenance.command import verify
 from suite.publishing.command import card, publish
 from suite.reproducing.command import reproduce
@@ -57,12 +57,7 @@ def _selection(command: _F) -> _F:
                 default=(),
                 help="Threads of every worker, or several numbers; default: one per core.",
             ),
-            click.option(
-                "--processes",
-                type=NUMBERS,
-                default=(),
-                help="Processes that train together, or several numbers: --threads are those of each.",
-            ),
+            PROCESSES,
             VARIANT,
             GPU,
         )
