@@ -109,7 +109,7 @@ class DockerLauncher:
                 stdin_open=True,  # the SDK then sets StdinOnce: the worker ends with its supervisor
                 labels={LABEL: self._owner, "levelfield.name": spec.name},
                 network_disabled=True,
-                hostname="localhost",  # processes that train together look their host up, and nobody else could be asked
+                hostname="localhost",  # who looks his own host up finds it, without a network to ask
                 host_config=api.create_host_config(
                     binds=binds,
                     network_mode="none",
