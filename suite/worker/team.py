@@ -29,7 +29,7 @@ _R = TypeVar("_R")
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
 _STEP = _encoder.encode(Step()) + b"\n"
-COMMAND = ("-m", "suite.worker")
+COMMAND = ("-P", "-m", "suite.worker")
 GRACE_S = 2.0
 """How long the leading thread may take to see by itself that another process is gone, and to say what is owed."""
 SIGKILLED = -9

@@ -5,8 +5,6 @@ References
 https://www.tensorflow.org/tutorials/distribute/multi_worker_with_ctl
 """
 
-import json
-import os
 from typing import Any
 
 from suite.backends.replica import HOST, Replica
@@ -16,17 +14,16 @@ class Workers:
     """The strategy, which must be made before TensorFlow computes anything, and lives as long as the process."""
 
     def __init__(self, tf: Any, replica: Replica, device: str) -> None:  # noqa: ANN401 (a module)
-        os.environ["TF_CONFIG"] = json.dumps(
-            {
-                "cluster": {"worker": [f"{HOST}:{port}" for port in replica.ports]},
-                "task": {"type": "worker", "index": replica.rank},
-            }
-        )
         self._tf = tf
         ways = tf.distribute.experimental.CommunicationImplementation
         self._way = ways.RING if device == "cpu" else ways.NCCL
+        addresses = [f"{HOST}:{port}" for port in replica.ports]
         self.strategy = tf.distribute.MultiWorkerMirroredStrategy(
-            communication_options=tf.distribute.experimental.CommunicationOptions(implementation=self._way)
+            # In place of the variable TF_CONFIG: its ports would be others in every launch's record.
+            cluster_resolver=tf.distribute.cluster_resolver.SimpleClusterResolver(
+                tf.train.ClusterSpec({"worker": addresses}), task_type="worker", task_id=replica.rank, rpc_layer="grpc"
+            ),
+            communication_options=tf.distribute.experimental.CommunicationOptions(implementation=self._way),
         )
 
     def own(self, variable: Any) -> Any:  # noqa: ANN401 (a variable)
