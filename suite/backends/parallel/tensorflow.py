@@ -21,7 +21,11 @@ class Workers:
         self.strategy = tf.distribute.MultiWorkerMirroredStrategy(
             # In place of the variable TF_CONFIG: its ports would be others in every launch's record.
             cluster_resolver=tf.distribute.cluster_resolver.SimpleClusterResolver(
-                tf.train.ClusterSpec({"worker": addresses}), task_type="worker", task_id=replica.rank, rpc_layer="grpc"
+                tf.train.ClusterSpec({"worker": addresses}),
+                task_type="worker",
+                task_id=replica.rank,
+                num_accelerators={"GPU": 1} if device != "cpu" else None,
+                rpc_layer="grpc",
             ),
             communication_options=tf.distribute.experimental.CommunicationOptions(implementation=self._way),
         )
