@@ -80,7 +80,18 @@ def test_help_and_version(tmp_path: Path) -> None:
     assert "bench" in run("--help", folder=tmp_path).out
     assert "levelfield" in run("--version", folder=tmp_path).out
     command = run("bench", "-h", folder=tmp_path)
-    for option in ("models", "backends", "scenarios", "batch", "threads", "processes", "precision", "profile", "budget", "resume"):
+    for option in (
+        "models",
+        "backends",
+        "scenarios",
+        "batch",
+        "threads",
+        "processes",
+        "precision",
+        "profile",
+        "budget",
+        "resume",
+    ):
         assert f"--{option}" in command.out
 
 

@@ -64,7 +64,9 @@ def apart(old: Case, new: Case) -> str:
     if old.threads != new.threads:
         differences.append(f"{old.threads} threads before, {new.threads} now")
     if old.processes != new.processes:
-        differences.append(f"in {old.processes} process{'es' if old.processes > 1 else ''} before, in {new.processes} now")
+        differences.append(
+            f"in {old.processes} process{'es' if old.processes > 1 else ''} before, in {new.processes} now"
+        )
     if old.precision != new.precision:
         differences.append(f"{old.precision} before, {new.precision} now")
     if old.device != new.device:
