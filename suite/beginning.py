@@ -60,6 +60,7 @@ def start(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
             threads=max(plan.threads),
             thread_counts=plan.threads if len(plan.threads) > 1 else (),
             training_batches=plan.training_batches,
+            process_counts=plan.processes if max(plan.processes) > 1 else (),
             cpus=plan.cpus,
             generations=plan.profile.generations,
             rounds=plan.profile.rounds,

@@ -20,7 +20,7 @@ from suite.errors import LevelfieldError, printable
 from suite.explaining.command import explain
 from suite.exporting.command import export
 from suite.history.command import history
-from suite.options import DURATION, GPU, INJECTION, NAMES, NUMBERS, PERCENT, VARIANT, without_paths
+from suite.options import DURATION, GPU, INJECTION, NAMES, NUMBERS, PERCENT, PROCESSES, VARIANT, without_paths
 from suite.provenance.command import verify
 from suite.publishing.command import card, publish
 from suite.reproducing.command import reproduce
@@ -57,6 +57,7 @@ def _selection(command: _F) -> _F:
                 default=(),
                 help="Threads of every worker, or several numbers; default: one per core.",
             ),
+            PROCESSES,
             VARIANT,
             GPU,
         )
@@ -113,6 +114,7 @@ def bench(
     control: str,
     inject: tuple[str, str] | None,
     threads: tuple[int, ...],
+    processes: tuple[int, ...],
     variant: str,
     gpu: str | None,
     budget: float | None,
@@ -147,6 +149,7 @@ def bench(
             variant=variant,
             gpu=gpu,
             locked=launcher != "host",
+            processes=processes,
         ),
         request=Request(
             budget_seconds=budget,

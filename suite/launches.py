@@ -83,7 +83,7 @@ def _spec(site: Site, case: Case, arm: Arm) -> LaunchSpec:
         name=f"{arm.id}/{case.id}",
         image=site.image(arm),
         threads=case.threads,
-        cpus=cores.pinned(case.threads, site.cpus),
+        cpus=cores.pinned(case.threads * case.processes, site.cpus),
         memory_bytes=site.memory_bytes,
         artifacts=site.artifacts.root,
         cache=cache_folder(site, case, arm),

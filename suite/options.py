@@ -85,6 +85,14 @@ GPU = click.option(
 )
 
 
+PROCESSES = click.option(
+    "--processes",
+    type=NUMBERS,
+    default=(),
+    help="Processes that train together, or several numbers: --threads are those of each.",
+)
+
+
 def without_paths(words: list[str]) -> list[str]:
     """Leave out where reports go and what signs them: that is this machine's business, and may name a user."""
     kept: list[str] = []

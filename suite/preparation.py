@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
 import psutil
 
 from suite import together
@@ -48,7 +49,9 @@ def prepare(
     for model in plan.models:
         watcher.say(f"making the weights of {model}")
         artifacts.weights(model)
-    for case in (*(block.case for block in plan.blocks), canary_case(len(plan.cpus))) if judged else ():
+    # In how many processes a model is trained makes no other reference.
+    asked = dict.fromkeys(msgspec.structs.replace(block.case, processes=1) for block in plan.blocks)
+    for case in (*asked, canary_case(len(plan.cpus))) if judged else ():
         watcher.say(f"computing the reference of {case.question} in float64")
         if case.trains:
             artifacts.trajectory(case.model)

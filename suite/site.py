@@ -26,7 +26,7 @@ class Site(msgspec.Struct, frozen=True):
     """By model, precision of the file, and batch."""
     weights_sha256: dict[str, str]
     cpus: tuple[int, ...]
-    """Of the largest number of threads; a case with fewer is pinned to some of them (`suite.cores.pinned`)."""
+    """Of the most threads and processes; a case with fewer is pinned to some of them (`suite.cores.pinned`)."""
     memory_bytes: int
     caches: Path
     """Compile caches of this run."""
@@ -75,4 +75,5 @@ def task_for(site: Site, case: Case, arm: Arm, inside: Inside) -> Task:
             f"{inside.artifacts}/{site.artifacts.dataset(case.model)}" if case.scenario == "data-pipeline" else None
         ),
         settings=arm.settings,
+        processes=case.processes,
     )

@@ -53,4 +53,4 @@ def _company(block: Block, generation: int) -> tuple[str, ...]:
     case = block.case
     if case.scenario == "cold-start" or case.converges or (case.trains and generation == 0):
         return (case.id,)
-    return (case.model, case.precision, str(case.threads), case.device)
+    return (case.model, case.precision, str(case.threads), case.device, str(case.processes))

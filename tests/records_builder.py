@@ -88,7 +88,7 @@ LEVELS_MS: dict[tuple[str, int], tuple[float, ...]] = {
 SPEEDS = {"fp32": 1.0, "bf16": 0.5, "int8": 0.4}
 """Time of a call relative to fp32."""
 SCALING = 0.9
-"""Twice the threads are 2^0.9 = 1.87 times as fast."""
+"""Twice the threads, or processes, are 2^0.9 = 1.87 times as fast."""
 ERRORS = {"fp32": 1e-7, "bf16": 1.5e-3, "int8": 1e-2}
 TOLERANCES = {"fp32": 1e-5, "bf16": 3e-2, "int8": 2e-1}
 
@@ -137,6 +137,7 @@ def make_run(
     roofline: tuple[Roofline, ...] | Absent = (ROOFLINE,),
     precisions: Iterable[str] = ("fp32",),
     threads: Iterable[int] = (2,),
+    processes: Iterable[int] = (1,),
 ) -> Run:
     """Make a record.
 
@@ -156,7 +157,7 @@ def make_run(
         Most timed calls in one window.
     noise_scale
         Factor on all standard deviations; 0 gives an exact record.
-    precisions, threads
+    precisions, threads, processes
         Each a case of its own; who does not compute in a precision on a CPU is absent from it.
     """
     maker = _Maker(
@@ -174,7 +175,7 @@ def make_run(
     if control is not None:
         arms.append(Arm(backend=control, image=IMAGES[control], ordinal=2))
     chosen: tuple[Scenario, ...] = tuple(name for name in get_args(Scenario) if name in set(scenarios))
-    models, precisions, threads = tuple(models), tuple(precisions), tuple(threads)
+    models, precisions, threads, processes = tuple(models), tuple(precisions), tuple(threads), tuple(processes)
     blocks = tuple(
         maker.block(
             Case(
@@ -183,6 +184,7 @@ def make_run(
                 precision=precision,
                 batch=make_batch(model, scenario),
                 threads=count,
+                processes=number,
             ),
             tuple(arm for arm in arms if scenario not in ("training", "convergence") or arm.backend not in READERS),
             generations,
@@ -192,6 +194,7 @@ def make_run(
         if scenario != "convergence" or model in CONVERGING
         for precision in precisions
         for count in threads
+        for number in (processes if scenario == "training" else (1,))
     )
     return Run(
         schema=SCHEMA,
@@ -210,7 +213,8 @@ def make_run(
             batches={model: (BATCHES[model],) for model in models},
             threads=max(threads),
             thread_counts=threads if len(threads) > 1 else (),
-            cpus=tuple(range(max(threads))),
+            process_counts=processes if max(processes) > 1 else (),
+            cpus=tuple(range(max(threads) * max(processes))),
             generations=generations,
             rounds=rounds,
             budget_seconds=600.0,
@@ -447,7 +451,7 @@ class _Maker:
         levels = LEVELS_MS[case.model, 1 if case.converges else case.batch]
         steps = 3.0 if case.trains else 1.0  # forward, and about twice as much back
         level = steps * levels[BACKENDS.index(arm.backend)] * 1e6 * self.slower.get(arm.backend, 1.0)
-        return level * SPEEDS[case.precision] * float((2 / case.threads) ** SCALING)
+        return level * SPEEDS[case.precision] * float((2 / case.threads / case.processes) ** SCALING)
 
     def jitter(self, sd: float) -> float:
         return float(np.exp(self.rng.normal(0.0, sd * self.noise_scale))) if self.noise_scale else 1.0

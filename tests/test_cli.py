@@ -35,6 +35,7 @@ JAX = ("bench", "--profile", "smoke", "--models", "mlp", "--backends", "jax", "-
         (["--batch", "0"], ["A batch of 0 cannot be measured."]),
         (["--threads", "0"], ["0 threads cannot compute anything."]),
         (["--threads", "100000"], ["100000 threads were asked for, and this process may use", "fewer"]),
+        (["--processes", "1,2"], ["Only training is divided among processes", "--scenarios training"]),
         (["--control", "tensorrt"], ["There is no backend called 'tensorrt'."]),
         (["--resume", "20200101-000000-standard-0000"], ["There is no run '20200101-000000-standard-0000' to go on"]),
         (["--resume", "20200101", "--repeat", "3"], ["A run that is taken up again is one run.", "Leave --repeat out"]),
@@ -82,7 +83,18 @@ def test_help_and_version(tmp_path: Path) -> None:
     assert "bench" in run("--help", folder=tmp_path).out
     assert "levelfield" in run("--version", folder=tmp_path).out
     command = run("bench", "-h", folder=tmp_path)
-    for option in ("models", "backends", "scenarios", "batch", "threads", "precision", "profile", "budget", "resume"):
+    for option in (
+        "models",
+        "backends",
+        "scenarios",
+        "batch",
+        "threads",
+        "processes",
+        "precision",
+        "profile",
+        "budget",
+        "resume",
+    ):
         assert f"--{option}" in command.out
 
 

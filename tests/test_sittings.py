@@ -29,6 +29,12 @@ def test_a_models_latency_and_throughput_share_their_launches() -> None:
     ]
 
 
+def test_numbers_of_processes_share_no_launch() -> None:
+    alone, together = block("mlp", "training", 8, done=1), block("mlp", "training", 8, done=1)
+    together = msgspec.structs.replace(together, case=msgspec.structs.replace(together.case, processes=2))
+    assert names([alone, together]) == [["mlp/training/1"], ["mlp/training/1"]]
+
+
 def test_a_cold_start_stands_alone_and_memory_comes_first() -> None:
     blocks = [block("mlp", "cold-start", planned=1), block("mlp", "memory", planned=1), block("mlp", "latency")]
     assert names(blocks)[:2] == [["mlp/cold-start/0"], ["mlp/memory/0", "mlp/latency/0"]]

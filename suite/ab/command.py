@@ -7,7 +7,7 @@ from typing import Literal
 import click
 from rich.console import Console
 
-from suite.options import DURATION, GPU, INJECTION, NAMES, NUMBERS, PERCENT, VARIANT, without_paths
+from suite.options import DURATION, GPU, INJECTION, NAMES, NUMBERS, PERCENT, PROCESSES, VARIANT, without_paths
 
 
 @click.command()
@@ -24,6 +24,7 @@ from suite.options import DURATION, GPU, INJECTION, NAMES, NUMBERS, PERCENT, VAR
 @click.option(
     "--threads", type=NUMBERS, default=(), help="Threads of every worker, or several numbers; default: one per core."
 )
+@PROCESSES
 @VARIANT
 @GPU
 @click.option("--budget", type=DURATION, default=None, help="Stop between generations after this long: 90s, 10m, 2h.")
@@ -64,6 +65,7 @@ def ab(
     batch: tuple[int, ...],
     inject: tuple[str, str] | None,
     threads: tuple[int, ...],
+    processes: tuple[int, ...],
     variant: str,
     gpu: str | None,
     budget: float | None,
@@ -105,6 +107,7 @@ def ab(
             precisions=precision,
             batches=batch,
             threads=threads,
+            processes=processes,
             control="none",
             inject=inject,
             variant=variant,

@@ -138,6 +138,7 @@ def _only(options: Options, row: Row) -> Options:
         scenarios=(case.scenario,),
         precisions=(case.precision,),
         threads=(case.threads,),
+        processes=(case.processes,) if case.processes > 1 else (),
         batches=(case.batch,) if case.per_item else (),
         inject=None,
     )

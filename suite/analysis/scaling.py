@@ -1,13 +1,19 @@
-"""How arms scale with threads: speed-up over themselves with the fewest, and the share of the added threads it takes.
+"""How arms scale: speed-up over themselves with the fewest threads or processes, and the share it is of what was added.
 
-The blocks of different numbers of threads are launches of their own, which take turns generation by generation and not
-round by round: an arm's speed-up is paired by generation, so that a machine that changes from one generation to the
-next does not tell, and one that changes within a generation does.
+The blocks of different numbers are launches of their own, which take turns generation by generation and not round by
+round: an arm's speed-up is paired by generation, so that a machine that changes from one generation to the next does
+not tell, and one that changes within a generation does.
+
+Processes train together, each with as many threads as one that trains alone: all have the same batch to divide, so
+that this is strong scaling.
 
 References
 ----------
 G. M. Amdahl (1967). Validity of the single processor approach to achieving large scale computing capabilities. AFIPS.
 """
+
+from collections.abc import Callable, Hashable
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -16,16 +22,19 @@ from suite.analysis.groups import Member
 from suite.analysis.types import Analysis, Estimate, Row
 from suite.records.schema import Case, Run
 
+Over: TypeAlias = Literal["threads", "processes"]
+"""What there is more and less of."""
+
 
 class Point(msgspec.Struct, frozen=True):
-    """One arm with one number of threads."""
+    """One arm with one number of threads or processes."""
 
-    threads: int
+    count: int
     row: Row
     speed_up: Estimate | None
-    """Over itself with the fewest threads, where it is exactly 1; None where one of the two is missing."""
+    """Over itself with the fewest, where it is exactly 1; None where one of the two is missing."""
     efficiency: Estimate | None
-    """Speed-up ÷ (threads ÷ fewest threads): 1 where every added thread does as much as the first."""
+    """Speed-up ÷ (count ÷ fewest): 1 where every added one does as much as the first."""
 
 
 class Curve(msgspec.Struct, frozen=True):
@@ -33,57 +42,74 @@ class Curve(msgspec.Struct, frozen=True):
     backend: str
     points: tuple[Point, ...]
 
-    def at(self, threads: int) -> Point | None:
-        """Return its point with so many threads; None where it has none."""
-        return next((point for point in self.points if point.threads == threads), None)
+    def at(self, count: int) -> Point | None:
+        """Return its point with so many; None where it has none."""
+        return next((point for point in self.points if point.count == count), None)
 
 
 class Scaling(msgspec.Struct, frozen=True):
-    """One question: a model, a scenario, a precision, a batch and a device."""
+    """One question: a model, a scenario, a precision, a batch and a device, and processes or threads."""
 
     case: Case
-    """That with the fewest threads."""
-    threads: tuple[int, ...]
+    """That with the fewest."""
+    over: Over
+    counts: tuple[int, ...]
     """In rising order."""
     curves: tuple[Curve, ...]
-    """In the order of the block with the most threads."""
+    """In the order of the block with the most."""
+
+    @property
+    def one(self) -> str:
+        """What one of them is called."""
+        return {"threads": "thread", "processes": "process"}[self.over]
 
 
 def summarise(run: Run, analysis: Analysis) -> tuple[Scaling, ...]:
-    """Return every question that was asked with several numbers of threads."""
+    """Return every question that was asked with several numbers of threads, or in several numbers of processes."""
 
-    def rest(case: Case) -> tuple[str, str, str, int, str]:
-        return case.model, case.scenario, case.precision, case.batch, case.device
+    def of_threads(case: Case) -> Hashable:
+        return case.model, case.scenario, case.precision, case.batch, case.device, case.processes
 
-    return tuple(_scaling(group) for group in groups.apart_in(run, analysis, rest, lambda case: case.threads))
+    def of_processes(case: Case) -> Hashable:
+        return case.model, case.scenario, case.precision, case.batch, case.device, case.threads
+
+    return (
+        *_all(run, analysis, "threads", of_threads, lambda case: case.threads),
+        *_all(run, analysis, "processes", of_processes, lambda case: case.processes),
+    )
 
 
-def _scaling(group: tuple[Member, ...]) -> Scaling:
-    members = sorted(group, key=lambda member: member.case.threads)
+def _all(
+    run: Run, analysis: Analysis, over: Over, rest: Callable[[Case], Hashable], count: Callable[[Case], int]
+) -> tuple[Scaling, ...]:
+    return tuple(_scaling(group, over, count) for group in groups.apart_in(run, analysis, rest, count))
+
+
+def _scaling(group: tuple[Member, ...], over: Over, count: Callable[[Case], int]) -> Scaling:
+    members = sorted(group, key=lambda member: count(member.case))
+    counts = tuple(count(member.case) for member in members)
     costs = [member.costs_ns() for member in members]
     rows = [{row.arm: row for row in member.rows()} for member in members]
     curves = []
     for arm, last in rows[-1].items():
         points = [
-            _point(
-                member.case.threads, rows[place][arm], costs[place].get(arm, {}), costs[0].get(arm, {}), members[0].case
-            )
-            for place, member in enumerate(members)
+            _point(number, rows[place][arm], costs[place].get(arm, {}), costs[0].get(arm, {}), counts[0])
+            for place, number in enumerate(counts)
             if arm in rows[place]
         ]
         curves.append(Curve(arm=arm, backend=last.backend, points=tuple(points)))
-    return Scaling(case=members[0].case, threads=tuple(member.case.threads for member in members), curves=tuple(curves))
+    return Scaling(case=members[0].case, over=over, counts=counts, curves=tuple(curves))
 
 
-def _point(threads: int, row: Row, costs: dict[int, float], fewest: dict[int, float], base: Case) -> Point:
+def _point(count: int, row: Row, costs: dict[int, float], first: dict[int, float], fewest: int) -> Point:
     faster: Estimate | None = None
-    if costs and fewest:
-        faster = Estimate(1.0) if threads == base.threads else estimates.ratio(fewest, costs, sequential=False)
+    if costs and first:
+        faster = Estimate(1.0) if count == fewest else estimates.ratio(first, costs, sequential=False)
     return Point(
-        threads=threads,
+        count=count,
         row=row,
         speed_up=faster,
-        efficiency=_scaled(faster, base.threads / threads) if faster is not None else None,
+        efficiency=_scaled(faster, fewest / count) if faster is not None else None,
     )
 
 

@@ -10,7 +10,7 @@ https://docs.jax.dev/en/latest/buffer_donation.html
 
 import functools
 import math
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -22,6 +22,9 @@ from suite.zoo import models
 from suite.zoo.native import definition, training
 from suite.zoo.training import batches
 from suite.zoo.training.recipe import SGD, AdamW, decays, is_statistic, trained
+
+if TYPE_CHECKING:
+    from suite.backends.parallel.jax import Mesh
 
 Tensors: TypeAlias = dict[str, Any]
 State: TypeAlias = dict[str, Any]
@@ -40,8 +43,10 @@ class JAXTrainer:
         self._rule = source.optimizer
         self._statistics = {each.name for each in model.parameters if is_statistic(each)}
         self._decays = {each.name for each in trained(model) if decays(each)}
+        self._mesh = _mesh(jax, source)
         # The state's memory is given to the next state's; another batch size is compiled on its own.
-        self._call = jax.jit(self._train, donate_argnums=0, compiler_options=options or None)
+        lie = {"out_shardings": self._mesh.replicated} if self._mesh is not None else {}
+        self._call = jax.jit(self._train, donate_argnums=0, compiler_options=options or None, **lie)
         self._forward = jax.jit(self._network.forward, compiler_options=options or None)
         self._state: State = {}
         self.restart()
@@ -49,7 +54,10 @@ class JAXTrainer:
         self.restart()
 
     def step(self, batch: Arrays) -> float:
-        self._state, loss = self._call(self._state, *[images_last(batch[name]) for name in self._names])
+        arrays = [images_last(batch[name]) for name in self._names]
+        if self._mesh is not None:
+            arrays = [self._mesh.shard(array) for array in arrays]
+        self._state, loss = self._call(self._state, *arrays)
         # All outputs of a compiled function are ready together: with the loss, the next state is.
         return float(loss)
 
@@ -123,15 +131,17 @@ class JAXTrainer:
         numpy = self._jax.numpy
         self._state = {}  # donated or given up: its memory is needed for the new one
         # Copies: what is donated must not be the arrays that training begins with.
-        prepared = {name: numpy.array(array, copy=True) for name, array in self._network.prepare(self._begin).items()}
+        put = self._mesh.replicate if self._mesh is not None else functools.partial(numpy.array, copy=True)
+        none = (lambda each: put(np.zeros(each.shape, each.dtype))) if self._mesh is not None else numpy.zeros_like
+        prepared = {name: put(array) for name, array in self._network.prepare(self._begin).items()}
         weights = {name: each for name, each in prepared.items() if name not in self._statistics}
-        zeros = functools.partial(self._jax.tree.map, numpy.zeros_like)
+        zeros = functools.partial(self._jax.tree.map, none)
         self._state = {
             "weights": weights,
             "statistics": {name: each for name, each in prepared.items() if name in self._statistics},
             "first": zeros(weights),
             "second": {} if isinstance(self._rule, SGD) else zeros(weights),
-            "count": numpy.zeros((), dtype=numpy.float32),
+            "count": put(np.zeros((), dtype=np.float32)),
         }
 
     def settings(self) -> dict[str, str]:
@@ -140,4 +150,13 @@ class JAXTrainer:
             "mode": "jit of value_and_grad and update, state donated",
             "optimizer": f"{rule}, written out: {', '.join(msgspec.structs.asdict(self._rule))}",
             "output": "the loss, a Python float",
-        }
+        } | (self._mesh.settings() if self._mesh is not None else {})
+
+
+def _mesh(jax: Any, source: TrainingSource) -> "Mesh | None":  # noqa: ANN401 (a module)
+    """Meet the other processes, where there are any."""
+    if source.replica is None:
+        return None
+    from suite.backends.parallel.jax import Mesh
+
+    return Mesh(jax, source.replica)

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from suite.backends.replica import Replica
 from suite.zoo.honesty import Computed
 from suite.zoo.training.recipe import Optimizer
 
@@ -127,6 +128,8 @@ class TrainingSource(msgspec.Struct, frozen=True):
     """A batch with its labels, to compile with."""
     optimizer: Optimizer
     """Every hyper-parameter: a backend adds none of its own."""
+    replica: Replica | None = None
+    """This process among those that train together: `batch` and `example` are its share. None: it trains alone."""
 
 
 class Trainer(Protocol):

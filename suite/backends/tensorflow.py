@@ -1,12 +1,15 @@
 """TensorFlow, tf.function."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from suite.backends import cuda, tensorflow_common
 from suite.backends.checks import require_supported
 from suite.backends.protocol import Arrays, Options, Resident, Source, Step, Trainer, TrainingSource
 from suite.backends.tensorflow_common import Traced
 from suite.zoo.honesty import Computed
+
+if TYPE_CHECKING:
+    from suite.backends.parallel.tensorflow import Workers
 
 _NAME = "tensorflow"
 
@@ -22,6 +25,7 @@ class TensorFlow:
         self._device = options.device
         self._tf: Any = tensorflow_common.configure(_NAME, options)
         self._traced: Traced | None = None
+        self._workers: Workers | None = None
         self.version = str(self._tf.__version__)
 
     def load(self, source: Source) -> Step:
@@ -48,7 +52,9 @@ class TensorFlow:
         """Trace forward, loss, backward and update as one function."""
         from suite.backends.tensorflow_training import TensorFlowTrainer
 
-        return TensorFlowTrainer(self._tf, source, tensorflow_common.device_name(self._device), xla=False)
+        self._workers = tensorflow_common.workers(self._tf, source, self._device, self._workers)
+        place = tensorflow_common.device_name(self._device)
+        return TensorFlowTrainer(self._tf, source, place, xla=False, workers=self._workers)
 
     def device_memory(self) -> dict[str, int]:
         return tensorflow_common.device_memory(self._tf, self._device)

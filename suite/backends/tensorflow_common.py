@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -17,10 +17,13 @@ import numpy.typing as npt
 
 from suite.backends import cuda, hlo
 from suite.backends.checks import images_last, import_framework
-from suite.backends.protocol import Arrays, Options, Resident, Source, Step
+from suite.backends.protocol import Arrays, Options, Resident, Source, Step, TrainingSource
 from suite.zoo import models
 from suite.zoo.honesty import Computed
 from suite.zoo.native import definition
+
+if TYPE_CHECKING:
+    from suite.backends.parallel.tensorflow import Workers
 
 _DTYPES = MappingProxyType({"bf16": "bfloat16", "fp16": "float16"})
 _TYPES = MappingProxyType({"bfloat16": "bf16", "float16": "fp16", "half": "fp16", "float32": "fp32", "float64": "fp64"})
@@ -178,6 +181,15 @@ def compiled_text(tf: Any, traced: Traced, inputs: Arrays) -> str:  # noqa: ANN4
     """Let XLA compile once more, and return its text."""
     arguments = [tf.constant(images_last(inputs[name])) for name in traced.names]
     return str(traced.function.experimental_get_compiler_ir(*arguments)(stage="optimized_hlo"))
+
+
+def workers(tf: Any, source: TrainingSource, device: str, living: "Workers | None") -> "Workers | None":  # noqa: ANN401 (the same)
+    """Return the processes that train together; TensorFlow makes them once, before it computes anything."""
+    if source.replica is None or living is not None:
+        return living
+    from suite.backends.parallel.tensorflow import Workers
+
+    return Workers(tf, source.replica, device)
 
 
 def device_name(device: str) -> str:

@@ -8,8 +8,9 @@ References
 https://www.tensorflow.org/guide/function and https://www.tensorflow.org/guide/core/optimizers_core
 """
 
+import functools
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,11 +22,22 @@ from suite.zoo.native import definition, training
 from suite.zoo.training import batches
 from suite.zoo.training.recipe import SGD, AdamW, decays, is_statistic, trained
 
+if TYPE_CHECKING:
+    from suite.backends.parallel.tensorflow import Workers
+
 
 class TensorFlowTrainer:
     """Weights, moments and a step count in variables, and the function that moves them."""
 
-    def __init__(self, tf: Any, source: TrainingSource, place: str, *, xla: bool) -> None:  # noqa: ANN401 (a module)
+    def __init__(
+        self,
+        tf: Any,  # noqa: ANN401 (a module)
+        source: TrainingSource,
+        place: str,
+        *,
+        xla: bool,
+        workers: "Workers | None" = None,
+    ) -> None:
         model = models.get(source.model)
         self._tf, self._network, self._training = tf, definition(model, "tensorflow"), training(model, "tensorflow")
         self._begin = source.weights
@@ -35,11 +47,15 @@ class TensorFlowTrainer:
         statistics = {each.name for each in model.parameters if is_statistic(each)}
         self._decays = {each.name for each in trained(model) if decays(each)}
         prepared = self._network.prepare(source.weights)
-        with tf.device(place):
+        self._workers = workers
+        with tf.device(place) if workers is None else workers.strategy.scope():
             made = {
                 name: tf.Variable(array, trainable=name not in statistics, name=name.replace(".", "_"))
                 for name, array in prepared.items()
             }
+        with tf.device(place):
+            if workers is not None:
+                made = {name: workers.own(variable) for name, variable in made.items()}
             self._weights = {name: variable for name, variable in made.items() if name not in statistics}
             self._statistics = {name: variable for name, variable in made.items() if name in statistics}
             self._first = {name: tf.Variable(tf.zeros_like(each)) for name, each in self._weights.items()}
@@ -50,7 +66,13 @@ class TensorFlowTrainer:
             )
             self._count = tf.Variable(0.0)
         # No signature: another batch size is traced, and compiled, on its own.
-        self._call = tf.function(self._train, jit_compile=xla or None, autograph=False)
+        compiled = functools.partial(tf.function, jit_compile=xla or None, autograph=False)
+        if workers is None:
+            self._call = compiled(self._train)
+        else:
+            # XLA compiles what lies before and behind the means of the gradients, which are TensorFlow's own to send.
+            train = functools.partial(self._train_together, workers, compiled(self._slopes), compiled(self._move))
+            self._call = tf.function(lambda *batch: workers.strategy.run(train, args=batch), autograph=False)
         self._forward = tf.function(self._predict, jit_compile=xla or None, autograph=False)
         self.step(source.example)
         self.restart()
@@ -60,17 +82,30 @@ class TensorFlowTrainer:
         return float(self._call(*[constant(images_last(batch[name])) for name in self._names]).numpy())
 
     def _train(self, *batch: Any) -> Any:  # noqa: ANN401 (tensors)
+        loss, slopes, statistics = self._slopes(*batch)
+        self._move(slopes, statistics)
+        return loss
+
+    @staticmethod
+    def _train_together(workers: "Workers", slopes_of: Any, move: Any, *batch: Any) -> Any:  # noqa: ANN401 (the same)
+        loss, slopes, statistics = slopes_of(*batch)
+        move(workers.mean(slopes), statistics)
+        return loss
+
+    def _slopes(self, *batch: Any) -> tuple[Any, list[Any], dict[str, Any]]:  # noqa: ANN401 (the same)
         tf = self._tf
         with tf.GradientTape() as tape:
             loss, statistics = self._training.loss(self._weights, self._statistics, *batch)
         slopes = tape.gradient(loss, list(self._weights.values()))
+        # A gradient by rows that were looked up becomes a whole one: decay and moments concern every row.
+        return loss, [tf.convert_to_tensor(slope) for slope in slopes], statistics
+
+    def _move(self, slopes: list[Any], statistics: dict[str, Any]) -> None:
         self._count.assign_add(1.0)
         for name, slope in zip(self._weights, slopes, strict=True):
-            # A gradient by rows that were looked up becomes a whole one: decay and moments concern every row.
-            self._update(name, tf.convert_to_tensor(slope))
+            self._update(name, slope)
         for name, value in statistics.items():
             self._statistics[name].assign(value)
-        return loss
 
     def _update(self, name: str, slope: Any) -> None:  # noqa: ANN401 (a tensor)
         raw, weight, first = self._tf.raw_ops, self._weights[name], self._first[name]
@@ -156,4 +191,4 @@ class TensorFlowTrainer:
             "gradients": "GradientTape inside the function",
             "optimizer": f"TensorFlow's kernel {kernel}",
             "output": "the loss, a Python float",
-        }
+        } | (self._workers.settings() if self._workers is not None else {})

@@ -1,13 +1,16 @@
 """TensorFlow, tf.function compiled by XLA."""
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from suite.backends import cuda, tensorflow_common
 from suite.backends.checks import require_supported
 from suite.backends.protocol import Arrays, Options, Resident, Source, Step, Trainer, TrainingSource
 from suite.backends.tensorflow_common import Traced
 from suite.zoo.honesty import Computed
+
+if TYPE_CHECKING:
+    from suite.backends.parallel.tensorflow import Workers
 
 _NAME = "tensorflow-xla"
 
@@ -22,6 +25,7 @@ class TensorFlowXLA:
         self._options = options
         self._device = options.device
         self._traced: Traced | None = None
+        self._workers: Workers | None = None
         # Off by default; said again so that the environment cannot turn it on.
         os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_enable_fast_math=false".strip()
         self._tf: Any = tensorflow_common.configure(_NAME, options)
@@ -56,7 +60,9 @@ class TensorFlowXLA:
         self._traced = None  # the model before this one goes first
         from suite.backends.tensorflow_training import TensorFlowTrainer
 
-        return TensorFlowTrainer(self._tf, source, tensorflow_common.device_name(self._device), xla=True)
+        self._workers = tensorflow_common.workers(self._tf, source, self._device, self._workers)
+        place = tensorflow_common.device_name(self._device)
+        return TensorFlowTrainer(self._tf, source, place, xla=True, workers=self._workers)
 
     def device_memory(self) -> dict[str, int]:
         return tensorflow_common.device_memory(self._tf, self._device)

@@ -37,6 +37,11 @@ class TorchTrainer:
         self._names = batches.names(model)
         self._device = device
         loss = _WithLoss(self._network, definition.loss)
+        self._together = source.replica is not None
+        if source.replica is not None:
+            from suite.backends.parallel import torch as engine
+
+            loss = engine.replicated(loss, source.replica, device)
         self._loss = torch.compile(loss, dynamic=False) if compiled else loss
         self._optimizer = _optimizer(model, self._network, source.optimizer)
         if compiled:
@@ -83,7 +88,14 @@ class TorchTrainer:
             "optimizer": f"torch.optim.{type(self._optimizer).__name__}, "
             + ("fused" if rule.get("fused") else "foreach" if rule.get("foreach") else "as torch chooses"),
             "output": "the loss, a Python float",
-        }
+        } | self._engine()
+
+    def _engine(self) -> dict[str, str]:
+        if not self._together:
+            return {}
+        from suite.backends.parallel import torch as engine
+
+        return engine.settings()
 
 
 class _WithLoss(torch.nn.Module):  # type: ignore[misc,unused-ignore]

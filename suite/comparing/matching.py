@@ -49,7 +49,7 @@ def _without_variant(arm: Arm) -> str:
 
 
 def near(case: Case, others: Mapping[str, Case]) -> Case | None:
-    """Return the one case that differs from this by threads, precision or device alone, or None."""
+    """Return the one case that differs from this by threads, processes, precision or device alone, or None."""
     found = [
         other
         for other in others.values()
@@ -63,6 +63,10 @@ def apart(old: Case, new: Case) -> str:
     differences = []
     if old.threads != new.threads:
         differences.append(f"{old.threads} threads before, {new.threads} now")
+    if old.processes != new.processes:
+        differences.append(
+            f"in {old.processes} process{'es' if old.processes > 1 else ''} before, in {new.processes} now"
+        )
     if old.precision != new.precision:
         differences.append(f"{old.precision} before, {new.precision} now")
     if old.device != new.device:

@@ -42,9 +42,10 @@ def where(row: Row) -> str:
 def case(row: Row, *, brief: bool = False) -> str:
     """`ResNet-50, latency, fp32, batch 1, t2`: the case without its arm; `brief` leaves out what all rows share."""
     model = clean(names.model(row.case.model), 60)
+    together = f", {row.case.processes} processes" if row.case.processes > 1 else ""
     if brief:
-        return f"{model}, {metric(row.metric)}, batch {row.case.batch}"
-    extras = "" if row.case.device == "cpu" else f", {clean(row.case.device, 40)}"
+        return f"{model}, {metric(row.metric)}, batch {row.case.batch}{together}"
+    extras = together + ("" if row.case.device == "cpu" else f", {clean(row.case.device, 40)}")
     precision = clean(row.case.precision, 40)
     return f"{model}, {metric(row.metric)}, {precision}, batch {row.case.batch}, t{row.case.threads}{extras}"
 

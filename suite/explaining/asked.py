@@ -14,6 +14,7 @@ PROFILED = ("latency", "throughput", "training")
 """Scenarios of single calls between host memory and host memory."""
 _PARTS = ("arm", "model", "scenario", "precision", "batch", "threads", "device")
 _NUMBER = {"batch": re.compile(r"b(\d{1,6})"), "threads": re.compile(r"t(\d{1,6})")}
+_TOGETHER = re.compile(r"p\d{1,6}")
 _HOW = f"Write it as reports do: {EXAMPLE}; what stands behind the model may be left out."
 
 
@@ -36,6 +37,11 @@ def parse(text: str) -> Asked:
         A part is not known (close matches are named), or the result is none that can be profiled.
     """
     words = text.strip().split("/")
+    if len(words) > len(_PARTS) and _TOGETHER.fullmatch(words[-1]):
+        raise LevelfieldError(
+            "What several processes train together is not profiled.",
+            fix=f"Explain one process's training instead: {'/'.join(words[:-1])}.",
+        )
     if not 2 <= len(words) <= len(_PARTS) or not all(words):
         raise LevelfieldError(f"{text!r} names no result.", fix=_HOW)
     given = dict(zip(_PARTS, words, strict=False))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-RUN = ("run", "started", "model", "scenario", "precision", "batch", "threads", "device", "arm", "backend")
+RUN = ("run", "started", "model", "scenario", "precision", "batch", "threads", "processes", "device", "arm", "backend")
 """Columns that every table begins with."""
 COLUMNS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {

@@ -36,6 +36,7 @@ def _named(run: Run, case: Case, arm: Arm) -> dict[str, Value]:
         "precision": case.precision,
         "batch": case.batch,
         "threads": case.threads,
+        "processes": case.processes,
         "device": case.device,
         "arm": arm.id,
         "backend": arm.backend,

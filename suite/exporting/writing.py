@@ -17,7 +17,9 @@ _TEXTS = frozenset(
         "unit", "started_launch", "failure",
     }
 )  # fmt: skip
-_WHOLE = frozenset({"batch", "threads", "generation", "round", "turn", "calls", "call", "call_ns", "launches", "rank"})
+_WHOLE = frozenset(
+    {"batch", "threads", "processes", "generation", "round", "turn", "calls", "call", "call_ns", "launches", "rank"}
+)
 _TRUE_OR_FALSE = frozenset({"equal", "disturbed"})
 
 

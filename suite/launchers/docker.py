@@ -109,6 +109,8 @@ class DockerLauncher:
                 stdin_open=True,  # the SDK then sets StdinOnce: the worker ends with its supervisor
                 labels={LABEL: self._owner, "levelfield.name": spec.name},
                 network_disabled=True,
+                # Engines of parallel training look their own host up, and here is nobody to ask: /etc/hosts is empty.
+                hostname="127.0.0.1",
                 host_config=api.create_host_config(
                     binds=binds,
                     network_mode="none",

@@ -23,6 +23,7 @@ class LaunchSpec(msgspec.Struct, frozen=True):
     """For people and labels: the arm and case."""
     image: Image
     threads: int
+    """Of every process in it."""
     cpus: tuple[int, ...]
     memory_bytes: int
     artifacts: Path

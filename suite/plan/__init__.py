@@ -2,8 +2,9 @@
 
 `making` turns what was typed into a plan, with the help of the others: `names` (what can be asked for), `scenarios`
 (what is measured, and in which order), `precision`, `sizes` (batches and their limit), `trainings` (what is trained),
-`cases`, and `blocks` (who stands where, the control among them). `pairs` plans two arms against each other, and
-`recorded` reads a plan back from a record. None of them imports this file.
+`processes` (among how many a training is divided), `cases`, and `blocks` (who stands where, the control among them).
+`pairs` plans two arms against each other, and `recorded` reads a plan back from a record. None of them imports this
+file.
 """
 
 from suite.plan.making import make

@@ -12,7 +12,7 @@ from suite.compatibility.devices import Nvidia
 from suite.errors import LevelfieldError
 from suite.machine import devices, driver
 from suite.placing import Placement, Wish
-from suite.plan import precision, trainings
+from suite.plan import precision, processes, trainings
 from suite.plan.blocks import blocks
 from suite.plan.cases import cases
 from suite.plan.names import known, names_of_backends, names_of_models
@@ -81,14 +81,16 @@ def assemble(selection: Selection, placement: Placement, available: Sequence[int
     _check_device(scenarios, placement)
     precisions = precision.chosen(selection.precisions, arms, placement.device)
     there = tuple(available if available is not None else sorted(os.sched_getaffinity(0)))
-    threads = cores.counts(selection.threads, there)
+    numbers = processes.counts(selection, scenarios, placement.device)
+    threads = processes.threads(selection, numbers, there)
     served = {model: batches(selection.batches, profile.batches[model]) for model in models}
     trainings.check_precisions(selection, precisions)
     trainable = trainings.PRECISION in precisions
     to_target = trainings.to_target(selection, arms, profile, models) if TO_TARGET in scenarios and trainable else {}
     in_steps = trainings.in_steps(selection, arms, profile, models) if TRAINED in scenarios and trainable else {}
+    in_steps, left_out = processes.divisible(selection, in_steps, numbers)
     sizes = dict.fromkeys(BATCHED, served) | {TRAINED: in_steps, TO_TARGET: to_target}
-    measured = cases(scenarios, models, precisions, threads, sizes, placement.device)
+    measured = processes.spread(cases(scenarios, models, precisions, threads, sizes, placement.device), numbers)
     return Plan(
         profile=profile,
         blocks=blocks(measured, arms, selection, profile),
@@ -98,10 +100,11 @@ def assemble(selection: Selection, placement: Placement, available: Sequence[int
         precisions=precisions,
         batches=served if any(scenario in BATCHED for scenario in scenarios) else {},
         threads=threads,
-        cpus=cores.pinned(max(threads), there),
+        processes=numbers,
+        cpus=cores.pinned(max(threads) * max(numbers), there),
         training_batches=in_steps,
         gpu=placement.gpu,
-        warnings=placement.warnings,
+        warnings=(*placement.warnings, *left_out),
     )
 
 

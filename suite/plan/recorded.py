@@ -26,6 +26,7 @@ def of(run: Run) -> Plan:
         precisions=settings.precisions,
         batches=settings.batches,
         threads=settings.thread_counts or (settings.threads,),
+        processes=settings.process_counts or (1,),
         cpus=settings.cpus,
         gpu=settings.gpu,
         training_batches=settings.training_batches,

@@ -32,6 +32,8 @@ class Selection(msgspec.Struct, frozen=True):
     """The one GPU to use: its index, or its UUID."""
     locked: bool = True
     """False: what is installed runs (the `host` launcher), and no lock chooses a CUDA variant."""
+    processes: tuple[int, ...] = ()
+    """Numbers of processes that train together, each a case of its own; empty: one."""
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -48,12 +50,14 @@ class Plan(msgspec.Struct, frozen=True):
     threads: tuple[int, ...]
     """In rising order; each case names its own."""
     cpus: tuple[int, ...]
-    """Those of the largest number of threads."""
+    """Those of the largest number of threads, in as many processes as there are at the most."""
     gpu: int | None = None
     """Index of the GPU that is used, as NVML counts; None: none is."""
     training_batches: dict[str, tuple[int, ...]] = {}
     warnings: tuple[Warning_, ...] = ()
-    """What a reader must know of how arms were placed."""
+    """What a reader must know of how arms were placed, and of what was left out."""
+    processes: tuple[int, ...] = (1,)
+    """That train together, in rising order; each case names its own."""
 
     @property
     def answering(self) -> tuple[Arm, ...]:

@@ -185,7 +185,7 @@ def check(run: Run, name: str) -> None:
     ------
     LevelfieldError
         With one sentence: a margin that is no share, a calibration that does not add up, a batch or a number of
-        threads below one, or two of what there is one of.
+        threads or processes below one, or two of what there is one of.
     """
     if not 0 < run.settings.margin < 1:
         raise _impossible(name, f"a margin of {run.settings.margin}")
@@ -198,6 +198,8 @@ def check(run: Run, name: str) -> None:
     for block in run.blocks:
         if block.case.batch < 1 or block.case.threads < 1:
             raise _impossible(name, f"a batch of {block.case.batch} on {block.case.threads} threads")
+        if block.case.processes < 1:
+            raise _impossible(name, f"a training in {block.case.processes} processes")
         _once((arm.id for arm in block.arms), name, "arms of a case")
         _once((generation.index for generation in block.generations), name, "generations of a case")
         _check_generations(block, name)

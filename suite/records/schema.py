@@ -49,7 +49,10 @@ class Case(msgspec.Struct, frozen=True):
     precision: str
     batch: int
     threads: int
+    """Of every process."""
     device: str = "cpu"
+    processes: int = 1
+    """That train together, each with an equal share of the batch (scenario `training`)."""
 
     @property
     def timed(self) -> bool:
@@ -74,12 +77,14 @@ class Case(msgspec.Struct, frozen=True):
     @property
     def question(self) -> str:
         """What an answer is an answer to: the model, or its training, of which equality is proven in another way."""
-        return f"{self.model} {self.scenario}" if self.trains or self.converges else self.model
+        together = f" in {self.processes} processes" if self.processes > 1 else ""
+        return f"{self.model} {self.scenario}{together}" if self.trains or self.converges else self.model
 
     @property
     def id(self) -> str:
-        """`resnet50/latency/fp32/b1/t2/cpu`."""
-        return f"{self.model}/{self.scenario}/{self.precision}/b{self.batch}/t{self.threads}/{self.device}"
+        """`resnet50/latency/fp32/b1/t2/cpu`; of a training in two processes it ends with `/p2`."""
+        together = f"/p{self.processes}" if self.processes > 1 else ""
+        return f"{self.model}/{self.scenario}/{self.precision}/b{self.batch}/t{self.threads}/{self.device}{together}"
 
 
 class Arm(msgspec.Struct, frozen=True):
@@ -500,6 +505,8 @@ class Settings(msgspec.Struct, frozen=True):
     """All numbers of threads that were asked for, where there were several; each case names its own."""
     training_batches: dict[str, tuple[int, ...]] = {}
     """Batch sizes of the training scenario, by model."""
+    process_counts: tuple[int, ...] = ()
+    """Numbers of processes that train together; empty: one. Each case names its own."""
 
 
 Fingerprint: TypeAlias = dict[str, dict[str, Fact]]

@@ -43,7 +43,8 @@ def model(name: str) -> str:
 def question(name: str) -> str:
     """`ResNet-50, training` for `resnet50 training`: what an answer answers."""
     plain, _, scenario = name.partition(" ")
-    return f"{model(plain)}, {scenario}" if scenario in {"training", "convergence"} else model(name)
+    known = scenario.partition(" in ")[0] in {"training", "convergence"}
+    return f"{model(plain)}, {scenario}" if known else model(name)
 
 
 def scenario(name: str) -> str:

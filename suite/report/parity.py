@@ -61,16 +61,21 @@ class TrainingTable(msgspec.Struct, frozen=True):
     """One model's training, arm by arm."""
 
     model: str
+    processes: int
+    """That trained together."""
     lines: tuple[TrainingLine, ...]
 
 
 def trainings(analysis: Analysis) -> tuple[TrainingTable, ...]:
-    """Lay out how far each arm's training is from the reference, model by model; empty where nothing was trained."""
-    found: dict[str, dict[str, TrainingLine]] = {}
+    """Lay out how far each arm's training is from the reference, model by model; empty where nothing was trained.
+
+    A training in several processes has a table of its own.
+    """
+    found: dict[tuple[str, int], dict[str, TrainingLine]] = {}
     for block in analysis.timed:
         if not block.case.trains:
             continue
-        lines = found.setdefault(block.case.model, {})
+        lines = found.setdefault((block.case.model, block.case.processes), {})
         for row in block.rows:
             parity = row.parity
             if parity is None or parity.training is None:
@@ -79,4 +84,6 @@ def trainings(analysis: Analysis) -> tuple[TrainingTable, ...]:
             known = lines.get(row.arm)
             if known is None or (known.equal and not parity.equal):
                 lines[row.arm] = TrainingLine(row.arm, row.backend, parity.equal, parity.reason, parity.training)
-    return tuple(TrainingTable(model, tuple(lines.values())) for model, lines in found.items() if lines)
+    return tuple(
+        TrainingTable(model, processes, tuple(lines.values())) for (model, processes), lines in found.items() if lines
+    )

@@ -1,4 +1,7 @@
-"""Charts with two axes: speed against accuracy, speed-up against threads. Positions are percents; y is from the top."""
+"""Charts with two axes: speed against accuracy, speed-up against threads or processes.
+
+Positions are percents; y is from the top.
+"""
 
 import itertools
 import math
@@ -59,7 +62,7 @@ class Plane(msgspec.Struct, frozen=True):
     summary: str
     """The chart in words."""
     ideal: tuple[Line, ...] = ()
-    """Where everything would be if threads cost nothing."""
+    """Where everything would be if threads, or processes, cost nothing."""
 
 
 def tradeoff(found: Tradeoff) -> Plane | None:
@@ -133,19 +136,19 @@ class _Position(msgspec.Struct, frozen=True):
 
 
 def scaling(found: Scaling) -> Plane | None:
-    """Lay out every arm's speed-up against its threads, with what threads that cost nothing would give.
+    """Lay out every arm's speed-up against its threads or processes, with what added ones that cost nothing would give.
 
     None where no arm has one.
     """
     curves = [(curve, points) for curve in found.curves if len(points := _points(curve)) > 1]
     if not curves:
         return None
-    fewest, most = found.threads[0], found.threads[-1]
+    fewest, most = found.counts[0], found.counts[-1]
     top = max(most / fewest, *(high or value for _, points in curves for _, value, _, high in points)) * 1.04
     bottom = min(1.0, *(value if low is None else low for _, points in curves for _, value, low, _ in points)) * 0.96
 
-    def x(threads: int) -> float:
-        return round(4 + 92 * (threads - fewest) / (most - fewest), 2)
+    def x(number: int) -> float:
+        return round(4 + 92 * (number - fewest) / (most - fewest), 2)
 
     def y(speed_up: float) -> float:
         return round(100 * (top - speed_up) / (top - bottom), 2)
@@ -156,25 +159,25 @@ def scaling(found: Scaling) -> Plane | None:
         colour = names.colour(curve.backend)
         drawn = [
             Spot(
-                x=x(threads),
+                x=x(number),
                 y=y(value),
                 shape=SHAPES[0],
                 backend=curve.backend,
                 colour=colour,
                 standing="ranked",
-                label=f"{curve.arm}, {units.plural(threads, 'thread')}: {value:.2f} times",
+                label=f"{curve.arm}, {units.plural(number, found.one, found.over)}: {value:.2f} times",
                 low=None if low is None else y(low),
                 high=None if high is None else y(high),
             )
-            for threads, value, low, high in points
+            for number, value, low, high in points
         ]
         spots += drawn
         lines += [Line(a.x, a.y, b.x, b.y, curve.backend, colour) for a, b in itertools.pairwise(drawn)]
     return Plane(
-        x_ticks=tuple(Tick(label=str(threads), at=x(threads)) for threads in found.threads),
+        x_ticks=tuple(Tick(label=str(number), at=x(number)) for number in found.counts),
         y_ticks=tuple(Tick(label=f"{value:g}×", at=y(value)) for value in _steps_of(bottom, top)),
-        x_label="threads",
-        y_label=f"speed-up over {units.plural(fewest, 'thread')} · higher is better",
+        x_label=found.over,
+        y_label=f"speed-up over {units.plural(fewest, found.one, found.over)} · higher is better",
         spots=tuple(spots),
         lines=tuple(lines),
         shapes=(),
@@ -186,7 +189,7 @@ def scaling(found: Scaling) -> Plane | None:
 
 def _points(curve: Curve) -> list[tuple[int, float, float | None, float | None]]:
     return [
-        (point.threads, point.speed_up.value, point.speed_up.low, point.speed_up.high)
+        (point.count, point.speed_up.value, point.speed_up.low, point.speed_up.high)
         for point in curve.points
         if point.speed_up is not None
     ]

@@ -18,6 +18,7 @@ def command(run: Run) -> str:
     words += ["--scenarios", ",".join(settings.scenarios)]
     words += ["--precision", ",".join(settings.precisions)]
     words += ["--threads", ",".join(map(str, settings.thread_counts or (settings.threads,)))]
+    words += ["--processes", ",".join(map(str, settings.process_counts))] if settings.process_counts else []
     batches = {*settings.batches.values(), *settings.training_batches.values()}
     if len(batches) == 1:  # a size for every model differs by profile alone, which is named above
         words += ["--batch", ",".join(map(str, batches.pop()))]

@@ -63,12 +63,16 @@ def named(block: BlockAnalysis, among: Sequence[BlockAnalysis]) -> str:
 
 
 def apart(block: BlockAnalysis, among: Sequence[BlockAnalysis]) -> list[str]:
-    """Say in which precision and with how many threads a block was measured, where others of its model differ in it."""
+    """Say in which precision, with how many threads and in how many processes a block was measured.
+
+    Each only where others of its model differ in it.
+    """
     case = block.case
     others = [other.case for other in among if other.case.model == case.model]
     extras = [case.precision] if any(other.precision != case.precision for other in others) else []
-    many = any(other.threads != case.threads for other in others)
-    return extras + ([units.plural(case.threads, "thread")] if many else [])
+    extras += [units.plural(case.threads, "thread")] if any(other.threads != case.threads for other in others) else []
+    together = any(other.processes != case.processes for other in others)
+    return extras + ([units.plural(case.processes, "process", "processes")] if together else [])
 
 
 def verdict(block: TimedBlock, among: Sequence[TimedBlock] = ()) -> str:

@@ -249,18 +249,19 @@ def _known(value: float | Absent, write: Callable[[float], str]) -> str:
 
 
 def _scaling(found: Scaling) -> Table:
-    """Speed-up and efficiency by threads."""
+    """Speed-up and efficiency by threads or processes."""
     case = found.case
     about = [names.model(case.model), names.scenario(case.scenario).lower(), case.precision, f"batch {case.batch}"]
-    table = _table(f"Scaling with threads: {', '.join(about)}")
+    about += [units.plural(case.threads, "thread") + " each"] if found.over == "processes" else []
+    table = _table(f"Scaling with {found.over}: {', '.join(about)}")
     table.add_column("arm", no_wrap=True)
-    for threads in found.threads[1:]:
-        table.add_column(f"{threads} against {found.threads[0]} (95 %)", justify="right", no_wrap=True)
+    for count in found.counts[1:]:
+        table.add_column(f"{count} against {found.counts[0]} (95 %)", justify="right", no_wrap=True)
         table.add_column("efficiency", justify="right", no_wrap=True)
     for curve in found.curves:
         cells: list[Text] = []
-        for threads in found.threads[1:]:
-            point = curve.at(threads)
+        for count in found.counts[1:]:
+            point = curve.at(count)
             cells.append(_text(units.times(point.speed_up if point else None)))
             cells.append(_text(units.share_with_interval(point.efficiency if point else None)))
         table.add_row(_text(curve.arm), *cells)

@@ -67,6 +67,7 @@ def read(run: Run) -> Intent:
             precisions=settings.precisions,
             batches=batches.pop() if len(batches) == 1 else (),  # sizes that differ by model are the profile's own
             threads=settings.thread_counts or (settings.threads,),
+            processes=settings.process_counts,
             control=next((arm.backend for arm in arms.values() if arm.ordinal > 1), "none"),
             inject=_injected(list(arms.values())),
             variant="cpu" if settings.gpu is None else "auto",

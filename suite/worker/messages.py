@@ -10,6 +10,7 @@ from typing import TypeAlias
 import msgspec
 
 from suite.backends.profiling.operators import Operator
+from suite.backends.replica import Replica
 from suite.zoo.honesty import Computed
 
 PROTOCOL = 1
@@ -36,6 +37,8 @@ class Task(msgspec.Struct, frozen=True):
     """File made by `suite.zoo.dataset.save`, as the worker sees it (scenario `data-pipeline`)."""
     settings: dict[str, str] = {}
     """Settings asked for beyond the backend's idiomatic ones."""
+    processes: int = 1
+    """That train together, each with so many threads and an equal share of the batch (scenario `training`)."""
 
 
 class Load(msgspec.Struct, frozen=True, tag="load"):
@@ -114,6 +117,20 @@ class MeasureRoofline(msgspec.Struct, frozen=True, tag="measure-roofline"):
     """About how long either of the two may take."""
 
 
+class Join(msgspec.Struct, frozen=True, tag="join"):
+    """From a worker to one that it started: train together with it and the others."""
+
+    replica: Replica
+
+
+class Step(msgspec.Struct, frozen=True, tag="step"):
+    """From a worker to those it trains with: take a step of what is loaded; it has no reply."""
+
+
+class Use(msgspec.Struct, frozen=True, tag="use"):
+    """From a worker to those it trains with: say what the process has used since its start."""
+
+
 class Export(msgspec.Struct, frozen=True, tag="export"):
     """Export the model as ONNX into `folder` (the exporter image only)."""
 
@@ -128,9 +145,11 @@ class Stop(msgspec.Struct, frozen=True, tag="stop"):
     pass
 
 
-Answerable: TypeAlias = Load | Verify | Train | Converge | Measure | Profile | Probe | MeasureRoofline | Export
+Answerable: TypeAlias = (
+    Load | Verify | Train | Converge | Measure | Profile | Probe | MeasureRoofline | Export | Join | Use
+)
 """Requests that have a reply."""
-Request: TypeAlias = Answerable | Stop
+Request: TypeAlias = Answerable | Step | Stop
 
 
 class Ready(msgspec.Struct, frozen=True, tag="ready"):
@@ -164,7 +183,7 @@ class Measured(msgspec.Struct, frozen=True, tag="measured"):
     window_ns: int
     """From before the first timed call to after the last one."""
     user_ns: int
-    """CPU time of the whole process during the window, all threads."""
+    """CPU time of the whole process during the window, all threads; of all processes that train together."""
     system_ns: int
     voluntary_switches: int
     involuntary_switches: int
@@ -276,6 +295,21 @@ class Exported(msgspec.Struct, frozen=True, tag="exported"):
     versions: dict[str, str]
 
 
+class Joined(msgspec.Struct, frozen=True, tag="joined"):
+    """It will; the engine meets the others when something is loaded."""
+
+
+class Used(msgspec.Struct, frozen=True, tag="used"):
+    """What a process has used since its start, all threads."""
+
+    user_ns: int
+    system_ns: int
+    voluntary_switches: int
+    involuntary_switches: int
+    minor_faults: int
+    major_faults: int
+
+
 class Failed(msgspec.Struct, frozen=True, tag="failed"):
     """The request could not be served; the worker goes on."""
 
@@ -298,5 +332,7 @@ Reply: TypeAlias = (
     | Probed
     | RooflineMeasured
     | Exported
+    | Joined
+    | Used
     | Failed
 )

@@ -17,6 +17,8 @@ from suite.worker.messages import (
     Export,
     Exported,
     Failed,
+    Join,
+    Joined,
     Load,
     Loaded,
     Measure,
@@ -28,22 +30,29 @@ from suite.worker.messages import (
     Ready,
     Reply,
     Request,
+    Step,
     Stop,
     Task,
     Train,
     Trained,
+    Use,
+    Used,
     Verified,
     Verify,
 )
+from suite.worker.speaking import Speaker
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from suite.backends.protocol import Backend, Options, Resident, Source, Trainer
+    from suite.backends.replica import Replica
     from suite.worker.feeding import Fed
+    from suite.worker.team import Team
     from suite.zoo.honesty import Computed
     from suite.zoo.spec import Model
 
 _decoder = msgspec.json.Decoder(Request)
-_encoder = msgspec.json.Encoder()
 
 
 class NotLoadedError(RuntimeError):
@@ -53,7 +62,12 @@ class NotLoadedError(RuntimeError):
 class Service:
     """What a worker holds between requests: one loaded model and its inputs."""
 
-    def __init__(self) -> None:
+    def __init__(self, last_words: "Callable[[Failed], None] | None" = None) -> None:
+        self._last_words = last_words
+        self._replica: Replica | None = None
+        """None: it trains alone, if at all."""
+        self.team: Team | None = None
+        """The processes that it leads; None: there are none, or another leads it."""
         self._backend: Backend | None = None
         self._set_up_as: tuple[str, Options] | None = None
         self._task: Task | None = None
@@ -64,6 +78,8 @@ class Service:
         self._fed: Fed | None = None
 
     def answer(self, request: Answerable) -> Reply:
+        if self.team is not None and self.team.lost is not None:
+            return self.team.lost
         match request:
             case Load(task=task, alone=alone):
                 return self._load(task, alone=alone)
@@ -80,18 +96,38 @@ class Service:
             case Probe(installed=installed):
                 from suite.worker.probes import probe
 
-                return msgspec.structs.replace(probe(installed=installed), device_bytes=self._device_bytes())
+                probed = msgspec.structs.replace(probe(installed=installed), device_bytes=self._device_bytes())
+                return self.team.probed(probed) if self.team is not None else probed
             case MeasureRoofline():
                 from suite.worker.roofline import measure
 
                 return measure(request)
             case Export():
                 return _export(request)
+            case Join(replica=replica):
+                self._replica = replica
+                return Joined()
+            case Use():
+                return _use()
+
+    def step(self) -> None:
+        """Take a step that another process leads."""
+        _, loaded = self._loaded()
+        loaded.run(self._inputs)
 
     def _load(self, task: Task, *, alone: bool) -> Loaded:
         if self._reply is not None and self._task == task:
             return msgspec.structs.replace(self._reply, import_ns=0, weights_ns=0, load_ns=0, first_call_ns=None)
+        if task.processes > 1 and self._replica is None:
+            from suite.worker.team import Team
+
+            self.team = Team(task.processes, self._last_words or _nobody_listens)
+            self._replica = self.team.replica
+        if self.team is not None:
+            self.team.post(Load(task, alone))
         self._reply = self._load_anew(task, alone=alone)
+        if self.team is not None:
+            self.team.collect(Loaded)
         return self._reply
 
     def _load_anew(self, task: Task, *, alone: bool) -> Loaded:
@@ -126,7 +162,7 @@ class Service:
         ready = clock()
         trained: dict[str, str] = {}
         if task.scenario == training.SCENARIO:
-            self._trainer = training.load(backend, task, source, recipe.of(task.model).optimizer)
+            self._trainer = training.load(backend, task, source, recipe.of(task.model).optimizer, self._replica)
             loaded_model = Resident(place=_as_it_is, run=training.watched(self._trainer.step), fetch=_as_it_is)
             trained = training.settings(self._trainer, task.model)
         elif to_target:
@@ -136,7 +172,8 @@ class Service:
         else:
             loaded_model = _load_model(backend, task, source)
         loaded = clock()
-        placed = loaded_model.place(source.example)
+        shared = self._replica if task.scenario == training.SCENARIO else None
+        placed = loaded_model.place(training.share(source.example, shared))
         calling = clock()
         if first_call:
             loaded_model.run(placed)
@@ -221,7 +258,10 @@ class Service:
         if self._trainer is None:
             raise NotLoadedError(f"{task.scenario} is not training.")
         model = models.get(task.model)
-        return training.follow(self._trainer, task, seeded(task, model), steps, batch)
+        if self.team is not None:
+            self.team.post(Train(steps, batch))
+        trained = training.follow(self._trainer, task, seeded(task, model), steps, batch, self._replica)
+        return self.team.agreed(trained) if self.team is not None else trained
 
     def _converge(self, seed: int) -> Converged:
         from suite.worker import converging
@@ -238,6 +278,8 @@ class Service:
         _, loaded = self._loaded()
         if self._fed is not None:
             return self._fed.measure(request)
+        if self.team is not None:
+            return take(self.team.led(loaded.run), self._inputs, request, self.team.usage)
         return take(loaded.run, self._inputs, request)
 
     def _profile(self, request: Profile) -> Profiled:
@@ -277,6 +319,19 @@ def _as_it_is(value: Any) -> Any:  # noqa: ANN401  (whatever it is)
     return value
 
 
+def _nobody_listens(_: Failed) -> None:
+    """Say nothing: there is no supervisor."""
+
+
+def _use() -> Used:
+    """Say what this process has used; a led process rests its garbage collector between these questions."""
+    from suite.worker.probes import usage
+
+    gc.collect()
+    gc.disable()
+    return Used(**msgspec.structs.asdict(usage()))
+
+
 def _export(request: Export) -> Exported:
     from suite.zoo import models, onnx_export, weights
 
@@ -288,27 +343,29 @@ def _export(request: Export) -> Exported:
 
 def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
     """Answer every line of `requests` with one line on `replies`."""
-    service, device = Service(), "cpu"
-    _say(replies, Ready(protocol=PROTOCOL, pid=os.getpid(), python=platform.python_version()))
+    speaker = Speaker(replies)
+    service, device = Service(speaker.last_words), "cpu"
+    speaker.say(Ready(protocol=PROTOCOL, pid=os.getpid(), python=platform.python_version()))
     for line in requests:
         try:
             request: Any = _decoder.decode(line)
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-            _say(replies, Failed(kind="error", message=f"This request is not understood: {error}."))
+            speaker.say(Failed(kind="error", message=f"This request is not understood: {error}."))
             continue
         if isinstance(request, Stop):
             return
         if isinstance(request, Load):
             device = request.task.device
         try:
+            if isinstance(request, Step):
+                service.step()
+                continue
+            speaker.asked()
             reply = service.answer(request)
         except Exception as error:  # noqa: BLE001  (the edge of the process: nothing is swallowed, it is all reported)
             from suite.worker import failing
 
-            reply = failing.reply(error, device)
-        _say(replies, reply)
-
-
-def _say(replies: IO[bytes], reply: Reply) -> None:
-    replies.write(_encoder.encode(reply) + b"\n")
-    replies.flush()
+            failed = failing.reply(error, device)
+            lost = service.team.await_loss() if service.team is not None else None
+            reply = failed if lost is None else msgspec.structs.replace(lost, detail=lost.detail or failed.detail)
+        speaker.say(reply)

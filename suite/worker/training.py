@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from suite.backends.protocol import Arrays, Backend, Source, Trainer
+    from suite.backends.replica import Replica
     from suite.zoo.training.recipe import Optimizer
 
 SCENARIO = "training"
@@ -18,7 +19,22 @@ class DivergedError(ArithmeticError):
     """A loss, or what follows from it, is not a finite number: no further step means anything."""
 
 
-def load(backend: "Backend", task: Task, source: "Source", optimizer: "Optimizer") -> "Trainer":
+def share(batch: "Arrays", replica: "Replica | None") -> "Arrays":
+    """Return this process's items of a batch: all of them where it trains alone.
+
+    Raises
+    ------
+    ValueError
+        The batch cannot be divided equally.
+    """
+    if replica is None:
+        return batch
+    return {name: array[replica.share(len(array))] for name, array in batch.items()}
+
+
+def load(
+    backend: "Backend", task: Task, source: "Source", optimizer: "Optimizer", replica: "Replica | None" = None
+) -> "Trainer":
     """Build the model with its loss and optimizer, and compile them.
 
     Raises
@@ -30,13 +46,15 @@ def load(backend: "Backend", task: Task, source: "Source", optimizer: "Optimizer
 
     if not isinstance(backend, TrainingBackend):
         raise Unsupported(f"{task.backend} cannot train: it reads a finished model. Ask for another scenario.")
+    example = share(source.example, replica)
     return backend.load_training(
         TrainingSource(
             model=source.model,
-            batch=source.batch,
+            batch=len(next(iter(example.values()))) if replica is not None else source.batch,
             weights=source.weights,
-            example=source.example,
+            example=example,
             optimizer=optimizer,
+            replica=replica,
         )
     )
 
@@ -54,8 +72,12 @@ def watched(step: "Callable[[Arrays], float]") -> "Callable[[Arrays], float]":
     return watched_step
 
 
-def follow(trainer: "Trainer", task: Task, weights: "Arrays", steps: int, batch: int) -> Trained:
+def follow(
+    trainer: "Trainer", task: Task, weights: "Arrays", steps: int, batch: int, replica: "Replica | None" = None
+) -> Trained:
     """Train from the seeded weights, each step with a batch of its own, and tell what the reference tells.
+
+    Of several processes each takes its share of every batch, and tells the losses that its engine tells it.
 
     Raises
     ------
@@ -71,7 +93,7 @@ def follow(trainer: "Trainer", task: Task, weights: "Arrays", steps: int, batch:
     losses: list[float] = []
     norms: tuple[float, ...] = ()
     for index in range(steps):
-        loss = trainer.step(batches.make(model, index * batch, batch, layout=layout))
+        loss = trainer.step(share(batches.make(model, index * batch, batch, layout=layout), replica))
         if not math.isfinite(loss):
             raise DivergedError(f"Training diverged: the loss of step {index + 1} is {loss}.")
         losses.append(loss)

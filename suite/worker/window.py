@@ -9,11 +9,13 @@ from suite.worker.messages import Measure, Measured
 from suite.worker.probes import Usage, usage
 
 
-def take(step: Callable[[Any], object], inputs: object, request: Measure) -> Measured:
+def take(
+    step: Callable[[Any], object], inputs: object, request: Measure, used: Callable[[], Usage] = usage
+) -> Measured:
     """Call `step(inputs)` for one window and return every call's duration.
 
     The garbage collector rests meanwhile, as in `timeit`; the cost of a sample is two clock readings and an append
-    (about 0.1 µs), of which half a reading falls inside the sample.
+    (about 0.1 µs), of which half a reading falls inside the sample. `used` is asked before and after the timed calls.
     """
     clock = time.perf_counter_ns
     if request.inject_ns:
@@ -25,7 +27,7 @@ def take(step: Callable[[Any], object], inputs: object, request: Measure) -> Mea
         samples: list[int] = []
         keep = samples.append
         calls, least, most = 0, request.min_calls, request.max_calls
-        before = usage()
+        before = used()
         begin = clock()
         end = begin + request.window_ns
         while True:
@@ -36,7 +38,7 @@ def take(step: Callable[[Any], object], inputs: object, request: Measure) -> Mea
             calls += 1
             if (stop >= end and calls >= least) or calls >= most:
                 break
-        after = usage()
+        after = used()
     finally:
         gc.enable()
     return _measured(rewarm, samples, stop - begin, before, after)

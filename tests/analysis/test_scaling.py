@@ -27,14 +27,14 @@ def only(run: Run) -> Scaling:
 
 def test_an_exact_record_gives_the_exact_speed_up() -> None:
     found = only(made(noise_scale=0.0))
-    assert found.threads == (1, 2, 4)
+    assert (found.over, found.counts) == ("threads", (1, 2, 4))
     assert {curve.arm for curve in found.curves} == {"jax", "openvino"}
     for curve in found.curves:
         for point in curve.points:
             assert point.speed_up is not None
             assert point.efficiency is not None
-            assert point.speed_up.value == pytest.approx(point.threads**SCALING, rel=1e-3)
-            assert point.efficiency.value == pytest.approx(point.threads ** (SCALING - 1), rel=1e-3)
+            assert point.speed_up.value == pytest.approx(point.count**SCALING, rel=1e-3)
+            assert point.efficiency.value == pytest.approx(point.count ** (SCALING - 1), rel=1e-3)
 
 
 def test_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
@@ -48,9 +48,9 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
                 assert low is not None
                 assert high is not None
                 asked += 1
-                held += low < point.threads**SCALING < high
-                assert point.efficiency.low == pytest.approx(low / point.threads)
-                assert point.efficiency.high == pytest.approx(high / point.threads)
+                held += low < point.count**SCALING < high
+                assert point.efficiency.low == pytest.approx(low / point.count)
+                assert point.efficiency.high == pytest.approx(high / point.count)
     assert held / asked > 0.85, "95 % was promised, of 48"
 
 
@@ -61,6 +61,27 @@ def test_the_fewest_threads_are_the_measure_and_have_no_interval() -> None:
         assert first.speed_up is not None
         assert (first.speed_up.value, first.speed_up.low) == (1.0, None)
         assert curve.at(3) is None
+
+
+def test_processes_scale_apart_from_threads() -> None:
+    run = made(scenarios=("training",), backends=("jax", "torch"), threads=(1, 2), processes=(1, 2, 4), noise_scale=0.0)
+    found = scaling.summarise(run, analyse(run))
+    assert [(each.over, each.counts, each.case.processes) for each in found[:3]] == [
+        ("threads", (1, 2), 1),
+        ("threads", (1, 2), 2),
+        ("threads", (1, 2), 4),
+    ]
+    assert [(each.over, each.counts, each.case.threads) for each in found[3:]] == [
+        ("processes", (1, 2, 4), 1),
+        ("processes", (1, 2, 4), 2),
+    ]
+    assert [each.one for each in (found[0], found[-1])] == ["thread", "process"]
+    for curve in found[-1].curves:
+        for point in curve.points:
+            assert point.speed_up is not None
+            assert point.efficiency is not None
+            assert point.speed_up.value == pytest.approx(point.count**SCALING, rel=1e-3)
+            assert point.efficiency.value == pytest.approx(point.count ** (SCALING - 1), rel=1e-3)
 
 
 def test_precisions_scale_apart() -> None:

@@ -48,6 +48,7 @@ CASE = Case("mlp", "latency", "fp32", 1, 2)
         (Case("mlp", "latency", "fp32", 1, 4), "2 threads before, 4 now"),
         (Case("mlp", "latency", "bf16", 1, 2), "fp32 before, bf16 now"),
         (Case("mlp", "latency", "bf16", 1, 1, "cuda:0"), "2 threads before, 1 now, fp32 before, bf16 now, on cpu"),
+        (Case("mlp", "latency", "fp32", 1, 2, processes=2), "in 1 process before, in 2 now"),
         (Case("mlp", "latency", "fp32", 8, 2), None),
         (Case("bert", "latency", "fp32", 1, 2), None),
         (Case("mlp", "throughput", "fp32", 1, 2), None),

@@ -67,6 +67,7 @@ def test_the_same_thing_a_second_time_is_still_that_arm() -> None:
         ("onnxruntime/mlp/cold-start", "Explain onnxruntime/mlp/latency instead"),
         ("onnxruntime/mlp/latency/fp32/b1/t1/gpu", "There is no device 'gpu'"),
         ("onnxruntime/mlp/latency/fp32/b1/t1/cuda", "on the CPU only"),
+        ("torch/mlp/training/fp32/b8/t1/cpu/p2", "instead: torch/mlp/training/fp32/b8/t1/cpu."),
         ("torch@cu13/mlp", "on the CPU only"),
         ("tensorrt/mlp", "tensorrt"),
     ],

@@ -61,6 +61,35 @@ def test_page_and_terminal_show_both() -> None:
     assert "ResNet-50 (bf16, 1 thread)" in text
 
 
+def test_processes_have_a_section_of_their_own() -> None:
+    run = make_run(
+        models=("mlp",),
+        backends=("jax", "torch"),
+        scenarios=("training",),
+        threads=(1,),
+        processes=(1, 2),
+        max_calls=20,
+    )
+    analysis = analyse(run)
+    (found,) = scaling.summarise(run, analysis)
+    chart = planes.scaling(found)
+    assert chart is not None
+    assert chart.x_label == "processes"
+    assert "jax, 2 processes: 1.8" in chart.summary
+    page = html.render(run, analysis)
+    assert 'id="processes"' in page
+    assert '<a href="#processes">Processes</a>' in page
+    assert 'id="threads"' not in page
+    assert "2 processes with 1 thread each" in page
+    assert "Training of MLP in 2 processes, batch" in page
+    assert "--processes 1,2" in page, "the command that measures it again"
+    written = io.StringIO()
+    terminal.show(run, analysis, Console(width=160, file=written))
+    text = " ".join(written.getvalue().split())
+    assert "Scaling with processes: MLP, training, fp32, batch 1000, 1 thread each" in text
+    assert "MLP, training, batch 1000, 2 processes" in text
+
+
 def test_a_run_in_one_precision_with_one_number_of_threads_has_neither() -> None:
     run = make_run(models=("mlp",), backends=("jax",), scenarios=("latency",), max_calls=20)
     page = html.render(run, analyse(run))

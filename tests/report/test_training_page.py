@@ -58,7 +58,13 @@ def test_trainings_stand_in_a_table_of_their_own() -> None:
 
 @pytest.mark.parametrize(
     ("name", "told"),
-    [("mlp", "MLP"), ("mlp training", "MLP, training"), ("a stranger", "a stranger"), (" training", ", training")],
+    [
+        ("mlp training in 2 processes", "MLP, training in 2 processes"),
+        ("mlp", "MLP"),
+        ("mlp training", "MLP, training"),
+        ("a stranger", "a stranger"),
+        (" training", ", training"),
+    ],
 )
 def test_a_question_has_a_name(name: str, told: str) -> None:
     assert names.question(name) == told

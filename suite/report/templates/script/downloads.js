@@ -1,5 +1,5 @@
 // What is inside the page, as files: the record as JSON; its windows and calls as CSV, with columns named as `levelfield export` names them.
-const RUN = ["run", "started", "model", "scenario", "precision", "batch", "threads", "device", "arm"];
+const RUN = ["run", "started", "model", "scenario", "precision", "batch", "threads", "processes", "device", "arm"];
 const CSV = {
   windows: [...RUN, "generation", "round", "turn", "disturbed", "calls", "median_ns"],
   calls: [...RUN, "generation", "round", "disturbed", "call", "call_ns"],
@@ -15,11 +15,11 @@ const csvLine = (values) => `${values.map(field).join(",")}\n`;
 function* rowsOf({ run, stated }, table) {
   yield csvLine(CSV[table]);
   for (const block of run.blocks) {
-    const { model, scenario, precision, batch, threads, device = "cpu" } = block.case;
+    const { model, scenario, precision, batch, threads, device = "cpu", processes = 1 } = block.case;
     for (const generation of block.generations ?? []) for (const round of generation.rounds ?? []) {
       for (const [place, { arm, window }] of round.turns.entries()) {
         if (!window?.samples_ns.length) continue;
-        const head = [run.id, run.started, model, scenario, precision, batch, threads, device, arm, generation.index, round.index];
+        const head = [run.id, run.started, model, scenario, precision, batch, threads, processes, device, arm, generation.index, round.index];
         const disturbed = round.disturbed ? "True" : "False";
         if (table === "calls") {
           for (const [call, taken] of window.samples_ns.entries()) yield csvLine([...head, disturbed, call, taken]);

@@ -12,8 +12,8 @@ const record = () => {
   return unpacked;
 };
 const refusal = (error) => `This browser cannot unpack the record inside the page (${error.name}).`;
-const caseOf = ({ model, scenario, precision, batch, threads, device = "cpu" }) =>
-  `${model}/${scenario}/${precision}/b${batch}/t${threads}/${device}`;
+const caseOf = ({ model, scenario, precision, batch, threads, device = "cpu", processes = 1 }) =>
+  `${model}/${scenario}/${precision}/b${batch}/t${threads}/${device}${processes > 1 ? `/p${processes}` : ""}`;
 const median = (samples) => quantile(ascending(samples), 0.5);
 
 /** All windows of a block's arm in the order of time, each with whether the page's figures count it. */

@@ -1,0 +1,48 @@
+"""Data-parallel training in TensorFlow: MultiWorkerMirroredStrategy over its own ring (NCCL on GPUs, unverified).
+
+References
+----------
+https://www.tensorflow.org/tutorials/distribute/multi_worker_with_ctl
+"""
+
+from typing import Any
+
+from suite.backends.replica import HOST, Replica
+
+
+class Workers:
+    """The strategy, which must be made before TensorFlow computes anything, and lives as long as the process."""
+
+    def __init__(self, tf: Any, replica: Replica, device: str) -> None:  # noqa: ANN401 (a module)
+        self._tf = tf
+        ways = tf.distribute.experimental.CommunicationImplementation
+        self._way = ways.RING if device == "cpu" else ways.NCCL
+        addresses = [f"{HOST}:{port}" for port in replica.ports]
+        self.strategy = tf.distribute.MultiWorkerMirroredStrategy(
+            # In place of the variable TF_CONFIG: its ports would be others in every launch's record.
+            cluster_resolver=tf.distribute.cluster_resolver.SimpleClusterResolver(
+                tf.train.ClusterSpec({"worker": addresses}),
+                task_type="worker",
+                task_id=replica.rank,
+                num_accelerators={"GPU": 1} if device != "cpu" else None,
+                rpc_layer="grpc",
+            ),
+            communication_options=tf.distribute.experimental.CommunicationOptions(implementation=self._way),
+        )
+
+    def own(self, variable: Any) -> Any:  # noqa: ANN401 (a variable)
+        """Return this process's part of a mirrored variable."""
+        (part,) = self.strategy.experimental_local_results(variable)
+        return part
+
+    def mean(self, tensors: list[Any]) -> list[Any]:
+        """Average tensors over all processes; called inside of `strategy.run`."""
+        distribute = self._tf.distribute
+        return distribute.get_replica_context().all_reduce(distribute.ReduceOp.MEAN, tensors)  # type: ignore[no-any-return]
+
+    def settings(self) -> dict[str, str]:
+        """Read back which engine it is."""
+        return {
+            "engine": f"MultiWorkerMirroredStrategy over {self._way.name}",
+            "processes": str(self.strategy.num_replicas_in_sync),
+        }

@@ -1,0 +1,44 @@
+"""Data-parallel training in PyTorch: DistributedDataParallel over gloo (NCCL on GPUs, unverified).
+
+Gradients are averaged in buckets, while the backward pass still computes the next ones.
+
+References
+----------
+https://docs.pytorch.org/docs/stable/notes/ddp.html
+"""
+
+import datetime as dt
+import os
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from suite.backends.replica import HOST, Replica
+
+TIMEOUT = dt.timedelta(minutes=10)
+"""The supervisor's own limits are shorter, or about as long."""
+
+
+def replicated(module: Any, replica: Replica, device: str) -> Any:  # noqa: ANN401 (torch has no types here)
+    """Meet the others where that has not been done, and wrap a module so that its gradients are the mean of all."""
+    if not dist.is_initialized():
+        # gloo would look this host's name up, which a container without a network cannot.
+        os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+        dist.init_process_group(
+            _library(device),
+            init_method=f"tcp://{HOST}:{replica.ports[0]}",
+            rank=replica.rank,
+            world_size=replica.processes,
+            timeout=TIMEOUT,
+        )
+    return torch.nn.parallel.DistributedDataParallel(module)
+
+
+def settings() -> dict[str, str]:
+    """Read back which engine it is."""
+    return {"engine": f"DistributedDataParallel over {dist.get_backend()}", "processes": str(dist.get_world_size())}
+
+
+def _library(device: str) -> str:
+    return "gloo" if device == "cpu" else "nccl"

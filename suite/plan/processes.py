@@ -1,0 +1,140 @@
+"""Among how many processes a training is divided: which numbers, of which models, and on how many CPUs."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from suite import cores
+from suite.errors import LevelfieldError
+from suite.plan.scenarios import TRAINED
+from suite.plan.types import Selection
+from suite.records.schema import Case, Warning_
+from suite.zoo import models
+from suite.zoo.training import recipe
+
+ALONE = (1,)
+
+
+def counts(selection: Selection, scenarios: Sequence[str], device: str) -> tuple[int, ...]:
+    """Return the numbers of processes to train in, in rising order; one where none is asked for.
+
+    Raises
+    ------
+    LevelfieldError
+        A number is below one or stands twice, something else than training is asked for, or the device is a GPU.
+    """
+    asked = selection.processes
+    if not asked or asked == ALONE:
+        return ALONE
+    for number in asked:
+        if number < 1:
+            raise LevelfieldError(
+                f"{number} processes cannot train anything.", fix="Choose at least 1 with --processes."
+            )
+        if list(asked).count(number) > 1:
+            raise LevelfieldError(
+                f"--processes names {number} twice.",
+                fix=f"Name every number once: --processes {','.join(map(str, sorted(set(asked))))}.",
+            )
+    if tuple(scenarios) != (TRAINED,):
+        raise LevelfieldError(
+            "Only training is divided among processes, and other scenarios are asked for too.",
+            fix=f"Add --scenarios {TRAINED}.",
+        )
+    if device != "cpu":
+        raise LevelfieldError(
+            "Of several processes each would need a GPU of its own, and a run uses one GPU.",
+            fix="Add --variant cpu, or leave --processes out.",
+        )
+    return tuple(sorted(asked))
+
+
+def threads(selection: Selection, numbers: Sequence[int], there: Sequence[int]) -> tuple[int, ...]:
+    """Return the numbers of threads of every process.
+
+    Where none is asked for, the cores are divided among the most processes, and fewer have no more each: what is
+    compared are equal processes, fewer and more of them.
+
+    Raises
+    ------
+    LevelfieldError
+        There are not so many CPUs, or `suite.cores.counts` says so.
+    """
+    most = max(numbers)
+    if most > len(there):
+        raise LevelfieldError(
+            f"{most} processes were asked for, and this process may use {len(there)} CPUs.",
+            fix=f"Choose --processes {len(there)} or fewer: each needs a CPU of its own.",
+        )
+    found = cores.counts(selection.threads, there)
+    if not selection.threads:
+        return (max(1, found[0] // most),)
+    if max(found) * most > len(there):
+        raise LevelfieldError(
+            f"{most} processes with {max(found)} threads each need {max(found) * most} CPUs, and this process may use "
+            f"{len(there)}.",
+            fix=f"Choose --threads {len(there) // most} or fewer: they are those of every process.",
+        )
+    return found
+
+
+def divisible(
+    selection: Selection, sizes: Mapping[str, tuple[int, ...]], numbers: Sequence[int]
+) -> tuple[dict[str, tuple[int, ...]], tuple[Warning_, ...]]:
+    """Return the models whose training can be divided, with their batches; and who was left out, and why.
+
+    Raises
+    ------
+    LevelfieldError
+        A model that was asked for by name cannot be, or a batch is no multiple of a number of processes.
+    """
+    if numbers == ALONE:
+        return dict(sizes), ()
+    kept: dict[str, tuple[int, ...]] = {}
+    left: list[Warning_] = []
+    for model, batches in sizes.items():
+        why = _why_not(model, numbers)
+        if not why:
+            kept[model] = tuple(_whole(model, batch, numbers) for batch in batches)
+        elif model in selection.models:
+            raise LevelfieldError(why, fix="Leave --processes out, or ask for other models.")
+        else:
+            left.append(Warning_(code="not-divided", message=f"{why} It was left out.", about=model))
+    if not kept:
+        raise LevelfieldError(" ".join(each.message for each in left), fix="Leave --processes out.")
+    return kept, tuple(left)
+
+
+def spread(cases: Sequence[Case], numbers: Sequence[int]) -> tuple[Case, ...]:
+    """Return every training once for each number of processes; other cases as they are."""
+    return tuple(
+        msgspec.structs.replace(case, processes=number)
+        for case in cases
+        for number in (numbers if case.trains else ALONE)
+    )
+
+
+def _why_not(model: str, numbers: Sequence[int]) -> str:
+    if recipe.statistics(models.get(model)):
+        return (
+            f"{model} is not trained in several processes: its BatchNorm would normalise every process's share by "
+            "itself, which is another computation than the reference's."
+        )
+    batch = recipe.of(model).trajectory_batch
+    odd = [number for number in numbers if batch % number]
+    if odd:
+        return (
+            f"{model} is not trained in {odd[0]} processes: the reference's batches of {batch}, which must be followed "
+            "first, cannot be divided equally among them."
+        )
+    return ""
+
+
+def _whole(model: str, batch: int, numbers: Sequence[int]) -> int:
+    for number in numbers:
+        if batch % number:
+            raise LevelfieldError(
+                f"A batch of {batch} of {model} cannot be divided equally among {number} processes.",
+                fix=f"Choose multiples of {number} with --batch.",
+            )
+    return batch

@@ -1,0 +1,242 @@
+"""Several processes that train one model together: the first is the worker, which starts the others and leads them.
+
+The supervisor speaks with the first alone. The others are workers too, with pipes to the first in place of streams to
+the supervisor: they load what it loads, and take a step whenever it takes one. They meet over the loopback interface,
+which a container without a network has too. Their end is the first one's: its pipes close, and the kernel kills what
+does not see that. And one that ends before its time is told with its reason: an engine that waits for it may wait for
+minutes, or for ever.
+"""
+
+import os
+import queue
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from suite.backends.replica import HOST, Replica
+from suite.worker.messages import Failed, Join, Joined, Probe, Probed, Ready, Reply, Request, Step, Trained, Use, Used
+
+if TYPE_CHECKING:
+    from suite.worker.probes import Usage
+
+_R = TypeVar("_R")
+_encoder = msgspec.json.Encoder()
+_decoder: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
+_STEP = _encoder.encode(Step()) + b"\n"
+COMMAND = ("-P", "-m", "suite.worker")
+GRACE_S = 2.0
+"""How long the leading thread may take to see by itself that another process is gone, and to say what is owed."""
+SIGKILLED = -9
+
+
+class PeerLostError(RuntimeError):
+    """One of the other processes is gone, or has failed; `Team.lost` says how."""
+
+
+class Team:
+    """The other processes.
+
+    Parameters
+    ----------
+    processes
+        How many there are to be, this one among them.
+    last_words
+        Says a failure in place of the thread that waits for one that is gone, and ends this process.
+
+    Raises
+    ------
+    ValueError
+        There are fewer CPUs than processes.
+    """
+
+    def __init__(self, processes: int, last_words: Callable[[Failed], None]) -> None:
+        shares = divided(sorted(os.sched_getaffinity(0)), processes)
+        os.sched_setaffinity(0, shares[0])
+        ports = free_ports(processes)
+        self.replica = Replica(0, processes, ports)
+        self.lost: Failed | None = None
+        self._last_words = last_words
+        self._gone = threading.Event()
+        self._peers = [_Peer(Replica(rank, processes, ports), shares[rank], self._lose) for rank in range(1, processes)]
+        self.ask(Joined, lambda peer: Join(peer.replica))
+
+    def post(self, request: Request) -> None:
+        """Send a request to all others; `collect` waits for what they answer."""
+        for peer in self._peers:
+            peer.send(_encoder.encode(request) + b"\n")
+
+    def collect(self, expect: type[_R]) -> list[_R]:
+        """Return the others' replies, in the order of ranks.
+
+        Raises
+        ------
+        PeerLostError
+            One of them has none.
+        """
+        found: list[_R] = []
+        for peer in self._peers:
+            reply = peer.replies.get()
+            if not isinstance(reply, expect):
+                raise PeerLostError(f"Process {peer.replica.rank} answered with {type(reply).__name__}.")
+            found.append(reply)
+        return found
+
+    def ask(self, expect: type[_R], request: "Callable[[_Peer], Request]") -> list[_R]:
+        """Send each of the others a request of its own, and return their replies; raises as `collect` does."""
+        for peer in self._peers:
+            peer.send(_encoder.encode(request(peer)) + b"\n")
+        return self.collect(expect)
+
+    def led(self, step: Callable[[Any], object]) -> Callable[[Any], object]:
+        """Return a step that the others take too: the word to them, a write for each, is part of its time."""
+        sends = [peer.send for peer in self._peers]
+
+        def led_step(inputs: object) -> object:
+            for send in sends:
+                send(_STEP)
+            return step(inputs)
+
+        return led_step
+
+    def usage(self) -> "Usage":
+        """Return what all processes have used since their start, in all."""
+        from suite.worker.probes import usage
+
+        others = self.ask(Used, lambda _: Use())
+        own = usage()
+        added = {
+            name: value + sum(getattr(each, name) for each in others)
+            for name, value in msgspec.structs.asdict(own).items()
+        }
+        return msgspec.structs.replace(own, **added)
+
+    def agreed(self, own: Trained) -> Trained:
+        """Return what all processes' steps were: the losses' mean, and gradients and weights, of which all hold copies.
+
+        Raises
+        ------
+        ValueError
+            The copies are not equal: gradients were not averaged, or were applied otherwise.
+        """
+        return together([own, *self.collect(Trained)])
+
+    def probed(self, own: Probed) -> Probed:
+        """Return what this process says of itself, with the memory of all."""
+        return in_all([own, *self.ask(Probed, lambda _: Probe(installed=False))])
+
+    def await_loss(self) -> Failed | None:
+        """Return what became of one of the others, where that is seen soon: the reason of an error of this process."""
+        self._gone.wait(GRACE_S)
+        return self.lost
+
+    def _lose(self, replica: Replica, failed: Failed) -> None:
+        """Note what became of one of the others; called by the thread that listens to it."""
+        if self._gone.is_set():
+            return
+        self.lost = msgspec.structs.replace(
+            failed, message=f"Process {replica.rank + 1} of {replica.processes} {failed.message}"
+        )
+        self._gone.set()
+        time.sleep(GRACE_S)
+        self._last_words(self.lost)
+
+
+class _Peer:
+    """One of the others, and the thread that listens to it."""
+
+    def __init__(self, replica: Replica, cpus: list[int], lose: Callable[[Replica, Failed], None]) -> None:
+        self.replica = replica
+        self.replies: queue.SimpleQueue[Reply] = queue.SimpleQueue()
+        self._lose = lose
+        # Its words to stderr are this process's: the supervisor keeps the end of them.
+        self._process = subprocess.Popen(
+            [sys.executable, *COMMAND],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=os.environ | {"LEVELFIELD_CPUS": ",".join(map(str, cpus))},
+            bufsize=0,
+        )
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def send(self, line: bytes) -> None:
+        """Write a line; raises `BrokenPipeError` where nobody reads any more."""
+        if self._process.stdin is not None:
+            self._process.stdin.write(line)
+
+    def _listen(self) -> None:
+        with open(self._process.stdout.fileno(), "rb", closefd=False) as lines:  # type: ignore[union-attr]
+            for line in lines:
+                try:
+                    reply = _decoder.decode(line)
+                except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+                    reply = Failed("protocol", "printed something that is not a reply")
+                if isinstance(reply, Failed):
+                    self._fail(msgspec.structs.replace(reply, message=f"failed: {reply.message}"))
+                elif not isinstance(reply, Ready):
+                    self.replies.put(reply)
+        self._fail(ended(self._process.wait()))
+
+    def _fail(self, failed: Failed) -> None:
+        self.replies.put(failed)
+        self._lose(self.replica, failed)
+
+
+def ended(code: int) -> Failed:
+    """Return what is said of a process that ended before its time."""
+    if code == SIGKILLED:
+        return Failed("crashed", "was killed (SIGKILL); the usual reason is memory: the processes share one limit.")
+    return Failed("crashed", f"ended before its time, with code {code}.")
+
+
+def together(trained: list[Trained]) -> Trained:
+    """Put together what processes with equal shares of every batch say of the same steps; raises as `Team.agreed`."""
+    own, *others = trained
+    if any((each.gradients, each.weights) != (own.gradients, own.weights) for each in others):
+        raise ValueError("The processes hold different weights after the same steps: they did not train together.")
+    losses = tuple(sum(each) / len(trained) for each in zip(*(one.losses for one in trained), strict=True))
+    return msgspec.structs.replace(own, losses=losses)
+
+
+def in_all(probed: list[Probed]) -> Probed:
+    """Add up the memory of processes, each at its own peak; pages that they share count for each of them."""
+    own = probed[0]
+    devices = {name for each in probed for name in each.device_bytes}
+    return msgspec.structs.replace(
+        own,
+        rss_bytes=sum(each.rss_bytes for each in probed),
+        peak_rss_bytes=sum(each.peak_rss_bytes for each in probed),
+        peak_source=f"{own.peak_source}, summed over {len(probed)} processes",
+        threads_alive=sum(each.threads_alive for each in probed),
+        affinity=tuple(sorted({cpu for each in probed for cpu in each.affinity})),
+        device_bytes={name: sum(each.device_bytes.get(name, 0) for each in probed) for name in sorted(devices)},
+    )
+
+
+def divided(cpus: list[int], processes: int) -> list[list[int]]:
+    """Divide CPUs among processes, equally many for each.
+
+    Raises
+    ------
+    ValueError
+        There are fewer CPUs than processes.
+    """
+    each = len(cpus) // processes
+    if not each:
+        raise ValueError(f"{processes} processes need a CPU each, and there are {len(cpus)}.")
+    return [cpus[rank * each : (rank + 1) * each] for rank in range(processes)]
+
+
+def free_ports(count: int) -> tuple[int, ...]:
+    """Return ports of the loopback interface that nobody listens on, as the kernel chooses them."""
+    sockets = [socket.create_server((HOST, 0)) for _ in range(count)]
+    try:
+        return tuple(each.getsockname()[1] for each in sockets)
+    finally:
+        for each in sockets:
+            each.close()

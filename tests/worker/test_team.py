@@ -1,0 +1,127 @@
+"""Processes that train together: who is led, who is missed, and what is put together."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import suite
+from suite.backends.replica import Replica
+from suite.worker import team
+from suite.worker.messages import Failed, Probed, Reply, Trained
+
+ROOT = Path(suite.__file__).parents[1]
+LEADER = """
+import os, sys, time
+from suite.worker.messages import Load, Loaded, Task
+from suite.worker.speaking import Speaker
+from suite.worker.team import Team
+speaker = Speaker(os.fdopen(1, "wb", closefd=False))
+os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
+leader = Team(2, speaker.last_words)
+speaker.asked()
+"""
+WAITS = """
+print(leader._peers[0]._process.pid, file=sys.stderr, flush=True)
+time.sleep(600)  # as an engine waits
+"""
+LEADS = """
+task = Task(backend="canary", model="canary", batch=1, threads=1)
+leader.post(Load(task, alone=False))
+(loaded,) = leader.collect(Loaded)
+before = leader.usage()
+step = leader.led(len)
+print(sum(step([0]) for _ in range(20)))
+after = leader.usage()
+assert after.user_ns + after.system_ns > before.user_ns + before.system_ns
+print(leader.replica.rank, len(os.sched_getaffinity(0)), loaded.version)
+"""
+
+
+def lead(code: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", LEADER + code],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+needs_two_cpus = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="two processes need two CPUs")
+
+
+@needs_two_cpus
+def test_the_others_take_the_steps_that_the_first_takes() -> None:
+    out, err = lead(LEADS).communicate(timeout=60)
+    assert out.startswith("20\n0 1 "), err
+
+
+@needs_two_cpus
+def test_one_that_dies_is_told_while_the_first_waits_for_it() -> None:
+    with lead(WAITS) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        os.kill(int(process.stderr.readline()), signal.SIGKILL)
+        began = time.monotonic()
+        reply: Reply = msgspec.json.decode(process.stdout.readline(), type=Reply)
+        assert isinstance(reply, Failed)
+        assert reply.kind == "crashed"
+        assert reply.message.startswith("Process 2 of 2 was killed (SIGKILL); the usual reason is memory")
+        assert process.wait(30) != 0
+        assert time.monotonic() - began < 30
+
+
+@needs_two_cpus
+def test_the_others_end_with_the_first() -> None:
+    with lead(WAITS) as process:
+        assert process.stderr is not None
+        other = int(process.stderr.readline())
+        process.kill()
+    deadline = time.monotonic() + 30
+    while Path(f"/proc/{other}/stat").exists() and time.monotonic() < deadline:
+        if ") Z " in Path(f"/proc/{other}/stat").read_text():
+            break
+        time.sleep(0.05)
+    else:
+        assert not Path(f"/proc/{other}").exists()
+
+
+def test_shares_are_equal_and_make_the_whole() -> None:
+    replicas = [Replica(rank, 4, ()) for rank in range(4)]
+    items = list(range(12))
+    assert [item for each in replicas for item in items[each.share(12)]] == items
+    with pytest.raises(ValueError, match="A batch of 10 cannot be divided equally among 4 processes"):
+        replicas[0].share(10)
+
+
+def test_cpus_are_divided_equally() -> None:
+    assert team.divided([0, 1, 4, 5, 7], 2) == [[0, 1], [4, 5]]
+    with pytest.raises(ValueError, match="3 processes need a CPU each, and there are 2"):
+        team.divided([0, 1], 3)
+    assert len(set(team.free_ports(3))) == 3
+
+
+def test_losses_are_means_and_weights_must_be_the_same() -> None:
+    one = Trained(losses=(1.0, 2.0), gradients=(3.0,), weights=(4.0,), statistics=())
+    other = msgspec.structs.replace(one, losses=(3.0, 4.0))
+    assert team.together([one, other]).losses == (2.0, 3.0)
+    apart = msgspec.structs.replace(one, weights=(4.1,))
+    with pytest.raises(ValueError, match="did not train together"):
+        team.together([one, apart])
+
+
+def test_memory_is_that_of_all() -> None:
+    one = Probed(
+        rss_bytes=10, peak_rss_bytes=20, peak_source="VmHWM", libraries=(), distributions={}, environment={},
+        affinity=(1,), python="3", threads_alive=3, device_bytes={"peak allocated": 5},
+    )  # fmt: skip
+    found = team.in_all([one, msgspec.structs.replace(one, rss_bytes=1, peak_rss_bytes=2, affinity=(0,))])
+    assert (found.rss_bytes, found.peak_rss_bytes, found.threads_alive) == (11, 22, 6)
+    assert found.peak_source == "VmHWM, summed over 2 processes"
+    assert (found.affinity, found.device_bytes) == ((0, 1), {"peak allocated": 10})
