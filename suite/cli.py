@@ -20,7 +20,7 @@ from suite.errors import LevelfieldError, printable
 from suite.explaining.command import explain
 from suite.exporting.command import export
 from suite.history.command import history
-from suite.options import DURATION, GPU, INJECTION, NAMES, NUMBERS, PERCENT, VARIANT, without_paths
+from suite.options import DURATION, GPU, INJECTION, NAMES, NUMBERS, PERCENT, SIZE, VALUES, VARIANT, without_paths
 from suite.provenance.command import verify
 from suite.publishing.command import card, publish
 from suite.reproducing.command import reproduce
@@ -40,6 +40,28 @@ def _selection(command: _F) -> _F:
         (
             click.option("--profile", default="standard", show_default=True, help="smoke, standard or full."),
             click.option("--models", type=NAMES, default=(), help="Only these, separated by commas."),
+            click.option(
+                "--model",
+                "own",
+                metavar="FILE.onnx",
+                type=click.Path(path_type=Path),
+                default=None,
+                help="An ONNX file of your own, in the place of models, for all backends that read such files.",
+            ),
+            click.option(
+                "--dim",
+                "dims",
+                type=SIZE,
+                multiple=True,
+                help="How long a dimension of that file is that says no size; the batch it begins with needs none.",
+            ),
+            click.option(
+                "--input",
+                "values",
+                type=VALUES,
+                multiple=True,
+                help="Values for an input of that file; otherwise they are seeded.",
+            ),
             click.option("--backends", type=NAMES, default=(), help="Only these, separated by commas."),
             click.option("--scenarios", type=NAMES, default=(), help="latency, throughput, … (`levelfield list`)."),
             click.option(
@@ -106,6 +128,9 @@ _sign = click.option(
 def bench(
     profile: str,
     models: tuple[str, ...],
+    own: Path | None,
+    dims: tuple[tuple[str, str], ...],
+    values: tuple[tuple[str, str], ...],
     backends: tuple[str, ...],
     scenarios: tuple[str, ...],
     precision: tuple[str, ...],
@@ -130,6 +155,7 @@ def bench(
 ) -> None:
     """Measure, compare and report: builds what is missing, then runs."""
     from suite.beginning import Request
+    from suite.ownmodel.asking import read
     from suite.plan import Selection
     from suite.running import Options, run_bench
 
@@ -146,6 +172,7 @@ def bench(
             inject,
             variant=variant,
             gpu=gpu,
+            own=read(own, dims, values),
             locked=launcher != "host",
         ),
         request=Request(

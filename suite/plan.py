@@ -13,9 +13,10 @@ from suite.compatibility.devices import Nvidia
 from suite.errors import LevelfieldError
 from suite.machine import devices, driver
 from suite.names import unknown
+from suite.ownmodel import keeping, wishes
 from suite.placing import Placement, Wish
 from suite.profiles import PROFILES, Profile
-from suite.records.schema import Arm, Block, Case, Run, Scenario, Warning_
+from suite.records.schema import Arm, Block, Case, OwnFile, Run, Scenario, Warning_
 from suite.references import suffix
 from suite.zoo import dataset, models
 from suite.zoo.training import convergence
@@ -71,6 +72,8 @@ class Selection(msgspec.Struct, frozen=True):
     """`cpu`, `cu12`, `cu13`; `auto`: the GPU where one can be used."""
     gpu: str | None = None
     """The one GPU to use: its index, or its UUID."""
+    own: OwnFile | None = None
+    """A file of the user's own, in the place of models."""
     locked: bool = True
     """False: what is installed runs (the `host` launcher), and no lock chooses a CUDA variant."""
 
@@ -95,6 +98,8 @@ class Plan(msgspec.Struct, frozen=True):
     training_batches: dict[str, tuple[int, ...]] = {}
     warnings: tuple[Warning_, ...] = ()
     """What a reader must know of how arms were placed."""
+    own: OwnFile | None = None
+    """A file of the user's own, which then is the one model."""
 
     @property
     def answering(self) -> tuple[Arm, ...]:
@@ -108,7 +113,9 @@ class Plan(msgspec.Struct, frozen=True):
     @property
     def images(self) -> tuple[str, ...]:
         """The images the arms need, as `suite.references` spells them, the canary's among them."""
-        return (*dict.fromkeys(arm.image + suffix(arm.variant, arm.version) for arm in self.answering), CANARY)
+        reference = [] if self.own is None else [wishes.REFERENCE]
+        names = (arm.image + suffix(arm.variant, arm.version) for arm in self.answering)
+        return (*dict.fromkeys([*names, *reference]), CANARY)
 
     @property
     def files(self) -> tuple[tuple[str, str, int], ...]:
@@ -128,7 +135,7 @@ class Plan(msgspec.Struct, frozen=True):
     @property
     def needs_onnx(self) -> bool:
         """Whether the exporter must work first."""
-        return bool(self.files)
+        return bool(self.files) and self.own is None
 
 
 def make(selection: Selection, *, available: Sequence[int] | None = None, here: Nvidia | None = None) -> Plan:
@@ -148,7 +155,10 @@ def make(selection: Selection, *, available: Sequence[int] | None = None, here: 
     LevelfieldError
         Unknown names (with the close matches), and selections that cannot be.
     """
-    backends = tuple(dict.fromkeys(selection.backends)) or (*names_of_backends(), *registry.names_on_gpus_only())
+    everybody = (*names_of_backends(), *registry.names_on_gpus_only())
+    if selection.own is not None:
+        everybody = wishes.check(selection.own, selection.models, selection.backends, selection.scenarios, everybody)
+    backends = tuple(dict.fromkeys(selection.backends)) or everybody
     wanted = tuple(map(arm_names.parse, backends))
     missing: tuple[Warning_, ...] = ()
     if not selection.locked and not selection.backends:
@@ -215,7 +225,9 @@ def _placed(selection: Selection, arms: tuple[Arm, ...], here: Nvidia | None, *,
 def _plan(selection: Selection, placed: Placement, available: Sequence[int] | None) -> Plan:
     arms = placed.arms
     profile = PROFILES[_known("profile", [selection.profile], PROFILES)[0]]
+    own = selection.own
     chosen_models = _known("model", selection.models, names_of_models()) or names_of_models()
+    chosen_models = chosen_models if own is None else (own.model,)
     scenarios = _known("scenario", selection.scenarios, SCENARIOS) or profile.scenarios
     on_device = next((scenario for scenario in scenarios if scenario in ON_DEVICE), None)
     if placed.gpu is None and on_device is not None:
@@ -223,10 +235,12 @@ def _plan(selection: Selection, placed: Placement, available: Sequence[int] | No
             f"{on_device} keeps inputs and outputs on a GPU, and none is used.",
             fix="Ask for latency or throughput, or for a GPU with --gpu 0.",
         )
-    precisions_asked = _precisions(selection.precisions, arms, placed.device)
+    wanted = selection.precisions if own is None else wishes.precisions(own, selection.precisions)
+    precisions_asked = _precisions(wanted, arms, placed.device)
     there = tuple(available if available is not None else sorted(os.sched_getaffinity(0)))
     threads = cores.counts(selection.threads, there)
-    batches = {model: _batches(selection.batches, profile.batches[model]) for model in chosen_models}
+    sizes_of = profile.batches if own is None else {own.model: wishes.batches(own, selection.batches, profile)}
+    batches = {model: _batches(selection.batches, sizes_of[model]) for model in chosen_models}
     in_fp32 = "fp32" in precisions_asked
     if not in_fp32 and {"training", TO_TARGET} & set(selection.scenarios):
         raise LevelfieldError(
@@ -265,6 +279,7 @@ def _plan(selection: Selection, placed: Placement, available: Sequence[int] | No
         training_batches=trained,
         gpu=placed.gpu,
         warnings=placed.warnings,
+        own=own,
     )
 
 
@@ -431,4 +446,5 @@ def of(run: Run) -> Plan:
         cpus=settings.cpus,
         gpu=settings.gpu,
         training_batches=settings.training_batches,
+        own=keeping.again(settings.own) if settings.own is not None else None,
     )

@@ -78,14 +78,19 @@ class TensorRT:
         names = [str(engine.get_tensor_name(index)) for index in range(engine.num_io_tensors)]
         inputs_of = [name for name in names if engine.get_tensor_mode(name) == self._trt.TensorIOMode.INPUT]
         require_names(_NAME, source.example, inputs_of)
-        output = next(name for name in names if name not in inputs_of)
-        host = np.empty(tuple(engine.get_tensor_shape(output)), dtype=np.float32)
-        sizes = {name: source.example[name].nbytes for name in inputs_of} | {output: host.nbytes}
+        host = {
+            name: np.empty(tuple(engine.get_tensor_shape(name)), dtype=self._trt.nptype(engine.get_tensor_dtype(name)))
+            for name in names
+            if name not in inputs_of
+        }
+        sizes = {name: source.example[name].nbytes for name in inputs_of}
+        sizes |= {name: array.nbytes for name, array in host.items()}
         context = engine.create_execution_context()
         memory = {name: _checked(self._cuda.cudaMalloc(size), "cudaMalloc") for name, size in sizes.items()}
         for name, address in memory.items():
             context.set_tensor_address(name, int(address))
         kind, stream = self._cuda.cudaMemcpyKind, int(self._stream)
+        only = next(iter(host.values())) if len(host) == 1 else None
 
         def place(inputs: Arrays) -> None:
             for name, array in inputs.items():
@@ -99,9 +104,10 @@ class TensorRT:
             self._wait()
 
         def fetch(_: None) -> npt.NDArray[np.float32]:
-            self._copy(host.ctypes.data, memory[output], host.nbytes, kind.cudaMemcpyDeviceToHost)
+            for name, array in host.items():
+                self._copy(array.ctypes.data, memory[name], array.nbytes, kind.cudaMemcpyDeviceToHost)
             self._wait()
-            return host
+            return only if only is not None else list(host.values())  # type: ignore[return-value]
 
         return Resident(place=place, run=run, fetch=fetch)
 

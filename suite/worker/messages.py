@@ -5,12 +5,13 @@ start. Times are integer nanoseconds of the worker's own monotonic clock, differ
 between processes.
 """
 
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
 from suite.backends.profiling.operators import Operator
 from suite.zoo.honesty import Computed
+from suite.zoo.own import Own
 
 PROTOCOL = 1
 """Version of this vocabulary; a worker that speaks another one is refused."""
@@ -36,6 +37,8 @@ class Task(msgspec.Struct, frozen=True):
     """File made by `suite.zoo.dataset.save`, as the worker sees it (scenario `data-pipeline`)."""
     settings: dict[str, str] = {}
     """Settings asked for beyond the backend's idiomatic ones."""
+    own: Own | None = None
+    """Inputs of the user's own file that `onnx_path` is; None: it is one of this tool's models."""
 
 
 class Load(msgspec.Struct, frozen=True, tag="load"):
@@ -155,12 +158,26 @@ class Loaded(msgspec.Struct, frozen=True, tag="loaded"):
     """Effective settings, read back from the framework where it can say."""
 
 
+class Output(msgspec.Struct, frozen=True):
+    """One output of a user's own file, of all calls, one after the other."""
+
+    shape: tuple[int, ...]
+    dtype: Literal["<f4", "<f8"]
+    """Of the values as they are sent."""
+    values: bytes
+    """C order."""
+    exact: bool
+    """Whole numbers or truth values, of which no other is nearly the same."""
+
+
 class Verified(msgspec.Struct, frozen=True, tag="verified"):
     shape: tuple[int, ...]
     output: bytes
     """float32, little endian, C order."""
     computed: Computed | None = None
     """What the framework says that it computes in; None where the backend cannot ask it."""
+    outputs: tuple[Output, ...] = ()
+    """Of a user's own file, all that it answers, in the file's order; then `output` is empty."""
 
 
 class Trained(msgspec.Struct, frozen=True, tag="trained"):
