@@ -35,3 +35,22 @@ def read(path: Path | None, sizes: tuple[tuple[str, str], ...], values: tuple[tu
         if twice is not None:
             raise LevelfieldError(f"{option} was given twice for {twice}.", fix="Once is enough.")
     return keeping.read(path, {name: int(size) for name, size in sizes}, {name: Path(file) for name, file in values})
+
+
+def give(path: Path, wanted: OwnFile | None) -> None:
+    """Keep the file that a record names, so that it is found by its digest.
+
+    Raises
+    ------
+    LevelfieldError
+        It is another file, or the record names none.
+    """
+    if wanted is None:
+        raise LevelfieldError("The report is of this tool's own models, and needs no file.", fix="Leave --model out.")
+    found = keeping.keep(path)
+    if (found.sha256, found.beside) != (wanted.sha256, wanted.beside):
+        raise LevelfieldError(
+            f"{path.name} is not the file that was measured: its SHA-256 is {found.sha256[:16]}…, and the report's "
+            f"{wanted.sha256[:16]}….",
+            fix=f"Ask its author for {wanted.file}.",
+        )

@@ -215,10 +215,11 @@ def _copy(source: Path, target: Path, most_bytes: int) -> tuple[str, int]:
         raise LevelfieldError(
             f"{source.name} cannot be read: {error.strerror}.", fix="Name an ONNX file that is there."
         ) from error
+    facts = os.fstat(descriptor)
+    if not stat.S_ISREG(facts.st_mode):
+        os.close(descriptor)
+        raise LevelfieldError(f"{source.name} is not a file.", fix="Name an ONNX file.")
     with os.fdopen(descriptor, "rb") as file, target.open("wb") as copy:
-        facts = os.fstat(descriptor)
-        if not stat.S_ISREG(facts.st_mode):
-            raise LevelfieldError(f"{source.name} is not a file.", fix="Name an ONNX file.")
         if facts.st_size > most_bytes:
             raise LevelfieldError(
                 f"{source.name} is longer than {most_bytes} bytes, the most that such a file may have.",
