@@ -256,8 +256,9 @@ def test_options_without_a_file(tmp_path: Path) -> None:
 def test_a_report_of_it_is_run_again_by_content(tmp_path: Path) -> None:
     path = onnx_files.write(tmp_path, "encoder.onnx", onnx_files.encoder())
     one = read(path, {"sequence": 12})
-    run = make_run(models=[one.model], backends=["onnxruntime"], scenarios=["latency"], generations=1, rounds=1)
-    run = msgspec.structs.replace(run, settings=msgspec.structs.replace(run.settings, own=one))
+    run = make_run(models=["mlp"], backends=["onnxruntime"], scenarios=["latency"], generations=1, rounds=1)
+    measured = msgspec.structs.replace(run.settings, models=(one.model,), own=one)
+    run = msgspec.structs.replace(run, settings=measured)
     assert intent.read(run).selection.own == one
     assert "--model encoder.onnx --dim sequence=12" in rerun.command(run)
     kept = cache_folder("artifacts") / "own" / one.sha256
