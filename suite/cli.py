@@ -20,7 +20,8 @@ from suite.errors import LevelfieldError, printable
 from suite.explaining.command import explain
 from suite.exporting.command import export
 from suite.history.command import history
-from suite.options import DURATION, GPU, INJECTION, NAMES, NUMBERS, PERCENT, SIZE, VALUES, VARIANT, without_paths
+from suite.options import DURATION, GPU, INJECTION, NAMES, NUMBERS, PERCENT, VARIANT, without_paths
+from suite.ownmodel.options import OWN_FILE, OWN_SIZES, OWN_VALUES
 from suite.provenance.command import verify
 from suite.publishing.command import card, publish
 from suite.reproducing.command import reproduce
@@ -40,28 +41,9 @@ def _selection(command: _F) -> _F:
         (
             click.option("--profile", default="standard", show_default=True, help="smoke, standard or full."),
             click.option("--models", type=NAMES, default=(), help="Only these, separated by commas."),
-            click.option(
-                "--model",
-                "own",
-                metavar="FILE.onnx",
-                type=click.Path(path_type=Path),
-                default=None,
-                help="An ONNX file of your own, in the place of models, for all backends that read such files.",
-            ),
-            click.option(
-                "--dim",
-                "dims",
-                type=SIZE,
-                multiple=True,
-                help="How long a dimension of that file is that says no size; the batch it begins with needs none.",
-            ),
-            click.option(
-                "--input",
-                "values",
-                type=VALUES,
-                multiple=True,
-                help="Values for an input of that file; otherwise they are seeded.",
-            ),
+            OWN_FILE,
+            OWN_SIZES,
+            OWN_VALUES,
             click.option("--backends", type=NAMES, default=(), help="Only these, separated by commas."),
             click.option("--scenarios", type=NAMES, default=(), help="latency, throughput, … (`levelfield list`)."),
             click.option(

@@ -82,7 +82,7 @@ class _Pairs(click.ParamType[tuple[str, str]]):
             return value
         name, sign, rest = str(value).partition("=")
         if not (name and sign and rest):
-            self.fail(f"{value!r} is not of the form {self.name}.", param, ctx)
+            self.fail(f"{value!r} is not a pair such as {self.name}.", param, ctx)
         return name, rest
 
 
@@ -94,7 +94,7 @@ class _Size(_Pairs):
         return name, size
 
 
-SIZE, VALUES = _Size("NAME=SIZE"), _Pairs("NAME=FILE.npy")
+SIZE, VALUES = _Size("sequence=128"), _Pairs("tokens=tokens.npy")
 NAMES, NUMBERS, DURATION, PERCENT, INJECTION = _Names(), _Numbers(), _Duration(), _Percent(), _Injection()
 
 VARIANT = click.option(

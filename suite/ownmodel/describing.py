@@ -12,13 +12,13 @@ from suite.errors import LevelfieldError
 from suite.ownmodel.onnx_format import Dimension, Graph, Value
 from suite.records.schema import OwnFile, OwnInput
 from suite.worker.files import digest_of
-from suite.zoo import own
+from suite.zoo.own.spec import DTYPES
 
 DIGEST_CHARS = 8
 STEM_CHARS = 40
 MAX_SIZE = 1 << 24
 """Largest size of a dimension that can be given."""
-MAX_INPUT_BYTES = 4 << 30
+MAX_NUMBERS = 1 << 30
 MAX_VALUES = 64
 """Inputs, and outputs, at the most."""
 _UNKIND = re.compile(r"[^A-Za-z0-9._-]+")
@@ -60,17 +60,9 @@ def describe(content: Content, graph: Graph, dimensions: Mapping[str, int], valu
     _check_kinds(name, graph)
     _check_names(name, graph, dimensions, values)
     batch = _batch(name, graph, dimensions)
-    inputs = tuple(
-        OwnInput(
-            name=value.name,
-            dtype=value.dtype,
-            shape=_shape(name, value, dimensions, batch),
-            sha256=values.get(value.name, ""),
-        )
-        for value in graph.inputs
-    )
-    whole = sum(math.prod(size or 1 for size in each.shape) for each in inputs)
-    if whole > MAX_INPUT_BYTES:
+    inputs = tuple(_input(name, value, dimensions, batch, values.get(value.name, "")) for value in graph.inputs)
+    whole = sum(math.prod(each.shape) for each in inputs)
+    if whole > MAX_NUMBERS:
         raise LevelfieldError(f"The inputs of one call of {name} have {whole} numbers, more than can be given.")
     return OwnFile(
         model=_called(content, dimensions),
@@ -88,7 +80,7 @@ def describe(content: Content, graph: Graph, dimensions: Mapping[str, int], valu
 
 def shapes(model: OwnFile, batch: int) -> dict[str, tuple[int, ...]]:
     """Return the whole shape of every input of one call."""
-    return {each.name: tuple(batch if size is None else size for size in each.shape) for each in model.inputs}
+    return {each.name: ((batch,) if each.batched else ()) + each.shape for each in model.inputs}
 
 
 def _called(content: Content, dimensions: Mapping[str, int]) -> str:
@@ -110,11 +102,11 @@ def _check_kinds(name: str, graph: Graph) -> None:
     if len(twice) < len(graph.inputs) or "" in twice:
         raise LevelfieldError(f"{name} has two inputs of one name, or one without a name: it is damaged.")
     for value in graph.inputs:
-        if value.dtype not in own.DTYPES:
+        if value.dtype not in DTYPES:
             raise LevelfieldError(
                 f"The input {value.name} of {name} takes {value.dtype or 'something else than a tensor'}, of which "
                 "there are no seeded values.",
-                fix=f"Export it with an input of {', '.join(own.DTYPES[:3])}, an integer type or bool.",
+                fix=f"Export it with an input of {', '.join(DTYPES[:3])}, an integer type or bool.",
             )
         if value.shape is None:
             raise LevelfieldError(
@@ -122,7 +114,7 @@ def _check_kinds(name: str, graph: Graph) -> None:
                 fix="Export it with the shapes of its inputs.",
             )
     for value in graph.outputs:
-        if value.dtype not in own.DTYPES:
+        if value.dtype not in DTYPES:
             raise LevelfieldError(
                 f"The output {value.name} of {name} is {value.dtype or 'no tensor'}, which cannot be compared.",
                 fix="Export it with tensors of numbers as outputs (for scikit-learn's models: zipmap=False).",
@@ -178,17 +170,21 @@ def _batch(name: str, graph: Graph, dimensions: Mapping[str, int]) -> set[str]:
     return set(found)
 
 
-def _shape(name: str, value: Value, dimensions: Mapping[str, int], batch: set[str]) -> tuple[int | None, ...]:
-    """Return an input's shape, in which the batch alone has no size."""
-    found: list[int | None] = []
+def _input(name: str, value: Value, dimensions: Mapping[str, int], batch: set[str], sha256: str) -> OwnInput:
+    """Describe an input, of which the batch alone has no size."""
+    found: list[int] = []
+    batched = False
     for axis, side in enumerate(value.shape or ()):
         size = _given(value, axis, side, dimensions)
-        if size is None and not (axis == 0 and side.name in batch):
+        if size is not None:
+            found.append(size)
+        elif axis == 0 and side.name in batch:
+            batched = True
+        else:
             called = _names(value, axis, side)[0]
             what = f"the dimension {side.name}" if side.name else f"a dimension without a name (number {axis})"
             raise LevelfieldError(
                 f"The input {value.name} of {name} has {what}, of which the file does not say how long it is.",
                 fix=f"Say it: --dim {called}=128.",
             )
-        found.append(size)
-    return tuple(found)
+    return OwnInput(value.name, value.dtype, tuple(found), batched, sha256)

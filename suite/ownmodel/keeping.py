@@ -23,7 +23,8 @@ from suite.ownmodel.wire import MalformedError
 from suite.paths import cache_folder
 from suite.records.schema import Artifact, OwnFile
 from suite.worker.files import digest_of, files_in
-from suite.zoo import own
+from suite.zoo.own import inputs
+from suite.zoo.own.spec import Input, Own
 
 MODEL = "model.onnx"
 MAX_BYTES = (2 << 30) - 1
@@ -157,11 +158,17 @@ def artifacts(model: OwnFile) -> tuple[Artifact, ...]:
     return tuple(whole)
 
 
-def description(model: OwnFile, root: str) -> own.Own:
+def description(model: OwnFile, root: str) -> Own:
     """Return what a worker must know, with paths below `root`, the folder of artifacts as it sees it."""
-    return own.Own(
+    return Own(
         tuple(
-            own.Input(each.name, each.shape, each.dtype, f"{root}/own/{each.sha256}.npy" if each.sha256 else None)
+            Input(
+                name=each.name,
+                dtype=each.dtype,
+                shape=each.shape,
+                batched=each.batched,
+                path=f"{root}/own/{each.sha256}.npy" if each.sha256 else None,
+            )
             for each in model.inputs
         )
     )
@@ -172,7 +179,7 @@ def _described(content: Content, dimensions: Mapping[str, int], values: Mapping[
     for each in description(found, str(cache_folder("artifacts"))).inputs:
         if each.path is not None:
             try:
-                own.read(Path(each.path), each)
+                inputs.read(Path(each.path), each)
             except ValueError as error:
                 raise LevelfieldError(
                     f"The values that were given for {each.name} cannot be taken: {error}",

@@ -27,7 +27,8 @@ from suite.launchers.worker import WorkerError
 from suite.ownmodel import keeping
 from suite.records.schema import Absent, Artifact, Image, OwnFile, Parity
 from suite.worker.messages import Load, Loaded, Output, Task, Verified, Verify
-from suite.zoo import honesty, own, parity, weights
+from suite.zoo import honesty, parity, weights
+from suite.zoo.own import inputs
 
 IMAGE = "onnxruntime"
 SETTINGS = {"graph": "off"}
@@ -124,7 +125,7 @@ def ask(
     return Reference(
         model=model,
         answers=answers,
-        inputs_sha256={batch: weights.sha256(own.make(here, 0, batch)) for batch in answers},
+        inputs_sha256={batch: weights.sha256(inputs.make(here, 0, batch)) for batch in answers},
         artifacts=(*keeping.artifacts(model), *made),
     )
 

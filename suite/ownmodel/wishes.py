@@ -2,52 +2,63 @@
 
 from collections.abc import Sequence
 
-from suite import arms
 from suite.backends import registry
 from suite.errors import LevelfieldError
 from suite.profiles import Profile
-from suite.records.schema import OwnFile
+from suite.records.schema import Arm, OwnFile
 
 REFERENCE = "onnxruntime"
 """Image of what its answers are held against."""
 SIZED_AS = "resnet50"
 """Model whose batches a profile asks of a file, of which nobody knows how large it is."""
-_WHY_NOT = {
+_WHY_NOT: dict[str, str] = {
     "training": "a file says how to answer, not how to train",
     "convergence": "a file says how to answer, not how to train",
     "data-pipeline": "there is no dataset for it",
 }
 
 
-def check(
-    own: OwnFile, models: Sequence[str], backends: Sequence[str], scenarios: Sequence[str], everybody: Sequence[str]
-) -> tuple[str, ...]:
-    """Return the backends that read ONNX files.
+def readers(backends: Sequence[str]) -> tuple[str, ...]:
+    """Return the backends that read ONNX files."""
+    return tuple(name for name in backends if registry.get(name).reads == "onnx")
+
+
+def check(own: OwnFile, models: Sequence[str], arms: Sequence[Arm]) -> None:
+    """Refuse what a file cannot be measured with.
 
     Raises
     ------
     LevelfieldError
-        Models were named too, or backends or scenarios that a file is not for.
+        Models were named too, or backends that read no ONNX file.
     """
     if models:
         raise LevelfieldError(
             "--model measures a file of your own, and --models names those of this tool.",
             fix="Ask for one of the two: they are two runs.",
         )
-    readers = tuple(name for name in everybody if registry.get(name).reads == "onnx")
-    others = [name for name in backends if registry.get(arms.parse(name).backend).reads != "onnx"]
+    others = list(dict.fromkeys(arm.backend for arm in arms if not readers([arm.backend])))
     if others:
         raise LevelfieldError(
             f"{', '.join(others)} read{'s' if len(others) == 1 else ''} no ONNX file, and {own.file} is one.",
-            fix=f"Ask for {', '.join(readers)}, or leave --backends out.",
+            fix=f"Ask for {', '.join(readers((*registry.names(), *registry.names_on_gpus_only())))}.",
         )
-    for scenario in scenarios:
+
+
+def scenarios(own: OwnFile, asked: Sequence[str], otherwise: Sequence[str]) -> tuple[str, ...]:
+    """Return the scenarios that were asked for; of those that a profile has, those that a file is for.
+
+    Raises
+    ------
+    LevelfieldError
+        One was asked for that a file is not for.
+    """
+    for scenario in asked:
         if scenario in _WHY_NOT:
             raise LevelfieldError(
                 f"{own.file} cannot be measured in {scenario}: {_WHY_NOT[scenario]}.",
                 fix="Ask for latency, throughput, memory or cold-start.",
             )
-    return readers
+    return tuple(asked) or tuple(scenario for scenario in otherwise if scenario not in _WHY_NOT)
 
 
 def precisions(own: OwnFile, asked: Sequence[str]) -> tuple[str, ...]:

@@ -465,8 +465,10 @@ class OwnInput(msgspec.Struct, frozen=True):
 
     name: str
     dtype: str
-    shape: tuple[int | None, ...]
-    """None, at its beginning alone: the batch."""
+    shape: tuple[int, ...]
+    """Without its batch."""
+    batched: bool
+    """Whether it begins with the batch."""
     sha256: str = ""
     """Of the `.npy` file with the user's own values; empty: they are seeded."""
 
@@ -493,7 +495,7 @@ class OwnFile(msgspec.Struct, frozen=True):
     @property
     def batched(self) -> bool:
         """Whether it takes batches of any size; else a call is what its shapes say, and counts as one item."""
-        return any(None in each.shape for each in self.inputs)
+        return any(each.batched for each in self.inputs)
 
 
 class Settings(msgspec.Struct, frozen=True):

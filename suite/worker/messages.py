@@ -11,7 +11,7 @@ import msgspec
 
 from suite.backends.profiling.operators import Operator
 from suite.zoo.honesty import Computed
-from suite.zoo.own import Own
+from suite.zoo.own.spec import Own
 
 PROTOCOL = 1
 """Version of this vocabulary; a worker that speaks another one is refused."""

@@ -41,10 +41,12 @@ def source_of(task: Task) -> "Source":
 
 def inputs_of(task: Task, first: int, layout: str) -> "Arrays":
     """Return the inputs of one call, from the item `first` on."""
-    from suite.zoo import inputs, models, own
+    from suite.zoo import inputs, models
 
     if task.own is not None:
-        return own.make(task.own, first, task.batch)
+        from suite.zoo.own import inputs as values
+
+        return values.make(task.own, first, task.batch)
     return inputs.make(models.get(task.model), first, task.batch, layout=layout)
 
 

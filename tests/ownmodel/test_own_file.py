@@ -45,7 +45,7 @@ def test_a_file_is_kept_by_content_and_described(tmp_path: Path) -> None:
     assert one.sha256 == digest
     assert one.size_bytes == len(content)
     assert one.model == f"my_model_2_-{digest[:8]}"
-    assert [(each.name, each.dtype, each.shape) for each in one.inputs] == [("features", "float32", (None, 16))]
+    assert [(each.name, each.dtype, each.shape, each.batched) for each in one.inputs] == [("features", "float32", (16,), True)]
     assert one.outputs == ("probabilities", "class")
     assert (one.precision, one.opset, one.batched) == ("fp32", 17, True)
     kept = cache_folder("artifacts") / "own" / digest / keeping.MODEL
@@ -74,12 +74,12 @@ def test_only_the_batch_needs_no_size(tmp_path: Path) -> None:
     with refused("cannot be 0 long"):
         read(path, {"sequence": 0})
     one = read(path, {"sequence": 12})
-    assert [each.shape for each in one.inputs] == [(None, 12), (None, 12)]
+    assert [(each.shape, each.batched) for each in one.inputs] == [((12,), True)] * 2
     assert one.dimensions == {"sequence": 12}
     fixed = read(path, {"sequence": 12, "batch": 3})
     assert not fixed.batched
     by_place = read(path, {"tokens[1]": 12, "mask[1]": 12})
-    assert [each.shape for each in by_place.inputs] == [(None, 12), (None, 12)]
+    assert [(each.shape, each.batched) for each in by_place.inputs] == [((12,), True)] * 2
 
 
 def test_two_beginnings_are_not_one_batch(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_two_beginnings_are_not_one_batch(tmp_path: Path) -> None:
     path = onnx_files.write(tmp_path, "two.onnx", content)
     with refused("begin with different dimensions", "n and m", "--dim m=128"):
         read(path)
-    assert [each.shape for each in read(path, {"m": 4}).inputs] == [(None, 2), (4, 2)]
+    assert [(each.shape, each.batched) for each in read(path, {"m": 4}).inputs] == [((2,), True), ((4, 2), False)]
 
 
 def test_workers_get_the_file_with_all_its_sizes(tmp_path: Path) -> None:

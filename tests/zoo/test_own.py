@@ -3,11 +3,17 @@
 import numpy as np
 import pytest
 
-from suite.zoo import own
-from suite.zoo.own import DTYPES, FLOATING, Input, Own
+from suite.zoo.own import inputs as own
+from suite.zoo.own.spec import DTYPES, FLOATING, Input, Own
 from suite.zoo.weights import sha256
 
-MODEL = Own((Input("x", (None, 3, 4), "float32"), Input("ids", (None, 7), "int64"), Input("k", (2,), "float16")))
+MODEL = Own(
+    (
+        Input("x", "float32", (3, 4), batched=True),
+        Input("ids", "int64", (7,), batched=True),
+        Input("k", "float16", (2,), batched=False),
+    )
+)
 
 
 def test_the_same_bits_as_ever() -> None:

@@ -1,4 +1,4 @@
-"""A model that a user's own ONNX file defines: what its inputs are, and seeded values for them.
+"""Seeded inputs of a user's own file, or the user's own values.
 
 The values depend on an input's name, shape and type, and on the item's index, never on what the file computes: two
 versions of a file are given the same. They are the same bits everywhere (`suite.zoo.bits`).
@@ -12,46 +12,12 @@ other integers, bool   0 or 1: valid as a mask, a segment and a token of any voc
 
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from suite.zoo import bits
+from suite.zoo.own.spec import DTYPES, FLOATING, Input, Own
 from suite.zoo.weights import SEED, Arrays
-
-FLOATING = ("float16", "float32", "float64")
-INTEGER = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64")
-DTYPES = (*FLOATING, *INTEGER, "bool")
-"""Types of inputs that there are values for."""
-
-
-class Input(msgspec.Struct, frozen=True):
-    """An input of the file."""
-
-    name: str
-    shape: tuple[int | None, ...]
-    """None, at its beginning alone: the batch."""
-    dtype: str
-    """One of `DTYPES`."""
-    path: str | None = None
-    """A `.npy` file with the user's own values, as the reader of this sees it; None: they are seeded."""
-
-    @property
-    def batched(self) -> bool:
-        """Whether it begins with the batch."""
-        return bool(self.shape) and self.shape[0] is None
-
-
-class Own(msgspec.Struct, frozen=True):
-    """What a worker must know of a user's file."""
-
-    inputs: tuple[Input, ...]
-
-    @property
-    def batched(self) -> bool:
-        """Whether a call takes as many items as it is told; else it takes what the file's fixed shapes say."""
-        return any(each.batched for each in self.inputs)
-
 
 def make(model: Own, start: int, count: int) -> Arrays:
     """Make inputs `start` … `start + count - 1`.
@@ -78,14 +44,13 @@ def make(model: Own, start: int, count: int) -> Arrays:
 
 
 def _values(given: Input, start: int, count: int) -> npt.NDArray[np.generic]:
-    shape = tuple(size for size in given.shape if size is not None)
     if given.path is not None:
         values = read(Path(given.path), given)
         return np.ascontiguousarray(values[np.arange(start, start + count) % len(values)]) if given.batched else values
     name = f"{SEED}/own/{given.name}"
     if not given.batched:
-        return seeded(f"{name}/{start // count}", shape, given.dtype)
-    return np.stack([seeded(f"{name}/{index}", shape, given.dtype) for index in range(start, start + count)])
+        return seeded(f"{name}/{start // count}", given.shape, given.dtype)
+    return np.stack([seeded(f"{name}/{index}", given.shape, given.dtype) for index in range(start, start + count)])
 
 
 def seeded(name: str, shape: tuple[int, ...], dtype: str) -> npt.NDArray[np.generic]:
@@ -118,11 +83,10 @@ def read(path: Path, given: Input) -> npt.NDArray[np.generic]:
         raise ValueError(f"It cannot be read: {error}.") from error
     if not isinstance(values, np.ndarray):
         raise ValueError("It is an archive of several arrays.")  # noqa: TRY004  (a value, to whoever asks)
-    wanted = tuple(-1 if size is None else size for size in given.shape)
-    found = (-1, *values.shape[1:]) if given.batched and values.ndim and len(values) else values.shape
-    if values.dtype.name != given.dtype or found != wanted:
-        shape = f"({', '.join('items' if size is None else str(size) for size in given.shape)})"
+    fits = values.shape[1:] == given.shape and len(values) if given.batched and values.ndim else values.shape == given.shape
+    if values.dtype.name != given.dtype or not fits:
+        wanted = ", ".join([*(["items"] if given.batched else []), *map(str, given.shape)])
         raise ValueError(
-            f"It holds {values.dtype.name} of shape {values.shape}, and {given.name} takes {given.dtype} of {shape}."
+            f"It holds {values.dtype.name} of shape {values.shape}, and {given.name} takes {given.dtype} of ({wanted})."
         )
     return np.ascontiguousarray(values) if values.ndim else values
