@@ -37,7 +37,7 @@ from suite.worker.messages import (
 )
 
 if TYPE_CHECKING:
-    from suite.backends.protocol import Arrays, Backend, Options, Resident, Source, Trainer
+    from suite.backends.protocol import Backend, Options, Resident, Source, Trainer
     from suite.worker.feeding import Fed
     from suite.zoo.honesty import Computed
 
@@ -76,10 +76,10 @@ class Service:
                 return self._measure(request)
             case Profile():
                 return self._profile(request)
-            case Probe():
+            case Probe(installed=installed):
                 from suite.worker.probes import probe
 
-                return msgspec.structs.replace(probe(), device_bytes=self._device_bytes())
+                return msgspec.structs.replace(probe(installed=installed), device_bytes=self._device_bytes())
             case MeasureRoofline():
                 from suite.worker.roofline import measure
 
@@ -181,6 +181,7 @@ class Service:
 
         from suite.backends import registry
         from suite.worker.sources import inputs_of
+        from suite.worker.window import answers
 
         task, loaded = self._loaded()
         layout = registry.get(task.backend).layout
@@ -192,22 +193,23 @@ class Service:
             fed = [self._fed.answer() for _ in range(count // task.batch)]
             output = np.concatenate([np.array(each, dtype="<f4", copy=True) for each in fed])
             return Verified(shape=output.shape, output=output.tobytes())
-        outputs = [
-            np.array(_answer(loaded, inputs_of(task, first, layout)), dtype="<f4", copy=True)
-            for first in range(0, count, task.batch)
-        ]
+        placed = (loaded.place(inputs_of(task, first, layout)) for first in range(0, count, task.batch))
+        outputs, calls = answers(
+            loaded.run, placed, lambda output: np.array(loaded.fetch(output), dtype="<f4", copy=True)
+        )
         output = np.concatenate(outputs)
-        return Verified(shape=output.shape, output=output.tobytes(), computed=self._computed(layout))
+        return Verified(shape=output.shape, output=output.tobytes(), computed=self._computed(layout), calls=calls)
 
     def _verify_own(self, count: int) -> Verified:
-        from suite.worker import answers
+        from suite.worker.outputs import copied, together
         from suite.worker.sources import inputs_of
+        from suite.worker.window import answers
 
         task, loaded = self._loaded()
-        calls = [
-            answers.copied(_answer(loaded, inputs_of(task, first, "NCHW"))) for first in range(0, count, task.batch)
-        ]
-        return Verified(shape=(), output=b"", computed=self._computed("NCHW"), outputs=answers.together(calls))
+        placed = (loaded.place(inputs_of(task, first, "NCHW")) for first in range(0, count, task.batch))
+        found, calls = answers(loaded.run, placed, lambda output: copied(loaded.fetch(output)))
+        outputs = together(found)
+        return Verified(shape=(), output=b"", computed=self._computed("NCHW"), calls=calls, outputs=outputs)
 
     def _computed(self, layout: str) -> "Computed | None":
         """Ask the framework in what it computes what is loaded: after the answers, and outside of all that is timed."""
@@ -281,10 +283,6 @@ def _load_model(backend: "Backend", task: Task, source: "Source") -> "Resident":
 
 def _as_it_is(value: Any) -> Any:  # noqa: ANN401  (whatever it is)
     return value
-
-
-def _answer(loaded: "Resident", inputs: "Arrays") -> Any:  # noqa: ANN401  (an array of NumPy's)
-    return loaded.fetch(loaded.run(loaded.place(inputs)))
 
 
 def _export(request: Export) -> Exported:

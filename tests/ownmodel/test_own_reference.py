@@ -10,7 +10,7 @@ from suite.errors import LevelfieldError
 from suite.ownmodel import reference
 from suite.ownmodel.reference import Answer
 from suite.records.schema import Absent, OwnFile, OwnInput, Parity
-from suite.worker import answers
+from suite.worker import outputs as answers
 from suite.worker.messages import Output, Verified
 from suite.zoo.honesty import Computed
 
