@@ -30,7 +30,9 @@ def has(module: str) -> bool:
     return importlib.util.find_spec(module) is not None
 
 
-def only(arms: Sequence[Arm], there: Callable[[str], bool] = has) -> tuple[tuple[Arm, ...], tuple[Warning_, ...]]:
+def only(
+    arms: Sequence[Arm], there: Callable[[str], bool] = has, *, exported: bool = True
+) -> tuple[tuple[Arm, ...], tuple[Warning_, ...]]:
     """Leave out the arms whose framework is not here, or whose ONNX file nothing here could write.
 
     Parameters
@@ -39,6 +41,8 @@ def only(arms: Sequence[Arm], there: Callable[[str], bool] = has) -> tuple[tuple
         Nobody named them one by one: those that were named are tried, and say themselves what they miss.
     there
         Whether a module is to be had.
+    exported
+        ONNX files are to be written first; False: the user's own is there.
 
     Returns
     -------
@@ -50,7 +54,7 @@ def only(arms: Sequence[Arm], there: Callable[[str], bool] = has) -> tuple[tuple
     LevelfieldError
         None stays.
     """
-    exports = all(map(there, _EXPORTER))
+    exports = not exported or all(map(there, _EXPORTER))
 
     def stays(arm: Arm) -> bool:
         here = all(map(there, _MODULES.get(arm.image, ())))

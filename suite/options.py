@@ -132,4 +132,4 @@ _FILES = ("--model", "--input")
 def _without_folder(word: str) -> str:
     """`encoder.onnx` for `/home/someone/encoder.onnx`, `x=x.npy` for `x=/home/someone/x.npy`."""
     name, sign, path = word.rpartition("=")
-    return f"{name}{sign}{PurePath(path).name}"
+    return f"{name}{sign}{PurePath(path).name}".encode(errors="replace").decode()

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from suite.artifacts import Onnx
-from suite.errors import LevelfieldError
+from suite.errors import LevelfieldError, printable
 from suite.ownmodel import describing, onnx_format
 from suite.ownmodel.describing import Content
 from suite.ownmodel.wire import MalformedError
@@ -102,9 +102,9 @@ def keep(path: Path) -> Content:
     draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=root))
     try:
         sha256, size_bytes = _copy(path, draft / MODEL, MAX_BYTES)
-        graph = _graph(draft / MODEL, path.name)
+        graph = _graph(draft / MODEL, _shown(path))
         beside = {name: _copy_beside(path, name, draft) for name in graph.beside}
-        content = Content(path.name, sha256, size_bytes, beside)
+        content = Content(_shown(path), sha256, size_bytes, beside)
         draft.chmod(0o755)
         target = _folder(content)
         if not (target / MODEL).is_file():
@@ -220,16 +220,16 @@ def _copy(source: Path, target: Path, most_bytes: int) -> tuple[str, int]:
         descriptor = os.open(source, os.O_RDONLY | os.O_NONBLOCK)
     except OSError as error:
         raise LevelfieldError(
-            f"{source.name} cannot be read: {error.strerror}.", fix="Name an ONNX file that is there."
+            f"{_shown(source)} cannot be read: {error.strerror}.", fix="Name an ONNX file that is there."
         ) from error
     facts = os.fstat(descriptor)
     if not stat.S_ISREG(facts.st_mode):
         os.close(descriptor)
-        raise LevelfieldError(f"{source.name} is not a file.", fix="Name an ONNX file.")
+        raise LevelfieldError(f"{_shown(source)} is not a file.", fix="Name an ONNX file.")
     with os.fdopen(descriptor, "rb") as file, target.open("wb") as copy:
         if facts.st_size > most_bytes:
             raise LevelfieldError(
-                f"{source.name} is longer than {most_bytes} bytes, the most that such a file may have.",
+                f"{_shown(source)} is longer than {most_bytes} bytes, the most that such a file may have.",
                 fix="Save it with its weights in a file beside it: onnx.save_model(…, save_as_external_data=True).",
             )
         digest, size_bytes = hashlib.sha256(), 0
@@ -245,13 +245,13 @@ def _copy_beside(path: Path, name: str, draft: Path) -> str:
     """Copy a file with weights that must lie beside the model, and nowhere else; return its SHA-256."""
     if Path(name).name != name or name in {MODEL, ".", ".."} or "\\" in name or "\0" in name or name.startswith("."):
         raise LevelfieldError(
-            f"{path.name} keeps weights in {name!r}, and only files in its own folder, not called {MODEL}, are read.",
+            f"{_shown(path)} keeps weights in {name!r}, and only files in its own folder, not called {MODEL}, are read.",
             fix="Save it again as one file: onnx.save_model(onnx.load(…), …).",
         )
     source = path.with_name(name)
     if not source.is_file():
         raise LevelfieldError(
-            f"{path.name} keeps weights in {name}, which is not beside it.",
+            f"{_shown(path)} keeps weights in {name}, which is not beside it.",
             fix="Put it there, or save the model again as one file: onnx.save_model(onnx.load(…), …).",
         )
     return _copy(source, draft / name, 1 << 40)[0]
@@ -286,6 +286,11 @@ def _keep_values(path: Path) -> str:
     finally:
         Path(draft).unlink(missing_ok=True)
     return sha256
+
+
+def _shown(path: Path) -> str:
+    """Return a file's name as a record may hold it: bytes that are no text, and signs that are none, are replaced."""
+    return printable(path.name.encode(errors="replace").decode())
 
 
 def _values_file(sha256: str) -> Path:

@@ -48,7 +48,7 @@ def make(selection: Selection, *, available: Sequence[int] | None = None, here: 
     wanted = tuple(map(arm_names.parse, backends))
     missing: tuple[Warning_, ...] = ()
     if not selection.locked and not selection.backends:
-        wanted, missing = installed.only(wanted)
+        wanted, missing = installed.only(wanted, exported=selection.own is None)
     placement = placed(selection, wanted, here, named=bool(selection.backends))
     arms = tuple({arm.id: arm for arm in placement.arms}.values())
     placement = msgspec.structs.replace(placement, arms=arms, warnings=(*missing, *placement.warnings))

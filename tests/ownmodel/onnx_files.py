@@ -64,7 +64,7 @@ def classifier(*, batch: int | str | None = "batch", beside: str = "") -> bytes:
 
 
 def encoder() -> bytes:
-    """Tokens (batch, sequence) and a mask to vectors (batch, sequence, 8)."""
+    """Tokens (batch, sequence) and a mask to vectors (batch, sequence, 8), and the mask as whole numbers."""
     table = np.random.Generator(np.random.Philox(8)).standard_normal((64, 8)).astype("<f4")
     return model(
         [
@@ -72,10 +72,11 @@ def encoder() -> bytes:
             node("Cast", ["mask"], ["weight"], _integer("to", FLOAT)),
             node("Unsqueeze", ["weight", "last"], ["column"]),
             node("Mul", ["vectors", "column"], ["hidden"]),
+            node("Cast", ["mask"], ["kept"], _integer("to", INT64)),
         ],
         [tensor("table", table), tensor("last", np.array([2], dtype="<i8"))],
         [value("tokens", INT64, ["batch", "sequence"]), value("mask", BOOL, ["batch", "sequence"])],
-        [value("hidden", FLOAT, ["batch", "sequence", 8])],
+        [value("hidden", FLOAT, ["batch", "sequence", 8]), value("kept", INT64, ["batch", "sequence"])],
     )
 
 

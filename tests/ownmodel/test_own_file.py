@@ -56,6 +56,15 @@ def test_a_file_is_kept_by_content_and_described(tmp_path: Path) -> None:
         keeping.again(one)
 
 
+def test_a_name_that_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"caf\xe9\x1b[31m.onnx")
+    path.write_bytes(onnx_files.classifier())
+    one = read(path)
+    assert one.file == "caf?\ufffd[31m.onnx"
+    assert msgspec.json.decode(msgspec.json.encode(one), type=OwnFile) == one
+    assert keeping.again(one) == one
+
+
 def test_another_content_or_size_is_another_model(tmp_path: Path) -> None:
     path = onnx_files.write(tmp_path, "encoder.onnx", onnx_files.encoder())
     names = {read(path, {"sequence": size}).model for size in (12, 128)}
