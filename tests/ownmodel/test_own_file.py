@@ -145,6 +145,17 @@ def test_values_of_ones_own(tmp_path: Path) -> None:
     np.save(tmp_path / "pickle.npy", np.array([object()]), allow_pickle=True)
     with refused("cannot be taken"):
         read(path, values={"features": tmp_path / "pickle.npy"})
+    np.savez(tmp_path / "several.npz", x=np.ones((3, 16), dtype=np.float32))
+    with refused("archive of several arrays"):
+        read(path, values={"features": tmp_path / "several.npz"})
+    for wrong in (np.ones((0, 16), dtype=np.float32), np.float32(1)):
+        np.save(tmp_path / "wrong.npy", wrong)
+        with refused("cannot be taken"):
+            read(path, values={"features": tmp_path / "wrong.npy"})
+    long = (tmp_path / "x.npy").read_bytes().replace(b"(3, 16), }", b"(3" + b"0" * 7 + b",16)}")
+    (tmp_path / "long.npy").write_bytes(long)
+    with refused("cannot be taken"):
+        read(path, values={"features": tmp_path / "long.npy"})
     with refused("has no input other", "features"):
         read(path, values={"other": tmp_path / "x.npy"})
 
@@ -269,6 +280,7 @@ def test_a_report_of_it_is_run_again_by_content(tmp_path: Path) -> None:
     measured = msgspec.structs.replace(run.settings, models=(one.model,), own=one)
     run = msgspec.structs.replace(run, settings=measured)
     assert intent.read(run).selection.own == one
+    assert plan.of(run).own == one
     assert "--model encoder.onnx --dim sequence=12" in rerun.command(run)
     kept = cache_folder("artifacts") / "own" / one.sha256
     (kept / keeping.MODEL).unlink()

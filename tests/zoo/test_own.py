@@ -1,5 +1,7 @@
 """Seeded inputs of a user's own file."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -47,3 +49,14 @@ def test_what_there_are_no_values_for() -> None:
         own.seeded("some", (1,), "complex64")
     with pytest.raises(ValueError, match="at least one"):
         own.make(MODEL, 0, 0)
+
+
+def test_values_of_ones_own_are_taken_in_turn(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.arange(6, dtype=np.float32).reshape(3, 2))
+    batched = Own((Input("x", "float32", (2,), batched=True, path=str(tmp_path / "x.npy")),))
+    np.testing.assert_array_equal(own.make(batched, 2, 2)["x"], [[4, 5], [0, 1]])
+    whole = Own((Input("x", "float32", (3, 2), batched=False, path=str(tmp_path / "x.npy")),))
+    for start in (0, 1):
+        found = own.make(whole, start, 1)["x"]
+        np.testing.assert_array_equal(found, np.arange(6).reshape(3, 2))
+        assert type(found) is np.ndarray, "not a view of the file"

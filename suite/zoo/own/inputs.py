@@ -46,7 +46,7 @@ def make(model: Own, start: int, count: int) -> Arrays:
 def _values(given: Input, start: int, count: int) -> npt.NDArray[np.generic]:
     if given.path is not None:
         values = read(Path(given.path), given)
-        return np.ascontiguousarray(values[np.arange(start, start + count) % len(values)]) if given.batched else values
+        return np.array(values[np.arange(start, start + count) % len(values)] if given.batched else values)
     name = f"{SEED}/own/{given.name}"
     if not given.batched:
         return seeded(f"{name}/{start // count}", given.shape, given.dtype)
@@ -78,15 +78,18 @@ def read(path: Path, given: Input) -> npt.NDArray[np.generic]:
         They are not of its type or shape, or none at all; or it is no such file.
     """
     try:
-        values: npt.NDArray[np.generic] = np.load(path, allow_pickle=False)
+        values: npt.NDArray[np.generic] = np.load(path, mmap_mode="r", allow_pickle=False)
     except (EOFError, OSError) as error:
         raise ValueError(f"It cannot be read: {error}.") from error
-    if not isinstance(values, np.ndarray):
+    if isinstance(values, np.lib.npyio.NpzFile):
+        values.close()
         raise ValueError("It is an archive of several arrays.")  # noqa: TRY004  (a value, to whoever asks)
-    fits = values.shape[1:] == given.shape and len(values) if given.batched and values.ndim else values.shape == given.shape
-    if values.dtype.name != given.dtype or not fits:
+    items = values.shape[:1] if given.batched else ()
+    if values.dtype.name != given.dtype or values.shape != (*items, *given.shape) or (given.batched and not items):
         wanted = ", ".join([*(["items"] if given.batched else []), *map(str, given.shape)])
         raise ValueError(
             f"It holds {values.dtype.name} of shape {values.shape}, and {given.name} takes {given.dtype} of ({wanted})."
         )
-    return np.ascontiguousarray(values) if values.ndim else values
+    if items == (0,):
+        raise ValueError("It holds no item.")
+    return values
