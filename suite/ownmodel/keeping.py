@@ -245,7 +245,7 @@ def _copy_beside(path: Path, name: str, draft: Path) -> str:
     """Copy a file with weights that must lie beside the model, and nowhere else; return its SHA-256."""
     if Path(name).name != name or name in {MODEL, ".", ".."} or "\\" in name or "\0" in name or name.startswith("."):
         raise LevelfieldError(
-            f"{_shown(path)} keeps weights in {name!r}, and only files in its own folder, not called {MODEL}, are read.",
+            f"{_shown(path)} keeps weights in {name!r}, and only files in its own folder are read, not called {MODEL}.",
             fix="Save it again as one file: onnx.save_model(onnx.load(…), …).",
         )
     source = path.with_name(name)

@@ -45,7 +45,9 @@ def test_a_file_is_kept_by_content_and_described(tmp_path: Path) -> None:
     assert one.sha256 == digest
     assert one.size_bytes == len(content)
     assert one.model == f"my_model_2_-{digest[:8]}"
-    assert [(each.name, each.dtype, each.shape, each.batched) for each in one.inputs] == [("features", "float32", (16,), True)]
+    assert [(each.name, each.dtype, each.shape, each.batched) for each in one.inputs] == [
+        ("features", "float32", (16,), True)
+    ]
     assert one.outputs == ("probabilities", "class")
     assert (one.precision, one.opset, one.batched) == ("fp32", 17, True)
     kept = cache_folder("artifacts") / "own" / digest / keeping.MODEL

@@ -17,7 +17,9 @@ from suite.zoo.honesty import Computed
 RANDOM = np.random.Generator(np.random.Philox(5))
 LOGITS: npt.NDArray[np.float32] = RANDOM.standard_normal((4, 10)).astype(np.float32)
 CLASSES: npt.NDArray[np.int64] = LOGITS.argmax(axis=1)
-OWN = OwnFile("m-0", "m.onnx", "0" * 64, 1, (OwnInput("x", "float32", (2,), batched=True),), ("logits", "class"), "fp32", 17)
+OWN = OwnFile(
+    "m-0", "m.onnx", "0" * 64, 1, (OwnInput("x", "float32", (2,), batched=True),), ("logits", "class"), "fp32", 17
+)
 
 
 def said(*outputs: npt.NDArray[Any], computed: Computed | None = None) -> Verified:

@@ -11,6 +11,7 @@ other integers, bool   0 or 1: valid as a mask, a segment and a token of any voc
 """
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ import numpy.typing as npt
 from suite.zoo import bits
 from suite.zoo.own.spec import DTYPES, FLOATING, Input, Own
 from suite.zoo.weights import SEED, Arrays
+
 
 def make(model: Own, start: int, count: int) -> Arrays:
     """Make inputs `start` … `start + count - 1`.
@@ -78,12 +80,13 @@ def read(path: Path, given: Input) -> npt.NDArray[np.generic]:
         They are not of its type or shape, or none at all; or it is no such file.
     """
     try:
-        values: npt.NDArray[np.generic] = np.load(path, mmap_mode="r", allow_pickle=False)
+        found: Any = np.load(path, mmap_mode="r", allow_pickle=False)
     except (EOFError, OSError) as error:
         raise ValueError(f"It cannot be read: {error}.") from error
-    if isinstance(values, np.lib.npyio.NpzFile):
-        values.close()
+    if isinstance(found, np.lib.npyio.NpzFile):
+        found.close()
         raise ValueError("It is an archive of several arrays.")  # noqa: TRY004  (a value, to whoever asks)
+    values: npt.NDArray[np.generic] = found
     items = values.shape[:1] if given.batched else ()
     if values.dtype.name != given.dtype or values.shape != (*items, *given.shape) or (given.batched and not items):
         wanted = ", ".join([*(["items"] if given.batched else []), *map(str, given.shape)])
