@@ -72,11 +72,13 @@ def start(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
             launcher_reason=request.launcher_reason,
             gpu=plan.gpu,
             worker_memory_bytes=site.memory_bytes,
+            own=plan.own,
         ),
         machine=machine,
         images=tuple(site.images.values()),
         artifacts=(
-            *(site.artifacts.weights_artifact(model) for model in plan.models),
+            *(site.artifacts.weights_artifact(model) for model in plan.models if site.own is None),
+            *(site.own.artifacts if site.own is not None else ()),
             *(onnx.artifact for onnx in site.onnx.values()),
             *(site.artifacts.dataset_artifact(name) for name in _fed(plan)),
             *([site.artifacts.digits_artifact()] if any(block.case.converges for block in plan.blocks) else []),
@@ -106,7 +108,9 @@ def _fed(plan: Plan) -> tuple[str, ...]:
 
 
 def _work(plan: Plan) -> tuple[Work, ...]:
-    """Count what a call of each model and batch computes and moves."""
+    """Count what a call of each model and batch computes and moves; of a user's own file nothing is known."""
+    if plan.own is not None:
+        return ()
     asked = dict.fromkeys((block.case.model, block.case.batch) for block in plan.blocks)
     return tuple(
         Work(model=name, batch=batch, **msgspec.structs.asdict(flops.count(models.get(name), batch)))

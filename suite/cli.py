@@ -21,6 +21,7 @@ from suite.explaining.command import explain
 from suite.exporting.command import export
 from suite.history.command import history
 from suite.options import DURATION, GPU, INJECTION, NAMES, NUMBERS, PERCENT, PROCESSES, VARIANT, without_paths
+from suite.ownmodel.options import OWN_FILE, OWN_SIZES, OWN_VALUES
 from suite.provenance.command import verify
 from suite.publishing.command import card, publish
 from suite.reproducing.command import reproduce
@@ -40,6 +41,9 @@ def _selection(command: _F) -> _F:
         (
             click.option("--profile", default="standard", show_default=True, help="smoke, standard or full."),
             click.option("--models", type=NAMES, default=(), help="Only these, separated by commas."),
+            OWN_FILE,
+            OWN_SIZES,
+            OWN_VALUES,
             click.option("--backends", type=NAMES, default=(), help="Only these, separated by commas."),
             click.option("--scenarios", type=NAMES, default=(), help="latency, throughput, … (`levelfield list`)."),
             click.option(
@@ -107,6 +111,9 @@ _sign = click.option(
 def bench(
     profile: str,
     models: tuple[str, ...],
+    own: Path | None,
+    dims: tuple[tuple[str, str], ...],
+    values: tuple[tuple[str, str], ...],
     backends: tuple[str, ...],
     scenarios: tuple[str, ...],
     precision: tuple[str, ...],
@@ -132,6 +139,7 @@ def bench(
 ) -> None:
     """Measure, compare and report: builds what is missing, then runs."""
     from suite.beginning import Request
+    from suite.ownmodel.asking import read
     from suite.plan import Selection
     from suite.running import Options, run_bench
 
@@ -148,6 +156,7 @@ def bench(
             inject,
             variant=variant,
             gpu=gpu,
+            own=read(own, dims, values),
             locked=launcher != "host",
             processes=processes,
         ),

@@ -35,7 +35,9 @@ def missing(arm: Arm, there: Callable[[str], bool] = has) -> tuple[str, ...]:
     return tuple(name for name in _MODULES.get(arm.image, ()) if not there(name))
 
 
-def only(arms: Sequence[Arm], there: Callable[[str], bool] = has) -> tuple[tuple[Arm, ...], tuple[Warning_, ...]]:
+def only(
+    arms: Sequence[Arm], there: Callable[[str], bool] = has, *, exported: bool = True
+) -> tuple[tuple[Arm, ...], tuple[Warning_, ...]]:
     """Leave out the arms whose framework is not here, or whose ONNX file nothing here could write.
 
     Parameters
@@ -44,6 +46,8 @@ def only(arms: Sequence[Arm], there: Callable[[str], bool] = has) -> tuple[tuple
         Nobody named them one by one: those that were named are tried, and say themselves what they miss.
     there
         Whether a module is to be had.
+    exported
+        ONNX files are to be written first; False: the user's own is there.
 
     Returns
     -------
@@ -55,7 +59,7 @@ def only(arms: Sequence[Arm], there: Callable[[str], bool] = has) -> tuple[tuple
     LevelfieldError
         None stays.
     """
-    exports = all(map(there, _EXPORTER))
+    exports = not exported or all(map(there, _EXPORTER))
 
     def stays(arm: Arm) -> bool:
         return not missing(arm, there) and (exports or registry.get(arm.backend).reads != "onnx")

@@ -191,6 +191,8 @@ def _refuse_disagreement(site: Site, case: Case, outcomes: Sequence[Outcome]) ->
     weights_sha256 = site.weights_sha256.get(case.model, "")
     if case.converges:
         weights_sha256, inputs_sha256 = convergence.loaded_sha256(convergence.of(case.model))
+    elif (own := site.own_of(case)) is not None:
+        inputs_sha256 = own.inputs_sha256[case.batch]
     elif case.trains:
         inputs_sha256 = site.artifacts.training_batch_sha256(case.model, case.batch)
     else:

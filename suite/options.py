@@ -2,6 +2,7 @@
 
 import math
 import re
+from pathlib import PurePath
 from typing import Any
 
 import click
@@ -72,6 +73,28 @@ class _Injection(click.ParamType[tuple[str, str]]):
         return amount, arm
 
 
+class _Pairs(click.ParamType[tuple[str, str]]):
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:  # noqa: ANN401
+        if isinstance(value, tuple):
+            return value
+        name, sign, rest = str(value).partition("=")
+        if not (name and sign and rest):
+            self.fail(f"{value!r} is not a pair such as {self.name}.", param, ctx)
+        return name, rest
+
+
+class _Size(_Pairs):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:  # noqa: ANN401
+        name, size = super().convert(value, param, ctx)
+        if not re.fullmatch(r"[0-9]{1,9}", size):
+            self.fail(f"{value!r} is no size of a dimension, such as sequence=128.", param, ctx)
+        return name, size
+
+
+SIZE, VALUES = _Size("sequence=128"), _Pairs("tokens=tokens.npy")
 NAMES, NUMBERS, DURATION, PERCENT, INJECTION = _Names(), _Numbers(), _Duration(), _Percent(), _Injection()
 
 VARIANT = click.option(
@@ -94,11 +117,27 @@ PROCESSES = click.option(
 
 
 def without_paths(words: list[str]) -> list[str]:
-    """Leave out where reports go and what signs them: that is this machine's business, and may name a user."""
+    """Leave out where reports go, what signs them, and the folders of files that are measured.
+
+    That is this machine's business, and may name a user.
+    """
     kept: list[str] = []
-    skip = False
+    before = ""
     for word in words:
-        if not skip and not word.startswith(("--reports", "--sign")):
-            kept.append(word)
-        skip = word in {"--reports", "--sign"}
+        if before in _FILES:
+            kept.append(_without_folder(word))
+        elif before not in _OWN_BUSINESS and not word.startswith(_OWN_BUSINESS):
+            option, sign, rest = word.partition("=")
+            kept.append(f"{option}={_without_folder(rest)}" if sign and option in _FILES else word)
+        before = "" if before in _FILES or before in _OWN_BUSINESS else word
     return kept
+
+
+_OWN_BUSINESS = ("--reports", "--sign")
+_FILES = ("--model", "--input")
+
+
+def _without_folder(word: str) -> str:
+    """`encoder.onnx` for `/home/someone/encoder.onnx`, `x=x.npy` for `x=/home/someone/x.npy`."""
+    name, sign, path = word.rpartition("=")
+    return f"{name}{sign}{PurePath(path).name}".encode(errors="replace").decode()

@@ -11,8 +11,9 @@ import psutil
 from suite import together
 from suite.artifacts import Artifacts, Onnx
 from suite.launchers.docker import DockerLauncher
-from suite.launchers.protocol import Launcher
+from suite.launchers.protocol import Launcher, LaunchSpec
 from suite.machine import devices
+from suite.ownmodel import keeping, reference
 from suite.plan import CANARY, EXPORTER, Plan
 from suite.records.schema import Arm, Case, Image
 from suite.site import Site
@@ -46,11 +47,12 @@ def prepare(
         container.check_gpu(container.prepare(CANARY, "cpu", None, watcher.say), gpu)
     artifacts = Artifacts()
     images, onnx = _images_and_exports(plan, {"": launcher, **launchers}, artifacts, watcher)
-    for model in plan.models:
+    zoo = plan.models if plan.own is None else ()
+    for model in zoo:
         watcher.say(f"making the weights of {model}")
         artifacts.weights(model)
     # In how many processes a model is trained makes no other reference.
-    asked = dict.fromkeys(msgspec.structs.replace(block.case, processes=1) for block in plan.blocks)
+    asked = dict.fromkeys(msgspec.structs.replace(block.case, processes=1) for block in plan.blocks if zoo)
     for case in (*asked, canary_case(len(plan.cpus))) if judged else ():
         watcher.say(f"computing the reference of {case.question} in float64")
         if case.trains:
@@ -68,14 +70,34 @@ def prepare(
         onnx=onnx,
         weights_sha256={
             CANARY: weights.sha256(weights.make(models.get(CANARY))),
-            **{name: artifacts.weights_artifact(name).sha256 for name in plan.models},
+            **{name: artifacts.weights_artifact(name).sha256 for name in zoo},
         },
         cpus=plan.cpus,
         memory_bytes=_memory_limit(),
         caches=Path(tempfile.mkdtemp(prefix="levelfield-caches-")),
         gpu=gpu,
         launchers=dict(launchers),
+        own=_own(plan, launcher, images, watcher),
     )
+
+
+def _own(
+    plan: Plan, launcher: Launcher, images: dict[tuple[str, str, str, str | None], Image], watcher: Watcher
+) -> reference.Reference | None:
+    """Have the user's own file answered by what the others are held against."""
+    if plan.own is None:
+        return None
+    image = images["", reference.IMAGE, "cpu", None]
+    spec = LaunchSpec(
+        name=f"reference of {plan.own.model}",
+        image=image,
+        threads=len(plan.cpus),
+        cpus=plan.cpus,
+        memory_bytes=_memory_limit(),
+        artifacts=Artifacts().root,
+    )
+    batches = [block.case.batch for block in plan.blocks]
+    return reference.ask(plan.own, batches, image=image, launcher=launcher, spec=spec, progress=watcher.say)
 
 
 def _images_and_exports(
@@ -88,7 +110,8 @@ def _images_and_exports(
     def image_of(place: str, name: str, variant: str, version: str | None) -> None:
         images[place, name, variant, version] = launchers[place].prepare(name, variant, version, watcher.say)
 
-    keys = dict.fromkeys((arm.launcher, arm.image, arm.variant, arm.version) for arm in (*plan.answering, canary_arm()))
+    arms = (*plan.answering, canary_arm(), *([Arm(reference.IMAGE, reference.IMAGE)] if plan.own is not None else []))
+    keys = dict.fromkeys((arm.launcher, arm.image, arm.variant, arm.version) for arm in arms)
     together.run(
         [
             lambda: onnx.update(_exports(plan, launchers[""], artifacts, watcher)),
@@ -102,6 +125,8 @@ def _images_and_exports(
 def _exports(
     plan: Plan, launcher: Launcher, artifacts: Artifacts, watcher: Watcher
 ) -> dict[tuple[str, str, int], Onnx]:
+    if plan.own is not None:
+        return {key: keeping.prepared(plan.own, key[2]) for key in plan.files}
     if not plan.files:
         return {}
     exporter = launcher.prepare(EXPORTER, "cpu", None, watcher.say)

@@ -20,7 +20,7 @@ import msgspec
 from suite import warnings
 from suite.compatibility.devices import from_facts
 from suite.machine.device_use import Device
-from suite.records.schema import Absent, Arm, Case, Run, Warning_
+from suite.records.schema import Absent, Arm, Case, OwnFile, Run, Warning_
 from suite.zoo import models
 
 Company: TypeAlias = tuple[Arm, ...]
@@ -54,8 +54,13 @@ _MARGIN = 1.1
 _KEPT_FREE_BYTES = 512 * _MIB
 
 
-def estimate(case: Case, backend: str) -> int:
-    """Return what a worker may hold of the GPU's memory, in bytes, before anybody has seen it."""
+def estimate(case: Case, backend: str, own: OwnFile | None = None) -> int:
+    """Return what a worker may hold of the GPU's memory, in bytes, before anybody has seen it.
+
+    Of a user's own file only its size is known: an item's activations are taken to be as much.
+    """
+    if own is not None:
+        return _PROCESS_BYTES.get(backend, _OTHERS_BYTES) + (_WEIGHTS_AT_ONCE + case.batch) * own.size_bytes
     model = models.get(case.model)
     training = case.scenario.startswith("training")
     weights = (_WEIGHTS_IN_TRAINING if training else _WEIGHTS_AT_ONCE) * model.parameter_count
@@ -124,10 +129,13 @@ class Sharing:
         The GPU; None: none is used, and everybody is one company.
     one_process
         The GPU lets one process in at a time.
+    own
+        The user's own file, where one is measured.
     """
 
-    def __init__(self, device: Device | None, *, one_process: bool = False) -> None:
+    def __init__(self, device: Device | None, *, one_process: bool = False, own: OwnFile | None = None) -> None:
         self._device = device
+        self._own = own
         self._one_process = one_process
         self._free: int | Absent = Absent("nobody asked yet")
         self._seen: dict[tuple[str, ...], int] = {}
@@ -157,7 +165,7 @@ class Sharing:
     def need(self, case: Case, arm: Arm) -> int:
         """Return what an arm needs for a case, in bytes: what was seen, or an estimate."""
         seen = self._seen.get(_key(case, arm.id))
-        return int(seen * _MARGIN) if seen is not None else estimate(case, arm.backend)
+        return int(seen * _MARGIN) if seen is not None else estimate(case, arm.backend, self._own)
 
     def saw(self, case: Case, held_bytes: Mapping[str, int]) -> None:
         """Remember what arms held of the GPU's memory, by id."""
@@ -192,4 +200,6 @@ def _key(case: Case, arm: str) -> tuple[str, ...]:
 def sharing_of(run: Run, device: Device | None) -> Sharing:
     """Return how a run shares its GPU, by what the fingerprint says of it."""
     gpus = from_facts(run.machine.get("gpu", {})).gpus
-    return Sharing(device, one_process=any(gpu.index == run.settings.gpu and gpu.one_process for gpu in gpus))
+    return Sharing(
+        device, one_process=any(gpu.index == run.settings.gpu and gpu.one_process for gpu in gpus), own=run.settings.own
+    )

@@ -7,6 +7,8 @@ import msgspec
 from suite.artifacts import Artifacts, Onnx
 from suite.backends import precisions, registry
 from suite.launchers.protocol import Inside, Launcher
+from suite.ownmodel import keeping
+from suite.ownmodel.reference import Reference
 from suite.records.schema import Arm, Case, Image
 from suite.worker.messages import Task
 
@@ -34,6 +36,12 @@ class Site(msgspec.Struct, frozen=True):
     """UUID of the GPU that is used; empty: none is. It is never recorded."""
     launchers: dict[str, Launcher] = {}
     """Those that arms name."""
+    own: Reference | None = None
+    """The user's own file, where one is measured."""
+
+    def own_of(self, case: Case) -> Reference | None:
+        """Return the user's own file where a case is about it: the canary's are not."""
+        return self.own if self.own is not None and self.own.model.model == case.model else None
 
     def file_of(self, case: Case, arm: Arm) -> Onnx:
         """Return the ONNX file that an arm answers a case with."""
@@ -59,6 +67,7 @@ def task_for(site: Site, case: Case, arm: Arm, inside: Inside) -> Task:
     weights = f"{inside.artifacts}/{site.artifacts.weights(case.model)}" if reads == "native" else None
     if case.converges:
         weights = None  # a seed's, made in the worker
+    own = site.own_of(case)
     return Task(
         backend=arm.backend,
         model=case.model,
@@ -76,4 +85,5 @@ def task_for(site: Site, case: Case, arm: Arm, inside: Inside) -> Task:
         ),
         settings=arm.settings,
         processes=case.processes,
+        own=keeping.description(own.model, inside.artifacts) if own is not None else None,
     )

@@ -11,6 +11,7 @@ import numpy as np
 from suite import together
 from suite.launchers.worker import WorkerError
 from suite.outcomes import Outcome, fail
+from suite.ownmodel import reference
 from suite.records.schema import Absent, Case, Computed, Parity, TrainingErrors, TrainingParity, Window
 from suite.site import Site
 from suite.worker.messages import Converged, Train, Trained, Verified, Verify
@@ -54,7 +55,8 @@ def verify_outcome(site: Site, case: Case, outcome: Outcome) -> None:
     """Compare a worker's output, or its training, with the reference; a worker that cannot answer is ended."""
     if outcome.worker is None:
         return
-    count = verify_count(case)
+    own = site.own_of(case)
+    count = verify_count(case) if own is None else reference.count_of(case.batch)
     try:
         if case.trains:
             batch = recipe.of(case.model).trajectory_batch
@@ -70,7 +72,9 @@ def verify_outcome(site: Site, case: Case, outcome: Outcome) -> None:
     said = verified.computed
     outcome.launch = msgspec.structs.replace(
         outcome.launch,
-        parity=judge(
+        parity=reference.judge(verified, own.answers[case.batch], case.precision, count)
+        if own is not None
+        else judge(
             verified,
             site.artifacts.reference(case.model, count, from_dataset=case.scenario == "data-pipeline"),
             case.precision,

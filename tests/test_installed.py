@@ -61,3 +61,8 @@ def test_the_host_launcher_plans_what_is_installed(monkeypatch: pytest.MonkeyPat
 def test_modules_are_looked_for_and_not_imported() -> None:
     assert installed.has("json")
     assert not installed.has("no_such_module_anywhere")
+
+
+def test_a_file_that_is_there_needs_nobody_who_writes_it() -> None:
+    arms, _ = installed.only(ALL, there=lambda module: module in {"onnxruntime", "torch"}, exported=False)
+    assert [arm.id for arm in arms] == ["torch", "torch-compile", "onnxruntime"]

@@ -5,7 +5,7 @@ from typing import Any
 import click
 import pytest
 
-from suite.options import DURATION, NAMES, NUMBERS, PERCENT
+from suite.options import DURATION, NAMES, NUMBERS, PERCENT, SIZE, VALUES, without_paths
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,8 @@ from suite.options import DURATION, NAMES, NUMBERS, PERCENT
         (PERCENT, "2%", 0.02),
         (PERCENT, "0.02", 0.02),
         (PERCENT, " 12.5 % ", 0.125),
+        (SIZE, "tokens[1]=128", ("tokens[1]", "128")),
+        (VALUES, "x=a=b.npy", ("x", "a=b.npy")),
     ],
 )
 def test_values(kind: click.ParamType[Any], text: str, value: object) -> None:
@@ -36,6 +38,10 @@ def test_values(kind: click.ParamType[Any], text: str, value: object) -> None:
     [
         (NUMBERS, "1,two"),
         (NUMBERS, "1.5"),
+        (SIZE, "sequence"),
+        (SIZE, "sequence=-1"),
+        (SIZE, "sequence=²"),
+        (VALUES, "=x.npy"),
         (DURATION, "soon"),
         (DURATION, "-5"),
         (DURATION, "5 weeks"),
@@ -53,3 +59,15 @@ def test_values(kind: click.ParamType[Any], text: str, value: object) -> None:
 def test_what_is_no_value_says_what_one_looks_like(kind: click.ParamType[Any], text: str) -> None:
     with pytest.raises(click.BadParameter, match="such as"):
         kind.convert(text, None, None)
+
+
+def test_a_record_holds_no_folder_of_the_users() -> None:
+    typed = [
+        "bench", "--model", "/home/someone/m.onnx", "--models=mlp", "--dim", "a=1", "--input", "x=/home/someone/x.npy",
+        "--model=/home/someone/m.onnx", "--input=x=/home/someone/x.npy", "--reports", "/home/someone", "--sign=/home/k",
+        "--seed", "1",
+    ]  # fmt: skip
+    assert without_paths(typed) == [
+        "bench", "--model", "m.onnx", "--models=mlp", "--dim", "a=1", "--input", "x=x.npy",
+        "--model=m.onnx", "--input=x=x.npy", "--seed", "1",
+    ]  # fmt: skip

@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 
 from suite.options import DURATION, GPU, INJECTION, NAMES, NUMBERS, PERCENT, PROCESSES, VARIANT, without_paths
+from suite.ownmodel.options import OWN_FILE, OWN_SIZES, OWN_VALUES
 
 
 @click.command()
@@ -15,6 +16,9 @@ from suite.options import DURATION, GPU, INJECTION, NAMES, NUMBERS, PERCENT, PRO
 @click.argument("b")
 @click.option("--profile", default="standard", show_default=True, help="smoke, standard or full.")
 @click.option("--models", type=NAMES, default=(), help="Only these, separated by commas.")
+@OWN_FILE
+@OWN_SIZES
+@OWN_VALUES
 @click.option("--scenarios", type=NAMES, default=(), help="latency, throughput, … (`levelfield list`).")
 @click.option(
     "--precision", type=NAMES, default=(), help="fp32, bf16, int8; tf32 and fp16 on GPUs; each is ranked apart."
@@ -60,6 +64,9 @@ def ab(
     b: str,
     profile: str,
     models: tuple[str, ...],
+    own: Path | None,
+    dims: tuple[tuple[str, str], ...],
+    values: tuple[tuple[str, str], ...],
     scenarios: tuple[str, ...],
     precision: tuple[str, ...],
     batch: tuple[int, ...],
@@ -91,6 +98,7 @@ def ab(
     from suite.beginning import Request
     from suite.comparing.formats import SUFFIXES, WRITERS
     from suite.comparing.types import Gate
+    from suite.ownmodel.asking import read
     from suite.plan import Selection
     from suite.records.files import write_atomically
     from suite.running import Options
@@ -112,6 +120,7 @@ def ab(
             inject=inject,
             variant=variant,
             gpu=gpu,
+            own=read(own, dims, values),
             locked=launcher != "host",
         ),
         request=Request(

@@ -134,7 +134,7 @@ def _only(options: Options, row: Row) -> Options:
     case = row.case
     selection = msgspec.structs.replace(
         options.selection,
-        models=(case.model,),
+        models=(case.model,) if options.selection.own is None else (),
         scenarios=(case.scenario,),
         precisions=(case.precision,),
         threads=(case.threads,),

@@ -91,8 +91,10 @@ class ONNXRuntime:
             If the file is missing or of another model, or another provider would run it.
         """
         session = self._session(source)
-        outputs = [session.get_outputs()[0].name]
+        outputs = [tensor.name for tensor in session.get_outputs()]
         run = session.run
+        if len(outputs) > 1:
+            return lambda inputs: run(outputs, inputs)
 
         def step(inputs: Arrays) -> npt.NDArray[np.float32]:
             return run(outputs, inputs)[0]  # type: ignore[no-any-return]
@@ -102,14 +104,15 @@ class ONNXRuntime:
     def load_resident(self, source: Source) -> Resident:
         """Do as `load` does, for values that stay on the device."""
         session = self._session(source)
-        output, device = session.get_outputs()[0].name, self._device
+        outputs, device = [tensor.name for tensor in session.get_outputs()], self._device
         value_of = self._ort.OrtValue.ortvalue_from_numpy
 
         def place(inputs: Arrays) -> Any:  # noqa: ANN401 (a binding of ONNX Runtime's)
             binding = session.io_binding()
             for name, array in inputs.items():
                 binding.bind_ortvalue_input(name, value_of(np.ascontiguousarray(array), device, 0))
-            binding.bind_output(output, device, 0)
+            for name in outputs:
+                binding.bind_output(name, device, 0)
             binding.synchronize_inputs()
             return binding
 
@@ -119,7 +122,8 @@ class ONNXRuntime:
             return binding
 
         def fetch(binding: Any) -> npt.NDArray[np.float32]:  # noqa: ANN401 (the same)
-            return binding.copy_outputs_to_cpu()[0]  # type: ignore[no-any-return]
+            found = binding.copy_outputs_to_cpu()
+            return found[0] if len(outputs) == 1 else found  # type: ignore[no-any-return]
 
         return Resident(place=place, run=run, fetch=fetch)
 

@@ -85,8 +85,10 @@ class ONNXRuntimeTensorRTRTX:
         if self._providers[:1] != [self._provider]:
             raise cuda.fell_back(_NAME, ", ".join(self._providers))
         require_names(_NAME, source.example, [tensor.name for tensor in session.get_inputs()])
-        outputs = [session.get_outputs()[0].name]
+        outputs = [tensor.name for tensor in session.get_outputs()]
         run = session.run
+        if len(outputs) > 1:
+            return lambda inputs: run(outputs, inputs)
 
         def step(inputs: Arrays) -> npt.NDArray[np.float32]:
             return run(outputs, inputs)[0]  # type: ignore[no-any-return]

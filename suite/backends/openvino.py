@@ -87,7 +87,8 @@ class OpenVINO:
         request = self._request(compiled)
         small = sum(array.nbytes for array in source.example.values()) <= COPIED_BYTES
         self._settings["INPUTS"] = "copied into the request's tensors" if small else "shared"
-        return _filling(request, compiled.inputs) if small else _sharing(request)
+        count = len(compiled.outputs)
+        return _filling(request, compiled.inputs, count) if small else _sharing(request, count)
 
     def _config(self, precision: str) -> dict[str, Any]:
         config: dict[str, Any] = {
@@ -144,17 +145,21 @@ def _said(value: object) -> str:
     return str(getattr(value, "value", value))
 
 
-def _sharing(request: Any) -> Step:  # noqa: ANN401  (OpenVINO's own type)
+def _sharing(request: Any, count: int) -> Step:  # noqa: ANN401  (OpenVINO's own type)
     """Give the request the arrays as they are: no copy, and 15 µs of Python for every call."""
     infer = request.infer
+
+    def all_of_them(inputs: Arrays) -> Any:  # noqa: ANN401  (a list of arrays)
+        answers = infer(inputs, share_inputs=True, share_outputs=True)
+        return [answers[index] for index in range(count)]
 
     def step(inputs: Arrays) -> npt.NDArray[np.float32]:
         return infer(inputs, share_inputs=True, share_outputs=True)[0]  # type: ignore[no-any-return]
 
-    return step
+    return step if count == 1 else all_of_them
 
 
-def _filling(request: Any, ports: Any) -> Step:  # noqa: ANN401  (the same)
+def _filling(request: Any, ports: Any, count: int) -> Step:  # noqa: ANN401  (the same)
     """Fill the request's own tensors, which stay bound to it."""
     tensors = [(port.any_name, request.get_tensor(port).data) for port in ports]
     infer, output = request.infer, request.get_output_tensor
@@ -165,7 +170,11 @@ def _filling(request: Any, ports: Any) -> Step:  # noqa: ANN401  (the same)
         infer(share_outputs=True)
         return output(0).data  # type: ignore[no-any-return]
 
-    return step
+    def all_of_them(inputs: Arrays) -> Any:  # noqa: ANN401  (a list of arrays)
+        step(inputs)
+        return [output(index).data for index in range(count)]
+
+    return step if count == 1 else all_of_them
 
 
 def _text(value: object) -> str:

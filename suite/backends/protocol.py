@@ -16,7 +16,9 @@ Arrays: TypeAlias = dict[str, npt.NDArray[np.generic]]
 """Named tensors in host memory, C order."""
 
 Step: TypeAlias = Callable[[Arrays], npt.NDArray[np.float32]]
-"""The timed call: NumPy arrays in host memory in, the completed NumPy output in host memory out."""
+"""The timed call: NumPy arrays in host memory in, the completed NumPy output in host memory out.
+
+Of a user's own file with several outputs, it is a list of them all, in the file's order."""
 
 
 class Resident(msgspec.Struct, frozen=True):

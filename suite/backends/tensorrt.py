@@ -121,9 +121,13 @@ class TensorRT:
         names = [str(engine.get_tensor_name(index)) for index in range(engine.num_io_tensors)]
         inputs_of = [name for name in names if engine.get_tensor_mode(name) == self._trt.TensorIOMode.INPUT]
         require_names(_NAME, source.example, inputs_of)
-        output = next(name for name in names if name not in inputs_of)
-        host = np.empty(tuple(engine.get_tensor_shape(output)), dtype=np.float32)
-        sizes = {name: source.example[name].nbytes for name in inputs_of} | {output: host.nbytes}
+        host = {
+            name: np.empty(tuple(engine.get_tensor_shape(name)), dtype=self._trt.nptype(engine.get_tensor_dtype(name)))
+            for name in names
+            if name not in inputs_of
+        }
+        sizes = {name: source.example[name].nbytes for name in inputs_of}
+        sizes |= {name: array.nbytes for name, array in host.items()}
         context = engine.create_execution_context()
         if context is None:
             raise self._failure("could not make the engine ready to run")
@@ -132,6 +136,7 @@ class TensorRT:
             if not context.set_tensor_address(name, address):
                 raise self._failure(f"does not take memory for {name}")
         kind, stream = self._cuda.cudaMemcpyKind, int(self._stream)
+        only = next(iter(host.values())) if len(host) == 1 else None
 
         def send(inputs: Arrays) -> list[npt.NDArray[Any]]:
             flat = {name: np.ascontiguousarray(array) for name, array in inputs.items()}
@@ -144,8 +149,9 @@ class TensorRT:
                 raise RuntimeError(self._told("refused to run the engine"))
 
         def receive() -> npt.NDArray[np.float32]:
-            self._copy(host.ctypes.data, memory[output], host.nbytes, kind.cudaMemcpyDeviceToHost)
-            return host
+            for name, array in host.items():
+                self._copy(array.ctypes.data, memory[name], array.nbytes, kind.cudaMemcpyDeviceToHost)
+            return only if only is not None else list(host.values())  # type: ignore[return-value]
 
         return _Calls(send=send, start=start, receive=receive)
 

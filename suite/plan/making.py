@@ -11,6 +11,7 @@ from suite.backends import registry
 from suite.compatibility.devices import Nvidia
 from suite.errors import LevelfieldError
 from suite.machine import devices, driver
+from suite.ownmodel import wishes
 from suite.placing import Placement, Wish
 from suite.plan import precision, processes, trainings
 from suite.plan.blocks import blocks
@@ -40,11 +41,14 @@ def make(selection: Selection, *, available: Sequence[int] | None = None, here: 
     LevelfieldError
         Unknown names (with the close matches), and selections that cannot be.
     """
-    backends = tuple(dict.fromkeys(selection.backends)) or (*names_of_backends(), *registry.names_on_gpus_only())
+    everybody = (*names_of_backends(), *registry.names_on_gpus_only())
+    if selection.own is not None:
+        everybody = wishes.readers(everybody)
+    backends = tuple(dict.fromkeys(selection.backends)) or everybody
     wanted = arm_names.of_one_launcher(tuple(map(arm_names.parse, backends)))
     missing: tuple[Warning_, ...] = ()
     if not selection.locked and not selection.backends:
-        wanted, missing = installed.only(wanted)
+        wanted, missing = installed.only(wanted, exported=selection.own is None)
     placement = placed(selection, wanted, here, named=bool(selection.backends))
     arms = tuple({arm.id: arm for arm in placement.arms}.values())
     placement = msgspec.structs.replace(placement, arms=arms, warnings=(*missing, *placement.warnings))
@@ -78,12 +82,18 @@ def assemble(selection: Selection, placement: Placement, available: Sequence[int
     profile = PROFILES[known("profile", [selection.profile], PROFILES)[0]]
     models = known("model", selection.models, names_of_models()) or names_of_models()
     scenarios = known("scenario", selection.scenarios, SCENARIOS) or profile.scenarios
+    sizes_of, wanted = profile.batches, selection.precisions
+    if (own := selection.own) is not None:
+        wishes.check(own, selection.models, arms)
+        models, scenarios = (own.model,), wishes.scenarios(own, selection.scenarios, profile.scenarios)
+        sizes_of = {own.model: wishes.batches(own, selection.batches, profile)}
+        wanted = wishes.precisions(own, selection.precisions)
     _check_device(scenarios, placement)
-    precisions = precision.chosen(selection.precisions, arms, placement.device)
+    precisions = precision.chosen(wanted, arms, placement.device)
     there = tuple(available if available is not None else sorted(os.sched_getaffinity(0)))
     numbers = processes.counts(selection, scenarios, placement.device)
     threads = processes.threads(selection, numbers, there)
-    served = {model: batches(selection.batches, profile.batches[model]) for model in models}
+    served = {model: batches(selection.batches, sizes_of[model]) for model in models}
     trainings.check_precisions(selection, precisions)
     trainable = trainings.PRECISION in precisions
     to_target = trainings.to_target(selection, arms, profile, models) if TO_TARGET in scenarios and trainable else {}
@@ -105,6 +115,7 @@ def assemble(selection: Selection, placement: Placement, available: Sequence[int
         training_batches=in_steps,
         gpu=placement.gpu,
         warnings=(*placement.warnings, *left_out),
+        own=own,
     )
 
 

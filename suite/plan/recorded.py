@@ -2,6 +2,7 @@
 
 import msgspec
 
+from suite.ownmodel import keeping
 from suite.plan.names import known
 from suite.plan.types import Plan
 from suite.profiles import PROFILES
@@ -14,7 +15,7 @@ def of(run: Run) -> Plan:
     Raises
     ------
     LevelfieldError
-        The record is of a profile that is not known here.
+        The record is of a profile that is not known here, or of a user's own file that is not here.
     """
     settings = run.settings
     return Plan(
@@ -30,4 +31,5 @@ def of(run: Run) -> Plan:
         cpus=settings.cpus,
         gpu=settings.gpu,
         training_batches=settings.training_batches,
+        own=keeping.again(settings.own) if settings.own is not None else None,
     )

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 import msgspec
 
 from suite.backends import precisions, registry
+from suite.ownmodel import wishes
 from suite.plan.names import CANARY
 from suite.profiles import Profile
-from suite.records.schema import Arm, Block, Case, Scenario, Warning_
+from suite.records.schema import Arm, Block, Case, OwnFile, Scenario, Warning_
 from suite.references import suffix
 
 
@@ -30,6 +31,8 @@ class Selection(msgspec.Struct, frozen=True):
     """`cpu`, `cu12`, `cu13`; `auto`: the GPU where one can be used."""
     gpu: str | None = None
     """The one GPU to use: its index, or its UUID."""
+    own: OwnFile | None = None
+    """A file of the user's own, in the place of models."""
     locked: bool = True
     """False: what is installed runs (the `host` launcher), and no lock chooses a CUDA variant."""
     processes: tuple[int, ...] = ()
@@ -58,6 +61,9 @@ class Plan(msgspec.Struct, frozen=True):
     """What a reader must know of how arms were placed, and of what was left out."""
     processes: tuple[int, ...] = (1,)
     """That train together, in rising order; each case names its own."""
+    """What a reader must know of how arms were placed."""
+    own: OwnFile | None = None
+    """A file of the user's own, which then is the one model."""
 
     @property
     def answering(self) -> tuple[Arm, ...]:
@@ -71,7 +77,9 @@ class Plan(msgspec.Struct, frozen=True):
     @property
     def images(self) -> tuple[str, ...]:
         """The images the arms need, as `suite.references` spells them, the canary's among them."""
-        return (*dict.fromkeys(arm.image + suffix(arm.variant, arm.version) for arm in self.answering), CANARY)
+        names = [arm.image + suffix(arm.variant, arm.version) for arm in self.answering]
+        reference = [] if self.own is None else [wishes.REFERENCE]
+        return (*dict.fromkeys([*names, *reference]), CANARY)
 
     @property
     def files(self) -> tuple[tuple[str, str, int], ...]:
@@ -91,7 +99,7 @@ class Plan(msgspec.Struct, frozen=True):
     @property
     def needs_onnx(self) -> bool:
         """Whether the exporter must work first."""
-        return bool(self.files)
+        return bool(self.files) and self.own is None
 
 
 def answers(case: Case, arm: Arm) -> bool:

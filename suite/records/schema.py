@@ -473,6 +473,44 @@ class Warning_(msgspec.Struct, frozen=True):  # noqa: N801  (Warning is a builti
     """Result, block or image it is about; empty: the whole run."""
 
 
+class OwnInput(msgspec.Struct, frozen=True):
+    """An input of a user's own file."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    """Without its batch."""
+    batched: bool
+    """Whether it begins with the batch."""
+    sha256: str = ""
+    """Of the `.npy` file with the user's own values; empty: they are seeded."""
+
+
+class OwnFile(msgspec.Struct, frozen=True):
+    """A user's own ONNX file, measured in the place of this tool's models."""
+
+    model: str
+    """What cases call it: the file's name and the beginning of its digest."""
+    file: str
+    """Its name, without the folder it lay in."""
+    sha256: str
+    size_bytes: int
+    inputs: tuple[OwnInput, ...]
+    outputs: tuple[str, ...]
+    precision: str
+    """That of its weights: `fp32`, `fp16`, or `int8` where it is quantised."""
+    opset: int
+    dimensions: dict[str, int] = {}
+    """Sizes that the user gave to dimensions without one, by name."""
+    beside: dict[str, str] = {}
+    """Files with its weights, where they are not in it: name to SHA-256."""
+
+    @property
+    def batched(self) -> bool:
+        """Whether it takes batches of any size; else a call is what its shapes say, and counts as one item."""
+        return any(each.batched for each in self.inputs)
+
+
 class Settings(msgspec.Struct, frozen=True):
     """What was asked for: enough to run the same plan again."""
 
@@ -507,6 +545,8 @@ class Settings(msgspec.Struct, frozen=True):
     """Batch sizes of the training scenario, by model."""
     process_counts: tuple[int, ...] = ()
     """Numbers of processes that train together; empty: one. Each case names its own."""
+    own: OwnFile | None = None
+    """The user's own file that was measured; None: this tool's models were."""
 
 
 Fingerprint: TypeAlias = dict[str, dict[str, Fact]]

@@ -2,7 +2,7 @@
 
 import shlex
 
-from suite.records.schema import Arm, Run
+from suite.records.schema import Arm, OwnFile, Run
 
 
 def command(run: Run) -> str:
@@ -13,7 +13,7 @@ def command(run: Run) -> str:
     pair = "ab" in run.labels and len(arms) == 2
     words = ["levelfield", *(["ab", _typable(arms[0]), _typable(arms[1].partition("#")[0])] if pair else ["bench"])]
     words += ["--profile", settings.profile]
-    words += ["--models", ",".join(settings.models)]
+    words += ["--models", ",".join(settings.models)] if settings.own is None else _own(settings.own)
     words += [] if pair else ["--backends", ",".join(map(_typable, settings.backends))]
     words += ["--scenarios", ",".join(settings.scenarios)]
     words += ["--precision", ",".join(settings.precisions)]
@@ -36,6 +36,17 @@ def command(run: Run) -> str:
     # Left to choose, a machine with a GPU would take it.
     words += ["--variant", "cpu"] if settings.gpu is None else ["--gpu", str(settings.gpu)]
     return shlex.join(words)
+
+
+def _own(own: OwnFile) -> list[str]:
+    """Name the user's own file as it was called; where it lies is for the reader to say."""
+    words = ["--model", own.file]
+    for name, size in own.dimensions.items():
+        words += ["--dim", f"{name}={size}"]
+    for each in own.inputs:
+        if each.sha256:
+            words += ["--input", f"{each.name}={each.sha256[:12]}.npy"]
+    return words
 
 
 def as_typed(run: Run) -> str:

@@ -25,6 +25,14 @@ NAME = "reproduction.json"
 @click.option("--trust", is_flag=True, help="Run it although this checkout would build other images than it names.")
 @click.option("--dry-run", is_flag=True, help="Say what would be built and run, and end.")
 @click.option(
+    "--model",
+    "own",
+    metavar="FILE.onnx",
+    type=click.Path(path_type=Path),
+    default=None,
+    help="The file of its author's own that was measured, where it is not here yet.",
+)
+@click.option(
     "--allowed",
     type=PERCENT,
     default="10%",
@@ -39,6 +47,7 @@ def reproduce(
     *,
     trust: bool,
     dry_run: bool,
+    own: Path | None,
     allowed: float,
     budget: float | None,
     launcher: str | None,
@@ -51,6 +60,7 @@ def reproduce(
 
     Exit codes: 0 reproduced; 1 something differs; 2 could not run; 3 other hardware, or not decided.
     """
+    from suite.ownmodel.asking import give
     from suite.plan import make
     from suite.provenance.given import look
     from suite.provenance.reading import read
@@ -63,6 +73,8 @@ def reproduce(
     console = Console()
     given = read(look(report))
     theirs = told(given)
+    if own is not None:
+        give(own, theirs.run.settings.own)
     wanted = intent.read(theirs.run)
     chosen = make(wanted.selection)
     run = theirs.run

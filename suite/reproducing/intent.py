@@ -13,6 +13,7 @@ from suite import references
 from suite.beginning import Request
 from suite.errors import LevelfieldError
 from suite.images import catalogue
+from suite.ownmodel import keeping
 from suite.plan import Selection
 from suite.records.schema import Arm, Image, Run
 
@@ -46,7 +47,8 @@ def read(run: Run) -> Intent:
     Raises
     ------
     LevelfieldError
-        The record names what this checkout does not know, or it is of a kind that `bench` did not measure.
+        The record names what this checkout does not know, or a user's own file that is not here, or it is of a kind
+        that `bench` did not measure.
     """
     if "ab" in run.labels:
         raise LevelfieldError(
@@ -57,11 +59,12 @@ def read(run: Run) -> Intent:
     for name in arms:
         arm_names.parse(name)
     settings = run.settings
+    own = keeping.again(settings.own) if settings.own is not None else None
     batches = {*settings.batches.values(), *settings.training_batches.values()}
     return Intent(
         selection=Selection(
             profile=settings.profile,
-            models=settings.models,
+            models=settings.models if own is None else (),
             backends=settings.backends,
             scenarios=settings.scenarios,
             precisions=settings.precisions,
@@ -72,6 +75,7 @@ def read(run: Run) -> Intent:
             inject=_injected(list(arms.values())),
             variant="cpu" if settings.gpu is None else "auto",
             gpu=None if settings.gpu is None else str(settings.gpu),
+            own=own,
             locked=settings.launcher != "host",
         ),
         request=Request(

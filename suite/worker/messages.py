@@ -5,13 +5,14 @@ start. Times are integer nanoseconds of the worker's own monotonic clock, differ
 between processes.
 """
 
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
 from suite.backends.profiling.operators import Operator
 from suite.backends.replica import Replica
 from suite.zoo.honesty import Computed
+from suite.zoo.own.spec import Own
 
 PROTOCOL = 1
 """Version of this vocabulary; a worker that speaks another one is refused."""
@@ -39,6 +40,8 @@ class Task(msgspec.Struct, frozen=True):
     """Settings asked for beyond the backend's idiomatic ones."""
     processes: int = 1
     """That train together, each with so many threads and an equal share of the batch (scenario `training`)."""
+    own: Own | None = None
+    """Inputs of the user's own file that `onnx_path` is; None: it is one of this tool's models."""
 
 
 class Load(msgspec.Struct, frozen=True, tag="load"):
@@ -193,12 +196,26 @@ class Measured(msgspec.Struct, frozen=True, tag="measured"):
     """What of the samples was spent waiting for data, in all (scenario `data-pipeline`)."""
 
 
+class Output(msgspec.Struct, frozen=True):
+    """One output of a user's own file, of all calls, one after the other."""
+
+    shape: tuple[int, ...]
+    dtype: Literal["<f4", "<f8"]
+    """Of the values as they are sent."""
+    values: bytes
+    """C order."""
+    exact: bool
+    """Whole numbers or truth values, of which no other is nearly the same."""
+
+
 class Verified(msgspec.Struct, frozen=True, tag="verified"):
     shape: tuple[int, ...]
     output: bytes
     """float32, little endian, C order."""
     computed: Computed | None = None
     """What the framework says that it computes in; None where the backend cannot ask it."""
+    outputs: tuple[Output, ...] = ()
+    """Of a user's own file, all that it answers, in the file's order; then `output` is empty."""
     calls: Measured | None = None
     """The calls that answered, timed: a slow model has warmed up by them; None where they are no calls of its own."""
 

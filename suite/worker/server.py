@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from suite.worker.feeding import Fed
     from suite.worker.team import Team
     from suite.zoo.honesty import Computed
-    from suite.zoo.spec import Model
 
 _decoder = msgspec.json.Decoder(Request)
 
@@ -218,35 +217,44 @@ class Service:
         import numpy as np
 
         from suite.backends import registry
+        from suite.worker.sources import inputs_of
         from suite.worker.window import answers
-        from suite.zoo import inputs, models
 
         task, loaded = self._loaded()
         layout = registry.get(task.backend).layout
         if count % task.batch:
             raise ValueError(f"{count} inputs are not a whole number of batches of {task.batch}.")
-        model = models.get(task.model)
+        if task.own is not None:
+            return self._verify_own(count)
         if self._fed is not None:  # its first batches are those that the reference is computed for
             fed = [self._fed.answer() for _ in range(count // task.batch)]
             output = np.concatenate([np.array(each, dtype="<f4", copy=True) for each in fed])
             return Verified(shape=output.shape, output=output.tobytes())
-        placed = (
-            loaded.place(inputs.make(model, first, task.batch, layout=layout)) for first in range(0, count, task.batch)
-        )
+        placed = (loaded.place(inputs_of(task, first, layout)) for first in range(0, count, task.batch))
         outputs, calls = answers(
             loaded.run, placed, lambda output: np.array(loaded.fetch(output), dtype="<f4", copy=True)
         )
         output = np.concatenate(outputs)
-        computed = self._computed(model, layout)
-        return Verified(shape=output.shape, output=output.tobytes(), computed=computed, calls=calls)
+        return Verified(shape=output.shape, output=output.tobytes(), computed=self._computed(layout), calls=calls)
 
-    def _computed(self, model: "Model", layout: str) -> "Computed | None":
+    def _verify_own(self, count: int) -> Verified:
+        from suite.worker.outputs import copied, together
+        from suite.worker.sources import inputs_of
+        from suite.worker.window import answers
+
+        task, loaded = self._loaded()
+        placed = (loaded.place(inputs_of(task, first, "NCHW")) for first in range(0, count, task.batch))
+        found, calls = answers(loaded.run, placed, lambda output: copied(loaded.fetch(output)))
+        outputs = together(found)
+        return Verified(shape=(), output=b"", computed=self._computed("NCHW"), calls=calls, outputs=outputs)
+
+    def _computed(self, layout: str) -> "Computed | None":
         """Ask the framework in what it computes what is loaded: after the answers, and outside of all that is timed."""
         from suite.backends.protocol import SaysPrecision
-        from suite.zoo import inputs
+        from suite.worker.sources import inputs_of
 
         task, _ = self._loaded()
-        example = inputs.make(model, 0, task.batch, layout=layout)
+        example = inputs_of(task, 0, layout)
         return self._backend.computed(example) if isinstance(self._backend, SaysPrecision) else None
 
     def _train(self, steps: int, batch: int) -> Trained:

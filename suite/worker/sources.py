@@ -23,6 +23,8 @@ def source_of(task: Task) -> "Source":
     from suite.worker import converging
     from suite.zoo import models
 
+    if task.own is not None:
+        return _own(task)
     to_target, info = task.scenario == converging.SCENARIO, registry.get(task.backend)
     model = converging.network(task.model) if to_target else models.get(task.model)
     example = _example(task, info.layout)
@@ -37,6 +39,29 @@ def source_of(task: Task) -> "Source":
     return Source(model=model.name, batch=task.batch, weights=parameters, example=example, onnx=onnx)
 
 
+def inputs_of(task: Task, first: int, layout: str) -> "Arrays":
+    """Return the inputs of one call, from the item `first` on."""
+    from suite.zoo import inputs, models
+
+    if task.own is not None:
+        from suite.zoo.own import inputs as values
+
+        return values.make(task.own, first, task.batch)
+    return inputs.make(models.get(task.model), first, task.batch, layout=layout)
+
+
+def _own(task: Task) -> "Source":
+    """Return a user's own file and its example inputs."""
+    from suite.backends import registry
+    from suite.backends.protocol import Source, Unsupported
+
+    if registry.get(task.backend).reads != "onnx":
+        raise Unsupported(f"{task.backend} reads no ONNX file.")
+    _check_onnx(task)
+    onnx = Path(task.onnx_path) if task.onnx_path else None
+    return Source(model=task.model, batch=task.batch, weights={}, example=inputs_of(task, 0, "NCHW"), onnx=onnx)
+
+
 def seeded(task: Task, model: "Model") -> "Arrays":
     """Return a model's seeded weights: read where a file of them was given, else made."""
     from suite.zoo import weights
@@ -47,7 +72,7 @@ def seeded(task: Task, model: "Model") -> "Arrays":
 def _example(task: Task, layout: str) -> "Arrays":
     """Return inputs of the task's batch, to compile with."""
     from suite.worker import converging, training
-    from suite.zoo import inputs, models
+    from suite.zoo import models
 
     if task.scenario == converging.SCENARIO:
         return converging.example(task.model)
@@ -59,7 +84,7 @@ def _example(task: Task, layout: str) -> "Arrays":
         from suite.zoo.training import batches
 
         return batches.make(models.get(task.model), 0, task.batch, layout=layout)
-    return inputs.make(models.get(task.model), 0, task.batch, layout=layout)
+    return inputs_of(task, 0, layout)
 
 
 def _check_onnx(task: Task) -> None:
@@ -68,6 +93,7 @@ def _check_onnx(task: Task) -> None:
 
     if task.onnx_path is None:
         raise ValueError(f"The backend {task.backend} reads ONNX, and no file was given to it.")
-    found = digest_of(files_in(Path(task.onnx_path).parent, "model.onnx*"))
+    pattern = "model.onnx*" if task.own is None else "*"
+    found = digest_of(files_in(Path(task.onnx_path).parent, pattern))
     if task.onnx_sha256 and found != task.onnx_sha256:
         raise ValueError(f"The ONNX model has digest {found}; the plan names {task.onnx_sha256}.")

@@ -1,0 +1,29 @@
+"""What a user's own file answers: one array or several, copied out of a framework's memory and said in one way."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from suite.worker.messages import Output
+
+
+def copied(answer: Any) -> list[npt.NDArray[np.generic]]:  # noqa: ANN401  (an array of NumPy's, or several)
+    """Return copies of all outputs of one call: the next one may overwrite them."""
+    return [np.array(each, copy=True) for each in (answer if isinstance(answer, list | tuple) else [answer])]
+
+
+def together(calls: Sequence[Sequence[npt.NDArray[np.generic]]]) -> tuple[Output, ...]:
+    """Put the calls' outputs one after the other, each output by itself.
+
+    Outputs whose shape is another in every call (of boxes that were found, say) are laid out flat.
+    """
+    found = []
+    for each in zip(*calls, strict=True):
+        alike = len({array.shape[1:] for array in each}) == 1 and all(array.ndim for array in each)
+        whole = np.concatenate([array if alike else array.reshape(-1) for array in each])
+        exact = not np.issubdtype(whole.dtype, np.floating)
+        sent = whole.astype("<f8" if exact or whole.dtype.itemsize > 4 else "<f4")
+        found.append(Output(whole.shape, "<f8" if sent.itemsize == 8 else "<f4", sent.tobytes(), exact))
+    return tuple(found)

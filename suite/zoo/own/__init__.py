@@ -1,0 +1,1 @@
+"""A model that a user's own ONNX file defines."""
