@@ -190,7 +190,7 @@ def _finish_load(outcome: Outcome) -> None:
 def _refuse_disagreement(site: Site, case: Case, outcomes: Sequence[Outcome]) -> None:
     weights_sha256 = site.weights_sha256.get(case.model, "")
     if case.converges:
-        weights_sha256, inputs_sha256 = convergence.loaded_sha256(convergence.of(case.model))
+        weights_sha256, inputs_sha256 = convergence.loaded_sha256(site.goal(case.model))
     elif case.trains:
         inputs_sha256 = site.artifacts.training_batch_sha256(case.model, case.batch)
     else:

@@ -85,12 +85,15 @@ GPU = click.option(
 )
 
 
+_PATHS = ("--reports", "--sign", "--data")
+
+
 def without_paths(words: list[str]) -> list[str]:
-    """Leave out where reports go and what signs them: that is this machine's business, and may name a user."""
+    """Leave out where reports go, what signs them, and where data are: this machine's business, and may name a user."""
     kept: list[str] = []
     skip = False
     for word in words:
-        if not skip and not word.startswith(("--reports", "--sign")):
+        if not skip and not word.startswith(_PATHS):
             kept.append(word)
-        skip = word in {"--reports", "--sign"}
+        skip = word in _PATHS
     return kept

@@ -11,6 +11,7 @@ from suite.artifacts import Artifacts, Onnx
 from suite.launchers.docker import DockerLauncher
 from suite.launchers.protocol import Launcher
 from suite.machine import devices
+from suite.own_images.asked import Wanted, ready
 from suite.plan import CANARY, EXPORTER, Plan
 from suite.records.schema import Arm, Case, Image
 from suite.site import Site
@@ -25,13 +26,16 @@ IMAGES_AT_ONCE = 2
 """To make one waits for the network and the disk half of the time."""
 
 
-def prepare(plan: Plan, launcher: Launcher, watcher: Watcher, *, judged: bool = True) -> Site:
+def prepare(
+    plan: Plan, launcher: Launcher, watcher: Watcher, *, judged: bool = True, wanted: Wanted | None = None
+) -> Site:
     """Make everything the plan needs: images, weights, ONNX files, and, where answers are judged, reference outputs."""
     gpu = devices.uuid_of(plan.gpu) if plan.gpu is not None else ""
     if gpu and isinstance(launcher, DockerLauncher):
         watcher.say("asking the engine for the GPU")
         launcher.check_gpu(launcher.prepare(CANARY, "cpu", None, watcher.say), gpu)
     artifacts = Artifacts()
+    trained = ready(wanted, plan.blocks, artifacts, watcher.say) if wanted is not None else None
     images, onnx = _images_and_exports(plan, launcher, artifacts, watcher)
     for model in plan.models:
         watcher.say(f"making the weights of {model}")
@@ -59,6 +63,7 @@ def prepare(plan: Plan, launcher: Launcher, watcher: Watcher, *, judged: bool = 
         memory_bytes=_memory_limit(),
         caches=Path(tempfile.mkdtemp(prefix="levelfield-caches-")),
         gpu=gpu,
+        trained=trained,
     )
 
 

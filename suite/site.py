@@ -7,8 +7,11 @@ import msgspec
 from suite.artifacts import Artifacts, Onnx
 from suite.backends import precisions, registry
 from suite.launchers.protocol import Inside, Launcher
+from suite.own_images.asked import Trained
 from suite.records.schema import Arm, Case, Image
 from suite.worker.messages import Task
+from suite.zoo.training import convergence
+from suite.zoo.training.convergence import Goal
 
 BEGINNINGS = ("cold-start", "memory")
 """Scenarios that look at how a launch for latency begins."""
@@ -31,6 +34,12 @@ class Site(msgspec.Struct, frozen=True):
     """Compile caches of this run."""
     gpu: str = ""
     """UUID of the GPU that is used; empty: none is. It is never recorded."""
+    trained: Trained | None = None
+    """What is trained to a target on; None: the digits."""
+
+    def goal(self, model: str) -> Goal:
+        """Return how a model's network is trained to a target; raises ValueError where it cannot be."""
+        return self.trained.goal(model) if self.trained is not None else convergence.of(model)
 
     def file_of(self, case: Case, arm: Arm) -> Onnx:
         """Return the ONNX file that an arm answers a case with."""
@@ -65,8 +74,15 @@ def task_for(site: Site, case: Case, arm: Arm, inside: Inside) -> Task:
         onnx_path=f"{inside.artifacts}/{onnx.path}" if onnx else None,
         onnx_sha256=onnx.sha256 if onnx else None,
         cache_path=inside.cache,
-        dataset_path=(
-            f"{inside.artifacts}/{site.artifacts.dataset(case.model)}" if case.scenario == "data-pipeline" else None
-        ),
+        dataset_path=f"{inside.artifacts}/{dataset}" if (dataset := _dataset(site, case)) else None,
         settings=arm.settings,
     )
+
+
+def _dataset(site: Site, case: Case) -> str:
+    """Return the file, under the artifacts folder, that a case's items come from; empty: from none."""
+    if case.scenario == "data-pipeline":
+        return site.artifacts.dataset(case.model)
+    if case.converges and site.trained is not None and site.trained.prepared is not None:
+        return site.trained.prepared.path
+    return ""

@@ -460,6 +460,20 @@ class Warning_(msgspec.Struct, frozen=True):  # noqa: N801  (Warning is a builti
     """Result, block or image it is about; empty: the whole run."""
 
 
+class OwnImages(msgspec.Struct, frozen=True):
+    """A user's own images, which were trained on to a target; neither where they were nor what they are called."""
+
+    sha256: str
+    """Of the folder: relative names and contents (`suite.own_images.listing.digest`); empty: it could not be read."""
+    classes: int = 0
+    trained: int = 0
+    """Images that were trained on."""
+    tested: int = 0
+    """Images that were only tested with."""
+    reason: str = ""
+    """Why they could not be trained on; empty: they were."""
+
+
 class Settings(msgspec.Struct, frozen=True):
     """What was asked for: enough to run the same plan again."""
 
@@ -492,6 +506,10 @@ class Settings(msgspec.Struct, frozen=True):
     """All numbers of threads that were asked for, where there were several; each case names its own."""
     training_batches: dict[str, tuple[int, ...]] = {}
     """Batch sizes of the training scenario, by model."""
+    own_images: OwnImages | None = None
+    """What the scenario `convergence` trained on; None: the digits."""
+    target: float | None = None
+    """Accuracy that was asked of the scenario `convergence`; None: the networks' own."""
 
 
 Fingerprint: TypeAlias = dict[str, dict[str, Fact]]
