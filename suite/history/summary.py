@@ -21,7 +21,7 @@ from suite.analysis.types import Analysis, AnyRow, ColdRow, ConvergenceRow, Esti
 from suite.errors import LevelfieldError
 from suite.history import environment
 from suite.records import files
-from suite.records.schema import Arm, ControlDraw, Run
+from suite.records.schema import Arm, Case, ControlDraw, Run, Settings
 
 SCHEMA = 2
 """Version of these types, and of what is computed for them; a summary of another version is made anew."""
@@ -93,7 +93,7 @@ def summarise(run: Run, result: Analysis, *, record_sha256: str, record_bytes: i
         The run's start is not a time, or it holds names or numbers that no history can keep.
     """
     arms = {(block.case.id, arm.id): arm for block in run.blocks for arm in block.arms}
-    found = {entry.id: entry for entry in _results(result, arms)}
+    found = {entry.id: entry for entry in _results(result, arms, run.settings)}
     draft = Summary(
         schema=SCHEMA,
         id=run.id,
@@ -201,17 +201,27 @@ def _is_utc(moment: str) -> bool:
         return False
 
 
-def _results(result: Analysis, arms: dict[tuple[str, str], Arm]) -> Iterator[Result]:
+def _results(result: Analysis, arms: dict[tuple[str, str], Arm], settings: Settings) -> Iterator[Result]:
     for block in result.blocks:
         for row in block.rows:
             arm = arms[block.case.id, row.arm]
             if arm.ordinal > 1 or row.standing == "absent":  # a second time the same, or no fault and no number
                 continue
             metric, unit, estimate = _estimate(row, per_item=block.case.per_item)
-            yield _result(f"{row.arm}/{block.case.id}", arm, metric, unit, row.standing, estimate)
+            name = f"{row.arm}/{block.case.id}{_goal(block.case, settings)}"
+            yield _result(name, arm, metric, unit, row.standing, estimate)
     if result.canary is not None:
         stands = Arm(backend=result.canary.arm, image="canary")
         yield _result(CANARY, stands, "median call", "ns", "shown", Estimate(result.canary.median_ns))
+
+
+def _goal(case: Case, settings: Settings) -> str:
+    """Return what makes a training to a target another question: a user's own images, another target."""
+    if not case.converges:
+        return ""
+    own, target = settings.own_images, settings.target
+    images = f"/images-{own.sha256[:12] or 'unknown'}" if own is not None else ""
+    return images + (f"/to-{target:g}" if target is not None else "")
 
 
 def _result(name: str, arm: Arm, metric: Metric, unit: Unit, standing: Standing, estimate: Estimate | None) -> Result:

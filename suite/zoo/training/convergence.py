@@ -5,6 +5,7 @@ from the first step to the first evaluation whose accuracy on images never train
 seed chooses is the weights that training begins with and the order of batches; nothing else is random.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -212,16 +213,33 @@ def sensitivity(goal: Goal, seeds: int = 10) -> float:
     network = models.get(goal.network)
     return max(
         error(
-            first_losses(goal, seed, parity.perturbed(network, weights(network, seed), draw)), first_losses(goal, seed)
+            first_losses(goal, seed, parity.perturbed(network, weights(network, seed), draw)),
+            reference,
+            own=bool(goal.images),
         )
         for seed in range(seeds)
+        for reference in [first_losses(goal, seed)]
         for draw in range(parity.DRAWS)
     )
 
 
-def error(found: tuple[float, ...], reference: tuple[float, ...]) -> float:
-    """Return the largest relative error of the losses; infinite where they are too few, too many or not finite."""
-    return parity.largest(found, reference)
+def error(found: tuple[float, ...], reference: tuple[float, ...], *, own: bool = False) -> float:
+    """Return the largest relative error of the losses; infinite where they are too few, too many or not finite.
+
+    Parameters
+    ----------
+    found, reference
+        Losses, step by step.
+    own
+        Whether they are of a user's own images. These may be so easy that the loss is nearly zero after ten steps, and
+        a float32 loss, which is the difference of numbers of size one, then has no correct digit: errors are relative
+        to the largest loss. On the digits the losses stay as large as they begin.
+    """
+    error = parity.largest(found, reference)
+    if not own or not math.isfinite(error):
+        return error
+    first, second = np.asarray(found, dtype=np.float64), np.asarray(reference, dtype=np.float64)
+    return float(np.abs(first - second).max() / np.abs(second).max())
 
 
 def describe(goal: Goal) -> str:
