@@ -46,7 +46,7 @@ def peak_memory(
     try:
         for number, outcome in enumerate(outcomes, start=1):
             work(outcome)
-            probe(outcome)
+            probe(outcome, installed=False)
             verify_outcome(site, block.case, outcome)
             journal.write(LaunchDone(block.case.id, index, outcome.launch))
             watcher.progress(f"peak memory of {outcome.arm.id} ({number} of {len(outcomes)})", {})

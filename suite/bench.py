@@ -45,7 +45,7 @@ from suite.sharing import Company, sharing_of
 from suite.site import Site
 from suite.sittings import Sitting, going_on, remaining
 from suite.statistics.stopping import StopReason
-from suite.verification import verify_outcome
+from suite.verification import verify_trainings
 from suite.watching import Watcher
 
 GIVE_UP_AFTER = 2
@@ -261,8 +261,10 @@ class Bench:
                 if not outcome.launch.served:
                     # To compare, weights are copied out and another batch may be compiled: the peak is read before.
                     self._look_at(outcome)
-                verify_outcome(self._site, case, outcome)
-            warm_up(outcome, pace)
+        if case.trains:
+            verify_trainings(self._site, case, outcomes)
+        for outcome in outcomes:
+            warm_up(outcome, pace, answers_count=not any(arm.inject for arm in arms))
         canary = self._living_canary(pace)
         if case.id not in self._rounds:
             fitting = affordable([*outcomes, canary], pace, self._profile.rounds_ns)
@@ -316,11 +318,10 @@ class Bench:
 
     def _look_at(self, outcome: Outcome) -> None:
         """Probe a worker after its rounds; the first of each image says what is installed there."""
-        probed = probe(outcome)
-        if probed is None:
-            return
         image = self._site.image(outcome.arm)
-        if image.tag in self._known:
+        known = image.tag in self._known
+        probed = probe(outcome, installed=not known)
+        if probed is None or known:
             return
         self._known.add(image.tag)
         self._journal.write(

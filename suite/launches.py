@@ -218,12 +218,12 @@ def disagreement(arm: Arm, case: Case, what: str, found: str) -> LevelfieldError
     )
 
 
-def probe(outcome: Outcome) -> Probed | None:
-    """Ask a worker about itself, and keep memory, libraries and environment in its launch."""
+def probe(outcome: Outcome, *, installed: bool = True) -> Probed | None:
+    """Ask a worker about itself, what is installed too or not; keep memory, libraries and environment in its launch."""
     if outcome.worker is None:
         return None
     try:
-        probed = outcome.worker.ask(Probe(), Probed, PROBE_TIMEOUT_S)
+        probed = outcome.worker.ask(Probe(installed=installed), Probed, PROBE_TIMEOUT_S)
     except WorkerError as error:
         fail(outcome, "stop", error)
         return None

@@ -7,7 +7,7 @@ import msgspec
 
 from suite.conversion import convert
 from suite.launchers.worker import Worker, WorkerError
-from suite.records.schema import Arm, Case, Failure, Launch
+from suite.records.schema import Arm, Case, Failure, Launch, Window
 
 
 class Outcome(msgspec.Struct):
@@ -17,6 +17,8 @@ class Outcome(msgspec.Struct):
     case: Case
     launch: Launch
     worker: Worker | None = None
+    answered: Window | None = None
+    """The calls whose outputs were verified, timed."""
 
 
 def utc_now() -> str:

@@ -70,9 +70,20 @@ def order(names: Sequence[str], seed: int, round_index: int) -> list[str]:
     return shuffled
 
 
-def warm_up(outcome: Outcome, pace: Pace) -> None:
-    """Let an arm run until a window's two halves agree, `WARMUP_WINDOWS` at the most; keep every sample."""
+def warm_up(outcome: Outcome, pace: Pace, *, answers_count: bool = True) -> None:
+    """Let an arm run until a window's two halves agree, `WARMUP_WINDOWS` at the most; keep every sample.
+
+    Parameters
+    ----------
+    answers_count
+        Whether the calls of its verification are the window where the model is so slow that they took a window's time.
+        Not so where calls of this block will be made longer by a share of themselves: first calls are no measure of it.
+    """
     if outcome.worker is None:
+        return
+    answered = outcome.answered
+    if answers_count and answered is not None and sum(answered.samples_ns) >= pace.window_ns:
+        outcome.launch = msgspec.structs.replace(outcome.launch, warmup=(answered,))
         return
     windows: list[Window] = []
     try:

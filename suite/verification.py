@@ -2,14 +2,16 @@
 
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import msgspec
 import numpy as np
 
+from suite import together
 from suite.launchers.worker import WorkerError
 from suite.outcomes import Outcome, fail
-from suite.records.schema import Absent, Case, Computed, Parity, TrainingErrors, TrainingParity
+from suite.records.schema import Absent, Case, Computed, Parity, TrainingErrors, TrainingParity, Window
 from suite.site import Site
 from suite.worker.messages import Converged, Train, Trained, Verified, Verify
 from suite.zoo import honesty, models, parity
@@ -64,6 +66,7 @@ def verify_outcome(site: Site, case: Case, outcome: Outcome) -> None:
     except WorkerError as error:
         fail(outcome, "verify", error)
         return
+    outcome.answered = Window(**msgspec.structs.asdict(verified.calls)) if verified.calls is not None else None
     said = verified.computed
     outcome.launch = msgspec.structs.replace(
         outcome.launch,
@@ -75,6 +78,12 @@ def verify_outcome(site: Site, case: Case, outcome: Outcome) -> None:
         ),
         computed=Computed(products=said.products, source=said.source) if said is not None else None,
     )
+
+
+def verify_trainings(site: Site, case: Case, outcomes: Sequence[Outcome]) -> None:
+    """Compare every training with the reference, as many at once as there are CPUs: most of it is compiling."""
+    site.artifacts.trajectory(case.model)  # made once, before several look for it
+    together.run([partial(verify_outcome, site, case, outcome) for outcome in outcomes], at_once=case.threads)
 
 
 def judge(verified: Verified, reference: _Reference, precision: str, *, yardstick: _Yardstick | None = None) -> Parity:

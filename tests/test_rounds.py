@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from suite.launches import bring_up
+from suite.outcomes import stop
 from suite.records.schema import Launch, Window
-from suite.rounds import SupervisorClock, injected_ns, order
+from suite.rounds import Pace, SupervisorClock, injected_ns, order, warm_up
 from tests import canaries
 from tests.records_builder import make_noise
 
@@ -48,6 +50,25 @@ def test_an_injected_slowdown(inject: str, ns: int) -> None:
     warm = Launch(arm="a", started="", warmup=(window(9, 9, 9), window(100_000, 200_000, 300_000)))
     assert injected_ns(inject, warm) == ns
     assert injected_ns(inject, Launch(arm="a", started="")) == 0
+
+
+def test_a_slow_models_verification_is_its_warm_up() -> None:
+    """A real worker whose verification was long enough is asked for nothing more; for one that was not, windows are."""
+    made = canaries.plan("latency")
+    (outcome,) = bring_up(canaries.site(made), made.blocks[0].case, canaries.ARMS[:1])
+    asked = Pace(rounds=2, window_ns=1_000_000, min_calls=1, repeats=1)
+    try:
+        assert outcome.answered is not None
+        outcome.answered = window(800_000, 700_000)
+        warm_up(outcome, asked)
+        assert outcome.launch.warmup == (outcome.answered,)
+        for answered, counts in ((window(300_000, 600_000), True), (window(10_000_000), False), (None, True)):
+            outcome.answered = answered
+            warm_up(outcome, asked, answers_count=counts)
+            assert outcome.launch.warmup
+            assert outcome.answered not in outcome.launch.warmup
+    finally:
+        stop([outcome])
 
 
 def test_a_slowed_twin_is_slower_by_so_much(reports: Path) -> None:

@@ -101,6 +101,9 @@ class Profile(msgspec.Struct, frozen=True, tag="profile"):
 class Probe(msgspec.Struct, frozen=True, tag="probe"):
     """Report the process: memory, loaded libraries, installed distributions, environment."""
 
+    installed: bool = True
+    """Whether installed distributions are listed: an image's are the same in all of its launches."""
+
 
 class MeasureRoofline(msgspec.Struct, frozen=True, tag="measure-roofline"):
     """Find out how fast this machine multiplies matrices and moves memory, with NumPy alone (the canary's image)."""
@@ -156,12 +159,30 @@ class Loaded(msgspec.Struct, frozen=True, tag="loaded"):
     """Effective settings, read back from the framework where it can say."""
 
 
+class Measured(msgspec.Struct, frozen=True, tag="measured"):
+    rewarm_ns: tuple[int, ...]
+    samples_ns: tuple[int, ...]
+    window_ns: int
+    """From before the first timed call to after the last one."""
+    user_ns: int
+    """CPU time of the whole process during the window, all threads."""
+    system_ns: int
+    voluntary_switches: int
+    involuntary_switches: int
+    minor_faults: int
+    major_faults: int
+    waited_ns: int | None = None
+    """What of the samples was spent waiting for data, in all (scenario `data-pipeline`)."""
+
+
 class Verified(msgspec.Struct, frozen=True, tag="verified"):
     shape: tuple[int, ...]
     output: bytes
     """float32, little endian, C order."""
     computed: Computed | None = None
     """What the framework says that it computes in; None where the backend cannot ask it."""
+    calls: Measured | None = None
+    """The calls that answered, timed: a slow model has warmed up by them; None where they are no calls of its own."""
 
 
 class Trained(msgspec.Struct, frozen=True, tag="trained"):
@@ -197,22 +218,6 @@ class Converged(msgspec.Struct, frozen=True, tag="converged"):
     """Of the images, their split and the order of batches."""
     diverged: str = ""
     """Why it ended early, in one sentence; empty: it did not."""
-
-
-class Measured(msgspec.Struct, frozen=True, tag="measured"):
-    rewarm_ns: tuple[int, ...]
-    samples_ns: tuple[int, ...]
-    window_ns: int
-    """From before the first timed call to after the last one."""
-    user_ns: int
-    """CPU time of the whole process during the window, all threads."""
-    system_ns: int
-    voluntary_switches: int
-    involuntary_switches: int
-    minor_faults: int
-    major_faults: int
-    waited_ns: int | None = None
-    """What of the samples was spent waiting for data, in all (scenario `data-pipeline`)."""
 
 
 class Profiled(msgspec.Struct, frozen=True, tag="profiled"):

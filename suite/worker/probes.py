@@ -58,8 +58,13 @@ def usage() -> Usage:
     )
 
 
-def probe() -> Probed:
+def probe(*, installed: bool = True) -> Probed:
     """Describe this process; takes some tenths of a second, so it is asked outside of windows.
+
+    Parameters
+    ----------
+    installed
+        Whether the installed distributions are listed, which takes most of that time.
 
     Notes
     -----
@@ -77,7 +82,7 @@ def probe() -> Probed:
         peak_source=source,
         threads_alive=threads(),
         libraries=libraries(mapped(maps.read_text(errors="replace"))) if maps.exists() else (),
-        distributions=distributions(),
+        distributions=distributions() if installed else {},
         environment=environment(dict(os.environ)),
         affinity=affinity(),
         python=platform.python_version(),

@@ -37,7 +37,7 @@ from suite.worker.messages import (
 )
 
 if TYPE_CHECKING:
-    from suite.backends.protocol import Arrays, Backend, Options, Resident, Source, Trainer
+    from suite.backends.protocol import Backend, Options, Resident, Source, Trainer
     from suite.worker.feeding import Fed
     from suite.zoo.honesty import Computed
     from suite.zoo.spec import Model
@@ -77,10 +77,10 @@ class Service:
                 return self._measure(request)
             case Profile():
                 return self._profile(request)
-            case Probe():
+            case Probe(installed=installed):
                 from suite.worker.probes import probe
 
-                return msgspec.structs.replace(probe(), device_bytes=self._device_bytes())
+                return msgspec.structs.replace(probe(installed=installed), device_bytes=self._device_bytes())
             case MeasureRoofline():
                 from suite.worker.roofline import measure
 
@@ -181,6 +181,7 @@ class Service:
         import numpy as np
 
         from suite.backends import registry
+        from suite.worker.window import answers
         from suite.zoo import inputs, models
 
         task, loaded = self._loaded()
@@ -192,12 +193,15 @@ class Service:
             fed = [self._fed.answer() for _ in range(count // task.batch)]
             output = np.concatenate([np.array(each, dtype="<f4", copy=True) for each in fed])
             return Verified(shape=output.shape, output=output.tobytes())
-        outputs = [
-            np.array(_answer(loaded, inputs.make(model, first, task.batch, layout=layout)), dtype="<f4", copy=True)
-            for first in range(0, count, task.batch)
-        ]
+        placed = (
+            loaded.place(inputs.make(model, first, task.batch, layout=layout)) for first in range(0, count, task.batch)
+        )
+        outputs, calls = answers(
+            loaded.run, placed, lambda output: np.array(loaded.fetch(output), dtype="<f4", copy=True)
+        )
         output = np.concatenate(outputs)
-        return Verified(shape=output.shape, output=output.tobytes(), computed=self._computed(model, layout))
+        computed = self._computed(model, layout)
+        return Verified(shape=output.shape, output=output.tobytes(), computed=computed, calls=calls)
 
     def _computed(self, model: "Model", layout: str) -> "Computed | None":
         """Ask the framework in what it computes what is loaded: after the answers, and outside of all that is timed."""
@@ -270,10 +274,6 @@ def _load_model(backend: "Backend", task: Task, source: "Source") -> "Resident":
 
 def _as_it_is(value: Any) -> Any:  # noqa: ANN401  (whatever it is)
     return value
-
-
-def _answer(loaded: "Resident", inputs: "Arrays") -> Any:  # noqa: ANN401  (an array of NumPy's)
-    return loaded.fetch(loaded.run(loaded.place(inputs)))
 
 
 def _export(request: Export) -> Exported:

@@ -2,11 +2,11 @@
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from suite.worker.messages import Measure, Measured
-from suite.worker.probes import usage
+from suite.worker.probes import Usage, usage
 
 
 def take(step: Callable[[Any], object], inputs: object, request: Measure) -> Measured:
@@ -39,10 +39,33 @@ def take(step: Callable[[Any], object], inputs: object, request: Measure) -> Mea
         after = usage()
     finally:
         gc.enable()
+    return _measured(rewarm, samples, stop - begin, before, after)
+
+
+def answers(run: Callable[[Any], Any], placed: Iterable[Any], keep: Callable[[Any], Any]) -> tuple[list[Any], Measured]:
+    """Call `run` once with each of `placed`; return what `keep` made of each answer, and every call's duration.
+
+    What comes between the calls (the next inputs are placed, the answer is kept before another overwrites it) is in the
+    window and not in the samples.
+    """
+    clock = time.perf_counter_ns
+    samples: list[int] = []
+    outputs: list[Any] = []
+    before, begin = usage(), clock()
+    for inputs in placed:
+        start = clock()
+        output = run(inputs)
+        samples.append(clock() - start)
+        outputs.append(keep(output))
+    elapsed, after = clock() - begin, usage()
+    return outputs, _measured((), samples, elapsed, before, after)
+
+
+def _measured(rewarm: Sequence[int], samples: Sequence[int], window_ns: int, before: Usage, after: Usage) -> Measured:
     return Measured(
         rewarm_ns=tuple(rewarm),
         samples_ns=tuple(samples),
-        window_ns=stop - begin,
+        window_ns=window_ns,
         user_ns=after.user_ns - before.user_ns,
         system_ns=after.system_ns - before.system_ns,
         voluntary_switches=after.voluntary_switches - before.voluntary_switches,

@@ -168,6 +168,8 @@ def test_a_whole_life(worker: Conversation) -> None:
     output = np.frombuffer(verified.output, "<f4").reshape(verified.shape)
     judgement = parity.judge(output, reference.run(canary, parameters, inputs.make(canary, 0, 4)), "fp32")
     assert judgement.equal, judgement.reason
+    assert verified.calls is not None
+    assert len(verified.calls.samples_ns) * CANARY.batch == 4
 
     measured = worker.ask(Measure(window_ns=20_000_000, min_calls=3))
     assert isinstance(measured, Measured)
@@ -180,6 +182,10 @@ def test_a_whole_life(worker: Conversation) -> None:
     assert "numpy" in probed.distributions
     assert any(library.kind == "OpenBLAS" for library in probed.libraries)
     assert probed.peak_rss_bytes >= probed.rss_bytes > 16 << 20
+    without = worker.ask(Probe(installed=False))
+    assert isinstance(without, Probed)
+    assert without.libraries
+    assert not without.distributions
 
     worker.stdin.write(msgspec.json.encode(Stop()) + b"\n")
     worker.stdin.flush()

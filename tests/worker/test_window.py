@@ -6,7 +6,7 @@ import time
 import pytest
 
 from suite.worker.messages import Measure
-from suite.worker.window import take
+from suite.worker.window import answers, take
 
 MS = 1_000_000
 
@@ -89,3 +89,20 @@ def test_cpu_time_is_counted_and_sleep_is_not() -> None:
     assert asleep.voluntary_switches >= len(asleep.samples_ns)
     busy = take(Step(), None, Measure(window_ns=200 * MS, inject_ns=MS))
     assert busy.user_ns + busy.system_ns > asleep.user_ns + asleep.system_ns
+
+
+def test_answers_are_kept_one_by_one_and_only_the_calls_are_timed() -> None:
+    reused = [0]
+
+    def run(inputs: int) -> list[int]:
+        reused[0] = inputs
+        return reused
+
+    def slowly(output: list[int]) -> int:
+        time.sleep(0.01)
+        return output[0]
+
+    kept, calls = answers(run, iter([7, 8, 9]), slowly)
+    assert kept == [7, 8, 9]  # though every answer overwrote the one before
+    assert len(calls.samples_ns) == 3
+    assert sum(calls.samples_ns) < 10 * MS < 30 * MS <= calls.window_ns

@@ -1,0 +1,32 @@
+"""Which precisions are measured: those asked for, and each must have at least one arm that computes in it."""
+
+from collections.abc import Sequence
+
+from suite.backends import precisions
+from suite.errors import LevelfieldError
+from suite.plan.names import known
+from suite.records.schema import Arm
+
+DEFAULT = "fp32"
+
+
+def chosen(asked: Sequence[str], arms: Sequence[Arm], device: str) -> tuple[str, ...]:
+    """Return the precisions to measure.
+
+    Raises
+    ------
+    LevelfieldError
+        There is no such precision, or none of the arms computes in it: the reasons are told.
+    """
+    wanted = known("precision", asked, precisions.PRECISIONS) or (DEFAULT,)
+    for precision in wanted:
+        reasons = [precisions.why_not(arm.backend, precision, device) for arm in arms]
+        if all(reasons):
+            there = [name for name in precisions.PRECISIONS if name != precision]
+            others = [name for name in there if any(name in precisions.supported(arm.backend, device) for arm in arms)]
+            raise LevelfieldError(
+                f"Nobody here computes in {precision} on the {device.upper() if device == 'cpu' else 'GPU'}. "
+                + " ".join(dict.fromkeys(reasons)),
+                fix=f"Choose --precision {','.join(others)}.",
+            )
+    return wanted

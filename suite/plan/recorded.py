@@ -1,0 +1,32 @@
+"""The plan that a record began with."""
+
+import msgspec
+
+from suite.plan.names import known
+from suite.plan.types import Plan
+from suite.profiles import PROFILES
+from suite.records.schema import Run
+
+
+def of(run: Run) -> Plan:
+    """Return the plan that a record began with, to go on with it or to run it again.
+
+    Raises
+    ------
+    LevelfieldError
+        The record is of a profile that is not known here.
+    """
+    settings = run.settings
+    return Plan(
+        profile=PROFILES[known("profile", [settings.profile], PROFILES)[0]],
+        blocks=tuple(msgspec.structs.replace(block, generations=()) for block in run.blocks),
+        models=settings.models,
+        backends=settings.backends,
+        scenarios=tuple(dict.fromkeys(block.case.scenario for block in run.blocks)),
+        precisions=settings.precisions,
+        batches=settings.batches,
+        threads=settings.thread_counts or (settings.threads,),
+        cpus=settings.cpus,
+        gpu=settings.gpu,
+        training_batches=settings.training_batches,
+    )

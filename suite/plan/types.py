@@ -1,0 +1,95 @@
+"""What a user asked for, and what will be done."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from suite.backends import precisions, registry
+from suite.plan.names import CANARY
+from suite.profiles import Profile
+from suite.records.schema import Arm, Block, Case, Scenario, Warning_
+from suite.references import suffix
+
+
+class Selection(msgspec.Struct, frozen=True):
+    """What a user asked for; empty means: as the profile says."""
+
+    profile: str = "standard"
+    models: tuple[str, ...] = ()
+    backends: tuple[str, ...] = ()
+    scenarios: tuple[str, ...] = ()
+    precisions: tuple[str, ...] = ()
+    batches: tuple[int, ...] = ()
+    threads: tuple[int, ...] = ()
+    """Numbers of threads, each a case of its own; empty: one for every core."""
+    control: str = "auto"
+    """Backend that stands twice in one latency block, as the A/A control; `none` leaves it out."""
+    inject: tuple[str, str] | None = None
+    """A slowdown (`5%` of a call, or seconds a call) and the arm that gets it."""
+    variant: str = "cpu"
+    """`cpu`, `cu12`, `cu13`; `auto`: the GPU where one can be used."""
+    gpu: str | None = None
+    """The one GPU to use: its index, or its UUID."""
+    locked: bool = True
+    """False: what is installed runs (the `host` launcher), and no lock chooses a CUDA variant."""
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What will be done, in this order."""
+
+    profile: Profile
+    blocks: tuple[Block, ...]
+    models: tuple[str, ...]
+    backends: tuple[str, ...]
+    """As they were asked for: `onnxruntime`, `onnxruntime@1.30.0`, `onnxruntime+spinning=off`."""
+    scenarios: tuple[Scenario, ...]
+    precisions: tuple[str, ...]
+    batches: dict[str, tuple[int, ...]]
+    threads: tuple[int, ...]
+    """In rising order; each case names its own."""
+    cpus: tuple[int, ...]
+    """Those of the largest number of threads."""
+    gpu: int | None = None
+    """Index of the GPU that is used, as NVML counts; None: none is."""
+    training_batches: dict[str, tuple[int, ...]] = {}
+    warnings: tuple[Warning_, ...] = ()
+    """What a reader must know of how arms were placed."""
+
+    @property
+    def answering(self) -> tuple[Arm, ...]:
+        """The arms that can answer at least one case, each once: the others are absent, and need no image."""
+        return tuple({arm.id: arm for _, arm in self._answers()}.values())
+
+    def _answers(self) -> Iterator[tuple[Case, Arm]]:
+        for block in self.blocks:
+            yield from ((block.case, arm) for arm in block.arms if answers(block.case, arm))
+
+    @property
+    def images(self) -> tuple[str, ...]:
+        """The images the arms need, as `suite.references` spells them, the canary's among them."""
+        return (*dict.fromkeys(arm.image + suffix(arm.variant, arm.version) for arm in self.answering), CANARY)
+
+    @property
+    def files(self) -> tuple[tuple[str, str, int], ...]:
+        """The ONNX files that are read: model, precision of the file, and batch."""
+        found = {
+            (case.model, precisions.way(arm.backend, case.precision, case.device).file, case.batch): None
+            for case, arm in self._answers()
+            if registry.get(arm.backend).reads == "onnx"
+        }
+        return tuple(found)
+
+    @property
+    def injected(self) -> tuple[str, ...]:
+        """Ids of the arms that are slowed down on purpose."""
+        return tuple(dict.fromkeys(arm.id for block in self.blocks for arm in block.arms if arm.inject))
+
+    @property
+    def needs_onnx(self) -> bool:
+        """Whether the exporter must work first."""
+        return bool(self.files)
+
+
+def answers(case: Case, arm: Arm) -> bool:
+    """Say whether an arm computes in a case's precision on its device; if not, `suite.backends.precisions` has why."""
+    return not precisions.why_not(arm.backend, case.precision, case.device)

@@ -1,0 +1,53 @@
+"""Who stands in which block: the control, and the slowdown."""
+
+import pytest
+
+from suite.plan import Selection, make
+
+CPUS = (0, 1, 2, 3)
+
+CONTROLLED = "resnet50/latency/fp32/b1/t4/cpu"
+
+
+@pytest.mark.parametrize(
+    ("selection", "control"),
+    [
+        (Selection(), "onnxruntime"),
+        (Selection(backends=("torch", "jax")), "jax"),
+        (Selection(backends=("openvino",)), "openvino"),
+        (Selection(control="tensorflow"), "tensorflow"),
+        (Selection(control="none"), None),
+    ],
+)
+def test_one_backend_stands_twice_in_one_block(selection: Selection, control: str | None) -> None:
+    for block in make(selection, available=CPUS).blocks:
+        twins = [arm.backend for arm in block.arms if arm.ordinal == 2]
+        assert twins == ([control] if control and block.case.id == CONTROLLED else [])
+        assert len({arm.id for arm in block.arms}) == len(block.arms)
+
+
+def test_without_resnet50_another_block_has_the_control() -> None:
+    made = make(Selection(models=("bert", "mlp")), available=CPUS)
+    with_control = [block.case.id for block in made.blocks if any(arm.ordinal == 2 for arm in block.arms)]
+    assert len(with_control) == 1
+    assert "/latency/" in with_control[0]
+
+
+def test_a_slowdown_is_given_to_one_arm_and_labelled() -> None:
+    made = make(Selection(inject=("5%", "onnxruntime#2")), available=CPUS)
+    assert made.injected == ("onnxruntime#2",)
+    assert {arm.inject for block in made.blocks for arm in block.arms if arm.id == "onnxruntime#2"} == {"5%"}
+    assert not make(Selection(), available=CPUS).injected
+
+
+@pytest.mark.parametrize(
+    ("control", "twin"),
+    [
+        ("onnxruntime", "onnxruntime@1.30.0#2"),
+        ("onnxruntime@1.29.0", "onnxruntime@1.29.0#2"),
+        ("auto", "onnxruntime@1.30.0#2"),
+    ],
+)
+def test_a_version_may_stand_twice(control: str, twin: str) -> None:
+    made = make(Selection(backends=("onnxruntime@1.30.0", "onnxruntime@1.29.0"), control=control), available=CPUS)
+    assert {arm.id for block in made.blocks for arm in block.arms if arm.ordinal == 2} == {twin}

@@ -1,0 +1,177 @@
+"""From what a user typed to a plan, and what is said of what cannot be."""
+
+import os
+
+import pytest
+
+from suite import cores
+from suite.errors import LevelfieldError
+from suite.plan import ALONE, CANARY, Selection, make
+from suite.profiles import PROFILES
+
+CPUS = (0, 1, 2, 3)
+
+CONTROLLED = "resnet50/latency/fp32/b1/t4/cpu"
+
+
+def test_the_default_is_everything_in_the_standard_profile() -> None:
+    made = make(Selection(), available=CPUS)
+    assert made.profile.name == "standard"
+    assert set(made.models) == {"mlp", "resnet50", "bert"}
+    assert len(made.backends) == 7
+    assert CANARY not in made.backends
+    assert CANARY not in made.models
+    assert made.scenarios == ("cold-start", "memory", "latency", "throughput", "training")
+    *others, training = made.blocks
+    assert len(others) == 12
+    assert all(len(block.arms) == 7 + (block.case.id == CONTROLLED) for block in others)
+    assert training.case.id == "mlp/training/fp32/b1000/t4/cpu"
+    assert [arm.id for arm in training.arms] == ["torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax"]
+    assert made.needs_onnx
+    assert set(made.images) == {"torch", "tensorflow", "jax", "onnxruntime", "openvino", "canary"}
+    assert len({block.case.id for block in made.blocks}) == 13
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_every_profile_makes_a_plan(name: str) -> None:
+    made = make(Selection(profile=name), available=CPUS)
+    for block in made.blocks:
+        alone = block.case.scenario in ALONE
+        planned = made.profile.launches_alone if alone else made.profile.generations
+        assert block.planned_generations == (made.profile.seeds if block.case.converges else planned)
+        assert block.canary == (None if alone else CANARY)
+        assert block.case.threads == len(made.cpus)
+        if block.case.converges:
+            assert block.case.batch == 64
+        elif not block.case.per_item:
+            assert block.case.batch == 1
+
+
+@pytest.mark.parametrize(
+    ("selection", "message", "fix"),
+    [
+        (Selection(profile="smok"), "There is no profile called 'smok'.", "Did you mean 'smoke'?"),
+        (Selection(models=("resnet",)), "There is no model called 'resnet'.", "Did you mean 'resnet50'?"),
+        (Selection(models=("mlp", "brt")), "There is no model called 'brt'.", "Did you mean 'bert'?"),
+        (Selection(backends=("onnx",)), "There is no backend called 'onnx'.", "Did you mean 'onnxruntime'"),
+        (Selection(backends=("tensorflow_xla",)), "'tensorflow_xla'", "'tensorflow-xla' or 'tensorflow'"),
+        (Selection(scenarios=("latence",)), "There is no scenario called 'latence'.", "Did you mean 'latency' or"),
+        (Selection(precisions=("bf61",)), "There is no precision called 'bf61'.", "Did you mean 'bf16' or 'fp16'?"),
+        (
+            Selection(precisions=("fp32", "tf32")),
+            "Nobody here computes in tf32 on the CPU.",
+            "--precision fp32,bf16,int8",
+        ),
+        (
+            Selection(precisions=("int8",), backends=("jax",)),
+            "JAX has no static quantisation",
+            "--precision fp32,bf16.",
+        ),
+        (Selection(scenarios=("training",), precisions=("bf16",)), "Training is measured in fp32 alone.", "Add fp32"),
+        (
+            Selection(scenarios=("convergence",), precisions=("bf16",)),
+            "Training is measured in fp32 alone.",
+            "Add fp32",
+        ),
+        (
+            Selection(scenarios=("convergence",), models=("bert",)),
+            "bert: there is no network of this kind that is trained to a target.",
+            "Ask for mlp, resnet50.",
+        ),
+        (
+            Selection(scenarios=("convergence",), backends=("onnxruntime",)),
+            "onnxruntime cannot train: a finished model is read there.",
+            "Ask for torch, torch-compile, tensorflow, tensorflow-xla, jax.",
+        ),
+        (Selection(threads=(2, 1, 2)), "--threads names 2 twice.", "--threads 1,2."),
+        (Selection(threads=(1, 2, 8)), "8 threads were asked for", "--threads 4 or fewer"),
+        (Selection(models=("zzz",)), "There is no model called 'zzz'.", "Known: bert, mlp, resnet50."),
+        (Selection(backends=("onnxruntime@1.2.3",)), "no lock of onnxruntime 1.2.3", "lock onnxruntime@1.2.3"),
+        (Selection(control="onnx"), "There is no backend called 'onnx'.", "'onnxruntime'"),
+        (Selection(backends=("jax",), control="torch"), "There is no backend called 'torch'.", "jax"),
+        (Selection(inject=("5%", "onnxruntime#3")), "There is no arm called 'onnxruntime#3'.", "'onnxruntime#2'"),
+        (Selection(models=("canary",)), "There is no model called 'canary'.", ""),
+        (Selection(backends=("canary",)), "There is no backend called 'canary'.", ""),
+        (Selection(batches=(0,)), "A batch of 0 cannot be measured.", "from 1 to 65536"),
+        (Selection(batches=(1, 10**9)), "A batch of 1000000000 cannot be measured.", "from 1 to 65536"),
+        (Selection(threads=(0,)), "0 threads cannot compute anything.", "--threads"),
+        (Selection(threads=(-1,)), "-1 threads cannot compute anything.", "--threads"),
+        (Selection(threads=(5,)), "5 threads were asked for, and this process may use 4 CPUs.", "--threads 4"),
+    ],
+)
+def test_what_cannot_be_says_why(selection: Selection, message: str, fix: str) -> None:
+    with pytest.raises(LevelfieldError) as caught:
+        make(selection, available=CPUS)
+    assert message in caught.value.message
+    assert fix in caught.value.fix
+    assert caught.value.exit_code == 2
+
+
+def test_a_selection_is_kept_in_its_order_without_repeats() -> None:
+    made = make(
+        Selection(
+            models=("bert", "mlp", "bert"),
+            backends=("openvino", "jax", "openvino"),
+            scenarios=("throughput", "latency"),
+            batches=(8, 2, 8),
+        ),
+        available=CPUS,
+    )
+    assert made.models == ("bert", "mlp")
+    assert made.backends == ("openvino", "jax")
+    assert made.batches == {"bert": (8, 2), "mlp": (8, 2)}
+    assert [block.case.id for block in made.blocks] == [
+        "bert/latency/fp32/b1/t4/cpu",
+        "mlp/latency/fp32/b1/t4/cpu",
+        "bert/throughput/fp32/b8/t4/cpu",
+        "bert/throughput/fp32/b2/t4/cpu",
+        "mlp/throughput/fp32/b8/t4/cpu",
+        "mlp/throughput/fp32/b2/t4/cpu",
+    ]
+
+
+def test_no_batches_where_nothing_is_measured_in_batches() -> None:
+    assert make(Selection(scenarios=("latency",)), available=CPUS).batches == {}
+
+
+def test_versions_and_settings_stand_side_by_side() -> None:
+    words = ("onnxruntime@1.30.0", "onnxruntime", "openvino+hint=throughput", "onnxruntime@1.30.0")
+    made = make(Selection(backends=words, control="none"), available=CPUS)
+    assert made.backends == words[:3]
+    assert made.images == ("onnxruntime@1.30.0", "onnxruntime", "openvino", "canary")
+    assert made.needs_onnx
+    assert all([arm.id for arm in block.arms] == list(words[:3]) for block in made.blocks)
+
+
+def _siblings(cpu: int) -> str:
+    """A machine of four cores with two threads each, numbered as Linux usually does."""
+    return f"{cpu % 4},{cpu % 4 + 4}"
+
+
+@pytest.mark.parametrize(
+    ("threads", "available", "cpus"),
+    [
+        (None, range(8), (0, 1, 2, 3)),
+        (1, range(8), (0,)),
+        (4, range(8), (0, 1, 2, 3)),
+        (6, range(8), (0, 1, 2, 3, 4, 5)),
+        (8, range(8), tuple(range(8))),
+        (None, (0, 4, 1, 5), (0, 1)),
+        (3, (0, 4, 1, 5), (0, 1, 4)),
+        (None, (6, 7), (6, 7)),
+    ],
+)
+def test_one_cpu_of_every_core_first(
+    monkeypatch: pytest.MonkeyPatch, threads: int | None, available: range | tuple[int, ...], cpus: tuple[int, ...]
+) -> None:
+    monkeypatch.setattr(cores, "core", _siblings)
+    made = make(Selection(threads=() if threads is None else (threads,)), available=tuple(available))
+    assert made.cpus == cpus
+    assert made.threads == (len(cpus),)
+    assert all(block.case.threads == len(cpus) for block in made.blocks)
+
+
+def test_the_kernel_is_asked_where_nothing_is_given() -> None:
+    made = make(Selection())
+    assert set(made.cpus) <= os.sched_getaffinity(0)
+    assert made.cpus
