@@ -188,6 +188,8 @@ def _finish_load(outcome: Outcome) -> None:
 
 
 def _refuse_disagreement(site: Site, case: Case, outcomes: Sequence[Outcome]) -> None:
+    if all(outcome.worker is None for outcome in outcomes):
+        return  # nobody holds anything, perhaps because what was to be held is gone
     weights_sha256 = site.weights_sha256.get(case.model, "")
     if case.converges:
         weights_sha256, inputs_sha256 = convergence.loaded_sha256(site.goal(case.model))

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.docker, pytest.mark.slow]
 
 def test_two_backends_train_on_a_folder_of_images(engine: docker.DockerClient, tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
-    reports, folder = tmp_path / "reports", pictures.two_sided(tmp_path / "Ada's images")
+    reports, folder = tmp_path / "reports", pictures.two_sided(tmp_path / "Zoë's <b>images")
     command = run(
         "bench", "--profile", "smoke", "--models", "mlp", "--backends", "torch,jax", "--scenarios", "convergence",
         "--variant", "cpu", "--data", folder, "--target", "80%", "--reports", reports, folder=tmp_path,
@@ -30,7 +30,7 @@ def test_two_backends_train_on_a_folder_of_images(engine: docker.DockerClient, t
     assert own is not None
     assert (own.classes, own.trained, own.tested, one.settings.target) == (3, 72, 24, 0.8)
     assert one.artifacts[-1].name == "own images"
-    assert "Ada" not in (reports / one.id / files.NAME).read_text(encoding="utf-8")
+    assert "Zoë" not in (reports / one.id / files.NAME).read_text(encoding="utf-8")
     (block,) = one.blocks
     for generation in block.generations:
         assert {launch.arm for launch in generation.launches} == {"torch", "jax"}
