@@ -33,6 +33,12 @@ SETTINGS = make_run(models=["mlp"], scenarios=["convergence"], generations=1).se
 OWN = OwnImages("ab" * 32, classes=3, trained=72, tested=24)
 
 
+@pytest.fixture(autouse=True)
+def _quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One seed is enough to see that the sensitivity is looked at."""
+    monkeypatch.setattr(convergence, "OWN_SEEDS", 1)
+
+
 @pytest.fixture
 def artifacts(tmp_path: Path) -> Artifacts:
     return Artifacts(tmp_path / "artifacts")
