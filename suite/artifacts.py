@@ -15,6 +15,7 @@ import numpy.typing as npt
 from suite.errors import LevelfieldError
 from suite.launchers.protocol import READY_TIMEOUT_S, Launcher, LaunchSpec, Progress
 from suite.launchers.worker import WorkerError
+from suite.own_images.preparing import Prepared
 from suite.paths import cache_folder, package_root
 from suite.records.files import write_atomically
 from suite.records.schema import Artifact, Image
@@ -22,7 +23,8 @@ from suite.worker.files import digest_of, files_in
 from suite.worker.messages import Export, Exported
 from suite.zoo import dataset, inputs, models, parity, reference, rounding, weights
 from suite.zoo.digits import data as digits
-from suite.zoo.training import batches, trajectory
+from suite.zoo.training import batches, convergence, trajectory
+from suite.zoo.training.convergence import Goal
 from suite.zoo.training.trajectory import Trajectory
 
 EXPORT_TIMEOUT_S = 600.0
@@ -115,6 +117,35 @@ class Artifacts:
             size_bytes=digits.FILE_BYTES,
             made_by={"scikit-learn": digits.SOURCE_VERSION},
         )
+
+    def own_images_artifact(self, prepared: Prepared) -> Artifact:
+        """Return what was made of a user's own images as the record names it: by the digest of the file."""
+        return Artifact(
+            name="own images",
+            sha256=prepared.sha256,
+            size_bytes=prepared.size_bytes,
+            made_by={"folder": prepared.source_sha256} | ({"decoder": prepared.decoder} if prepared.decoder else {}),
+        )
+
+    def sensitivity(self, goal: Goal, images_sha256: str) -> float:
+        """Return how far perturbed weights move the reference's first losses on a user's own images; kept.
+
+        Parameters
+        ----------
+        goal
+            What is trained.
+        images_sha256
+            Of the file of images.
+        """
+        key = hashlib.sha256(f"{goal.network} {images_sha256} {self._definition}".encode()).hexdigest()[:KEY_CHARS]
+        path = self.root / f"references/own-images-{key}-sensitivity.json"
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=_Size)
+        except (OSError, msgspec.MsgspecError):  # not there, or damaged: it is only a cache
+            found = convergence.sensitivity(goal, convergence.OWN_SEEDS)
+            _folder(path.parent)
+            write_atomically(path, msgspec.json.encode(found))
+            return found
 
     def inputs_sha256(self, name: str, batch: int, *, from_dataset: bool = False) -> str:
         """Return the digest of a model's first `batch` inputs, made anew or from its dataset."""

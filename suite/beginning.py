@@ -15,7 +15,7 @@ from suite.paths import package_root
 from suite.plan import Plan
 from suite.records.files import JOURNAL
 from suite.records.journal import Journal, Started
-from suite.records.schema import SCHEMA, Fingerprint, Run, Settings, Warning_, Work
+from suite.records.schema import SCHEMA, Artifact, Fingerprint, Run, Settings, Warning_, Work
 from suite.site import Site
 from suite.zoo import flops, models
 
@@ -73,6 +73,8 @@ def start(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
             gpu=plan.gpu,
             worker_memory_bytes=site.memory_bytes,
             own=plan.own,
+            own_images=site.trained.recorded if site.trained is not None else None,
+            target=site.trained.target if site.trained is not None else None,
         ),
         machine=machine,
         images=tuple(site.images.values()),
@@ -81,7 +83,7 @@ def start(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
             *(site.own.artifacts if site.own is not None else ()),
             *(onnx.artifact for onnx in site.onnx.values()),
             *(site.artifacts.dataset_artifact(name) for name in _fed(plan)),
-            *([site.artifacts.digits_artifact()] if any(block.case.converges for block in plan.blocks) else []),
+            *(_images(site) if any(block.case.converges for block in plan.blocks) else ()),
         ),
         blocks=plan.blocks,
         warnings=_known_beforehand(plan, request, site, machine),
@@ -105,6 +107,14 @@ def start(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
 def _fed(plan: Plan) -> tuple[str, ...]:
     """Return the models whose dataset is read."""
     return tuple(dict.fromkeys(block.case.model for block in plan.blocks if block.case.scenario == "data-pipeline"))
+
+
+def _images(site: Site) -> tuple[Artifact, ...]:
+    """Return what is trained to a target on."""
+    trained = site.trained
+    if trained is None or trained.recorded is None:
+        return (site.artifacts.digits_artifact(),)
+    return (site.artifacts.own_images_artifact(trained.prepared),) if trained.prepared is not None else ()
 
 
 def _work(plan: Plan) -> tuple[Work, ...]:

@@ -107,6 +107,14 @@ _sign = click.option(
 @click.option("--seed", type=int, default=None, help="Seed of the schedule (of the first run); the record holds it.")
 @click.option("--strict", is_flag=True, help="Exit with 3 where something could not be ranked.")
 @click.option("--identify", is_flag=True, help="Put this host's name into the record.")
+@click.option(
+    "--data",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    default=None,
+    help="Images of your own for the scenario convergence: train/CLASS/ and val/CLASS/, or CLASS/.",
+)
+@click.option("--target", type=PERCENT, default=None, help="Accuracy that convergence trains to: 90%.")
 @_sign
 def bench(
     profile: str,
@@ -135,11 +143,14 @@ def bench(
     seed: int | None,
     strict: bool,
     identify: bool,
+    data: Path | None,
+    target: float | None,
     sign: Path | None,
 ) -> None:
     """Measure, compare and report: builds what is missing, then runs."""
     from suite.beginning import Request
     from suite.ownmodel.asking import read
+    from suite.own_images.asked import Wanted
     from suite.plan import Selection
     from suite.running import Options, run_bench
 
@@ -175,6 +186,7 @@ def bench(
         strict=strict,
         sign=sign,
         repeat=repeat,
+        wanted=Wanted(data=data, target=target),
     )
     sys.exit(run_bench(options, Console()))
 

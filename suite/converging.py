@@ -45,11 +45,11 @@ def trainings(
         Two workers trained from different weights, or with different batches.
     """
     case = block.case
-    goal = convergence.of(case.model)
     watcher.say(f"computing how {case.model} must begin from seed {index}, in float64")
     order = sorted(arms, key=lambda arm: arm.id)
     random.Random(seed).shuffle(order)  # noqa: S311  (a schedule, not a secret)
     try:
+        goal = site.goal(case.model)
         beginning = convergence.beginning(goal, index)
     except ValueError as error:  # the images are not there, or are others: nobody can train, and other cases can
         return [_cannot(case, arm, str(error)) for arm in order]

@@ -188,9 +188,11 @@ def _finish_load(outcome: Outcome) -> None:
 
 
 def _refuse_disagreement(site: Site, case: Case, outcomes: Sequence[Outcome]) -> None:
+    if all(outcome.worker is None for outcome in outcomes):
+        return  # nobody holds anything, perhaps because what was to be held is gone
     weights_sha256 = site.weights_sha256.get(case.model, "")
     if case.converges:
-        weights_sha256, inputs_sha256 = convergence.loaded_sha256(convergence.of(case.model))
+        weights_sha256, inputs_sha256 = convergence.loaded_sha256(site.goal(case.model))
     elif (own := site.own_of(case)) is not None:
         inputs_sha256 = own.inputs_sha256[case.batch]
     elif case.trains:

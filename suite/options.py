@@ -133,7 +133,7 @@ def without_paths(words: list[str]) -> list[str]:
     return kept
 
 
-_OWN_BUSINESS = ("--reports", "--sign")
+_OWN_BUSINESS = ("--reports", "--sign", "--data")
 _FILES = ("--model", "--input")
 
 

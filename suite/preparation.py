@@ -14,6 +14,7 @@ from suite.launchers.docker import DockerLauncher
 from suite.launchers.protocol import Launcher, LaunchSpec
 from suite.machine import devices
 from suite.ownmodel import keeping, reference
+from suite.own_images.asked import Wanted, ready
 from suite.plan import CANARY, EXPORTER, Plan
 from suite.records.schema import Arm, Case, Image
 from suite.site import Site
@@ -29,7 +30,13 @@ IMAGES_AT_ONCE = 2
 
 
 def prepare(
-    plan: Plan, launcher: Launcher, watcher: Watcher, *, judged: bool = True, launchers: Mapping[str, Launcher] = {}
+    plan: Plan,
+    launcher: Launcher,
+    watcher: Watcher,
+    *,
+    judged: bool = True,
+    launchers: Mapping[str, Launcher] = {},
+    wanted: Wanted | None = None,
 ) -> Site:
     """Make everything the plan needs: images, weights, ONNX files, and, where answers are judged, reference outputs.
 
@@ -39,6 +46,8 @@ def prepare(
         Of the canary, the exporter, and every arm that names no other.
     launchers
         Those that arms name.
+    wanted
+        What is trained to a target on, where the user said so.
     """
     gpu = devices.uuid_of(plan.gpu) if plan.gpu is not None else ""
     container = next((each for each in (launcher, *launchers.values()) if isinstance(each, DockerLauncher)), None)
@@ -46,6 +55,7 @@ def prepare(
         watcher.say("asking the engine for the GPU")
         container.check_gpu(container.prepare(CANARY, "cpu", None, watcher.say), gpu)
     artifacts = Artifacts()
+    trained = ready(wanted, plan.blocks, artifacts, watcher.say) if wanted is not None else None
     images, onnx = _images_and_exports(plan, {"": launcher, **launchers}, artifacts, watcher)
     zoo = plan.models if plan.own is None else ()
     for model in zoo:
@@ -78,6 +88,7 @@ def prepare(
         gpu=gpu,
         launchers=dict(launchers),
         own=_own(plan, launcher, images, watcher),
+        trained=trained,
     )
 
 

@@ -18,6 +18,7 @@ from suite.images.base import Kind
 from suite.launchers.choice import beside, choose
 from suite.launchers.protocol import Launcher
 from suite.machine.fingerprint import fingerprint
+from suite.own_images.asked import Wanted, again
 from suite.preparation import prepare
 from suite.progress import Terminal
 from suite.provenance import entry as provenance
@@ -44,6 +45,8 @@ class Options(msgspec.Struct, frozen=True):
     """SSH key that signs the run's statement."""
     repeat: int = 1
     """Whole runs, one after the other: replicates to compare with others."""
+    wanted: Wanted = Wanted()
+    """What is trained to a target on."""
 
 
 _WORST_FIRST = (1, 2, INCONCLUSIVE)
@@ -114,8 +117,9 @@ def conduct(chosen: plan.Plan, options: Options, console: Console, *, resumed: t
     _writable(options.reports)
     if resumed is None:
         _say_cost(chosen, launcher, options.base, console)
+    wanted = again(options.wanted, resumed[1].settings) if resumed else options.wanted
     with Terminal(console) as watcher:
-        site = prepare(chosen, launcher, watcher, launchers=launchers)
+        site = prepare(chosen, launcher, watcher, launchers=launchers, wanted=wanted)
         try:
             if resumed is None:
                 request = msgspec.structs.replace(options.request, launcher_reason=reason)

@@ -9,8 +9,11 @@ from suite.backends import precisions, registry
 from suite.launchers.protocol import Inside, Launcher
 from suite.ownmodel import keeping
 from suite.ownmodel.reference import Reference
+from suite.own_images.asked import Trained
 from suite.records.schema import Arm, Case, Image
 from suite.worker.messages import Task
+from suite.zoo.training import convergence
+from suite.zoo.training.convergence import Goal
 
 BEGINNINGS = ("cold-start", "memory")
 """Scenarios that look at how a launch for latency begins."""
@@ -38,10 +41,16 @@ class Site(msgspec.Struct, frozen=True):
     """Those that arms name."""
     own: Reference | None = None
     """The user's own file, where one is measured."""
+    trained: Trained | None = None
+    """What is trained to a target on; None: the digits."""
 
     def own_of(self, case: Case) -> Reference | None:
         """Return the user's own file where a case is about it: the canary's are not."""
         return self.own if self.own is not None and self.own.model.model == case.model else None
+
+    def goal(self, model: str) -> Goal:
+        """Return how a model's network is trained to a target; raises ValueError where it cannot be."""
+        return self.trained.goal(model) if self.trained is not None else convergence.of(model)
 
     def file_of(self, case: Case, arm: Arm) -> Onnx:
         """Return the ONNX file that an arm answers a case with."""
@@ -80,10 +89,17 @@ def task_for(site: Site, case: Case, arm: Arm, inside: Inside) -> Task:
         onnx_path=f"{inside.artifacts}/{onnx.path}" if onnx else None,
         onnx_sha256=onnx.sha256 if onnx else None,
         cache_path=inside.cache,
-        dataset_path=(
-            f"{inside.artifacts}/{site.artifacts.dataset(case.model)}" if case.scenario == "data-pipeline" else None
-        ),
+        dataset_path=f"{inside.artifacts}/{dataset}" if (dataset := _dataset(site, case)) else None,
         settings=arm.settings,
         processes=case.processes,
         own=keeping.description(own.model, inside.artifacts) if own is not None else None,
     )
+
+
+def _dataset(site: Site, case: Case) -> str:
+    """Return the file, under the artifacts folder, that a case's items come from; empty: from none."""
+    if case.scenario == "data-pipeline":
+        return site.artifacts.dataset(case.model)
+    if case.converges and site.trained is not None and site.trained.prepared is not None:
+        return site.trained.prepared.path
+    return ""

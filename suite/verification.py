@@ -193,7 +193,7 @@ def judge_convergence(converged: Converged, beginning: Beginning, goal: Goal) ->
     goal
         What was trained.
     """
-    found = convergence.error(converged.losses, beginning.losses)
+    found = convergence.error(converged.losses, beginning.losses, own=bool(goal.images))
     whole = math.isfinite(found)
     equal = found <= beginning.tolerance
     reason = ""

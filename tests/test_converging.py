@@ -2,7 +2,7 @@
 
 import math
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 import pytest
@@ -16,6 +16,7 @@ from suite.watching import Silent
 from suite.worker.messages import Converged, Evaluated
 from suite.zoo.digits import data
 from suite.zoo.training import convergence
+from tests import canaries
 
 GOAL = convergence.of("mlp")
 CASE = Case("mlp", "convergence", "fp32", GOAL.batch, 2)
@@ -81,9 +82,10 @@ def test_images_that_are_not_there_cost_their_own_case_only(tmp_path: Path, monk
     """No worker is asked for, and the run goes on to its other cases."""
     monkeypatch.setattr(data, "FILE", tmp_path / "digits.csv.gz")
     block = Block(case=CASE, arms=(JAX, TORCH), planned_generations=5)
-    nowhere = cast("Any", None)
+    site = canaries.site(canaries.plan("latency"))
     with Signals((0,)) as signals:
-        outcomes = converging.trainings(nowhere, block, block.arms, 0, 1, signals, Silent())
+        outcomes = converging.trainings(site, block, block.arms, 0, 1, signals, Silent())
+    site.caches.rmdir()
     assert {outcome.arm.id for outcome in outcomes} == {"jax", "torch"}
     for outcome in outcomes:
         assert outcome.worker is None

@@ -62,6 +62,8 @@ def why(answers: Iterable[Answer]) -> str:
 
 
 _DIGESTS: tuple[tuple[str, Callable[[Answer], frozenset[str]]], ...] = (
+    ("images that were trained on are", lambda answer: answer.images),
+    ("target accuracy is", lambda answer: answer.target),
     ("inputs are", lambda answer: answer.inputs),
     ("weights are", lambda answer: answer.weights),
     ("ONNX model is", lambda answer: answer.onnx),
@@ -77,7 +79,7 @@ def other_digests(old: Iterable[Answer], new: Iterable[Answer], *, onnx: bool = 
         Whether another export of the same weights counts: it may take other time, and must still answer alike.
     """
     old, new = tuple(old), tuple(new)
-    for what, pick in _DIGESTS if onnx else _DIGESTS[:2]:
+    for what, pick in _DIGESTS if onnx else _DIGESTS[:-1]:
         first = frozenset[str]().union(*map(pick, old))
         second = frozenset[str]().union(*map(pick, new))
         if first and second and (first != second or len(first) > 1):
@@ -86,7 +88,7 @@ def other_digests(old: Iterable[Answer], new: Iterable[Answer], *, onnx: bool = 
 
 
 def _short(digests: frozenset[str]) -> str:
-    return " and ".join(digest[:8] for digest in sorted(digests)[:3])
+    return " and ".join(digest[:12] for digest in sorted(digests)[:3])
 
 
 def other_region(old: Sequence[Reduced], new: Sequence[Reduced]) -> str:

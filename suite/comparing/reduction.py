@@ -16,7 +16,20 @@ from suite.analysis import places
 from suite.analysis.types import AnyRow, ColdRow, ConvergenceRow, MemoryRow, Row, Standing
 from suite.comparing.types import RunFacts
 from suite.history import environment
-from suite.records.schema import Absent, Arm, Block, Case, Fact, FailureKind, Image, Launch, Parity, Run, elsewhere
+from suite.records.schema import (
+    Absent,
+    Arm,
+    Block,
+    Case,
+    Fact,
+    FailureKind,
+    Image,
+    Launch,
+    Parity,
+    Run,
+    Settings,
+    elsewhere,
+)
 
 Place: TypeAlias = tuple[str, str]
 """Arm id and case id."""
@@ -41,6 +54,10 @@ class Answer(msgspec.Struct, frozen=True):
     """Digests of the inputs."""
     weights: frozenset[str] = frozenset()
     onnx: frozenset[str] = frozenset()
+    images: frozenset[str] = frozenset()
+    """Digest of what was trained to a target on, where that is a user's own."""
+    target: frozenset[str] = frozenset()
+    """Accuracy that was trained to."""
 
 
 class Reduced(msgspec.Struct, frozen=True):
@@ -86,7 +103,7 @@ def reduce(run: Run, sha256: str) -> Reduced:
             if arm.id not in rows or places.original(arm, block) is not None:
                 continue  # the canary, or the same a second time
             arms[arm.id] = arm
-            answers[arm.id, block.case.id] = _answer(rows[arm.id], block, arm)
+            answers[arm.id, block.case.id] = _answer(rows[arm.id], block, arm, run.settings)
             seen = parities.setdefault((arm.id, question(block.case)), {})
             for parity in _parities(block, arm):
                 if len(seen) < MOST_PARITIES:
@@ -107,8 +124,9 @@ def reduce(run: Run, sha256: str) -> Reduced:
     )
 
 
-def _answer(row: AnyRow, block: Block, arm: Arm) -> Answer:
+def _answer(row: AnyRow, block: Block, arm: Arm, settings: Settings) -> Answer:
     launches = list(_launches(block, arm))
+    own = settings.own_images
     return Answer(
         standing=row.standing,
         reason=row.reason,
@@ -117,6 +135,8 @@ def _answer(row: AnyRow, block: Block, arm: Arm) -> Answer:
         inputs=_seeds(launches) or frozenset(launch.inputs_sha256 for launch in launches if launch.inputs_sha256),
         weights=frozenset(launch.weights_sha256 for launch in launches if launch.weights_sha256),
         onnx=frozenset(launch.onnx_sha256 for launch in launches if launch.onnx_sha256),
+        images=frozenset({own.sha256 if own is not None else "the digits"} if block.case.converges else ()),
+        target=frozenset(f"{each.convergence.target:g}" for each in launches if each.convergence is not None),
     )
 
 

@@ -21,7 +21,7 @@ from suite.analysis.types import Analysis, AnyRow, ColdRow, ConvergenceRow, Esti
 from suite.errors import LevelfieldError
 from suite.history import environment
 from suite.records import files
-from suite.records.schema import Arm, ControlDraw, Run, elsewhere
+from suite.records.schema import Arm, Case, ControlDraw, Run, Settings, elsewhere
 
 SCHEMA = 2
 """Version of these types, and of what is computed for them; a summary of another version is made anew."""
@@ -93,7 +93,7 @@ def summarise(run: Run, result: Analysis, *, record_sha256: str, record_bytes: i
         The run's start is not a time, or it holds names or numbers that no history can keep.
     """
     arms = {(block.case.id, arm.id): arm for block in run.blocks for arm in block.arms}
-    found = {entry.id: entry for entry in _results(result, arms, run.settings.launcher)}
+    found = {entry.id: entry for entry in _results(result, arms, run.settings)}
     draft = Summary(
         schema=SCHEMA,
         id=run.id,
@@ -201,24 +201,34 @@ def _is_utc(moment: str) -> bool:
         return False
 
 
-def _results(result: Analysis, arms: dict[tuple[str, str], Arm], launcher: str) -> Iterator[Result]:
+def _results(result: Analysis, arms: dict[tuple[str, str], Arm], settings: Settings) -> Iterator[Result]:
     for block in result.blocks:
         for row in block.rows:
             arm = arms[block.case.id, row.arm]
             if arm.ordinal > 1 or row.standing == "absent":  # a second time the same, or no fault and no number
                 continue
             metric, unit, estimate = _estimate(row, per_item=block.case.per_item)
-            image = _image_group(arm, launcher)
-            yield _result(f"{row.arm}/{block.case.id}", arm, image, metric, unit, row.standing, estimate)
+            image = _image_group(arm, settings.launcher)
+            name = f"{row.arm}/{block.case.id}{_goal(block.case, settings)}"
+            yield _result(name, arm, image, metric, unit, row.standing, estimate)
     if result.canary is not None:
         stands = Arm(backend=result.canary.arm, image="canary")
-        image = _image_group(stands, launcher)
+        image = _image_group(stands, settings.launcher)
         yield _result(CANARY, stands, image, "median call", "ns", "shown", Estimate(result.canary.median_ns))
 
 
 def _image_group(arm: Arm, launcher: str) -> str:
     stem = f"{arm.variant}@{arm.version}" if arm.version else arm.variant
     return environment.image_group(arm.image, stem, elsewhere(arm.launcher or launcher, launcher))
+
+
+def _goal(case: Case, settings: Settings) -> str:
+    """Return what makes a training to a target another question: a user's own images, another target."""
+    if not case.converges:
+        return ""
+    own, target = settings.own_images, settings.target
+    images = f"/images-{own.sha256[:12] or 'unknown'}" if own is not None else ""
+    return images + (f"/to-{target:g}" if target is not None else "")
 
 
 def _result(

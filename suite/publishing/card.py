@@ -52,12 +52,12 @@ def _lines(run: Run, analysis: Analysis) -> Iterator[str]:
             yield f"| {rank} | {_cell(row.arm)} | {_cell(cost)} | {_cell(behind)} |"
     for trained in analysis.convergence:
         yield ""
-        yield from _convergence(trained)
+        yield from _convergence(trained, sentences.images(run))
 
 
-def _convergence(block: ConvergenceBlock) -> Iterator[str]:
+def _convergence(block: ConvergenceBlock, images: str) -> Iterator[str]:
     goal = units.accuracy(block.target) if block.target is not None else "the target"
-    yield f"### {_cell(f'{names.model(block.case.model)}, training to {goal} on the digits')}"
+    yield f"### {_cell(f'{names.model(block.case.model)}, training to {goal} on {images}')}"
     yield ""
     yield "| | arm | time (95 %) | behind the best | steps (95 %) |"
     yield "|---:|---|---:|---:|---:|"

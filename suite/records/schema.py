@@ -511,6 +511,20 @@ class OwnFile(msgspec.Struct, frozen=True):
         return any(each.batched for each in self.inputs)
 
 
+class OwnImages(msgspec.Struct, frozen=True):
+    """A user's own images, which were trained on to a target; neither where they were nor what they are called."""
+
+    sha256: str
+    """Of the folder: relative names and contents (`suite.own_images.listing.digest`); empty: it could not be read."""
+    classes: int = 0
+    trained: int = 0
+    """Images that were trained on."""
+    tested: int = 0
+    """Images that were only tested with."""
+    reason: str = ""
+    """Why they could not be trained on; empty: they were."""
+
+
 class Settings(msgspec.Struct, frozen=True):
     """What was asked for: enough to run the same plan again."""
 
@@ -547,6 +561,10 @@ class Settings(msgspec.Struct, frozen=True):
     """Numbers of processes that train together; empty: one. Each case names its own."""
     own: OwnFile | None = None
     """The user's own file that was measured; None: this tool's models were."""
+    own_images: OwnImages | None = None
+    """What the scenario `convergence` trained on; None: the digits."""
+    target: float | None = None
+    """Accuracy that was asked of the scenario `convergence`; None: the networks' own."""
 
 
 Fingerprint: TypeAlias = dict[str, dict[str, Fact]]

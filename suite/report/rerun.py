@@ -31,6 +31,10 @@ def command(run: Run) -> str:
     if settings.precision_target is not None:
         words += ["--precision-target", f"{100 * settings.precision_target:g}%"]
     words += ["--margin", f"{100 * settings.margin:g}%"]
+    if settings.own_images is not None:
+        words += ["--data", "FOLDER"]  # where it was is nobody's business; its digest is checked by `reproduce`
+    if settings.target is not None:
+        words += ["--target", f"{100 * settings.target:g}%"]
     words += ["--seed", str(settings.seed)]
     words += ["--launcher", settings.launcher]
     # Left to choose, a machine with a GPU would take it.

@@ -127,6 +127,25 @@ def convergence(block: ConvergenceBlock, among: Sequence[ConvergenceBlock] = ())
     return f"{text}; no other arm could be ranked."
 
 
+def images(run: Run) -> str:
+    """Name what trainings to a target were on: `the digits`, `own images 1a2b3c4d5e6f`."""
+    own = run.settings.own_images
+    return "the digits" if own is None else f"own images {own.sha256[:12]}".rstrip()
+
+
+def described(run: Run) -> str:
+    """Say what these images are."""
+    own = run.settings.own_images
+    if own is None:
+        return "scikit-learn’s handwritten digits"
+    if not own.sha256:
+        return "the user’s own, which could not be used"
+    return (
+        f"the user’s own: {units.plural(own.classes, 'class', 'classes')}, {own.trained} images to train on and "
+        f"{own.tested} to test with; SHA-256 of the folder {own.sha256}"
+    )
+
+
 def _steps(row: ConvergenceRow) -> str:
     return f"{units.digits(row.steps.value)} steps" if row.steps is not None else "no steps"
 

@@ -63,7 +63,7 @@ def _parts(run: Run, analysis: Analysis, *, narrow: bool) -> Iterator[Renderable
         yield _text(sentences.verdict(block, analysis.timed), "dim")
     for trained in analysis.convergence:
         yield Text()
-        yield _convergence(trained, analysis, narrow=narrow)
+        yield _convergence(trained, analysis, sentences.images(run), narrow=narrow)
         yield from _reasons(trained)
         yield _text(sentences.convergence(trained, analysis.convergence), "dim")
     if analysis.cold:
@@ -142,10 +142,10 @@ def _timed(block: TimedBlock, analysis: Analysis, *, narrow: bool) -> Table:
     return table
 
 
-def _convergence(block: ConvergenceBlock, analysis: Analysis, *, narrow: bool) -> Table:
+def _convergence(block: ConvergenceBlock, analysis: Analysis, images: str, *, narrow: bool) -> Table:
     """Time and steps to the target accuracy, arm by arm."""
     goal = units.accuracy(block.target) if block.target is not None else "the target"
-    table = _table(f"{sentences.named(block, analysis.convergence)}, training to {goal} on the digits")
+    table = _table(f"{sentences.named(block, analysis.convergence)}, training to {goal} on {images}")
     table.add_column("", justify="right", no_wrap=True)
     table.add_column("arm", no_wrap=True)
     for name in ("time (95 %)", "behind the best", "steps (95 %)"):

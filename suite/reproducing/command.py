@@ -39,6 +39,13 @@ NAME = "reproduction.json"
     show_default=True,
     help="Differences of a cost inside it count as none: runs of the same thing differ by so much.",
 )
+@click.option(
+    "--data",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    default=None,
+    help="The images that it trained on, where they were its user's own: the digest must be the same.",
+)
 @click.option("--budget", type=DURATION, default=None, help="Stop between generations after this long.")
 @click.option("--launcher", type=click.Choice(["docker", "venv", "host"]), default=None, help="Default: the report's.")
 @click.option("--reports", type=click.Path(path_type=Path, file_okay=False), default=Path("reports"), show_default=True)
@@ -49,6 +56,7 @@ def reproduce(
     dry_run: bool,
     own: Path | None,
     allowed: float,
+    data: Path | None,
     budget: float | None,
     launcher: str | None,
     reports: Path,
@@ -61,6 +69,7 @@ def reproduce(
     Exit codes: 0 reproduced; 1 something differs; 2 could not run; 3 other hardware, or not decided.
     """
     from suite.ownmodel.asking import give
+    from suite.own_images.asked import Wanted, again
     from suite.plan import make
     from suite.provenance.given import look
     from suite.provenance.reading import read
@@ -97,7 +106,11 @@ def reproduce(
     request = wanted.request if budget is None else msgspec.structs.replace(wanted.request, budget_seconds=budget)
     request = msgspec.structs.replace(request, command=("levelfield", "reproduce", theirs.run.id))
     options = Options(
-        selection=wanted.selection, request=request, reports=reports, launcher=launcher or _launcher(wanted.launcher)
+        selection=wanted.selection,
+        request=request,
+        reports=reports,
+        launcher=launcher or _launcher(wanted.launcher),
+        wanted=again(Wanted(data=data), run.settings),
     )
     folder = conduct(chosen, options, console)
     tell(folder, console)

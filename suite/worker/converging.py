@@ -4,6 +4,7 @@ import gc
 import math
 import statistics
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from suite.worker.messages import Converged, Evaluated
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from suite.backends.protocol import Arrays, Trainer
+    from suite.worker.messages import Task
     from suite.zoo.spec import Model
     from suite.zoo.training.convergence import Goal
 
@@ -23,35 +25,42 @@ WARM_STEPS = 3
 """Steps before the training, which then begins anew: what a framework does once, in its first calls, is told apart."""
 
 
-def network(model: str) -> "Model":
-    """Return the network that is trained for a model's sake."""
-    from suite.zoo import models
+def goal_of(task: "Task") -> "Goal":
+    """Return how a task's network is trained: on the digits, or on the file of images that came with it."""
     from suite.zoo.training import convergence
 
-    return models.get(convergence.of(model).network)
+    return convergence.of(task.model, images=Path(task.dataset_path) if task.dataset_path else None)
 
 
-def example(model: str) -> "Arrays":
+def network(task: "Task") -> "Model":
+    """Return the network that is trained for a model's sake."""
+    from suite.zoo import models
+
+    return models.get(goal_of(task).network)
+
+
+def example(task: "Task") -> "Arrays":
     """Return a batch of the size that is trained with, to compile with."""
     from suite.zoo.digits import data
     from suite.zoo.training import convergence
 
-    goal = convergence.of(model)
-    return next(data.batches(data.load(network(model)).train, convergence.schedule(goal, 0)[:1]))
+    goal = goal_of(task)
+    return next(data.batches(convergence.split(goal).train, convergence.schedule(goal, 0)[:1]))
 
 
-def begin(model: str) -> "Arrays":
+def begin(task: "Task") -> "Arrays":
     """Return the first seed's weights, to load with."""
     from suite.zoo.training import convergence
 
-    return convergence.weights(network(model), 0)
+    return convergence.weights(network(task), 0)
 
 
-def inputs_sha256(model: str) -> str:
+def inputs_sha256(task: "Task") -> str:
     """Return the digest of all images and their split."""
     from suite.zoo.digits import data
+    from suite.zoo.training import convergence
 
-    return data.inputs_sha256(data.load(network(model)))
+    return data.inputs_sha256(convergence.split(goal_of(task)))
 
 
 def train(trainer: "Trainer", goal: "Goal", seed: int) -> Converged:
@@ -64,7 +73,7 @@ def train(trainer: "Trainer", goal: "Goal", seed: int) -> Converged:
     from suite.zoo.training import convergence, recipe
 
     model = models.get(goal.network)
-    split, chosen = data.load(model), convergence.schedule(goal, seed)
+    split, chosen = convergence.split(goal), convergence.schedule(goal, seed)
     start = convergence.weights(model, seed)
     _warm_up(trainer, next(data.batches(split.train, chosen[:1])), split.test)
     trainer.restart(start)
@@ -117,8 +126,8 @@ def _right(logits: "npt.NDArray[np.float32]", labels: "npt.NDArray[np.generic]")
     return float((logits.argmax(axis=1) == labels).mean())
 
 
-def settings(trainer: "Trainer", model: str) -> dict[str, str]:
+def settings(trainer: "Trainer", task: "Task") -> dict[str, str]:
     """Return what a trainer sets, and every hyper-parameter, the same for all."""
     from suite.zoo.training import convergence
 
-    return trainer.settings() | {"training recipe": convergence.describe(convergence.of(model))}
+    return trainer.settings() | {"training recipe": convergence.describe(goal_of(task))}

@@ -154,7 +154,7 @@ class Service:
         from suite.worker import converging, training
         from suite.worker.sources import source_of
         from suite.zoo import weights
-        from suite.zoo.training import convergence, recipe
+        from suite.zoo.training import recipe
 
         source, to_target = source_of(task), task.scenario == converging.SCENARIO
         weights_sha256 = weights.sha256(source.weights) if source.weights else ""
@@ -165,9 +165,9 @@ class Service:
             loaded_model = Resident(place=_as_it_is, run=training.watched(self._trainer.step), fetch=_as_it_is)
             trained = training.settings(self._trainer, task.model)
         elif to_target:
-            self._trainer = training.load(backend, task, source, convergence.of(task.model).optimizer)
+            self._trainer = training.load(backend, task, source, converging.goal_of(task).optimizer)
             loaded_model = Resident(place=_as_it_is, run=self._trainer.step, fetch=_as_it_is)
-            trained = converging.settings(self._trainer, task.model)
+            trained = converging.settings(self._trainer, task)
         else:
             loaded_model = _load_model(backend, task, source)
         loaded = clock()
@@ -193,7 +193,7 @@ class Service:
             first_call_ns=called - calling if first_call else None,
             version=backend.version,
             weights_sha256=weights_sha256,
-            inputs_sha256=converging.inputs_sha256(task.model) if to_target else weights.sha256(source.example),
+            inputs_sha256=converging.inputs_sha256(task) if to_target else weights.sha256(source.example),
             settings={"precision": precisions.way(task.backend, task.precision, task.device).how} | settings,
         )
 
@@ -273,12 +273,11 @@ class Service:
 
     def _converge(self, seed: int) -> Converged:
         from suite.worker import converging
-        from suite.zoo.training import convergence
 
         task, _ = self._loaded()
         if self._trainer is None or task.scenario != converging.SCENARIO:
             raise NotLoadedError(f"{task.scenario} is not training to a target.")
-        return converging.train(self._trainer, convergence.of(task.model), seed)
+        return converging.train(self._trainer, converging.goal_of(task), seed)
 
     def _measure(self, request: Measure) -> Measured:
         from suite.worker.window import take

@@ -26,13 +26,13 @@ def source_of(task: Task) -> "Source":
     if task.own is not None:
         return _own(task)
     to_target, info = task.scenario == converging.SCENARIO, registry.get(task.backend)
-    model = converging.network(task.model) if to_target else models.get(task.model)
+    model = converging.network(task) if to_target else models.get(task.model)
     example = _example(task, info.layout)
     parameters: Arrays = {}
     if info.reads == "onnx":
         _check_onnx(task)
     elif to_target:
-        parameters = converging.begin(task.model)
+        parameters = converging.begin(task)
     else:
         parameters = seeded(task, model)
     onnx = Path(task.onnx_path) if task.onnx_path else None
@@ -75,7 +75,7 @@ def _example(task: Task, layout: str) -> "Arrays":
     from suite.zoo import models
 
     if task.scenario == converging.SCENARIO:
-        return converging.example(task.model)
+        return converging.example(task)
     if task.scenario == "data-pipeline":
         from suite.worker.feeding import first
 

@@ -1,11 +1,17 @@
 """The models there are."""
 
 import difflib
+import functools
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from suite.zoo.bert.spec import MODEL as BERT
 from suite.zoo.canary.spec import MODEL as CANARY
 from suite.zoo.digits_mlp.spec import MODEL as DIGITS_MLP
+from suite.zoo.digits_mlp.spec import sized as sized_mlp
 from suite.zoo.digits_resnet.spec import MODEL as DIGITS_RESNET
+from suite.zoo.digits_resnet.spec import sized as sized_resnet
 from suite.zoo.mlp.spec import MODEL as MLP
 from suite.zoo.resnet50.spec import MODEL as RESNET50
 from suite.zoo.spec import Model, Parameter, Tensor
@@ -15,6 +21,11 @@ __all__ = ["Model", "Parameter", "Tensor", "get", "names"]
 _BENCHMARKED = {model.name: model for model in (MLP, RESNET50, BERT)}
 _CONVERGING = {model.name: model for model in (DIGITS_MLP, DIGITS_RESNET)}
 """Small siblings of the benchmarked ones, which are trained to a target."""
+_SIZED: Mapping[str, Callable[[str, tuple[int, int, int], int], Model]] = MappingProxyType(
+    {DIGITS_MLP.name: sized_mlp, DIGITS_RESNET.name: sized_resnet}
+)
+"""Those of them that can be made for other images."""
+_SIZE = re.compile(r"(?P<package>\w+)@(?P<shape>[1-9]\d{0,2}(x[1-9]\d{0,3}){2})-(?P<classes>[1-9]\d{0,3})")
 _ALL = {**_BENCHMARKED, **_CONVERGING, CANARY.name: CANARY}
 
 
@@ -24,7 +35,9 @@ def names() -> tuple[str, ...]:
 
 
 def get(name: str) -> Model:
-    """Return the model of that name, the canary and those that are trained on the digits included.
+    """Return the model of that name, the canary and those that are trained to a target included.
+
+    `digits_resnet@3x16x16-7` is the one for images of 3 channels, 16 × 16 pixels and 7 classes.
 
     Raises
     ------
@@ -33,6 +46,23 @@ def get(name: str) -> Model:
     """
     if name in _ALL:
         return _ALL[name]
+    size = _SIZE.fullmatch(name)
+    if size is not None and size["package"] in _SIZED:
+        return _sized(name)
     close = difflib.get_close_matches(name, _ALL, n=3, cutoff=0.4)
     hint = f"Did you mean {' or '.join(close)}?" if close else f"There are {', '.join(_BENCHMARKED)}."
     raise ValueError(f"There is no model {name!r}. {hint}")
+
+
+def named(package: str, shape: tuple[int, int, int], classes: int) -> str:
+    """Return the name of a small sibling for images of a shape (channels, height, width) and so many classes."""
+    return f"{package}@{'x'.join(map(str, shape))}-{classes}"
+
+
+@functools.cache
+def _sized(name: str) -> Model:
+    size = _SIZE.fullmatch(name)
+    if size is None:
+        raise ValueError(f"{name} names no size.")
+    channels, height, width = map(int, size["shape"].split("x"))
+    return _SIZED[size["package"]](name, (channels, height, width), int(size["classes"]))

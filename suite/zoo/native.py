@@ -46,4 +46,4 @@ def training(model: Model, framework: str) -> ModuleType:
 def _import(model: Model, framework: str, module: str) -> ModuleType:
     if framework not in FRAMEWORKS or model.name == "canary":
         raise ValueError(f"{model.title} has no definition in {framework}.")
-    return importlib.import_module(f"suite.zoo.{model.name}.{module}")
+    return importlib.import_module(f"suite.zoo.{model.package}.{module}")

@@ -45,6 +45,11 @@ class Model(msgspec.Struct, frozen=True):
     """Where the network was published."""
 
     @property
+    def package(self) -> str:
+        """Name of the package in `suite.zoo` that defines it: what stands behind an `@` is only its size."""
+        return self.name.partition("@")[0]
+
+    @property
     def parameter_count(self) -> int:
         """Number of weights."""
         return sum(parameter.count for parameter in self.parameters)

@@ -41,8 +41,8 @@ def otherwise(backend_name: str, task: Task, how: str) -> Converged:
     source = Source(
         model=goal.network,
         batch=goal.batch,
-        weights=converging.begin(task.model),
-        example=converging.example(task.model),
+        weights=converging.begin(task),
+        example=converging.example(task),
     )
     return converging.train(training.load(backend, task, source, goal.optimizer), goal, 0)
 

@@ -10,7 +10,7 @@ import hashlib
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -103,9 +103,19 @@ def schedule(seed: int, steps: int, batch: int, items: int = ITEMS - TESTED) -> 
 
 
 def batches(data: Arrays, chosen: npt.NDArray[np.int32]) -> Iterator[Arrays]:
-    """Go through a schedule: each row becomes a batch, in new memory, C order."""
+    """Go through a schedule: each row becomes a batch, in new memory, C order.
+
+    Images in 8 bits become what networks take: k of 0 … 255 becomes (k − 128) / 128, which float32 holds exactly.
+    """
     for row in chosen:
-        yield {name: np.ascontiguousarray(array[row]) for name, array in data.items()}
+        yield {name: scaled(array[row]) for name, array in data.items()}
+
+
+def scaled(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return an array as networks take it, C order: 8-bit pixels converted, everything else as it is."""
+    if array.dtype == np.uint8:
+        return (array.astype(np.float32) - np.float32(128)) * np.float32(2.0**-7)
+    return np.ascontiguousarray(array)
 
 
 def inputs_sha256(split: Split, chosen: npt.NDArray[np.int32] | None = None) -> str:

@@ -3,21 +3,19 @@
 import torch
 from torch import nn
 
-from suite.zoo.digits_mlp.spec import WIDTHS
+from suite.zoo.digits_mlp.spec import MODEL, widths
 from suite.zoo.mlp.torch import MLP
+from suite.zoo.spec import Model
 
 
 class DigitsMLP(MLP):
     """64-128-64-10: the layers of the MLP, without a sigmoid at the end."""
-
-    def __init__(self) -> None:
-        super().__init__(WIDTHS)
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
         """Compute `logits`, shape (batch, 10), from `features`, shape (batch, 64)."""
         return self.logits(features)
 
 
-def build() -> nn.Module:
+def build(model: Model = MODEL) -> nn.Module:
     """Return the network, its weights not yet filled in."""
-    return DigitsMLP()
+    return DigitsMLP(widths(model))

@@ -28,10 +28,9 @@ def blocks() -> tuple[tuple[str, int, int, int], ...]:
     return tuple(found)
 
 
-def convolutions() -> tuple[Conv, ...]:
-    """Return all convolutions in the order data flows."""
-    convs = [Conv("conv1", "bn1", (1, STEM), 3, 1, SIZE)]
-    size = SIZE
+def convolutions(channels_in: int = 1, size: int = SIZE) -> tuple[Conv, ...]:
+    """Return all convolutions in the order data flows, for square images of so many channels and pixels a side."""
+    convs = [Conv("conv1", "bn1", (channels_in, STEM), 3, 1, size)]
     for name, channels, width, stride in blocks():
         out, size_in = EXPANSION * width, size
         size //= stride
@@ -43,9 +42,9 @@ def convolutions() -> tuple[Conv, ...]:
     return tuple(convs)
 
 
-def _parameters() -> tuple[Parameter, ...]:
+def _parameters(channels: int, size: int, classes: int) -> tuple[Parameter, ...]:
     parameters: list[Parameter] = []
-    for conv in convolutions():
+    for conv in convolutions(channels, size):
         # As training begins everywhere: He fan-in, scales one, shifts zero, statistics of nothing seen.
         std = math.sqrt((1 if "downsample" in conv.name else 2) / (conv.fan[0] * conv.kernel**2))
         shape = (conv.fan[1], conv.fan[0], conv.kernel, conv.kernel)
@@ -55,17 +54,23 @@ def _parameters() -> tuple[Parameter, ...]:
         parameters.append(Parameter(f"{conv.norm}.running_mean", (conv.fan[1],)))
         parameters.append(Parameter(f"{conv.norm}.running_var", (conv.fan[1],), mean=1.0))
     features = EXPANSION * STAGES[-1][0]
-    parameters.append(Parameter("fc.weight", (CLASSES, features), std=1 / math.sqrt(features)))
-    parameters.append(Parameter("fc.bias", (CLASSES,)))
+    parameters.append(Parameter("fc.weight", (classes, features), std=1 / math.sqrt(features)))
+    parameters.append(Parameter("fc.bias", (classes,)))
     return tuple(parameters)
 
 
-MODEL = Model(
-    name="digits_resnet",
-    title="ResNet of bottlenecks for 8×8",
-    inputs=(Tensor("images", (1, SIZE, SIZE), "float32"),),
-    output=Tensor("logits", (CLASSES,), "float32"),
-    parameters=_parameters(),
-    batches=(64,),
-    source="Bottlenecks of He et al., arXiv:1512.03385, behind the stem of its section 4.2",
-)
+def sized(name: str, shape: tuple[int, int, int], classes: int) -> Model:
+    """Return the ResNet for images of another shape (channels, height, width: a square) and number of classes."""
+    channels, size, _ = shape
+    return Model(
+        name=name,
+        title=f"ResNet of bottlenecks for {size}×{size}",
+        inputs=(Tensor("images", shape, "float32"),),
+        output=Tensor("logits", (classes,), "float32"),
+        parameters=_parameters(channels, size, classes),
+        batches=(64,),
+        source="Bottlenecks of He et al., arXiv:1512.03385, behind the stem of its section 4.2",
+    )
+
+
+MODEL = sized("digits_resnet", (1, SIZE, SIZE), CLASSES)

@@ -33,7 +33,7 @@ _MADE = ("mlp", "resnet50", "bert")
 
 def names(model: Model) -> tuple[str, ...]:
     """Return the names of a batch's tensors in the order in which definitions take them: inputs, then labels."""
-    return (*(tensor.name for tensor in model.inputs), *_LABELS[model.name])
+    return (*(tensor.name for tensor in model.inputs), *_LABELS[model.package])
 
 
 def make(model: Model, start: int, count: int, *, layout: str = "NCHW") -> Arrays:

@@ -5,7 +5,9 @@ from the first step to the first evaluation whose accuracy on images never train
 seed chooses is the weights that training begins with and the order of batches; nothing else is random.
 """
 
+import math
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -13,8 +15,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from suite.zoo import bits, models
+from suite.zoo import bits, models, own_images
 from suite.zoo.digits import data
+from suite.zoo.digits.data import Split
 from suite.zoo.digits_mlp.backward import loss_and_gradients as digits_mlp
 from suite.zoo.digits_resnet.backward import loss_and_gradients as digits_resnet
 from suite.zoo.spec import Model
@@ -44,9 +47,17 @@ class Goal(msgspec.Struct, frozen=True):
     """Share of the test images that must be told right."""
     loss: str
     """In words, for the report."""
+    images: str = ""
+    """File of a user's own images (`suite.zoo.own_images`), as whoever trains sees it; empty: the digits."""
+    sensitivity: float = 0.0
+    """Of the reference on a user's own images, where it is above the digits'."""
 
 
 _CROSS_ENTROPY = "cross-entropy over 10 classes, mean over the batch"
+OWN_TARGET = 0.9
+"""Of a user's own images, where nobody says another: how hard they are is not known here."""
+OWN_SEEDS = 2
+"""Seeds that the reference's sensitivity on a user's own images is taken from; it is never below that on the digits."""
 
 GOALS: Mapping[str, Goal] = MappingProxyType(
     {
@@ -94,17 +105,48 @@ def known(model: str) -> bool:
     return model in GOALS
 
 
-def of(model: str) -> Goal:
+def of(model: str, *, images: Path | None = None, target: float | None = None) -> Goal:
     """Return how a model's network is trained to a target.
+
+    Parameters
+    ----------
+    model
+        What a user names.
+    images
+        File of a user's own images, whose classes the network's head follows; None: the digits.
+    target
+        Another one than the goal's own.
 
     Raises
     ------
     ValueError
-        There is no such network.
+        There is no such network, or no such images.
     """
     if model not in GOALS:
         raise ValueError(f"{model} is not trained to a target; there are {', '.join(GOALS)}.")
-    return GOALS[model]
+    goal = GOALS[model]
+    if images is not None:
+        classes = own_images.classes(images)
+        goal = msgspec.structs.replace(
+            goal,
+            network=models.named(goal.network, own_images.SHAPE, classes),
+            target=OWN_TARGET,
+            loss=f"cross-entropy over {classes} classes, mean over the batch",
+            images=str(images),
+        )
+    return goal if target is None else msgspec.structs.replace(goal, target=target)
+
+
+def split(goal: Goal) -> Split:
+    """Return what is trained on and what is tested with, as the goal's network takes it.
+
+    Raises
+    ------
+    ValueError
+        The images are not there, or are others than they should be.
+    """
+    network = models.get(goal.network)
+    return own_images.load(network, Path(goal.images)) if goal.images else data.load(network)
 
 
 def weights(network: Model, seed: int) -> Arrays:
@@ -119,13 +161,14 @@ def weights(network: Model, seed: int) -> Arrays:
 
 def schedule(goal: Goal, seed: int) -> npt.NDArray[np.int32]:
     """Return the images of every step, shape (steps, batch)."""
-    return data.schedule(seed, goal.steps, goal.batch)
+    items = len(split(goal).train["labels"]) if goal.images else data.ITEMS - data.TESTED
+    return data.schedule(seed, goal.steps, goal.batch, items)
 
 
 def loaded_sha256(goal: Goal) -> tuple[str, str]:
     """Return the digests of what every worker holds once it is loaded: the first seed's weights, and the images."""
     network = models.get(goal.network)
-    return sha256(weights(network, 0)), data.inputs_sha256(data.load(network))
+    return sha256(weights(network, 0)), data.inputs_sha256(split(goal))
 
 
 def first_losses(goal: Goal, seed: int, begin: Tensors | None = None) -> tuple[float, ...]:
@@ -143,8 +186,8 @@ def first_losses(goal: Goal, seed: int, begin: Tensors | None = None) -> tuple[f
     state = {name: array.astype(np.float64) for name, array in start.items()}
     updater = Updater(network, goal.optimizer)
     losses: list[float] = []
-    for batch in data.batches(data.load(network).train, schedule(goal, seed)[: recipe.STEPS]):
-        loss, gradients, statistics = _BACKWARD[network.name](state, batch)
+    for batch in data.batches(split(goal).train, schedule(goal, seed)[: recipe.STEPS]):
+        loss, gradients, statistics = _BACKWARD[network.package](state, batch)
         losses.append(loss)
         updater.update(state, gradients)
         state |= statistics
@@ -156,9 +199,9 @@ def beginning(goal: Goal, seed: int) -> Beginning:
     network = models.get(goal.network)
     return Beginning(
         losses=first_losses(goal, seed),
-        tolerance=parity.allowed(SENSITIVITY[goal.network]),
+        tolerance=parity.allowed(max(SENSITIVITY[network.package], goal.sensitivity)),
         weights_sha256=sha256(weights(network, seed)),
-        inputs_sha256=data.inputs_sha256(data.load(network), schedule(goal, seed)),
+        inputs_sha256=data.inputs_sha256(split(goal), schedule(goal, seed)),
     )
 
 
@@ -170,16 +213,33 @@ def sensitivity(goal: Goal, seeds: int = 10) -> float:
     network = models.get(goal.network)
     return max(
         error(
-            first_losses(goal, seed, parity.perturbed(network, weights(network, seed), draw)), first_losses(goal, seed)
+            first_losses(goal, seed, parity.perturbed(network, weights(network, seed), draw)),
+            reference,
+            own=bool(goal.images),
         )
         for seed in range(seeds)
+        for reference in [first_losses(goal, seed)]
         for draw in range(parity.DRAWS)
     )
 
 
-def error(found: tuple[float, ...], reference: tuple[float, ...]) -> float:
-    """Return the largest relative error of the losses; infinite where they are too few, too many or not finite."""
-    return parity.largest(found, reference)
+def error(found: tuple[float, ...], reference: tuple[float, ...], *, own: bool = False) -> float:
+    """Return the largest relative error of the losses; infinite where they are too few, too many or not finite.
+
+    Parameters
+    ----------
+    found, reference
+        Losses, step by step.
+    own
+        Whether they are of a user's own images. These may be so easy that the loss is nearly zero after ten steps, and
+        a float32 loss, which is the difference of numbers of size one, then has no correct digit: errors are relative
+        to the largest loss. On the digits the losses stay as large as they begin.
+    """
+    error = parity.largest(found, reference)
+    if not own or not math.isfinite(error):
+        return error
+    first, second = np.asarray(found, dtype=np.float64), np.asarray(reference, dtype=np.float64)
+    return float(np.abs(first - second).max() / np.abs(second).max())
 
 
 def describe(goal: Goal) -> str:
