@@ -149,8 +149,8 @@ def bench(
 ) -> None:
     """Measure, compare and report: builds what is missing, then runs."""
     from suite.beginning import Request
-    from suite.ownmodel.asking import read
     from suite.own_images.asked import Wanted
+    from suite.ownmodel.asking import read
     from suite.plan import Selection
     from suite.running import Options, run_bench
 
