@@ -69,6 +69,13 @@ def test_a_slow_models_verification_is_its_warm_up() -> None:
             warm_up(outcome, asked, answers_count=counts)
             assert outcome.launch.warmup
             assert outcome.answered not in outcome.launch.warmup
+        outcome.case = msgspec.structs.replace(outcome.case, device="cuda")
+        outcome.answered = window(2_000_000_000, 300_000)
+        warm_up(outcome, asked)
+        assert outcome.answered not in outcome.launch.warmup, "a GPU's first call makes CUDA ready"
+        outcome.answered = window(2_000_000_000, 1_000_000)
+        warm_up(outcome, asked)
+        assert outcome.launch.warmup == (outcome.answered,)
     finally:
         stop([outcome])
 
