@@ -83,7 +83,8 @@ class Team:
         for peer in self._peers:
             reply = peer.replies.get()
             if not isinstance(reply, expect):
-                raise PeerLostError(f"Process {peer.replica.rank} answered with {type(reply).__name__}.")
+                said = reply.message if isinstance(reply, Failed) else f"answered with {type(reply).__name__}."
+                raise PeerLostError(f"Process {peer.replica.rank + 1} of {peer.replica.processes} {said}")
             found.append(reply)
         return found
 
