@@ -104,6 +104,7 @@ def keep(path: Path) -> Content:
         sha256, size_bytes = _copy(path, draft / MODEL, MAX_BYTES)
         graph = _graph(draft / MODEL, _shown(path))
         beside = {name: _copy_beside(path, name, draft) for name in graph.beside}
+        size_bytes += sum((draft / name).stat().st_size for name in beside)
         content = Content(_shown(path), sha256, size_bytes, beside)
         draft.chmod(0o755)
         target = _folder(content)
@@ -148,8 +149,8 @@ def prepared(model: OwnFile, batch: int) -> Onnx:
 
 def artifacts(model: OwnFile) -> tuple[Artifact, ...]:
     """Return what the user gave as the record names it: every file by its own SHA-256, as `sha256sum` prints it."""
-    whole = [Artifact(name=model.file, sha256=model.sha256, size_bytes=model.size_bytes)]
     folder = _folder(Content(model.file, model.sha256, model.size_bytes, model.beside))
+    whole = [Artifact(model.file, model.sha256, (folder / MODEL).stat().st_size)]
     whole += [Artifact(name, sha256, (folder / name).stat().st_size) for name, sha256 in model.beside.items()]
     for each in model.inputs:
         if each.sha256:

@@ -495,6 +495,7 @@ class OwnFile(msgspec.Struct, frozen=True):
     """Its name, without the folder it lay in."""
     sha256: str
     size_bytes: int
+    """Of all of it, with the files beside it."""
     inputs: tuple[OwnInput, ...]
     outputs: tuple[str, ...]
     precision: str

@@ -120,6 +120,7 @@ def test_weights_beside_it_travel_with_it(tmp_path: Path) -> None:
     with refused("keeps weights in w.bin, which is not beside it"):
         read(onnx_files.write(tmp_path, "big.onnx", content))
     one = read(onnx_files.write(tmp_path, "big.onnx", content, {"w.bin": onnx_files.weights_of_classifier()}))
+    assert one.size_bytes == len(content) + len(onnx_files.weights_of_classifier())
     assert one.beside == {"w.bin": hashlib.sha256(onnx_files.weights_of_classifier()).hexdigest()}
     folder = (cache_folder("artifacts") / keeping.prepared(one, 1).path).parent
     assert (folder / "w.bin").read_bytes() == onnx_files.weights_of_classifier()
