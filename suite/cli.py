@@ -226,9 +226,9 @@ def doctor() -> None:
 @cli.command(name="list")
 def list_() -> None:
     """Show what can be run."""
-    from suite.commands import show_list
+    from suite.listing import show
 
-    show_list(Console())
+    show(Console())
 
 
 @cli.command()

@@ -1,64 +1,17 @@
-"""The small commands: list, doctor, build, lock, report, clean, schema."""
+"""The small commands: doctor, build, lock, report, clean, schema."""
 
 import json
 from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from suite import analysis, plan
-from suite.backends import precisions, registry
 from suite.errors import LevelfieldError
 from suite.images.base import Kind
-from suite.profiles import PROFILES
 from suite.records import files
 from suite.report import html, terminal
 from suite.running import REPORT
-from suite.zoo import models
-
-
-def show_list(console: Console) -> None:
-    """Print models, backends, scenarios and profiles."""
-    from suite.images.catalogue import lock_names, versions
-
-    table = Table(title="Models", title_justify="left", box=None, padding=(0, 2))
-    for heading in ("name", "what", "weights", "source"):
-        table.add_column(heading)
-    for name in plan.names_of_models():
-        model = models.get(name)
-        table.add_row(name, model.title, f"{model.parameter_count / 1e6:.3g} M", model.source)
-    console.print(table)
-    table = Table(title="Backends", title_justify="left", box=None, padding=(0, 2))
-    for heading in ("name", "image", "precisions", "variants", "versions locked", "reads", "settings"):
-        table.add_column(heading)
-    for name in (*plan.names_of_backends(), *registry.names_on_gpus_only()):
-        info = registry.get(name)
-        table.add_row(
-            name,
-            info.image,
-            _precisions_of(name),
-            ", ".join(dict.fromkeys(variant for variant, _ in lock_names(info.image))) or "none locked",
-            ", ".join(versions(info.image)),
-            "ONNX" if info.reads == "onnx" else "its own definition",
-            ", ".join(f"{setting}={'|'.join(values)}" for setting, values in info.settings.items()),
-        )
-    console.print(table)
-    table = Table(title="Profiles", title_justify="left", box=None, padding=(0, 2))
-    for heading in ("name", "what"):
-        table.add_column(heading)
-    for profile in PROFILES.values():
-        table.add_row(profile.name, profile.says)
-    console.print(table)
-    console.print(f"\n[italic]Scenarios[/]\n  {', '.join(plan.SCENARIOS)}")
-    console.print(f"[italic]Precisions[/]\n  {', '.join(precisions.PRECISIONS)}")
-
-
-def _precisions_of(backend: str) -> str:
-    """`fp32, bf16; GPU: tf32, fp16`: on the CPU, and what only a GPU adds."""
-    here = precisions.supported(backend)
-    there = [name for name in precisions.supported(backend, "cuda") if name not in here]
-    return "; ".join(filter(None, (", ".join(here), f"GPU: {', '.join(there)}" if there else "")))
 
 
 def examine(console: Console) -> int:

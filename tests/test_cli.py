@@ -67,9 +67,12 @@ def test_what_cannot_be_understood(tmp_path: Path, words: list[str], says: str) 
     assert "Traceback" not in command.err
 
 
-def test_list_shows_all_there_is(tmp_path: Path) -> None:
-    command = run("list", folder=tmp_path)
+@pytest.mark.parametrize("columns", [80, 200])
+def test_list_shows_all_there_is(tmp_path: Path, columns: int) -> None:
+    command = run("list", folder=tmp_path, environment={"COLUMNS": str(columns)})
     assert command.code == 0, command.err
+    assert "…" not in command.out, "nothing is cut"
+    assert max(map(len, command.out.splitlines())) <= columns
     for name in (*plan.names_of_models(), *plan.names_of_backends(), *plan.SCENARIOS, *precisions.PRECISIONS):
         assert name in command.out
     assert "canary" not in command.out

@@ -28,6 +28,7 @@ from suite.report import (
     parity,
     planes,
     rerun,
+    saturation,
     sentences,
     units,
 )
@@ -106,6 +107,7 @@ def _environment() -> jinja2.Environment:
         "insights": insights,
         "names": names,
         "planes": planes,
+        "saturation": saturation,
         "sentences": sentences,
         "units": units,
     }

@@ -6,7 +6,6 @@ from typing import TypeAlias
 import msgspec
 
 from suite.analysis.insights.types import (
-    ArmSaturation,
     Bound,
     CaseUse,
     Ceiling,
@@ -21,7 +20,7 @@ from suite.analysis.insights.types import (
 )
 from suite.analysis.types import Estimate
 from suite.records.schema import Case
-from suite.report import names, units
+from suite.report import names, saturation, units
 from suite.report.sentences import join
 
 RANGE_SAID = 0.05
@@ -50,6 +49,8 @@ class Section(msgspec.Struct, frozen=True):
     title: str
     lead: str
     sentences: tuple[str, ...]
+    sweeps: tuple[Saturation, ...] = ()
+    """What the page shows as tables, in place of the sentences."""
 
 
 def sections(insights: Insights) -> tuple[Section, ...]:
@@ -67,8 +68,9 @@ def sections(insights: Insights) -> tuple[Section, ...]:
         ),
         Section(
             "Where a larger batch gains nothing",
-            "A batch saturates an arm where it reaches 95 % of the highest throughput measured.",
-            tuple(map(saturation, insights.saturation)),
+            saturation.LEAD,
+            tuple(map(saturation.sentence, insights.saturation)),
+            insights.saturation,
         ),
         Section(
             "Memory headroom",
@@ -293,40 +295,6 @@ def _time(span: Span) -> str:
 def _ratio(span: Span) -> str:
     text = f"{span.value:.3g}"
     return text if span.low is None or span.high is None else f"{text}, {span.low:.3g}–{span.high:.3g}"
-
-
-def saturation(found: Saturation) -> str:
-    """Say which arms gain nothing from a larger batch, and which still do at the largest."""
-    batches = join([str(batch) for batch in found.batches])
-    groups: dict[int | None, list[ArmSaturation]] = {}
-    for arm in found.arms:
-        groups.setdefault(arm.saturates_at, []).append(arm)
-    clauses = [
-        f"from batch {batch} on, a larger one gains next to nothing on {join([_rates(arm) for arm in groups[batch]])}"
-        for batch in sorted(batch for batch in groups if batch is not None)
-    ]
-    if None in groups:
-        clauses.append(
-            f"at {max(found.batches)}, the largest measured, throughput still rises on "
-            f"{join([_rates(arm) for arm in groups[None]])}"
-        )
-    where = f"{names.model(found.model)}, {found.precision}, {units.plural(found.threads, 'thread')}"
-    where += f", {found.device}" if found.device != "cpu" else ""
-    return f"{where}, batches {batches}: {'; '.join(clauses)}."
-
-
-def _rates(arm: ArmSaturation) -> str:
-    first, best = arm.rates[0], max(arm.rates, key=lambda rate: rate.items_per_s.value)
-    if best is first:
-        return f"{arm.arm} (most at batch {first.batch}: {_items(first.items_per_s)} items/s)"
-    return (
-        f"{arm.arm} ({arm.gain:.3g} times: {_items(first.items_per_s)} at batch {first.batch}, "
-        f"{_items(best.items_per_s)} items/s at {best.batch})"
-    )
-
-
-def _items(span: Span) -> str:
-    return units.rate_with_interval(Estimate(span.value, span.low, span.high))
 
 
 def waiting(found: Waiting) -> str:

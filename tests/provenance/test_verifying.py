@@ -24,6 +24,7 @@ from suite.records.schema import Run
 from suite.report import html
 from tests.ab import pairs
 from tests.provenance.evidence import TOOL_SHA256, broken, check, key, large, leave, small
+from tests.records_builder import make_run
 
 CONSISTENT = "consistent, not authentic"
 
@@ -142,6 +143,19 @@ def test_a_changed_figure_is_named(left: Path) -> None:
     assert "› onnxruntime ›" in said
     assert "the page says “0.001" in said
     assert f"its record gives “{figure[1]}" in said
+
+
+def test_a_changed_gain_of_a_larger_batch_is_named(tmp_path: Path) -> None:
+    run = make_run(models=("mlp",), backends=("jax",), scenarios=("latency", "throughput"), rounds=2, max_calls=12)
+    run = msgspec.structs.replace(run, images=(), tool_sha256=TOOL_SHA256)
+    text = (leave(run, tmp_path) / "report.html").read_text()
+    start = text.index("items/s by batch</caption>")
+    gain = re.compile(r'(?<=<td class="num">)[\d.]+(?=×</td>)').search(text, start)
+    assert gain is not None
+    changed = f"{text[: gain.start()]}9{gain[0]}{text[gain.end() :]}"
+    found = broken(verify(Given(name="x", page=changed), tool_sha256=TOOL_SHA256))
+    assert "Where a larger batch gains nothing › MLP, fp32, 2 threads" in found
+    assert f"“9{gain[0]}×”" in found
 
 
 def test_a_page_by_another_version_may_be_written_differently(left: Path) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from suite.analysis.insights.types import ArmSaturation, BatchRate, Saturation, Span
 from suite.analysis.types import BlockAnalysis, Estimate, TimedBlock
+from suite.records.schema import Case
 
 ENOUGH = 0.95
 """Share of the highest rate that counts as having reached it."""
@@ -11,49 +12,82 @@ SCENARIOS = frozenset({"latency", "throughput"})
 """Both count items from and to host memory; latency is the batch of one."""
 
 _Key = tuple[str, str, int, str]
+"""Model, precision, number of threads and device."""
+_Arm = tuple[str, str]
+"""Arm and backend."""
 
 
 def derive(blocks: Iterable[BlockAnalysis]) -> tuple[Saturation, ...]:
     """Return the saturation of every model of which two batches at the least were measured."""
-    sweeps: dict[_Key, dict[str, dict[int, Estimate]]] = {}
+    sweeps: dict[_Key, dict[_Arm, dict[int, Estimate]]] = {}
+    largest: dict[_Key, Case] = {}
     for block in blocks:
         if not isinstance(block, TimedBlock) or block.case.scenario not in SCENARIOS:
             continue
         case = block.case
-        arms = sweeps.setdefault((case.model, case.precision, case.threads, case.device), {})
+        key = (case.model, case.precision, case.threads, case.device)
+        arms = sweeps.setdefault(key, {})
+        if key not in largest or case.batch > largest[key].batch:
+            largest[key] = case
         for row in block.rows:
             rate = row.items_per_second
             if row.standing in ("ranked", "shown") and row.parity is not None and rate is not None and rate.value > 0:
-                rates = arms.setdefault(row.arm, {})
+                rates = arms.setdefault((row.arm, row.backend), {})
                 if case.scenario == "throughput" or case.batch not in rates:
                     rates[case.batch] = rate
-    return tuple(found for key, arms in sweeps.items() if (found := _of(key, arms)) is not None)
+    return tuple(found for key, arms in sweeps.items() if (found := _of(largest[key], arms)) is not None)
 
 
-def _of(key: _Key, arms: Mapping[str, Mapping[int, Estimate]]) -> Saturation | None:
-    told = tuple(_arm(arm, rates) for arm, rates in arms.items() if len(rates) > 1)
+def _of(case: Case, arms: Mapping[_Arm, Mapping[int, Estimate]]) -> Saturation | None:
+    told = tuple(reached(*arm, rates) for arm, rates in arms.items() if len(rates) > 1)
     if not told:
         return None
-    model, precision, threads, device = key
-    return Saturation(
-        model=model,
-        precision=precision,
-        threads=threads,
-        device=device,
-        batches=tuple(sorted({rate.batch for arm in told for rate in arm.rates})),
-        arms=told,
-    )
+    batches = tuple(sorted({rate.batch for arm in told for rate in arm.rates}))
+    return Saturation(case=case, batches=batches, arms=told)
 
 
-def _arm(arm: str, rates: Mapping[int, Estimate]) -> ArmSaturation:
+def reached(arm: str, backend: str, rates: Mapping[int, Estimate]) -> ArmSaturation:
+    """Return the first batch in which an arm reaches enough of its highest rate, and which others may be it.
+
+    Parameters
+    ----------
+    arm, backend
+        Who was measured.
+    rates
+        Items per second by batch, in two batches at the least.
+    """
     batches = sorted(rates)
     highest = max(rate.value for rate in rates.values())
-    reached = next(batch for batch in batches if rates[batch].value >= ENOUGH * highest)
+    first = next(batch for batch in batches if rates[batch].value >= ENOUGH * highest)
+    spans = {batch: Span(rates[batch].value, rates[batch].low, rates[batch].high) for batch in batches}
     return ArmSaturation(
         arm=arm,
-        rates=tuple(
-            BatchRate(batch, Span(rates[batch].value, rates[batch].low, rates[batch].high)) for batch in batches
-        ),
-        saturates_at=reached if reached != batches[-1] else None,
+        backend=backend,
+        rates=tuple(BatchRate(batch, span) for batch, span in spans.items()),
+        saturates_at=first if first != batches[-1] else None,
         gain=highest / rates[batches[0]].value,
+        allowed=_allowed(spans),
     )
+
+
+def _allowed(spans: Mapping[int, Span]) -> tuple[int, ...]:
+    """Return the batches, smallest first, that may be the first to reach enough while every rate stays in its interval.
+
+    The intervals are of each rate alone, not of their ratios: what the machine did to all of them is in them, so that
+    more is allowed here than is likely.
+    """
+    bounds = {batch: (span.low, span.high) for batch, span in spans.items()}
+    known = {batch: (low, high) for batch, (low, high) in bounds.items() if low is not None and high is not None}
+    if len(known) < len(spans):
+        return ()
+    at_least = max(low for low, _ in known.values())
+    able = [batch for batch, (_, high) in known.items() if high >= ENOUGH * at_least]
+    sure = next(
+        (
+            batch
+            for batch, (low, _) in known.items()
+            if low >= ENOUGH * max(high for other, (_, high) in known.items() if other != batch)
+        ),
+        max(known),
+    )
+    return tuple(batch for batch in able if batch <= sure)

@@ -127,6 +127,7 @@ class BatchRate(msgspec.Struct, frozen=True):
 
 class ArmSaturation(msgspec.Struct, frozen=True):
     arm: str
+    backend: str
     rates: tuple[BatchRate, ...]
     """By batch, smallest first; two at the least."""
     saturates_at: int | None
@@ -134,15 +135,16 @@ class ArmSaturation(msgspec.Struct, frozen=True):
     rise."""
     gain: float
     """Highest rate over that of the smallest batch."""
+    allowed: tuple[int, ...]
+    """Batches that may be the smallest to reach 95 %, as far as the intervals of the rates tell; the largest measured
+    stands for "it may still rise". Empty: a rate has no interval."""
 
 
 class Saturation(msgspec.Struct, frozen=True):
     """From which batch on a larger one gains nothing."""
 
-    model: str
-    precision: str
-    threads: int
-    device: str
+    case: Case
+    """Of the largest batch measured."""
     batches: tuple[int, ...]
     arms: tuple[ArmSaturation, ...]
 
