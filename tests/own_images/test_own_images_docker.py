@@ -22,7 +22,8 @@ def test_two_backends_train_on_a_folder_of_images(engine: docker.DockerClient, t
     reports, folder = tmp_path / "reports", pictures.two_sided(tmp_path / "Zoë's <b>images")
     command = run(
         "bench", "--profile", "smoke", "--models", "mlp", "--backends", "torch,jax", "--scenarios", "convergence",
-        "--variant", "cpu", "--data", folder, "--target", "80%", "--reports", reports, folder=tmp_path,
+        "--variant", "cpu", "--threads", "1", "--data", folder, "--target", "80%", "--reports", reports,
+        folder=tmp_path,
     )  # fmt: skip
     assert command.code == 0, command.err + command.out
     one = files.read(next(reports.glob("*/run.json")).parent)
