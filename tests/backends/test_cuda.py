@@ -242,6 +242,7 @@ def heard(logger):
     assert logger.made, "the base class must be made by hand"
     LOGGERS.append(logger)
 class TensorIOMode: INPUT, OUTPUT = 0, 1
+def nptype(dtype): return {"FLOAT": np.float32}[dtype]
 class NetworkDefinitionCreationFlag: STRONGLY_TYPED = 1
 class BuilderFlag: TF32 = "tf32"
 class Config:
@@ -277,6 +278,7 @@ class Engine:
     def get_tensor_name(self, index): return ("features", "out")[index]
     def get_tensor_mode(self, name): return TensorIOMode.INPUT if name == "features" else TensorIOMode.OUTPUT
     def get_tensor_shape(self, name): return (1, 4)
+    def get_tensor_dtype(self, name): return "FLOAT"
     def create_execution_context(self): return Context()
 class Runtime:
     def __init__(self, logger): heard(logger)
