@@ -319,7 +319,9 @@ class Bench:
             self._failed[block, arm] = self._failed.get((block, arm), 0) + 1 if learned else GIVE_UP_AFTER
 
     def _look_at(self, outcome: Outcome) -> None:
-        """Probe a worker after its rounds; the first of each image says what is installed there."""
+        """Probe a worker after its rounds, if it is there; the first of each image says what is installed there."""
+        if outcome.worker is None:
+            return
         image = self._site.image(outcome.arm)
         known = image.tag in self._known
         probed = probe(outcome, installed=not known)

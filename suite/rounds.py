@@ -6,6 +6,7 @@ disturbed, by those outside signals alone, is repeated whole and kept.
 
 import random
 import statistics
+import time
 from collections.abc import Sequence
 
 import msgspec
@@ -247,13 +248,17 @@ class Table:
         pids = {name: pid for name, pid in self._live().items() if pid}
         device_before = self._device.read() if self._device is not None else None
         before = self._signals.snapshot(pids)
+        woken_ns = time.process_time_ns()
         try:
             window = _ask(outcome, pace, guess_ns, self._inject_ns[arm])
         except WorkerError as error:
             stop([outcome])  # after a failed window its state is unknown
             used = self._used(device_before, pids, arm)  # what the GPU reports may say why
             return Turn(arm=arm, window=None, failure=failure("measure", error), device=used)
+        # To read the counters costs more than to wait: it falls into no window, and is not counted as if it did.
+        supervisor_ns = time.process_time_ns() - woken_ns
         noise = difference(before, self._signals.snapshot(pids), arm)
+        noise = msgspec.structs.replace(noise, supervisor_ns=supervisor_ns)
         self._clock.add(noise)
         self._medians.setdefault(arm, []).append(statistics.median(window.samples_ns))
         used = self._used(device_before, pids, arm)
