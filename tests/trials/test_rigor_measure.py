@@ -114,7 +114,7 @@ def test_what_always_fails_ends_the_trial(place: Site) -> None:
 
 def _with_image(place: Site, name: str) -> Site:
     image = next(iter(place.images.values()))
-    return msgspec.structs.replace(place, images={(name, "cpu", None): msgspec.structs.replace(image, name=name)})
+    return msgspec.structs.replace(place, images={("", name, "cpu", None): msgspec.structs.replace(image, name=name)})
 
 
 def test_no_generation_begins_that_the_time_does_not_cover(place: Site) -> None:
