@@ -1,0 +1,127 @@
+"""The recipes for continuous integration, run as they would be there: by a POSIX shell, with real containers."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import docker
+import msgspec
+import pytest
+
+from suite.records import files
+from tests.commands import PATIENCE_S, ROOT, run
+from tests.records_builder import make_run
+
+RECIPES = ROOT / "recipes"
+WORKFLOW = RECIPES / "github-actions.yml"
+
+
+def recipe(name: str, *words: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["sh", str(RECIPES / name), *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "LEVELFIELD": f"{sys.executable} -m suite.cli", **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+    )
+
+
+@pytest.mark.parametrize("script", sorted(RECIPES.glob("*.sh")), ids=lambda script: script.name)
+def test_any_shell_can_read_it_and_it_can_be_called(script: Path) -> None:
+    subprocess.run(["sh", "-n", str(script)], check=True)
+    assert os.access(script, os.X_OK)
+
+
+def test_a_gate_needs_two_arms(tmp_path: Path) -> None:
+    done = recipe("gate.sh", "onnxruntime", folder=tmp_path)
+    assert done.returncode == 2
+    assert "Name two arms" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("undecided", "code"), [("fail", 3), ("pass", 0)])
+def test_what_is_not_decided_passes_only_where_it_may(undecided: str, code: int, tmp_path: Path) -> None:
+    done = recipe("gate.sh", "a", "b", folder=tmp_path, LEVELFIELD="sh -c 'exit 3'", UNDECIDED=undecided)
+    assert done.returncode != 0  # words are not parsed again by the shell: this is no command
+    (tmp_path / "three").write_text("#!/bin/sh\nexit 3\n", encoding="utf-8")
+    (tmp_path / "three").chmod(0o755)
+    done = recipe("gate.sh", "a", "b", folder=tmp_path, LEVELFIELD="./three", UNDECIDED=undecided)
+    assert done.returncode == code, done.stderr
+
+
+@pytest.mark.parametrize("code", [1, 2])
+def test_nothing_else_is_ever_a_pass(code: int, tmp_path: Path) -> None:
+    (tmp_path / "ends").write_text(f"#!/bin/sh\nexit {code}\n", encoding="utf-8")
+    (tmp_path / "ends").chmod(0o755)
+    done = recipe("gate.sh", "a", "b", folder=tmp_path, LEVELFIELD="./ends", UNDECIDED="pass")
+    assert done.returncode == code
+
+
+def test_the_workflow_calls_what_is_there() -> None:
+    text = WORKFLOW.read_text(encoding="utf-8")
+    called = re.findall(r"recipes/([\w.-]+)", text)
+    assert set(called) >= {"gate.sh", "nightly.sh"}
+    assert all((RECIPES / name).is_file() for name in called)
+    for name in re.findall(r"--requirement (\S+)", text):
+        assert (ROOT / name).is_file()
+    assert "\t" not in text
+    assert "pull_request_target" not in text  # a stranger's code must not run with this repository's rights
+
+
+def test_the_last_three_nights_are_held_against_a_baseline(tmp_path: Path) -> None:
+    """All but the measuring is real: what is called in its place adds no run."""
+    for number in range(1, 7):
+        made = make_run(seed=number, models=("mlp",), backends=("onnxruntime",), generations=5, rounds=2, max_calls=5)
+        made = msgspec.structs.replace(made, id=f"2026010{number}-night", started=f"2026-01-0{number}T02:00:00Z")
+        (tmp_path / "reports" / made.id).mkdir(parents=True)
+        files.write(made, tmp_path / "reports" / made.id)
+    earlier = [f"2026010{number}-night" for number in (1, 2, 3)]
+    assert run("baseline", "set", "good", *earlier, folder=tmp_path).code == 0
+    tool = tmp_path / "tool"
+    tool.write_text(
+        f'#!/bin/sh\n[ "$1" = bench ] && exit 0\nexec {sys.executable} -m suite.cli "$@"\n', encoding="utf-8"
+    )
+    tool.chmod(0o755)
+    done = recipe("nightly.sh", folder=tmp_path, LEVELFIELD="./tool", BASELINE="good")
+    assert done.returncode in {0, 1, 3}, done.stdout + done.stderr
+    page = (tmp_path / "reports" / "comparison.md").read_text(encoding="utf-8")
+    assert "Old: `baseline good` · new: `3 runs`" in page
+    assert (tmp_path / "site" / "index.html").is_file()
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+def test_a_slowdown_stops_a_pull_request(engine: docker.DockerClient, tmp_path: Path) -> None:
+    del engine
+    tmp_path.chmod(0o755)
+    summary = tmp_path / "summary.md"
+    done = recipe(
+        "gate.sh", "onnxruntime", "onnxruntime", "--models", "mlp", "--scenarios", "latency", "--max-slowdown", "3%",
+        "--inject", "100%@onnxruntime#2", "--budget", "60s", "--precision-target", "50%",
+        folder=tmp_path, GITHUB_STEP_SUMMARY=str(summary), UNDECIDED="pass",
+    )  # fmt: skip
+    assert done.returncode == 1, done.stdout + done.stderr
+    comment = (tmp_path / "gate" / "comment.md").read_text(encoding="utf-8")
+    assert "slower" in comment
+    assert summary.read_text(encoding="utf-8") == comment
+    assert "<testsuite" in (tmp_path / "gate" / "junit.xml").read_text(encoding="utf-8")
+    assert (tmp_path / "gate" / "comparison.html").is_file()
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+def test_a_night(engine: docker.DockerClient, tmp_path: Path) -> None:
+    del engine
+    tmp_path.chmod(0o755)
+    done = recipe(
+        "nightly.sh", "--profile", "smoke", "--models", "mlp", "--backends", "onnxruntime", "--control", "none",
+        folder=tmp_path, BASELINE="good",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Runs so far: 1." in done.stdout
+    assert (tmp_path / "site" / "index.html").is_file()
+    assert len(list((tmp_path / "reports").glob("*/run.json"))) == 1
