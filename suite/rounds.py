@@ -89,7 +89,7 @@ def warm_up(outcome: Outcome, pace: Pace, *, answers_count: bool = True) -> None
     windows: list[Window] = []
     try:
         for _ in range(WARMUP_WINDOWS):
-            windows.append(_ask(outcome, pace, _guess_ns(outcome, windows), 0, rewarm=False))
+            windows.append(_ask(outcome, pace, _guess_ns(outcome, windows), 0, rewarm=False)[0])
             if _halves_agree(windows[-1]) or sum(window.window_ns for window in windows) > WARMUP_NS:
                 break
     except WorkerError as error:
@@ -147,12 +147,12 @@ def _guess_ns(outcome: Outcome, windows: Sequence[Window]) -> float:
     return 0 if isinstance(first_call_ns, Absent) else first_call_ns
 
 
-def _ask(outcome: Outcome, pace: Pace, call_ns: float, inject_ns: int, *, rewarm: bool = True) -> Window:
-    """Take one window of a worker; raises `WorkerError`."""
+def _ask(outcome: Outcome, pace: Pace, call_ns: float, inject_ns: int, *, rewarm: bool = True) -> tuple[Window, int]:
+    """Take one window of a worker; return also the supervisor's CPU time when it fell asleep; raises `WorkerError`."""
     if outcome.worker is None:
         raise WorkerError("crashed", f"{outcome.arm.id} is not there any more.")
     expected_s = (max(pace.window_ns, pace.min_calls * call_ns) + REWARM_NS + 2 * call_ns) / 1e9
-    measured = outcome.worker.ask(
+    measured, asleep_ns = outcome.worker.ask_asleep(
         Measure(
             window_ns=pace.window_ns,
             min_calls=pace.min_calls,
@@ -163,7 +163,7 @@ def _ask(outcome: Outcome, pace: Pace, call_ns: float, inject_ns: int, *, rewarm
         Measured,
         SLACK_S + 20 * expected_s,
     )
-    return Window(**msgspec.structs.asdict(measured))
+    return Window(**msgspec.structs.asdict(measured)), asleep_ns
 
 
 class Table:
@@ -250,15 +250,14 @@ class Table:
         before = self._signals.snapshot(pids)
         woken_ns = time.process_time_ns()
         try:
-            window = _ask(outcome, pace, guess_ns, self._inject_ns[arm])
+            window, asleep_ns = _ask(outcome, pace, guess_ns, self._inject_ns[arm])
         except WorkerError as error:
             stop([outcome])  # after a failed window its state is unknown
             used = self._used(device_before, pids, arm)  # what the GPU reports may say why
             return Turn(arm=arm, window=None, failure=failure("measure", error), device=used)
-        # To read the counters costs more than to wait: it falls into no window, and is not counted as if it did.
-        supervisor_ns = time.process_time_ns() - woken_ns
+        # To read the counters and the answer costs more than to wait, and falls into no window.
         noise = difference(before, self._signals.snapshot(pids), arm)
-        noise = msgspec.structs.replace(noise, supervisor_ns=supervisor_ns)
+        noise = msgspec.structs.replace(noise, supervisor_ns=asleep_ns - woken_ns)
         self._clock.add(noise)
         self._medians.setdefault(arm, []).append(statistics.median(window.samples_ns))
         used = self._used(device_before, pids, arm)

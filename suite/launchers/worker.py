@@ -87,6 +87,22 @@ class Worker:
             raise self._lost("protocol", f"{self.name} answered {what} with {type(reply).__name__}.")
         return reply
 
+    def ask_asleep(self, request: Request, expect: type[_R], timeout_s: float) -> tuple[_R, int]:
+        """Do as `ask` does; return also this process's CPU time, in nanoseconds, when it last fell asleep to wait.
+
+        What is used after that is spent on the reply: to read and decode it, when the worker is done with its work.
+        """
+        deadline = time.monotonic() + timeout_s
+        self.post(request)
+        asleep_ns = time.process_time_ns()
+        while not self.answered():
+            asleep_ns = time.process_time_ns()
+            try:
+                wait_readable(list(self.descriptors()), deadline)
+            except ChannelTimeout:
+                raise self.overdue(timeout_s) from None
+        return self.collect(expect, timeout_s), asleep_ns
+
     def answered(self) -> bool:
         """Whether `collect` would return (or raise) at once."""
         return self._channel.poll()

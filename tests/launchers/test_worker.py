@@ -26,7 +26,7 @@ def fails(one: Worker, kind: FailureKind, says: str, *, timeout_s: float = PATIE
     """Bring a worker up, ask it, and check how that fails: the process must be gone afterwards."""
     with pytest.raises(WorkerError, match=says) as caught:  # noqa: PT012  (it may fail at either)
         one.await_ready(PATIENCE_S)
-        one.ask(MEASURE, Measured, timeout_s)
+        one.ask_asleep(MEASURE, Measured, timeout_s)
     error = caught.value
     assert error.kind == kind
     assert error.message.startswith("the script")
