@@ -8,7 +8,7 @@ from suite.launchers.worker import WorkerError
 from suite.launches import bring_up, probe
 from suite.outcomes import Outcome, fail, stop
 from suite.records.journal import Journal, LaunchDone
-from suite.records.schema import Arm, Block, Launch
+from suite.records.schema import Arm, Block
 from suite.site import Site, cache_folder
 from suite.verification import verify_outcome
 from suite.watching import Watcher
@@ -20,18 +20,36 @@ MEMORY_TIMEOUT_S = 300.0
 
 
 def cold_starts(
-    site: Site, block: Block, arms: Sequence[Arm], index: int, seed: int, journal: Journal, watcher: Watcher
-) -> list[Launch]:
-    """Launch every arm once, alone, in random order, with empty compile caches (the page cache stays warm)."""
-    launches: list[Launch] = []
-    for number, arm in enumerate(_shuffled(arms, seed), start=1):
-        shutil.rmtree(cache_folder(site, block.case, arm), ignore_errors=True)
-        outcomes = bring_up(site, block.case, [arm])
+    site: Site,
+    block: Block,
+    arms: Sequence[Arm],
+    index: int,
+    seed: int,
+    journal: Journal,
+    watcher: Watcher,
+    *,
+    live_on: bool,
+) -> list[Outcome]:
+    """Launch every arm once, one after the other, with empty compile caches (the page cache stays warm).
+
+    Parameters
+    ----------
+    live_on
+        Whether the workers go on to the model's next case. They sleep while the others start.
+    """
+    outcomes: list[Outcome] = []
+    try:
+        for number, arm in enumerate(_shuffled(arms, seed), start=1):
+            shutil.rmtree(cache_folder(site, block.case, arm), ignore_errors=True)
+            outcomes += bring_up(site, block.case, [arm])
+            journal.write(LaunchDone(block.case.id, index, outcomes[-1].launch))
+            if not live_on:
+                stop(outcomes)
+            watcher.progress(f"cold start of {arm.id} ({number} of {len(arms)})", {})
+    except BaseException:
         stop(outcomes)
-        journal.write(LaunchDone(block.case.id, index, outcomes[0].launch))
-        launches.append(outcomes[0].launch)
-        watcher.progress(f"cold start of {arm.id} ({number} of {len(arms)})", {})
-    return launches
+        raise
+    return outcomes
 
 
 def peak_memory(

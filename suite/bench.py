@@ -138,7 +138,7 @@ class Bench:
         try:
             for block, index in sitting:
                 began = time.monotonic()
-                self._generation(block, index)
+                self._generation(block, index, last=(block, index) == sitting[-1])
                 self._seconds[block.case.id] = time.monotonic() - began
                 yield
         finally:
@@ -201,8 +201,8 @@ class Bench:
         stop([outcome for outcome in self._living.values() if outcome.worker not in workers])
         self._living = kept
 
-    def _generation(self, block: Block, index: int) -> None:
-        """Measure one generation."""
+    def _generation(self, block: Block, index: int, *, last: bool) -> None:
+        """Measure one generation; after the last of a sitting nobody has to live on."""
         case = block.case
         seed = self._random.getrandbits(SEED_BITS)
         self._watcher.generation(case.id, index, block.planned_generations)
@@ -211,9 +211,12 @@ class Bench:
         if not arms:
             self._watcher.progress("no backend is left that can answer", {})
         elif case.scenario == "cold-start":
-            for launch in cold_starts(self._site, block, arms, index, seed, self._journal, self._watcher):
-                self._count_failure(case.id, launch.arm, launch.failure)
-                self._learn_cost(case, launch)
+            live_on = not last and case.device == "cpu"  # a GPU's memory may not hold all
+            outcomes = cold_starts(self._site, block, arms, index, seed, self._journal, self._watcher, live_on=live_on)
+            self._keep(outcomes)
+            for outcome in outcomes:
+                self._count_failure(case.id, outcome.arm.id, outcome.launch.failure)
+                self._learn_cost(case, outcome.launch)
         elif case.scenario == "memory":
             for company in self._companies(case, arms, seed):
                 self._keep([])

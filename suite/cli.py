@@ -21,7 +21,7 @@ from suite.explaining.command import explain
 from suite.exporting.command import export
 from suite.history.command import history
 from suite.options import DURATION, GPU, INJECTION, NAMES, NUMBERS, PERCENT, PROCESSES, VARIANT, without_paths
-from suite.ownmodel.options import OWN_FILE, OWN_SIZES, OWN_VALUES
+from suite.own_file.options import OWN_FILE, OWN_SIZES, OWN_VALUES
 from suite.provenance.command import verify
 from suite.publishing.command import card, publish
 from suite.reproducing.command import reproduce
@@ -149,8 +149,8 @@ def bench(
 ) -> None:
     """Measure, compare and report: builds what is missing, then runs."""
     from suite.beginning import Request
+    from suite.own_file.asking import read
     from suite.own_images.asked import Wanted
-    from suite.ownmodel.asking import read
     from suite.plan import Selection
     from suite.running import Options, run_bench
 
@@ -244,13 +244,15 @@ def list_() -> None:
 
 
 @cli.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run")
+@click.option("--reports", default=Path("reports"), type=click.Path(path_type=Path), show_default=True)
 @_sign
-def report(run: Path, sign: Path | None) -> None:
-    """Render the report of a record again, and show its result."""
+def report(run: str, reports: Path, sign: Path | None) -> None:
+    """Render the report of a record again, and show its result: a run's id, its folder or its run.json."""
     from suite.commands import render
+    from suite.comparing.sides import find
 
-    sys.exit(render(run, Console(), sign))
+    sys.exit(render(find(run, reports), Console(), sign))
 
 
 @cli.command()

@@ -118,7 +118,7 @@ def _go_on(site: Site, case: Case, earlier: Outcome) -> Outcome:
         arm=earlier.launch.arm,
         started=earlier.launch.started,
         served=(*earlier.launch.served, earlier.case.id),
-        cache_warm=_is_warm(cache_folder(site, case, earlier.arm)),
+        cache_warm=earlier.launch.cache_warm and _is_warm(cache_folder(site, case, earlier.arm)),
     )
     return Outcome(earlier.arm, case, launch, earlier.worker)
 

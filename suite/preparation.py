@@ -13,8 +13,8 @@ from suite.artifacts import Artifacts, Onnx
 from suite.launchers.docker import DockerLauncher
 from suite.launchers.protocol import Launcher, LaunchSpec
 from suite.machine import devices
+from suite.own_file import keeping, reference
 from suite.own_images.asked import Wanted, ready
-from suite.ownmodel import keeping, reference
 from suite.plan import CANARY, EXPORTER, Plan
 from suite.records.schema import Arm, Case, Image
 from suite.site import Site

@@ -196,6 +196,8 @@ def find(name: str, reports: Path) -> tuple[Path, Run]:
     """Return the folder and the record so far of a run that was begun; by id or by folder."""
     folder = next((path for path in (reports / name, Path(name)) if (path / files.JOURNAL).is_file()), None)
     if folder is None:
+        if any((path / files.NAME).is_file() for path in (reports / name, Path(name))):
+            raise LevelfieldError(f"The run {name!r} is finished.", fix="Begin another: bench without --resume.")
         raise LevelfieldError(
             f"There is no run {name!r} to go on with.",
             fix=f"Name a folder under {reports} that holds a {files.JOURNAL}.",

@@ -7,9 +7,9 @@ import msgspec
 from suite.artifacts import Artifacts, Onnx
 from suite.backends import precisions, registry
 from suite.launchers.protocol import Inside, Launcher
+from suite.own_file import keeping
+from suite.own_file.reference import Reference
 from suite.own_images.asked import Trained
-from suite.ownmodel import keeping
-from suite.ownmodel.reference import Reference
 from suite.records.schema import Arm, Case, Image
 from suite.worker.messages import Task
 from suite.zoo.training import convergence

@@ -10,24 +10,77 @@ from suite.records.schema import Arm, Block
 
 Sitting: TypeAlias = list[tuple[Block, int]]
 """Blocks, each with the number of its next generation, that the same launches answer one after the other."""
+BEGINNINGS = ("cold-start", "memory")
+"""Scenarios that measure how a launch begins."""
 
 
 def remaining(blocks: Sequence[Block]) -> list[Sitting]:
     """Return what is left to measure: every block's first generation before any block's second.
 
-    A model's peak memory, latency, throughput and training share their launches, in this order, since to start and to
-    load costs more than to measure. A launch is the unit of the statistics of each case all the same: no case has one
-    twice.
+    A model's latency, throughput and training share their launches, in this order, since to start and to load costs
+    more than to measure. Where the beginning of a launch is itself measured (a cold start, peak memory, the peak of a
+    training) it comes first in its sitting, one of these in each: what a launch does afterwards changes nothing of what
+    was read before. A launch is the unit of the statistics of each case all the same: no case has one twice.
     """
-    sittings: dict[tuple[int, tuple[str, ...]], Sitting] = {}
+    companies: dict[tuple[str, ...], list[Block]] = {}
+    for block in blocks:
+        companies.setdefault(_company(block), []).append(block)
+    numbered = [entry for company in companies.values() for entry in _seated(company)]
+    return [sitting for _, sitting in sorted(numbered, key=lambda entry: entry[0])]
+
+
+def _seated(blocks: Sequence[Block]) -> list[tuple[int, Sitting]]:
+    """Return a company's sittings, each with the number of its turn."""
+    sittings: dict[int, Sitting] = {}
+    beginnings: list[tuple[int, Block, int]] = []
     for block in blocks:
         complete = sum(generation.complete for generation in block.generations)
         next_index = max((generation.index for generation in block.generations), default=-1) + 1
         for extra in range(max(0, block.planned_generations - complete)):
-            sittings.setdefault((complete + extra, _company(block, complete + extra)), []).append(
-                (block, next_index + extra)
-            )
-    return [sitting for _, sitting in sorted(sittings.items(), key=lambda entry: entry[0][0])]
+            if block.case.scenario in BEGINNINGS:
+                beginnings.append((extra, block, next_index + extra))
+            else:
+                sittings.setdefault(complete + extra, []).append((block, next_index + extra))
+    own: list[tuple[int, Sitting]] = []
+    begun: set[int] = set()
+    for extra, block, index in sorted(beginnings, key=lambda each: each[0]):
+        free = next((turn for turn in sorted(sittings) if turn not in begun), None)
+        if free is None:
+            own.append((extra, [(block, index)]))
+        else:
+            begun.add(free)
+            sittings[free].insert(0, (block, index))
+    for block in blocks:
+        if block.case.trains and not _peak_is_known(block):
+            own += _begin_with(block, sittings, begun)
+    return sorted([*own, *sittings.items()], key=lambda entry: entry[0])
+
+
+def _begin_with(block: Block, sittings: dict[int, Sitting], begun: set[int]) -> list[tuple[int, Sitting]]:
+    """Let one generation of a training come first in its sitting, or have one of its own, which is returned."""
+    turns = [turn for turn in sorted(sittings) if any(each is block for each, _ in sittings[turn])]
+    if not turns:
+        return []
+    turn = next((turn for turn in turns if turn not in begun), turns[0])
+    entry = next(entry for entry in sittings[turn] if entry[0] is block)
+    sittings[turn].remove(entry)
+    if turn in begun:
+        return [(turn, [entry])]
+    begun.add(turn)
+    sittings[turn].insert(0, entry)
+    return []
+
+
+def _peak_is_known(block: Block) -> bool:
+    """Say whether every arm has had a launch that did nothing before it trained."""
+    fresh = {
+        launch.arm
+        for generation in block.generations
+        if generation.complete
+        for launch in generation.launches
+        if not launch.served
+    }
+    return fresh.issuperset(arm.id for arm in block.arms) and any(each.complete for each in block.generations)
 
 
 def going_on(arms: Sequence[Arm], living: Mapping[str, Outcome]) -> dict[str, Outcome]:
@@ -45,12 +98,9 @@ def _alike(arm: Arm) -> str:
     return msgspec.structs.replace(arm, ordinal=1, inject="").id
 
 
-def _company(block: Block, generation: int) -> tuple[str, ...]:
-    """Return what blocks have in common whose cases one launch answers.
-
-    A cold start has launches of its own, and so has a training the first time: its peak memory is told with its speed.
-    """
+def _company(block: Block) -> tuple[str, ...]:
+    """Return what blocks have in common whose cases one launch answers; a training to a target has its own launches."""
     case = block.case
-    if case.scenario == "cold-start" or case.converges or (case.trains and generation == 0):
+    if case.converges:
         return (case.id,)
     return (case.model, case.precision, str(case.threads), case.device, str(case.processes))

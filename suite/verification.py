@@ -11,7 +11,7 @@ import numpy as np
 from suite import together
 from suite.launchers.worker import WorkerError
 from suite.outcomes import Outcome, fail
-from suite.ownmodel import reference
+from suite.own_file import reference
 from suite.records.schema import Absent, Case, Computed, Parity, TrainingErrors, TrainingParity, Window
 from suite.site import Site
 from suite.worker.messages import Converged, Train, Trained, Verified, Verify

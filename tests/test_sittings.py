@@ -35,18 +35,60 @@ def test_numbers_of_processes_share_no_launch() -> None:
     assert names([alone, together]) == [["mlp/training/1"], ["mlp/training/1"]]
 
 
-def test_a_cold_start_stands_alone_and_memory_comes_first() -> None:
-    blocks = [block("mlp", "cold-start", planned=1), block("mlp", "memory", planned=1), block("mlp", "latency")]
-    assert names(blocks)[:2] == [["mlp/cold-start/0"], ["mlp/memory/0", "mlp/latency/0"]]
-
-
-def test_a_training_has_launches_of_its_own_once_for_its_peak_memory() -> None:
-    blocks = [block("mlp", "latency"), block("mlp", "training", 8)]
-    assert names(blocks) == [
-        ["mlp/latency/0"],
-        ["mlp/training/0"],
-        ["mlp/latency/1", "mlp/training/1"],
+def test_what_measures_a_beginning_comes_first_one_in_each_sitting() -> None:
+    blocks = [
+        block("mlp", "cold-start", planned=1),
+        block("mlp", "memory", planned=1),
+        block("mlp", "latency", planned=3),
+        block("mlp", "training", 8, planned=3),
     ]
+    assert names(blocks) == [
+        ["mlp/cold-start/0", "mlp/latency/0", "mlp/training/0"],
+        ["mlp/memory/0", "mlp/latency/1", "mlp/training/1"],
+        ["mlp/training/2", "mlp/latency/2"],
+    ]
+
+
+def test_cold_starts_and_memory_alternate() -> None:
+    blocks = [block("mlp", "cold-start"), block("mlp", "memory"), block("mlp", "latency", planned=4)]
+    assert names(blocks) == [
+        ["mlp/cold-start/0", "mlp/latency/0"],
+        ["mlp/memory/0", "mlp/latency/1"],
+        ["mlp/cold-start/1", "mlp/latency/2"],
+        ["mlp/memory/1", "mlp/latency/3"],
+    ]
+
+
+def test_beginnings_that_no_sitting_is_left_for_stand_alone() -> None:
+    alone = [block("mlp", "cold-start"), block("mlp", "memory", planned=1)]
+    assert names(alone) == [["mlp/cold-start/0"], ["mlp/memory/0"], ["mlp/cold-start/1"]]
+    blocks = [
+        block("mlp", "memory", planned=1),
+        block("mlp", "latency", planned=1),
+        block("mlp", "training", planned=1),
+    ]
+    assert names(blocks) == [["mlp/training/0"], ["mlp/memory/0", "mlp/latency/0"]]
+
+
+def test_each_training_is_once_the_first_in_its_launches_for_its_peak_memory() -> None:
+    blocks = [block("mlp", "latency"), block("mlp", "training", 8), block("mlp", "training", 16)]
+    assert names(blocks) == [
+        ["mlp/training/0", "mlp/latency/0", "mlp/training/0"],
+        ["mlp/training/1", "mlp/latency/1", "mlp/training/1"],
+    ]
+    assert [block.case.batch for sitting in remaining(blocks) for block, _ in sitting[:1]] == [8, 16]
+
+
+def test_a_training_whose_peak_is_known_need_not_come_first_again() -> None:
+    arm = Arm("torch", "torch")
+    for served, begins in (((), "latency"), (("mlp/latency",), "training")):
+        launch = Launch(arm=arm.id, started="", served=served)
+        known = msgspec.structs.replace(
+            block("mlp", "training", 8),
+            arms=(arm,),
+            generations=(Generation(index=0, seed=0, complete=True, launches=(launch,)),),
+        )
+        assert names([block("mlp", "latency", done=1), known])[0][0] == f"mlp/{begins}/1"
 
 
 def test_another_precision_is_another_launch() -> None:

@@ -8,7 +8,7 @@ import click
 from rich.console import Console
 
 from suite.options import DURATION, GPU, INJECTION, NAMES, NUMBERS, PERCENT, PROCESSES, VARIANT, without_paths
-from suite.ownmodel.options import OWN_FILE, OWN_SIZES, OWN_VALUES
+from suite.own_file.options import OWN_FILE, OWN_SIZES, OWN_VALUES
 
 
 @click.command()
@@ -98,7 +98,7 @@ def ab(
     from suite.beginning import Request
     from suite.comparing.formats import SUFFIXES, WRITERS
     from suite.comparing.types import Gate
-    from suite.ownmodel.asking import read
+    from suite.own_file.asking import read
     from suite.plan import Selection
     from suite.records.files import write_atomically
     from suite.running import Options

@@ -14,6 +14,9 @@ from suite.comparing.reduction import NO_FAULT_OF_THE_NEW, Reduced
 from suite.comparing.types import Estimate, Gate, Metric, Outcome, Row, Verdict
 from suite.records.schema import Case
 
+MOST_FURTHER_SECONDS = 30 * 86_400.0
+"""More runs that take longer than this are "out of reach": nobody measures for a month to decide a case."""
+
 
 class Selection(msgspec.Struct, frozen=True):
     """Which rows are asked for."""
@@ -205,6 +208,8 @@ def _measured(case: Case, arms: Pair, costs: tuple[list[float], list[float]], la
 
 
 def _decided(row: Row, found: judging.Judgement, seconds: float | None) -> Row:
+    further_seconds = found.further * seconds if found.further is not None and seconds is not None else None
+    out_of_reach = further_seconds is not None and further_seconds > MOST_FURTHER_SECONDS
     return msgspec.structs.replace(
         row,
         verdict=judging.of_metric(found.verdict, row.metric),
@@ -213,8 +218,8 @@ def _decided(row: Row, found: judging.Judgement, seconds: float | None) -> Row:
         confidence=found.confidence,
         p_value=found.p_value,
         p_adjusted=found.p_adjusted,
-        further=found.further,
-        further_seconds=found.further * seconds if found.further is not None and seconds is not None else None,
+        further=None if out_of_reach else found.further,
+        further_seconds=None if out_of_reach else further_seconds,
     )
 
 

@@ -11,7 +11,7 @@ from suite.backends import registry
 from suite.compatibility.devices import Nvidia
 from suite.errors import LevelfieldError
 from suite.machine import devices, driver
-from suite.ownmodel import wishes
+from suite.own_file import wishes
 from suite.placing import Placement, Wish
 from suite.plan import precision, processes, trainings
 from suite.plan.blocks import blocks

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from suite.ownmodel import keeping
+from suite.own_file import keeping
 from suite.plan.names import known
 from suite.plan.types import Plan
 from suite.profiles import PROFILES

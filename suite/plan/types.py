@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from suite.backends import precisions, registry
-from suite.ownmodel import wishes
+from suite.own_file import wishes
 from suite.plan.names import CANARY
 from suite.profiles import Profile
 from suite.records.schema import Arm, Block, Case, OwnFile, Scenario, Warning_

@@ -250,6 +250,7 @@ class Noise(msgspec.Struct, frozen=True):
     others_ns: int | Absent
     """CPU time of all processes but the workers and the supervisor."""
     supervisor_ns: int
+    """CPU time of the supervisor within the window: from its request until it last fell asleep to wait."""
     idle_workers_ns: int | Absent
     """CPU time of the workers whose turn it was not."""
     context_switches: int | Absent

@@ -68,8 +68,8 @@ def reproduce(
 
     Exit codes: 0 reproduced; 1 something differs; 2 could not run; 3 other hardware, or not decided.
     """
+    from suite.own_file.asking import give
     from suite.own_images.asked import Wanted, again
-    from suite.ownmodel.asking import give
     from suite.plan import make
     from suite.provenance.given import look
     from suite.provenance.reading import read

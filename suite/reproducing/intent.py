@@ -13,7 +13,7 @@ from suite import references
 from suite.beginning import Request
 from suite.errors import LevelfieldError
 from suite.images import catalogue
-from suite.ownmodel import keeping
+from suite.own_file import keeping
 from suite.plan import Selection
 from suite.records.schema import Arm, Image, Run
 

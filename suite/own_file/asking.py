@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from suite.errors import LevelfieldError
-from suite.ownmodel import keeping
+from suite.own_file import keeping
 from suite.records.schema import OwnFile
 
 

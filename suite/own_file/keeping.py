@@ -17,9 +17,9 @@ from pathlib import Path
 
 from suite.artifacts import Onnx
 from suite.errors import LevelfieldError, printable
-from suite.ownmodel import describing, onnx_format
-from suite.ownmodel.describing import Content
-from suite.ownmodel.wire import MalformedError
+from suite.own_file import describing, onnx_format
+from suite.own_file.describing import Content
+from suite.own_file.wire import MalformedError
 from suite.paths import cache_folder
 from suite.records.schema import Artifact, OwnFile
 from suite.worker.files import digest_of, files_in

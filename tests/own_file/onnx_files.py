@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from suite.ownmodel.wire import number, text
+from suite.own_file.wire import number, text
 
 FLOAT, INT64, BOOL, STRING = 1, 7, 9, 8
 _TYPES = {"float32": FLOAT, "int64": INT64}

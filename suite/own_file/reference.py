@@ -24,7 +24,7 @@ import numpy.typing as npt
 from suite.errors import LevelfieldError, printable
 from suite.launchers.protocol import READY_TIMEOUT_S, Launcher, LaunchSpec, Progress
 from suite.launchers.worker import WorkerError
-from suite.ownmodel import keeping
+from suite.own_file import keeping
 from suite.records.schema import Absent, Artifact, Image, OwnFile, Parity
 from suite.worker.messages import Load, Loaded, Output, Task, Verified, Verify
 from suite.zoo import honesty, parity, weights

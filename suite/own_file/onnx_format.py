@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from suite.ownmodel import wire
-from suite.ownmodel.wire import Field, MalformedError, fields
+from suite.own_file import wire
+from suite.own_file.wire import Field, MalformedError, fields
 
 _MODEL_IR, _MODEL_GRAPH, _MODEL_OPSET = 1, 7, 8
 _OPSET_DOMAIN, _OPSET_VERSION = 1, 2

@@ -7,8 +7,8 @@ import numpy.typing as npt
 import pytest
 
 from suite.errors import LevelfieldError
-from suite.ownmodel import reference
-from suite.ownmodel.reference import Answer
+from suite.own_file import reference
+from suite.own_file.reference import Answer
 from suite.records.schema import Absent, OwnFile, OwnInput, Parity
 from suite.worker import outputs as answers
 from suite.worker.messages import Output, Verified

@@ -9,7 +9,7 @@ from suite.records import files
 from suite.running import REPORT
 from tests.commands import one_clear_sentence, run
 from tests.engines import none_left
-from tests.ownmodel import onnx_files
+from tests.own_file import onnx_files
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow]
 

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from suite import plan
 from suite.errors import LevelfieldError
-from suite.ownmodel import asking, keeping, onnx_format, wire
+from suite.own_file import asking, keeping, onnx_format, wire
 from suite.paths import cache_folder
 from suite.plan import Selection
 from suite.records.schema import OwnFile
 from suite.report import rerun
 from suite.reproducing import intent
-from tests.ownmodel import onnx_files
+from tests.own_file import onnx_files
 from tests.records_builder import make_run
 
 

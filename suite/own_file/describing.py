@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 import msgspec
 
 from suite.errors import LevelfieldError
-from suite.ownmodel.onnx_format import Dimension, Graph, Value
+from suite.own_file.onnx_format import Dimension, Graph, Value
 from suite.records.schema import OwnFile, OwnInput
 from suite.worker.files import digest_of
 from suite.zoo.own.spec import DTYPES
