@@ -8,8 +8,10 @@ import msgspec
 from suite.outcomes import Outcome
 from suite.records.schema import Arm, Block
 
-Sitting: TypeAlias = list[tuple[Block, int]]
-"""Blocks, each with the number of its next generation, that the same launches answer one after the other."""
+Entry: TypeAlias = tuple[Block, int]
+"""A block, and the number of its next generation."""
+Sitting: TypeAlias = list[Entry]
+"""What the same launches answer, one after the other."""
 BEGINNINGS = ("cold-start", "memory")
 """Scenarios that measure how a launch begins."""
 
@@ -32,55 +34,47 @@ def remaining(blocks: Sequence[Block]) -> list[Sitting]:
 def _seated(blocks: Sequence[Block]) -> list[tuple[int, Sitting]]:
     """Return a company's sittings, each with the number of its turn."""
     sittings: dict[int, Sitting] = {}
-    beginnings: list[tuple[int, Block, int]] = []
+    beginnings: list[tuple[int, Entry]] = []
     for block in blocks:
-        complete = sum(generation.complete for generation in block.generations)
-        next_index = max((generation.index for generation in block.generations), default=-1) + 1
-        for extra in range(max(0, block.planned_generations - complete)):
-            if block.case.scenario in BEGINNINGS:
-                beginnings.append((extra, block, next_index + extra))
-            else:
-                sittings.setdefault(complete + extra, []).append((block, next_index + extra))
+        if block.case.scenario in BEGINNINGS:
+            beginnings += _to_come(block)
+            continue
+        for turn, entry in _to_come(block):
+            sittings.setdefault(turn, []).append(entry)
     own: list[tuple[int, Sitting]] = []
-    begun: set[int] = set()
-    for extra, block, index in sorted(beginnings, key=lambda each: each[0]):
-        free = next((turn for turn in sorted(sittings) if turn not in begun), None)
-        if free is None:
-            own.append((extra, [(block, index)]))
+    free = sorted(sittings)
+    for turn, entry in sorted(beginnings, key=lambda each: each[0]):
+        if free:
+            sittings[free.pop(0)].insert(0, entry)
         else:
-            begun.add(free)
-            sittings[free].insert(0, (block, index))
+            own.append((turn, [entry]))
     for block in blocks:
         if block.case.trains and not _peak_is_known(block):
-            own += _begin_with(block, sittings, begun)
-    return sorted([*own, *sittings.items()], key=lambda entry: entry[0])
+            entries = {turn: entry for turn, sitting in sittings.items() for entry in sitting if entry[0] is block}
+            begin = next((turn for turn in free if turn in entries), None)
+            if begin is not None:
+                free.remove(begin)
+                sittings[begin].sort(key=lambda each: each is not entries[begin])  # it comes first
+            elif entries:
+                turn = min(entries)
+                sittings[turn].remove(entries[turn])
+                own.append((turn, [entries[turn]]))
+    return sorted([*own, *sittings.items()], key=lambda each: each[0])
 
 
-def _begin_with(block: Block, sittings: dict[int, Sitting], begun: set[int]) -> list[tuple[int, Sitting]]:
-    """Let one generation of a training come first in its sitting, or have one of its own, which is returned."""
-    turns = [turn for turn in sorted(sittings) if any(each is block for each, _ in sittings[turn])]
-    if not turns:
-        return []
-    turn = next((turn for turn in turns if turn not in begun), turns[0])
-    entry = next(entry for entry in sittings[turn] if entry[0] is block)
-    sittings[turn].remove(entry)
-    if turn in begun:
-        return [(turn, [entry])]
-    begun.add(turn)
-    sittings[turn].insert(0, entry)
-    return []
+def _to_come(block: Block) -> list[tuple[int, Entry]]:
+    """Return what is left of a block: the turn of each generation, counting complete ones, and its number."""
+    complete = sum(generation.complete for generation in block.generations)
+    next_index = max((generation.index for generation in block.generations), default=-1) + 1
+    left = max(0, block.planned_generations - complete)
+    return [(complete + extra, (block, next_index + extra)) for extra in range(left)]
 
 
 def _peak_is_known(block: Block) -> bool:
     """Say whether every arm has had a launch that did nothing before it trained."""
-    fresh = {
-        launch.arm
-        for generation in block.generations
-        if generation.complete
-        for launch in generation.launches
-        if not launch.served
-    }
-    return fresh.issuperset(arm.id for arm in block.arms) and any(each.complete for each in block.generations)
+    complete = [generation for generation in block.generations if generation.complete]
+    fresh = {launch.arm for generation in complete for launch in generation.launches if not launch.served}
+    return bool(complete) and fresh.issuperset(arm.id for arm in block.arms)
 
 
 def going_on(arms: Sequence[Arm], living: Mapping[str, Outcome]) -> dict[str, Outcome]:
