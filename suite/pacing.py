@@ -11,7 +11,8 @@ import statistics
 import numpy as np
 from numpy.typing import NDArray
 
-from suite.records.schema import Block, Generation
+from suite.records.schema import Block, Round
+from suite.statistics.calm import which_count
 from suite.statistics.errors import InsufficientData
 from suite.statistics.levels import launch_levels
 from suite.statistics.power import optimal_rounds
@@ -27,10 +28,15 @@ MOST_ROUNDS = 24
 def log_windows(block: Block) -> NDArray[np.float64]:
     """Return the log of every window's median call, shape (generations, rounds, arms); NaN where there is none.
 
-    Disturbed rounds are left out, but for generations that have no other.
+    Rounds that do not count are left out (`suite.statistics.calm`), and generations of which no round does.
     """
     arms = [arm.id for arm in block.arms]
-    generations = [_calm(generation) for generation in block.generations]
+    counts = which_count([[bool(each.disturbed) for each in generation.rounds] for generation in block.generations])
+    generations = [
+        [_medians(each) for each, counting in zip(generation.rounds, of_rounds, strict=True) if counting]
+        for generation, of_rounds in zip(block.generations, counts, strict=True)
+        if any(of_rounds) or not generation.rounds
+    ]
     rounds = max((len(generation) for generation in generations), default=0)
     table = np.full((len(generations), rounds, len(arms)), np.nan)
     for g, taken in enumerate(generations):
@@ -40,16 +46,12 @@ def log_windows(block: Block) -> NDArray[np.float64]:
     return table
 
 
-def _calm(generation: Generation) -> list[dict[str, float]]:
-    calm = [entry for entry in generation.rounds if not entry.disturbed] or list(generation.rounds)
-    return [
-        {
-            turn.arm: math.log(max(statistics.median(turn.window.samples_ns), 1))
-            for turn in entry.turns
-            if turn.window is not None and turn.window.samples_ns
-        }
-        for entry in calm
-    ]
+def _medians(entry: Round) -> dict[str, float]:
+    return {
+        turn.arm: math.log(max(statistics.median(turn.window.samples_ns), 1))
+        for turn in entry.turns
+        if turn.window is not None and turn.window.samples_ns
+    }
 
 
 def split(block: Block) -> VarianceSplit | None:

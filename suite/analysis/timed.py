@@ -10,6 +10,7 @@ from suite.analysis import collect, disturbances, estimates, places, standing
 from suite.analysis.collect import ArmSummary, WindowSummary
 from suite.analysis.types import Counts, Row, TimedBlock
 from suite.records.schema import Absent, Arm, Block, Launch, Parity
+from suite.statistics.calm import which_count
 from suite.statistics.steady import SteadyState
 from suite.statistics.student import MIN_LAUNCHES
 from suite.statistics.windows import summarise
@@ -47,8 +48,8 @@ def analyse(block: Block, known: Known, *, margin: float, sequential: bool) -> T
     """Summarise and rank a block.
 
     Every launch is reduced to one number, its windows' typical median with the rounds' common drift removed; the launch
-    is the unit of replication. Rounds that outside signals called disturbed are left out (in a generation that has no
-    other, they are kept).
+    is the unit of replication. Rounds that outside signals called disturbed are left out, where enough others are there
+    (`suite.statistics.calm`).
 
     Parameters
     ----------
@@ -59,7 +60,8 @@ def analyse(block: Block, known: Known, *, margin: float, sequential: bool) -> T
     sequential
         Whether precision was allowed to end the run; intervals are wider then.
     """
-    counted = _count(collect.arms(block))
+    counting = _counting(block)
+    counted = _count(collect.arms(block), counting)
     levels = _levels(counted, block)
     rows = {entry.arm.id: _row(entry, block, levels, standing.parity_of(block, entry.arm, known)) for entry in counted}
     compared = levels.costs_ns if block.case.per_item else levels.medians_ns
@@ -75,9 +77,9 @@ def analyse(block: Block, known: Known, *, margin: float, sequential: bool) -> T
         rounds=sum(not round_.disturbed for round_ in rounds),
         rounds_disturbed=sum(bool(round_.disturbed) for round_ in rounds),
         rounds_kept=sum(
-            len(generation.rounds)
+            bool(round_.disturbed) and (generation.index, round_.index) in counting
             for generation in block.generations
-            if all(round_.disturbed for round_ in generation.rounds)
+            for round_ in generation.rounds
         ),
         disturbances=disturbances.summarise(round_.disturbed for round_ in rounds),
         controls=places.controls(block, compared, sequential=sequential),
@@ -92,13 +94,28 @@ def compared(block: Block) -> dict[str, dict[int, float]]:
     dict
         Arm to generation to the launch's value, nanoseconds.
     """
-    levels = _levels(_count(collect.arms(block)), block)
+    levels = _levels(_count(collect.arms(block), _counting(block)), block)
     return levels.costs_ns if block.case.per_item else levels.medians_ns
 
 
-def _count(summaries: Sequence[ArmSummary]) -> list[_Counted]:
+def _counting(block: Block) -> set[tuple[int, int]]:
+    """Return the rounds that count, each by its generation's number and its own."""
+    generations = block.generations
+    counts = which_count([[bool(each.disturbed) for each in generation.rounds] for generation in generations])
+    return {
+        (generation.index, each.index)
+        for generation, of_rounds in zip(generations, counts, strict=True)
+        for each, counting in zip(generation.rounds, of_rounds, strict=True)
+        if counting
+    }
+
+
+def _count(summaries: Sequence[ArmSummary], counting: set[tuple[int, int]]) -> list[_Counted]:
     calm = {
-        summary.arm.id: {launch.generation: _calm(launch.windows) for launch in summary.launches}
+        summary.arm.id: {
+            launch.generation: tuple(each for each in launch.windows if (launch.generation, each.round) in counting)
+            for launch in summary.launches
+        }
         for summary in summaries
     }
     judged = estimates.settling(
@@ -112,10 +129,6 @@ def _count(summaries: Sequence[ArmSummary]) -> list[_Counted]:
         }
     )
     return [_counted(summary, calm[summary.arm.id], judged[summary.arm.id]) for summary in summaries]
-
-
-def _calm(windows: tuple[WindowSummary, ...]) -> tuple[WindowSummary, ...]:
-    return tuple(window for window in windows if not window.disturbed) or windows
 
 
 def _counted(

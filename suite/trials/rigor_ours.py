@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from suite.statistics.calm import which_count
 from suite.statistics.levels import launch_levels
 from suite.statistics.ratios import ratio_interval
 from suite.statistics.stopping import DEFAULT_TARGET, decide
@@ -18,6 +19,7 @@ from suite.trials.rigor_table import Floats, Outcome, Rule, Said, Table
 BUDGET_S = 180.0
 """Time that a pair may take: the goal that the rule is held against."""
 CONFIDENCES = (0.95, 0.99)
+EVERY = slice(None)
 
 
 def rules(table: Table) -> list[Rule]:
@@ -62,17 +64,19 @@ def within_budget(table: Table) -> int:
     return int(BUDGET_S // float(generation_seconds(table).mean()))
 
 
-def levels_of(table: Table, lane: int, factor: float = 1.0) -> Floats:
-    """Return the log levels of a pair's launches, shape (generations, 2), the second arm's times scaled.
+def levels_of(table: Table, lane: int, factor: float = 1.0, generations: slice = EVERY) -> Floats:
+    """Return the log levels of a pair's launches, shape (generations that count, 2), the second arm's times scaled.
 
-    Rounds disturbed from outside are left out, but for generations that have no other.
+    Of the generations asked for; rounds disturbed from outside are left out by the rule of `suite.statistics.calm`.
     """
-    windows = np.log(table.median_ns[:, :, 2 * lane : 2 * lane + 2])
+    windows = np.log(table.median_ns[generations, :, 2 * lane : 2 * lane + 2])
     windows[:, :, 1] += np.log(factor)
-    disturbed = table.disturbed[:, :, lane]
-    left_out = disturbed & ~disturbed.all(axis=1, keepdims=True)
-    windows[left_out] = np.nan
-    return launch_levels(windows)
+    counts = np.array(which_count(table.disturbed[generations, :, lane].tolist()), dtype=bool).reshape(
+        windows.shape[:2]
+    )
+    windows[~counts] = np.nan
+    levels: Floats = launch_levels(windows)[counts.any(axis=1)]
+    return levels
 
 
 def _fixed(size: int, confidence: float) -> Callable[[Table, float], list[Outcome]]:
@@ -80,10 +84,9 @@ def _fixed(size: int, confidence: float) -> Callable[[Table, float], list[Outcom
         seconds = generation_seconds(table)
         found = []
         for lane in range(table.lanes):
-            levels = levels_of(table, lane, factor)
             for group in range(table.generations // size):
                 chosen = slice(group * size, (group + 1) * size)
-                said = _say(levels[chosen], confidence, sequential=False)
+                said = _say(levels_of(table, lane, factor, chosen), confidence, sequential=False)
                 found.append(Outcome(said, group, float(seconds[chosen, lane].sum())))
         return found
 
@@ -101,12 +104,12 @@ def _until_precise(confidence: float) -> Callable[[Table, float], list[Outcome]]
         seconds = generation_seconds(table)
         made: list[tuple[Said, int, int, float]] = []
         for lane in range(table.lanes):
-            levels = levels_of(table, lane, factor)
             first = 0
             for end in range(1, table.generations + 1):
                 spent = float(seconds[first:end, lane].sum())
+                levels = levels_of(table, lane, factor, slice(first, end))
                 decision = decide(
-                    levels[first:end],
+                    levels,
                     confidence=confidence,
                     spent_s=spent,
                     budget_s=BUDGET_S,
@@ -114,7 +117,7 @@ def _until_precise(confidence: float) -> Callable[[Table, float], list[Outcome]]
                 )
                 if decision.reason is None or end - first < MIN_LAUNCHES:
                     continue
-                made.append((_say(levels[first:end], confidence, sequential=True), first, end, spent))
+                made.append((_say(levels, confidence, sequential=True), first, end, spent))
                 first = end
         stretch = float(np.mean([end - first for _, first, end, _ in made])) if made else 1.0
         return [Outcome(said, int((first + end) / 2 // stretch), spent) for said, first, end, spent in made]

@@ -81,7 +81,7 @@ def _notes(stream: Stream) -> Iterator[str]:
     pairs = [pair for generation in stream.generations for one in generation.rounds for pair in one.pairs]
     yield (
         f"{sum(bool(pair.disturbed) for pair in pairs)} of {len(pairs)} rounds of a pair were disturbed from outside; "
-        "ours leaves them out where a generation has others, and does not repeat them here."
+        "ours leaves them out, and generations that have no others where enough have, and does not repeat them here."
     )
     if stream.lost:
         yield f"{len(stream.lost)} generations failed and are not used."

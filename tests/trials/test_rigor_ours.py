@@ -102,6 +102,15 @@ def test_disturbed_rounds_are_left_out_where_there_are_others() -> None:
     assert np.exp(levels[1, 0]) == pytest.approx(3 * CALL_NS, rel=0.05)  # it has no other
 
 
+def test_a_generation_without_a_calm_round_is_left_out_where_there_are_enough() -> None:
+    places = [(3, number, 0) for number in range(4)]
+    seen = table(Machine(window=0.001), generations=7, rounds=4, arms=2, disturbed=places)
+    seen.median_ns[3] *= 3.0
+    assert levels_of(seen, 0).shape == (6, 2)
+    assert np.exp(levels_of(seen, 0)) == pytest.approx(CALL_NS, rel=0.05)
+    assert levels_of(seen, 0, 1.0, slice(0, 5)).shape == (5, 2), "four calm ones are too few"
+
+
 def test_a_pair_costs_its_launches_and_windows() -> None:
     seen = table(Machine(), generations=3)
     assert generation_seconds(seen) == pytest.approx(np.full((3, 6), 2 * (LAUNCH_S + 5 * WINDOW_S)))
