@@ -205,7 +205,7 @@ class Generations:
             seed=seed,
             signals=self._signals,
             journal=self._journal,
-            clock=self._clock,
+            clock=self.clock,
             watcher=self._watcher,
             device=self._device if case.device != "cpu" else None,
             first_round=first_round,

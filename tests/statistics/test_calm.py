@@ -32,7 +32,8 @@ def test_nothing_was_measured() -> None:
 def test_intervals_keep_their_coverage_and_narrow() -> None:
     """A competitor that meets whole generations: 2,000 experiments of twelve, one in three of them without calm."""
     random = np.random.default_rng(7)
-    covered, widths = [], {"counted": [], "all": []}
+    covered: list[bool] = []
+    widths: dict[str, list[float]] = {"counted": [], "all": []}
     for _ in range(2000):
         disturbed = random.random((12, 3)) < 0.3
         disturbed[random.random(12) < 1 / 3] = True
