@@ -190,7 +190,7 @@ class Generations:
         if case.trains:
             verify_trainings(self._site, case, outcomes)
         for outcome in outcomes:
-            warm_up(outcome, pace, answers_count=not any(arm.inject for arm in arms))
+            warm_up(outcome, pace, injecting=any(arm.inject for arm in arms))
         canary = self._living_canary(pace)
         if case.id not in self.rounds:
             fitting = affordable([*outcomes, canary], pace, self._profile.rounds_ns)

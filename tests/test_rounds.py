@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from suite.launches import bring_up
 from suite.outcomes import stop
 from suite.records.schema import Launch, Window
-from suite.rounds import Pace, SupervisorClock, injected_ns, order, warm_up
+from suite.rounds import INJECTION_CALLS, Pace, SupervisorClock, injected_ns, order, warm_up
 from tests import canaries
 from tests.records_builder import make_noise
 
@@ -64,11 +64,15 @@ def test_a_slow_models_verification_is_its_warm_up() -> None:
         outcome.answered = window(800_000, 700_000)
         warm_up(outcome, asked)
         assert outcome.launch.warmup == (outcome.answered,)
-        for answered, counts in ((window(300_000, 600_000), True), (window(10_000_000), False), (None, True)):
+        for answered, injecting in ((window(300_000, 600_000), False), (window(10_000_000), True), (None, False)):
             outcome.answered = answered
-            warm_up(outcome, asked, answers_count=counts)
+            warm_up(outcome, asked, injecting=injecting)
             assert outcome.launch.warmup
             assert outcome.answered not in outcome.launch.warmup
+            if injecting:
+                base = outcome.launch.warmup[-1]
+                assert len(base.samples_ns) >= INJECTION_CALLS
+                assert injected_ns("100%", outcome.launch) == round(statistics.median(base.samples_ns))
         outcome.case = msgspec.structs.replace(outcome.case, device="cuda")
         outcome.answered = window(2_000_000_000, 300_000)
         warm_up(outcome, asked)
