@@ -32,8 +32,8 @@ TELLING = 8
 WARMUP_AGREE = 0.03
 """Warm-up goes on until the two halves of a window agree within this share of their median."""
 INJECTION_CALLS = 11
-"""Calls of the window that tells what a share of a launch's median is. The windows before it warm up, and are no measure:
-ResNet-50's were up to 1.9 times as long as its calls later on."""
+"""Calls of the window that tells what a share of a launch's median is. The windows before it warm up, and are no
+measure: in them ResNet-50's calls took up to 1.9 times as long as later on."""
 REWARM_NS = 40_000_000
 """Calls before a window, at least this long: the last worker's threads spin on for a while. Measured after ResNet-50 on
 two cores: ONNX Runtime's 38 ms, OpenMP's 4 to 7 ms, those of the others not at all."""
