@@ -134,9 +134,23 @@ def test_a_report_is_rendered_again(tmp_path: Path) -> None:
     assert "Traceback" not in command.err
 
 
+def test_a_report_is_named_by_its_run(tmp_path: Path) -> None:
+    (tmp_path / "reports" / "a-run").mkdir(parents=True)
+    files.write(make_run(), tmp_path / "reports" / "a-run")
+    command = run("report", "a-run", folder=tmp_path)
+    assert command.code == 0, command.err
+    assert (tmp_path / "reports" / "a-run" / REPORT).is_file()
+
+
+def test_a_finished_run_is_not_gone_on_with(tmp_path: Path) -> None:
+    (tmp_path / "reports" / "a-run").mkdir(parents=True)
+    files.write(make_run(), tmp_path / "reports" / "a-run")
+    one_clear_sentence(run("bench", "--resume", "a-run", folder=tmp_path), "is finished")
+
+
 @pytest.mark.parametrize(
     ("content", "says"),
-    [(None, "cannot be read"), (b"{}", "is not a record"), (b'{"schema": 999}', "has schema 999"), (b"[", "is not a")],
+    [(None, "There is no run"), (b"{}", "is not a record"), (b'{"schema": 999}', "has schema 999"), (b"[", "is not a")],
 )
 def test_a_report_of_what_is_no_record(tmp_path: Path, content: bytes | None, says: str) -> None:
     record = tmp_path / "run.json"
