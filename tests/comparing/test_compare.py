@@ -85,6 +85,16 @@ def test_noise_without_a_verdict_says_what_it_would_take() -> None:
     assert any(note.startswith("To decide all that is inconclusive") for note in found.notes)
 
 
+def test_nobody_is_told_to_measure_for_longer_than_a_month() -> None:
+    """Records that say that a run took forty days: what would take months to decide is out of reach."""
+    found = compare(side("a", 3), side("b", 3, 11))
+    slow = [msgspec.structs.replace(run, seconds=40 * 86_400.0) for run in (*side("a", 3), *side("b", 3, 11))]
+    late = compare(slow[:3], slow[3:])
+    undecided = [row for row in late.rows if row.verdict is Verdict.INCONCLUSIVE]
+    assert len(undecided) == sum(row.verdict is Verdict.INCONCLUSIVE for row in found.rows) > 0
+    assert all(each.further is None and each.further_seconds is None for each in undecided)
+
+
 @pytest.mark.parametrize(("allowed", "code"), [(0.10, 1), (0.40, 0)])
 def test_a_gate_allows_what_it_says(allowed: float, code: int) -> None:
     found = compare(
