@@ -67,6 +67,12 @@ def analyse(block: Block, known: Known, *, margin: float, sequential: bool) -> T
     compared = levels.costs_ns if block.case.per_item else levels.medians_ns
     best, tied = places.assign(rows, compared, margin=margin, sequential=sequential)
     rounds = [round_ for generation in block.generations for round_ in generation.rounds]
+    kept = [
+        generation.index
+        for generation in block.generations
+        for round_ in generation.rounds
+        if round_.disturbed and (generation.index, round_.index) in counting
+    ]
     return TimedBlock(
         case=block.case,
         rows=tuple(sorted(rows.values(), key=places.order)),
@@ -76,11 +82,8 @@ def analyse(block: Block, known: Known, *, margin: float, sequential: bool) -> T
         generations=sum(bool(generation.rounds) for generation in block.generations),
         rounds=sum(not round_.disturbed for round_ in rounds),
         rounds_disturbed=sum(bool(round_.disturbed) for round_ in rounds),
-        rounds_kept=sum(
-            bool(round_.disturbed) and (generation.index, round_.index) in counting
-            for generation in block.generations
-            for round_ in generation.rounds
-        ),
+        rounds_kept=len(kept),
+        generations_kept=tuple(sorted(set(kept))),
         disturbances=disturbances.summarise(round_.disturbed for round_ in rounds),
         controls=places.controls(block, compared, sequential=sequential),
     )

@@ -118,6 +118,8 @@ class TimedBlock(msgspec.Struct, frozen=True):
     rounds_disturbed: int
     rounds_kept: int
     """Disturbed rounds that count all the same, since their generation had no others."""
+    generations_kept: tuple[int, ...]
+    """The generations that these rounds are of."""
     disturbances: tuple[str, ...]
     """By what, each kind once."""
     controls: tuple[Control, ...] = ()

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
@@ -277,6 +278,29 @@ def test_windows_over_time_are_those_of_the_record(browser: webdriver.Chrome, pa
     counts = next(each for each in of.rows if each.arm == "torch").counts
     assert len(row.find_elements(By.CSS_SELECTOR, ".disturbed")) == counts.windows_disturbed > 0
     assert len(row.find_elements(By.CSS_SELECTOR, ".point:not(.early):not(.disturbed)")) == counts.windows
+
+
+@pytest.mark.parametrize("generations", [5, 6])
+def test_the_picture_counts_the_generations_that_the_figures_count(
+    browser: webdriver.Chrome, tmp_path: Path, generations: int
+) -> None:
+    """One generation has no calm round: of five it counts all the same, of six it is left out."""
+    made = make_run(models=("mlp",), scenarios=("latency",), generations=generations, rounds=3)
+    (kind,) = made.blocks
+    noisy = tuple(msgspec.structs.replace(each, disturbed="steal") for each in kind.generations[2].rounds)
+    taken = list(kind.generations)
+    taken[2] = msgspec.structs.replace(taken[2], rounds=noisy)
+    run = msgspec.structs.replace(made, blocks=(msgspec.structs.replace(kind, generations=tuple(taken)),))
+    (of,) = analyse(run).timed
+    assert of.generations_kept == ((2,) if generations == 5 else ())
+    show(browser, write(run, tmp_path))
+    closer = look(browser, of)
+    names = arms(article(browser, of).find_element(By.TAG_NAME, "table"))
+    for name, row in zip(names, closer.find_elements(By.CSS_SELECTOR, ".strip"), strict=True):
+        counts = next(each for each in of.rows if each.arm == name).counts
+        assert len(row.find_elements(By.CSS_SELECTOR, ".point:not(.early):not(.disturbed)")) == counts.windows
+        assert len(row.find_elements(By.CSS_SELECTOR, ".disturbed")) == counts.windows_disturbed
+        assert counts.windows_disturbed == (0 if generations == 5 else 3)
 
 
 def windows(of: TimedBlock, arm: str) -> list[tuple[int, ...]]:

@@ -17,7 +17,7 @@ const caseOf = ({ model, scenario, precision, batch, threads, device = "cpu", pr
 const median = (samples) => quantile(ascending(samples), 0.5);
 
 /** All windows of a block's arm in the order of time, each with whether the page's figures count it. */
-const windowsOf = ({ run, stated }, id, arm, warming) => {
+const windowsOf = ({ run, stated }, id, arm, warming, kept) => {
   const block = run.blocks.find((each) => caseOf(each.case) === id);
   const facts = stated.get(`${arm}/${id}`);
   const places = new Map((facts?.windows ?? []).map(([, generation, round, calls, middle]) => [`${generation} ${round}`, { calls, middle }]));
@@ -33,8 +33,7 @@ const windowsOf = ({ run, stated }, id, arm, warming) => {
         const middle = whole ? whole.middle : samples.every((taken) => taken > 0) ? median(samples) : 0;
         return { generation: generation.index, round: round.index, samples, calls: whole?.calls ?? samples.length, median: middle, disturbed: Boolean(round.disturbed) };
       })).filter((window) => window.median > 0);
-    const calm = turns.filter((window) => !window.disturbed);
-    (calm.length ? calm : turns).forEach((window, index) => { window.counted = index >= (warming.get(generation.index) ?? 0); });
+    turns.filter((window) => !window.disturbed || kept.has(generation.index)).forEach((window, index) => { window.counted = index >= (warming.get(generation.index) ?? 0); });
     return [...before, ...turns];
   });
 };
