@@ -41,7 +41,8 @@ def bring_up(
     site, case, arms
         Where, what, and who.
     verify
-        Whether outputs are compared with the reference now.
+        Whether outputs are compared with the reference now. Of a worker that goes on with the very model it has loaded
+        they were already, and that judgement stands.
     alone
         Whether the launches are themselves what is measured; see `suite.worker.messages.Load`.
     living
@@ -71,7 +72,8 @@ def bring_up(
         _refuse_disagreement(site, case, outcomes)
         if verify:
             for outcome in outcomes:
-                verify_outcome(site, case, outcome)
+                if outcome.launch.parity is None:
+                    verify_outcome(site, case, outcome)
     except BaseException:
         stop([*outcomes, *living.values()])
         raise
@@ -120,7 +122,11 @@ def _go_on(site: Site, case: Case, earlier: Outcome) -> Outcome:
         served=(*earlier.launch.served, earlier.case.id),
         cache_warm=earlier.launch.cache_warm and _is_warm(cache_folder(site, case, earlier.arm)),
     )
-    return Outcome(earlier.arm, case, launch, earlier.worker)
+    inside = site.launcher_of(earlier.arm).inside(_spec(site, case, earlier.arm))
+    if task_for(site, earlier.case, earlier.arm, inside) != task_for(site, case, earlier.arm, inside):
+        return Outcome(earlier.arm, case, launch, earlier.worker)
+    launch = msgspec.structs.replace(launch, parity=earlier.launch.parity, computed=earlier.launch.computed)
+    return Outcome(earlier.arm, case, launch, earlier.worker, earlier.answered)
 
 
 def _is_warm(cache: Path) -> bool:

@@ -15,8 +15,8 @@ from suite.worker.messages import Task
 from suite.zoo.training import convergence
 from suite.zoo.training.convergence import Goal
 
-BEGINNINGS = ("cold-start", "memory")
-"""Scenarios that look at how a launch for latency begins."""
+LOADED_FOR_LATENCY = ("cold-start", "memory", "throughput")
+"""Scenarios that need of a worker what latency does: they differ in what is read off it."""
 
 
 class Site(msgspec.Struct, frozen=True):
@@ -82,7 +82,7 @@ def task_for(site: Site, case: Case, arm: Arm, inside: Inside) -> Task:
         model=case.model,
         batch=case.batch,
         threads=case.threads,
-        scenario="latency" if case.scenario in BEGINNINGS else case.scenario,
+        scenario="latency" if case.scenario in LOADED_FOR_LATENCY else case.scenario,
         precision=case.precision,
         device=case.device,
         weights_path=weights,

@@ -11,10 +11,14 @@ import msgspec
 import psutil
 import pytest
 
+from suite import launches
 from suite.beginning import Request, check_same, start
 from suite.errors import LevelfieldError
-from suite.records.schema import Absent, Arm, Run
+from suite.outcomes import Outcome
+from suite.records.schema import Absent, Arm, Case, Run
 from suite.rounds import order
+from suite.site import Site
+from suite.verification import verify_outcome
 from suite.watching import Silent
 from tests.canaries import ARMS, Harness, plan, site, workers
 
@@ -92,22 +96,38 @@ def test_nothing_stays_behind(reports: Path) -> None:
     assert psutil.Process().num_fds() <= before
 
 
-def test_one_launch_answers_a_models_cases_in_turn(reports: Path) -> None:
-    run = Harness(plan("latency", "throughput"), reports).measure()
+@pytest.mark.parametrize("batch", [1, 2])
+def test_one_launch_answers_a_models_cases_in_turn(reports: Path, monkeypatch: pytest.MonkeyPatch, batch: int) -> None:
+    """What is loaded and verified already is neither again; another batch is both."""
+    verified: list[tuple[str, str]] = []
+
+    def verify(where: Site, case: Case, outcome: Outcome) -> None:
+        verified.append((outcome.arm.id, case.id))
+        verify_outcome(where, case, outcome)
+
+    monkeypatch.setattr(launches, "verify_outcome", verify)
+    made = plan("latency", "throughput")
+    one, other = made.blocks
+    other = msgspec.structs.replace(other, case=msgspec.structs.replace(other.case, batch=batch))
+    run = Harness(msgspec.structs.replace(made, blocks=(one, other)), reports).measure()
     latency, throughput = run.blocks
     for first, second in zip(latency.generations, throughput.generations, strict=True):
         assert all(launch.served == () for launch in first.launches)
+        before = {launch.arm: launch for launch in first.launches}
         after = {launch.arm: launch for launch in second.launches if launch.arm != "canary"}
         assert set(after) == {FIRST.id, SECOND.id}
         for launch in after.values():
             assert launch.served == (latency.case.id,)
             assert launch.startup is not None
             assert (launch.startup.start_ns, launch.startup.import_ns) == (0, 0)
-            assert launch.startup.load_ns > 0
+            assert (launch.startup.load_ns > 0) == (batch != 1)
             assert launch.parity is not None
             assert launch.parity.equal
+            assert launch.parity == before[launch.arm].parity
             assert launch.warmup
         assert all(turn.window for each in second.rounds for turn in each.turns)
+    again = [arm for arm, case in verified if case == throughput.case.id]
+    assert sorted(again) == ([] if batch == 1 else sorted([FIRST.id, SECOND.id] * len(throughput.generations)))
 
 
 def test_a_worker_lost_in_one_case_is_launched_again_for_the_next(reports: Path) -> None:
