@@ -93,7 +93,8 @@ def assemble(selection: Selection, placement: Placement, available: Sequence[int
     there = tuple(available if available is not None else sorted(os.sched_getaffinity(0)))
     numbers = processes.counts(selection, scenarios, placement.device)
     threads = processes.threads(selection, numbers, there)
-    served = {model: batches(selection.batches, sizes_of[model]) for model in models}
+    asked = {model: selection.batches or selection.batches_of.get(model, ()) for model in models}
+    served = {model: batches(asked[model], sizes_of[model]) for model in models}
     trainings.check_precisions(selection, precisions)
     trainable = trainings.PRECISION in precisions
     to_target = trainings.to_target(selection, arms, profile, models) if TO_TARGET in scenarios and trainable else {}

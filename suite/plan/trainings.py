@@ -32,7 +32,8 @@ def in_steps(
     if not _can_train(arms, asked=asked):
         return {}
     trained = chosen if asked else [model for model in chosen if model in profile.trained]
-    return {model: batches(selection.batches, profile.training_batches[model]) for model in trained}
+    sizes = {model: selection.batches or selection.training_batches_of.get(model, ()) for model in trained}
+    return {model: batches(sizes[model], profile.training_batches[model]) for model in trained}
 
 
 def to_target(

@@ -37,6 +37,10 @@ class Selection(msgspec.Struct, frozen=True):
     """False: what is installed runs (the `host` launcher), and no lock chooses a CUDA variant."""
     processes: tuple[int, ...] = ()
     """Numbers of processes that train together, each a case of its own; empty: one."""
+    batches_of: dict[str, tuple[int, ...]] = {}
+    """Batches of single models, as a record says them, where `batches` asks for none: profiles change."""
+    training_batches_of: dict[str, tuple[int, ...]] = {}
+    """The same of training."""
 
 
 class Plan(msgspec.Struct, frozen=True):

@@ -60,7 +60,6 @@ def read(run: Run) -> Intent:
         arm_names.parse(name)
     settings = run.settings
     own = keeping.again(settings.own) if settings.own is not None else None
-    batches = {*settings.batches.values(), *settings.training_batches.values()}
     return Intent(
         selection=Selection(
             profile=settings.profile,
@@ -68,7 +67,8 @@ def read(run: Run) -> Intent:
             backends=settings.backends,
             scenarios=settings.scenarios,
             precisions=settings.precisions,
-            batches=batches.pop() if len(batches) == 1 else (),  # sizes that differ by model are the profile's own
+            batches_of=settings.batches,
+            training_batches_of=settings.training_batches,
             threads=settings.thread_counts or (settings.threads,),
             processes=settings.process_counts,
             control=next((arm.backend for arm in arms.values() if arm.ordinal > 1), "none"),

@@ -8,9 +8,12 @@ import pytest
 from suite.errors import LevelfieldError
 from suite.images import catalogue
 from suite.plan import make
+from suite.profiles import STANDARD
+from suite.records import files
 from suite.records.schema import Failure, Image, Run
 from suite.reproducing import intent, judging
 from suite.reproducing.types import Reproduction, Verdict
+from tests.commands import ROOT
 from tests.comparing.runs import with_machine, with_parity
 from tests.records_builder import make_run
 
@@ -139,6 +142,21 @@ def test_a_record_of_this_checkout_is_planned_as_it_was() -> None:
     chosen = make(wanted.selection, available=[0, 1])
     assert {block.case.model for block in chosen.blocks} == {"mlp"}
     assert chosen.backends == ("jax", "onnxruntime", "openvino")
+
+
+def test_batches_are_those_of_the_record_though_a_profile_has_others_now() -> None:
+    """The published run is of a `standard` that took two items of the slow models."""
+    run = files.read(ROOT / "reports" / "20261121-163925-standard-22a3")
+    assert run.settings.batches != STANDARD.batches
+    chosen = make(intent.read(run).selection, available=[0, 1])
+    assert {block.case.id for block in chosen.blocks} == {block.case.id for block in run.blocks}
+
+
+def test_a_records_impossible_batch_ends_it() -> None:
+    run = record("theirs")
+    hostile = msgspec.structs.replace(run, settings=msgspec.structs.replace(run.settings, batches={"mlp": (10**12,)}))
+    with pytest.raises(LevelfieldError, match="cannot be measured"):
+        make(intent.read(hostile).selection, available=[0, 1])
 
 
 def test_another_lock_is_shown_with_what_would_differ() -> None:
