@@ -27,7 +27,7 @@ test: .venv/ready
 		{ echo 'levelfield needs Python 3.11, 3.12 or 3.13: make bench PYTHON=python3.11'; exit 1; }
 	@$(PYTHON) -m venv --clear .venv || \
 		{ echo 'Python cannot make environments here: apt-get install python3-venv'; exit 1; }
-	.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $(LOCK)
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes --requirement $(LOCK)
 	@touch $@
 
 clean:

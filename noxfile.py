@@ -12,6 +12,8 @@ HERE = Path(__file__).parent
 LOCKS = HERE / "images" / "tool"
 COMMAND = HERE / ".nox" / "command"
 """The environment of the command; sessions that only call it share this one."""
+LOCKED = ("--only-binary", ":all:", "--require-hashes")
+"""No source distribution: to build one runs its code."""
 EDITABLE = ("--no-deps", "--no-build-isolation", "--no-index", "--editable", str(HERE))
 """Levelfield itself, built by what the lock holds."""
 IMAGES = tuple(tomllib.loads((HERE / "images" / "catalogue.toml").read_text(encoding="utf-8")))
@@ -31,7 +33,7 @@ def levelfield(session: nox.Session, *arguments: str) -> None:
     if not stamp.is_file() or stamp.read_text(encoding="utf-8") != state:
         session.run(sys.executable, "-m", "virtualenv", "--quiet", "--clear", str(COMMAND), external=True)
         pip = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-        session.run(*pip, "--require-hashes", "--requirement", str(lock), external=True)
+        session.run(*pip, *LOCKED, "--requirement", str(lock), external=True)
         session.run(*pip, *EDITABLE, external=True)
         stamp.write_text(state, encoding="utf-8")
     session.run(str(COMMAND / "bin" / "levelfield"), *arguments, external=True)
@@ -42,7 +44,7 @@ def install(session: nox.Session, lock: str = "dev.lock") -> None:
     stamp = Path(session.virtualenv.location) / "levelfield.stamp"
     state = _state(LOCKS / lock)
     if not stamp.is_file() or stamp.read_text(encoding="utf-8") != state:
-        session.install("--require-hashes", "--requirement", str(LOCKS / lock))
+        session.install(*LOCKED, "--requirement", str(LOCKS / lock))
         session.install(*EDITABLE)
         stamp.write_text(state, encoding="utf-8")
 
@@ -98,13 +100,14 @@ def tests(session: nox.Session) -> None:
 def _parts(words: list[str]) -> list[tuple[str, list[str]]]:
     """Return the marks and the words of each call of pytest; words that name tests make it one call."""
     # Tests that need a framework run inside the environment of the oracle lock; one of the tests sees to that.
-    marks, alone = "not framework", "(docker or browser or alone)"
+    marks = "not framework"
     if words[:1] == ["fast"]:
-        marks, alone, words = "not docker and not browser and not framework and not slow", "alone", words[1:]
+        marks, words = "not docker and not browser and not framework and not slow", words[1:]
     if words:
         return [(marks, words)]
-    # What only computes goes two at a time; what starts containers or tells the time comes after it.
-    return [(f"{marks} and not {alone}", ["-n", "2", "--dist", "loadfile"]), (f"{marks} and {alone}", [])]
+    # Two files at a time, as `tests/conftest.py` orders them; what times calls or counts processes comes after, alone.
+    together = ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
+    return [(f"{marks} and not alone", together), (f"{marks} and alone", [])]
 
 
 def _passes(session: nox.Session, *words: str) -> bool:
@@ -118,7 +121,7 @@ def _passes(session: nox.Session, *words: str) -> bool:
 
 @nox.session
 def overhead(session: nox.Session) -> None:
-    """Hold the harness against a bare loop and OpenVINO's benchmark_app: a quiet machine for half an hour or more."""
+    """Hold the harness against a bare loop and OpenVINO's benchmark_app: a quiet machine for half an hour."""
     install(session, "runtime.lock")
     session.run("python", "-m", "suite.trials.overhead", *session.posargs)
 
@@ -135,6 +138,20 @@ def rigor(session: nox.Session) -> None:
     """Measure false alarms and power beside the rules of other tools: a quiet machine for three quarters of an hour."""
     install(session, "runtime.lock")
     session.run("python", "-m", "suite.trials.rigor", *session.posargs)
+
+
+@nox.session
+def exchange(session: nox.Session) -> None:
+    """Say from runs of several days how often a comparison calls a change that is none: `nox -s exchange -- RUNS`."""
+    install(session, "runtime.lock")
+    session.run("python", "-m", "suite.trials.exchange", *session.posargs)
+
+
+@nox.session
+def spin(session: nox.Session) -> None:
+    """Measure whether one arm's spinning threads reach the next arm's timed calls: a quiet machine for six minutes."""
+    install(session, "runtime.lock")
+    session.run("python", "-m", "suite.trials.spin", *session.posargs)
 
 
 @nox.session

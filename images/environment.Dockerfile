@@ -7,12 +7,7 @@
 ARG BASE
 
 FROM ${BASE} AS build
-# First what no other build has: the engine keeps each step as an image, shared by builds that began alike, and removing
-# this stage takes its steps along. A step in common would be taken from under a build that still stands on it.
 COPY inputs/ /inputs/
-# The label lets the host remove this stage afterwards.
-ARG STAGE
-LABEL levelfield.stage=${STAGE}
 ARG EPOCH
 # -B and PYTHONHASHSEED: .pth files run at every start of Python and would leave bytecode of their own. Some wheels carry
 # files for other versions of Python; those get no bytecode, and nobody imports them.

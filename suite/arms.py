@@ -22,7 +22,7 @@ LAUNCHER = "launcher"
 LAUNCHERS: tuple[Launcher, ...] = ("docker", "venv", "host")
 """From the one that leaves least to the machine to the one that leaves most."""
 
-_ARM = re.compile(r"(?P<place>[^+#]+(?:\+[^+#=]+)*)(?P<settings>(?:\+[^+#=]+=[^+#=]*)*)(?:#(?P<ordinal>\d{1,3}))?")
+_ARM = re.compile(r"(?P<place>[^+#]+(?:\+[^+#=]+)*)(?P<settings>(?:\+[^+#=]+=[^+#=]*)*)(?:#(?P<ordinal>[1-9]\d{0,2}))?")
 
 
 def parse(text: str) -> Arm:
@@ -54,7 +54,7 @@ def parse(text: str) -> Arm:
         variant=place.variant,
         version=place.version,
         settings=_settings(info, chosen),
-        ordinal=max(1, int(found["ordinal"] or 1)),
+        ordinal=int(found["ordinal"] or 1),
         launcher=launcher,
     )
 

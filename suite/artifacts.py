@@ -3,6 +3,7 @@
 import hashlib
 import os
 import shutil
+import stat
 import tempfile
 from functools import cached_property
 from pathlib import Path
@@ -49,10 +50,19 @@ class _Manifest(msgspec.Struct, frozen=True):
 
 
 class Artifacts:
-    """The artifacts folder of this machine's cache."""
+    """The artifacts folder of this machine's cache.
 
-    def __init__(self, root: Path | None = None) -> None:
+    Parameters
+    ----------
+    root
+        The folder; None: that of the cache.
+    progress
+        Is told what is made or computed, and nothing of what was kept.
+    """
+
+    def __init__(self, root: Path | None = None, progress: Progress | None = None) -> None:
         self.root = root if root is not None else cache_folder("artifacts")
+        self._progress: Progress = progress if progress is not None else _silent
         self._checked: set[str] = set()
 
     @cached_property
@@ -71,6 +81,7 @@ class Artifacts:
         try:
             weights.load(path, models.get(name))
         except (OSError, ValueError):  # not there, or damaged: it is only a cache
+            self._progress(f"making the weights of {name}")
             _folder(path.parent)
             weights.save(models.get(name), path)
         return relative
@@ -97,6 +108,7 @@ class Artifacts:
             except ValueError:
                 whole = False
             if not whole:
+                self._progress(f"making the dataset of {name}")
                 _folder(path.parent)
                 dataset.save(models.get(name), path)
             self._checked.add(relative)
@@ -142,6 +154,9 @@ class Artifacts:
         try:
             return msgspec.json.decode(path.read_bytes(), type=_Size)
         except (OSError, msgspec.MsgspecError):  # not there, or damaged: it is only a cache
+            self._progress(
+                f"computing how far rounding alone moves {goal.network}'s training on these images, in float64"
+            )
             found = convergence.sensitivity(goal, convergence.OWN_SEEDS)
             _folder(path.parent)
             write_atomically(path, msgspec.json.encode(found))
@@ -160,6 +175,7 @@ class Artifacts:
         kept = _kept(path, (count, *models.get(name).output.shape))
         if kept is not None:
             return kept
+        self._progress(f"computing the reference of {name} in float64")
         model = models.get(name)
         given = (
             dataset.batch(model, self.root / self.dataset(name), 0, count)
@@ -182,6 +198,7 @@ class Artifacts:
         try:
             return msgspec.json.decode(path.read_bytes(), type=_Size)
         except (OSError, msgspec.MsgspecError):  # not there, or damaged: it is only a cache
+            self._progress(f"computing in float64 what rounding to {precision} makes of {name}'s answers")
             model = models.get(name)
             rounded = rounding.weights(weights.load(self.root / self.weights(name), model), precision)
             output = reference.run(model, rounded, inputs.make(model, 0, count))
@@ -199,6 +216,7 @@ class Artifacts:
         try:
             return msgspec.json.decode(path.read_bytes(), type=Trajectory)
         except (OSError, msgspec.MsgspecError):  # not there, or damaged: it is only a cache
+            self._progress(f"computing the reference of {name}'s training in float64")
             model = models.get(name)
             made = trajectory.run(model, weights.load(self.root / self.weights(name), model))
             _folder(path.parent)
@@ -264,6 +282,12 @@ class Artifacts:
                 exported = worker.ask(request, Exported, EXPORT_TIMEOUT_S)
             finally:
                 worker.stop()
+            strange = [file.name for file in (work / "out").iterdir() if not _is_plain(file)]
+            if strange:
+                raise LevelfieldError(
+                    f"The exporter of {name} left something else than plain files: {strange[0][:80]!r}.",
+                    fix="Nothing of it was used. Build the exporter's image anew: levelfield build exporter.",
+                )
             found = files_in(work / "out")
             if found != exported.files:
                 raise LevelfieldError(f"The exporter of {name} reports other files than it wrote.", fix="Try again.")
@@ -282,6 +306,16 @@ class Artifacts:
             ) from error
         finally:
             shutil.rmtree(work, ignore_errors=True)
+
+
+def _silent(text: str) -> None:
+    del text
+
+
+def _is_plain(file: Path) -> bool:
+    """Return whether it is a plain file of one name: a link could make this process touch what lies elsewhere."""
+    facts = file.lstat()
+    return stat.S_ISREG(facts.st_mode) and facts.st_nlink == 1
 
 
 def _kept(path: Path, shape: tuple[int, ...]) -> npt.NDArray[np.float64] | None:

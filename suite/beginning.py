@@ -10,16 +10,16 @@ from suite import __version__, calibration, warnings
 from suite.errors import LevelfieldError
 from suite.history import controls
 from suite.machine.fingerprint import changed, fingerprint
+from suite.options import SEED_BITS
 from suite.outcomes import utc_now
 from suite.paths import package_root
 from suite.plan import Plan
+from suite.records import files
 from suite.records.files import JOURNAL
 from suite.records.journal import Journal, Started
 from suite.records.schema import SCHEMA, Artifact, Fingerprint, Run, Settings, Warning_, Work
 from suite.site import Site
 from suite.zoo import flops, models
-
-SEED_BITS = 63
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -92,6 +92,7 @@ def start(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
         earlier_controls=controls.before(reports, machine),
         work=_work(plan),
     )
+    _readable(run)
     folder = reports / run.id
     try:
         folder.mkdir(parents=True)
@@ -102,6 +103,16 @@ def start(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
     with Journal(folder / JOURNAL) as journal:
         journal.write(Started(run))
     return folder
+
+
+def _readable(run: Run) -> None:
+    """Refuse a run that could not be read again, before anything is measured."""
+    try:
+        files.check(files.decode(msgspec.json.encode(run), "The record"), "The record")
+    except (LevelfieldError, UnicodeEncodeError) as error:
+        raise LevelfieldError(
+            f"No record could be kept of a run with these options ({error}).", fix="Give other values."
+        ) from error
 
 
 def _fed(plan: Plan) -> tuple[str, ...]:

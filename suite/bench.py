@@ -1,13 +1,13 @@
 """A run in progress: which generation comes next, until the plan, the budget or the asked precision ends it."""
 
 import math
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from suite import pacing, warnings
+from suite import pacing, scratch, warnings
 from suite.generations import Generations
+from suite.machine.fingerprint import changed, fingerprint
 from suite.outcomes import utc_now
 from suite.plan import ALONE
 from suite.profiles import PROFILES
@@ -22,6 +22,7 @@ from suite.records.journal import (
 from suite.records.schema import (
     Absent,
     Block,
+    Fingerprint,
     Warning_,
 )
 from suite.site import Site
@@ -35,10 +36,10 @@ class Bench:
 
     def __init__(self, folder: Path, site: Site, watcher: Watcher, *, resumed: bool = False) -> None:
         self._folder = folder
+        self._journal = Journal(folder / JOURNAL)  # first: what is read then is written by nobody else
         self._run = journals.fold(journals.read(folder / JOURNAL))
         self._site = site
         self._watcher = watcher
-        self._journal = Journal(folder / JOURNAL)
         self._said: set[Warning_] = set()
         self._seconds: dict[str, float] = {}
         self._profile = PROFILES[self._run.settings.profile]
@@ -66,9 +67,15 @@ class Bench:
             share: float | Absent = self._generations.clock.share
             if not self._generations.clock.elapsed_ns:
                 share = Absent("no window was measured")
+            differences = changed(self._run.machine, self._machine())
+            if differences:
+                self._warn(warnings.machine_changed(differences))
             self._journal.write(Finished(utc_now(), share))
         finally:
             self.close()
+
+    def _machine(self) -> Fingerprint:
+        return fingerprint(self._run.settings.cpus, identify="identity" in self._run.machine)
 
     def close(self) -> None:
         """End every worker and free what the run held; safe to call twice."""
@@ -76,7 +83,7 @@ class Bench:
             self._generations.close()
         finally:
             self._journal.close()
-            shutil.rmtree(self._site.caches, ignore_errors=True)
+            scratch.remove(self._site.caches)
 
     def _sit(self, sitting: Sitting) -> Iterator[None]:
         """Measure a generation of each block of a sitting, with the same launches where they live on."""

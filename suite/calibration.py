@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from suite import untrusted
 from suite.machine.fingerprint import changed
 from suite.paths import cache_root
 from suite.records.files import write_atomically
@@ -167,10 +168,7 @@ def load(machine: Fingerprint | None = None) -> Calibration | None:
         The fingerprint of this machine; None: whichever machine it was.
     """
     try:
-        file = path()
-        if file.stat().st_size > MAX_BYTES:
-            return None
-        found = msgspec.json.decode(file.read_bytes(), type=Calibration)
+        found = msgspec.json.decode(untrusted.read_plain(path(), MAX_BYTES), type=Calibration)
     except (OSError, msgspec.MsgspecError):
         return None
     if found.schema != SCHEMA:

@@ -1,18 +1,18 @@
 """The `levelfield` command: names for people to type."""
 
+import itertools
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any, Literal, NoReturn, TypeVar
 
 import click
-from rich.console import Console
 from rich.markup import escape
 
-from suite import __version__
+from suite import __version__, terminals
 from suite.ab.command import ab
 from suite.bundling.command import bundle, unbundle
 from suite.comparing.command import baseline, compare
@@ -20,13 +20,15 @@ from suite.errors import LevelfieldError, printable
 from suite.explaining.command import explain
 from suite.exporting.command import export
 from suite.history.command import history
-from suite.options import DURATION, GPU, INJECTION, NAMES, NUMBERS, PERCENT, PROCESSES, VARIANT, without_paths
+from suite.options import DURATION, GPU, INJECTION, NAMES, NUMBERS, PERCENT, PROCESSES, SEED, VARIANT, without_paths
 from suite.own_file.options import OWN_FILE, OWN_SIZES, OWN_VALUES
 from suite.provenance.command import verify
 from suite.publishing.command import card, publish
 from suite.reproducing.command import reproduce
 
 COULD_NOT_RUN = 2
+DEBUG = "LEVELFIELD_DEBUG"
+"""Variable that lets an unexpected error end in its traceback."""
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -104,7 +106,14 @@ _sign = click.option(
     show_default=True,
     help="Make so many whole runs: replicates for `levelfield compare`, which judges speed from three a side on.",
 )
-@click.option("--seed", type=int, default=None, help="Seed of the schedule (of the first run); the record holds it.")
+@click.option(
+    "--alternate",
+    metavar="ARMS",
+    type=NAMES,
+    default=(),
+    help="With --repeat: a second side with these backends in place of --backends; runs of both take turns.",
+)
+@click.option("--seed", type=SEED, default=None, help="Seed of the schedule (of the first run); the record holds it.")
 @click.option("--strict", is_flag=True, help="Exit with 3 where something could not be ranked.")
 @click.option("--identify", is_flag=True, help="Put this host's name into the record.")
 @click.option(
@@ -140,6 +149,7 @@ def bench(
     reports: Path,
     resume: str | None,
     repeat: int,
+    alternate: tuple[str, ...],
     seed: int | None,
     strict: bool,
     identify: bool,
@@ -186,9 +196,10 @@ def bench(
         strict=strict,
         sign=sign,
         repeat=repeat,
+        alternate=alternate,
         wanted=Wanted(data=data, target=target),
     )
-    sys.exit(run_bench(options, Console()))
+    sys.exit(run_bench(options, terminals.console()))
 
 
 @cli.command()
@@ -214,7 +225,7 @@ def build(
     """Build images (all that backends need, unless named)."""
     from suite.commands import build_images, fitting
 
-    console = Console()
+    console = terminals.console()
     build_images(fitting(images, variant, gpu, console), base, console, export)
 
 
@@ -224,7 +235,7 @@ def lock(images: tuple[str, ...]) -> None:
     """Resolve the requirement sets again; `onnxruntime@1.30.0` makes a lock of that version beside the current one."""
     from suite.commands import lock_images
 
-    lock_images(images, Console())
+    lock_images(images, terminals.console())
 
 
 @cli.command()
@@ -232,7 +243,7 @@ def doctor() -> None:
     """Look at this machine: what is missing, what will disturb, and the fix for each."""
     from suite.commands import examine
 
-    sys.exit(examine(Console()))
+    sys.exit(examine(terminals.console()))
 
 
 @cli.command(name="list")
@@ -240,7 +251,7 @@ def list_() -> None:
     """Show what can be run."""
     from suite.listing import show
 
-    show(Console())
+    show(terminals.console())
 
 
 @cli.command()
@@ -252,15 +263,16 @@ def report(run: str, reports: Path, sign: Path | None) -> None:
     from suite.commands import render
     from suite.comparing.sides import find
 
-    sys.exit(render(find(run, reports), Console(), sign))
+    sys.exit(render(find(run, reports), terminals.console(), sign))
 
 
 @cli.command()
-def clean() -> None:
-    """Give the disk back: images, environments, wheels and artifacts. Reports stay."""
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def clean(*, yes: bool) -> None:
+    """Delete images, environments, wheels and artifacts, which can all be made again. Reports stay."""
     from suite.commands import give_back
 
-    give_back(Console())
+    give_back(terminals.console(), yes=yes)
 
 
 @cli.command()
@@ -287,9 +299,11 @@ cli.add_command(card)
 
 def main() -> NoReturn:
     """Run the command; every expected error is one sentence on stderr and an exit code, never a traceback."""
-    errors = Console(stderr=True)
+    terminals.never_refuse()
+    errors = terminals.console(stderr=True)
     signal.signal(signal.SIGTERM, _interrupt)
     try:
+        _refuse_empty(sys.argv[1:])
         cli(standalone_mode=False)
     except click.exceptions.Exit as leaving:
         sys.exit(leaving.exit_code)
@@ -307,6 +321,8 @@ def main() -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads: let the last flush be silent
         sys.exit(COULD_NOT_RUN)
     except OSError as error:
+        if os.environ.get(DEBUG):
+            raise
         where = f" ({error.filename})" if error.filename else ""
         errors.print(
             f"[bold red]The system refused something that was needed: {escape(error.strerror or str(error))}"
@@ -315,7 +331,30 @@ def main() -> NoReturn:
             soft_wrap=True,
         )
         sys.exit(COULD_NOT_RUN)
+    except MemoryError:
+        errors.print("[bold red]There is not enough memory for this.[/] Ask for less at once, or use another machine.")
+        sys.exit(COULD_NOT_RUN)
+    except Exception as error:  # a traceback would end with 1, which means that something is worse
+        if os.environ.get(DEBUG):
+            raise
+        what = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        errors.print(
+            f"[bold red]Levelfield failed unexpectedly ({escape(what)}).[/] This is a defect: please report it, with "
+            f"what {DEBUG}=1 shows.",
+            highlight=False,
+            soft_wrap=True,
+        )
+        sys.exit(COULD_NOT_RUN)
     sys.exit(0)
+
+
+def _refuse_empty(words: Sequence[str]) -> None:
+    """Refuse an empty value: a shell variable that is not set would silently mean the default, or everything."""
+    for before, word in itertools.pairwise(("", *words)):
+        if not word or (word.startswith("--") and word.endswith("=")):
+            option = word or (before if before.startswith("-") else "")
+            about = f" of {option.rstrip('=')}" if option else ""
+            raise LevelfieldError(f"The value{about} is empty.", fix="Give it a value, or leave it out.")
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import click
 from rich.console import Console
 from rich.markup import escape
 
@@ -116,16 +117,25 @@ def render(path: Path, console: Console, sign: Path | None = None) -> int:
     evidence, unproven = entry.again(files.file_of(path), run, result, sign)
     files.write_atomically(folder / REPORT, html.render(run, result, evidence=evidence).encode())
     terminal.show(run, result, console)
-    console.print(f"\nReport: {folder / REPORT}", highlight=False)
+    console.print(f"\nReport: {escape(str(folder / REPORT))}", highlight=False, soft_wrap=True)
     if unproven:
         console.print(f"[yellow]{escape(unproven)}[/]", highlight=False, soft_wrap=True)
     return result.exit_code
 
 
-def give_back(console: Console) -> None:
-    """Remove everything that can be made again."""
+def give_back(console: Console, *, yes: bool) -> None:
+    """Remove everything that can be made again, once that is confirmed."""
     from suite.images.clean import clean
+    from suite.paths import folders_to_clean
 
+    ours, others = folders_to_clean()
+    console.print("This deletes all images of Levelfield in the container engine, and from its cache:", highlight=False)
+    for folder in ours:
+        console.print(f"  {escape(str(folder))}", highlight=False, soft_wrap=True)
+    for folder in others:
+        console.print(f"  not {escape(str(folder))}: Levelfield did not make it", highlight=False, soft_wrap=True)
+    if not yes:
+        click.confirm("Delete them?", abort=True)
     freed = clean()
     console.print(f"{freed / 2**30:.1f} GiB given back; reports are kept.", highlight=False)
 

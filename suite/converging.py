@@ -12,7 +12,7 @@ from suite.machine.signals import Signals, difference
 from suite.outcomes import Outcome, fail, stop, utc_now
 from suite.records.schema import Arm, Block, Case, Convergence, Evaluation, Failure, Launch, Noise
 from suite.site import Site
-from suite.verification import judge_convergence
+from suite.verification import check_update, judge_convergence
 from suite.watching import Watcher
 from suite.worker.messages import Converge, Converged
 from suite.zoo.training import convergence
@@ -83,10 +83,15 @@ def _train(
         fail(outcome, "measure", error)
         return
     noise = difference(before, signals.snapshot(pids), outcome.arm.id)
+    try:
+        updated = check_update(outcome.worker, goal.network, goal.optimizer)
+    except WorkerError as error:
+        fail(outcome, "verify", error)
+        return
     _refuse_disagreement(outcome.arm, outcome.case, converged, beginning)
     outcome.launch = msgspec.structs.replace(
         outcome.launch,
-        parity=judge_convergence(converged, beginning, goal),
+        parity=judge_convergence(converged, updated, beginning, goal),
         convergence=_recorded(converged, goal, seed, noise, len(signals.cpus)),
     )
 

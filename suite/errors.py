@@ -2,7 +2,11 @@
 
 import re
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_UNPRINTABLE = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters but tab and newline: escape sequences begin with one
+    r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks of direction (Unicode Bidirectional Algorithm, UAX #9)
+    r"\u2028\u2029\ufeff\ud800-\udfff]"  # separators of lines, and what no encoding holds
+)
 
 
 class LevelfieldError(Exception):
@@ -26,5 +30,5 @@ class LevelfieldError(Exception):
 
 
 def printable(text: str) -> str:
-    """Return a text without control characters: what a stranger wrote must not speak to the terminal itself."""
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+    """Return a text whose control characters and marks of direction are replaced, so that a terminal only shows it."""
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)

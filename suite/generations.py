@@ -21,7 +21,8 @@ from suite.rounds import Pace, SupervisorClock, Table, affordable, warm_up
 from suite.sharing import Company, sharing_of
 from suite.site import Site
 from suite.sittings import going_on
-from suite.verification import verify_trainings
+from suite.timed_inputs import rotate
+from suite.verification import verify_again, verify_trainings
 from suite.watching import Watcher
 
 GIVE_UP_AFTER = 2
@@ -189,6 +190,7 @@ class Generations:
                     self._look_at(outcome)
         if case.trains:
             verify_trainings(self._site, case, outcomes)
+        rotate(self._site, case, outcomes)
         for outcome in outcomes:
             warm_up(outcome, pace, injecting=any(arm.inject for arm in arms))
         canary = self._living_canary(pace)
@@ -222,6 +224,9 @@ class Generations:
         for outcome in outcomes:
             if not outcome.launch.served and not case.trains:
                 self._look_at(outcome)
+            if outcome.worker is not None:
+                verify_again(self._site, case, outcome)
+                self._count_failure(case.id, outcome.launch.arm, outcome.launch.failure)
             self._journal.write(LaunchDone(case.id, index, outcome.launch))
         return table.next_round
 

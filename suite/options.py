@@ -1,24 +1,30 @@
 """What people type on the command line, as values: lists, durations, shares."""
 
-import math
 import re
 from pathlib import PurePath
 from typing import Any
 
 import click
 
+LARGEST_NUMBER = 1_000_000
+"""Largest batch, and largest number of threads or processes, that is taken."""
 _DURATION = re.compile(r"(?P<count>\d+(?:\.\d+)?)\s*(?P<unit>s|m|min|h)?")
 _AMOUNT = re.compile(r"\d{1,6}(\.\d{1,9})?")
+LONGEST_S = 366 * 86_400.0
+"""Longest duration that is taken: a year."""
 _SECONDS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, None: 1.0}
 
 
 class _Names(click.ParamType[tuple[str, ...]]):
     name = "a,b,…"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:  # noqa: ANN401, ARG002
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:  # noqa: ANN401
         if isinstance(value, tuple):
             return value
-        return tuple(word.strip() for word in str(value).split(",") if word.strip())
+        names = tuple(word.strip() for word in str(value).split(",") if word.strip())
+        if not names:
+            self.fail(f"{value!r} names nothing.", param, ctx)
+        return names
 
 
 class _Numbers(click.ParamType[tuple[int, ...]]):
@@ -28,9 +34,12 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
         if isinstance(value, tuple):
             return value
         try:
-            return tuple(int(word) for word in str(value).split(",") if word.strip())
+            numbers = tuple(int(word) for word in str(value).split(",") if word.strip())
         except ValueError:
             self.fail(f"{value!r} is not a list of whole numbers such as 1,8,32.", param, ctx)
+        if any(number > LARGEST_NUMBER for number in numbers):
+            self.fail(f"{value!r} holds a number above {LARGEST_NUMBER:,}.", param, ctx)
+        return numbers
 
 
 class _Duration(click.ParamType[float]):
@@ -41,8 +50,8 @@ class _Duration(click.ParamType[float]):
             return value
         match = _DURATION.fullmatch(str(value).strip())
         seconds = float(match["count"]) * _SECONDS[match["unit"]] if match else 0.0
-        if not 0 < seconds < math.inf:
-            self.fail(f"{value!r} is not a duration such as 90s, 10m or 2h.", param, ctx)
+        if not 0 < seconds <= LONGEST_S:
+            self.fail(f"{value!r} is not a duration such as 90s, 10m or 2h, of a year at the most.", param, ctx)
         return seconds
 
 
@@ -95,6 +104,9 @@ class _Size(_Pairs):
 
 
 SIZE, VALUES = _Size("sequence=128"), _Pairs("tokens=tokens.npy")
+SEED_BITS = 63
+"""Of a seed: what the record's whole numbers hold."""
+SEED = click.IntRange(0, 2**SEED_BITS - 1)
 NAMES, NUMBERS, DURATION, PERCENT, INJECTION = _Names(), _Numbers(), _Duration(), _Percent(), _Injection()
 
 VARIANT = click.option(
@@ -117,20 +129,34 @@ PROCESSES = click.option(
 
 
 def without_paths(words: list[str]) -> list[str]:
-    """Leave out where reports go, what signs them, and the folders of files that are measured.
+    """Return a command's words without what names this machine or its user.
 
-    That is this machine's business, and may name a user.
+    Where reports go and what signs them is left out. Of other paths only the last name is kept, and of a GPU that is
+    named by its UUID only that it was named.
     """
     kept: list[str] = []
-    before = ""
+    option = ""
     for word in words:
-        if before in _FILES:
-            kept.append(_without_folder(word))
-        elif before not in _OWN_BUSINESS and not word.startswith(_OWN_BUSINESS):
-            option, sign, rest = word.partition("=")
-            kept.append(f"{option}={_without_folder(rest)}" if sign and option in _FILES else word)
-        before = "" if before in _FILES or before in _OWN_BUSINESS else word
-    return kept
+        if not word.startswith("-"):
+            if option not in _OWN_BUSINESS:
+                kept.append(_shown(option, word))
+            option = ""
+            continue
+        option, sign, value = word.partition("=")
+        if option not in _OWN_BUSINESS:
+            kept.append(f"{option}={_shown(option, value)}" if sign else word)
+        option = "" if sign else option
+    return [word.encode(errors="replace").decode() for word in kept]
+
+
+def _shown(option: str, value: str) -> str:
+    if option == "--gpu":
+        return value if value.isdigit() else "UUID"
+    return _without_folder(value) if option in _FILES or _is_path(value) else value
+
+
+def _is_path(word: str) -> bool:
+    return word.startswith(("/", "~", "./", "../"))
 
 
 _OWN_BUSINESS = ("--reports", "--sign", "--data")
@@ -140,4 +166,4 @@ _FILES = ("--model", "--input")
 def _without_folder(word: str) -> str:
     """`encoder.onnx` for `/home/someone/encoder.onnx`, `x=x.npy` for `x=/home/someone/x.npy`."""
     name, sign, path = word.rpartition("=")
-    return f"{name}{sign}{PurePath(path).name}".encode(errors="replace").decode()
+    return f"{name}{sign}{PurePath(path).name}"

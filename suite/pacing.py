@@ -5,18 +5,11 @@ Jones 2013). A block is finished when every ratio is as precise as was asked, or
 difference became significant.
 """
 
-import math
-import statistics
-
-import numpy as np
-from numpy.typing import NDArray
-
-from suite.records.schema import Block, Round
-from suite.statistics.calm import which_count
+from suite.analysis import levels
+from suite.records.schema import Block
 from suite.statistics.errors import InsufficientData
-from suite.statistics.levels import launch_levels
 from suite.statistics.power import optimal_rounds
-from suite.statistics.stopping import Decision, decide
+from suite.statistics.stopping import Decision
 from suite.statistics.variance import VarianceSplit, split_variance
 
 FEWEST_ROUNDS = 2
@@ -25,39 +18,10 @@ MOST_ROUNDS = 24
 """Launch effects dominate long before; more would only delay the next look at the budget."""
 
 
-def log_windows(block: Block) -> NDArray[np.float64]:
-    """Return the log of every window's median call, shape (generations, rounds, arms); NaN where there is none.
-
-    Rounds that do not count are left out (`suite.statistics.calm`), and generations of which no round does.
-    """
-    arms = [arm.id for arm in block.arms]
-    counts = which_count([[bool(each.disturbed) for each in generation.rounds] for generation in block.generations])
-    generations = [
-        [_medians(each) for each, counting in zip(generation.rounds, of_rounds, strict=True) if counting]
-        for generation, of_rounds in zip(block.generations, counts, strict=True)
-        if any(of_rounds) or not generation.rounds
-    ]
-    rounds = max((len(generation) for generation in generations), default=0)
-    table = np.full((len(generations), rounds, len(arms)), np.nan)
-    for g, taken in enumerate(generations):
-        for r, medians in enumerate(taken):
-            for a, arm in enumerate(arms):
-                table[g, r, a] = medians.get(arm, math.nan)
-    return table
-
-
-def _medians(entry: Round) -> dict[str, float]:
-    return {
-        turn.arm: math.log(max(statistics.median(turn.window.samples_ns), 1))
-        for turn in entry.turns
-        if turn.window is not None and turn.window.samples_ns
-    }
-
-
 def split(block: Block) -> VarianceSplit | None:
     """Return where a block's variance lies; None while it has too little to say."""
     try:
-        return split_variance(log_windows(block))
+        return split_variance(levels.reduce(block).log_counted)
     except InsufficientData:
         return None
 
@@ -82,9 +46,9 @@ def rounds_for(block: Block, *, launch_s: float, window_s: float, otherwise: int
 
 
 def finished(block: Block, *, target: float, spent_s: float, budget_s: float | None, generation_s: float) -> Decision:
-    """Decide whether a block needs another generation; see `suite.statistics.stopping.decide`."""
-    return decide(
-        launch_levels(log_windows(block)),
+    """Decide whether a block needs another generation, by the levels that it is judged by afterwards."""
+    return levels.how_precise(
+        levels.level_matrix(block),
         target=target,
         spent_s=spent_s,
         budget_s=budget_s,

@@ -2,12 +2,18 @@
 
 import contextlib
 import errno
+import fcntl
 import os
-from collections.abc import Iterator
+import secrets
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from suite.errors import LevelfieldError
 
+MARK = ".levelfield"
+"""File in every folder of the cache that Levelfield made."""
+_KEY_BYTES = 32
 CACHE_FOLDERS = ("artifacts", "debs", "downloads", "locks", "venvs", "wheels", "worker")
 """Everything that levelfield keeps in its cache, and all that `levelfield clean` removes from there."""
 
@@ -54,7 +60,49 @@ def cache_folder(name: str) -> Path:
     """Return the folder `name` (one of `CACHE_FOLDERS`) inside the cache, and create it."""
     if name not in CACHE_FOLDERS:
         raise ValueError(f"{name} would never be cleaned: add it to CACHE_FOLDERS.")
-    return _writable(cache_root() / name)
+    folder = cache_root() / name
+    if not folder.exists() or not any(folder.iterdir()):
+        _writable(folder)
+        (folder / MARK).touch()
+    return _writable(folder)
+
+
+def folders_to_clean() -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """Return the folders of the cache that may be removed, and those that only have the same name.
+
+    A folder that Levelfield made holds a mark. Where LEVELFIELD_CACHE names a folder that holds other things too, one
+    without a mark is somebody else's.
+    """
+    there = [folder for folder in (cache_root() / name for name in CACHE_FOLDERS) if folder.is_dir()]
+    chosen = bool(os.environ.get("LEVELFIELD_CACHE"))
+    ours = tuple(folder for folder in there if not folder.is_symlink() and (not chosen or (folder / MARK).is_file()))
+    return ours, tuple(folder for folder in there if folder not in ours)
+
+
+def installation_key() -> bytes:
+    """Return the secret that marks what this installation measured itself, and make it where there is none.
+
+    It stays when the cache is cleaned. Without it, earlier runs merely no longer count as one's own.
+
+    Raises
+    ------
+    LevelfieldError
+        The cache folder cannot be written.
+    """
+    path = cache_root() / "installation.key"
+    try:
+        key = path.read_bytes()
+        if len(key) == _KEY_BYTES:
+            return key
+    except FileNotFoundError:
+        pass
+    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # readable by its owner alone
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(secrets.token_bytes(_KEY_BYTES))
+    with contextlib.suppress(FileExistsError):
+        os.link(draft, path)  # of two that begin at once, one makes it
+    Path(draft).unlink()
+    return path.read_bytes()
 
 
 @contextlib.contextmanager
@@ -69,6 +117,27 @@ def disk_space() -> Iterator[None]:
             f"The disk is full ({error.filename or cache_root()}).",
             fix="`levelfield clean` gives back what can be made again; LEVELFIELD_CACHE names another place.",
         ) from error
+
+
+@contextlib.contextmanager
+def alone(guard: Path, *, waiting: Callable[[], None] | None = None) -> Iterator[None]:
+    """Let one thread of one process do something while others that name the same file wait.
+
+    Parameters
+    ----------
+    guard : Path
+        The file that is locked (flock(2)); it is made, and stays.
+    waiting : callable, optional
+        Called once if somebody else is at it.
+    """
+    with guard.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if waiting is not None:
+                waiting()
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _writable(folder: Path) -> Path:

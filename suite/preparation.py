@@ -1,14 +1,12 @@
 """Before anything is measured: images, weights, ONNX files and reference outputs, all made or found."""
 
 import functools
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 
 import msgspec
 import psutil
 
-from suite import together
+from suite import scratch, together
 from suite.artifacts import Artifacts, Onnx
 from suite.launchers.docker import DockerLauncher
 from suite.launchers.protocol import Launcher, LaunchSpec
@@ -54,17 +52,15 @@ def prepare(
     if gpu and container is not None:
         watcher.say("asking the engine for the GPU")
         container.check_gpu(container.prepare(CANARY, "cpu", None, watcher.say), gpu)
-    artifacts = Artifacts()
+    artifacts = Artifacts(progress=watcher.say)
     trained = ready(wanted, plan.blocks, artifacts, watcher.say) if wanted is not None else None
     images, onnx = _images_and_exports(plan, {"": launcher, **launchers}, artifacts, watcher)
     zoo = plan.models if plan.own is None else ()
     for model in zoo:
-        watcher.say(f"making the weights of {model}")
         artifacts.weights(model)
     # In how many processes a model is trained makes no other reference.
     asked = dict.fromkeys(msgspec.structs.replace(block.case, processes=1) for block in plan.blocks if zoo)
     for case in (*asked, canary_case(len(plan.cpus))) if judged else ():
-        watcher.say(f"computing the reference of {case.question} in float64")
         if case.trains:
             artifacts.trajectory(case.model)
             continue
@@ -84,7 +80,7 @@ def prepare(
         },
         cpus=plan.cpus,
         memory_bytes=_memory_limit(),
-        caches=Path(tempfile.mkdtemp(prefix="levelfield-caches-")),
+        caches=scratch.make(),
         gpu=gpu,
         launchers=dict(launchers),
         own=_own(plan, launcher, images, watcher),

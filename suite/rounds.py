@@ -1,6 +1,7 @@
 """The schedule of one generation: warm up, then rounds in which every live arm takes one window, in random order.
 
-The supervisor sleeps while a window is measured. Around each window it reads what the machine did; a round that was
+A window begins when all workers have stopped computing: threads of a framework may spin after its last call. The
+supervisor sleeps while a window is measured. Around each window it reads what the machine did; a round that was
 disturbed, by those outside signals alone, is repeated whole and kept.
 """
 
@@ -14,6 +15,7 @@ import msgspec
 from suite.launchers.worker import WorkerError
 from suite.machine.device_use import Device, Reading
 from suite.machine.disturbance import disturbed
+from suite.machine.settling import settle
 from suite.machine.signals import Signals, difference
 from suite.outcomes import Outcome, failure, stop
 from suite.records.journal import Journal, RoundDone, TurnTaken
@@ -34,9 +36,15 @@ WARMUP_AGREE = 0.03
 INJECTION_CALLS = 11
 """Calls of the window that tells what a share of a launch's median is. The windows before it warm up, and are no
 measure: in them ResNet-50's calls took up to 1.9 times as long as later on."""
+WARM_CALLS = 1
+WARM_NS = 5_000_000
+"""Unrecorded calls before a window: at least so many, and for at least this long. All workers have stopped computing by
+then (`suite.machine.settling`), so these calls only warm the caches and wake the arm's own threads."""
 REWARM_NS = 40_000_000
-"""Calls before a window, at least this long: the last worker's threads spin on for a while. Measured after ResNet-50 on
-two cores: ONNX Runtime's 38 ms, OpenMP's 4 to 7 ms, those of the others not at all."""
+"""The same where some worker's CPU clock cannot be read, so that it is not known when it stops: ONNX Runtime's threads
+spin for 38 ms of CPU time after a call of ResNet-50 on two cores, OpenMP's for 4 to 7 ms."""
+SETTLED_NS = 20_000_000
+"""A guess of the wait before a window, for what a round takes: 3 ms after most frameworks, 40 ms after ONNX Runtime."""
 SLACK_S = 60.0
 """Added to every time limit."""
 
@@ -94,7 +102,7 @@ def warm_up(outcome: Outcome, pace: Pace, *, injecting: bool = False) -> None:
     windows: list[Window] = []
     try:
         for _ in range(WARMUP_WINDOWS):
-            windows.append(_ask(outcome, pace, _guess_ns(outcome, windows), 0, rewarm=False)[0])
+            windows.append(_ask(outcome, pace, _guess_ns(outcome, windows), 0, warm_ns=0, warm_calls=0)[0])
             if _halves_agree(windows[-1]) or sum(window.window_ns for window in windows) > WARMUP_NS:
                 break
         if injecting:
@@ -118,7 +126,7 @@ def _long(outcome: Outcome, answered: Window) -> int:
 def affordable(outcomes: Sequence[Outcome], pace: Pace, rounds_ns: int) -> int:
     """Return how many of the pace's rounds fit into `rounds_ns`, from the arms' warm-up; at least `FEWEST_ROUNDS`."""
     calls_ns = [_guess_ns(outcome, outcome.launch.warmup) for outcome in outcomes if outcome.worker is not None]
-    round_ns = sum(max(pace.window_ns, pace.min_calls * call) + max(REWARM_NS, call) for call in calls_ns)
+    round_ns = sum(max(pace.window_ns, pace.min_calls * call) + _warm_ns(call) + SETTLED_NS for call in calls_ns)
     return min(pace.rounds, max(FEWEST_ROUNDS, int(rounds_ns / round_ns))) if round_ns else pace.rounds
 
 
@@ -155,17 +163,30 @@ def _guess_ns(outcome: Outcome, windows: Sequence[Window]) -> float:
     return 0 if isinstance(first_call_ns, Absent) else first_call_ns
 
 
-def _ask(outcome: Outcome, pace: Pace, call_ns: float, inject_ns: int, *, rewarm: bool = True) -> tuple[Window, int]:
+def _warm_ns(call_ns: float) -> float:
+    """Return how long the unrecorded calls before a window take."""
+    return max(WARM_NS, WARM_CALLS * call_ns)
+
+
+def _ask(
+    outcome: Outcome,
+    pace: Pace,
+    call_ns: float,
+    inject_ns: int,
+    *,
+    warm_ns: int = WARM_NS,
+    warm_calls: int = WARM_CALLS,
+) -> tuple[Window, int]:
     """Take one window of a worker; return also the supervisor's CPU time when it fell asleep; raises `WorkerError`."""
     if outcome.worker is None:
         raise WorkerError("crashed", f"{outcome.arm.id} is not there any more.")
-    expected_s = (max(pace.window_ns, pace.min_calls * call_ns) + REWARM_NS + 2 * call_ns) / 1e9
+    expected_s = (max(pace.window_ns, pace.min_calls * call_ns) + warm_ns + (warm_calls + 1) * call_ns) / 1e9
     measured, asleep_ns = outcome.worker.ask_asleep(
         Measure(
             window_ns=pace.window_ns,
             min_calls=pace.min_calls,
-            rewarm_ns=REWARM_NS if rewarm else 0,
-            rewarm_calls=1 if rewarm else 0,
+            rewarm_ns=warm_ns,
+            rewarm_calls=warm_calls,
             inject_ns=inject_ns,
         ),
         Measured,
@@ -248,28 +269,30 @@ class Table:
                 noises.append(turn.noise)
             if turn.failure is not None:
                 self._lost.append(turn)
-        return disturbed(noises, len(self._signals.cpus), settling_ns=REWARM_NS)
+        return disturbed(noises, len(self._signals.cpus))
 
     def _turn(self, outcome: Outcome, pace: Pace) -> Turn:
         arm = outcome.launch.arm
         guess_ns = statistics.median(self._medians[arm]) if arm in self._medians else _guess_ns(outcome, ())
+        settling = settle(self._live())
         pids = {name: pid for name, pid in self._live().items() if pid}
         device_before = self._device.read() if self._device is not None else None
         before = self._signals.snapshot(pids)
         woken_ns = time.process_time_ns()
         try:
-            window, asleep_ns = _ask(outcome, pace, guess_ns, self._inject_ns[arm])
+            warm_ns = REWARM_NS if settling.unseen else WARM_NS
+            window, asleep_ns = _ask(outcome, pace, guess_ns, self._inject_ns[arm], warm_ns=warm_ns)
         except WorkerError as error:
             stop([outcome])  # after a failed window its state is unknown
             used = self._used(device_before, pids, arm)  # what the GPU reports may say why
-            return Turn(arm=arm, window=None, failure=failure("measure", error), device=used)
+            return Turn(arm=arm, window=None, failure=failure("measure", error), device=used, settling=settling)
         # To read the counters and the answer costs more than to wait, and falls into no window.
         noise = difference(before, self._signals.snapshot(pids), arm)
         noise = msgspec.structs.replace(noise, supervisor_ns=asleep_ns - woken_ns)
         self._clock.add(noise)
         self._medians.setdefault(arm, []).append(statistics.median(window.samples_ns))
         used = self._used(device_before, pids, arm)
-        return Turn(arm=arm, window=window, noise=noise, device=used)
+        return Turn(arm=arm, window=window, noise=noise, device=used, settling=settling)
 
     def _used(self, before: Reading | None, pids: dict[str, int], arm: str) -> DeviceUse | None:
         if self._device is None or before is None:

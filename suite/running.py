@@ -1,14 +1,14 @@
 """The `bench` command, step by step: plan, say the cost, prepare, measure, and tell the result whatever happened."""
 
-import shutil
-from collections.abc import Iterable
+import random
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 from rich.console import Console
 from rich.markup import escape
 
-from suite import analysis, plan, roofline
+from suite import analysis, plan, roofline, scratch
 from suite.analysis.types import BlockAnalysis, ConvergenceBlock, TimedBlock
 from suite.beginning import Request, check_same, start
 from suite.bench import Bench
@@ -18,14 +18,18 @@ from suite.images.base import Kind
 from suite.launchers.choice import beside, choose
 from suite.launchers.protocol import Launcher
 from suite.machine.fingerprint import fingerprint
+from suite.options import SEED_BITS
 from suite.own_images.asked import Wanted, again
 from suite.preparation import prepare
 from suite.progress import Terminal
 from suite.provenance import entry as provenance
+from suite.provenance import signing
 from suite.records import files, journal
 from suite.records.schema import Image, Run
 from suite.references import suffix
 from suite.report import html, terminal
+from suite.sittings import remaining
+from suite.warnings import PRECISION_NOT_REACHED
 
 REPORT = "report.html"
 INCONCLUSIVE = 3
@@ -45,10 +49,14 @@ class Options(msgspec.Struct, frozen=True):
     """SSH key that signs the run's statement."""
     repeat: int = 1
     """Whole runs, one after the other: replicates to compare with others."""
+    alternate: tuple[str, ...] = ()
+    """Backends of a second side, whose runs take turns with those of the selection; none: there is one side."""
     wanted: Wanted = Wanted()
     """What is trained to a target on."""
 
 
+MIN_PAIRS = 2
+"""Fewest runs a side that can take turns."""
 _WORST_FIRST = (1, 2, INCONCLUSIVE)
 """Exit codes of several runs: something failed; nothing could be measured; something was not decided."""
 
@@ -62,6 +70,13 @@ def run_bench(options: Options, console: Console) -> int:
         Where nothing could be measured. Once something was, the record and the report are written first. And where a
         run is to be taken up again and repeated at once.
     """
+    if options.alternate and (options.repeat < MIN_PAIRS or not options.selection.backends):
+        raise LevelfieldError(
+            "--alternate makes runs of a second side in turns with those of --backends.",
+            fix="Name the first side with --backends, and how many runs of each with --repeat 3.",
+        )
+    if options.sign is not None:
+        signing.try_key(options.sign)
     if options.repeat > 1:
         if options.resume is not None:
             raise LevelfieldError(
@@ -70,28 +85,73 @@ def run_bench(options: Options, console: Console) -> int:
         return _repeat(options, console)
     resumed = find(options.resume, options.reports) if options.resume is not None else None
     chosen = plan.of(resumed[1]) if resumed else plan.make(options.selection)
+    _check_wanted(options.wanted, chosen)
     folder = conduct(chosen, options, console, resumed=resumed)
     return tell(folder, console, strict=options.strict, sign=options.sign)
 
 
 def _repeat(options: Options, console: Console) -> int:
-    """Make whole runs, each with a schedule of its own; an interruption costs those that were still to come."""
-    chosen = plan.make(options.selection)
-    codes, made = set(), []
-    for number in range(options.repeat):
-        console.print(f"[bold]Run {number + 1} of {options.repeat}[/]", highlight=False)
+    """Make whole runs, each with a schedule of its own; an interruption costs those that were still to come.
+
+    Runs of two sides take turns, two and two, in a random order: a step of the machine falls on both alike.
+    """
+    selections = [options.selection]
+    if options.alternate:
+        selections.append(msgspec.structs.replace(options.selection, backends=options.alternate))
+    chosen = [plan.make(selection) for selection in selections]
+    order = turns(options.repeat, options.request.seed) if options.alternate else [0] * options.repeat
+    codes: set[int] = set()
+    made: list[list[str]] = [[] for _ in chosen]
+    for number, side in enumerate(order):
+        which = f": {', '.join(chosen[side].backends)}" if options.alternate else ""
+        console.print(f"[bold]Run {number + 1} of {len(order)}{escape(which)}[/]", highlight=False)
         seed = options.request.seed
-        request = msgspec.structs.replace(options.request, seed=None if seed is None else seed + number)
-        folder = conduct(chosen, msgspec.structs.replace(options, request=request), console)
-        made.append(folder.name)
+        again = None if seed is None else (seed + number) % 2**SEED_BITS
+        request = msgspec.structs.replace(options.request, seed=again)
+        own = msgspec.structs.replace(options, request=request, selection=selections[side])
+        folder = conduct(chosen[side], own, console)
+        made[side].append(folder.name)
         codes.add(tell(folder, console, strict=options.strict, sign=options.sign))
-    console.print(f"\nThe runs: {escape(' '.join(made))}", highlight=False, soft_wrap=True)
-    console.print(
-        "Keep them as one side of a comparison: levelfield baseline set NAME, with these names behind it.",
-        highlight=False,
-        soft_wrap=True,
-    )
+    for line in _what_next(made):
+        console.print(escape(line), highlight=False, soft_wrap=True)
     return next((code for code in _WORST_FIRST if code in codes), 0)
+
+
+def turns(pairs: int, seed: int | None) -> list[int]:
+    """Draw the order in which runs of two sides are made.
+
+    Parameters
+    ----------
+    pairs
+        Runs of each side.
+    seed
+        None: drawn from the system.
+
+    Returns
+    -------
+    list of int
+        0 for the first side and 1 for the second. Each pair of runs holds one of either side; which comes first is
+        drawn, so that both orders occur equally often, or all but equally where `pairs` is odd.
+    """
+    drawn = random.Random(seed)  # noqa: S311  (a schedule, not a secret)
+    odd = drawn.randrange(2)
+    firsts = [(number + odd) % 2 for number in range(pairs)]
+    drawn.shuffle(firsts)
+    return [side for first in firsts for side in (first, 1 - first)]
+
+
+def _what_next(made: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Say which runs were made, and the command that they are for."""
+    yield ""
+    if len(made) == 1:
+        yield f"The runs: {' '.join(made[0])}"
+        yield "Keep them as one side of a comparison: levelfield baseline set NAME, with these names behind it."
+        return
+    old, new = made
+    yield f"Old: {' '.join(old)}"
+    yield f"New: {' '.join(new)}"
+    more = "".join(f" --old {each}" for each in old[1:]) + "".join(f" --new {each}" for each in new[1:])
+    yield f"Compare them: levelfield compare {old[0]} {new[0]}{more}"
 
 
 def conduct(chosen: plan.Plan, options: Options, console: Console, *, resumed: tuple[Path, Run] | None = None) -> Path:
@@ -112,6 +172,7 @@ def conduct(chosen: plan.Plan, options: Options, console: Console, *, resumed: t
         )
     launchers = beside((arm.launcher for arm in chosen.answering), launcher, base=options.base)
     swept = sum(each.sweep() for each in {one.kind: one for one in (launcher, *launchers.values())}.values())
+    scratch.sweep()
     if swept:
         console.print(f"Removed {swept} containers that a killed run had left behind.", highlight=False)
     _writable(options.reports)
@@ -130,7 +191,7 @@ def conduct(chosen: plan.Plan, options: Options, console: Console, *, resumed: t
             roofline.probe(folder, site, watcher)
             _measure(Bench(folder, site, watcher, resumed=resumed is not None), folder, console)
         finally:
-            shutil.rmtree(site.caches, ignore_errors=True)
+            scratch.remove(site.caches)
     return folder
 
 
@@ -178,6 +239,16 @@ def _try_to_tell(folder: Path, console: Console) -> None:
         console.print(escape(str(error)), highlight=False)
 
 
+def _check_wanted(wanted: Wanted, chosen: plan.Plan) -> None:
+    """Refuse images or a target that no case of the plan would use."""
+    option = "--data" if wanted.data is not None else "--target" if wanted.target is not None else ""
+    if option and not any(block.case.converges for block in chosen.blocks):
+        raise LevelfieldError(
+            f"{option} is for the scenario convergence, which this run does not hold.",
+            fix=f"Add --scenarios convergence, or leave {option} out.",
+        )
+
+
 def _writable(reports: Path) -> None:
     """Find out before hours of measuring that nothing can be kept."""
     try:
@@ -193,16 +264,36 @@ def _writable(reports: Path) -> None:
 
 
 def find(name: str, reports: Path) -> tuple[Path, Run]:
-    """Return the folder and the record so far of a run that was begun; by id or by folder."""
+    """Return the folder and the record so far of a run that can go on; by id or by folder.
+
+    Raises
+    ------
+    LevelfieldError
+        There is no such run, nothing of it is left to measure, or another process is measuring it.
+    """
     folder = next((path for path in (reports / name, Path(name)) if (path / files.JOURNAL).is_file()), None)
     if folder is None:
         if any((path / files.NAME).is_file() for path in (reports / name, Path(name))):
-            raise LevelfieldError(f"The run {name!r} is finished.", fix="Begin another: bench without --resume.")
+            raise _finished(name)
         raise LevelfieldError(
             f"There is no run {name!r} to go on with.",
             fix=f"Name a folder under {reports} that holds a {files.JOURNAL}.",
         )
-    return folder, journal.fold(journal.read(folder / files.JOURNAL))
+    with journal.Journal(folder / files.JOURNAL):  # refused at once, and not after images were built
+        run = journal.fold(journal.read(folder / files.JOURNAL))
+    if run.finished and (folder / files.NAME).is_file() and not _something_left(run):
+        raise _finished(name)
+    return folder, run
+
+
+def _something_left(run: Run) -> bool:
+    """Return whether a run that ended has generations to go, or ratios that are not as precise as was asked."""
+    short = any(warning.code == PRECISION_NOT_REACHED for warning in run.warnings)
+    return bool(remaining(run.blocks)) or (run.settings.precision_target is not None and short)
+
+
+def _finished(name: str) -> LevelfieldError:
+    return LevelfieldError(f"The run {name!r} is finished.", fix="Begin another: bench without --resume.")
 
 
 def _check_resume(run: Run, chosen: plan.Plan, images: Iterable[Image]) -> None:

@@ -9,16 +9,17 @@ import msgspec
 import numpy as np
 
 from suite import together
-from suite.launchers.worker import WorkerError
+from suite.launchers.worker import Worker, WorkerError
 from suite.outcomes import Outcome, fail
 from suite.own_file import reference
 from suite.records.schema import Absent, Case, Computed, Parity, TrainingErrors, TrainingParity, Window
 from suite.site import Site
-from suite.worker.messages import Converged, Train, Trained, Verified, Verify
+from suite.worker.messages import CheckUpdate, Converged, Train, Trained, Updated, Verified, Verify
 from suite.zoo import honesty, models, parity
-from suite.zoo.training import convergence, recipe
+from suite.zoo.training import convergence, recipe, update
 from suite.zoo.training import parity as training_parity
 from suite.zoo.training.convergence import Beginning, Goal
+from suite.zoo.training.recipe import Optimizer
 from suite.zoo.training.trajectory import Trajectory
 
 VERIFY_TIMEOUT_S = 300.0
@@ -32,6 +33,8 @@ VERIFY_NUMBERS = 64
 """In lower precisions, numbers of the output at the least: the size of an error is told from them."""
 VERIFY_CLASSES = 16
 """In int8, inputs of a classifier at the least: whether its first class stays the same is told from them."""
+AFTER_WINDOWS = "It was equal before the timed windows and is not after them."
+"""Said before the reason of an answer that moved."""
 HIDDEN = ("bf16", "tf32")
 """What an answer that claims fp32 may have been computed in; looked for only where it is over its tolerance."""
 
@@ -59,9 +62,10 @@ def verify_outcome(site: Site, case: Case, outcome: Outcome) -> None:
     count = verify_count(case) if own is None else reference.count_of(case.batch)
     try:
         if case.trains:
-            batch = recipe.of(case.model).trajectory_batch
-            trained = outcome.worker.ask(Train(recipe.STEPS, batch), Trained, TRAIN_TIMEOUT_S)
-            compared = judge_training(trained, site.artifacts.trajectory(case.model), case.model)
+            rule = recipe.of(case.model)
+            updated = check_update(outcome.worker, case.model, rule.optimizer, case.processes)
+            trained = outcome.worker.ask(Train(recipe.STEPS, rule.trajectory_batch), Trained, TRAIN_TIMEOUT_S)
+            compared = judge_training(trained, updated, site.artifacts.trajectory(case.model), case.model)
             outcome.launch = msgspec.structs.replace(outcome.launch, parity=compared)
             return
         verified = outcome.worker.ask(Verify(count), Verified, VERIFY_TIMEOUT_S)
@@ -72,15 +76,46 @@ def verify_outcome(site: Site, case: Case, outcome: Outcome) -> None:
     said = verified.computed
     outcome.launch = msgspec.structs.replace(
         outcome.launch,
-        parity=reference.judge(verified, own.answers[case.batch], case.precision, count)
-        if own is not None
-        else judge(
-            verified,
-            site.artifacts.reference(case.model, count, from_dataset=case.scenario == "data-pipeline"),
-            case.precision,
-            yardstick=lambda precision: site.artifacts.rounding_error(case.model, precision, count),
-        ),
+        parity=_judge(site, case, verified, count),
         computed=Computed(products=said.products, source=said.source) if said is not None else None,
+    )
+
+
+def verify_again(site: Site, case: Case, outcome: Outcome) -> None:
+    """Compare a worker's outputs with the reference once more, after its timed windows; one that moved is not equal.
+
+    The inputs and the tolerance are those of the first comparison, so that a slow model costs a call or two. A training
+    is not compared again: that would take its ten steps once more; each of its timed steps has to have a finite loss.
+    """
+    first = outcome.launch.parity
+    if outcome.worker is None or case.trains or first is None or not first.equal:
+        return
+    own = site.own_of(case)
+    count = verify_count(case) if own is None else reference.count_of(case.batch)
+    try:
+        verified = outcome.worker.ask(Verify(count, again=True), Verified, VERIFY_TIMEOUT_S)
+    except WorkerError as error:
+        fail(outcome, "verify", error)
+        return
+    said = outcome.launch.computed
+    if said is not None:  # what it is loaded as did not change
+        verified = msgspec.structs.replace(verified, computed=honesty.Computed(said.products, said.source))
+    found = _judge(site, case, verified, count)
+    outcome.launch = msgspec.structs.replace(outcome.launch, parity_after=msgspec.structs.replace(found, projection=()))
+    if not found.equal:
+        moved = msgspec.structs.replace(found, reason=f"{AFTER_WINDOWS} {found.reason}")
+        outcome.launch = msgspec.structs.replace(outcome.launch, parity=moved)
+
+
+def _judge(site: Site, case: Case, verified: Verified, count: int) -> Parity:
+    own = site.own_of(case)
+    if own is not None:
+        return reference.judge(verified, own.answers[case.batch], case.precision, count)
+    return judge(
+        verified,
+        site.artifacts.reference(case.model, count, from_dataset=case.scenario == "data-pipeline"),
+        case.precision,
+        yardstick=lambda precision: site.artifacts.rounding_error(case.model, precision, count),
     )
 
 
@@ -143,13 +178,39 @@ def _honest(
     )
 
 
-def judge_training(trained: Trained, reference: Trajectory, model: str) -> Parity:
+def check_update(worker: Worker, network: str, optimizer: Optimizer, processes: int = 1) -> update.Judgement:
+    """Let a worker that trains take steps with given gradients, and compare its weights with the float64 rule's.
+
+    Parameters
+    ----------
+    worker
+        With a training that is loaded.
+    network
+        Name of the model that is trained.
+    optimizer
+        The recipe's.
+    processes
+        That train together.
+
+    Raises
+    ------
+    WorkerError
+        It cannot.
+    """
+    by = update.amplification(optimizer)
+    updated = worker.ask(CheckUpdate(by.learning_rate, by.weight_decay), Updated, TRAIN_TIMEOUT_S)
+    return update.judge(updated.values, models.get(network), optimizer, processes=processes)
+
+
+def judge_training(trained: Trained, updated: update.Judgement, reference: Trajectory, model: str) -> Parity:
     """Compare a worker's ten steps with the reference; it is the losses that stand for the output.
 
     Parameters
     ----------
     trained
         What the worker says; not trusted to have as many numbers as it should.
+    updated
+        What was found of its update rule.
     reference
         The float64 trajectory.
     model
@@ -162,7 +223,7 @@ def judge_training(trained: Trained, reference: Trajectory, model: str) -> Parit
     absent = Absent(judgement.reason or "not comparable")
     steps = np.asarray(trained.losses, dtype="<f8")
     return Parity(
-        equal=judgement.equal,
+        equal=judgement.equal and updated.equal,
         relative_error=losses if whole else absent,
         centred_error=Absent("a training has no inputs to take the mean over"),
         max_abs_error=float(np.abs(steps - reference.losses).max()) if whole else absent,
@@ -170,24 +231,26 @@ def judge_training(trained: Trained, reference: Trajectory, model: str) -> Parit
         inputs=len(reference.losses) * recipe.of(model).trajectory_batch,
         projection=trained.losses if whole else (),
         output_sha256=hashlib.sha256(steps.tobytes()).hexdigest(),
-        reason=judgement.reason,
+        reason=_both(updated.reason, judgement.reason),
         training=TrainingParity(
             batch=recipe.of(model).trajectory_batch,
             losses=trained.losses if whole else (),
             reference=reference.losses,
-            errors=_known(judgement.errors),
-            tolerances=_known(judgement.tolerances),
+            errors=_known(judgement.errors, updated.error),
+            tolerances=_known(judgement.tolerances, updated.tolerance),
         ),
     )
 
 
-def judge_convergence(converged: Converged, beginning: Beginning, goal: Goal) -> Parity:
+def judge_convergence(converged: Converged, updated: update.Judgement, beginning: Beginning, goal: Goal) -> Parity:
     """Compare the first ten losses of a training to a target with the reference's, from the same seed.
 
     Parameters
     ----------
     converged
         What the worker says; not trusted to have as many losses as it should.
+    updated
+        What was found of its update rule.
     beginning
         The float64 reference's.
     goal
@@ -209,7 +272,7 @@ def judge_convergence(converged: Converged, beginning: Beginning, goal: Goal) ->
     losses = converged.losses if whole else ()
     steps = np.asarray(converged.losses, dtype="<f8")
     return Parity(
-        equal=equal,
+        equal=equal and updated.equal,
         relative_error=found if whole else Absent(reason),
         centred_error=absent,
         max_abs_error=float(np.abs(steps - beginning.losses).max()) if whole else Absent(reason),
@@ -217,21 +280,36 @@ def judge_convergence(converged: Converged, beginning: Beginning, goal: Goal) ->
         inputs=len(beginning.losses) * goal.batch,
         projection=losses,
         output_sha256=hashlib.sha256(steps.tobytes()).hexdigest(),
-        reason=reason,
+        reason=_both(updated.reason, reason),
         training=TrainingParity(
             batch=goal.batch,
             losses=losses,
             reference=beginning.losses,
-            errors=TrainingErrors(found if whole else Absent(reason), absent, absent, absent),
-            tolerances=TrainingErrors(beginning.tolerance, absent, absent, absent),
+            errors=TrainingErrors(
+                found if whole else Absent(reason), absent, absent, absent, _comparable(updated.error)
+            ),
+            tolerances=TrainingErrors(beginning.tolerance, absent, absent, absent, updated.tolerance),
         ),
     )
 
 
-def _known(errors: training_parity.Errors) -> TrainingErrors:
-    def one(value: float | None) -> float | Absent:
-        if value is None:
-            return Absent("the model has no running statistics")
-        return value if math.isfinite(value) else Absent("what the worker said cannot be compared")
+def _both(*reasons: str) -> str:
+    return " ".join(reason for reason in reasons if reason)
 
-    return TrainingErrors(one(errors.losses), one(errors.gradients), one(errors.weights), one(errors.statistics))
+
+def _known(errors: training_parity.Errors, update_error: float) -> TrainingErrors:
+    return TrainingErrors(
+        losses=_comparable(errors.losses),
+        gradients=_comparable(errors.gradients),
+        weights=_comparable(errors.weights),
+        statistics=(
+            Absent("the model has no running statistics")
+            if errors.statistics is None
+            else _comparable(errors.statistics)
+        ),
+        update=_comparable(update_error),
+    )
+
+
+def _comparable(error: float) -> float | Absent:
+    return error if math.isfinite(error) else Absent("what the worker said cannot be compared")

@@ -12,11 +12,15 @@ from suite.records.schema import Absent, Arm, Fingerprint, Launch, Warning_
 SUPERVISOR_LIMIT = 0.01
 """Share of a core that the supervisor may use during windows before it is said to have been in the way."""
 CANARY_LIMIT = 0.10
-"""Drift of the canary from which the machine is said to have changed during a run."""
+"""Drift of the canary from which the machine is said to have changed during a run, where noise does not explain it."""
+MOST_DIFFERENCES = 5
+"""Changed facts of the machine that are named."""
 CLOCK_LIMIT = 0.01
 """A clock's step may be this share of the median it measures."""
 IDLE_LIMIT = 0.05
 """Share of one core's time that workers may use when it is not their turn."""
+PRECISION_NOT_REACHED = "precision-not-reached"
+"""Code of the warning that a run's ratios are not as precise as was asked."""
 STEAL_LIMIT = 0.02
 """Share of the CPU time that the hypervisor may give to others over a whole run."""
 
@@ -47,11 +51,12 @@ def unlocked(image: str, reason: str) -> Warning_:
 
 
 def machine_changed(differences: Sequence[str]) -> Warning_:
-    """A run went on, on a machine that is not quite what it was."""
+    """The machine's fingerprint at the end of a run is not the one at its beginning."""
+    more = f"; and {len(differences) - MOST_DIFFERENCES} more" if len(differences) > MOST_DIFFERENCES else ""
     return Warning_(
         code="machine-changed",
-        message=f"Something about the machine changed in the course of the run: {'; '.join(differences)}.",
-        remedy="Start a new run; figures from before and after are not comparable.",
+        message=(f"The machine's settings changed during the run: {'; '.join(differences[:MOST_DIFFERENCES])}{more}."),
+        remedy="Start a new run: figures from before and after the change are not comparable.",
     )
 
 
@@ -124,15 +129,18 @@ def injected(arms: Iterable[str]) -> Warning_:
     )
 
 
-def too_few_launches(launches: int, needed: int, about: str) -> Warning_:
+def too_few_launches(launches: int, needed: int, cases: Sequence[str]) -> Warning_:
+    """Say which cases are not ranked, since no arm of theirs has more launches than so many."""
+    of_one = cases[0] if len(cases) == 1 else ""
+    several = "" if of_one else f" {len(cases)} cases are not ranked, such as {cases[0]}."
     return Warning_(
         code="too-few-launches",
         message=(
             f"{launches} {'launch is' if launches == 1 else 'launches are'} too few to rank by: launches of the same "
-            f"program differ, and an interval that can be believed needs {needed}."
+            f"program differ, and an interval that can be believed needs {needed}.{several}"
         ),
         remedy=f"Ask for --profile standard (at least {needed} generations), or give a larger --budget.",
-        about=about,
+        about=of_one,
     )
 
 
@@ -146,7 +154,7 @@ def budget_spent(budget_seconds: float, generations_left: int) -> Warning_:
 
 def precision_not_reached(reached: float, asked: float, about: str) -> Warning_:
     return Warning_(
-        code="precision-not-reached",
+        code=PRECISION_NOT_REACHED,
         message=f"The widest interval is ± {reached:.1%}, wider than the ± {asked:.1%} that were asked for.",
         remedy="Give a larger --budget, or a quieter machine; differences smaller than that cannot be told here.",
         about=about,
@@ -212,23 +220,26 @@ def cut_off() -> Warning_:
 # ---- how quiet it was ------------------------------------------------------------------------------------------------
 
 
-def rounds_disturbed(disturbed: int, total: int, reasons: Sequence[str], about: str = "") -> Warning_:
-    """Rounds were disturbed and left out; the figure with them is kept beside."""
-    why = f" ({'; '.join(dict.fromkeys(reasons))})" if reasons else ""
+def journal_damaged(lines: Sequence[int]) -> Warning_:
+    """Lines of the journal cannot be read; what they told of is left out."""
+    shown = ", ".join(map(str, lines[:5])) + (", …" if len(lines) > 5 else "")
     return Warning_(
-        code="rounds-disturbed",
-        message=f"{disturbed} of {total} rounds were disturbed from outside{why}; they were repeated and are left out.",
-        remedy="Stop other work on this machine; `levelfield doctor` names the sources of noise.",
-        about=about,
+        code="journal-damaged",
+        message=(
+            f"{len(lines)} {'line' if len(lines) == 1 else 'lines'} of the run's journal cannot be read ({shown}): the "
+            "file was damaged or changed. The generations they belong to end before them."
+        ),
+        remedy="Go on with the run (--resume) to measure the missing generations again.",
     )
 
 
-def too_disturbed(disturbed: int, total: int) -> Warning_:
+def too_disturbed(disturbed: int, total: int, fate: str) -> Warning_:
+    """Too many rounds were disturbed; `fate` says what became of them (`suite.analysis.disturbances.fate`)."""
     return Warning_(
         code="too-disturbed",
         message=(
-            f"{disturbed} of {total} rounds were disturbed from outside; they are left out, and what is left may still "
-            "be touched."
+            f"{disturbed} of {total} rounds were disturbed from outside and {fate}. The figures may still hold some of "
+            "the disturbance."
         ),
         remedy=(
             "Stop other work on this machine, or run it where nobody else computes; `levelfield doctor` names sources."
@@ -264,6 +275,19 @@ def idle_workers_busy(share: float, about: str = "") -> Warning_:
     )
 
 
+def never_still(arm: str, windows: int, total: int) -> Warning_:
+    """Windows began beside a worker that did not stop computing within the limit of the wait."""
+    return Warning_(
+        code="never-still",
+        message=(
+            f"{windows} of {total} windows began while {arm} was still computing, though it had nothing to do: the "
+            "longest wait for its threads was over. It takes time from all others."
+        ),
+        remedy="Limit its spinning (OMP_WAIT_POLICY=passive, KMP_BLOCKTIME=0), or measure without it.",
+        about=arm,
+    )
+
+
 def no_steady_state(unsteady: int, launches: int, about: str) -> Warning_:
     return Warning_(
         code="no-steady-state",
@@ -273,14 +297,29 @@ def no_steady_state(unsteady: int, launches: int, about: str) -> Warning_:
     )
 
 
+def slow_start(excess: float, about: str) -> Warning_:
+    return Warning_(
+        code="slow-start",
+        message=(
+            f"Its launches began slowly: their first windows took {excess:.0%} longer than their last ones. The slow "
+            "ones are left out, and nothing shows that those left are settled: its times may still be too long."
+        ),
+        remedy="Take more windows of each launch (--profile full), which shows where it settles.",
+        about=about,
+    )
+
+
 def coarse_clock(step_ns: float, median_ns: float, about: str) -> Warning_:
+    """The clock's step is more than `CLOCK_LIMIT` of the median call."""
     return Warning_(
         code="coarse-clock",
         message=(
             f"The clock steps by {step_ns:.0f} ns, {step_ns / median_ns:.1%} of the median call: single calls cannot "
             "be told apart finely here."
         ),
-        remedy="Take a larger batch; on a machine whose clock source is not `tsc`, see why the kernel gave it up.",
+        remedy=(
+            "Take a larger batch. Where the clock source is not `tsc`, the kernel may have rejected it: see `dmesg`."
+        ),
         about=about,
     )
 

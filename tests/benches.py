@@ -12,6 +12,7 @@ from suite.beginning import Request
 from suite.records import files
 from suite.records.schema import Run
 from suite.running import REPORT, Options, conduct, tell
+from tests.reported import check_run
 
 
 class Told(NamedTuple):
@@ -32,4 +33,5 @@ def once(selection: plan.Selection, reports: Path, launcher: str) -> Told:
     console = Console(file=out, width=200)
     folder = conduct(msgspec.structs.replace(chosen, blocks=blocks), options, console)
     code = tell(folder, console)
+    check_run(folder)
     return Told(files.read(folder), folder / REPORT, out.getvalue(), code)

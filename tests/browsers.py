@@ -73,10 +73,15 @@ def open_details(browser: webdriver.Chrome) -> None:
     browser.execute_script("document.querySelectorAll('details').forEach(part => { part.open = true })")
 
 
+_OWN = "chrome://"
+"""Addresses of the browser's own first tab, which it may still be loading; no page may ask for them."""
+
+
 def requests(browser: webdriver.Chrome) -> list[str]:
     """Addresses that the browser asked for since the page was opened."""
     entries = (json.loads(entry["message"])["message"] for entry in log(browser, "performance"))
-    return [entry["params"]["request"]["url"] for entry in entries if entry["method"] == "Network.requestWillBeSent"]
+    asked = [entry["params"]["request"]["url"] for entry in entries if entry["method"] == "Network.requestWillBeSent"]
+    return [address for address in asked if not address.startswith(_OWN)]
 
 
 def click(browser: webdriver.Chrome, element: WebElement) -> None:

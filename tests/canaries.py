@@ -1,9 +1,11 @@
 """Whole runs with nothing but canaries, in the current interpreter: real workers that need only NumPy."""
 
+import io
 import os
 from pathlib import Path
 
 import psutil
+from rich.console import Console
 
 from suite.beginning import Request, start
 from suite.bench import Bench
@@ -14,8 +16,10 @@ from suite.profiles import SMOKE
 from suite.records import journal
 from suite.records.files import JOURNAL
 from suite.records.schema import Arm, Block, Case, Run, Scenario
+from suite.running import tell
 from suite.site import Site
 from suite.watching import Silent, Watcher
+from tests.reported import check_run
 
 ARMS = (Arm(CANARY, CANARY, ordinal=2), Arm(CANARY, CANARY, ordinal=3))
 """The first one is the canary itself."""
@@ -69,7 +73,10 @@ class Harness:
             Bench(self.folder, where or site(self.plan), watcher or Silent(), resumed=resumed).measure()
         finally:
             assert not workers()
-        return self.record()
+        run = self.record()
+        tell(self.folder, Console(file=io.StringIO()))
+        check_run(self.folder)
+        return run
 
     def record(self) -> Run:
         return journal.fold(journal.read(self.folder / JOURNAL))

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Self
 
 import suite
+from tests.reported import check_told
 
 ROOT = Path(suite.__file__).parent.parent
-PATIENCE_S = 900.0
+PATIENCE_S = 240.0
 """Of who waits for a command or for its deeds: images may have to be made first, on a busy machine."""
 
 
@@ -20,6 +21,7 @@ class Command:
     """One `levelfield …` in a process of its own."""
 
     def __init__(self, *words: str | Path, folder: Path, environment: dict[str, str] | None = None) -> None:
+        self._folder = folder
         self._out = (folder / f"out-{time.monotonic_ns()}").open("w+", encoding="utf-8")
         self._err = (folder / f"err-{time.monotonic_ns()}").open("w+", encoding="utf-8")
         self._process = subprocess.Popen(
@@ -47,7 +49,10 @@ class Command:
         self._process.send_signal(number)
 
     def wait(self) -> Self:
-        """Wait for its end; then `code`, `out` and `err` are known. One that hangs says where."""
+        """Wait for its end; then `code`, `out` and `err` are known. One that hangs says where.
+
+        Every run that it reports on is verified: one that does not verify fails the test.
+        """
         try:
             self.code = self._process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
@@ -61,6 +66,7 @@ class Command:
             self.out, self.err = self._out.read(), self._err.read()
             self._out.close()
             self._err.close()
+        check_told(self.out, self._folder)
         return self
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from selenium import webdriver
 
 ENGINE_EXPECTED = "LEVELFIELD_EXPECT_ENGINE"
+LONGEST = ("docker", "browser")
+"""Marks of files that begin, in this order."""
 
 # How long an example took says more of the machine, and of the tests beside this one, than of what is tested.
 settings.register_profile("anywhere", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -30,6 +32,18 @@ def pytest_configure() -> None:
     """Hear interrupts: a shell that starts the tests in the background has them, and all they start, ignore SIGINT."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put files with real containers first, then those with a browser: xdist hands files out in this order.
+
+    They take longest, and the others fill up what is left at the end.
+    """
+    weights = {item.path: len(LONGEST) for item in items}
+    for item in items:
+        found = [place for place, name in enumerate(LONGEST) if item.get_closest_marker(name)]
+        weights[item.path] = min([weights[item.path], *found])
+    items.sort(key=lambda item: weights[item.path])
 
 
 @pytest.fixture(scope="session")

@@ -98,8 +98,11 @@ class PrivateEngine:
         assert self._process.poll() is None, self.log()
 
     def _answers(self) -> bool:
-        with contextlib.suppress(DockerException), contextlib.closing(docker.DockerClient(self.host)) as client:
-            return bool(client.ping())
+        # The SDK forgets the socket that it could not connect.
+        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as knock:
+            knock.connect(self.host.removeprefix("unix://"))
+            with contextlib.suppress(DockerException), contextlib.closing(docker.DockerClient(self.host)) as client:
+                return bool(client.ping())
         return False
 
     def log(self) -> str:

@@ -470,8 +470,8 @@ def make_training(error: float) -> TrainingParity:
         batch=4,
         losses=tuple(loss * (1 + error) for loss in reference),
         reference=reference,
-        errors=TrainingErrors(losses=error, gradients=2 * error, weights=3 * error, statistics=known),
-        tolerances=TrainingErrors(losses=1e-5, gradients=2e-5, weights=3e-5, statistics=known),
+        errors=TrainingErrors(losses=error, gradients=2 * error, weights=3 * error, statistics=known, update=error / 2),
+        tolerances=TrainingErrors(losses=1e-5, gradients=2e-5, weights=3e-5, statistics=known, update=2e-6),
     )
 
 

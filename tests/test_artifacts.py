@@ -35,6 +35,30 @@ def test_weights_are_made_once(artifacts: Artifacts) -> None:
     assert artifact.size_bytes == path.stat().st_size
 
 
+def test_only_what_is_computed_is_told(tmp_path: Path) -> None:
+    """A warm start once said eight times that it computes a reference which it read from the cache."""
+
+    def use() -> list[str]:
+        told: list[str] = []
+        artifacts = Artifacts(tmp_path, told.append)
+        artifacts.weights("mlp")
+        artifacts.dataset("mlp")
+        artifacts.reference("mlp", 2)
+        artifacts.reference("mlp", 2, from_dataset=True)
+        artifacts.rounding_error("mlp", "bf16", 2)
+        artifacts.trajectory("mlp")
+        return told
+
+    cold = use()
+    assert cold[:3] == [
+        "making the weights of mlp",
+        "making the dataset of mlp",
+        "computing the reference of mlp in float64",
+    ]
+    assert len(cold) == 6
+    assert use() == []
+
+
 @pytest.mark.parametrize("damage", ["", "null", "-1", "x"])
 def test_what_rounding_makes_is_computed_once_and_again_where_it_is_damaged(artifacts: Artifacts, damage: str) -> None:
     error = artifacts.rounding_error("mlp", "bf16", 64)

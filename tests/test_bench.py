@@ -11,7 +11,7 @@ import msgspec
 import psutil
 import pytest
 
-from suite import launches
+from suite import bench, launches
 from suite.beginning import Request, check_same, start
 from suite.errors import LevelfieldError
 from suite.outcomes import Outcome
@@ -48,6 +48,18 @@ def interrupt() -> None:
 def test_what_is_installed_is_known_of_every_image_where_only_memory_was_read(reports: Path) -> None:
     (image,) = Harness(plan("memory"), reports).measure().images
     assert "numpy" in image.distributions
+
+
+def test_a_machine_that_changed_during_a_run_is_told(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fingerprint is read again at the end; here one of its facts is made to differ by then."""
+    assert "machine-changed" not in [each.code for each in Harness(plan("memory"), reports).measure().warnings]
+    harness = Harness(plan("memory"), reports)
+    before = harness.record().machine
+    after = before | {"clock": before["clock"] | {"governor": "powersave"}}
+    monkeypatch.setattr(bench, "fingerprint", lambda *_, **__: after)
+    (warning,) = [each for each in harness.measure().warnings if each.code == "machine-changed"]
+    assert "clock, governor:" in warning.message
+    assert warning.message.endswith("became powersave.")
 
 
 def test_a_whole_run(reports: Path) -> None:

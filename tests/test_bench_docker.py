@@ -10,10 +10,11 @@ from typing import Any
 import docker
 import pytest
 
+from suite.images import catalogue
 from suite.records import files, journal
-from suite.records.journal import Event, LaunchDone, RoundDone, Started, TurnTaken
+from suite.records.journal import Event, LaunchDone, Lost, RoundDone, Started, TurnTaken
 from suite.records.schema import Run
-from suite.running import REPORT
+from suite.running import REPORT, turns
 from tests.commands import Command, eventually, one_clear_sentence, run
 from tests.engines import Cable, containers, none_left, nothing_runs
 
@@ -44,7 +45,7 @@ class Case:
     def journal(self) -> Path | None:
         return next(self.reports.glob("*/journal.jsonl"), None) if self.reports.exists() else None
 
-    def events(self) -> list[Event]:
+    def events(self) -> list[Event | Lost]:
         return journal.read(self.journal) if self.journal is not None else []
 
     def record(self) -> Run:
@@ -128,6 +129,19 @@ def test_a_whole_bench(engine: docker.DockerClient, case: Case) -> None:
     assert not list(case.temporary.iterdir())
 
 
+def test_a_run_that_compiles_from_nothing_holds(case: Case) -> None:
+    """What compiling imports is not installed; the run and its page are verified, as those of every command are."""
+    command = case.run(
+        "bench", "--profile", "smoke", "--models", "mlp", "--backends", "torch-compile", "--scenarios", "latency",
+        "--reports", case.reports,
+    )  # fmt: skip
+    assert command.code == 0, command.err + command.out
+    one = case.record()
+    assert not any(launch.cache_warm for launch in one.blocks[0].generations[0].launches)
+    (image,) = (image for image in one.images if image.name == "torch")
+    assert image.distributions == catalogue.lock("torch").versions
+
+
 def test_repeated_runs_are_replicates_of_one_side(engine: docker.DockerClient, case: Case) -> None:
     command = case.run(*JAX, case.reports, "--repeat", "2", "--seed", "7")
     assert command.code == 0, command.err + command.out
@@ -139,6 +153,22 @@ def test_repeated_runs_are_replicates_of_one_side(engine: docker.DockerClient, c
     assert f"The runs: {' '.join(names)}" in command.out
     kept = case.run("baseline", "set", "both", *names, "--reports", case.reports)
     assert "The baseline both is 2 runs" in kept.out
+    assert none_left(engine, command.pid)
+
+
+def test_runs_of_two_sides_take_turns(engine: docker.DockerClient, case: Case) -> None:
+    """The same on both sides: the order of the runs is that of the schedule, and the command that is told compares."""
+    command = case.run(*JAX, case.reports, "--repeat", "2", "--seed", "7", "--alternate", "jax")
+    assert command.code == 0, command.err + command.out
+    made = sorted((files.read(folder) for folder in case.reports.glob("*-smoke-*")), key=lambda one: one.started)
+    assert [one.settings.seed for one in made] == [7, 8, 9, 10]
+    sides = [[one.id for one, each in zip(made, turns(2, 7), strict=True) if each == side] for side in (0, 1)]
+    assert f"Old: {' '.join(sides[0])}" in command.out
+    assert f"New: {' '.join(sides[1])}" in command.out
+    (told,) = [line for line in command.out.splitlines() if line.startswith("Compare them: levelfield ")]
+    compared = case.run(*told.removeprefix("Compare them: levelfield ").split(), "--reports", case.reports)
+    assert compared.code == 3, compared.err + compared.out  # smoke runs are not judged
+    assert "Speed cannot be judged from smoke runs" in compared.out
     assert none_left(engine, command.pid)
 
 
@@ -173,7 +203,8 @@ def test_another_machine_or_image_cannot_go_on_with_a_run(engine: docker.DockerC
     command.send(signal.SIGKILL)
     command.wait()
     assert case.journal is not None
-    left = set(case.temporary.iterdir())  # nobody could tidy up after the kill
+    left = set(case.temporary.iterdir())
+    assert any(folder.name.startswith("levelfield-run-") for folder in left), "nothing could tidy up after the kill"
     first, _, rest = case.journal.read_text(encoding="utf-8").partition("\n")
     for changes, says in (
         (("machine", "cpu", "model"), "This machine is not as it was when the run began (cpu, model: other became"),
@@ -189,7 +220,8 @@ def test_another_machine_or_image_cannot_go_on_with_a_run(engine: docker.DockerC
         again = case.run("bench", "--resume", started["run"]["id"], "--reports", case.reports)
         one_clear_sentence(again, says, "Start a new run, and compare the two.")
         assert case.journal.read_bytes() == before
-        assert set(case.temporary.iterdir()) == left
+        kept = {folder for folder in left if not folder.name.startswith("levelfield-run-")}
+        assert set(case.temporary.iterdir()) == kept, "the next command removes what the killed one left"
     assert none_left(engine, command.pid)
 
 

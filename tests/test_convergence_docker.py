@@ -40,6 +40,8 @@ def test_five_backends_train_the_mlp_to_the_target(engine: docker.DockerClient, 
             assert launch.failure is None
             assert launch.parity is not None
             assert launch.parity.equal, launch.parity.reason
+            assert launch.parity.training is not None
+            assert isinstance(launch.parity.training.errors.update, float)
             assert launch.convergence is not None
             assert launch.convergence.seed == generation.index
             assert launch.convergence.weights_sha256 == beginning.weights_sha256
@@ -47,6 +49,6 @@ def test_five_backends_train_the_mlp_to_the_target(engine: docker.DockerClient, 
             assert launch.memory is not None
     (found,) = analysis.analyse(one).convergence
     assert all(row.seeds_reached == 2 and row.standing == "shown" for row in found.rows)
-    assert "MLP, training to 97.0\u00a0% on the digits" in command.out
-    assert "Test accuracy of MLP over training time" in (folder / REPORT).read_text(encoding="utf-8")
+    assert "small MLP, training to 97.0\u00a0% on the digits" in command.out
+    assert "Test accuracy of small MLP over training time" in (folder / REPORT).read_text(encoding="utf-8")
     assert none_left(engine, command.pid)

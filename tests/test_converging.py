@@ -15,11 +15,12 @@ from suite.verification import judge_convergence
 from suite.watching import Silent
 from suite.worker.messages import Converged, Evaluated
 from suite.zoo.digits import data
-from suite.zoo.training import convergence
+from suite.zoo.training import convergence, update
 from tests import canaries
 
 GOAL = convergence.of("mlp")
 CASE = Case("mlp", "convergence", "fp32", GOAL.batch, 2)
+FOLLOWED = update.Judgement(error=5e-8, tolerance=2e-6, reason="")
 JAX, TORCH = Arm("jax", "jax"), Arm("torch", "torch")
 
 
@@ -40,7 +41,7 @@ def converged(beginning: convergence.Beginning, **changes: Any) -> Converged:
 
 
 def test_a_training_that_begins_as_the_reference_is_equal(beginning: convergence.Beginning) -> None:
-    judged = judge_convergence(converged(beginning), beginning, GOAL)
+    judged = judge_convergence(converged(beginning), FOLLOWED, beginning, GOAL)
     assert judged.equal
     assert judged.relative_error == pytest.approx(1e-7, rel=0.01)
     assert judged.inputs == 10 * 64
@@ -58,7 +59,7 @@ def test_a_training_that_begins_as_the_reference_is_equal(beginning: convergence
     ],
 )
 def test_another_beginning_is_not_equal(beginning: convergence.Beginning, losses: Any, says: str) -> None:
-    judged = judge_convergence(converged(beginning, losses=losses(beginning.losses)), beginning, GOAL)
+    judged = judge_convergence(converged(beginning, losses=losses(beginning.losses)), FOLLOWED, beginning, GOAL)
     assert not judged.equal
     assert says in judged.reason
     assert isinstance(judged.relative_error, Absent) == ("not comparable" in says)
@@ -67,7 +68,16 @@ def test_another_beginning_is_not_equal(beginning: convergence.Beginning, losses
 def test_early_divergence_is_told_in_its_own_words(beginning: convergence.Beginning) -> None:
     said = "Training diverged: the loss of step 3 is nan."
     told = converged(beginning, losses=beginning.losses[:2], points=(), diverged=said)
-    assert judge_convergence(told, beginning, GOAL).reason == said
+    assert judge_convergence(told, FOLLOWED, beginning, GOAL).reason == said
+
+
+def test_an_optimizer_that_does_not_follow_the_recipe_is_not_equal(beginning: convergence.Beginning) -> None:
+    said = "Its optimizer does not follow the recipe."
+    judged = judge_convergence(converged(beginning), update.Judgement(0.1, 2e-6, said), beginning, GOAL)
+    assert not judged.equal
+    assert judged.reason == said
+    assert judged.training is not None
+    assert (judged.training.errors.update, judged.training.tolerances.update) == (0.1, 2e-6)
 
 
 @pytest.mark.parametrize("what", ["weights", "inputs"])

@@ -13,7 +13,6 @@ from suite.options import DURATION, NAMES, NUMBERS, PERCENT, SIZE, VALUES, witho
     [
         (NAMES, "a,b", ("a", "b")),
         (NAMES, " a , b ,", ("a", "b")),
-        (NAMES, "", ()),
         (NUMBERS, "1,8,32", (1, 8, 32)),
         (NUMBERS, " 4 ", (4,)),
         (DURATION, "90", 90.0),
@@ -65,9 +64,11 @@ def test_a_record_holds_no_folder_of_the_users() -> None:
     typed = [
         "bench", "--model", "/home/someone/m.onnx", "--models=mlp", "--dim", "a=1", "--input", "x=/home/someone/x.npy",
         "--model=/home/someone/m.onnx", "--input=x=/home/someone/x.npy", "--reports", "/home/someone", "--sign=/home/k",
-        "--seed", "1",
+        "--seed", "1", "--resume", "/home/someone/reports/a-run", "--resume=~/a-run", "--gpu", "GPU-1234",
+        "--gpu=1", "--data", "/x",
     ]  # fmt: skip
     assert without_paths(typed) == [
         "bench", "--model", "m.onnx", "--models=mlp", "--dim", "a=1", "--input", "x=x.npy",
         "--model=m.onnx", "--input=x=x.npy", "--seed", "1",
+        "--resume", "a-run", "--resume=a-run", "--gpu", "UUID", "--gpu=1",
     ]  # fmt: skip

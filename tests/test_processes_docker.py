@@ -56,6 +56,9 @@ def test_two_processes_train_as_one_does(engine: docker.DockerClient, reports: P
         assert launch.failure is None, launch.failure
         assert launch.parity is not None
         assert launch.parity.equal, launch.parity.reason
+        assert launch.parity.training is not None
+        assert isinstance(launch.parity.training.errors.update, float), "of gradients that each process has of its own"
+        print(launch.arm, launch.parity.training.errors)
         assert launch.settings["engine"] == ENGINES[launch.arm]
         assert launch.settings["processes"] == "2"
         assert launch.memory is not None

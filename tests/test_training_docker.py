@@ -13,6 +13,7 @@ from suite.launches import bring_up
 from suite.outcomes import stop
 from suite.preparation import prepare
 from suite.records import files
+from suite.records.schema import TrainingParity
 from suite.running import REPORT
 from suite.verification import verify_trainings
 from suite.watching import Silent
@@ -43,6 +44,8 @@ def test_every_training_equals_the_reference(engine: docker.DockerClient, model:
         assert outcome.launch.parity is not None, outcome.launch.failure
         assert outcome.launch.parity.training is not None
         assert outcome.launch.parity.equal, outcome.launch.parity.reason
+        print(model, outcome.arm.id, outcome.launch.parity.training.errors)
+        _follows_the_rule(outcome.launch.parity.training)
     assert none_left(engine)
 
 
@@ -71,6 +74,7 @@ def test_five_backends_train_the_mlp(engine: docker.DockerClient, tmp_path: Path
             assert launch.parity.equal, launch.parity.reason
             assert launch.parity.training is not None
             assert len(launch.parity.training.losses) == 10
+            _follows_the_rule(launch.parity.training)
             assert launch.settings["training recipe"].startswith("AdamW, learning rate 0.001")
             assert launch.memory is not None
             assert isinstance(launch.memory.peak_rss_bytes, int)
@@ -79,11 +83,18 @@ def test_five_backends_train_the_mlp(engine: docker.DockerClient, tmp_path: Path
     (timed,) = analysis.analyse(one).timed
     assert all(row.items_per_second and row.p90_ns and row.peak_bytes for row in timed.rows)
     page = (folder / REPORT).read_text(encoding="utf-8")
-    assert "Gradient norms, first step" in page
+    assert "Update rule, given gradients" in page
     assert "MLP, training, batch 1000" in command.out
     assert none_left(engine, command.pid)
 
 
+def _follows_the_rule(training: TrainingParity) -> None:
+    assert isinstance(training.errors.update, float), training.errors.update
+    assert isinstance(training.tolerances.update, float)
+    assert 0 < training.errors.update < training.tolerances.update < 1e-5
+
+
+@pytest.mark.alone  # it takes all of the memory that a worker may have
 def test_a_batch_that_does_not_fit_costs_its_own_case_only(engine: docker.DockerClient, tmp_path: Path) -> None:
     """BERT in batches of 1024 would keep some hundred gigabytes for its way back."""
     tmp_path.chmod(0o755)

@@ -13,6 +13,7 @@ from suite.backends import precisions
 from suite.records.schema import Absent, Case
 from suite.verification import VERIFY_INPUTS, judge, judge_training, verify_count
 from suite.worker.messages import Trained, Verified
+from suite.zoo.training import update
 from suite.zoo.training.trajectory import Trajectory
 
 REFERENCE = np.linspace(-1.0, 1.0, 12).reshape(4, 3)
@@ -147,10 +148,11 @@ def test_no_yardstick_is_asked_for_where_fp32_holds() -> None:
 
 TRAINED = Trained(losses=(2.0, 1.5, 1.0), gradients=(3.0, 4.0), weights=(1.0,) * 16, statistics=())
 TRAJECTORY = Trajectory(TRAINED.losses, TRAINED.gradients, TRAINED.weights)
+FOLLOWED = update.Judgement(error=5e-8, tolerance=2e-6, reason="")
 
 
 def test_the_same_training_is_equal() -> None:
-    parity = judge_training(TRAINED, TRAJECTORY, "mlp")
+    parity = judge_training(TRAINED, FOLLOWED, TRAJECTORY, "mlp")
     assert parity.equal
     assert parity.relative_error == 0
     assert parity.projection == TRAINED.losses
@@ -158,6 +160,20 @@ def test_the_same_training_is_equal() -> None:
     assert parity.training.reference == TRAJECTORY.losses
     assert isinstance(parity.training.errors.statistics, Absent)
     assert parity.inputs == 3 * 32
+    assert (parity.training.errors.update, parity.training.tolerances.update) == (5e-8, 2e-6)
+
+
+@pytest.mark.parametrize("error", [3e-6, math.inf])
+def test_the_same_steps_by_another_update_rule_are_not_equal(error: float) -> None:
+    otherwise = update.Judgement(error=error, tolerance=2e-6, reason="Its optimizer does not follow the recipe.")
+    parity = judge_training(TRAINED, otherwise, TRAJECTORY, "mlp")
+    assert not parity.equal
+    assert parity.reason == otherwise.reason
+    assert parity.relative_error == 0
+    assert parity.training is not None
+    assert isinstance(parity.training.errors.update, Absent) == math.isinf(error)
+    both = judge_training(msgspec.structs.replace(TRAINED, weights=(2.0,) * 16), otherwise, TRAJECTORY, "mlp")
+    assert both.reason.startswith("Its optimizer does not follow the recipe. It does not train as the reference does:")
 
 
 @pytest.mark.parametrize(
@@ -176,7 +192,7 @@ def test_the_same_training_is_equal() -> None:
     ],
 )
 def test_another_training_is_not(changes: dict[str, tuple[float, ...]]) -> None:
-    parity = judge_training(msgspec.structs.replace(TRAINED, **changes), TRAJECTORY, "mlp")
+    parity = judge_training(msgspec.structs.replace(TRAINED, **changes), FOLLOWED, TRAJECTORY, "mlp")
     assert not parity.equal
     assert parity.reason
     assert parity.training is not None

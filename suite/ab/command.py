@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Literal
 
 import click
-from rich.console import Console
 
-from suite.options import DURATION, GPU, INJECTION, NAMES, NUMBERS, PERCENT, PROCESSES, VARIANT, without_paths
+from suite import terminals
+from suite.options import DURATION, GPU, INJECTION, NAMES, NUMBERS, PERCENT, PROCESSES, SEED, VARIANT, without_paths
 from suite.own_file.options import OWN_FILE, OWN_SIZES, OWN_VALUES
 
 
@@ -57,7 +57,7 @@ from suite.own_file.options import OWN_FILE, OWN_SIZES, OWN_VALUES
     help="Write the comparison to a file as well: .md, .xml (JUnit), .json, .html or .txt; several times.",
 )
 @click.option("--resume", metavar="RUN", default=None, help="Go on with a run of these arms that was cut off.")
-@click.option("--seed", type=int, default=None, help="Seed of the schedule; the record holds it.")
+@click.option("--seed", type=SEED, default=None, help="Seed of the schedule; the record holds it.")
 @click.option("--identify", is_flag=True, help="Put this host's name into the record.")
 def ab(
     a: str,
@@ -137,7 +137,7 @@ def ab(
         resume=resume,
     )
     gate = Gate(margin=margin, max_slowdown=max_slowdown)
-    console = Console()
+    console = terminals.console()
     if bisect:
         from suite.ab.hunting import hunt, narrate
 

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 import msgspec
 
 from suite.ab import containers, judging
+from suite.analysis.levels import how_precise, level_matrix
 from suite.comparing import changes, conclusion, drift, notes, words
 from suite.comparing.reduction import reduce
 from suite.comparing.types import Comparison, Drift, Gate, Row, RunFacts, Side, Verdict
 from suite.errors import LevelfieldError
 from suite.images.catalogue import stem
 from suite.records.schema import Arm, Run
-from suite.report import units
+from suite.report import sentences, units
 
 LABEL = "ab"
 """Of the runs that `ab` makes."""
@@ -76,6 +77,7 @@ def compare(run: Run, gate: Gate, sha256: str) -> Comparison:
         changes=around,
         gate=gate,
         method=METHOD.format(q=100 * gate.q, margin=100 * gate.margin),
+        order="turns",
         replicate="launch",
         same_hardware=True,
     )
@@ -103,9 +105,21 @@ def _notes(run: Run, old: Arm, new: Arm) -> tuple[str, ...]:
     found += [f"{arm.id} was slowed down by {arm.inject} on purpose." for arm in (old, new) if arm.inject]
     if "smoke" in run.labels:
         found.append("A smoke run shows that everything works; it has too few launches for any verdict.")
+    widest = _widest(run)
+    if widest is not None:
+        found.append(sentences.precision(widest))
     if run.finished is None:
         found.append("The run was cut off: what is here was measured, and no more.")
     return tuple(found)
+
+
+def _widest(run: Run) -> float | None:
+    """Return the half-width, log scale, of the widest interval by which measuring was allowed to stop."""
+    target = run.settings.precision_target
+    if target is None:
+        return None
+    widths = [how_precise(level_matrix(block), target=target).half_width for block in run.blocks if block.case.timed]
+    return max((width for width in widths if width is not None), default=None)
 
 
 def answer(rows: Sequence[Row], drifts: Sequence[Drift], gate: Gate) -> str:

@@ -120,7 +120,7 @@ def _costs(run: Run, sides: _Sides, rows: Sequence[Row]) -> Iterator[str]:
 
 def _case(block: Block, *, threads: bool) -> str:
     case = block.case
-    parts = [words.clean(names.model(case.model), 60)]
+    parts = [words.clean(names.network(case), 60)]
     parts += [f"batch {case.batch}"] if case.per_item else []
     parts += [words.clean(case.precision, 40)] if case.precision != "fp32" else []
     parts += [units.plural(case.threads, "thread")] if threads else []

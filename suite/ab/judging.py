@@ -11,9 +11,11 @@ from typing import TypeAlias
 import msgspec
 
 from suite import analysis
-from suite.analysis import costs
+from suite.analysis import costs, estimates
+from suite.analysis.levels import launch_levels
 from suite.analysis.types import AnyRow, BlockAnalysis, Estimate
 from suite.comparing.judging import Judgement, judge, of_metric
+from suite.comparing.rows import in_order
 from suite.comparing.types import Gate, Outcome, Row, Verdict
 from suite.comparing.welch import Effect, from_pairs
 from suite.records.schema import Arm, Block, Run
@@ -24,7 +26,6 @@ from suite.statistics.student import MIN_LAUNCHES
 Answer: TypeAlias = AnyRow
 
 _NO_NUMBER = {"failed", "absent"}
-_OUTCOMES: tuple[Outcome, ...] = ("worse", "undecided", "fine", "aside")
 
 
 class _Case(msgspec.Struct, frozen=True):
@@ -56,19 +57,15 @@ def rows(run: Run, old: Arm, new: Arm, gate: Gate) -> tuple[Row, ...]:
     ]
     judgements = iter(judge([case.effect for case in cases if case.effect is not None], gate))
     judged = [case.row if case.effect is None else _judged(case, next(judgements)) for case in cases]
-    return tuple(sorted(judged, key=_order))
-
-
-def _order(row: Row) -> tuple[int, float]:
-    return _OUTCOMES.index(row.outcome), -abs(math.log(row.ratio.value)) if row.ratio else 0.0
+    return in_order(judged)
 
 
 def _case(block: Block, answer: BlockAnalysis, arms: tuple[str, str], *, sequential: bool) -> _Case:
     by_arm: Mapping[str, Answer] = {row.arm: row for row in answer.rows}
     old, new = (by_arm[arm] for arm in arms)
-    found = costs.of(block)
+    found = launch_levels(block)
     common = sorted(found[old.arm].keys() & found[new.arm].keys())
-    first, second = ([math.log(found[each.arm][index]) for index in common] for each in (old, new))
+    first, second = estimates.matrix({each.arm: found[each.arm] for each in (old, new)}, common).T.tolist()
     nothing = _nothing_to_judge(old, new, len(common))
     effect = None
     if nothing is None:

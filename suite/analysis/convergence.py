@@ -26,19 +26,19 @@ def analyse(block: Block, known: Known, *, margin: float, sequential: bool) -> C
     known
         Parity of each arm, for blocks whose own launches did not compare.
     margin
-        Relative slowdown against the best that does not matter.
+        Relative difference that does not matter.
     sequential
         Whether precision was allowed to end the run; intervals are wider then.
     """
     rows = {arm.id: _row(block, arm, known) for arm in block.arms}
     found = times_ns(block)
-    best, tied = places.assign(rows, found, margin=margin, sequential=sequential)
+    best, also_first = places.assign(rows, found, margin=margin, sequential=sequential)
     first = next((each for arm in block.arms for each in _trainings(block, arm).values()), None)
     return ConvergenceBlock(
         case=block.case,
         rows=tuple(sorted(rows.values(), key=places.order)),
         best=best,
-        tied=tied,
+        also_first=also_first,
         unranked_reason="" if best else places.why_nobody(rows.values()),
         generations=len(block.generations),
         network=first.network if first is not None else "",

@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Iterator
 
 import msgspec
 
-from suite.analysis import timed
+from suite.analysis.levels import launch_levels
 from suite.analysis.types import Analysis, Row, TimedBlock
 from suite.records.schema import Block, Case, Run
 
@@ -21,7 +21,7 @@ class Member(msgspec.Struct, frozen=True):
 
     def costs_ns(self) -> dict[str, dict[int, float]]:
         """Return what its arms are compared by, arm to generation to time; computed from the samples anew."""
-        return timed.compared(self.block)
+        return launch_levels(self.block)
 
     def rows(self) -> Iterator[Row]:
         """Go through its arms but those that stand a second time, as a control does."""

@@ -1,4 +1,4 @@
-"""Ranks of a block's arms, ties, and the controls that stand beside them."""
+"""Ranks of a block's arms, and the controls that stand beside them."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ _STANDINGS: tuple[Standing, ...] = ("ranked", "control", "shown", "unequal", "fa
 def assign(
     rows: dict[str, Ranked], compared: Levels, *, margin: float, sequential: bool
 ) -> tuple[str | None, tuple[str, ...]]:
-    """Give the rows that may be ranked their ranks, in place; return the leader and those that tie with it.
+    """Give the rows that may be ranked their ranks, in place; return the leader and those that share its rank.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def assign(
     compared
         What they are ranked by.
     margin
-        Relative slowdown against the best that does not matter.
+        Relative difference that does not matter.
     sequential
         Whether precision was allowed to end the run.
     """
@@ -39,26 +39,20 @@ def assign(
     if not arms:
         return None, ()
     found = ranking.rank(estimates.matrix({arm: compared[arm] for arm in arms}), margin=margin, sequential=sequential)
-    least = len(arms)
-    for place in sorted(found, key=lambda place: place.ratio or 0.0, reverse=True):
+    for place in found:
         arm = arms[place.arm]
         if place.rank is None or place.ratio is None:
             rows[arm] = msgspec.structs.replace(rows[arm], standing="shown", reason=(place.reason or "").rstrip("."))
             continue
-        # A rank says that so many arms are certainly faster. A noisy arm can be certainly behind fewer arms than a
-        # steady one with a better estimate; read down a table that looks like a mistake, so the smaller claim is made
-        # for both (but never that of being among the best).
-        least = place.rank if place.in_best_set else max(2, min(least, place.rank))
-        rows[arm] = msgspec.structs.replace(
-            rows[arm], rank=least, ratio=Estimate(place.ratio, place.low, place.high), verdict=place.verdict
-        )
-    leaders = [arms[place.arm] for place in found if place.in_best_set]
+        ratio = Estimate(place.ratio, place.low, place.high)
+        rows[arm] = msgspec.structs.replace(rows[arm], rank=place.rank, ratio=ratio, verdict=place.verdict)
+    leaders = [arms[place.arm] for place in found if place.rank == 1]
     return (leaders[0], tuple(leaders[1:])) if leaders else (None, ())
 
 
-def order(row: Row | ConvergenceRow) -> tuple[int, float]:
-    """Sort key: ranked rows first, by their estimates; the others keep the order of the plan, as if unsorted."""
-    return _STANDINGS.index(row.standing), row.ratio.value if row.ratio else 0.0
+def order(row: Row | ConvergenceRow) -> tuple[int, int, float]:
+    """Sort key: by rank, and by estimate within a rank; rows without one keep the order of the plan, as if unsorted."""
+    return _STANDINGS.index(row.standing), row.rank or 0, row.ratio.value if row.ratio else 0.0
 
 
 def why_nobody(rows: Iterable[Row | ConvergenceRow]) -> str:

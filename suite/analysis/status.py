@@ -1,26 +1,38 @@
 """The run in one glance, and the warnings that follow from its numbers."""
 
+import math
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TypeAlias
 
 from suite import warnings
-from suite.analysis import device, native
+from suite.analysis import device, disturbances, native
 from suite.analysis.types import (
     AnyRow,
     BlockAnalysis,
     Canary,
+    ConvergenceBlock,
+    ConvergenceRow,
     NoiseSummary,
+    Row,
     Status,
     TimedBlock,
 )
 from suite.compatibility import loaded
 from suite.records.schema import Absent, Run, Warning_
+from suite.statistics.student import MIN_LAUNCHES
 
 Surroundings: TypeAlias = tuple[Canary | None, NoiseSummary | None]
 
+SMOKE = "smoke"
+"""Label of runs that rank nothing."""
+
 TOO_DISTURBED = 1 / 3
 """Share of disturbed rounds from which the run as a whole is called too disturbed."""
+
+RESTLESS = 0.01
+"""Share of all windows that begin while an arm is still computing, from which that is said."""
 
 UNSETTLED = 1 / 2
 """Share of an arm's launches without a steady state from which that is said: at this level of significance, one launch
@@ -70,11 +82,14 @@ def derive(run: Run, blocks: Iterable[BlockAnalysis], status: Status, around: Su
     found = chain(
         _of_run(status),
         _of_surroundings(around),
+        _of_waits(run),
         _of_answers(blocks),
         _of_emulation(run, blocks),
         _of_devices(run),
         _of_libraries(run),
         *(map(_of_block, blocks)),
+        _of_launches(run, blocks),
+        _of_clock(run, blocks),
     )
     known = {(warning.code, warning.about) for warning in run.warnings}
     return run.warnings + tuple(warning for warning in found if (warning.code, warning.about) not in known)
@@ -84,7 +99,8 @@ def _of_run(status: Status) -> Iterator[Warning_]:
     if not status.finished:
         yield warnings.cut_off()
     if status.too_disturbed:
-        yield warnings.too_disturbed(status.rounds_disturbed, status.rounds + status.rounds_disturbed)
+        fate = disturbances.fate(status.rounds_disturbed, status.rounds_kept)
+        yield warnings.too_disturbed(status.rounds_disturbed, status.rounds + status.rounds_disturbed, fate)
     share = status.supervisor_share
     if not isinstance(share, Absent) and share > warnings.SUPERVISOR_LIMIT:
         yield warnings.supervisor_busy(share)
@@ -92,14 +108,33 @@ def _of_run(status: Status) -> Iterator[Warning_]:
 
 def _of_surroundings(around: Surroundings) -> Iterator[Warning_]:
     canary, noise = around
-    if canary is not None and canary.drift is not None and abs(canary.drift) > warnings.CANARY_LIMIT:
-        yield warnings.machine_moved(canary.drift)
+    drift = canary.drift if canary is not None and canary.moved else None
+    if drift is not None and abs(drift) > warnings.CANARY_LIMIT:
+        yield warnings.machine_moved(drift)
     if noise is None:
         return
+    if not isinstance(noise.throttled, Absent) and noise.throttled > 0:
+        yield warnings.throttled(noise.throttled)
     if not isinstance(noise.steal_share, Absent) and noise.steal_share > warnings.STEAL_LIMIT:
         yield warnings.stolen(noise.steal_share)
     if not isinstance(noise.idle_workers_share, Absent) and noise.idle_workers_share > warnings.IDLE_LIMIT:
         yield warnings.idle_workers_busy(noise.idle_workers_share)
+
+
+def _of_waits(run: Run) -> Iterator[Warning_]:
+    """Name the arms that kept others waiting up to the limit, in more windows than chance would have it."""
+    turns = [
+        turn
+        for block in run.blocks
+        for generation in block.generations
+        for each in generation.rounds
+        for turn in each.turns
+    ]
+    waits = [turn.settling for turn in turns if turn.settling is not None]
+    busy = Counter(arm for wait in waits for arm in wait.busy)
+    for arm, windows in sorted(busy.items()):
+        if windows > RESTLESS * len(waits):
+            yield warnings.never_still(arm, windows, len(waits))
 
 
 def _of_devices(run: Run) -> Iterator[Warning_]:
@@ -160,6 +195,42 @@ def _of_emulation(run: Run, blocks: Iterable[BlockAnalysis]) -> Iterator[Warning
             yield warnings.emulated(precision, reason)
 
 
+def _of_launches(run: Run, blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:
+    """Name the cases that too few launches kept from being ranked; a smoke run ranks nothing, and says so itself."""
+    if SMOKE in run.labels:
+        return
+    few: dict[int, list[str]] = {}
+    for block in blocks:
+        if isinstance(block, TimedBlock | ConvergenceBlock) and block.unranked_reason:
+            most = max((_launches(row) for row in block.rows), default=0)
+            if 0 < most < MIN_LAUNCHES:
+                few.setdefault(most, []).append(block.case.id)
+    for launches, cases in few.items():
+        yield warnings.too_few_launches(launches, MIN_LAUNCHES, cases)
+
+
+def _launches(row: Row | ConvergenceRow) -> int:
+    return row.launches if isinstance(row, ConvergenceRow) else row.counts.launches
+
+
+def _of_clock(run: Run, blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:
+    """Find results whose single calls the clock cannot tell apart finely.
+
+    The clock's step is taken to be the smallest difference between readings when the run began, which holds the cost of
+    a reading: an upper bound. It is not taken from the samples, since a page carries only a part of them.
+    """
+    reading = run.machine.get("kernel", {}).get("timer step ns")
+    if not isinstance(reading, int):
+        return
+    for block in blocks:
+        if not isinstance(block, TimedBlock):
+            continue
+        for row in block.rows:
+            median = row.median_ns.value if row.median_ns is not None else math.inf
+            if reading > warnings.CLOCK_LIMIT * median:
+                yield warnings.coarse_clock(reading, median, _result(block, row))
+
+
 def _of_block(block: BlockAnalysis) -> Iterator[Warning_]:
     if not isinstance(block, TimedBlock):
         return
@@ -169,3 +240,5 @@ def _of_block(block: BlockAnalysis) -> Iterator[Warning_]:
             yield warnings.launches_failed(counts.launches_failed, row.failure.message, _result(block, row))
         if counts.launches_unsteady > UNSETTLED * counts.launches:
             yield warnings.no_steady_state(counts.launches_unsteady, counts.launches, _result(block, row))
+        if row.slow_start is not None and not row.slow_start.settled:
+            yield warnings.slow_start(row.slow_start.excess, _result(block, row))

@@ -7,6 +7,7 @@ import numpy as np
 from suite.analysis import collect
 from suite.analysis.types import Canary, CanaryPoint, NoiseSummary
 from suite.records.schema import Absent, Noise, Run
+from suite.statistics.shift import LEAST, shift
 
 MIN_POINTS = 6
 """Fewest generations of the canary from which a drift is told: two in each third."""
@@ -42,6 +43,7 @@ def canary(run: Run) -> Canary | None:
         drift=float(np.median(medians[-third:]) / np.median(medians[:third]) - 1)
         if len(points) >= MIN_POINTS
         else None,
+        moved=len(points) >= LEAST and shift(np.log(medians)).moved,
     )
 
 
@@ -66,7 +68,15 @@ def noise(run: Run) -> NoiseSummary | None:
         others_share=_share(readings, lambda reading: reading.others_ns),
         idle_workers_share=_share(readings, lambda reading: reading.idle_workers_ns),
         supervisor_share=_share(readings, lambda reading: reading.supervisor_ns),
+        throttled=_sum(reading.throttled for reading in readings),
     )
+
+
+def _sum(values: Iterable[int | Absent]) -> int | Absent:
+    """Add what was read; absent where nothing was."""
+    values = tuple(values)
+    known = [value for value in values if not isinstance(value, Absent)]
+    return sum(known) if known else next((value for value in values if isinstance(value, Absent)), Absent("not read"))
 
 
 def _share(readings: Iterable[Noise], signal: Callable[[Noise], int | Absent]) -> float | Absent:

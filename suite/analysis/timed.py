@@ -1,18 +1,20 @@
 """The `latency`, `throughput` and `training` scenarios: windows in interleaved rounds, summarised launch by launch."""
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
 import numpy as np
 
-from suite.analysis import collect, disturbances, estimates, places, standing
+from suite.analysis import disturbances, estimates, places, standing
 from suite.analysis.collect import ArmSummary, WindowSummary
-from suite.analysis.types import Counts, Row, TimedBlock
+from suite.analysis.levels import Reduction, how_precise, reduce
+from suite.analysis.types import Counts, Row, SlowStart, TimedBlock
 from suite.records.schema import Absent, Arm, Block, Launch, Parity
-from suite.statistics.calm import which_count
-from suite.statistics.steady import SteadyState
+from suite.statistics.stopping import DEFAULT_TARGET
 from suite.statistics.student import MIN_LAUNCHES
+from suite.statistics.warming import Start
 from suite.statistics.windows import summarise
 
 Known = Mapping[tuple[str, str, str], Parity]
@@ -26,22 +28,12 @@ class _Counted:
     summary: ArmSummary
     windows: dict[int, tuple[WindowSummary, ...]]
     warming: tuple[tuple[int, int], ...]
+    start: Start
     counts: Counts
 
     @property
     def arm(self) -> Arm:
         return self.summary.arm
-
-
-@dataclass(frozen=True)
-class _Levels:
-    """One value a launch: arm to generation to value."""
-
-    medians_ns: dict[str, dict[int, float]]
-    costs_ns: dict[str, dict[int, float]]
-    """Time an item, from whole windows."""
-    with_disturbed: dict[str, dict[int, float]]
-    """What the block is about, time of a call or of an item, with disturbed rounds counted."""
 
 
 def analyse(block: Block, known: Known, *, margin: float, sequential: bool) -> TimedBlock:
@@ -56,28 +48,27 @@ def analyse(block: Block, known: Known, *, margin: float, sequential: bool) -> T
     known
         Parity of each arm, for blocks whose own launches did not compare.
     margin
-        Relative slowdown against the best that does not matter.
+        Relative difference that does not matter.
     sequential
         Whether precision was allowed to end the run; intervals are wider then.
     """
-    counting = _counting(block)
-    counted = _count(collect.arms(block), counting)
-    levels = _levels(counted, block)
-    rows = {entry.arm.id: _row(entry, block, levels, standing.parity_of(block, entry.arm, known)) for entry in counted}
-    compared = levels.costs_ns if block.case.per_item else levels.medians_ns
-    best, tied = places.assign(rows, compared, margin=margin, sequential=sequential)
+    found = reduce(block)
+    counted = [_count(found, number) for number in range(len(found.arms))]
+    rows = {entry.arm.id: _row(entry, found, standing.parity_of(block, entry.arm, known)) for entry in counted}
+    compared = found.compared
+    best, also_first = places.assign(rows, compared, margin=margin, sequential=sequential)
     rounds = [round_ for generation in block.generations for round_ in generation.rounds]
     kept = [
         generation.index
-        for generation in block.generations
-        for round_ in generation.rounds
-        if round_.disturbed and (generation.index, round_.index) in counting
+        for place, generation in enumerate(block.generations)
+        for column, round_ in enumerate(generation.rounds)
+        if round_.disturbed and found.counting.rounds[place, column]
     ]
     return TimedBlock(
         case=block.case,
         rows=tuple(sorted(rows.values(), key=places.order)),
         best=best,
-        tied=tied,
+        also_first=also_first,
         unranked_reason="" if best else places.why_nobody(rows.values()),
         generations=sum(bool(generation.rounds) for generation in block.generations),
         rounds=sum(not round_.disturbed for round_ in rounds),
@@ -86,116 +77,44 @@ def analyse(block: Block, known: Known, *, margin: float, sequential: bool) -> T
         generations_kept=tuple(sorted(set(kept))),
         disturbances=disturbances.summarise(round_.disturbed for round_ in rounds),
         controls=places.controls(block, compared, sequential=sequential),
+        half_width=how_precise(found.matrix, target=DEFAULT_TARGET).half_width if sequential else None,
     )
 
 
-def compared(block: Block) -> dict[str, dict[int, float]]:
-    """Return what the arms of a block are compared by: the time of a call, or of an item where throughput is asked.
-
-    Returns
-    -------
-    dict
-        Arm to generation to the launch's value, nanoseconds.
-    """
-    levels = _levels(_count(collect.arms(block), _counting(block)), block)
-    return levels.costs_ns if block.case.per_item else levels.medians_ns
-
-
-def _counting(block: Block) -> set[tuple[int, int]]:
-    """Return the rounds that count, each by its generation's number and its own."""
-    generations = block.generations
-    counts = which_count([[bool(each.disturbed) for each in generation.rounds] for generation in generations])
-    return {
-        (generation.index, each.index)
-        for generation, of_rounds in zip(generations, counts, strict=True)
-        for each, counting in zip(generation.rounds, of_rounds, strict=True)
-        if counting
-    }
-
-
-def _count(summaries: Sequence[ArmSummary], counting: set[tuple[int, int]]) -> list[_Counted]:
-    calm = {
-        summary.arm.id: {
-            launch.generation: tuple(each for each in launch.windows if (launch.generation, each.round) in counting)
-            for launch in summary.launches
-        }
-        for summary in summaries
-    }
-    judged = estimates.settling(
-        {
-            arm: {
-                (generation, window.round): window.median_ns
-                for generation, windows in launches.items()
-                for window in windows
-            }
-            for arm, launches in calm.items()
-        }
-    )
-    return [_counted(summary, calm[summary.arm.id], judged[summary.arm.id]) for summary in summaries]
-
-
-def _counted(
-    summary: ArmSummary, calm: Mapping[int, tuple[WindowSummary, ...]], judged: Mapping[int, SteadyState]
-) -> _Counted:
-    warming = {generation: state.left_out for generation, state in judged.items()}
-    windows = {generation: entries[warming.get(generation, 0) :] for generation, entries in calm.items() if entries}
-    taken = sum(len(launch.windows) for launch in summary.launches)
+def _count(found: Reduction, number: int) -> _Counted:
+    """Sort the windows of the arm with this number into those that count and those that do not."""
+    summary, counting = found.arms[number], found.counting
+    windows: dict[int, tuple[WindowSummary, ...]] = {}
+    warming: list[tuple[int, int]] = []
+    disturbed = 0
+    for launch in summary.launches:
+        calm = [each for each in launch.windows if counting.rounds[found.places[launch.generation, each.round]]]
+        disturbed += len(launch.windows) - len(calm)
+        kept = tuple(each for each in calm if found.counts(number, launch, each))
+        if kept:
+            windows[launch.generation] = kept
+        if len(kept) < len(calm):
+            warming.append((launch.generation, len(calm) - len(kept)))
     return _Counted(
         summary=summary,
         windows=windows,
-        warming=tuple((generation, left_out) for generation, left_out in sorted(warming.items()) if left_out),
+        warming=tuple(sorted(warming)),
+        start=counting.starts[number],
         counts=Counts(
             launches=len(windows),
             launches_failed=sum(launch.failure is not None for launch in summary.launches),
             windows=sum(map(len, windows.values())),
-            windows_disturbed=taken - sum(map(len, calm.values())),
-            windows_warming=sum(warming.values()),
+            windows_disturbed=disturbed,
+            windows_warming=sum(left_out for _, left_out in warming),
             windows_failed=sum(launch.windows_failed for launch in summary.launches),
-            launches_unsteady=sum(not state.steady for state in judged.values()),
+            launches_unsteady=sum(state is not None and not state.steady for state in counting.steady[number]),
             calls=sum(window.calls for entries in windows.values() for window in entries),
         ),
     )
 
 
-def _levels(counted: Sequence[_Counted], block: Block) -> _Levels:
-    def item_ns(window: WindowSummary) -> float:
-        return window.window_ns / (window.calls * block.case.batch)
-
-    def call_ns(window: WindowSummary) -> float:
-        return window.median_ns
-
-    chosen = item_ns if block.case.per_item else call_ns
-    return _Levels(
-        medians_ns=estimates.levels(_values(counted, call_ns)),
-        costs_ns=estimates.levels(_values(counted, item_ns)),
-        with_disturbed=estimates.levels(
-            {
-                entry.arm.id: {
-                    (launch.generation, window.round): chosen(window)
-                    for launch in entry.summary.launches
-                    for window in launch.windows
-                }
-                for entry in counted
-            }
-        ),
-    )
-
-
-def _values(
-    counted: Sequence[_Counted], value: Callable[[WindowSummary], float]
-) -> dict[str, dict[tuple[int, int], float]]:
-    return {
-        entry.arm.id: {
-            (generation, window.round): value(window)
-            for generation, windows in entry.windows.items()
-            for window in windows
-        }
-        for entry in counted
-    }
-
-
-def _row(entry: _Counted, block: Block, levels: _Levels, parity: Parity | None) -> Row:
-    arm = entry.arm
+def _row(entry: _Counted, found: Reduction, parity: Parity | None) -> Row:
+    arm, block = entry.arm, found.block
     stands, reason = standing.judge(
         measured=len(entry.windows),
         parity=parity,
@@ -221,15 +140,20 @@ def _row(entry: _Counted, block: Block, levels: _Levels, parity: Parity | None) 
         return row
     windows = [window for entries in entry.windows.values() for window in entries]
     calls = summarise(np.concatenate([window.samples_ns for window in windows]))
-    medians = list(levels.medians_ns[arm.id].values())
-    rates = [1e9 / cost for cost in levels.costs_ns[arm.id].values()]
-    everything = levels.with_disturbed[arm.id].values()
+    medians = list(found.median_ns[arm.id].values())
+    rates = [1e9 / cost for cost in found.item_ns[arm.id].values()]
+    everything = found.with_disturbed[arm.id].values()
     throughput = block.case.per_item
     return msgspec.structs.replace(
         row,
         median_ns=estimates.level(medians),
         launch_medians_ns=tuple(medians),
         warming=entry.warming,
+        slow_start=(
+            SlowStart(entry.start.slow_rounds, math.expm1(entry.start.excess), settled=entry.start.settled)
+            if entry.start.excess is not None
+            else None
+        ),
         p90_ns=calls.p90,
         p99_ns=calls.p99,
         items_per_second=estimates.level(rates),

@@ -52,6 +52,17 @@ class Counts(msgspec.Struct, frozen=True):
     """Timed calls in the windows counted."""
 
 
+class SlowStart(msgspec.Struct, frozen=True):
+    """The first rounds of an arm's launches were slow, by a test across launches (`suite.statistics.warming`)."""
+
+    rounds: int
+    """How many were found slow; left out where a launch has others."""
+    excess: float
+    """By what share the first round was slower than the last ones."""
+    settled: bool
+    """False: there are no later rounds to show that the launches had settled."""
+
+
 class Row(msgspec.Struct, frozen=True):
     """One arm's answer to a timed case."""
 
@@ -63,25 +74,27 @@ class Row(msgspec.Struct, frozen=True):
     """Why it is not ranked; empty where it is."""
     counts: Counts
     rank: int | None = None
-    """1 + the number of arms that are certainly faster; equal ranks are ties."""
+    """At least rank - 1 arms are faster, all pairs judged at once; with rank 1 none is."""
     verdict: Verdict | None = None
-    """Against the best: `same` within the margin, `slower`, or `inconclusive`."""
+    """Of `ratio`: `same` (equal: inside the margin), `slower` (the best is faster), `inconclusive` (not separated)."""
     median_ns: Estimate | None = None
-    """Typical call: mean over launches (log scale) of each launch's typical window median, with its 95 % interval."""
+    """Time of a call: the geometric mean over launches of each launch's typical window median, with its 95 % interval,
+    which holds for the minutes of the run."""
     launch_medians_ns: tuple[float, ...] = ()
     warming: tuple[tuple[int, int], ...] = ()
     """Generation, and how many of its first undisturbed windows came before the launch had settled, where any did."""
+    slow_start: SlowStart | None = None
     p90_ns: float | None = None
     p99_ns: float | None = None
-    """Only from 300 calls up."""
+    """Of all calls that count; None below `suite.statistics.windows.least_calls` of them."""
     items_per_second: Estimate | None = None
-    """Batch × calls ÷ window time, by window, summarised like the median."""
+    """Batch × calls ÷ window time, by window, summarised like the time of a call."""
     launch_items_per_second: tuple[float, ...] = ()
     ratio: Estimate | None = None
     """Cost relative to the leading arm (time, or time an item): larger is slower. The interval is against the true
     best, whichever that is, holds for all arms of the block at once, and is never below 1."""
     with_disturbed: Estimate | None = None
-    """The median call (latency) or items per second (throughput) with disturbed rounds counted; None where there
+    """The time of a call (latency) or items per second (throughput) with disturbed rounds counted; None where there
     were none."""
     cpu_cores: float | None = None
     """CPU time of the worker ÷ window time: cores kept busy."""
@@ -105,11 +118,11 @@ class TimedBlock(msgspec.Struct, frozen=True):
 
     case: Case
     rows: tuple[Row, ...]
-    """Ranked ones first, best first; then by standing, in the order of the plan."""
+    """Ranked ones first, by rank and within a rank by estimate; then by standing, in the order of the plan."""
     best: str | None
-    """Arm id of the leading ranked arm."""
-    tied: tuple[str, ...]
-    """Other arms than which none is certainly faster, in order of their estimates."""
+    """Arm id of the leading ranked arm: of those with rank 1, the one with the best estimate."""
+    also_first: tuple[str, ...]
+    """Other arms with rank 1, in order of their estimates."""
     unranked_reason: str
     """Why nobody is ranked; empty where somebody is."""
     generations: int
@@ -123,10 +136,16 @@ class TimedBlock(msgspec.Struct, frozen=True):
     disturbances: tuple[str, ...]
     """By what, each kind once."""
     controls: tuple[Control, ...] = ()
+    half_width: float | None = None
+    """Where precision may end the run: half-width of the widest 95 % interval of a ratio of two arms, log scale. It is
+    what the schedule decided by. None otherwise, and with too few launches."""
 
 
 class ColdRow(msgspec.Struct, frozen=True):
-    """How long one arm takes from nothing to its first answer; medians over launches with empty caches."""
+    """How long one arm takes from nothing to its first answer, with empty caches.
+
+    Phases are medians over launches, the total is their geometric mean.
+    """
 
     arm: str
     backend: str
@@ -203,7 +222,7 @@ class ConvergenceRow(msgspec.Struct, frozen=True):
     seeds_disturbed: int
     """Meanwhile something else was about, by signals from outside; they count all the same."""
     time_ns: Estimate | None = None
-    """To the target: mean over seeds on the log scale, with its 95 % t interval."""
+    """To the target: geometric mean over seeds, with its 95 % t interval."""
     steps: Estimate | None = None
     """The same of steps."""
     median_time_ns: float | None = None
@@ -235,7 +254,7 @@ class ConvergenceBlock(msgspec.Struct, frozen=True):
     rows: tuple[ConvergenceRow, ...]
     """In the order of `TimedBlock`."""
     best: str | None
-    tied: tuple[str, ...]
+    also_first: tuple[str, ...]
     unranked_reason: str
     generations: int
     network: str
@@ -269,6 +288,8 @@ class Canary(msgspec.Struct, frozen=True):
     """(slowest ÷ fastest generation) − 1."""
     drift: float | None
     """(median of the last third ÷ median of the first third) − 1; None below six generations."""
+    moved: bool = False
+    """Whether noise does not explain the drift (`suite.statistics.shift`); False where generations are too few."""
 
 
 class NoiseSummary(msgspec.Struct, frozen=True):
@@ -281,6 +302,8 @@ class NoiseSummary(msgspec.Struct, frozen=True):
     others_share: float | Absent
     idle_workers_share: float | Absent
     supervisor_share: float | Absent
+    throttled: int | Absent = Absent("not read")
+    """How often the processor lowered its clock for heat or power."""
 
 
 class Status(msgspec.Struct, frozen=True):

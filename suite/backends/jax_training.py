@@ -10,6 +10,7 @@ https://docs.jax.dev/en/latest/buffer_donation.html
 
 import functools
 import math
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
@@ -21,7 +22,8 @@ from suite.backends.protocol import Arrays, TrainingSource
 from suite.zoo import models
 from suite.zoo.native import definition, training
 from suite.zoo.training import batches
-from suite.zoo.training.recipe import SGD, AdamW, decays, is_statistic, trained
+from suite.zoo.training.recipe import SGD, AdamW, Optimizer, decays, is_statistic, trained
+from suite.zoo.training.update import Amplification, amplified
 
 if TYPE_CHECKING:
     from suite.backends.parallel.jax import Mesh
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 Tensors: TypeAlias = dict[str, Any]
 State: TypeAlias = dict[str, Any]
 """`weights`, `statistics`, `first` and `second` moments, and the `count` of steps."""
+Loss: TypeAlias = Callable[..., tuple[Any, Tensors]]
+"""From weights, statistics and a batch to the loss and the next statistics."""
 
 
 class JAXTrainer:
@@ -44,28 +48,42 @@ class JAXTrainer:
         self._statistics = {each.name for each in model.parameters if is_statistic(each)}
         self._decays = {each.name for each in trained(model) if decays(each)}
         self._mesh = _mesh(jax, source)
-        # The state's memory is given to the next state's; another batch size is compiled on its own.
-        lie = {"out_shardings": self._mesh.replicated} if self._mesh is not None else {}
-        self._call = jax.jit(self._train, donate_argnums=0, compiler_options=options or None, **lie)
-        self._forward = jax.jit(self._network.forward, compiler_options=options or None)
+        self._options = options or None
+        self._call = self._compiled(self._training.loss, Amplification())
+        self._forward = jax.jit(self._network.forward, compiler_options=self._options)
         self._state: State = {}
         self.restart()
         self.step(source.example)
         self.restart()
 
+    def _compiled(self, loss: Loss, by: Amplification) -> Callable[..., tuple[State, Any]]:
+        """Return the compiled step for a loss and the recipe's optimizer."""
+        # The state's memory is given to the next state's; another batch size is compiled on its own.
+        lie = {"out_shardings": self._mesh.replicated} if self._mesh is not None else {}
+        train = functools.partial(self._train, loss, amplified(self._rule, by))
+        return self._jax.jit(train, donate_argnums=0, compiler_options=self._options, **lie)  # type: ignore[no-any-return]
+
     def step(self, batch: Arrays) -> float:
-        arrays = [images_last(batch[name]) for name in self._names]
+        return self._step(self._call, [images_last(batch[name]) for name in self._names])
+
+    def _step(self, call: Callable[..., tuple[State, Any]], arrays: list[npt.NDArray[Any]]) -> float:
         if self._mesh is not None:
             arrays = [self._mesh.shard(array) for array in arrays]
-        self._state, loss = self._call(self._state, *arrays)
+        self._state, loss = call(self._state, *arrays)
         # All outputs of a compiled function are ready together: with the loss, the next state is.
         return float(loss)
 
-    def _train(self, state: State, *batch: Any) -> tuple[State, Any]:  # noqa: ANN401 (arrays)
-        compute = self._jax.value_and_grad(self._training.loss, has_aux=True)
+    def step_with_gradients(self, gradients: Iterable[Arrays], by: Amplification) -> None:
+        names = tuple(self._state["weights"])
+        call = self._compiled(functools.partial(_linear_loss, names), by)
+        for given in map(self._network.prepare, gradients):
+            # One item for each process, as a batch has its items for each.
+            self._step(call, [given.pop(name)[np.newaxis] for name in names])
+
+    def _train(self, loss_of: Loss, rule: Optimizer, state: State, *batch: Any) -> tuple[State, Any]:  # noqa: ANN401 (arrays)
+        compute = self._jax.value_and_grad(loss_of, has_aux=True)
         (loss, statistics), slopes = compute(state["weights"], state["statistics"], *batch)
         count = state["count"] + 1
-        rule = self._rule
         update = self._sgd(rule) if isinstance(rule, SGD) else self._adamw(rule, count)
         moved = {name: update(state, name, slope) for name, slope in slopes.items()}
         return {
@@ -151,6 +169,12 @@ class JAXTrainer:
             "optimizer": f"{rule}, written out: {', '.join(msgspec.structs.asdict(self._rule))}",
             "output": "the loss, a Python float",
         } | (self._mesh.settings() if self._mesh is not None else {})
+
+
+def _linear_loss(names: tuple[str, ...], weights: Tensors, statistics: Tensors, *given: Any) -> tuple[Any, Tensors]:  # noqa: ANN401 (arrays)
+    """Return Σ⟨given, weight⟩, mean over the items; its gradients are what is given."""
+    items = len(given[0])
+    return sum((weights[name] * each).sum() for name, each in zip(names, given, strict=True)) / items, statistics
 
 
 def _mesh(jax: Any, source: TrainingSource) -> "Mesh | None":  # noqa: ANN401 (a module)

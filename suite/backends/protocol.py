@@ -1,6 +1,6 @@
 """What a backend is: a class that imports one framework, loads one model and returns the function to be timed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from suite.backends.replica import Replica
 from suite.zoo.honesty import Computed
 from suite.zoo.training.recipe import Optimizer
+from suite.zoo.training.update import Amplification
 
 Arrays: TypeAlias = dict[str, npt.NDArray[np.generic]]
 """Named tensors in host memory, C order."""
@@ -30,6 +31,8 @@ class Resident(msgspec.Struct, frozen=True):
     """The timed call: placed inputs in, the output on the device, completed when it returns."""
     fetch: Callable[[Any], npt.NDArray[np.float32]]
     """Copy an output back; never timed."""
+    one_at_a_time: bool = False
+    """Whether what is placed takes the place of what was placed before."""
 
 
 class Unsupported(Exception):  # noqa: N818  (it says what is so; nothing went wrong)
@@ -141,6 +144,21 @@ class Trainer(Protocol):
         """Take one whole step and return the loss before it: the timed call.
 
         From a batch in host memory to the loss in host memory: forward, loss, backward and update, completed.
+        """
+        ...
+
+    def step_with_gradients(self, gradients: Iterable[Arrays], by: Amplification) -> None:
+        """Take steps whose gradients are given, by the very code of `step`: only the loss is another one.
+
+        The loss is Σ⟨gradient, weight⟩; backward pass, average over processes and update are those of `step`, and the
+        optimizer is constructed by the same code. Never timed.
+
+        Parameters
+        ----------
+        gradients
+            Of each step, for every trained tensor; of several processes, those of this one.
+        by
+            What the optimizer's own learning rate and weight decay are multiplied by in these steps.
         """
         ...
 

@@ -10,7 +10,8 @@ https://www.tensorflow.org/guide/function and https://www.tensorflow.org/guide/c
 
 import functools
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +21,14 @@ from suite.backends.protocol import Arrays, TrainingSource
 from suite.zoo import models
 from suite.zoo.native import definition, training
 from suite.zoo.training import batches
-from suite.zoo.training.recipe import SGD, AdamW, decays, is_statistic, trained
+from suite.zoo.training.recipe import SGD, AdamW, Optimizer, decays, is_statistic, trained
+from suite.zoo.training.update import Amplification, amplified
 
 if TYPE_CHECKING:
     from suite.backends.parallel.tensorflow import Workers
+
+Loss: TypeAlias = Callable[..., tuple[Any, dict[str, Any]]]
+"""From weights, statistics and a batch to the loss and the next statistics."""
 
 
 class TensorFlowTrainer:
@@ -65,25 +70,49 @@ class TensorFlowTrainer:
                 else {}
             )
             self._count = tf.Variable(0.0)
-        # No signature: another batch size is traced, and compiled, on its own.
-        compiled = functools.partial(tf.function, jit_compile=xla or None, autograph=False)
-        if workers is None:
-            self._call = compiled(self._train)
-        else:
-            # XLA compiles what lies before and behind the means of the gradients, which are TensorFlow's own to send.
-            train = functools.partial(self._train_together, workers, compiled(self._slopes), compiled(self._move))
-            self._call = tf.function(lambda *batch: workers.strategy.run(train, args=batch), autograph=False)
+        self._xla = xla
+        self._call = self._compiled(self._training.loss, Amplification())
         self._forward = tf.function(self._predict, jit_compile=xla or None, autograph=False)
         self.step(source.example)
         self.restart()
+
+    def _compiled(self, loss: Loss, by: Amplification) -> Callable[..., Any]:
+        """Return the step for a loss and the recipe's optimizer, traced, and compiled by XLA or not."""
+        tf, workers, rule = self._tf, self._workers, amplified(self._rule, by)
+        # No signature: another batch size is traced, and compiled, on its own.
+        compiled = functools.partial(tf.function, jit_compile=self._xla or None, autograph=False)
+        slopes_of, move = functools.partial(self._slopes, loss), functools.partial(self._move, rule)
+        if workers is None:
+            return compiled(functools.partial(self._train, slopes_of, move))  # type: ignore[no-any-return]
+        # XLA compiles what lies before and behind the means of the gradients, which are TensorFlow's own to send.
+        train = functools.partial(self._train_together, workers, compiled(slopes_of), compiled(move))
+        return tf.function(lambda *batch: workers.strategy.run(train, args=batch), autograph=False)  # type: ignore[no-any-return]
 
     def step(self, batch: Arrays) -> float:
         constant = self._tf.constant
         return float(self._call(*[constant(images_last(batch[name])) for name in self._names]).numpy())
 
-    def _train(self, *batch: Any) -> Any:  # noqa: ANN401 (tensors)
-        loss, slopes, statistics = self._slopes(*batch)
-        self._move(slopes, statistics)
+    def step_with_gradients(self, gradients: Iterable[Arrays], by: Amplification) -> None:
+        call = self._compiled(self._linear_loss, by)
+        for given in map(self._network.prepare, gradients):
+            # Each array is let go as it is copied: all of them are as large as the model.
+            call(*[self._tf.constant(given.pop(name)) for name in self._weights]).numpy()
+
+    def _linear_loss(
+        self,
+        weights: dict[str, Any],
+        statistics: dict[str, Any],
+        *given: Any,  # noqa: ANN401 (tensors)
+    ) -> tuple[Any, dict[str, Any]]:
+        """Return Σ⟨given, weight⟩, whose gradients are what is given."""
+        del statistics
+        sums = [self._tf.reduce_sum(weight * each) for weight, each in zip(weights.values(), given, strict=True)]
+        return self._tf.add_n(sums), {}
+
+    @staticmethod
+    def _train(slopes_of: Any, move: Any, *batch: Any) -> Any:  # noqa: ANN401 (functions, tensors)
+        loss, slopes, statistics = slopes_of(*batch)
+        move(slopes, statistics)
         return loss
 
     @staticmethod
@@ -92,24 +121,23 @@ class TensorFlowTrainer:
         move(workers.mean(slopes), statistics)
         return loss
 
-    def _slopes(self, *batch: Any) -> tuple[Any, list[Any], dict[str, Any]]:  # noqa: ANN401 (the same)
+    def _slopes(self, loss_of: Loss, *batch: Any) -> tuple[Any, list[Any], dict[str, Any]]:  # noqa: ANN401 (the same)
         tf = self._tf
         with tf.GradientTape() as tape:
-            loss, statistics = self._training.loss(self._weights, self._statistics, *batch)
+            loss, statistics = loss_of(self._weights, self._statistics, *batch)
         slopes = tape.gradient(loss, list(self._weights.values()))
         # A gradient by rows that were looked up becomes a whole one: decay and moments concern every row.
         return loss, [tf.convert_to_tensor(slope) for slope in slopes], statistics
 
-    def _move(self, slopes: list[Any], statistics: dict[str, Any]) -> None:
+    def _move(self, rule: Optimizer, slopes: list[Any], statistics: dict[str, Any]) -> None:
         self._count.assign_add(1.0)
         for name, slope in zip(self._weights, slopes, strict=True):
-            self._update(name, slope)
+            self._update(rule, name, slope)
         for name, value in statistics.items():
             self._statistics[name].assign(value)
 
-    def _update(self, name: str, slope: Any) -> None:  # noqa: ANN401 (a tensor)
+    def _update(self, rule: Optimizer, name: str, slope: Any) -> None:  # noqa: ANN401 (a tensor)
         raw, weight, first = self._tf.raw_ops, self._weights[name], self._first[name]
-        rule = self._rule
         if isinstance(rule, SGD):
             if name in self._decays:
                 slope += rule.weight_decay * weight

@@ -106,7 +106,7 @@ class TensorRT:
             self._wait()
             return output
 
-        return Resident(place=place, run=run, fetch=fetch)
+        return Resident(place=place, run=run, fetch=fetch, one_at_a_time=True)
 
     def _calls(self, source: Source) -> "_Calls":
         """Make the engine ready; what is returned puts work on the stream and waits for none of it."""

@@ -9,6 +9,7 @@ https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 https://docs.pytorch.org/docs/stable/optim.html
 """
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from suite.zoo.native import training
 from suite.zoo.spec import Model
 from suite.zoo.training import batches
 from suite.zoo.training.recipe import SGD, Optimizer, decays, trained
+from suite.zoo.training.update import Amplification
 
 
 class TorchTrainer:
@@ -36,12 +38,13 @@ class TorchTrainer:
         self._begin = source.weights
         self._names = batches.names(model)
         self._device = device
-        loss = _WithLoss(self._network, definition.loss)
+        loss = self._with_loss = _WithLoss(self._network, definition.loss)
         self._together = source.replica is not None
         if source.replica is not None:
             from suite.backends.parallel import torch as engine
 
             loss = engine.replicated(loss, source.replica, device)
+        self._eager_loss = loss
         self._loss = torch.compile(loss, dynamic=False) if compiled else loss
         self._optimizer = _optimizer(model, self._network, source.optimizer)
         if compiled:
@@ -49,11 +52,33 @@ class TorchTrainer:
             self.restart()
 
     def step(self, batch: Arrays) -> float:
+        return self._step(self._loss, [batch[name] for name in self._names])
+
+    def _step(self, loss_of: Callable[..., Any], arrays: list[npt.NDArray[Any]]) -> float:
         self._optimizer.zero_grad(set_to_none=True)
-        loss = self._loss(*[torch.from_numpy(batch[name]).to(self._device) for name in self._names])
+        loss = loss_of(*[torch.from_numpy(array).to(self._device) for array in arrays])
         loss.backward()
         self._optimizer.step()
         return float(loss.item())
+
+    def step_with_gradients(self, gradients: Iterable[Arrays], by: Amplification) -> None:
+        """Take steps with another loss in the place of the model's, and amplify what the optimizer itself holds.
+
+        Compiled training takes them too without its compiler, which has no part in the optimizer.
+        """
+        groups, loss = self._optimizer.param_groups, self._with_loss.loss
+        plain = [(group["lr"], group["weight_decay"]) for group in groups]
+        self._with_loss.loss = _linear_loss
+        try:
+            for group in groups:
+                group["lr"] *= by.learning_rate
+                group["weight_decay"] *= by.weight_decay
+            for each in gradients:
+                self._step(self._eager_loss, [each[name] for name, _ in self._network.named_parameters()])
+        finally:
+            self._with_loss.loss = loss
+            for group, (rate, decay) in zip(groups, plain, strict=True):
+                group["lr"], group["weight_decay"] = rate, decay
 
     def gradients(self) -> Arrays:
         return {name: _array(tensor.grad) for name, tensor in self._network.named_parameters()}
@@ -108,6 +133,11 @@ class _WithLoss(torch.nn.Module):  # type: ignore[misc,unused-ignore]
 
     def forward(self, *batch: Any) -> Any:  # noqa: ANN401 (the same)
         return self.loss(self.network, *batch)
+
+
+def _linear_loss(network: Any, *given: Any) -> Any:  # noqa: ANN401 (the same)
+    """Return Σ⟨given, weight⟩, whose gradients are what is given."""
+    return sum((weight * each).sum() for weight, each in zip(network.parameters(), given, strict=True))
 
 
 def _optimizer(model: Model, network: Any, rule: Optimizer) -> Any:  # noqa: ANN401 (the same)

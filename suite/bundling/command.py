@@ -6,6 +6,7 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
+from suite import terminals
 from suite.errors import printable
 
 
@@ -19,7 +20,7 @@ def bundle(file: Path, images: tuple[str, ...], *, artifacts: bool) -> None:
     from suite.bundling.packing import pack
     from suite.references import parse
 
-    console = Console()
+    console = terminals.console()
     with console.status("fetching") as status:
         made = pack(
             [parse(name) for name in images or plan.all_images()],
@@ -34,13 +35,24 @@ def bundle(file: Path, images: tuple[str, ...], *, artifacts: bool) -> None:
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-def unbundle(file: Path) -> None:
+@click.option(
+    "--models",
+    is_flag=True,
+    help="Take exported ONNX models, too. No lock names their hashes: only from somebody you trust.",
+)
+def unbundle(file: Path, *, models: bool) -> None:
     """Take the files of a bundle into the cache, each checked against its hash."""
     from suite.bundling.unpacking import unpack, where_wheels_are
 
-    console = Console()
-    found = unpack(file)
+    console = terminals.console()
+    found = unpack(file, models=models)
     _say(f"{found.files} files are in the cache; {found.there} of them were there before.", console)
+    if found.models_left_out:
+        _say(
+            f"{found.models_left_out} files of exported models were left out: add --models if you trust the maker of "
+            "the bundle. Otherwise they are exported again here.",
+            console,
+        )
     for name in found.other_locks:
         _say(
             f"The bundle was made for another images/{name} than this checkout's: it may ask for other files.", console

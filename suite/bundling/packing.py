@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from suite import __version__
+from suite import __version__, untrusted
 from suite.errors import LevelfieldError
 from suite.images import archive, catalogue, debian, registries, wheels
 from suite.images.wheels import Progress, silent
@@ -132,5 +132,5 @@ def _add(bundle: tarfile.TarFile, name: str, size: int, stream: io.BufferedReade
 
 def digest(path: Path) -> str:
     """Return the SHA-256 of a file."""
-    with path.open("rb") as stream:
+    with untrusted.open_plain(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

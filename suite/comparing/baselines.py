@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
+from suite import untrusted
 from suite.errors import LevelfieldError
 from suite.names import unknown
 from suite.records import files
@@ -102,11 +103,7 @@ def read(name: str, reports: Path) -> Baseline:
         raise unknown("baseline", name, there)
     file = _file(name, reports)
     try:
-        with file.open("rb") as stream:
-            content = stream.read(MAX_BYTES + 1)
-        if len(content) > MAX_BYTES:
-            raise LevelfieldError(f"{file} is too long for a baseline.", fix="Set it again with `baseline set`.")
-        baseline = msgspec.json.decode(content, type=Baseline)
+        baseline = msgspec.json.decode(untrusted.read_plain(file, MAX_BYTES), type=Baseline)
     except (OSError, msgspec.MsgspecError, RecursionError, ValueError) as error:
         raise LevelfieldError(
             f"{file} is not a baseline: {' '.join(str(error).split())[:200].rstrip('.')}.",

@@ -1,15 +1,20 @@
 """What changed around the numbers: two sides' environments, fact by fact, changed ones first."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from suite.comparing.matching import Pair
 from suite.comparing.reduction import Reduced
 from suite.comparing.types import Change, ChangeGroup, State
-from suite.history.environment import Environment, arm_group, image_group
+from suite.history.environment import (
+    NOT_RECORDED,
+    Environment,
+    arm_group,
+    image_group,
+    recorded,
+)
 from suite.records.schema import Arm, elsewhere
 
-NOT_THERE = "not there"
 MOST = 500
 """Facts of one group that are shown: a record from a stranger may hold any number."""
 
@@ -30,6 +35,7 @@ _TITLES = {
     "signals": "Signals watched",
 }
 """Groups in the order in which a reader looks for the cause; images and arms come after the machine."""
+_STATES: tuple[State, ...] = ("changed", "varies", "unrecorded", "same")
 _LAST = ("settings", "inputs", "tool", "signals")
 
 
@@ -55,7 +61,7 @@ def compare(old: Sequence[Reduced], new: Sequence[Reduced], pairs: Iterable[Pair
         ChangeGroup(title=_title(group), changes=_group(group, before, after))
         for group in sorted(groups, key=lambda group: (_place(group), group))
     ]
-    return tuple(sorted(found, key=lambda group: not group.changed))
+    return tuple(sorted(found, key=lambda group: min((_STATES.index(each.state) for each in group.changes), default=0)))
 
 
 def _names(
@@ -107,28 +113,36 @@ def _title(group: str) -> str:
 
 
 def _group(group: str, before: Sequence[Environment], after: Sequence[Environment]) -> tuple[Change, ...]:
-    if any(all(group not in run for run in side) for side in (before, after)):
-        there = [NOT_THERE if all(group not in run for run in side) else "there" for side in (before, after)]
-        return (Change(name="all of it", old=there[0], new=there[1], state="changed"),)
+    missing = [all(group not in run for run in side) for side in (before, after)]
+    if any(missing):
+        without = recorded(None, group, "")
+        there = [without if each else without.removeprefix("not ") for each in missing]
+        return (Change(name="all of it", old=there[0], new=there[1], state=_state({there[0]}, {there[1]})),)
     names = dict.fromkeys(name for run in (*before, *after) for name in run.get(group, {}))
     found = [
         _change(name, [_value(run, group, name) for run in before], [_value(run, group, name) for run in after])
         for name in names
     ]
-    found.sort(key=lambda change: change.state == "same")
+    found.sort(key=lambda change: _STATES.index(change.state))
     return tuple(found[:MOST])
 
 
 def _value(run: Environment, group: str, name: str) -> str:
-    return run.get(group, {}).get(name, NOT_THERE)
+    return recorded(run.get(group), group, name)
 
 
 def _change(name: str, old: Sequence[str], new: Sequence[str]) -> Change:
     first, second = Counter(old), Counter(new)
-    state: State = (
-        "varies" if max(len(first), len(second)) > 1 else "changed" if first.keys() != second.keys() else "same"
-    )
-    return Change(name=name, old=_told(first), new=_told(second), state=state)
+    return Change(name=name, old=_told(first), new=_told(second), state=_state(first.keys(), second.keys()))
+
+
+def _state(old: Collection[str], new: Collection[str]) -> State:
+    """Say what is known of a fact from its values on either side."""
+    if set(old) == set(new) and len(old) == 1:
+        return "same"
+    if NOT_RECORDED in old or NOT_RECORDED in new:
+        return "unrecorded"
+    return "varies" if max(len(old), len(new)) > 1 else "changed"
 
 
 def _told(values: Counter[str]) -> str:

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import click
-from rich.console import Console
 from rich.markup import escape
 
+from suite import terminals
 from suite.errors import LevelfieldError
 from suite.options import PERCENT
 from suite.records.schema import Scenario
@@ -94,11 +94,11 @@ def compare(
     )
     _write(found, targets)
     if format_ in (None, "terminal") or targets:
-        terminal.show(found, Console())
+        terminal.show(found, terminals.console())
     else:
         from suite.comparing.formats import WRITERS
 
-        click.echo(WRITERS[format_](found), nl=False)
+        terminals.write(WRITERS[format_](found))
     sys.exit(found.exit_code)
 
 
@@ -154,7 +154,7 @@ def set_(name: str, runs: tuple[str, ...], reports: Path) -> None:
 
     made = baselines.define(name, [sides.find(run, reports) for run in runs], reports)
     count = len(made.runs)
-    Console().print(
+    terminals.console().print(
         f"The baseline {escape(name)} is {count} {'run' if count == 1 else 'runs'}: "
         f"{escape(', '.join(pointer.file for pointer in made.runs))}",
         highlight=False,
@@ -168,7 +168,7 @@ def list_(reports: Path) -> None:
     """Show the baselines that there are, and whether their runs are still what they were."""
     from suite.comparing import baselines, words
 
-    console = Console()
+    console = terminals.console()
     found = baselines.all_of(reports)
     if not found:
         console.print("There are no baselines. `levelfield baseline set NAME RUN` makes one.", highlight=False)

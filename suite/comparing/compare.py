@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
-from suite.comparing import changes, conclusion, drift, hardware, matching, notes, rows
+from suite.comparing import changes, conclusion, drift, exchange, hardware, matching, notes, rows
 from suite.comparing.reduction import Reduced, question
 from suite.comparing.rows import Selection
 from suite.comparing.types import Comparison, Gate, Side
 from suite.compatibility.table import Table
 from suite.errors import LevelfieldError
+from suite.report import units
 
 
 def compare(
@@ -37,7 +38,7 @@ def compare(
     Raises
     ------
     LevelfieldError
-        A run stands twice, or nothing that is asked for is there.
+        A run stands twice, nothing that is asked for is there, or the sides have no case in common.
     """
     gate, selection = gate or Gate(), selection or Selection()
     _check_distinct(old, new)
@@ -47,6 +48,8 @@ def compare(
     judged = rows.judge(old, new, pairs, gate, selection, same_hardware=same)
     if not judged:
         raise _nothing(old, new, selection)
+    if not any(rows.in_common(old, new, pair, selection) for pair in pairs):
+        raise _unrelated(old, new)
     kept = {(row.old_arm, row.new_arm, question(row.case)) for row in judged}
     drifts = tuple(
         found
@@ -55,6 +58,8 @@ def compare(
         in kept
     )
     changed = changes.compare(old, new, pairs)
+    share = exchange.share_of_step(*([run.facts.started for run in side] for side in (old, new)))
+    order = (exchange.sentence(share, min(len(old), len(new))),) if any(row.confidence for row in judged) else ()
     return conclusion.conclude(
         Comparison(
             answer="",
@@ -62,12 +67,13 @@ def compare(
             kind="compare",
             old=_side(old, labels[0]),
             new=_side(new, labels[1]),
-            notes=(*notes.of(old, new, judged, changed, same_hardware=same), *notes.drivers(old, new, table)),
+            notes=(*notes.of(old, new, judged, changed, same_hardware=same), *order, *notes.drivers(old, new, table)),
             rows=judged,
             drifts=drifts,
             changes=changed,
             gate=gate,
             method=conclusion.method(judged, gate),
+            order=exchange.order_of(share),
             same_hardware=same,
         )
     )
@@ -90,6 +96,18 @@ def _check_distinct(old: Sequence[Reduced], new: Sequence[Reduced]) -> None:
                     fix="Name every run once: a run says nothing about how it would come out a second time.",
                 )
             seen[run.facts.id] = side
+
+
+def _unrelated(old: Sequence[Reduced], new: Sequence[Reduced]) -> LevelfieldError:
+    sides = []
+    for runs in (old, new):
+        there = list(dict.fromkeys(f"{arm}/{case}" for run in runs for arm, case in run.answers))
+        such = f", such as {there[0][:200]}" if there else ""
+        sides.append(f"{units.plural(len(there), 'result')}{such}")
+    return LevelfieldError(
+        f"The two sides have no cases in common: the old side has {sides[0]}; the new side has {sides[1]}.",
+        fix="Name runs in which the same backends answered the same cases.",
+    )
 
 
 def _nothing(old: Sequence[Reduced], new: Sequence[Reduced], selection: Selection) -> LevelfieldError:

@@ -180,7 +180,8 @@ def method(rows: Sequence[Row], gate: Gate) -> str:
         "Ratios are new over old, above 1 is worse. Runs are the replicates: Welch’s t on the logarithm of each run’s "
         f"estimate. {units.plural(judged, 'row')} {'was' if judged == 1 else 'were'} judged together, so that of the "
         f"changes reported at most {_share(gate.q)} are wrong (Benjamini–Hochberg 1995), and the intervals hold for "
-        f"the selection (Benjamini–Yekutieli 2005). {same}"
+        "the selection (Benjamini–Yekutieli 2005). That holds where old and new runs are exchangeable, so that the "
+        f"machine itself was no other for one side than for the other. {same}"
         + (
             f" The gate asks whether an interval lies above or below {_share(gate.max_slowdown)}."
             if gate.max_slowdown

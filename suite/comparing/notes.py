@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from suite.comparing import hardware, words
-from suite.comparing.changes import NOT_THERE
 from suite.comparing.reduction import Reduced
 from suite.comparing.types import ChangeGroup, Row, Verdict
 from suite.compatibility.between import between
 from suite.compatibility.table import Table
+from suite.history.environment import NOT_THERE
 from suite.report import sentences, units
 
 MOST_CHANGES = 4
@@ -70,6 +70,9 @@ def changed(groups: Sequence[ChangeGroup]) -> str:
         if varying
         else ""
     )
+    missing = sum(change.state == "unrecorded" for group in groups for change in group.changes)
+    if missing:
+        tail += f" {units.plural(missing, 'fact')} {'was' if missing == 1 else 'were'} not recorded by every run."
     if not found:
         return f"Nothing that is recorded about the environment changed between the sides.{tail}"
     # A version says more than the digests that change with it, or than what only one side tells of.

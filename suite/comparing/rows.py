@@ -27,8 +27,12 @@ class Selection(msgspec.Struct, frozen=True):
 
     def takes(self, row: Row) -> bool:
         """Say whether a row is asked for, by the id of either side."""
-        return self.named(f"{arm}/{row.case.id}" for arm in (row.old_arm, row.new_arm) if arm) and (
-            not self.metrics or row.metric in self.metrics
+        return self.asks((row.old_arm, row.new_arm), row.case)
+
+    def asks(self, arms: Pair, case: Case) -> bool:
+        """Say whether a case of a pair of arms is asked for, by the id of either."""
+        return self.named(f"{arm}/{case.id}" for arm in arms if arm) and (
+            not self.metrics or case.scenario in self.metrics
         )
 
     def named(self, names: Iterable[str]) -> bool:
@@ -92,13 +96,30 @@ _VERDICTS = tuple(Verdict)
 
 
 def in_order(rows: Iterable[Row]) -> tuple[Row, ...]:
-    """Sort rows for a reader: worse ones first, and the largest change first among equals."""
+    """Sort rows for a reader: by outcome, worse ones first, and within an outcome by the ratio, the largest first.
+
+    A ratio is of cost, new over old, so the largest is the worst. Rows without a ratio follow those that have one.
+    """
     return tuple(sorted(rows, key=_order))
 
 
-def _order(row: Row) -> tuple[int, int, float]:
-    size = abs(math.log(row.ratio.value)) if row.ratio is not None else 0.0
-    return _OUTCOMES.index(row.outcome), _VERDICTS.index(row.verdict), -size
+def _order(row: Row) -> tuple[int, bool, float, int]:
+    ratio = row.ratio.value if row.ratio is not None else 0.0
+    return _OUTCOMES.index(row.outcome), row.ratio is None, -ratio, _VERDICTS.index(row.verdict)
+
+
+def in_common(old: Iterable[Reduced], new: Iterable[Reduced], pair: Pair, selection: Selection) -> bool:
+    """Say whether both sides of a pair of arms answered a case that is asked for, or nearly so (`matching.near`)."""
+    first, second = _asked(old, pair[0]), _asked(new, pair[1])
+    return any(
+        name in second or matching.near(case, second) is not None
+        for name, case in first.items()
+        if selection.asks(pair, case)
+    )
+
+
+def _asked(runs: Iterable[Reduced], arm: str) -> dict[str, Case]:
+    return {case: run.cases[case] for run in runs for answered, case in run.answers if answered == arm}
 
 
 def _drafts(sides: _Sides, pairs: Sequence[Pair]) -> Iterator[_Draft]:

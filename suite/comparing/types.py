@@ -20,6 +20,7 @@ __all__ = [
     "Gate",
     "Metric",
     "Movement",
+    "Order",
     "Outcome",
     "Row",
     "RunFacts",
@@ -167,8 +168,17 @@ class Drift(msgspec.Struct, frozen=True):
         return f"{arm}/{self.model}/{self.precision}/b{self.batch}/t{self.threads}/{self.device}"
 
 
-State: TypeAlias = Literal["changed", "varies", "same"]
-"""`varies`: it differs among the runs of one side, so that the sides cannot be told apart by it."""
+Order: TypeAlias = Literal["lumps", "uneven", "turns", "unknown"]
+"""How the runs of two sides follow one another in time (`suite.comparing.exchange`)."""
+
+State: TypeAlias = Literal["changed", "varies", "same", "unrecorded"]
+"""What is known of a fact.
+
+varies
+    It differs among the runs of one side, so that it cannot explain a difference between the sides.
+unrecorded
+    A run did not record it, so that nobody can say whether it changed.
+"""
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -188,7 +198,13 @@ class ChangeGroup(msgspec.Struct, frozen=True):
 
     @property
     def changed(self) -> tuple[Change, ...]:
-        return tuple(change for change in self.changes if change.state != "same")
+        """Facts that differ between the sides or within one; not those that a run did not record."""
+        return tuple(change for change in self.changes if change.state in ("changed", "varies"))
+
+    @property
+    def unrecorded(self) -> tuple[Change, ...]:
+        """Facts that a run did not record."""
+        return tuple(change for change in self.changes if change.state == "unrecorded")
 
 
 class RunFacts(msgspec.Struct, frozen=True):
@@ -241,5 +257,7 @@ class Comparison(msgspec.Struct, frozen=True):
     method: str
     """How the intervals and verdicts were made, in a sentence or two."""
     replicate: Literal["run", "launch"] = "run"
+    order: Order = "unknown"
+    """Of the runs in time; of an `ab`, whose arms take turns within a run, it is `turns`."""
     same_hardware: bool | None = True
     """None: it cannot be told."""

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
-from suite.statistics.arrays import finite_or_missing
+from suite.statistics.arrays import Floats, finite_or_missing
 from suite.statistics.errors import InsufficientData
 from suite.statistics.ratios import RatioInterval
 from suite.statistics.student import spread_of, widening
@@ -42,6 +42,13 @@ class Effect(msgspec.Struct, frozen=True):
     new_sd: float
     old_replicates: int
     new_replicates: int
+    pooled: bool = False
+    """Whether both sides are taken to have one spread (`pooled`)."""
+
+    def with_new(self, replicates: int) -> "Effect":
+        """Return what the effect would be from so many replicates of the new side, if estimate and spreads stay."""
+        error, freedom = _error((self.old_sd, self.new_sd), (self.old_replicates, replicates), pooled=self.pooled)
+        return msgspec.structs.replace(self, standard_error=error, freedom=freedom, new_replicates=replicates)
 
     def half_width(self, confidence: float) -> float:
         """Return the half-width of the t interval, log scale."""
@@ -118,31 +125,80 @@ def from_runs(old: ArrayLike, new: ArrayLike) -> Effect:
     >>> round(math.exp(effect.log_ratio), 3), effect.freedom > 3
     (1.04, True)
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        first = finite_or_missing(np.log(np.asarray(old, dtype=np.float64)), dimensions=1, what="old runs")
-        second = finite_or_missing(np.log(np.asarray(new, dtype=np.float64)), dimensions=1, what="new runs")
-    first, second = first[~np.isnan(first)], second[~np.isnan(second)]
+    first, second = _logs(old, "old runs"), _logs(new, "new runs")
     if min(first.size, second.size) < MIN_RUNS:
         raise InsufficientData(
             f"{first.size} and {second.size} runs: a judgement needs at least {MIN_RUNS} a side. Measure more runs."
         )
     spreads = spread_of(first), spread_of(second)
-    parts = spreads[0] ** 2 / first.size, spreads[1] ** 2 / second.size
-    total = sum(parts)
-    freedom = (
-        total**2 / (parts[0] ** 2 / (first.size - 1) + parts[1] ** 2 / (second.size - 1))
-        if total > 0
-        else float(first.size + second.size - 2)
-    )
+    error, freedom = _error(spreads, (first.size, second.size), pooled=False)
     return Effect(
         log_ratio=float(second.mean() - first.mean()),
-        standard_error=math.sqrt(total),
+        standard_error=error,
         freedom=freedom,
         old_sd=spreads[0],
         new_sd=spreads[1],
         old_replicates=int(first.size),
         new_replicates=int(second.size),
     )
+
+
+def pooled(old: ArrayLike, new: ArrayLike) -> Effect:
+    """Compare two sides that are taken to have one spread (Student's t): a side may then have a single replicate.
+
+    Parameters
+    ----------
+    old, new : array_like, shape (replicates,), cost
+        One estimate a replicate, above zero; at least one a side.
+
+    Raises
+    ------
+    InsufficientData
+        A side has none, or the spread would rest on fewer than two degrees of freedom.
+    UnusableData
+        A cost of zero, below zero, or infinite.
+
+    Examples
+    --------
+    >>> effect = pooled([10.0], [10.5, 10.6, 10.4])
+    >>> round(math.exp(effect.log_ratio), 3), effect.freedom
+    (1.05, 2.0)
+    """
+    first, second = _logs(old, "old replicates"), _logs(new, "new replicates")
+    freedom = first.size + second.size - 2
+    if min(first.size, second.size) < 1 or freedom < MIN_RUNS - 1:
+        raise InsufficientData(
+            f"{first.size} and {second.size} replicates: their spread cannot be told from so few. Measure more."
+        )
+    squares = sum((side.size - 1) * spread_of(side) ** 2 for side in (first, second) if side.size > 1)
+    spread = math.sqrt(squares / freedom)
+    error, _ = _error((spread, spread), (first.size, second.size), pooled=True)
+    return Effect(
+        log_ratio=float(second.mean() - first.mean()),
+        standard_error=error,
+        freedom=float(freedom),
+        old_sd=spread,
+        new_sd=spread,
+        old_replicates=int(first.size),
+        new_replicates=int(second.size),
+        pooled=True,
+    )
+
+
+def _logs(costs: ArrayLike, what: str) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = finite_or_missing(np.log(np.asarray(costs, dtype=np.float64)), dimensions=1, what=what)
+    found: Floats = logs[~np.isnan(logs)]
+    return found
+
+
+def _error(spreads: tuple[float, float], sizes: tuple[int, int], *, pooled: bool) -> tuple[float, float]:
+    """Return the standard error of a difference of means, and its degrees of freedom (Satterthwaite 1946)."""
+    parts = spreads[0] ** 2 / sizes[0], spreads[1] ** 2 / sizes[1]
+    total = sum(parts)
+    if pooled or total == 0:
+        return math.sqrt(total), float(sum(sizes) - 2)
+    return math.sqrt(total), total**2 / (parts[0] ** 2 / (sizes[0] - 1) + parts[1] ** 2 / (sizes[1] - 1))
 
 
 def from_pairs(interval: RatioInterval) -> Effect:

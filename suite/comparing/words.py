@@ -3,12 +3,14 @@
 import re
 from collections.abc import Iterable
 
-from suite.comparing.types import Change, Comparison, Drift, Metric, Movement, Row, Verdict
+from suite.comparing.types import Change, ChangeGroup, Comparison, Drift, Metric, Movement, Row, Verdict
 from suite.records.schema import PER_ITEM
 from suite.report import names, units
 
 LONGEST = 300
 """Characters of a stranger's text that are shown; the record holds the rest."""
+MOST_UNRECORDED = 4
+"""Facts that are named of those that a run did not record; the HTML page has all."""
 _BREAKS = re.compile(r"[ \t\r\n\f\v]+")
 _DIGEST = re.compile(r"\b[0-9a-f]{40,}\b")
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
@@ -36,12 +38,12 @@ def arms(row: Row | Drift) -> str:
 def where(row: Row) -> str:
     """`onnxruntime on ResNet-50 (latency, batch 1)`."""
     case = row.case
-    return f"{arms(row)} on {clean(names.model(case.model), 60)} ({metric(row.metric)}, batch {case.batch})"
+    return f"{arms(row)} on {clean(names.network(case), 60)} ({metric(row.metric)}, batch {case.batch})"
 
 
 def case(row: Row, *, brief: bool = False) -> str:
     """`ResNet-50, latency, fp32, batch 1, t2`: the case without its arm; `brief` leaves out what all rows share."""
-    model = clean(names.model(row.case.model), 60)
+    model = clean(names.network(row.case), 60)
     together = f", {row.case.processes} processes" if row.case.processes > 1 else ""
     if brief:
         return f"{model}, {metric(row.metric)}, batch {row.case.batch}{together}"
@@ -168,6 +170,20 @@ def answer_of(drift: Drift) -> str:
 def change(found: Change) -> str:
     """`onnxruntime 1.30.0 → 1.31.1`."""
     return f"{clean(found.name, 80)} {clean(value(found.old), 80)} → {clean(value(found.new), 80)}"
+
+
+def unrecorded(groups: Iterable[ChangeGroup]) -> str:
+    """`Not recorded by every run: Image canary: Python (3.11.2 and not recorded).`, or nothing."""
+    found = [
+        f"{clean(group.title, 60)}: {clean(each.name, 80)} "
+        f"({clean(value(each.old), 80)} and {clean(value(each.new), 80)})"
+        for group in groups
+        for each in group.unrecorded
+    ]
+    if not found:
+        return ""
+    more = f"; and {len(found) - MOST_UNRECORDED} more" if len(found) > MOST_UNRECORDED else ""
+    return f"Not recorded by every run: {'; '.join(found[:MOST_UNRECORDED])}{more}."
 
 
 def confidence(row: Row) -> str:

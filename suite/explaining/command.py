@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Literal
 
 import click
-from rich.console import Console
 from rich.markup import escape
 
+from suite import terminals
 from suite.errors import LevelfieldError, printable
 
 
@@ -49,12 +49,12 @@ def explain(
     if json_file == csv_file == "-":
         raise click.UsageError("Either JSON or CSV can go to the terminal.")
     wanted = list({each.id: each for each in map(asked.parse, cases)}.values())
-    progress = Console(stderr=True)
+    progress = terminals.console(stderr=True)
     place, reason = choose(launcher, base=base)
     if reason:
         progress.print(f"[bold yellow]{escape(reason)}[/] It runs in virtual environments instead.", highlight=False)
     place.sweep()
-    console = Console()
+    console = terminals.console()
     found: list[measuring.Explained] = []
     failed: dict[str, LevelfieldError] = {}
     for each in wanted:

@@ -1,9 +1,8 @@
 """Profile one result: the same images, pinning and loading as `bench`, in a launch of its own."""
 
-import shutil
-
 import msgspec
 
+from suite import scratch
 from suite.errors import LevelfieldError
 from suite.explaining.asked import Asked
 from suite.launchers.protocol import Launcher
@@ -49,7 +48,7 @@ def explain(asked: Asked, launcher: Launcher, watcher: Watcher) -> Explained:
             stop([outcome])
         return Explained(asked.id, outcome.launch.framework_version or "", site.image(asked.arm), profiled)
     finally:
-        shutil.rmtree(site.caches, ignore_errors=True)
+        scratch.remove(site.caches)
 
 
 def _profiled(asked: Asked, outcome: Outcome) -> Profiled:

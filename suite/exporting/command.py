@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
 from rich.markup import escape
 
+from suite import terminals
 from suite.exporting.columns import COLUMNS
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def export(runs: tuple[str, ...], table: str, csv_file: str | None, parquet: Pat
     if parquet is not None:
         _say(write_parquet(parquet, columns, _all(found, table)), parquet)
     if csv_file == "-" or (csv_file is None and parquet is None):
-        write_csv(sys.stdout, columns, _all(found, table))
+        write_csv(terminals.PrintableText(sys.stdout), columns, _all(found, table))
     elif csv_file is not None:
         target = Path(csv_file)
         with target.open("w", encoding="utf-8", newline="") as stream:
@@ -60,4 +60,4 @@ def _all(records: list[Path], table: str) -> "Iterator[dict[str, Value]]":
 
 
 def _say(count: int, target: Path) -> None:
-    Console(stderr=True).print(f"{count} rows in {escape(str(target))}", highlight=False, soft_wrap=True)
+    terminals.console(stderr=True).print(f"{count} rows in {escape(str(target))}", highlight=False, soft_wrap=True)

@@ -7,8 +7,20 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
-from suite.analysis.types import Analysis, AnyRow, ColdRow, ConvergenceRow, Estimate, MemoryRow, Row
+from suite.analysis.types import (
+    Analysis,
+    AnyRow,
+    ColdRow,
+    ConvergenceBlock,
+    ConvergenceRow,
+    Estimate,
+    MemoryRow,
+    Row,
+    TimedBlock,
+)
 from suite.records.schema import Absent, Arm, Block, Case, Generation, Run
+from suite.report import separation
+from suite.statistics.windows import quantiles_absent
 
 Value: TypeAlias = str | int | float | bool | None
 Rows: TypeAlias = Iterator[dict[str, Value]]
@@ -68,10 +80,26 @@ def _results(run: Run, analysis: Analysis) -> Rows:
                     "p99_ns": row.p99_ns,
                     "cpu_cores": row.cpu_cores,
                     "calls": row.counts.calls,
+                    "quantiles_absent": quantiles_absent(row.counts.calls) if row.median_ns is not None else "",
                 }
             if isinstance(row, ConvergenceRow):
                 plain |= {"version": row.version, "rank": row.rank}
+            if isinstance(found, TimedBlock | ConvergenceBlock) and isinstance(row, Row | ConvergenceRow):
+                plain |= _behind(row, found)
             yield _named(run, block.case, arms[row.arm]) | plain
+
+
+def _behind(row: Row | ConvergenceRow, block: TimedBlock | ConvergenceBlock) -> dict[str, Value]:
+    """Return the ratio to the best, less one, with its interval, and how that is called; nothing where not ranked."""
+    ratio = row.ratio
+    if ratio is None:
+        return {}
+    return {
+        "behind_best": ratio.value - 1,
+        "behind_low": None if ratio.low is None else ratio.low - 1,
+        "behind_high": None if ratio.high is None else ratio.high - 1,
+        "best_is": separation.best_is(row, block),
+    }
 
 
 def _estimate(row: AnyRow, case: Case) -> tuple[str, str, Estimate | None]:
@@ -79,7 +107,7 @@ def _estimate(row: AnyRow, case: Case) -> tuple[str, str, Estimate | None]:
         case Row() if case.per_item:
             return "items per second", "items/s", row.items_per_second
         case Row():
-            return "median call", "ns", row.median_ns
+            return "geometric mean call", "ns", row.median_ns
         case ConvergenceRow():
             return "time to accuracy", "ns", row.time_ns
         case ColdRow():

@@ -4,17 +4,20 @@ import csv
 import itertools
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import TYPE_CHECKING, Any
 
 from suite.errors import LevelfieldError
 from suite.exporting.tables import Value
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _BATCH = 50_000
 _TEXTS = frozenset(
     {
         "run", "started", "model", "scenario", "precision", "device", "arm", "backend", "version", "standing", "metric",
-        "unit", "started_launch", "failure",
+        "unit", "started_launch", "failure", "best_is", "quantiles_absent",
     }
 )  # fmt: skip
 _WHOLE = frozenset(
@@ -23,7 +26,7 @@ _WHOLE = frozenset(
 _TRUE_OR_FALSE = frozenset({"equal", "disturbed"})
 
 
-def write_csv(stream: IO[str], columns: Sequence[str], rows: Iterable[dict[str, Value]]) -> int:
+def write_csv(stream: "SupportsWrite[str]", columns: Sequence[str], rows: Iterable[dict[str, Value]]) -> int:
     """Write rows as CSV with a header; return how many there were.
 
     A text that a spreadsheet would take for a formula gets an apostrophe before it: names in a record are a stranger's.

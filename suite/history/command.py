@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
+from suite import terminals
 from suite.options import PERCENT
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def history(
     from suite.history import folders
     from suite.history import store as stores
 
-    console = Console()
+    console = terminals.console()
     address, own = stores.address(store, reports), stores.own(store)
     if own and not reports.is_dir():
         raise LevelfieldError(

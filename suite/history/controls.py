@@ -7,8 +7,11 @@ from suite.errors import LevelfieldError
 from suite.history import summary
 from suite.history.environment import machine_key
 from suite.history.folders import runs_in
+from suite.paths import installation_key
 from suite.records.schema import ControlDraw, Fingerprint
 
+LARGEST_RATIO = 100.0
+"""Between identical programs; beyond it something is broken, and no control."""
 MOST = 200
 """Draws that are kept in a record: more narrow the interval by little."""
 
@@ -16,14 +19,24 @@ MOST = 200
 def before(reports: Path, machine: Fingerprint) -> tuple[ControlDraw, ...]:
     """Return the controls of the unlabelled runs in a folder that were measured on this machine, newest first.
 
-    Only summaries that fit their records are read; a folder that cannot be read has none.
+    Only runs that this installation measured itself count, by the seal of their summaries: what was copied into the
+    folder must not bend what later runs are compared with. A folder that cannot be read has none.
     """
     key = machine_key(machine)
     try:
-        folders = runs_in(reports)
+        folders, seal = runs_in(reports), installation_key()
     except LevelfieldError:
         return ()
-    found = (summary.kept(folder, verify=False) for folder in folders)
-    known = {one.id: one for one in found if one is not None and one.machine == key and not one.labels}
+    found = (summary.kept(folder, verify=True) for folder in folders)
+    known = {
+        one.id: one
+        for one in found
+        if one is not None and one.machine == key and not one.labels and summary.is_own(one, seal)
+    }
     runs = sorted(known.values(), key=lambda one: (one.started, one.id), reverse=True)
-    return tuple(islice((draw for one in runs for draw in one.controls), MOST))
+    return tuple(islice((draw for one in runs for draw in one.controls if _is_plausible(draw)), MOST))
+
+
+def _is_plausible(draw: ControlDraw) -> bool:
+    """Return whether identical programs can have shown such a ratio."""
+    return 1 / LARGEST_RATIO < draw.ratio < LARGEST_RATIO

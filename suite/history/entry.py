@@ -5,6 +5,7 @@ from pathlib import Path
 from suite.analysis.types import Analysis
 from suite.errors import LevelfieldError
 from suite.history import summary
+from suite.paths import installation_key
 from suite.records import files
 from suite.records.schema import Run
 
@@ -20,6 +21,7 @@ def enter(folder: Path, run: Run, result: Analysis) -> str:
     try:
         sha256, size = summary.digest(folder / files.NAME)
         made = summary.summarise(run, result, record_sha256=sha256, record_bytes=size)
+        made = summary.sealed(made, installation_key())
         summary.write(made, folder)
         from suite.history import store as stores  # the summary is there even where the database library is not
 

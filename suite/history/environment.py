@@ -1,11 +1,12 @@
 """From a record to what surrounded its numbers: facts that may explain a change, and the hardware."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 import msgspec
 
+from suite.history import processor
 from suite.records.schema import Absent, Block, Fact, Fingerprint, Image, Launch, Run, elsewhere
 from suite.references import suffix
 
@@ -82,13 +83,47 @@ def arm_group(arm: str) -> str:
     return f"arm {arm}"
 
 
+NOT_RECORDED = "not recorded"
+NOT_THERE = "not there"
+_LISTS = ("image ", "arm ", "gpu", "inputs")
+"""Groups that list what there is: distributions, settings, devices, artifacts. What such a list lacks was not there."""
+
+
+def recorded(facts: Mapping[str, str] | None, group: str, name: str) -> str:
+    """Return a fact of a group, or words for its absence.
+
+    Parameters
+    ----------
+    facts
+        Of the group; None where a record lacks the whole group.
+    group, name
+        Of the fact.
+
+    Returns
+    -------
+    str
+        `not there` for what a list lacks (a distribution that was not installed), else `not recorded`: another release
+        of Levelfield may ask for facts that this one does not, and an empty value says nothing either.
+    """
+    value = None if facts is None else facts.get(name)
+    if value:
+        return value
+    return NOT_THERE if value is None and group.startswith(_LISTS) else NOT_RECORDED
+
+
 def concerns(group: str, *, arm: str, image: str) -> bool:
     """Say whether a group can explain a result of this arm: everybody's facts can, another arm's cannot."""
     return not group.startswith(("image ", "arm ")) or group in (image, arm_group(arm))
 
 
 def hardware(machine: Fingerprint) -> dict[str, str]:
-    """Return what the machine is made of, whatever runs on it."""
+    """Return what the machine is made of, and what its processor's instruction set offers, whatever runs on it."""
+    found = _hardware(machine)
+    offered = processor.instructions(machine)
+    return found | ({"cpu instruction set": offered} if offered else {})
+
+
+def _hardware(machine: Fingerprint) -> dict[str, str]:
     found = {f"{group} {name}": text(machine.get(group, {}).get(name)) for group, name in _HARDWARE}
     total = machine.get("memory", {}).get("total bytes")
     # A kernel keeps a little of the memory for itself, each release a little more or less.
@@ -101,15 +136,20 @@ def hardware(machine: Fingerprint) -> dict[str, str]:
 
 def machine_key(machine: Fingerprint) -> str:
     """Return a short digest of the hardware: runs with different ones are never one series."""
-    return hashlib.sha256(msgspec.json.encode(sorted(hardware(machine).items()))).hexdigest()[:12]
+    return hashlib.sha256(msgspec.json.encode(sorted(_hardware(machine).items()))).hexdigest()[:12]
 
 
 def machine_title(machine: Fingerprint) -> str:
-    """`AMD EPYC, 2 cores, 24 GiB`: the hardware in a line."""
-    known = hardware(machine)
+    """`AMD EPYC (family 26, model 2, stepping 1; AVX-512 (bf16, VNNI)), 2 cores, 24 GiB`: the hardware in a line."""
+    known = _hardware(machine)
     cores = known["cpu cores"]
     gpus = [value for name, value in known.items() if name.startswith("gpu ") and name.endswith(" name")]
-    parts = (known["cpu model"], f"{cores} {'core' if cores == '1' else 'cores'}", known["memory"], *gpus)
+    parts = (
+        processor.title(machine) or known["cpu model"],
+        f"{cores} {'core' if cores == '1' else 'cores'}",
+        known["memory"],
+        *gpus,
+    )
     return _short(", ".join(parts), 200)
 
 

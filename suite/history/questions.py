@@ -141,7 +141,7 @@ def _point(row: Any) -> Point:  # noqa: ANN401  (a row has the columns it was as
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """One fact that is not what it was; None: it was not told."""
+    """One fact that is not what it was; None: the record lacks it."""
 
     group: str
     name: str
@@ -162,7 +162,7 @@ def differences(store: Store, before: Point, after: Point, one: Series) -> list[
 
 def _unknown(value: str | None) -> bool:
     """Say whether a fact was not known: for whatever reason, it explains nothing."""
-    return value is None or value.startswith(UNKNOWN)
+    return not value or value.startswith(UNKNOWN)
 
 
 def _facts(store: Store, before: int, after: int, one: Series) -> tuple[dict[tuple[str, str], str], ...]:

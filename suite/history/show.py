@@ -13,7 +13,9 @@ from rich.text import Text
 
 from suite.analysis.types import Estimate
 from suite.errors import printable
+from suite.history.environment import recorded
 from suite.history.questions import Difference
+from suite.history.summary import CANARY
 from suite.history.trend import Change, Point, Series, Trend
 from suite.report import units
 from suite.report.sentences import LABELS
@@ -36,10 +38,14 @@ RULE = (
 def heading(series: Series, found: Trend) -> Iterator[RenderableType]:
     """Say in a line what became of a result, and on which machine."""
     yield _text(f"{series.result}: {answer(series, found)}", "bold")
-    yield _text(
-        f"{series.metric[:1].upper()}{series.metric[1:]} on {_place(series)}.",
-        "dim",
-    )
+    metric = _metric(series)
+    yield _text(f"{metric[:1].upper()}{metric[1:]} on {_place(series)}.", "dim")
+
+
+def _metric(series: Series) -> str:
+    """Name what the values are; the "median call" of a result is a geometric mean, the canary's is a median."""
+    is_mean = series.metric == "median call" and series.result != CANARY
+    return "geometric mean of a call" if is_mean else series.metric
 
 
 def answer(series: Series, found: Trend) -> str:
@@ -69,7 +75,7 @@ def table(series: Series, found: Trend, *, last: int) -> Table:
     laid.add_column("started (UTC)", no_wrap=True)
     laid.add_column("run", overflow="fold")
     laid.add_column(
-        _text(series.metric + (" (95 %)" if any(point.low is not None for point in points) else "")),
+        _text(_metric(series) + ("\n(95 % in the minutes of the run)" if any(point.low for point in points) else "")),
         justify="right",
         no_wrap=True,
     )
@@ -100,7 +106,12 @@ def change(series: Series, one: Change, differing: Sequence[Difference]) -> Iter
     for _ in range(4):
         laid.add_column(overflow="fold")
     for fact in differing[:_MOST_DIFFERENCES]:
-        laid.add_row(_text(f"  {fact.group}"), _text(fact.name), _text(_old(fact.before)), _text(_new(fact.after)))
+        laid.add_row(
+            _text(f"  {fact.group}"),
+            _text(fact.name),
+            _text(f"was {_value_of(fact, fact.before)}"),
+            _text(f"is {_value_of(fact, fact.after)}"),
+        )
     yield laid
     if len(differing) > _MOST_DIFFERENCES:
         yield _text(f"  and {len(differing) - _MOST_DIFFERENCES} more.", "dim")
@@ -208,12 +219,8 @@ def _remark(point: Point, change_: Change | None, unit: str) -> str:
     return ", ".join(parts)
 
 
-def _old(value: str | None) -> str:
-    return "was not told" if value is None else f"was {_short(value)}"
-
-
-def _new(value: str | None) -> str:
-    return "is not told" if value is None else f"is {_short(value)}"
+def _value_of(fact: Difference, value: str | None) -> str:
+    return _short(recorded({} if value is None else {fact.name: value}, fact.group, fact.name))
 
 
 def _short(value: str) -> str:

@@ -6,6 +6,7 @@ checked by digest when a store is rebuilt. Without it, or where it does not fit,
 """
 
 import hashlib
+import hmac
 import math
 import stat
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
-from suite import analysis
+from suite import analysis, untrusted
 from suite.analysis import identical
 from suite.analysis.types import Analysis, AnyRow, ColdRow, ConvergenceRow, Estimate, MemoryRow, Row, Standing
 from suite.errors import LevelfieldError
@@ -79,6 +80,9 @@ class Summary(msgspec.Struct, frozen=True):
     environment: dict[_Name, dict[_Name, _Value]]
     controls: Annotated[tuple[ControlDraw, ...], msgspec.Meta(max_length=_MOST)] = ()
     """What the run found between identical arms."""
+    seal: Annotated[str, msgspec.Meta(max_length=64)] = ""
+    """HMAC-SHA256 of the rest, by the key of the installation that measured the run; empty where it was made from a
+    record."""
 
 
 _decoder = msgspec.json.Decoder(Summary)
@@ -124,6 +128,20 @@ def from_record(folder: Path) -> Summary:
     return summarise(run, analysis.analyse(run), record_sha256=sha256, record_bytes=size)
 
 
+def sealed(summary: Summary, key: bytes) -> Summary:
+    """Return a summary with the seal of this installation: it measured the run itself."""
+    return msgspec.structs.replace(summary, seal=_seal(summary, key))
+
+
+def is_own(summary: Summary, key: bytes) -> bool:
+    """Return whether a summary was sealed by this installation, and is unchanged since."""
+    return hmac.compare_digest(summary.seal.encode(errors="replace"), _seal(summary, key).encode())
+
+
+def _seal(summary: Summary, key: bytes) -> str:
+    return hmac.new(key, msgspec.json.encode(msgspec.structs.replace(summary, seal="")), "sha256").hexdigest()
+
+
 def write(summary: Summary, folder: Path) -> None:
     """Write the summary beside its record."""
     files.write_atomically(folder / NAME, msgspec.json.encode(summary) + b"\n")
@@ -139,9 +157,8 @@ def kept(folder: Path, *, verify: bool) -> Summary | None:
     """
     try:
         record = (folder / files.NAME).stat()
-        with (folder / NAME).open("rb") as stream:
-            content = stream.read(MAX_BYTES + 1)
-        if len(content) > MAX_BYTES or _NUL in content or not stat.S_ISREG(record.st_mode):
+        content = untrusted.read_plain(folder / NAME, MAX_BYTES)
+        if _NUL in content or not stat.S_ISREG(record.st_mode):
             return None
         summary = _decoder.decode(content)
     except (OSError, msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
@@ -160,17 +177,14 @@ class _Head(msgspec.Struct):
 def record_id(folder: Path) -> str:
     """Return the id in a record, decoding no more of it than that takes; empty where there is none to be read."""
     try:
-        file = folder / files.NAME
-        if file.stat().st_size > files.MAX_BYTES:
-            return ""
-        return msgspec.json.decode(file.read_bytes(), type=_Head).id
+        return msgspec.json.decode(untrusted.read_plain(folder / files.NAME, files.MAX_BYTES), type=_Head).id
     except (OSError, msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         return ""
 
 
 def digest(record: Path) -> tuple[str, int]:
     """Return the SHA-256 of a file, and its size in bytes."""
-    with record.open("rb") as stream:
+    with untrusted.open_plain(record) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest(), stream.tell()
 
 

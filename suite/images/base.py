@@ -1,14 +1,11 @@
 """The base of an image: made here from locked Debian packages, or pulled by digest from a registry."""
 
-import contextlib
-import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import tempfile
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -19,7 +16,7 @@ from docker.errors import APIError, ImageNotFound
 from suite.errors import LevelfieldError
 from suite.images import debian, engine
 from suite.images.wheels import Progress, silent
-from suite.paths import cache_folder, images_root
+from suite.paths import alone, cache_folder, images_root
 
 Kind: TypeAlias = Literal["debian", "registry"]
 
@@ -92,7 +89,8 @@ def ensure(client: docker.DockerClient, base: Base, *, progress: Progress = sile
     if base.kind == "registry":
         _pull(client, base, progress)
         return
-    with _alone(), tempfile.TemporaryDirectory(prefix="levelfield-base-") as name:
+    guard = cache_folder("downloads") / "base.lock"
+    with alone(guard), tempfile.TemporaryDirectory(prefix="levelfield-base-") as name:
         if is_there(client, base):  # another build made it meanwhile
             return
         tar = Path(name) / "base.tar"
@@ -111,14 +109,6 @@ def ensure(client: docker.DockerClient, base: Base, *, progress: Progress = sile
                 f"The container engine could not take the {base.name} base: {error.explanation or error}",
                 fix="See `df -h` and the engine's log.",
             ) from error
-
-
-@contextlib.contextmanager
-def _alone() -> Iterator[None]:
-    """Let one build make a base while others, which may need the same, wait."""
-    with (cache_folder("downloads") / "base.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def make(name: str, tar: Path, *, progress: Progress = silent) -> None:

@@ -1,9 +1,5 @@
 """Build images: from a base, locked wheels and a recipe, with no network; what is already there is reused."""
 
-import io
-import tempfile
-from pathlib import Path
-
 import docker
 import msgspec
 from docker.models.images import Image
@@ -11,7 +7,7 @@ from docker.models.images import Image
 from suite.images import archive, base, engine, wheels, worker_code
 from suite.images.recipe import ENVIRONMENT, WORKER, Recipe, recipe
 from suite.images.wheels import Progress, silent
-from suite.paths import cache_folder, disk_space, images_root
+from suite.paths import alone, cache_folder, disk_space, images_root
 
 
 class BuiltImage(msgspec.Struct, frozen=True):
@@ -62,10 +58,7 @@ def build(
     with engine.connect() as client, disk_space():
         image = engine.find(client, wanted.tag, wanted.identity) if use_cache else None
         if image is None:
-            _environment(client, wanted, use_cache=use_cache, progress=progress)
-            image = _worker(client, wanted)
-            for replaced in (name, f"{name}-env"):
-                engine.remove_dangling(client, f"levelfield.image={replaced}")
+            image = _made(client, wanted, use_cache=use_cache, progress=progress)
     return BuiltImage(
         name=name,
         variant=variant,
@@ -81,6 +74,22 @@ def build(
     )
 
 
+def _made(client: docker.DockerClient, wanted: Recipe, *, use_cache: bool, progress: Progress) -> Image:
+    """Build an image while other builds on the same environment wait."""
+
+    def waiting() -> None:
+        progress(f"waiting for another build of {wanted.lock.label}")
+
+    guard = cache_folder("downloads") / f"{wanted.lock.image}-{wanted.environment_identity[:20]}.lock"
+    with alone(guard, waiting=waiting):
+        image = engine.find(client, wanted.tag, wanted.identity) if use_cache else None
+        if image is None:  # no other process has built it meanwhile
+            engine.remove_dangling(client, engine.abandoned)
+            _environment(client, wanted, use_cache=use_cache, progress=progress)
+            image = _worker(client, wanted)
+        return image
+
+
 def _environment(client: docker.DockerClient, wanted: Recipe, *, use_cache: bool, progress: Progress) -> None:
     if use_cache and engine.find(client, wanted.environment_tag, wanted.environment_identity):
         return
@@ -88,50 +97,24 @@ def _environment(client: docker.DockerClient, wanted: Recipe, *, use_cache: bool
     files = wheels.fetch(wanted.lock, progress=progress)
     base.ensure(client, wanted.base, progress=progress)
     progress(f"installing {len(files)} wheels of {wanted.lock.label}, no network")
-    recipe_text = (images_root() / ENVIRONMENT).read_bytes()
-    with tempfile.TemporaryFile(dir=cache_folder("downloads")) as context:
-        archive.write(
-            context,
-            [
-                (ENVIRONMENT, recipe_text),
-                ("inputs/requirements.lock", wanted.lock.path),
-                *((f"inputs/wheels/{file.name}", file) for file in files),
-            ],
-        )
-        context.seek(0)
-        stage = Path(wanted.environment_tag).name
-        try:
-            engine.build(
-                client,
-                context,
-                recipe=ENVIRONMENT,
-                tag=wanted.environment_tag,
-                arguments={"BASE": wanted.base.reference, "EPOCH": str(archive.EPOCH), "STAGE": stage},
-                labels={
-                    "levelfield.image": f"{wanted.lock.image}-env",
-                    engine.IDENTITY: wanted.environment_identity,
-                },
-                use_cache=use_cache,
-            )
-        finally:
-            engine.remove_dangling(client, f"levelfield.stage={stage}")
+    engine.build(
+        client,
+        [
+            ("inputs/requirements.lock", wanted.lock.path),
+            *((f"inputs/wheels/{file.name}", file) for file in files),
+        ],
+        recipe=(images_root() / ENVIRONMENT).read_bytes(),
+        tag=wanted.environment_tag,
+        arguments={"BASE": wanted.base.reference, "EPOCH": str(archive.EPOCH)},
+        labels={"levelfield.image": f"{wanted.lock.image}-env", engine.IDENTITY: wanted.environment_identity},
+    )
 
 
 def _worker(client: docker.DockerClient, wanted: Recipe) -> Image:
-    context = io.BytesIO()
-    code = worker_code.files()
-    archive.write(
-        context,
-        [
-            (WORKER, (images_root() / WORKER).read_bytes()),
-            *((f"files/opt/levelfield/worker/{name}", content) for name, content in code.items()),
-        ],
-    )
-    context.seek(0)
     return engine.build(
         client,
-        context,
-        recipe=WORKER,
+        [(f"files/opt/levelfield/worker/{name}", content) for name, content in worker_code.files().items()],
+        recipe=(images_root() / WORKER).read_bytes(),
         tag=wanted.tag,
         arguments={"ENVIRONMENT": wanted.environment_tag},
         labels=wanted.labels,

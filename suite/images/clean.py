@@ -1,7 +1,6 @@
 """Give the disk back: everything that levelfield can make again."""
 
 import shutil
-from pathlib import Path
 
 import docker
 from docker.errors import APIError
@@ -9,7 +8,7 @@ from docker.errors import APIError
 from suite.errors import LevelfieldError
 from suite.images import engine
 from suite.images.cost import disk_usage
-from suite.paths import CACHE_FOLDERS, cache_root
+from suite.paths import folders_to_clean
 
 LABEL = "levelfield.image"
 
@@ -36,8 +35,7 @@ def clean_cache() -> int:
     """Empty the cache; return the bytes freed."""
     freed = 0
     try:
-        # By name: LEVELFIELD_CACHE may be a folder that holds other things too.
-        for folder in filter(Path.is_dir, (cache_root() / name for name in CACHE_FOLDERS)):
+        for folder in folders_to_clean()[0]:
             freed += disk_usage(folder)
             shutil.rmtree(folder)
     except OSError as error:
@@ -58,12 +56,15 @@ def _clean_engine() -> int:
 
 
 def remove_images(client: docker.DockerClient, label: str = LABEL) -> None:
-    """Remove every image with a label, but those that containers still use."""
+    """Remove every image with a label, but those that containers still use, and what is being built here."""
     # An image goes only after those that stand on it, so tags are removed until a pass removes none.
     while True:
         removed = 0
-        for image in client.images.list(filters={"label": label}):
-            for reference in image.tags or [str(image.id)]:
+        for image in client.api.images(filters={"label": label}):
+            tags = [tag for tag in image["RepoTags"] or () if tag != "<none>:<none>"]
+            if not tags and engine.going_on((image["Labels"] or {}).get(engine.BUILD, "")):
+                continue
+            for reference in tags or [image["Id"]]:
                 try:
                     client.images.remove(reference)
                     removed += 1

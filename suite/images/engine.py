@@ -1,8 +1,12 @@
 """The container engine: reaching it, and asking it to build."""
 
 import contextlib
+import os
 import re
-from collections.abc import Iterator
+import secrets
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import docker
@@ -11,12 +15,22 @@ from docker.errors import APIError, DockerException, ImageNotFound
 from docker.models.images import Image
 
 from suite.errors import LevelfieldError
+from suite.images import archive
 from suite.images.catalogue import MACHINE
+from suite.launchers import owner
 from suite.machine.engine import knock, short
+from suite.paths import cache_folder
 
 IDENTITY = "levelfield.identity"
 """Label with the full SHA-256 of everything an image was made from; its tag shows the beginning."""
+BUILD = "levelfield.build"
+"""Label of every step of a build, and so of its image: the process that builds (`suite.launchers.owner`), a slash, and
+which of its builds it is."""
 BUILD_TIMEOUT_S = 1800
+_RECIPE = "Dockerfile"
+USER_PROXIES = False
+"""Whether the proxies of `~/.docker/config.json` enter builds and containers. They may hold a password, an image is
+published, and neither builds nor workers have a network."""
 
 
 @contextlib.contextmanager
@@ -55,54 +69,80 @@ def check_machine(client: docker.DockerClient) -> None:
 
 def find(client: docker.DockerClient, tag: str, identity: str) -> Image | None:
     """Return the image with this tag if it is what its tag says, else None."""
-    try:
-        image = client.images.get(tag)
-    except ImageNotFound:
-        return None
-    return image if image.labels.get(IDENTITY) == identity else None
+    image = _named(client, tag)
+    return image if image is not None and image.labels.get(IDENTITY) == identity else None
 
 
 def build(
     client: docker.DockerClient,
-    context: BinaryIO,
+    files: Iterable[tuple[str, Path | bytes]],
     *,
-    recipe: str,
+    recipe: bytes,
     tag: str,
     arguments: dict[str, str],
     labels: dict[str, str],
-    use_cache: bool = True,
 ) -> Image:
-    """Build an image from a context with no network, and return it.
+    """Build an image with no network, and return it.
 
     Parameters
     ----------
-    context : file
-        A tar archive, at its beginning.
-    recipe : str
-        Name of the Dockerfile in it.
-    use_cache : bool
-        Whether the engine may reuse steps of earlier builds.
+    files : iterable of (str, Path or bytes)
+        The build's context: name and content.
+    recipe : bytes
+        The Dockerfile.
+    tag : str
+        Name of the image. An image that had this name before is removed, unless it is in use or another process that
+        may still be alive built it.
 
     Raises
     ------
     LevelfieldError
         A step failed; the sentence ends with what it said last.
+
+    Notes
+    -----
+    The engine keeps every step of a build as an image without a name, until a later step stands on it. Whatever else
+    removes such images would take them from under a build that is still running. So every stage begins with a label
+    that no other build has: no two builds have a step in common, and a build removes by that label what is its own.
+    The label stays on the image; it changes no layer.
     """
+    process = owner.mark_of(os.getpid())
+    mark = f"{process}/{secrets.token_hex(8)}"
+    before = _named(client, tag)
+    labelled = re.sub(rb"(?m)^FROM .*$", rb'\g<0>\nLABEL %s="%s"' % (BUILD.encode(), mark.encode()), recipe)
+    with tempfile.TemporaryFile(dir=cache_folder("downloads")) as context:
+        archive.write(context, [(_RECIPE, labelled), *files])
+        context.seek(0)
+        try:
+            image = _build(client, context, tag=tag, arguments=arguments, labels=labels)
+        finally:
+            remove_dangling(client, lambda each: each == mark)
+    if before is not None and before.id != image.id:
+        built_by = before.labels.get(BUILD, "")
+        if built_by.startswith(f"{process}/") or not built_by or abandoned(built_by):
+            _remove(client, str(before.id))
+    return image
+
+
+def _build(
+    client: docker.DockerClient, context: BinaryIO, *, tag: str, arguments: dict[str, str], labels: dict[str, str]
+) -> Image:
     said: list[str] = []
     failure = ""
     try:
         events = client.api.build(
             fileobj=context,
             custom_context=True,
-            dockerfile=recipe,
+            dockerfile=_RECIPE,
             tag=tag,
             buildargs=arguments,
             labels=labels,
             network_mode="none",
-            nocache=not use_cache,
+            nocache=True,
             rm=True,
             forcerm=True,
             decode=True,
+            use_config_proxy=USER_PROXIES,
         )
         for event in events:
             said += _words(event)
@@ -120,10 +160,45 @@ def build(
     return client.images.get(tag)
 
 
-def remove_dangling(client: docker.DockerClient, label: str) -> None:
-    """Remove images with a label that no tag names any more: stages of a build, and what a newer build replaced."""
+def remove_dangling(client: docker.DockerClient, chosen: Callable[[str], bool]) -> None:
+    """Remove what builds left behind: images that no tag names and no other image stands on.
+
+    Parameters
+    ----------
+    chosen : callable
+        Whether what a build left is to go, by the value of its label `BUILD`.
+    """
     with contextlib.suppress(APIError):  # they are only disk space, and the next `clean` takes them
-        client.images.prune(filters={"dangling": True, "label": label})
+        # Not `prune`, which fails while another prune runs, and not `images.list`, which fails if one is removed
+        # meanwhile.
+        for found in client.api.images(filters={"dangling": True, "label": BUILD}):
+            if chosen((found["Labels"] or {}).get(BUILD, "")):
+                _remove(client, found["Id"])
+
+
+def abandoned(mark: str) -> bool:
+    """Return whether the process of a build can be shown to be dead, by the value of the label `BUILD`."""
+    return owner.is_dead(mark.rpartition("/")[0])
+
+
+def going_on(mark: str) -> bool:
+    """Return whether the process of a build is here and alive, by the value of the label `BUILD`."""
+    process = mark.rpartition("/")[0]
+    pid = process.partition(":")[0]
+    return pid.isdigit() and owner.mark_of(int(pid)) == process
+
+
+def _named(client: docker.DockerClient, tag: str) -> Image | None:
+    try:
+        return client.images.get(tag)
+    except ImageNotFound:
+        return None
+
+
+def _remove(client: docker.DockerClient, image_id: str) -> None:
+    """Remove an image and the steps below it, unless it has a name, is in use or another image stands on it."""
+    with contextlib.suppress(APIError):
+        client.images.remove(image_id)
 
 
 def layers(image: Image) -> tuple[str, ...]:

@@ -1,14 +1,11 @@
 """Virtual environments from the same locks, for machines where no container engine answers."""
 
-import contextlib
-import fcntl
 import os
 import platform
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -16,7 +13,7 @@ import msgspec
 from suite.errors import LevelfieldError
 from suite.images import catalogue, registries, wheels, worker_code
 from suite.images.wheels import Progress, silent
-from suite.paths import cache_folder, disk_space
+from suite.paths import alone, cache_folder, disk_space
 from suite.records.schema import Image
 
 _MARKER = "levelfield.lock"
@@ -73,7 +70,7 @@ def make(name: str, variant: str = "cpu", version: str | None = None, *, progres
     folder = location(lock, full_version)
     if not is_there(folder):
         files = wheels.fetch(lock, progress=progress)
-        with disk_space(), _alone(folder):
+        with disk_space(), alone(folder.parent / f".{folder.name}.lock"):
             if not is_there(folder):  # another process may have made it meanwhile
                 progress(f"installing {len(files)} wheels of {lock.label} into a virtual environment")
                 _install(lock, files, interpreter, folder)
@@ -124,13 +121,6 @@ def find_python(lock: catalogue.Lock) -> tuple[Path, str]:
         f"(this is {sys.version_info.major}.{sys.version_info.minor}).",
         fix=f"Install Python {lock.python}, or a container engine, whose images bring their own.",
     )
-
-
-@contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    with (folder.parent / f".{folder.name}.lock").open("w") as guard:
-        fcntl.flock(guard, fcntl.LOCK_EX)
-        yield
 
 
 def _version(interpreter: str) -> str:

@@ -1,5 +1,6 @@
 """Lines to and from a worker, whatever carries them, and the end of what it says on stderr."""
 
+import collections
 import os
 import select
 import time
@@ -10,6 +11,12 @@ MAX_LINE_BYTES = 256 * 1024 * 1024
 """Longest line a worker may send; the largest honest one (BERT's verification outputs) is about 20 MB."""
 STDERR_BYTES = 8192
 """How much of a worker's stderr is kept."""
+READ_BYTES = 1 << 20
+"""Most bytes that one read takes."""
+READS_AT_ONCE = 64
+"""Most reads that take in what has come before the caller looks at its deadline again."""
+SEND_TIMEOUT_S = 60.0
+"""How long a worker may leave a request unread. Requests are small: an honest worker takes no time."""
 
 
 class ChannelClosed(Exception):  # noqa: N818  (a state of the channel)
@@ -65,6 +72,10 @@ class Channel(Protocol):
         """Return the file descriptors that become readable when something comes."""
         ...
 
+    def unasked(self) -> bool:
+        """Return whether a line waits that no request has asked for; to be asked before the next request is sent."""
+        ...
+
     def stderr_tail(self) -> str: ...
 
     def end(self, grace_s: float) -> None:
@@ -80,16 +91,21 @@ class Channel(Protocol):
 
 
 class Lines:
-    """Cut a byte stream into lines, and keep the end of another stream."""
+    """Cut a byte stream into lines, and keep the end of another stream. What is dropped is counted."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
         self._pending_bytes = 0
-        self._ready: list[bytes] = []
+        self._ready: collections.deque[bytes] = collections.deque()
         self._tail = b""
+        self._dropped_bytes = 0
+        self._dropping = False
 
     def feed(self, chunk: bytes) -> None:
         """Take bytes of stdout; raises `LineTooLong`."""
+        if self._dropping:
+            self._dropped_bytes += len(chunk)
+            return
         *whole, rest = chunk.split(b"\n")
         for piece in whole:
             self._ready.append(b"".join([*self._parts, piece]))
@@ -101,31 +117,81 @@ class Lines:
                 raise LineTooLong
 
     def feed_stderr(self, chunk: bytes) -> None:
-        self._tail = (self._tail + chunk)[-STDERR_BYTES:]
+        """Take bytes of stderr, and keep the last `STDERR_BYTES`."""
+        whole = self._tail + chunk
+        self._tail = whole[-STDERR_BYTES:]
+        self._dropped_bytes += len(whole) - len(self._tail)
+
+    def drop(self) -> None:
+        """Forget the lines that wait, and keep none from now on: the worker is being ended."""
+        self._dropping = True
+        self._dropped_bytes += sum(map(len, self._ready)) + self._pending_bytes
+        self._ready.clear()
+        self._parts, self._pending_bytes = [], 0
 
     def waiting(self) -> bool:
         return bool(self._ready)
 
     def pop(self) -> bytes | None:
-        return self._ready.pop(0) if self._ready else None
+        return self._ready.popleft() if self._ready else None
 
     def tail(self) -> str:
-        return self._tail.decode("utf-8", "replace")
+        """Return the end of stderr, after a note of how much output was dropped."""
+        note = f"[{self._dropped_bytes:,} bytes of output dropped]\n" if self._dropped_bytes else ""
+        return note + self._tail.decode("utf-8", "replace")
 
 
 def wait_readable(descriptors: Iterable[int], deadline: float) -> list[int]:
-    """Sleep until one of `descriptors` can be read; raises `ChannelTimeout` at the deadline (`time.monotonic`).
+    """Sleep until one of `descriptors` can be read, and return those that can.
 
-    A deadline that is past asks what can be read now.
+    Parameters
+    ----------
+    deadline
+        As `time.monotonic` counts, in seconds.
+
+    Raises
+    ------
+    ChannelTimeout
+        At the deadline, even if something can be read then: output without end suspends no time limit.
     """
+    left_s = deadline - time.monotonic()
+    if left_s > 0 and (ready := _poll(descriptors, left_s)):
+        return ready
+    raise ChannelTimeout
+
+
+def readable_now(descriptors: Iterable[int]) -> list[int]:
+    """Return those of `descriptors` that can be read without waiting."""
+    return _poll(descriptors, 0.0)
+
+
+def _poll(descriptors: Iterable[int], timeout_s: float) -> list[int]:
     poller = select.poll()
     for descriptor in descriptors:
         poller.register(descriptor, select.POLLIN)
-    ready = poller.poll(max(deadline - time.monotonic(), 0.0) * 1000)
-    if not ready:
-        raise ChannelTimeout
-    return [descriptor for descriptor, _ in ready]
+    return [descriptor for descriptor, _ in poller.poll(timeout_s * 1000)]
 
 
 def read_some(descriptor: int) -> bytes:
-    return os.read(descriptor, 1 << 20)
+    return os.read(descriptor, READ_BYTES)
+
+
+def send_all(descriptor: int, content: bytes) -> None:
+    """Write all of `content` to a descriptor that does not block.
+
+    Raises
+    ------
+    ChannelClosed
+        Nobody reads it any more, or nothing was read for `SEND_TIMEOUT_S`.
+    """
+    left = memoryview(content)
+    deadline = time.monotonic() + SEND_TIMEOUT_S
+    poller = select.poll()
+    poller.register(descriptor, select.POLLOUT)
+    try:
+        while left:
+            if not poller.poll(max(deadline - time.monotonic(), 0.0) * 1000):
+                raise ChannelClosed
+            left = left[os.write(descriptor, left) :]
+    except OSError as error:
+        raise ChannelClosed from error

@@ -3,6 +3,7 @@
 import contextlib
 import socket
 import struct
+import threading
 import time
 from typing import Any
 
@@ -11,7 +12,18 @@ import docker.errors
 import requests.exceptions
 
 from suite.errors import LevelfieldError
-from suite.launchers.channel import ChannelClosed, ChannelTimeout, Ending, Lines, LineTooLong, read_some, wait_readable
+from suite.launchers.channel import (
+    READS_AT_ONCE,
+    ChannelClosed,
+    ChannelTimeout,
+    Ending,
+    Lines,
+    LineTooLong,
+    read_some,
+    readable_now,
+    send_all,
+    wait_readable,
+)
 from suite.launchers.local_process import LocalProcess
 
 FRAME_HEADER_BYTES = 8
@@ -43,7 +55,7 @@ class ContainerChannel:
         self._container = container
         self._attached = attached  # keeps the HTTP response, and with it the socket, alive
         self._socket: socket.socket = attached._sock  # noqa: SLF001  (the SDK offers no other way to the socket)
-        self._socket.settimeout(None)
+        self._socket.setblocking(False)
         self._buffer = bytearray()
         self._lines = Lines()
         self._eof = False
@@ -51,10 +63,7 @@ class ContainerChannel:
         self._killed_here = False
 
     def send(self, line: bytes) -> None:
-        try:
-            self._socket.sendall(line + b"\n")
-        except OSError as error:
-            raise ChannelClosed from error
+        send_all(self._socket.fileno(), line + b"\n")
 
     def receive(self, timeout_s: float) -> bytes:
         deadline = time.monotonic() + timeout_s
@@ -67,14 +76,18 @@ class ContainerChannel:
 
     def poll(self) -> bool:
         try:
-            while not self._lines.waiting() and not self._eof:
-                wait_readable([self._socket.fileno()], 0.0)
+            for _ in range(READS_AT_ONCE):
+                if self._lines.waiting() or self._eof:
+                    return True
+                if not readable_now([self._socket.fileno()]):
+                    return False
                 self._take()
-        except ChannelTimeout:
-            return False
         except LineTooLong:
             return True
-        return True
+        return self._lines.waiting()
+
+    def unasked(self) -> bool:
+        return self._lines.waiting()
 
     def descriptors(self) -> tuple[int, ...]:
         return () if self._eof else (self._socket.fileno(),)
@@ -82,6 +95,8 @@ class ContainerChannel:
     def _take(self) -> None:
         try:
             chunk = read_some(self._socket.fileno())
+        except BlockingIOError:
+            return
         except OSError:
             chunk = b""
         if not chunk:
@@ -109,11 +124,15 @@ class ContainerChannel:
         self._ended = True
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_WR)
+        self._lines.drop()
         self._drain(time.monotonic() + grace_s)
         if not self._eof:
             self._killed_here = True
-            self._kill()
+            # The engine does not answer while the streams of the container are full, so they are read meanwhile.
+            killing = threading.Thread(target=self._kill, daemon=True)
+            killing.start()
             self._drain(time.monotonic() + KILL_TIMEOUT_S)
+            killing.join(KILL_TIMEOUT_S)
         close(self._attached)
         if self._process is not None:
             self._process.end(ALREADY_GONE_S)

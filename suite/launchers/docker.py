@@ -16,6 +16,8 @@ from suite.errors import LevelfieldError
 from suite.images.base import Kind
 from suite.images.build import build
 from suite.images.catalogue import stem
+from suite.images.engine import USER_PROXIES
+from suite.launchers import owner
 from suite.launchers.container import ContainerChannel, close, engine_gone, short
 from suite.launchers.environment import cuda_cache, worker_environment
 from suite.launchers.gpu import DRIVER, LINKED, one_gpu, refused, unnamed
@@ -29,8 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LABEL = "levelfield.supervisor"
-"""Label of every worker's container, and of no image (containers inherit those): its supervisor's process id and start
-time."""
+"""Label of every worker's container, and of no image (containers inherit those): its supervisor (`owner`)."""
 TMP_BYTES = 2 << 30
 PIDS_LIMIT = 4096
 NOBODY = 65534
@@ -46,7 +47,7 @@ class DockerLauncher:
     def __init__(self, client: docker.DockerClient, *, base: Kind = "debian") -> None:
         self._client = client
         self._base = base
-        self._owner = _supervisor_mark(os.getpid())
+        self._owner = owner.mark_of(os.getpid())
 
     def prepare(self, image: str, variant: str, version: str | None, progress: Progress) -> Image:
         try:
@@ -128,6 +129,7 @@ class DockerLauncher:
                     auto_remove=True,
                     log_config=LogConfig(type=LogConfig.types.NONE),
                 ),
+                use_config_proxy=USER_PROXIES,
             )["Id"]
             attached = api.attach_socket(container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
             api.start(container)
@@ -163,6 +165,7 @@ class DockerLauncher:
                 labels={LABEL: self._owner, "levelfield.name": "gpu-check"},
                 network_disabled=True,
                 host_config=api.create_host_config(network_mode="none", device_requests=[one_gpu(gpu)]),
+                use_config_proxy=USER_PROXIES,
             )["Id"]
             try:
                 api.start(container)
@@ -178,7 +181,7 @@ class DockerLauncher:
         removed = 0
         try:
             for container in self._client.containers.list(all=True, filters={"label": LABEL}, ignore_removed=True):
-                if _supervisor_lives(container.labels.get(LABEL, "")):
+                if not owner.is_dead(container.labels.get(LABEL, "")):
                     continue
                 with contextlib.suppress(docker.errors.APIError):
                     container.remove(force=True)
@@ -234,20 +237,3 @@ def _give(folder: Path, uid: int, gid: int) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     if os.getuid() == 0:
         os.chown(folder, uid, gid)
-
-
-def _supervisor_mark(pid: int) -> str:
-    return f"{pid}:{_start_time(pid)}"
-
-
-def _supervisor_lives(mark: str) -> bool:
-    pid, _, started = mark.partition(":")
-    return pid.isdigit() and bool(started) and _start_time(int(pid)) == started
-
-
-def _start_time(pid: int) -> str:
-    """Field 22 of `/proc/PID/stat` (proc(5)): tells a process from a later one with the same id."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""

@@ -9,12 +9,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from suite.launchers.channel import (
+    READS_AT_ONCE,
     ChannelClosed,
     ChannelTimeout,
     Ending,
     Lines,
     LineTooLong,
     read_some,
+    readable_now,
+    send_all,
     wait_readable,
 )
 
@@ -40,38 +43,43 @@ class ProcessChannel:
         self._stdin = self._process.stdin
         self._stdout = self._process.stdout
         self._stderr = self._process.stderr
+        os.set_blocking(self._stdin.fileno(), False)
         self._open = {self._stdout.fileno(): "stdout", self._stderr.fileno(): "stderr"}
         self._killed_here = False
 
     def send(self, line: bytes) -> None:
-        try:
-            self._stdin.write(line + b"\n")
-        except OSError as error:
-            raise ChannelClosed from error
+        if self._stdin.closed:
+            raise ChannelClosed
+        send_all(self._stdin.fileno(), line + b"\n")
 
     def receive(self, timeout_s: float) -> bytes:
         deadline = time.monotonic() + timeout_s
         while (line := self._lines.pop()) is None:
             if "stdout" not in self._open.values():
                 raise ChannelClosed
-            self._read(deadline)
+            self._read(wait_readable(self._open, deadline))
         return line
 
     def poll(self) -> bool:
         try:
-            while not self._lines.waiting() and "stdout" in self._open.values():
-                self._read(0.0)
-        except ChannelTimeout:
-            return False
+            for _ in range(READS_AT_ONCE):
+                if self._lines.waiting() or "stdout" not in self._open.values():
+                    return True
+                if not (ready := readable_now(self._open)):
+                    return False
+                self._read(ready)
         except LineTooLong:
             return True
-        return True
+        return self._lines.waiting()
+
+    def unasked(self) -> bool:
+        return self._lines.waiting()
 
     def descriptors(self) -> tuple[int, ...]:
         return tuple(self._open)
 
-    def _read(self, deadline: float) -> None:
-        for descriptor in wait_readable(self._open, deadline):
+    def _read(self, ready: Sequence[int]) -> None:
+        for descriptor in ready:
             chunk = read_some(descriptor)
             if not chunk:
                 del self._open[descriptor]
@@ -85,16 +93,16 @@ class ProcessChannel:
             return self._lines.tail()
         os.set_blocking(self._stderr.fileno(), False)
         with contextlib.suppress(OSError):
-            while self._stderr.fileno() in self._open and (chunk := read_some(self._stderr.fileno())):
+            for _ in range(READS_AT_ONCE):
+                if self._stderr.fileno() not in self._open or not (chunk := read_some(self._stderr.fileno())):
+                    break
                 self._lines.feed_stderr(chunk)
         return self._lines.tail()
 
     def end(self, grace_s: float) -> None:
         with contextlib.suppress(OSError):
             self._stdin.close()
-        try:
-            self._process.wait(grace_s)
-        except subprocess.TimeoutExpired:
+        if not self._exits(grace_s):
             self._killed_here = True
             self._kill_group()
             self._process.wait()
@@ -103,6 +111,21 @@ class ProcessChannel:
         self._stdout.close()
         self._stderr.close()
         self._open.clear()
+
+    def _exits(self, grace_s: float) -> bool:
+        """Wait for the exit, and drop what the process says meanwhile: a full pipe must not keep it from ending."""
+        self._lines.drop()
+        deadline = time.monotonic() + grace_s
+        ended = os.pidfd_open(self._process.pid)
+        try:
+            while ended not in (ready := wait_readable([*self._open, ended], deadline)):
+                self._read(ready)
+        except ChannelTimeout:
+            return self._process.poll() is not None
+        finally:
+            os.close(ended)
+        self._process.wait()
+        return True
 
     def ending(self) -> Ending:
         return Ending(code=self._process.returncode, killed_here=self._killed_here)

@@ -72,6 +72,8 @@ class Worker:
     def post(self, request: Request) -> None:
         """Send a request without waiting, so that several workers can load side by side."""
         self._asked = type(request).__name__.lower()
+        if self._channel.unasked():
+            raise self._lost("protocol", f"{self.name} sent a line before {self._asked} that nothing had asked for.")
         try:
             self._channel.send(_encoder.encode(request))
         except ChannelClosed:

@@ -74,11 +74,38 @@ def family_cpu_ns(pid: int) -> Value:
     total = process_cpu_ns(pid)
     if isinstance(total, Absent):
         return total
-    children = text(Path(f"/proc/{pid}/task/{pid}/children"))
-    for child in [] if isinstance(children, Absent) else children.split():
-        spent = process_cpu_ns(int(child))
+    for child in _children(pid):
+        spent = process_cpu_ns(child)
         total += 0 if isinstance(spent, Absent) else spent  # it ended just now
     return total
+
+
+def family_runs(pid: int) -> bool:
+    """Say whether some thread of a process, or of those that `family_cpu_ns` counts, runs or waits for a CPU.
+
+    A thread that waits for a CPU takes no CPU time, and will once it gets one. False where the kernel does not show it.
+    """
+    return any(_thread_runs(thread) for each in (pid, *_children(pid)) for thread in _threads(each))
+
+
+def _children(pid: int) -> list[int]:
+    """Return the processes that a process's first thread started and that are still there."""
+    children = text(Path(f"/proc/{pid}/task/{pid}/children"))
+    return [] if isinstance(children, Absent) else [int(child) for child in children.split()]
+
+
+def _threads(pid: int) -> list[Path]:
+    try:
+        return list(Path(f"/proc/{pid}/task").iterdir())
+    except OSError:
+        return []
+
+
+def _thread_runs(thread: Path) -> bool:
+    try:
+        return (thread / "stat").read_bytes().rpartition(b") ")[2].startswith(b"R")
+    except OSError:  # it ended just now
+        return False
 
 
 def stat_cpus(content: bytes, cpus: Sequence[int]) -> dict[int, list[int]]:

@@ -9,16 +9,16 @@ signal                    disturbed when more than                    why this m
 ========================  ==========================================  ============================================
 stolen time               2 % of the capacity                         the margin of a verdict is 2 %
 others' CPU time          5 % of the capacity                         housekeeping of a quiet system takes 1 to 3 %
-idle workers' CPU time    5 % of the capacity, beyond what threads    a sleeping worker takes none
-                          may spin before the timed part of a turn
+idle workers' CPU time    5 % of the capacity                         a sleeping worker takes none
 waiting for a CPU         10 % of the time, while others and the      a worker's own threads wait for one another
                           hypervisor took more than 1 %               too, and that is no disturbance
 swapped pages             1 MiB                                       a few pages may be anybody's
 throttling                any                                         the clock itself was changed
 ========================  ==========================================  ============================================
 
-A worker's threads spin for a while after its last call (38 ms in ONNX Runtime). Turns begin with calls that are not
-timed, so that they can; as much CPU time of workers that should be idle is therefore expected in every turn.
+A worker's threads spin for a while after its last call (38 ms in ONNX Runtime). A turn begins when all of them have
+stopped (`suite.machine.settling`), so that no CPU time of idle workers is expected in it. In the streams of trials
+whose turns began at once, with unrecorded calls for a fixed time, as much of it is allowed for (`settling_ns`).
 
 Shares below two ticks of 10 ms a CPU are never called a disturbance. A signal that is absent disturbs nothing.
 """
@@ -50,8 +50,8 @@ def disturbed(turns: Sequence[Noise], cpus: int, *, settling_ns: int = 0) -> str
     cpus
         Number of CPUs that were watched (`len(Signals.cpus)`).
     settling_ns
-        How long each turn lasts before its timed part begins. All threads of a worker but the one that calls may spin
-        in it: one on every other CPU.
+        How long each turn lasts before its timed part begins, where it began while others' threads might still spin:
+        one on every other CPU. 0: it began when they had stopped.
     """
     if not turns or cpus < 1:
         return ""

@@ -9,12 +9,12 @@ import mmap
 import os
 import re
 import shutil
-import stat
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from suite import untrusted
 from suite.artifacts import Onnx
 from suite.errors import LevelfieldError, printable
 from suite.own_file import describing, onnx_format
@@ -218,17 +218,13 @@ def _mapped(path: Path) -> Iterator[memoryview]:
 def _copy(source: Path, target: Path, most_bytes: int) -> tuple[str, int]:
     """Copy a plain file; return its SHA-256 and its size."""
     try:
-        descriptor = os.open(source, os.O_RDONLY | os.O_NONBLOCK)
+        opened = untrusted.open_plain(source)
     except OSError as error:
         raise LevelfieldError(
-            f"{_shown(source)} cannot be read: {error.strerror}.", fix="Name an ONNX file that is there."
+            f"{_shown(source)} cannot be read: {error.strerror or error}.", fix="Name an ONNX file that is there."
         ) from error
-    facts = os.fstat(descriptor)
-    if not stat.S_ISREG(facts.st_mode):
-        os.close(descriptor)
-        raise LevelfieldError(f"{_shown(source)} is not a file.", fix="Name an ONNX file.")
-    with os.fdopen(descriptor, "rb") as file, target.open("wb") as copy:
-        if facts.st_size > most_bytes:
+    with opened as file, target.open("wb") as copy:
+        if os.fstat(file.fileno()).st_size > most_bytes:
             raise LevelfieldError(
                 f"{_shown(source)} is longer than {most_bytes} bytes, the most that such a file may have.",
                 fix="Save it with its weights in a file beside it: onnx.save_model(…, save_as_external_data=True).",

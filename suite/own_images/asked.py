@@ -131,7 +131,6 @@ def ready(wanted: Wanted, blocks: Iterable[Block], artifacts: Artifacts, say: Pr
     sensitivity = {}
     for model in models:
         goal = convergence.of(model, images=artifacts.root / prepared.path)
-        say(f"computing how far rounding alone moves {model}'s training on these images, in float64")
         sensitivity[model] = artifacts.sensitivity(goal, prepared.sha256)
     return msgspec.structs.replace(plain, prepared=prepared, sensitivity=sensitivity)
 

@@ -13,6 +13,7 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
+from suite import untrusted
 from suite.own_images import decoding
 from suite.own_images.decoding import UnreadableError, decode
 from suite.own_images.listing import Entry, Listing, UnusableError, digest, look, shown
@@ -108,13 +109,11 @@ def _kept(manifest: Path, artifacts: Path) -> Prepared | None:
 
 def _content(listing: Listing, entry: Entry) -> bytes:
     try:
-        with (listing.folder / entry.name).open("rb") as file:
-            content = file.read(decoding.MOST_BYTES + 1)
+        return untrusted.read_plain(listing.folder / entry.name, decoding.MOST_BYTES)
+    except untrusted.TooLargeError:
+        raise UnusableError(f"{shown(entry.name)} is larger than {decoding.MOST_BYTES >> 20} MiB.") from None
     except OSError as error:
         raise UnusableError(f"{shown(entry.name)} cannot be read: {error.strerror or error}.") from None
-    if len(content) > decoding.MOST_BYTES:
-        raise UnusableError(f"{shown(entry.name)} is larger than {decoding.MOST_BYTES >> 20} MiB.")
-    return content
 
 
 def _made(listing: Listing, sums: dict[str, str]) -> bytes:

@@ -10,7 +10,7 @@ file.
 from suite.plan.making import make
 from suite.plan.names import CANARY, EXPORTER, all_images, names_of_backends, names_of_models
 from suite.plan.pairs import pair
-from suite.plan.recorded import of
+from suite.plan.recorded import of, with_launches
 from suite.plan.scenarios import ALONE, ON_DEVICE, SCENARIOS
 from suite.plan.types import Plan, Selection, answers
 
@@ -29,4 +29,5 @@ __all__ = [
     "names_of_models",
     "of",
     "pair",
+    "with_launches",
 ]

@@ -1,6 +1,7 @@
 """From what was typed to a plan: who computes where, on which CPUs, and what is measured."""
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
@@ -44,7 +45,12 @@ def make(selection: Selection, *, available: Sequence[int] | None = None, here: 
     everybody = (*names_of_backends(), *registry.names_on_gpus_only())
     if selection.own is not None:
         everybody = wishes.readers(everybody)
-    backends = tuple(dict.fromkeys(selection.backends)) or everybody
+    twice = next((name for name, count in Counter(selection.backends).items() if count > 1), None)
+    if twice is not None:
+        raise LevelfieldError(
+            f"{twice} is named twice.", fix=f"Name it once; --control {twice} measures it a second time."
+        )
+    backends = selection.backends or everybody
     wanted = arm_names.of_one_launcher(tuple(map(arm_names.parse, backends)))
     missing: tuple[Warning_, ...] = ()
     if not selection.locked and not selection.backends:

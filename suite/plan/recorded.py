@@ -33,3 +33,16 @@ def of(run: Run) -> Plan:
         training_batches=settings.training_batches,
         own=keeping.again(settings.own) if settings.own is not None else None,
     )
+
+
+def with_launches(plan: Plan, launches: int | None) -> Plan:
+    """Return a plan in which every block has at least so many generations; None: as many as it has."""
+    if launches is None:
+        return plan
+    return msgspec.structs.replace(
+        plan,
+        blocks=tuple(
+            msgspec.structs.replace(block, planned_generations=max(block.planned_generations, launches))
+            for block in plan.blocks
+        ),
+    )

@@ -8,9 +8,9 @@ from pathlib import Path
 from types import FrameType
 
 import click
-from rich.console import Console
 from rich.markup import escape
 
+from suite import terminals
 from suite.errors import LevelfieldError, printable
 
 LIMIT_S = 600
@@ -29,17 +29,27 @@ def verify(report: Path, signers: Path | None) -> None:
     """Check a report: its HTML file alone, a run's folder, or its run.json.
 
     Digests, statement and signature are checked, and every figure of the page is computed anew from the samples.
-    Exit codes: 0 nothing is wrong; 1 something is; 2 it cannot be read; 3 it is by none of the --signers.
+    Exit codes: 0 nothing is wrong; 1 something is; 2 it cannot be read; 3 it cannot be verified by this version, or is
+    by none of the --signers.
     """
     from suite.beginning import tool_sha256
     from suite.provenance.given import look
     from suite.provenance.verifying import verify as check
 
+    if signers is not None and not signers.is_file():
+        raise LevelfieldError(
+            f"There is no file of signers {signers}.", fix="Write one line for each: NAME and the public key."
+        )
     with _at_most(LIMIT_S):
         found = check(look(report), tool_sha256=tool_sha256(), signers=signers)
-    console = Console()
-    signs = {"holds": "[green]ok  [/]", "open": "[yellow]note[/]", "broken": "[red]bad [/]"}
-    colours = {"verified": "bold green", "does not hold": "bold red"}
+    console = terminals.console()
+    signs = {
+        "holds": "[green]ok  [/]",
+        "open": "[yellow]note[/]",
+        "unverified": "[yellow]note[/]",
+        "broken": "[red]bad [/]",
+    }
+    colours = {"verified": "bold green", "not verified": "bold yellow", "does not hold": "bold red"}
     console.print(
         f"[{colours.get(found.verdict, 'bold')}]{found.verdict.capitalize()}[/]"
         f"{f' by {_safe(found.signer)}' if found.verdict == 'verified' else ''}: run {_safe(found.run.id)} of "
@@ -64,6 +74,8 @@ def _meaning(verdict: str) -> str:
         return "Nothing was changed since it was signed. What the signer measured, and how, the signer answers for."
     if verdict == "does not hold":
         return "Do not rely on it: it was changed after it was made, or damaged."
+    if verdict == "not verified":
+        return "Nothing is shown to be wrong, and not everything could be checked: do not rely on its words."
     return (
         "Everything in it fits together. That alone does not show who made it: a forgery whose samples were changed "
         "and all else made anew would look the same."

@@ -30,20 +30,25 @@ def leave(folder: Path, run: Run, result: Analysis, key: Path | None = None) -> 
         return None, f"This run has no statement: {error.__class__.__name__}: {error}."
 
 
-def _leave(folder: Path, run: Run, result: Analysis, key: Path | None) -> tuple[Evidence, str]:
+def _leave(
+    folder: Path, run: Run, result: Analysis, key: Path | None, *, must_sign: bool = False
+) -> tuple[Evidence, str]:
     record_sha256 = hashlib.sha256((folder / files.NAME).read_bytes()).hexdigest()
     carried = inside.carry(run, result, record_sha256)
     sboms, missing = _bills(folder, run)
     text = statement.make(run, record_sha256=record_sha256, inside_sha256=carried.sha256, sboms=sboms)
-    (folder / statement.SIGNATURE).unlink(missing_ok=True)  # of what the statement was before
-    files.write_atomically(folder / statement.NAME, text)
     signature = ""
     if key is not None:
         try:
             signature = signing.sign(text, key)
-            files.write_atomically(folder / statement.SIGNATURE, signature.encode())
         except LevelfieldError as error:
+            if must_sign:  # nothing was changed yet
+                raise
             missing = (*missing, error.message)
+    (folder / statement.SIGNATURE).unlink(missing_ok=True)  # of what the statement was before
+    files.write_atomically(folder / statement.NAME, text)
+    if signature:
+        files.write_atomically(folder / statement.SIGNATURE, signature.encode())
     told = f"Its statement is not all it could be: {' '.join(missing)}" if missing else ""
     return Evidence(inside=carried, statement=text.decode(), signature=signature), told
 
@@ -70,8 +75,16 @@ def _bills(folder: Path, run: Run) -> tuple[dict[str, str], tuple[str, ...]]:
 
 
 def again(record: Path, run: Run, result: Analysis, key: Path | None = None) -> tuple[Evidence | None, str]:
-    """Return what the page of a run that was made before is to carry; where a key is named, state and sign it anew."""
-    return leave(record.parent, run, result, key) if key is not None else (found(record, run, result), "")
+    """Return what the page of a run that was made before is to carry; where a key is named, state and sign it anew.
+
+    Raises
+    ------
+    LevelfieldError
+        The key does not sign; statement and signature are then as they were.
+    """
+    if key is None:
+        return found(record, run, result), ""
+    return _leave(record.parent, run, result, key, must_sign=True)
 
 
 def found(record: Path, run: Run, result: Analysis) -> Evidence:

@@ -124,6 +124,7 @@ def write(saved: BinaryIO, target: BinaryIO, tag: str) -> None:
 def _without_times(config: dict[str, Any]) -> dict[str, Any]:
     kept = {name: config[name] for name in _KEPT}
     kept["config"] = {name: kept["config"][name] for name in _KEPT_OF_CONFIG if kept["config"].get(name)}
+    kept["config"].get("Labels", {}).pop(engine.BUILD, None)
     return {**kept, "created": _CREATED}
 
 

@@ -1,13 +1,11 @@
 """What is to be verified, as it was given: a page alone, a run's folder, or a record. No link is followed."""
 
-import errno
-import os
 import re
-import stat
 from pathlib import Path
 
 import msgspec
 
+from suite import untrusted
 from suite.errors import LevelfieldError
 from suite.provenance import signing, statement
 from suite.records import files
@@ -98,20 +96,13 @@ def content_of(file: Path, most_bytes: int) -> bytes | None:
         It is something else than a plain file, too long, or not to be read.
     """
     try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        return untrusted.read_plain(file, most_bytes, follow_links=False)
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except untrusted.TooLargeError as error:
+        raise _too_long(file, most_bytes) from error
     except OSError as error:
-        said = "it is a link" if error.errno == errno.ELOOP else error.strerror or str(error)
-        raise LevelfieldError(f"{file} cannot be read: {said}.", fix=_FIX) from error
-    with os.fdopen(descriptor, "rb") as stream:
-        facts = os.fstat(descriptor)
-        if not stat.S_ISREG(facts.st_mode):
-            raise LevelfieldError(f"{file} is not a file.", fix=_FIX)
-        content = b"" if facts.st_size > most_bytes else stream.read(most_bytes + 1)
-    if facts.st_size > most_bytes or len(content) > most_bytes:
-        raise _too_long(file, most_bytes)
-    return content
+        raise LevelfieldError(f"{file} cannot be read: {error.strerror or error}.", fix=_FIX) from error
 
 
 def _too_long(file: Path, most_bytes: int) -> LevelfieldError:

@@ -117,24 +117,51 @@ def differences(given: str, computed: str) -> tuple[int, tuple[Difference, ...]]
 
 
 def tables(given: str, computed: str) -> Tables:
-    """Compare the figures in cells that stand under the same headings, row and column in both pages."""
+    """Compare the figures in cells that stand under the same headings, row and column in both pages.
+
+    A table whose headings or caption the other page words otherwise is compared with the next table there that has the
+    same rows and columns.
+    """
     ours, theirs = _cells(computed), _cells(given)
+    renamed = _renamed(theirs, ours)
     same, unmatched, differing = 0, 0, []
-    for place, figures in theirs.items():
-        others = ours.get(place, [])
-        if len(others) != len(figures):
-            unmatched += len(figures)
-            continue
-        for figure, other in zip(figures, others, strict=True):
-            same += figure == other
-            if figure != other:
-                differing.append(Difference(place=place, given=figure, computed=other))
+    for title, cells in theirs.items():
+        others = ours.get(renamed.get(title, title), {})
+        for cell, figures in cells.items():
+            expected = others.get(cell, [])
+            if len(expected) != len(figures):
+                unmatched += len(figures)
+                continue
+            for figure, other in zip(figures, expected, strict=True):
+                same += figure == other
+                if figure != other:
+                    place = _joined((*title, *cell))
+                    differing.append(Difference(place=place, given=figure, computed=other))
     return Tables(same=same, unmatched=unmatched, differing=tuple(differing[:MOST_NAMED]))
 
 
-def _cells(text: str) -> dict[str, list[str]]:
+_Parts = tuple[str, ...]
+_Cells = dict[_Parts, dict[_Parts, list[str]]]
+"""Headings and caption of a table to row and column to the figures that stand there."""
+
+
+def _renamed(theirs: _Cells, ours: _Cells) -> dict[_Parts, _Parts]:
+    """Pair the tables that only one page has, in their order, with those of the same rows and columns."""
+    left: dict[frozenset[_Parts], list[_Parts]] = {}
+    for title, cells in ours.items():
+        if title not in theirs:
+            left.setdefault(frozenset(cells), []).append(title)
+    found = {}
+    for title, cells in theirs.items():
+        alike = left.get(frozenset(cells), []) if title not in ours else []
+        if alike:
+            found[title] = alike.pop(0)
+    return found
+
+
+def _cells(text: str) -> _Cells:
     """Return what stands in the cells of a page's tables and has a digit, by place."""
-    found: dict[str, list[str]] = {}
+    found: _Cells = {}
     tracker = _Tracker()
     for token in _TOKEN.findall(text):
         if token.startswith("<"):
@@ -142,7 +169,8 @@ def _cells(text: str) -> dict[str, list[str]]:
             continue
         tracker.text(token)
         if tracker.in_row and any(character.isdigit() for character in token):
-            found.setdefault(tracker.place, []).append(_words(token))
+            title, cell = tracker.parts
+            found.setdefault(title, {}).setdefault(cell, []).append(_words(token))
     return found
 
 
@@ -239,11 +267,21 @@ class _Tracker:
             self.open[kind] += token
 
     @property
-    def place(self) -> str:
+    def parts(self) -> tuple[_Parts, _Parts]:
+        """Headings and caption of the table; row, name and column of the cell."""
         column = self.columns[self.column] if self.in_row and 0 <= self.column < len(self.columns) else ""
-        parts = [self.held.get(kind, "") for kind in ("heading", "part", "table", "row", "name")]
         row = self.open.get("row", "") and _words(self.open["row"])
-        return " › ".join(dict.fromkeys(part for part in (*parts, row, column) if part)) or "the page's head"
+        title = tuple(self.held.get(kind, "") for kind in ("heading", "part", "table"))
+        return title, (self.held.get("row", ""), self.held.get("name", ""), row, column)
+
+    @property
+    def place(self) -> str:
+        title, cell = self.parts
+        return _joined((*title, *cell))
+
+
+def _joined(parts: _Parts) -> str:
+    return " › ".join(dict.fromkeys(part for part in parts if part)) or "the page's head"
 
 
 def _places(tokens: list[str], wanted: set[int]) -> dict[int, str]:

@@ -12,7 +12,7 @@ from suite.records.schema import Run
 from suite.report import inside
 from suite.report.inside import Inside
 
-State: TypeAlias = Literal["holds", "broken", "open"]
+State: TypeAlias = Literal["holds", "broken", "open", "unverified"]
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -20,7 +20,7 @@ class Check(msgspec.Struct, frozen=True):
 
     topic: str
     state: State
-    """`open`: it could not be looked at, and why."""
+    """`open`: it is not here to be checked. `unverified`: it is here, and this version cannot check it."""
     says: str
     named: tuple[str, ...] = ()
     """What exactly is wrong, one by one."""

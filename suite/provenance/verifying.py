@@ -12,6 +12,7 @@ import msgspec
 
 from suite.errors import LevelfieldError
 from suite.provenance import attesting, rendering
+from suite.provenance.active import not_ours
 from suite.provenance.given import Given
 from suite.provenance.reading import Check, Read, read
 from suite.records import files
@@ -20,7 +21,7 @@ from suite.report import inside, restoring
 from suite.report.inside import Evidence
 from suite.report.units import plural
 
-Verdict: TypeAlias = Literal["verified", "consistent, not authentic", "does not hold"]
+Verdict: TypeAlias = Literal["verified", "consistent, not authentic", "not verified", "does not hold"]
 INCONCLUSIVE = 3
 
 
@@ -35,10 +36,11 @@ class Verified(msgspec.Struct, frozen=True):
 
     @property
     def exit_code(self) -> int:
-        """0 nothing is wrong; 1 something is; 3 signers were named, and it is by none of them."""
+        """0 nothing is wrong; 1 something is; 3 it cannot be told, or signers were named and it is by none of them."""
         if self.verdict == "does not hold":
             return 1
-        return INCONCLUSIVE if self.signers_asked and self.verdict != "verified" else 0
+        unknown = self.verdict == "not verified" or (self.signers_asked and self.verdict != "verified")
+        return INCONCLUSIVE if unknown else 0
 
 
 def verify(given: Given, *, tool_sha256: str = "", signers: Path | None = None) -> Verified:
@@ -70,7 +72,11 @@ def verify(given: Given, *, tool_sha256: str = "", signers: Path | None = None) 
     broken = any(check.state == "broken" for check in checks)
     judged = found.page is None or all(check.state == "holds" for check in checks if check.topic == "figures")
     covered = bool(signed) and found.statement is not None and judged
-    verdict: Verdict = "does not hold" if broken else "verified" if covered else "consistent, not authentic"
+    verdict: Verdict = "verified" if covered else "consistent, not authentic"
+    if broken:
+        verdict = "does not hold"
+    elif any(check.state == "unverified" for check in checks):
+        verdict = "not verified"
     return Verified(
         run=found.run,
         checks=tuple(checks),
@@ -146,17 +152,28 @@ def _not_following(again: rendering.Again, read: Read) -> str:
 
 
 def _by_another_version(again: rendering.Again, read: Read) -> Check:
-    """Judge what another version wrote by the figures in its tables: its words and drawings may differ rightly."""
+    """Judge a page that another version may have written: rightly, its words and drawings may differ.
+
+    Which version wrote it is said by the record, which a stranger may have written, too. So such a page is never called
+    consistent: it is *broken* where it could act on its reader, and otherwise *unverified*; what differs is named.
+    """
+    assert read.page is not None  # it differs from the page made again
+    active = not_ours(read.page.around)
+    if active:
+        says = "The page holds what no version of Levelfield that is known here writes. If a newer version wrote it, "
+        return Check("figures", "broken", f"{says}verify it with that version.", active)
     found = again.tables
     version = f"levelfield {read.run.tool_version} ({read.run.tool_sha256[:12]})"
     if found.differing or found.unmatched > found.same or not found.same:
-        says = f"{_not_following(again, read)} The run was made by {version}, this is another one: take that version "
-        says += "to tell a changed page from one that was only written differently."
-        return Check("figures", "broken", says, tuple(map(str, found.differing or again.named)))
+        says = (
+            f"{_not_following(again, read)} The run was made by {version}, this is another one, which may compute or "
+        )
+        says += "write figures by other rules: take that version to tell a changed page from an older one."
+        return Check("figures", "unverified", says, tuple(map(str, found.differing or again.named)))
     says = f"The page was written by {version}, and this is another one: its words and drawings are not compared. "
     says += f"{found.same:,} figures in its tables follow from {_source(read)}"
     says += f"; {found.unmatched:,} stand where this version has none." if found.unmatched else "."
-    return Check("figures", "open", f"{says} Take that version to check every word.")
+    return Check("figures", "unverified", f"{says} Take that version to check every word.")
 
 
 def _source(read: Read) -> str:

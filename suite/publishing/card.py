@@ -6,7 +6,8 @@ from xml.sax.saxutils import escape
 from suite.analysis.types import Analysis, ConvergenceBlock, TimedBlock
 from suite.errors import printable
 from suite.records.schema import Run
-from suite.report import names, sentences, units
+from suite.report import names, sentences, separation, units
+from suite.report.separation import IN_THESE_MINUTES
 
 WIDTH = 720
 _ROW, _TITLE, _EDGE = 22, 46, 20
@@ -36,20 +37,18 @@ def _lines(run: Run, analysis: Analysis) -> Iterator[str]:
         yield ""
         yield f"### {_cell(_title(block))}"
         yield ""
-        value = "items/s (95 %)" if block.case.per_item else "median (95 %)"
-        yield f"| | arm | {value} | behind the best |"
-        yield "|---:|---|---:|---:|"
+        value = "items/s" if block.case.per_item else "geometric mean"
+        yield f"| | arm | {value} (95 % {IN_THESE_MINUTES}) | behind the best (95 %) | best is |"
+        yield "|---:|---|---:|---:|---|"
         for row in block.rows:
             cost = (
                 units.rate_with_interval(row.items_per_second)
                 if block.case.per_item
                 else units.time_with_interval(row.median_ns)
             )
-            behind = "best" if row.arm == block.best else units.NO_VALUE
-            if row.ratio is not None and row.arm != block.best:
-                behind = f"+{units.slower(row.ratio, certain=row.rank != 1)}"
             rank = "" if row.rank is None else str(row.rank)
-            yield f"| {rank} | {_cell(row.arm)} | {_cell(cost)} | {_cell(behind)} |"
+            cells = (rank, row.arm, cost, separation.behind(row, block), separation.best_is(row, block))
+            yield f"| {' | '.join(map(_cell, cells))} |"
     for trained in analysis.convergence:
         yield ""
         yield from _convergence(trained, sentences.images(run))
@@ -57,15 +56,13 @@ def _lines(run: Run, analysis: Analysis) -> Iterator[str]:
 
 def _convergence(block: ConvergenceBlock, images: str) -> Iterator[str]:
     goal = units.accuracy(block.target) if block.target is not None else "the target"
-    yield f"### {_cell(f'{names.model(block.case.model)}, training to {goal} on {images}')}"
+    yield f"### {_cell(f'{names.network(block.case)}, training to {goal} on {images}')}"
     yield ""
-    yield "| | arm | time (95 %) | behind the best | steps (95 %) |"
-    yield "|---:|---|---:|---:|---:|"
+    yield f"| | arm | time (95 % {IN_THESE_MINUTES}) | behind the best (95 %) | best is | steps (95 %) |"
+    yield "|---:|---|---:|---:|---|---:|"
     for row in block.rows:
-        behind = "best" if row.arm == block.best else units.NO_VALUE
-        if row.ratio is not None and row.arm != block.best:
-            behind = f"+{units.slower(row.ratio, certain=row.rank != 1)}"
-        cells = (row.arm, units.time_with_interval(row.time_ns), behind, units.rate_with_interval(row.steps))
+        time, steps = units.time_with_interval(row.time_ns), units.rate_with_interval(row.steps)
+        cells = (row.arm, time, separation.behind(row, block), separation.best_is(row, block), steps)
         yield f"| {'' if row.rank is None else row.rank} | {' | '.join(map(_cell, cells))} |"
 
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.markup import escape
 
+from suite import terminals
 from suite.errors import LevelfieldError, printable
 
 _reports = click.option(
@@ -23,7 +23,7 @@ def publish(out: Path, reports: Path) -> None:
     """
     from suite.publishing.site import publish as write
 
-    console = Console()
+    console = terminals.console()
     if not reports.is_dir():
         raise LevelfieldError(f"There is no folder {reports} with runs.", fix="Name one with --reports.")
     with console.status("reading") as status:
@@ -55,4 +55,4 @@ def card(run: str, out: Path, reports: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for name, content in (("card.svg", cards.svg(record, found)), ("card.md", cards.markdown(record, found))):
         write_atomically(out / name, content.encode("utf-8", "replace"))
-        Console().print(escape(str(out / name)), highlight=False, soft_wrap=True)
+        terminals.console().print(escape(str(out / name)), highlight=False, soft_wrap=True)

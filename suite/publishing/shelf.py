@@ -128,7 +128,7 @@ def _entry(run: Run, found: Analysis, folder: Path) -> Entry:
         machine_title=machine_title(run.machine),
         launcher=run.settings.launcher,
         labels=run.labels,
-        models=tuple(map(names.model, run.settings.models)),
+        models=tuple(dict.fromkeys(names.network(block.case) for block in run.blocks)),
         backends=run.settings.backends,
         stack=tuple(f"{name} {version}" for name, version in sorted(versions.items())),
     )

@@ -2,7 +2,6 @@
 
 import math
 import os
-import stat
 import tempfile
 from collections import Counter
 from collections.abc import Iterable
@@ -11,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from suite import untrusted
 from suite.errors import LevelfieldError
 from suite.records.schema import SCHEMA, Block, Run
 
@@ -90,21 +90,16 @@ def content_of(file: Path) -> bytes:
         Missing, not a plain file, or too long.
     """
     try:
-        if not stat.S_ISREG(file.stat().st_mode):  # a device or a pipe might never end
-            raise LevelfieldError(f"{file} is not a file.", fix="Name a run's folder or its run.json.")
-        with file.open("rb") as stream:
-            too_long = os.fstat(stream.fileno()).st_size > MAX_BYTES
-            content = b"" if too_long else stream.read(MAX_BYTES + 1)  # it may grow while it is read
+        return untrusted.read_plain(file, MAX_BYTES)
+    except untrusted.TooLargeError as error:
+        raise LevelfieldError(
+            f"{file} is longer than {MAX_BYTES} bytes, the most that a record may have.",
+            fix="It is not a record of Levelfield, or it was damaged.",
+        ) from error
     except OSError as error:
         raise LevelfieldError(
             f"{file} cannot be read: {error.strerror or error}.", fix="Name a run's folder or its run.json."
         ) from error
-    if too_long or len(content) > MAX_BYTES:
-        raise LevelfieldError(
-            f"{file} is longer than {MAX_BYTES} bytes, the most that a record may have.",
-            fix="It is not a record of Levelfield, or it was damaged.",
-        )
-    return content
 
 
 class _Version(msgspec.Struct):

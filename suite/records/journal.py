@@ -1,10 +1,14 @@
 """The append-only journal of a run in progress, flushed to disk after every event, and its fold into a record.
 
 A record is nothing but its journal, folded: there is one way to build it, for a run that ended well, for one that was
-killed, and for one that was taken up again. A last line cut off by a kill is dropped; a broken line elsewhere is an
-error.
+killed, and for one that was taken up again. A last line cut off by a kill is dropped. A line that was damaged later
+costs the rest of its generation, and the record says so.
+
+One process at a time may write: a `Journal` holds a lock on its file for as long as it is open (flock(2)).
 """
 
+import contextlib
+import fcntl
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,6 +17,7 @@ from typing import Self, TypeAlias
 
 import msgspec
 
+from suite import untrusted, warnings
 from suite.errors import LevelfieldError
 from suite.records.schema import (
     Absent,
@@ -109,36 +114,70 @@ Event: TypeAlias = (
     | Finished
 )
 
+MAX_BYTES = 2 * 1024 * 1024 * 1024
+"""Longest journal that is read: it holds more than its record does, by what was measured again."""
+
+
+class Lost(msgspec.Struct, frozen=True):
+    """Stands where a line of the journal cannot be read."""
+
+    line: int
+
+
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Event)
 
 
 class Journal:
-    """An open journal; every `write` is on the disk when it returns.
+    """An open journal, locked for this process; every `write` is on the disk when it returns.
+
+    Parameters
+    ----------
+    path
+        The file; it is made where there is none.
 
     Raises
     ------
     LevelfieldError
-        When the folder cannot be written, or the disk is full: what was written before is kept.
+        When another process has the journal open, the folder cannot be written, or the disk is full: what was written
+        before is kept.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            self._drop_torn_tail()
-            self._file = path.open("ab", buffering=0)  # a buffer would be flushed again, and fail again, on closing
+            # Unbuffered: a buffer would be flushed again, and fail again, on closing.
+            self._file = path.open("a+b", buffering=0)
+            try:
+                self._lock()
+                self._drop_torn_tail()
+            except BaseException:
+                self._file.close()
+                raise
         except OSError as error:
             raise _cannot_write(path, error) from error
 
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise LevelfieldError(
+                f"The run {self.path.parent.name} is being measured by {_holder(self._file.fileno())}.",
+                fix="Wait until it has ended, or end it; then go on with --resume.",
+            ) from error
+
     def _drop_torn_tail(self) -> None:
         """A kill in the middle of a write leaves half a line; what is appended next must begin on a fresh one."""
-        if not self.path.exists():
-            return
-        text = self.path.read_bytes()
-        whole = text.rfind(b"\n") + 1
-        if whole != len(text):
-            with self.path.open("r+b") as file:
-                file.truncate(whole)
+        whole = size = os.fstat(self._file.fileno()).st_size
+        while whole:
+            begin = max(0, whole - _TAIL_BYTES)
+            newline = os.pread(self._file.fileno(), whole - begin, begin).rfind(b"\n")
+            if newline >= 0:
+                whole = begin + newline + 1
+                break
+            whole = begin
+        if whole != size:
+            self._file.truncate(whole)
 
     def write(self, event: Event) -> None:
         line = memoryview(_encoder.encode(event) + b"\n")
@@ -166,6 +205,21 @@ class Journal:
         self.close()
 
 
+_TAIL_BYTES = 1 << 20
+"""How much of a journal's end is looked through at once for its last whole line."""
+
+
+def _holder(descriptor: int) -> str:
+    """Name the process that holds a lock on an open file: /proc/locks, proc(5)."""
+    inode = str(os.fstat(descriptor).st_ino)
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        for line in Path("/proc/locks").read_text().splitlines():
+            fields = line.split()
+            if fields[1] == "FLOCK" and fields[5].rpartition(":")[2] == inode and int(fields[4]) > 0:
+                return f"process {fields[4]}"
+    return "another process"
+
+
 def _cannot_write(path: Path, error: OSError) -> LevelfieldError:
     return LevelfieldError(
         f"The journal {path} cannot be written: {error.strerror or error}.",
@@ -173,35 +227,35 @@ def _cannot_write(path: Path, error: OSError) -> LevelfieldError:
     )
 
 
-def read(path: Path) -> list[Event]:
-    """Read a journal's events.
+def read(path: Path) -> list[Event | Lost]:
+    """Read a journal's events; `Lost` stands for each line that cannot be read.
 
     Raises
     ------
     LevelfieldError
-        When there is no journal, or a line that is not the last one is not an event.
+        When there is no journal.
     """
     try:
-        lines = path.read_bytes().split(b"\n")
+        lines = untrusted.read_plain(path, MAX_BYTES).split(b"\n")
     except OSError as error:
         raise LevelfieldError(
             f"There is no journal to read at {path}: {error.strerror or error}.",
             fix="Name a folder under reports/ that holds a journal.jsonl.",
         ) from error
-    events: list[Event] = []
+    events: list[Event | Lost] = []
     for number, line in enumerate(lines[:-1], start=1):  # what follows the last newline is nothing, or torn
         try:
             events.append(_decoder.decode(line))
-        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-            raise LevelfieldError(
-                f"Line {number} of {path} is not a journal entry ({error}).",
-                fix="The file was changed or damaged; start a new run.",
-            ) from error
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+            events.append(Lost(number))
     return events
 
 
-def fold(events: Iterable[Event]) -> Run:
+def fold(events: Iterable[Event | Lost]) -> Run:
     """Build the record that these events tell.
+
+    A generation in which a line is lost keeps the rounds that were complete before that line, and is not complete
+    itself, so that `--resume` measures it again.
 
     Raises
     ------
@@ -219,7 +273,8 @@ def fold(events: Iterable[Event]) -> Run:
     blocks = {block.case.id: _OpenBlock(block) for block in run.blocks}
     images = {(image.launcher, image.name, image.variant): image for image in run.images}
     artifacts = {artifact.name: artifact for artifact in run.artifacts}
-    warnings = list(run.warnings)
+    known = list(run.warnings)
+    lost: list[int] = []
     resumed: list[str] = []
     finished: Finished | None = None
     for event in stream:
@@ -236,8 +291,12 @@ def fold(events: Iterable[Event]) -> Run:
             case RooflineKnown(roofline=roofline):
                 run = msgspec.structs.replace(run, roofline=roofline)
             case Warned(warning=warning):
-                if warning not in warnings:
-                    warnings.append(warning)
+                if warning not in known:
+                    known.append(warning)
+            case Lost(line=line):
+                lost.append(line)
+                for block in blocks.values():
+                    block.interrupt()
             case Finished():
                 finished = event
             case _:
@@ -248,12 +307,14 @@ def fold(events: Iterable[Event]) -> Run:
                         f"The journal tells of {event.block} what it has not begun ({error}).",
                         fix="The file was changed or damaged; start a new run.",
                     ) from error
+    if lost:
+        known.append(warnings.journal_damaged(lost))
     return msgspec.structs.replace(
         run,
         blocks=tuple(block.close() for block in blocks.values()),
         images=tuple(images.values()),
         artifacts=tuple(artifacts.values()),
-        warnings=tuple(warnings),
+        warnings=tuple(known),
         resumed=tuple(resumed),
         finished=finished.at if finished else None,
         supervisor_window_share=finished.supervisor_window_share if finished else run.supervisor_window_share,
@@ -273,10 +334,18 @@ class _OpenBlock:
     def __init__(self, block: Block) -> None:
         self.block = block
         self.generations: dict[int, _OpenGeneration] = {}
+        self._interrupted = False
+
+    def interrupt(self) -> None:
+        """Take in nothing until the next generation begins: an event is lost, and it is not known which."""
+        self._interrupted = True
 
     def take(self, event: GenerationBegun | LaunchDone | TurnTaken | RoundDone | GenerationDone) -> None:
+        if self._interrupted and not isinstance(event, GenerationBegun):
+            return
         match event:
             case GenerationBegun():
+                self._interrupted = False
                 self.generations[event.index] = _OpenGeneration(event.seed)
             case LaunchDone():
                 self.generations[event.generation].launches[event.launch.arm] = event.launch

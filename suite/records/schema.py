@@ -153,6 +153,8 @@ class TrainingErrors(msgspec.Struct, frozen=True):
     """Of the weights' change over ten steps, relative, estimated by random signs."""
     statistics: float | Absent
     """The same of BatchNorm's running statistics."""
+    update: float | Absent = Absent("an older version did not check the update rule by itself")
+    """The largest of a tensor's weights after steps with given gradients (`suite.zoo.training.update`), relative."""
 
 
 class TrainingParity(msgspec.Struct, frozen=True):
@@ -310,12 +312,20 @@ class Launch(msgspec.Struct, frozen=True):
     startup: Startup | None = None
     weights_sha256: str = ""
     inputs_sha256: str = ""
+    """Of the batch that it was compiled for."""
+    timed_inputs: int = 1
+    """Batches of inputs that the timed calls took in turn."""
+    timed_inputs_sha256: str = ""
+    """Of these batches; empty where there was one, or where the calls read a dataset."""
     onnx_sha256: str = ""
     framework_version: str = ""
     settings: dict[str, str] = {}
     parity: Parity | None = None
     computed: Computed | None = None
     """What the framework says that it computed in; None where it was not asked."""
+    parity_after: Parity | None = None
+    """The same comparison after the last timed window, without its projection; None: it was not made. Where it is not
+    equal, `parity` is not either."""
     warmup: tuple[Window, ...] = ()
     """Windows taken before the first round; all samples kept."""
     memory: Memory | None = None
@@ -353,6 +363,17 @@ class DeviceUse(msgspec.Struct, frozen=True):
     """Codes of the errors that NVIDIA's driver reported (XID) since the window before, in the order they came."""
 
 
+class Settling(msgspec.Struct, frozen=True):
+    """The wait before a window, until all workers had stopped computing (`suite.machine.settling`)."""
+
+    waited_ns: int
+    busy: tuple[str, ...] = ()
+    """Arms whose workers were still computing at the limit, when the window began; empty: none."""
+    unseen: tuple[str, ...] = ()
+    """Arms whose workers' CPU clocks cannot be read here. Where there are any, the unrecorded calls before the window
+    last for a fixed time instead."""
+
+
 class Turn(msgspec.Struct, frozen=True):
     """One arm's window within a round."""
 
@@ -362,6 +383,8 @@ class Turn(msgspec.Struct, frozen=True):
     failure: Failure | None = None
     device: DeviceUse | None = None
     """None: no GPU was used."""
+    settling: Settling | None = None
+    """None: an earlier version did not wait, but made unrecorded calls for a fixed 40 ms."""
 
 
 class Round(msgspec.Struct, frozen=True):

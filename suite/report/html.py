@@ -12,8 +12,9 @@ import jinja2
 import markupsafe
 from markupsafe import Markup
 
-from suite.analysis import device, energy, precision, scaling
+from suite.analysis import device, disturbances, energy, precision, scaling
 from suite.analysis.types import Analysis
+from suite.history import processor
 from suite.records.schema import Absent, Run
 from suite.report import (
     charts,
@@ -30,6 +31,7 @@ from suite.report import (
     rerun,
     saturation,
     sentences,
+    separation,
     units,
 )
 from suite.report.inside import Evidence
@@ -56,7 +58,7 @@ def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None, ev
     str
         The page, to be written as UTF-8.
     """
-    style = "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in ("page.css", "interaction.css"))
+    style_text = style()
     script = interaction.script()
     if evidence is None:
         evidence = Evidence(inside.carry(run, analysis))
@@ -67,9 +69,9 @@ def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None, ev
         .render(
             run=run,
             analysis=analysis,
-            style=Markup(style),  # noqa: S704  (our own file)
+            style=Markup(style_text),  # noqa: S704  (our own file)
             script=Markup(script),  # noqa: S704  (our own files)
-            policy=pages.policy(style, script=script),
+            policy=pages.policy(style_text, script=script),
             anchors=names.anchors(_case_ids(analysis)),
             backends=tuple(dict.fromkeys(row.backend for block in analysis.blocks for row in block.rows)),
             scenarios=tuple(dict.fromkeys(block.case.scenario for block in analysis.blocks)),
@@ -78,7 +80,7 @@ def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None, ev
             thinned=embedded.thinned,
             cap=embedded.cap,
             digest=embedded.record_sha256,
-            models=tuple(dict.fromkeys(block.case.model for block in analysis.blocks)),
+            models=tuple(dict.fromkeys(block.case.model for block in analysis.blocks if not block.case.converges)),
             parity_table=parity.table(analysis),
             training_tables=parity.trainings(analysis),
             essentials=machine.essentials(run.machine, run.settings.gpu),
@@ -99,16 +101,24 @@ def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None, ev
     )
 
 
+def style() -> str:
+    """Return the page's style sheet."""
+    return "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in ("page.css", "interaction.css"))
+
+
 def _environment() -> jinja2.Environment:
     environment = pages.templates(TEMPLATES)
     environment.globals |= {
         "charts": charts,
         "curves": curves,
+        "fate": disturbances.fate,
         "insights": insights,
         "names": names,
         "planes": planes,
+        "processor": processor,
         "saturation": saturation,
         "sentences": sentences,
+        "separation": separation,
         "units": units,
     }
     environment.filters |= {"moment": moment, "elapsed": elapsed, "unbroken": unbroken, "code": code}

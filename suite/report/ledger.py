@@ -48,13 +48,13 @@ def library_paths(run: Run) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def launches(run: Run) -> Iterator[tuple[str, str, Launch]]:
-    """Walk over all launches that came up, with arm and model; the canary's are not among them."""
+    """Walk over all launches that came up, with arm and what it ran; the canary's are not among them."""
     for block in run.blocks:
         planned = {arm.id for arm in block.arms}
         for generation in block.generations:
             for launch in generation.launches:
                 if launch.arm in planned and launch.arm != block.canary and launch.failure is None:
-                    yield launch.arm, block.case.model, launch
+                    yield launch.arm, names.network(block.case), launch
 
 
 def _libraries(launch: Launch) -> dict[str, str]:
@@ -71,7 +71,7 @@ def _ledger(facts: Iterable[tuple[str, str, dict[str, str]]]) -> Ledger:
     for arm, model, values in facts:
         arms.setdefault(arm)
         for name, value in values.items():
-            found.setdefault(name, {}).setdefault(arm, {}).setdefault(value, {})[names.model(model)] = None
+            found.setdefault(name, {}).setdefault(arm, {}).setdefault(value, {})[model] = None
     lines = [_line(name, by_arm) for name, by_arm in sorted(found.items())]
     shared = [line for line in lines if len(line.values) == 1 and len(line.values[0][1]) == len(arms)]
     return Ledger(

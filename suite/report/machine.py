@@ -2,6 +2,7 @@
 
 import msgspec
 
+from suite.history import processor
 from suite.records.schema import Absent, Fact, Fingerprint
 from suite.report import units
 
@@ -42,9 +43,11 @@ def essentials(machine: Fingerprint, gpu: int | None = None) -> tuple[Line, ...]
         (group, f"device {gpu} name" if (group, name) == ("gpu", "name") else name, title)
         for group, name, title in _ESSENTIALS
     ]
-    return tuple(
+    found = [
         _line(title, name, machine[group][name]) for group, name, title in wanted if name in machine.get(group, {})
-    )
+    ]
+    told = {"processor family": processor.identity(machine), "instruction set": processor.instructions(machine)}
+    return (*found[:1], *(Line(name, value, known=True) for name, value in told.items() if value), *found[1:])
 
 
 def groups(machine: Fingerprint) -> tuple[Group, ...]:

@@ -9,6 +9,8 @@ import itertools
 import re
 from collections.abc import Iterable
 
+from suite.records.schema import Case
+
 _MODELS = {
     "mlp": "MLP",
     "resnet50": "ResNet-50",
@@ -16,6 +18,9 @@ _MODELS = {
     "bert-base": "BERT-base",
     "bert_base": "BERT-base",
 }
+
+_TRAINED_TO_TARGET = {"mlp": "small MLP", "resnet50": "two-bottleneck ResNet"}
+"""What the scenario `convergence` trains in place of a model (`suite.zoo.digits_mlp`, `suite.zoo.digits_resnet`)."""
 
 _SCENARIOS = {
     "latency": "Latency",
@@ -40,11 +45,28 @@ def model(name: str) -> str:
     return _MODELS.get(name, name)
 
 
+def network(case: Case) -> str:
+    """Return what a case runs: `ResNet-50`, or the small network that is trained to a target in its place.
+
+    Examples
+    --------
+    >>> network(Case("resnet50", "latency", "fp32", 1, 2)), network(Case("resnet50", "convergence", "fp32", 64, 2))
+    ('ResNet-50', 'two-bottleneck ResNet')
+    """
+    return _trained_to_target(case.model) if case.converges else model(case.model)
+
+
 def question(name: str) -> str:
     """`ResNet-50, training` for `resnet50 training`: what an answer answers."""
     plain, _, scenario = name.partition(" ")
-    known = scenario.partition(" in ")[0] in {"training", "convergence"}
-    return f"{model(plain)}, {scenario}" if known else model(name)
+    asked = scenario.partition(" in ")[0]
+    if asked == "convergence":
+        return f"{_trained_to_target(plain)}, {scenario}"
+    return f"{model(plain)}, {scenario}" if asked == "training" else model(name)
+
+
+def _trained_to_target(name: str) -> str:
+    return _TRAINED_TO_TARGET.get(name, f"small network of {model(name)}’s layers")
 
 
 def scenario(name: str) -> str:

@@ -1,10 +1,14 @@
 """The verdicts in words, the same in the terminal and on the page."""
 
+import math
 from collections.abc import Sequence
 
+from suite.analysis import disturbances
 from suite.analysis.types import Analysis, BlockAnalysis, ConvergenceBlock, ConvergenceRow, Row, TimedBlock
 from suite.records.schema import Absent, Run
-from suite.report import names, units
+from suite.report import names, separation, units
+from suite.report.separation import IN_THESE_MINUTES, Relation
+from suite.statistics import windows
 from suite.statistics.proportions import Proportion, proportion
 
 
@@ -18,20 +22,17 @@ def overall(analysis: Analysis) -> str:
     chosen = next(filter(None, by_scenario), list(timed))
     if not chosen:
         return _without_timing(analysis)
-    groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for block in chosen:
-        if block.best is not None:
-            groups.setdefault((_equality(block), (block.best, *block.tied)), []).append(_where(block, chosen))
+        if block.also_first:
+            places = groups.setdefault(_leading(block), [])
+            places.append(f"{_where(block, chosen)} ({_widest(block)})")
+        elif block.best is not None:
+            groups.setdefault(f"{block.best} {_alone(block, 'is fastest')}", []).append(_where(block, chosen))
     if not groups:
         reason = chosen[0].unranked_reason
         return f"{parity(analysis)} Nothing is ranked: {reason}."
-    clauses = []
-    for (equality, leaders), places in groups.items():
-        where = join(places)
-        if len(leaders) > 1:
-            clauses.append(f"{join(leaders)} {equality} on {where}")
-        else:
-            clauses.append(f"{leaders[0]} is fastest on {where}")
+    clauses = [f"{who} on {join(places)}" for who, places in groups.items()]
     missing = [_where(block, chosen) for block in chosen if block.best is None]
     if missing:
         clauses.append(f"{join(missing)} {'is' if len(missing) == 1 else 'are'} not ranked")
@@ -59,7 +60,7 @@ def _where(block: TimedBlock, among: Sequence[TimedBlock]) -> str:
 def named(block: BlockAnalysis, among: Sequence[BlockAnalysis]) -> str:
     """`ResNet-50`, or `ResNet-50 (bf16, 1 thread)` where others of its model differ in that."""
     extras = apart(block, among)
-    return names.model(block.case.model) + (f" ({', '.join(extras)})" if extras else "")
+    return names.network(block.case) + (f" ({', '.join(extras)})" if extras else "")
 
 
 def apart(block: BlockAnalysis, among: Sequence[BlockAnalysis]) -> list[str]:
@@ -78,53 +79,100 @@ def apart(block: BlockAnalysis, among: Sequence[BlockAnalysis]) -> list[str]:
 def verdict(block: TimedBlock, among: Sequence[TimedBlock] = ()) -> str:
     """Return a block's verdict, with its numbers; `among` are the blocks that it must be told from.
 
-    `openvino is fastest on BERT-base, batch 1: 69.0 ms (67.1–70.9), 15 % (12–18 %) ahead of tensorflow-xla.`
+    `openvino is fastest on BERT-base, batch 1: 69.0 ms (67.1–70.9) in these minutes, 15 % (12–18 %) faster than
+    tensorflow-xla.`
     """
     case = block.case
     where = ", ".join([names.model(case.model), f"batch {case.batch}", *apart(block, among)])
     rows = {row.arm: row for row in block.rows}
     if block.best is None:
         return f"{where}{', training' if case.trains else ''}: not ranked ({block.unranked_reason})."
-    best = rows[block.best]
-    ranked = [row for row in block.rows if row.standing == "ranked"]
-    behind = [row for row in ranked if row.arm != block.best and row.arm not in block.tied]
-    throughput = case.per_item
-    top = "trains fastest" if case.trains else "has the highest throughput" if throughput else "is fastest"
-    if block.tied:
-        leaders = [best, *(rows[arm] for arm in block.tied)]
-        costs = join([_cost(row, throughput=throughput) for row in leaders])
-        tie = f"{_equality(block)} {'in training' if case.trains else 'on'}"
-        text = f"{join([row.arm for row in leaders])} {tie} {where}: {costs}"
-        tail = f"; {behind[0].arm} follows, {_lead(behind[0])} behind" if behind else ""
-        return f"{text}{tail}."
-    text = f"{best.arm} {top} on {where}: {_cost(best, throughput=throughput)}"
-    if behind:
-        return f"{text}, {_lead(behind[0])} ahead of {behind[0].arm}."
-    return f"{text}; no other arm could be ranked."
+    leaders = [rows[block.best], *(rows[arm] for arm in block.also_first)]
+    costs = join([_cost(row, throughput=case.per_item) for row in leaders])
+    if block.also_first:
+        where = f"{'in training' if case.trains else 'on'} {where}"
+    else:
+        top = "trains fastest" if case.trains else "has the highest throughput" if case.per_item else "is fastest"
+        where = f"{_alone(block, top)} on {where}"
+    return _ranked(block, where, f"{costs} {IN_THESE_MINUTES}")
 
 
 def convergence(block: ConvergenceBlock, among: Sequence[ConvergenceBlock] = ()) -> str:
     """Return the verdict on trainings to a target, with its numbers.
 
-    `jax is first at 97.0 % on MLP: 61.2 ms (55.0–68.1) of training and 95 steps, 12 % (9.0–15 %) ahead of torch.`
+    `jax is first at 97.0 % on small MLP: 61.2 ms (55.0–68.1) of training in these minutes and 95 steps, 12 % (9.0–15 %)
+    faster than torch.`
     """
-    where = ", ".join([names.model(block.case.model), *apart(block, among)])
+    where = ", ".join([names.network(block.case), *apart(block, among)])
     goal = units.accuracy(block.target) if block.target is not None else "the target"
     rows = {row.arm: row for row in block.rows}
     if block.best is None:
         return f"{where}, time to accuracy: not ranked ({block.unranked_reason})."
     best = rows[block.best]
+    cost = f"{units.time_with_interval(best.time_ns)} of training {IN_THESE_MINUTES} and {_steps(best)}"
+    if block.also_first:
+        return _ranked(block, f"in reaching {goal} on {where}", f"{block.best} takes {cost}")
+    return _ranked(block, f"{_alone(block, 'is first')} at {goal} on {where}", cost)
+
+
+def _leading(block: TimedBlock | ConvergenceBlock) -> str:
+    """Return what may be said of the arms that share the first rank, where several do.
+
+    `openvino and onnxruntime are not separated`; `openvino and jax are equal, openvino and torch are not separated`.
+    """
+    clauses = []
+    for word in Relation:
+        others = [row.arm for row in block.rows if row.arm in block.also_first and separation.relation(row) is word]
+        if others and word is Relation.FASTER:  # the interval against the best is sharper than that of all pairs
+            clauses.append(f"{block.best} is {word} than {join(others)}")
+        elif others:
+            clauses.append(f"{join([str(block.best), *others])} are {word}")
+    return ", ".join(clauses)
+
+
+def _widest(block: TimedBlock | ConvergenceBlock) -> str:
+    """Return from where to where the arms that share the first rank may lie behind the best: `0.0–8.0 %`."""
+    ratios = [row.ratio for row in block.rows if row.arm in block.also_first and row.ratio is not None]
+    lows = [ratio.low for ratio in ratios if ratio.low is not None]
+    highs = [ratio.high for ratio in ratios if ratio.high is not None]
+    return units.percent_range(min(lows) - 1, max(highs) - 1) if lows and highs else ""
+
+
+def _alone(block: TimedBlock | ConvergenceBlock, top: str) -> str:
+    """Return what may be said of an arm that has the first rank for itself: `top` only where the next one is slower."""
+    others = [row for row in block.rows if row.standing == "ranked" and row.arm != block.best]
+    if not others:
+        return "alone is ranked"
+    return top if separation.relation(others[0]) is Relation.FASTER else "leads"
+
+
+def _ranked(block: TimedBlock | ConvergenceBlock, where: str, cost: str) -> str:
+    """Say who leads a block that is ranked, at what cost, and by how much."""
+    first = {block.best, *block.also_first}
     ranked = [row for row in block.rows if row.standing == "ranked"]
-    behind = [row for row in ranked if row.arm != block.best and row.arm not in block.tied]
-    cost = f"{units.time_with_interval(best.time_ns)} of training and {_steps(best)}"
-    if block.tied:
-        leaders = [best, *(rows[arm] for arm in block.tied)]
-        text = f"{join([row.arm for row in leaders])} {_equality(block)} in reaching {goal} on {where}: {cost}"
-        return f"{text}{f'; {behind[0].arm} follows, {_lead(behind[0])} behind' if behind else ''}."
-    text = f"{best.arm} is first at {goal} on {where}: {cost}"
-    if behind:
-        return f"{text}, {_lead(behind[0])} ahead of {behind[0].arm}."
-    return f"{text}; no other arm could be ranked."
+    others = [row for row in ranked if row.arm in first and row.arm != block.best]
+    behind = next((row for row in ranked if row.arm not in first), None)
+    if others:
+        more = join([f"{row.arm} takes {_more(row)}" for row in others])
+        follows = f"; {behind.arm} follows with {_more(behind)}" if behind is not None else ""
+        return f"{_leading(block)} {where}: {cost}; {more} more time than {block.best}{follows}."
+    text = f"{block.best} {where}: {cost}"
+    if behind is None:
+        return f"{text}; no other arm could be ranked."
+    match separation.relation(behind):
+        case Relation.FASTER:
+            return f"{text}, {_more(behind)} {Relation.FASTER} than {behind.arm}."
+        case word:
+            return f"{text}; {behind.arm} follows with {_more(behind)} more time, {word}."
+
+
+def quantiles_absent(block: TimedBlock) -> str:
+    """Say why rows of a block lack upper quantiles; empty where none does."""
+    calls = [row.counts.calls for row in block.rows if row.median_ns is not None]
+    reason = windows.quantiles_absent(min(calls)) if calls else ""
+    if not reason:
+        return ""
+    return f"{reason[:1].upper()}{reason[1:]}: of fewer, not even the slowest bounds it from above (95 %)."
 
 
 def images(run: Run) -> str:
@@ -150,21 +198,15 @@ def _steps(row: ConvergenceRow) -> str:
     return f"{units.digits(row.steps.value)} steps" if row.steps is not None else "no steps"
 
 
-def _equality(block: TimedBlock | ConvergenceBlock) -> str:
-    """Say in what sense the best set is one: a noisy arm may belong to it from further down the table."""
-    ranked = [row.arm for row in block.rows if row.standing == "ranked"]
-    at_the_head = set(ranked[: 1 + len(block.tied)]) == {block.best, *block.tied}
-    return "tie" if at_the_head else "cannot be told apart"
-
-
 def _cost(row: Row, *, throughput: bool) -> str:
     if throughput:
         return f"{units.rate_with_interval(row.items_per_second)}{units.NBSP}items/s"
     return units.time_with_interval(row.median_ns)
 
 
-def _lead(row: Row | ConvergenceRow) -> str:
-    return units.slower(row.ratio, certain=row.rank != 1) if row.ratio is not None else units.NO_VALUE
+def _more(row: Row | ConvergenceRow) -> str:
+    """Say how much more time than the best an arm takes: `9.8 % (0.0–22 %)`."""
+    return units.slower(row.ratio) if row.ratio is not None else units.NO_VALUE
 
 
 def join(parts: Sequence[str]) -> str:
@@ -224,11 +266,16 @@ def disturbed(analysis: Analysis) -> str:
     if not status.rounds_disturbed:
         return ""
     total = status.rounds + status.rounds_disturbed
-    text = f"{status.rounds_disturbed} of {total} rounds were disturbed from outside"
-    if status.rounds_kept == status.rounds_disturbed:
-        return f"{text} and count all the same, since there were no others."
-    kept = f", but for {status.rounds_kept} whose generation had no others" if status.rounds_kept else ""
-    return f"{text} and are left out{kept}."
+    fate = disturbances.fate(status.rounds_disturbed, status.rounds_kept)
+    return f"{status.rounds_disturbed} of {total} rounds were disturbed from outside and {fate}."
+
+
+def precision(half_width: float) -> str:
+    """Say how narrow the intervals became by which the schedule decides when to stop (half-width, log scale)."""
+    return (
+        "Measuring stops when the 95 % interval of every ratio of two arms is narrow enough, or at the budget; at the "
+        f"end the widest was ±{units.percent(math.expm1(half_width))}."
+    )
 
 
 def identical(analysis: Analysis) -> str:

@@ -14,12 +14,18 @@ from suite.analysis.precision import Tradeoff
 from suite.analysis.scaling import Scaling
 from suite.analysis.types import Analysis, ConvergenceBlock, ConvergenceRow, Row, Standing, TimedBlock
 from suite.records.schema import Absent, Run, Warning_
-from suite.report import insights, names, sentences, units
+from suite.report import insights, names, sentences, separation, units
+from suite.report.separation import IN_THESE_MINUTES
 
 FEW = 4
 """Columns of a table whose headings are not broken."""
 NARROW = 110
 """Columns of a terminal below which only ranks, values and leads are shown."""
+NARROW_CONVERGENCE = 150
+"""The same for the table of time to accuracy, which has more columns."""
+
+GEOMETRIC_MEAN = "geometric mean"
+"""Of the launches' times: what the column of times holds."""
 
 INSIGHTS = 3
 """Of each kind, in the terminal."""
@@ -41,11 +47,12 @@ def show(run: Run, analysis: Analysis, console: Console) -> None:
 
     Texts from the record are printed as they stand, never as rich's markup.
     """
-    for part in _parts(run, analysis, narrow=console.width < NARROW):
+    for part in _parts(run, analysis, columns=console.width):
         console.print(part, highlight=False, markup=False)
 
 
-def _parts(run: Run, analysis: Analysis, *, narrow: bool) -> Iterator[RenderableType]:
+def _parts(run: Run, analysis: Analysis, *, columns: int) -> Iterator[RenderableType]:
+    narrow = columns < NARROW
     loud = run.settings.launcher != "docker"
     yield Text()
     for name in run.labels:
@@ -60,10 +67,13 @@ def _parts(run: Run, analysis: Analysis, *, narrow: bool) -> Iterator[Renderable
         yield Text()
         yield _timed(block, analysis, narrow=narrow)
         yield from _reasons(block)
+        absent = sentences.quantiles_absent(block)
+        if absent and not narrow and "p90" in _headings(block):
+            yield _text(absent, "dim")
         yield _text(sentences.verdict(block, analysis.timed), "dim")
     for trained in analysis.convergence:
         yield Text()
-        yield _convergence(trained, analysis, sentences.images(run), narrow=narrow)
+        yield _convergence(trained, analysis, sentences.images(run), narrow=columns < NARROW_CONVERGENCE)
         yield from _reasons(trained)
         yield _text(sentences.convergence(trained, analysis.convergence), "dim")
     if analysis.cold:
@@ -123,20 +133,20 @@ def _timed(block: TimedBlock, analysis: Analysis, *, narrow: bool) -> Table:
     extras = _headings(block)
     table.add_column("", justify="right", no_wrap=True)
     table.add_column("arm", no_wrap=True)
-    table.add_column("items/s (95 %)" if throughput else "median (95 %)", justify="right", no_wrap=True)
+    table.add_column(_heading("items/s" if throughput else GEOMETRIC_MEAN), justify="right", no_wrap=True)
     table.add_column("behind the best", justify="right", no_wrap=True)
     for name in [] if narrow else extras:
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
+    table.add_column("best is", no_wrap=True)
     for row in block.rows:
         cost = _cost(row, throughput=throughput)
         table.add_row(
-            _text("" if row.rank is None else f"{row.rank}{'=' if row.rank == 1 and block.tied else ''}"),
+            _text("" if row.rank is None else str(row.rank)),
             _text(row.arm),
             _text(cost),
-            _text(_behind(row, block)),
+            _behind(row, block),
             *(_text(value) for value in ([] if narrow else _extras(row, block))),
-            _text(*_MARKS[row.standing]),
+            _text(separation.best_is(row, block)),
             style=None if row.standing in ("ranked", "shown") else "dim",
         )
     return table
@@ -148,11 +158,11 @@ def _convergence(block: ConvergenceBlock, analysis: Analysis, images: str, *, na
     table = _table(f"{sentences.named(block, analysis.convergence)}, training to {goal} on {images}")
     table.add_column("", justify="right", no_wrap=True)
     table.add_column("arm", no_wrap=True)
-    for name in ("time (95 %)", "behind the best", "steps (95 %)"):
+    for name in (_heading("time"), "behind the best", "steps (95 %)"):
         table.add_column(name, justify="right", no_wrap=True)
-    for name in () if narrow else ("seeds there", "accuracy at the end", "step", "load", "peak memory"):
+    for name in () if narrow else ("seeds\nthere", "accuracy\nat the end", "step", "load", "peak\nmemory"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
+    table.add_column("best is", no_wrap=True)
     for row in block.rows:
         extras = [
             f"{row.seeds_reached} of {row.launches}",
@@ -162,26 +172,36 @@ def _convergence(block: ConvergenceBlock, analysis: Analysis, images: str, *, na
             units.size(row.peak_bytes),
         ]
         table.add_row(
-            _text("" if row.rank is None else f"{row.rank}{'=' if row.rank == 1 and block.tied else ''}"),
+            _text("" if row.rank is None else str(row.rank)),
             _text(row.arm),
             _text(units.time_with_interval(row.time_ns)),
-            _text(_behind(row, block)),
+            _behind(row, block),
             _text(units.rate_with_interval(row.steps)),
             *(_text(value) for value in ([] if narrow else extras)),
-            _text(*_MARKS[row.standing]),
+            _text(separation.best_is(row, block)),
             style=None if row.standing in ("ranked", "shown") else "dim",
         )
     return table
+
+
+def _behind(row: Row | ConvergenceRow, block: TimedBlock | ConvergenceBlock) -> Text:
+    """Say how far a row is behind the best, or what it is instead of ranked."""
+    mark, style = _MARKS[row.standing]
+    return _text(mark, style) if mark else _text(separation.behind(row, block))
 
 
 def _cost(row: Row, *, throughput: bool) -> str:
     return units.rate_with_interval(row.items_per_second) if throughput else units.time_with_interval(row.median_ns)
 
 
+def _heading(name: str) -> str:
+    return f"{name}\n95 % {IN_THESE_MINUTES.replace(' ', chr(10), 1)}"
+
+
 def _headings(block: TimedBlock) -> list[str]:
     if block.case.trains:
         return ["step", "p90", "p99", "CPU", "peak memory"]
-    return ["median", "CPU"] if block.case.per_item else ["p90", "p99", "CPU"]
+    return ["call", "CPU"] if block.case.per_item else ["p90", "p99", "CPU"]
 
 
 def _extras(row: Row, block: TimedBlock) -> list[str]:
@@ -192,12 +212,6 @@ def _extras(row: Row, block: TimedBlock) -> list[str]:
     if block.case.per_item:
         return [units.time(row.median_ns.value if row.median_ns else None), cpu]
     return [units.time(row.p90_ns), units.time(row.p99_ns), cpu]
-
-
-def _behind(row: Row | ConvergenceRow, block: TimedBlock | ConvergenceBlock) -> str:
-    if row.ratio is None:
-        return units.NO_VALUE
-    return "best" if row.arm == block.best else f"+{units.slower(row.ratio, certain=row.rank != 1)}"
 
 
 def _reasons(block: TimedBlock | ConvergenceBlock) -> Iterator[Text]:
@@ -217,7 +231,7 @@ def _tradeoff(found: Tradeoff, *, narrow: bool) -> Table:
     table = _table(f"Speed and accuracy: {', '.join(about)}, {units.plural(case.threads, 'thread')}")
     table.add_column("arm", no_wrap=True)
     table.add_column("precision", no_wrap=True)
-    cost = "items/s (95 %)" if case.per_item else "median (95 %)"
+    cost = _heading("items/s" if case.per_item else GEOMETRIC_MEAN)
     for name in (cost, "against fp32", "error", *([] if narrow else ["cosine", "same class"])):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("" if narrow else "computed in", no_wrap=True)

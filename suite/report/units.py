@@ -157,15 +157,12 @@ def percent(share: float, *, signed: bool = False) -> str:
     return f"{sign}{text}{NBSP}%"
 
 
-def slower(ratio: Estimate, *, certain: bool = False) -> str:
-    """`1.4 % (0.9–2.0 %)`: how much more than the best, from a cost ratio.
-
-    `1.4 % (>0–2.9 %)` where it is certain that it is more, and not by how much at the least.
-    """
+def slower(ratio: Estimate) -> str:
+    """`1.4 % (0.9–2.0 %)`: how much more than the best, from a cost ratio."""
     text = percent(ratio.value - 1)
     if ratio.low is None or ratio.high is None:
         return text
-    return f"{text} ({percent_range(ratio.low - 1, ratio.high - 1, certain=certain)})"
+    return f"{text} ({percent_range(ratio.low - 1, ratio.high - 1)})"
 
 
 def accuracy(share: float) -> str:
@@ -173,13 +170,11 @@ def accuracy(share: float) -> str:
     return f"{100 * share:.1f}{NBSP}%"
 
 
-def percent_range(low: float, high: float, *, certain: bool = False) -> str:
-    """`0.9–2.0 %`, `−0.3 to 1.1 %` where a bound is negative, `>0–2.9 %` where it is certainly not nothing."""
-    first, second = percent(low).removesuffix(f"{NBSP}%"), percent(high)
-    if certain and first == "0.0":
-        first = ">0"
+def percent_range(low: float, high: float) -> str:
+    """`0.9–2.0 %`, `−0.3 to 1.1 %` where a bound is negative; `0–22 %` only where the bound is exactly zero."""
+    first = "0" if low == 0 else f"{100 * low:.1g}" if 0 < low < 0.0005 else percent(low).removesuffix(f"{NBSP}%")
     joint = "–" if low >= 0 else " to "
-    return f"{first}{joint}{second}"
+    return f"{first}{joint}{percent(high)}"
 
 
 def error(value: float) -> str:

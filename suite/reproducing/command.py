@@ -10,6 +10,7 @@ import msgspec
 from rich.console import Console
 from rich.markup import escape
 
+from suite import terminals
 from suite.errors import LevelfieldError, printable
 from suite.options import DURATION, PERCENT
 
@@ -37,7 +38,7 @@ NAME = "reproduction.json"
     type=PERCENT,
     default="10%",
     show_default=True,
-    help="Differences of a cost inside it count as none: runs of the same thing differ by so much.",
+    help="Differences of a cost inside it count as none; a result is reproduced where its whole interval lies inside.",
 )
 @click.option(
     "--data",
@@ -45,6 +46,12 @@ NAME = "reproduction.json"
     type=click.Path(path_type=Path),
     default=None,
     help="The images that it trained on, where they were its user's own: the digest must be the same.",
+)
+@click.option(
+    "--launches",
+    type=click.IntRange(1, 1000),
+    default=None,
+    help="Launch everything at least so often: more launches narrow the intervals that decide.",
 )
 @click.option("--budget", type=DURATION, default=None, help="Stop between generations after this long.")
 @click.option("--launcher", type=click.Choice(["docker", "venv", "host"]), default=None, help="Default: the report's.")
@@ -57,6 +64,7 @@ def reproduce(
     own: Path | None,
     allowed: float,
     data: Path | None,
+    launches: int | None,
     budget: float | None,
     launcher: str | None,
     reports: Path,
@@ -70,7 +78,7 @@ def reproduce(
     """
     from suite.own_file.asking import give
     from suite.own_images.asked import Wanted, again
-    from suite.plan import make
+    from suite.plan import make, with_launches
     from suite.provenance.given import look
     from suite.provenance.reading import read
     from suite.records import files
@@ -79,13 +87,13 @@ def reproduce(
     from suite.reproducing.show import foreign, show
     from suite.running import Options, conduct, tell
 
-    console = Console()
+    console = terminals.console()
     given = read(look(report))
     theirs = told(given)
     if own is not None:
         give(own, theirs.run.settings.own)
     wanted = intent.read(theirs.run)
-    chosen = make(wanted.selection)
+    chosen = with_launches(make(wanted.selection), launches)
     run = theirs.run
     _say(f"Run {run.id}, started {run.started}, measured by Levelfield {run.tool_version}.", console)
     _say(

@@ -51,20 +51,18 @@ def _parts(found: Reproduction) -> Iterator[RenderableType]:
     yield Text(f"Numerics: {words.clean(found.numerics, 1000)}")
     yield Text(f"Speed and memory: {words.clean(found.speed, 1000)}")
     yield Text()
-    yield _results(found.results)
+    yield _results(found.results, found.confidence)
     yield from _changes(found)
 
 
-def _results(results: Sequence[Result]) -> Table:
+def _results(results: Sequence[Result], confidence: float) -> Table:
     table = Table(title="Result by result", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for name in ("arm", "case"):
         table.add_column(name, overflow="fold")
-    for name in ("report", "here", "here/report"):
+    for name in ("report", "here", f"here/report ({confidence:.0%})"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("verdict", overflow="fold")
-    worst_first = sorted(results, key=lambda result: list(_STYLES).index(result.verdict), reverse=True)
-    worst_first.sort(key=lambda result: result.verdict is Verdict.REPRODUCED)
-    for result in worst_first:
+    for result in results:
         metric = result.case.scenario
         verdict = Text(result.verdict.value, _STYLES[result.verdict])
         if result.reason:
@@ -89,9 +87,12 @@ def _ratio(result: Result) -> str:
 
 
 def _changes(found: Reproduction) -> Iterator[Text]:
+    missing = words.unrecorded(found.changes)
+    if missing:
+        yield Text(missing, "dim")
     changed = [(group.title, change) for group in found.changes for change in group.changed]
     if not changed:
-        yield Text("Nothing that was read of the environment differs.", "dim")
+        yield Text("Nothing that both records hold of the environment differs.", "dim")
         return
     yield Text("What differs in the environment", "bold")
     for title, change in changed[:MOST_CHANGES]:

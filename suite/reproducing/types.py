@@ -16,12 +16,11 @@ class Verdict(enum.StrEnum):
     """Of one result."""
 
     REPRODUCED = "reproduced"
-    """The cost is what it was, within what runs of the same thing differ by; or, where only the answer counts, it is
-    the same answer."""
+    """The whole interval of the ratio lies inside the allowance."""
     DIFFERS = "differs"
-    """The whole interval of the ratio lies outside of what was allowed."""
+    """The whole interval of the ratio lies outside the allowance."""
     UNDECIDED = "not decided"
-    """The ratio lies outside, its interval does not; or there are too few launches for an interval."""
+    """The interval of the ratio holds a bound of the allowance, or there are too few launches for an interval."""
     ELSEWHERE = "other hardware, not comparable"
     NUMERICS = "answers differ"
     """The answer is not equal to the reference any more, or moved further than rounding explains: its time says
@@ -44,6 +43,9 @@ class Result(msgspec.Struct, frozen=True):
     ratio: Estimate | None = None
     """Ours over theirs; bounds are None where launches are too few."""
     reason: str = ""
+    launches: int | None = None
+    """Not decided: launches here that would decide it, if estimate and spreads stay what they are; None: no number
+    within reach would, or it is not known."""
 
 
 class Reproduction(msgspec.Struct, frozen=True):
@@ -64,5 +66,8 @@ class Reproduction(msgspec.Struct, frozen=True):
     numerics: str
     speed: str
     results: tuple[Result, ...]
+    """Worst first."""
     drifts: tuple[Drift, ...]
     changes: tuple[ChangeGroup, ...]
+    confidence: float = 0.99
+    """Of the intervals of ratios."""

@@ -18,7 +18,7 @@ TRIMMED = 0.25
 under normal noise and survives a disturbed window in four (Tukey 1977, Exploratory Data Analysis, ch. 19)."""
 
 
-def launch_levels(log_windows: ArrayLike) -> Floats:
+def levels_of_windows(log_windows: ArrayLike) -> Floats:
     """Return one log level for each launch.
 
     Parameters
@@ -54,6 +54,29 @@ def launch_levels(log_windows: ArrayLike) -> Floats:
         # A launch or a round without any window: its NaN is the answer, not an accident.
         warnings.filterwarnings("ignore", message="All-NaN slice encountered", category=RuntimeWarning)
         return _settled(windows, np.nanmedian)
+
+
+def common_drift(log_windows: Floats) -> Floats:
+    """Return what the arms of each round have in common, shape (generations, rounds, 1), log of time.
+
+    Parameters
+    ----------
+    log_windows : ndarray, shape (generations, rounds, arms), log of time
+        NaN where there is no window.
+
+    Returns
+    -------
+    ndarray
+        NaN in a round without any window.
+    """
+    if not log_windows.size:
+        return np.zeros((*log_windows.shape[:2], 1))
+    with warnings.catch_warnings():
+        # A round in which no window counts: its NaN is the answer.
+        warnings.filterwarnings("ignore", message="All-NaN slice encountered", category=RuntimeWarning)
+        level = np.nanmedian(log_windows, axis=1, keepdims=True)
+        drift: Floats = np.nanmedian(log_windows - level, axis=2, keepdims=True)
+    return drift
 
 
 def _settled(windows: Floats, median: Callable[..., Floats]) -> Floats:

@@ -1,25 +1,50 @@
-"""Ranking the arms of a block: simultaneous intervals against the best, the best set, ranks with ties.
+"""Ranking the arms of a block: which are faster than which, and simultaneous intervals against the best.
 
-The best arm is not known beforehand; picking the fastest and comparing the others with it as if it had been chosen
-before the run overstates its lead. *Multiple comparisons with the best* (Hsu 1984) repairs that:
+Two questions, each answered with its own guarantee, whatever the correlation of the arms and however unequal their
+spreads (which differ by a factor of three between backends; a pooled variance would not do):
+
+**Which arm is faster than which?** A rank is one more than the number of arms that are faster, so all K (K - 1) / 2
+pairs are compared, and with the asked confidence none is called different that is not. The p values of paired t tests
+meet the bounds of Shaffer's step-down procedure: Bonferroni's for all pairs at first; once *r* pairs are rejected, only
+as many can still be true as there are equal pairs in some partition of the arms that leaves at least *r* unequal (for
+seven arms 21, then 15, 11, 9, …). Two rules are added, and neither can make a false claim more likely:
+
+* No bound is below that of K - 1 comparisons, which the intervals against the best have. So an arm that is ranked
+  behind the only best one has an interval that excludes 1.
+* If *a* is faster than *b*, and *b* than *c*, then *a* is faster than *c*. So none of the arms with rank 1 is faster
+  than another one of them.
+
+A noisy arm can be behind fewer arms than a steadier one with a better estimate. Behind the first rank, both then have
+the smaller one, so that no arm has a worse rank than one with a worse estimate.
+
+A pair whose interval lies inside the margin is *equal*: neither arm is called faster, even where the interval excludes
+1. Step-down tests bound false claims of a difference; that claims of its direction are bounded as well is proven for
+independent tests only (Finner 1999) and simulated here for paired ones.
+
+**How far is it behind the best?** The best arm is not known beforehand; picking the fastest and comparing the others
+with it as if it had been chosen before the run overstates its lead. *Multiple comparisons with the best* (Hsu 1984)
+repairs that:
 
 * With the true best arm *k* as control, all K - 1 paired intervals of log t_j - log t_k hold together with the asked
-  confidence (Bonferroni on paired t intervals: valid whatever the correlation and however unequal the spreads, which
-  differ by a factor of three between backends; Dunnett's pooled variance would not be).
-* Where they hold, no arm is significantly faster than *k*, so *k* is in the **best set**: the arms than which none is
-  significantly faster.
-* So the ratio of any arm to the best lies within the union of its intervals against the members of the best set.
+  confidence (Bonferroni).
+* Where they hold, no arm is significantly faster than *k*, so *k* is a **candidate**: an arm than which none is.
+* So the ratio of any arm to the best lies within the union of its intervals against the candidates.
+
+An interval that begins at 1 excludes nothing: the arm may be as fast as the best. An arm of rank 2 can have such an
+interval where several arms share rank 1 and it is not known which of them is the best.
 
 References
 ----------
+J. P. Shaffer (1986). Modified sequentially rejective multiple test procedures. JASA 81, 826–831.
+H. Finner (1999). Stepwise multiple test procedures and control of directional errors. Annals of Statistics 27, 274–289.
 J. C. Hsu (1984). Constrained simultaneous confidence intervals for multiple comparisons with the best. Annals of
 Statistics 12, 1136–1144.
-C. W. Dunnett (1955). A multiple comparison procedure for comparing several treatments with a control. JASA 50,
-1096–1121.
 M. Mohamad, J. Goeman, E. van Zwet (2019). Simultaneous confidence intervals for ranks with application to ranking
 institutions. arXiv:1812.05507 (ranks as counts of significant differences).
 """
 
+import functools
+import itertools
 import math
 from collections.abc import Iterable
 
@@ -28,7 +53,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from suite.statistics.arrays import Floats, checked_confidence, finite_or_missing
-from suite.statistics.student import MIN_LAUNCHES, half_width, spread_of
+from suite.statistics.student import MIN_LAUNCHES, half_width, spread_of, two_sided_p
 from suite.statistics.verdicts import DEFAULT_MARGIN, Verdict, verdict_of
 
 
@@ -43,16 +68,16 @@ class Standing(msgspec.Struct, frozen=True):
     """Geometric mean of its launches, in the unit of the input; None if it has none. Missing generations are not
     made up for, so compare `ratio`, not levels."""
     rank: int | None
-    """1 + the number of arms that are significantly faster; equal ranks are ties. None: unranked."""
-    in_best_set: bool = False
-    """It may be the best: no arm is significantly faster."""
+    """At least rank - 1 arms are faster; with rank 1 none is. None: unranked."""
+    behind: tuple[int, ...] = ()
+    """Columns of the arms that are faster: at least rank - 1."""
     ratio: float | None = None
-    """Its time over that of the fastest arm."""
+    """Its time over that of the leading arm: of those with rank 1, the one with the least estimate."""
     low: float | None = None
     high: float | None = None
     """Simultaneous interval of its time over that of the true best, whichever that is; never below 1."""
     verdict: Verdict | None = None
-    """`same` (as good as the best, within the margin), `slower`, or `inconclusive`."""
+    """Of that interval: `same` (inside the margin), `slower` (it excludes 1), or `inconclusive`."""
     reason: str | None = None
     """Why it is not ranked."""
 
@@ -64,16 +89,17 @@ def rank(
     margin: float = DEFAULT_MARGIN,
     sequential: bool = False,
 ) -> list[Standing]:
-    """Rank the arms of a block, fastest first; arms that cannot be ranked come last, with the reason.
+    """Rank the arms of a block, best rank first; arms that cannot be ranked come last, with the reason.
 
     Parameters
     ----------
     log_levels : array_like, shape (generations, arms), log of time
         One value a launch, NaN where it failed. Each pair is compared over the generations in which both have one.
     confidence : float
-        With which the true best is in the best set and all intervals hold, together.
+        With which all ranks of a block are right (no arm is called faster that is not), and with which all intervals
+        hold together.
     margin : float
-        Relative slowdown against the best that does not matter.
+        Relative difference that does not matter.
     sequential : bool
         True if precision was allowed to end the run (see `suite.statistics.student`).
 
@@ -81,7 +107,8 @@ def rank(
     -------
     list of Standing
         One for each column. An arm is ranked if it shares at least `MIN_LAUNCHES` complete generations with every
-        other ranked arm; a single such arm has rank 1 and no interval.
+        other ranked arm; a single such arm has rank 1 and no interval. Arms of equal rank are in the order of their
+        estimates.
 
     Raises
     ------
@@ -94,14 +121,15 @@ def rank(
     ranked = _comparable(present)
     if not ranked:
         return _unranked(levels, present, range(levels.shape[1]))
-    placed = _place(levels[:, ranked], confidence=confidence, sequential=sequential)
+    placed = _place(levels[:, ranked], confidence=confidence, margin=margin, sequential=sequential)
+    ranks = _ranks(placed)
     standings = [
         Standing(
             arm=arm,
             launches=int(present[:, arm].sum()),
             level=_level(levels[:, arm]),
-            rank=int(placed.rank[i]),
-            in_best_set=bool(placed.rank[i] == 1),
+            rank=int(ranks[i]),
+            behind=tuple(ranked[j] for j in np.flatnonzero(placed.faster[i])),
             ratio=math.exp(placed.estimate[i]),
             low=math.exp(placed.low[i]) if len(ranked) > 1 else None,
             high=math.exp(placed.high[i]) if len(ranked) > 1 else None,
@@ -129,46 +157,124 @@ def _unranked(levels: Floats, present: NDArray[np.bool_], arms: Iterable[int]) -
 
 
 class _Places(msgspec.Struct, frozen=True):
-    rank: NDArray[np.int64]
+    faster: NDArray[np.bool_]
+    """Shape (slow, fast)."""
     estimate: Floats
     low: Floats
     high: Floats
 
 
-def _place(levels: Floats, *, confidence: float, sequential: bool) -> _Places:
+def _ranks(places: _Places) -> NDArray[np.int64]:
+    """Count the faster arms, and from rank 2 on give no arm a worse rank than one with a worse estimate."""
+    ranks: NDArray[np.int64] = 1 + places.faster.sum(axis=1)
+    least = ranks.size
+    for arm in np.argsort(-places.estimate, kind="stable"):
+        if ranks[arm] > 1:
+            least = ranks[arm] = min(least, int(ranks[arm]))
+    return ranks
+
+
+class _Pair(msgspec.Struct, frozen=True):
+    """The difference of two arms, log scale."""
+
+    slow: int
+    fast: int
+    mean: float
+    """Of log time, the slow one's less the fast one's; never negative."""
+    spread: float
+    """Standard deviation over generations."""
+    generations: int
+
+
+def _place(levels: Floats, *, confidence: float, margin: float, sequential: bool) -> _Places:
     """Ranks and intervals of arms that can all be compared with one another; log scale."""
     arms = levels.shape[1]
-    difference = levels[:, :, None] - levels[:, None, :]  # generation, arm, other
+    pairs = [_pair(levels, *pair) for pair in itertools.combinations(range(arms), 2)]
     mean = np.zeros((arms, arms))
     half = np.zeros((arms, arms))
-    for i in range(arms):
-        for j in range(i):
-            pair = difference[:, i, j]
-            pair = pair[~np.isnan(pair)]
-            mean[i, j] = pair.mean()
-            mean[j, i] = -mean[i, j]
-            half[i, j] = half[j, i] = half_width(
-                spread_of(pair),
-                pair.size,
-                confidence=confidence,
-                sequential=sequential,
-                comparisons=arms - 1,
-            )
-    certainly_slower = mean - half > 0
-    ranks = 1 + certainly_slower.sum(axis=1)
-    best = ranks == 1
-    if not best.any():  # only a cycle of significant differences does that: missing generations or zero spreads
-        best = ranks == ranks.min()
-        ranks = np.where(best, 1, ranks)
+    for pair in pairs:
+        mean[pair.slow, pair.fast], mean[pair.fast, pair.slow] = pair.mean, -pair.mean
+        half[pair.slow, pair.fast] = half[pair.fast, pair.slow] = half_width(
+            pair.spread, pair.generations, confidence=confidence, sequential=sequential, comparisons=arms - 1
+        )
+    significant, faster = _separated(pairs, arms, confidence=confidence, margin=margin, sequential=sequential)
+    unbeaten = ~significant.any(axis=1)
+    candidates = unbeaten | ~(mean - half > 0).any(axis=1)
     # With complete data the row mean of the differences is the arm's mean less the grand mean.
-    score = mean.mean(axis=1)
-    leader = int(np.argmin(np.where(best, score, np.inf)))
+    leader = int(np.argmin(np.where(unbeaten, mean.mean(axis=1), np.inf)))
     return _Places(
-        rank=ranks,
+        faster=faster,
         estimate=mean[:, leader],
-        low=np.maximum(mean - half, 0)[:, best].min(axis=1),
-        high=np.maximum(mean + half, 0)[:, best].max(axis=1),
+        low=np.maximum(mean - half, 0)[:, candidates].min(axis=1),
+        high=np.maximum(mean + half, 0)[:, candidates].max(axis=1),
     )
+
+
+def _pair(levels: Floats, first: int, second: int) -> _Pair:
+    difference = levels[:, first] - levels[:, second]
+    difference = difference[~np.isnan(difference)]
+    mean = float(difference.mean())
+    slow, fast = (first, second) if mean >= 0 else (second, first)
+    return _Pair(slow, fast, abs(mean), spread_of(difference), difference.size)
+
+
+def _separated(
+    pairs: Iterable[_Pair], arms: int, *, confidence: float, margin: float, sequential: bool
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return who is behind whom, shape (slow, fast): significantly, and by more than the margin allows to call equal.
+
+    Shaffer's step-down procedure on two-sided p values, each arm's relations completed to a strict order.
+    """
+
+    def p_value(pair: _Pair) -> float:
+        return two_sided_p(
+            pair.mean, pair.spread / math.sqrt(pair.generations), pair.generations, sequential=sequential
+        )
+
+    significant = np.zeros((arms, arms), dtype=np.bool_)
+    faster = significant.copy()
+    for rejected, (p, pair) in enumerate(sorted(((p_value(pair), pair) for pair in pairs), key=lambda each: each[0])):
+        comparisons = max(most_equal_pairs(arms, rejected), arms - 1)
+        if p > (1 - confidence) / comparisons:
+            break
+        half = half_width(
+            pair.spread, pair.generations, confidence=confidence, sequential=sequential, comparisons=comparisons
+        )
+        significant[pair.slow, pair.fast] = True
+        faster[pair.slow, pair.fast] = pair.mean + half > math.log1p(margin)
+    return _completed(significant), _completed(faster)
+
+
+def _completed(behind: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return the least strict order that holds a relation; arms on a cycle (missing generations) are not ordered."""
+    found = behind.copy()
+    for middle in range(found.shape[0]):
+        found |= found[:, [middle]] & found[[middle], :]
+    return found & ~found.T
+
+
+@functools.lru_cache
+def _equal_pairs(arms: int) -> int:
+    """Return how many pairs can be equal among so many arms, as bits: each partition into equal arms sets one."""
+    possible = [1]
+    for number in range(1, arms + 1):
+        bits = 0
+        for together in range(1, number + 1):
+            bits |= possible[number - together] << math.comb(together, 2)
+        possible.append(bits)
+    return possible[arms]
+
+
+def most_equal_pairs(arms: int, unequal: int) -> int:
+    """Return how many pairs can be equal at the most where at least so many are not (Shaffer 1986, section 3).
+
+    Examples
+    --------
+    >>> [most_equal_pairs(7, unequal) for unequal in (0, 1, 6, 7, 20, 21)]
+    [21, 15, 15, 11, 1, 0]
+    """
+    limit = math.comb(arms, 2) - unequal
+    return (_equal_pairs(arms) & ((2 << limit) - 1)).bit_length() - 1
 
 
 def _comparable(present: NDArray[np.bool_]) -> list[int]:

@@ -23,6 +23,9 @@ from suite.statistics.student import MIN_LAUNCHES, half_width, launches_for, spr
 DEFAULT_TARGET = 0.01
 """Half-width of the log ratio's interval: half of the margin, so that an interval around no change lies inside it."""
 
+CONFIDENCE = 0.95
+"""Of the intervals whose width ends a run: `bench --precision-target` and `ab` alike. What is then said of a difference
+has a confidence of its own (`ab`: a false discovery rate of 1 %)."""
 
 GIVEN_UP = 2
 """An arm that failed in so many generations in a row does not keep the others running."""
@@ -52,7 +55,7 @@ def decide(
     log_levels: ArrayLike,
     *,
     target: float = DEFAULT_TARGET,
-    confidence: float = 0.95,
+    confidence: float,
     spent_s: float = 0.0,
     budget_s: float | None = None,
     generation_s: float = 0.0,
@@ -67,7 +70,7 @@ def decide(
     target : float
         Half-width that every ratio must reach, log scale.
     confidence : float
-        Of the intervals; they are computed as sequential ones.
+        Of the intervals; they are computed as sequential ones. In a run it is `CONFIDENCE`.
     spent_s, budget_s : float
         Time used, and the most that may be; no budget if None.
     generation_s : float

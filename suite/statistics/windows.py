@@ -9,6 +9,8 @@ S. S. Wilks (1941). Determination of sample sizes for setting tolerance limits. 
 91–96.
 """
 
+import math
+
 import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,9 +18,37 @@ from scipy.stats import binom
 
 from suite.statistics.arrays import Floats, checked_confidence, positive_times
 
-MIN_CALLS_P99 = 300
-"""Fewest calls a p99 is shown for. From 299 calls on, the slowest one lies above the true p99 with 95 % confidence
-(1 - 0.99²⁹⁹); with fewer, a "p99" is only another name for the largest value seen."""
+
+def least_calls(quantile: float, *, confidence: float = 0.95) -> int:
+    """Return the fewest independent calls that bound a quantile from above, whatever the distribution.
+
+    All of n calls lie below the true quantile q with probability qⁿ, so the slowest call is an upper bound of it with
+    confidence 1 - qⁿ (Wilks 1941; David & Nagaraja 2003, section 7.1). With fewer than n = log(1 - confidence) / log(q)
+    calls there is no such bound, and an estimate is only another name for the largest value seen.
+
+    Parameters
+    ----------
+    quantile : float
+        Between 0 and 1, such as 0.9.
+    confidence : float
+        Of the upper bound.
+
+    Examples
+    --------
+    >>> least_calls(0.9), least_calls(0.99)
+    (29, 299)
+    """
+    return math.ceil(math.log(1 - confidence) / math.log(quantile))
+
+
+TAILS = (0.9, 0.99)
+"""Quantiles that are told beside the typical call."""
+
+
+def quantiles_absent(calls: int) -> str:
+    """Say which quantiles so few calls do not give; empty where they give all of `TAILS`."""
+    missing = [each for each in TAILS if calls < least_calls(each)]
+    return ", ".join(f"a p{100 * each:g} needs {least_calls(each)} calls" for each in missing)
 
 
 class WindowSummary(msgspec.Struct, frozen=True):
@@ -27,9 +57,9 @@ class WindowSummary(msgspec.Struct, frozen=True):
     calls: int
     minimum: float
     p50: float
-    p90: float
+    p90: float | None
     p99: float | None
-    """None below `MIN_CALLS_P99` calls."""
+    """None below `least_calls` calls."""
     maximum: float
     spread: float
     """Robust relative spread: 1.4826 × median absolute deviation of log times (the standard deviation, if normal)."""
@@ -70,8 +100,8 @@ def summarise(samples: ArrayLike) -> WindowSummary:
         calls=times.size,
         minimum=float(times.min()),
         p50=float(p50),
-        p90=float(p90),
-        p99=float(p99) if times.size >= MIN_CALLS_P99 else None,
+        p90=float(p90) if times.size >= least_calls(0.9) else None,
+        p99=float(p99) if times.size >= least_calls(0.99) else None,
         maximum=float(times.max()),
         spread=float(spread),
     )

@@ -6,6 +6,7 @@ backend's `load`. First line in: a `Task`. Every other line: an `Ask`. It ends w
 
 import inspect
 import os
+import random
 import sys
 import time
 from collections.abc import Callable
@@ -24,7 +25,7 @@ VERIFIED = 4
 """Inputs whose outputs are sent to be compared with the reference."""
 
 
-class Ask(msgspec.Struct, frozen=True):
+class Ask(msgspec.Struct, frozen=True, tag="window"):
     """One window."""
 
     loop: str
@@ -39,6 +40,25 @@ class Samples(msgspec.Struct, frozen=True):
     samples_ns: list[int]
 
 
+class AskTurns(msgspec.Struct, frozen=True, tag="turns"):
+    """Short windows of two loops in turns, without a word to the supervisor in between."""
+
+    loops: tuple[str, str]
+    """As in `Ask`."""
+    turns: int
+    """Windows of each."""
+    window_ns: int
+    min_calls: int
+    rewarm_ns: int
+    seed: int
+    """Of the order within each turn."""
+
+
+class Turns(msgspec.Struct, frozen=True):
+    turns: list[dict[str, list[int]]]
+    """Samples by loop in ns, in the order of time: turns, and the two loops within each."""
+
+
 def bare_loop(step: Step, x: Arrays, window_ns: int, min_calls: int) -> list[int]:
     """Time each call, and nothing else: no counters are read, the garbage collector does as it likes."""
     samples: list[int] = []
@@ -48,6 +68,25 @@ def bare_loop(step: Step, x: Arrays, window_ns: int, min_calls: int) -> list[int
         step(x)
         samples.append(time.perf_counter_ns() - t)
     return samples
+
+
+def window_of(loop: str, step: Step, x: Arrays, window_ns: int, min_calls: int, rewarm_ns: int) -> list[int]:
+    """Warm up as the harness does, and take one window by a loop's name."""
+    if loop == "take":
+        measure = Measure(window_ns=window_ns, min_calls=min_calls, rewarm_ns=rewarm_ns)
+        return list(take(step, (x,), measure).samples_ns)
+    bare_loop(step, x, rewarm_ns, 1)
+    return (own_clock if loop == "own-clock" else bare_loop)(step, x, window_ns, min_calls)
+
+
+def in_turns(step: Step, x: Arrays, ask: AskTurns) -> Turns:
+    """Let two loops take turns around the same step, in random order."""
+    order = random.Random(ask.seed)  # noqa: S311 (a schedule)
+    found: list[dict[str, list[int]]] = []
+    for _ in range(ask.turns):
+        loops = order.sample(ask.loops, 2)
+        found.append({loop: window_of(loop, step, x, ask.window_ns, ask.min_calls, ask.rewarm_ns) for loop in loops})
+    return Turns(found)
 
 
 def own_clock(step: Step, x: Arrays, window_ns: int, min_calls: int) -> list[int]:
@@ -78,7 +117,14 @@ def request_of(step: Callable[..., object]) -> Any:  # noqa: ANN401  (OpenVINO's
 
 def load(task: Task) -> tuple[Step, Arrays, Verified]:
     """Load the step as the worker does, and compute what proves that it is the same model."""
-    backend = registry.create(task.backend, Options(threads=task.threads, precision=task.precision, device=task.device))
+    options = Options(
+        threads=task.threads,
+        precision=task.precision,
+        device=task.device,
+        cache=Path(task.cache_path) if task.cache_path else None,
+        settings=task.settings,
+    )
+    backend = registry.create(task.backend, options)
     model = models.get(task.model)
     info = registry.get(task.backend)
     example = inputs.make(model, 0, task.batch, layout=info.layout)
@@ -109,15 +155,11 @@ def main() -> None:
     step, x, verified = load(msgspec.json.decode(lines.readline(), type=Task))
     say(verified)
     for line in lines:
-        ask = msgspec.json.decode(line, type=Ask)
-        if ask.loop == "take":
-            measure = Measure(window_ns=ask.window_ns, min_calls=ask.min_calls, rewarm_ns=ask.rewarm_ns)
-            samples = list(take(step, x, measure).samples_ns)
+        ask = msgspec.json.decode(line, type=Ask | AskTurns)
+        if isinstance(ask, AskTurns):
+            say(in_turns(step, x, ask))
         else:
-            bare_loop(step, x, ask.rewarm_ns, 1)  # the harness warms up again before its windows, so this does too
-            loop = own_clock if ask.loop == "own-clock" else bare_loop
-            samples = loop(step, x, ask.window_ns, ask.min_calls)
-        say(Samples(samples))
+            say(Samples(window_of(ask.loop, step, x, ask.window_ns, ask.min_calls, ask.rewarm_ns)))
     os._exit(0)  # frameworks may hang in their exit handlers; everything has been said
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from docker.types import LogConfig
 
 from suite.errors import LevelfieldError
+from suite.images.engine import USER_PROXIES
 from suite.launchers.environment import worker_environment
 from suite.records.schema import Arm, Case
 from suite.site import Site
@@ -91,6 +92,7 @@ class BenchmarkApp:
             network_mode="none",
             cpuset_cpus=",".join(str(cpu) for cpu in self._site.cpus),
             log_config=LogConfig(type=LogConfig.types.JSON),
+            use_config_proxy=USER_PROXIES,
         )
         try:
             container.start()

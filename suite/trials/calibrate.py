@@ -19,7 +19,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from suite import __version__, analysis, pacing, plan
+from suite import __version__, analysis, plan, scratch, terminals
+from suite.analysis import levels
 from suite.beginning import Request, start
 from suite.bench import Bench
 from suite.calibration import EFFECTS, Calibration, Conditions, Repeat, conclude, load, same_machine, store
@@ -74,7 +75,7 @@ def run(options: Options, say: Callable[[str], None], keep: Callable[[Calibratio
     launcher = DockerLauncher(connect())
     launcher.sweep()
     site = prepare(chosen, launcher, Silent())
-    shutil.rmtree(site.caches, ignore_errors=True)  # every run gets its own
+    scratch.remove(site.caches)  # every run gets its own
     conditions = Conditions(
         started=utc_now(),
         tool_version=__version__,
@@ -121,7 +122,7 @@ def _before(now: Conditions) -> tuple[Conditions, list[Repeat]]:
 def _repeat(chosen: plan.Plan, site: Site) -> Repeat:
     """Make one run in a folder that is thrown away afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="levelfield-calibrate-"))
-    own = msgspec.structs.replace(site, caches=Path(tempfile.mkdtemp(prefix="levelfield-caches-")))
+    own = msgspec.structs.replace(site, caches=scratch.make())
     began = time.monotonic()
     try:
         where = start(chosen, Request(seed=secrets.randbits(63)), own, folder)
@@ -129,7 +130,7 @@ def _repeat(chosen: plan.Plan, site: Site) -> Repeat:
         record = journal.fold(journal.read(where / JOURNAL))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-        shutil.rmtree(own.caches, ignore_errors=True)
+        scratch.remove(own.caches)
     return repeat_of(record, time.monotonic() - began)
 
 
@@ -149,7 +150,7 @@ def repeat_of(record: Run, seconds: float) -> Repeat:
         raise LevelfieldError(
             "A run gave no interval for its control.", fix=f"Why: {failures[-1] if failures else 'too few launches'}."
         )
-    medians = np.exp(pacing.log_windows(block))
+    medians = np.exp(levels.reduce(block).log_counted)
     return Repeat(
         run=record.id,
         started=record.started,
@@ -199,7 +200,7 @@ def show(found: Calibration, console: Console) -> None:
 @click.option("--add", is_flag=True, help="Add the runs to the calibration that is kept.")
 def main(runs: int, model: str, backend: str, threads: int | None, add: bool) -> None:
     """Measure how often this machine calls identical programs different, and how small a change it sees."""
-    console = Console()
+    console = terminals.console()
 
     def say(text: str) -> None:
         console.print(f"[dim]{escape(text)}[/]", highlight=False)

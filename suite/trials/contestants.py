@@ -12,6 +12,7 @@ import msgspec
 from docker.types import LogConfig
 
 from suite.errors import LevelfieldError
+from suite.images.engine import USER_PROXIES
 from suite.launchers.channel import ChannelClosed, ChannelTimeout
 from suite.launchers.container import ContainerChannel
 from suite.launchers.docker import NOBODY
@@ -21,7 +22,7 @@ from suite.launchers.protocol import READY_TIMEOUT_S, LaunchSpec
 from suite.launches import LOAD_TIMEOUT_S
 from suite.records.schema import Arm, Case
 from suite.rounds import REWARM_NS
-from suite.site import Site, task_for
+from suite.site import Site, cache_folder, task_for
 from suite.trials import bare
 from suite.verification import VERIFY_TIMEOUT_S, judge
 from suite.worker.messages import Load, Loaded, Measure, Measured, Verified, Verify
@@ -59,9 +60,15 @@ def reading(samples_ns: "list[int] | tuple[int, ...]") -> Reading:
     return Reading(median_ns=statistics.median(samples_ns), calls=len(samples_ns))
 
 
-def spec_of(site: Site, case: Case, arm: Arm) -> LaunchSpec:
-    """Return how both sides are launched. Neither keeps a compile cache, so that both compile alike."""
+def spec_of(site: Site, case: Case, arm: Arm, *, cached: bool = False) -> LaunchSpec:
+    """Return how both sides are launched: with one compile cache for the two of them, or with none, so both alike."""
+    cache = cache_folder(site, case, arm) if cached else None
+    if cache is not None:
+        cache.mkdir(parents=True, exist_ok=True)
+        if os.getuid() == 0:
+            os.chown(cache, NOBODY, NOBODY)
     return LaunchSpec(
+        cache=cache,
         name=f"{arm.id}/{case.id}",
         image=site.image(arm),
         threads=case.threads,
@@ -77,7 +84,7 @@ class Harness:
     process = "worker"
 
     def __init__(self, site: Site, case: Case, arm: Arm) -> None:
-        spec = spec_of(site, case, arm)
+        spec = spec_of(site, case, arm, cached=True)
         self._worker = site.launcher.launch(spec)
         self.pid = self._worker.pid
         try:
@@ -135,7 +142,7 @@ class BareProcess(InlineProcess):
     """A plain container in which `suite.trials.bare` runs."""
 
     def __init__(self, client: docker.DockerClient, site: Site, case: Case, arm: Arm) -> None:
-        spec = spec_of(site, case, arm)
+        spec = spec_of(site, case, arm, cached=True)
         name = f"bare loop around {spec.name}"
         super().__init__(client, spec, name, Path(bare.__file__))
         try:
@@ -150,6 +157,12 @@ class BareProcess(InlineProcess):
         self.say(ask)
         return self.answer(bare.Samples, WINDOW_TIMEOUT_S).samples_ns
 
+    def turns(self, ask: bare.AskTurns) -> list[dict[str, Reading]]:
+        """Let two loops take turns inside the process; raises as `answer` does."""
+        self.say(ask)
+        turns = self.answer(bare.Turns, WINDOW_TIMEOUT_S).turns
+        return [{loop: reading(samples) for loop, samples in turn.items()} for turn in turns]
+
 
 class Loop:
     """One of the loops that a bare process offers, as a contestant."""
@@ -157,12 +170,12 @@ class Loop:
     process = "bare"
 
     def __init__(self, inside: BareProcess, loop: str) -> None:
-        self._inside = inside
-        self._loop = loop
+        self.inside = inside
+        self.loop = loop
         self.pid = inside.pid
 
     def window(self, pace: Pace) -> Reading:
-        return reading(self._inside.samples(bare.Ask(self._loop, pace.window_ns, pace.min_calls, REWARM_NS)))
+        return reading(self.inside.samples(bare.Ask(self.loop, pace.window_ns, pace.min_calls, REWARM_NS)))
 
 
 def refuse_unequal(site: Site, case: Case, name: str, verified: Verified) -> None:
@@ -184,6 +197,9 @@ def user() -> str:
 
 def _start(client: docker.DockerClient, spec: LaunchSpec, entrypoint: list[str]) -> ContainerChannel:
     api: Any = client.api
+    binds = {str(spec.artifacts): {"bind": "/artifacts", "mode": "ro"}}
+    if spec.cache is not None:
+        binds[str(spec.cache)] = {"bind": "/cache", "mode": "rw"}
     container = api.create_container(
         spec.image.tag,
         entrypoint=entrypoint,
@@ -192,12 +208,13 @@ def _start(client: docker.DockerClient, spec: LaunchSpec, entrypoint: list[str])
         stdin_open=True,
         labels={LABEL: spec.name},
         host_config=api.create_host_config(
-            binds={str(spec.artifacts): {"bind": "/artifacts", "mode": "ro"}},
+            binds=binds,
             network_mode="none",
             cpuset_cpus=",".join(str(cpu) for cpu in spec.cpus),
             auto_remove=True,
             log_config=LogConfig(type=LogConfig.types.NONE),
         ),
+        use_config_proxy=USER_PROXIES,
     )["Id"]
     attached = api.attach_socket(container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
     try:

@@ -55,7 +55,7 @@ class Agreement(msgspec.Struct, frozen=True):
 
 def by_window(call: Callable[[], object]) -> float:
     """Time calls as a worker does."""
-    return statistics.median(take(lambda _: call(), None, Measure(window_ns=WINDOW_NS, min_calls=3)).samples_ns)
+    return statistics.median(take(lambda _: call(), (None,), Measure(window_ns=WINDOW_NS, min_calls=3)).samples_ns)
 
 
 def by_torch(call: Callable[[], object]) -> float:

@@ -20,7 +20,7 @@ import msgspec
 from rich.console import Console
 from rich.markup import escape
 
-from suite import __version__, plan
+from suite import __version__, plan, terminals
 from suite.errors import LevelfieldError
 from suite.launchers.docker import DockerLauncher, connect
 from suite.launches import LOAD_TIMEOUT_S
@@ -38,13 +38,15 @@ from suite.trials import record as record_of
 from suite.trials.contestants import WINDOW_TIMEOUT_S, InlineProcess, Pace, Reading, reading, spec_of
 from suite.trials.folklore_findings import rows
 from suite.trials.folklore_forms import BATCH, FAIRLY, FRAMEWORKS, Framework
-from suite.trials.folklore_record import SCHEMA, Folklore, Said
+from suite.trials.folklore_record import SCHEMA, Folklore, Row, Said
+from suite.trials.reading import read
 from suite.trials.schedule import Effort, generation
 from suite.trials.telling import Lines
 from suite.verification import judge
 from suite.worker.messages import Verified
 
 MODEL = "mlp"
+MAX_BYTES = 50_000_000
 DONE, COULD_NOT_RUN = 0, 2
 
 
@@ -160,7 +162,7 @@ def run(options: Options, console: Console, keep: Callable[[Folklore], None]) ->
             forms=tuple(form for framework in there for form in framework.forms),
             said=tuple(said[form.arm] for framework in there for form in framework.forms if form.arm in said),
             generations=tuple(generations),
-            rows=rows(there, generations),
+            rows=rows(there, generations, tuple(said.values())),
             failures=failures,
         )
 
@@ -250,31 +252,70 @@ def _settings(effort: Effort) -> dict[str, float]:
     "--quick", is_flag=True, help="Two launches and short windows: it shows that all works, and ranks nothing."
 )
 @click.option("--out", type=click.Path(path_type=Path), default=None, help="Record; default: under reports/trials/.")
+@click.option(
+    "--analyse",
+    "only",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=None,
+    metavar="RECORD",
+    help="Only analyse this record anew, and write it and its table again.",
+)
 def main(
-    launches: int, rounds: int, window: float, threads: int | None, seed: int | None, quick: bool, out: Path | None
+    launches: int,
+    rounds: int,
+    window: float,
+    threads: int | None,
+    seed: int | None,
+    quick: bool,
+    out: Path | None,
+    only: Path | None,
 ) -> None:
     """Run a published comparison of five frameworks as published, and fairly."""
-    console = Console()
+    console = terminals.console()
+    if only is not None:
+        sys.exit(_analyse(only, out or only, console))
     effort = Effort(launches, launches, rounds, Pace(round(window * 1e9), min_calls=3))
     if quick:
         effort = Effort(2, 2, 1, Pace(30_000_000, min_calls=1))
     out = out if out is not None else Path("reports/trials") / f"folklore-{dt.datetime.now(dt.UTC):%Y-%m-%d}.json"
     seed = seed if seed is not None else secrets.randbits(63)
-    table = out.with_suffix(".md")
-
-    def keep(record: Folklore) -> None:
-        write_atomically(out, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
-        write_atomically(table, folklore_show.markdown(record).encode())
-
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        record = run(Options(effort, threads, seed), console, keep)
+        record = run(Options(effort, threads, seed), console, lambda found: _write(found, out))
     except (LevelfieldError, OSError) as error:
         console.print(f"[red]{escape(str(error))}[/]", highlight=False)
         sys.exit(COULD_NOT_RUN)
-    folklore_show.show(record, console)
-    console.print(f"Record: {escape(str(out))}, table: {escape(str(table))}", highlight=False, soft_wrap=True)
+    _show(record, out, console)
     sys.exit(exit_code(record))
+
+
+def analysed(record: Folklore) -> tuple[Row, ...]:
+    """Return both tables of a record, as its windows and answers give them today."""
+    return rows(_there(record.failures), record.generations, record.said)
+
+
+def _analyse(source: Path, out: Path, console: Console) -> int:
+    """Analyse a record anew and write it; return the exit code."""
+    try:
+        record = read(source, Folklore, schema=SCHEMA, most_bytes=MAX_BYTES, trial="the folklore trial")
+        record = msgspec.structs.replace(record, rows=analysed(record))
+        _write(record, out)
+    except (LevelfieldError, OSError) as error:
+        console.print(f"[red]{escape(str(error))}[/]", highlight=False)
+        return COULD_NOT_RUN
+    _show(record, out, console)
+    return exit_code(record)
+
+
+def _write(record: Folklore, out: Path) -> None:
+    write_atomically(out, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
+    write_atomically(out.with_suffix(".md"), folklore_show.markdown(record).encode())
+
+
+def _show(record: Folklore, out: Path, console: Console) -> None:
+    folklore_show.show(record, console)
+    written = f"Record: {escape(str(out))}, table: {escape(str(out.with_suffix('.md')))}"
+    console.print(written, highlight=False, soft_wrap=True)
 
 
 def exit_code(record: Folklore) -> int:

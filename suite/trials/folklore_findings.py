@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from suite.report import units
 from suite.statistics import ranking
 from suite.statistics.errors import InsufficientData
-from suite.statistics.levels import launch_levels
 from suite.statistics.ratios import level_interval, ratio_interval
 from suite.trials.folklore_forms import AS_PUBLISHED, FAIRLY, Framework, path
-from suite.trials.folklore_record import Form, Mended, Row, Standing
-from suite.trials.judging import log_windows
+from suite.trials.folklore_record import Form, Mended, Row, Said, Standing
+from suite.trials.judging import launch_levels
 from suite.trials.record import Generation, Interval
 
 OWN_SHARE = 1.25
@@ -25,7 +24,7 @@ _Levels = Mapping[str, NDArray[np.float64]]
 """Arm to the log level of each launch."""
 
 
-def rows(frameworks: Sequence[Framework], generations: Sequence[Generation]) -> tuple[Row, ...]:
+def rows(frameworks: Sequence[Framework], generations: Sequence[Generation], said: Sequence[Said]) -> tuple[Row, ...]:
     """Return both tables, one row a framework, in the order of the published one.
 
     Parameters
@@ -34,27 +33,46 @@ def rows(frameworks: Sequence[Framework], generations: Sequence[Generation]) -> 
         Those of which every form has a window in every round.
     generations
         What was measured.
+    said
+        What the forms answered. A form whose answer is not shown to equal the reference has no rank.
     """
     if not generations or not frameworks:
         return ()
     arms = [form.arm for framework in frameworks for form in framework.forms]
-    levels = dict(zip(arms, launch_levels(log_windows(generations, arms)).T, strict=True))
-    published = _table(frameworks, levels, AS_PUBLISHED)
-    fairly = _table(frameworks, levels, FAIRLY)
+    levels = dict(zip(arms, launch_levels(generations, arms).T, strict=True))
+    answers = {each.arm: each for each in said}
+    published = _table(frameworks, levels, AS_PUBLISHED, answers)
+    fairly = _table(frameworks, levels, FAIRLY, answers)
     found = [
         _row(framework, published[framework.backend], fairly[framework.backend], levels) for framework in frameworks
     ]
     return tuple(_explained(row, found) for row in found)
 
 
-def _table(frameworks: Sequence[Framework], levels: _Levels, name: str) -> dict[str, Standing]:
+def _table(
+    frameworks: Sequence[Framework], levels: _Levels, name: str, answers: Mapping[str, Said]
+) -> dict[str, Standing]:
     arms = {framework.backend: _form(framework, name).arm for framework in frameworks}
-    places = ranking.rank(np.stack([levels[arm] for arm in arms.values()], axis=1))
-    by_column = {place.arm: place for place in places}
+    unequal = {arm: reason for arm in arms.values() if (reason := _unequal(answers.get(arm)))}
+    equal = [arm for arm in arms.values() if arm not in unequal]
+    places = ranking.rank(np.stack([levels[arm] for arm in equal], axis=1)) if equal else []
+    ranked = {equal[place.arm]: place for place in places}
     return {
-        backend: Standing(arm, _level(levels[arm]), by_column[column].rank, by_column[column].reason or "")
-        for column, (backend, arm) in enumerate(arms.items())
+        backend: Standing(arm, _level(levels[arm]), None, unequal[arm])
+        if arm in unequal
+        else Standing(arm, _level(levels[arm]), ranked[arm].rank, ranked[arm].reason or "")
+        for backend, arm in arms.items()
     }
+
+
+def _unequal(said: Said | None) -> str:
+    """Say why an answer is not shown to equal the reference; empty where it is."""
+    if said is None:
+        return "Its answer was not compared with the reference."
+    if said.equal:
+        return ""
+    what = "Its answer cannot be compared" if said.equal is None else "It does not equal the reference"
+    return f"{what}: {said.reason.rstrip('.')}."
 
 
 def _row(framework: Framework, published: Standing, fairly: Standing, levels: _Levels) -> Row:
@@ -94,11 +112,13 @@ def _factor(before: NDArray[np.float64], after: NDArray[np.float64]) -> Interval
 
 
 def _explained(row: Row, table: Sequence[Row]) -> Row:
-    """Say whom a framework overtakes and who overtakes it, and why where its rank flips."""
+    """Say whom a framework overtakes and who overtakes it, and why where its rank is not that of before."""
     overtakes = tuple(each.title for each in table if _before(each, row, "published") and _before(row, each, "fairly"))
     by = tuple(each.title for each in table if _before(row, each, "published") and _before(each, row, "fairly"))
     explained = msgspec.structs.replace(row, overtakes=overtakes, overtaken_by=by)
-    return msgspec.structs.replace(explained, reason=_reason(explained)) if explained.flips else explained
+    if row.fairly.rank is None or row.published.rank == row.fairly.rank:
+        return explained
+    return msgspec.structs.replace(explained, reason=_reason(explained))
 
 
 def _before(first: Row, second: Row, table: str) -> bool:

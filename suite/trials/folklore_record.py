@@ -41,8 +41,9 @@ class Standing(msgspec.Struct, frozen=True):
     ns: Interval
     """Time of a call over all samples."""
     rank: int | None
-    """1 + the number of frameworks that are certainly faster; None: too few launches."""
+    """At least rank - 1 frameworks are faster, all pairs judged at once; None: it is not ranked."""
     unranked: str = ""
+    """Why not: too few launches, or an answer that is not shown to equal the reference."""
 
 
 class Mended(msgspec.Struct, frozen=True):
@@ -69,7 +70,7 @@ class Row(msgspec.Struct, frozen=True):
     """Frameworks that are ranked before it as published, and behind it fairly."""
     overtaken_by: tuple[str, ...] = ()
     reason: str = ""
-    """Why its rank flips; empty where it does not."""
+    """Why its rank fairly is another one than as published, or there is one only fairly; empty where it is the same."""
 
     @property
     def flips(self) -> bool:

@@ -7,7 +7,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from suite.report import units
-from suite.trials.folklore_forms import AS_PUBLISHED, get
+from suite.report.sentences import join
+from suite.report.separation import IN_THESE_MINUTES
+from suite.trials.folklore_forms import AS_PUBLISHED, FAIRLY, get
 from suite.trials.folklore_record import Folklore, Row, Said, Standing
 from suite.trials.record import Interval
 
@@ -24,8 +26,9 @@ def heading(record: Folklore) -> str:
     return (
         f"A multilayer perceptron over {units.count(record.batch)} samples, time of one pass over all of them; "
         f"{units.plural(launches, 'launch', 'launches')} of every form, {units.plural(rounds, 'round')} in turns, "
-        f"{units.plural(record.threads, 'thread')}. Intervals are 95 % t intervals over launches; a rank is one more "
-        "than the number of frameworks that are certainly faster."
+        f"{units.plural(record.threads, 'thread')}. Times are geometric means over launches; their 95 % t "
+        f"intervals hold {IN_THESE_MINUTES}, only ratios travel. At least as many frameworks as a rank less one are "
+        "faster (all pairs judged at once, 95 %); what is not shown to equal the float64 reference has no rank."
     )
 
 
@@ -137,9 +140,9 @@ def _below(record: Folklore) -> Iterator[str]:
     for row in record.rows:
         if row.flips:
             yield f"{row.title}, rank {row.published.rank} as published, is {row.fairly.rank} fairly. {row.reason}"
-    unranked = sorted({row.published.unranked for row in record.rows if row.published.unranked})
-    yield from unranked
-    yield from _strangers(record.said)
+        elif row.reason:
+            yield f"{row.title}, without a rank as published, is {row.fairly.rank} fairly. {row.reason}"
+    yield from _unranked(record.rows)
     for backend, why in record.failures.items():
         yield f"{get(backend).title} is in neither table: {why}"
     rounds = [each for one in record.generations for each in one.rounds]
@@ -148,11 +151,12 @@ def _below(record: Folklore) -> Iterator[str]:
     yield f"{disturbed} of {units.plural(len(rounds), 'round')} {were} disturbed from outside."
 
 
-def _strangers(said: Sequence[Said]) -> Iterator[str]:
-    """Name what is not the same computation as published."""
-    for each in said:
-        backend, _, name = each.arm.partition(", ")
-        if name != AS_PUBLISHED or each.equal:
-            continue
-        what = "answers for no model" if each.equal is None else "does not equal the reference"
-        yield f"{get(backend).title} as published {what}: {each.reason.rstrip('.')}."
+def _unranked(rows: Sequence[Row]) -> Iterator[str]:
+    """Say why forms have no rank; a reason that several share is said once."""
+    reasons: dict[str, list[str]] = {}
+    for row in rows:
+        for standing, name in ((row.published, AS_PUBLISHED), (row.fairly, FAIRLY)):
+            if standing.unranked:
+                reasons.setdefault(standing.unranked, []).append(f"{row.title} {name}")
+    for reason, forms in reasons.items():
+        yield f"{join(forms)}: no rank. {reason}"

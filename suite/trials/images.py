@@ -12,10 +12,9 @@ from pathlib import Path
 
 import click
 import msgspec
-from rich.console import Console
 from rich.markup import escape
 
-from suite import __version__, plan
+from suite import __version__, plan, terminals
 from suite.errors import LevelfieldError
 from suite.images import engine
 from suite.images.build import BuiltImage, build
@@ -88,7 +87,7 @@ def twice(name: str) -> Twice:
 @click.option("--out", type=click.Path(path_type=Path), default=None, help="Record; default: under reports/trials/.")
 def main(images: tuple[str, ...], out: Path | None) -> None:
     """Build images twice with no cache and compare their layers; exits with 1 where they differ."""
-    console = Console()
+    console = terminals.console()
     out = out if out is not None else Path("reports/trials") / f"images-{dt.datetime.now(dt.UTC):%Y-%m-%d}.json"
     started = utc_now()
     found: list[Twice] = []

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suite.statistics.errors import InsufficientData
-from suite.statistics.levels import launch_levels
+from suite.statistics.levels import levels_of_windows
 from suite.statistics.middle import median_interval
 from suite.statistics.ratios import ratio_interval
-from suite.trials.record import Contrast, Finding, Generation, Interval, Limit, Verdict
+from suite.statistics.student import MIN_LAUNCHES, half_width, spread_of
+from suite.trials.record import Cell, Contrast, Finding, Generation, Interval, Limit, Verdict
 
 CONFIDENCE = 0.95
 CONFIDENCE_SEQUENTIAL = 0.99
@@ -28,12 +29,20 @@ ENOUGH = 0.8
 def log_windows(generations: Sequence[Generation], arms: Sequence[str]) -> NDArray[np.float64]:
     """Return the log of each window's median, shape (generations, rounds, arms); every arm has one in every round."""
     place = {arm: index for index, arm in enumerate(arms)}
-    table = np.full((len(generations), max(len(each.rounds) for each in generations), len(arms)), np.nan)
+    table = np.full((len(generations), max((len(each.rounds) for each in generations), default=0), len(arms)), np.nan)
     for g, generation in enumerate(generations):
         for r, one in enumerate(generation.rounds):
             for window in one.windows:
                 table[g, r, place[window.arm]] = math.log(window.median_ns)
     return table
+
+
+def launch_levels(generations: Sequence[Generation], arms: Sequence[str]) -> NDArray[np.float64]:
+    """Return the log level of each launch, shape (generations, arms).
+
+    These trials warm up by a rule of their own, and leave no window out.
+    """
+    return levels_of_windows(log_windows(generations, arms))
 
 
 def find(
@@ -50,20 +59,15 @@ def find(
     -----
     The launch is the unit: differences are taken within a generation, and intervals are over generations.
     """
-    levels = launch_levels(log_windows(generations, arms))
-    first, second = levels[:, arms.index(contrast.first)], levels[:, arms.index(contrast.second)]
+    first, second = _levels(contrast, generations, arms)
     try:
         found = ratio_interval(first, second, confidence=CONFIDENCE, sequential=sequential)
         mean_ratio = Interval(found.ratio, found.low, found.high)
     except InsufficientData:
         mean_ratio = Interval(math.exp(float((first - second).mean())), None, None)
-    logs = _middle(first - second, sequential=sequential)
-    ratio = Interval(
-        math.exp(logs.value),
-        None if logs.low is None else math.exp(logs.low),
-        None if logs.high is None else math.exp(logs.high),
-    )
-    difference = _middle(np.exp(first) - np.exp(second), sequential=sequential)
+    inside = contrast.one_process
+    ratio = _exp((_mean if inside else _middle)(first - second, sequential=sequential))
+    difference = (_mean if inside else _middle)(np.exp(first) - np.exp(second), sequential=sequential)
     return Finding(
         contrast=contrast,
         launches=len(generations),
@@ -71,6 +75,68 @@ def find(
         second_ns=float(np.exp(np.median(second))),
         ratio=ratio,
         mean_ratio=mean_ratio,
+        difference_ns=difference,
+        verdict=_verdict(contrast.limit, ratio, difference),
+    )
+
+
+def _levels(
+    contrast: Contrast, generations: Sequence[Generation], arms: Sequence[str]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the log levels of a contrast's two arms by launch, from the rounds in which both took a window."""
+    both = {contrast.first, contrast.second}
+    kept = [
+        Generation(tuple(one for one in each.rounds if both <= {window.arm for window in one.windows}))
+        for each in generations
+    ]
+    present = {window.arm for each in kept for one in each.rounds for window in one.windows}
+    names = [arm for arm in arms if arm in present]
+    levels = launch_levels(kept, names)
+    return levels[:, names.index(contrast.first)], levels[:, names.index(contrast.second)]
+
+
+def _exp(logs: Interval) -> Interval:
+    return Interval(
+        math.exp(logs.value),
+        None if logs.low is None else math.exp(logs.low),
+        None if logs.high is None else math.exp(logs.high),
+    )
+
+
+def _mean(values: NDArray[np.float64], *, sequential: bool) -> Interval:
+    """Return the mean with its t interval: within one process a launch of another kind is of that kind for both."""
+    mean = float(values.mean())
+    if values.size < MIN_LAUNCHES:
+        return Interval(mean, None, None)
+    half = half_width(spread_of(values), int(values.size), confidence=CONFIDENCE, sequential=sequential)
+    return Interval(mean, mean - half, mean + half)
+
+
+def pooled(contrast: Contrast, cells: Sequence[Cell]) -> Finding:
+    """Judge what all backends of a model say together: the harness is the same around each of them.
+
+    Parameters
+    ----------
+    contrast
+        What they share.
+    cells
+        Of one model.
+
+    Notes
+    -----
+    The median over all launches of all backends, with its distribution-free interval, as for one backend.
+    """
+    levels = [_levels(contrast, cell.generations, cell.arms) for cell in cells]
+    first, second = np.concatenate([one for one, _ in levels]), np.concatenate([other for _, other in levels])
+    ratio = _exp(_middle(first - second, sequential=False))
+    difference = _middle(np.exp(first) - np.exp(second), sequential=False)
+    return Finding(
+        contrast=contrast,
+        launches=len(first),
+        first_ns=float(np.exp(np.median(first))),
+        second_ns=float(np.exp(np.median(second))),
+        ratio=ratio,
+        mean_ratio=_exp(_mean(first - second, sequential=False)),
         difference_ns=difference,
         verdict=_verdict(contrast.limit, ratio, difference),
     )

@@ -53,6 +53,8 @@ class Contrast(msgspec.Struct, frozen=True):
     limit: Limit
     says: str
     """What is compared, in words."""
+    one_process: bool = False
+    """Both are loops of one process, which take many short turns: what is particular to a launch is in both."""
 
 
 class Interval(msgspec.Struct, frozen=True):
@@ -90,6 +92,8 @@ class Cell(msgspec.Struct, frozen=True):
     notes: dict[str, str] = {}
     """Commands and settings of the other side."""
     failure: str = ""
+    seconds: float = 0.0
+    """That it took, launches and all; 0: not kept."""
 
 
 class Trial(msgspec.Struct, frozen=True):
@@ -108,3 +112,5 @@ class Trial(msgspec.Struct, frozen=True):
     """Load averages of the machine, before and after: this proof wants a quiet one."""
     load_after: tuple[float, float, float]
     cells: tuple[Cell, ...]
+    pooled: dict[str, tuple[Finding, ...]] = {}
+    """By model: what all its backends say together."""

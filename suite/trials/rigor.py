@@ -17,7 +17,7 @@ import msgspec
 from rich.console import Console
 from rich.markup import escape
 
-from suite import __version__, plan
+from suite import __version__, plan, terminals
 from suite.beginning import check_same
 from suite.errors import LevelfieldError
 from suite.launchers.docker import DockerLauncher, connect
@@ -28,12 +28,12 @@ from suite.preparation import prepare
 from suite.records.files import write_atomically
 from suite.records.schema import Case
 from suite.statistics.power import Design, pair_sd, power
-from suite.statistics.stopping import DEFAULT_TARGET
 from suite.statistics.student import MIN_LAUNCHES, launches_for
-from suite.trials import rigor_findings, rigor_judged, rigor_measure, rigor_record
-from suite.trials.rigor_ours import BUDGET_S, CONFIDENCES
-from suite.trials.rigor_record import SCHEMA, Setup, Stream
+from suite.trials import rigor_findings, rigor_judged, rigor_measure, rigor_record, rigor_rules
+from suite.trials.rigor_drift import between
+from suite.trials.rigor_record import SCHEMA, Framework, Setup, Stream
 from suite.trials.rigor_show import markdown, show
+from suite.trials.rigor_table import lay_out
 from suite.trials.telling import Lines
 
 BUSY_SHARE = 0.5
@@ -60,23 +60,22 @@ def foresee(setup: Setup, generations: int, seconds: float) -> list[str]:
     generation_s = arm_s * setup.arms
     there = min(generations, int(seconds // generation_s))
     lines = [_plan(setup, generations, generations * generation_s, seconds)]
-    for size in (MIN_LAUNCHES, 2 * MIN_LAUNCHES, int(BUDGET_S // (2 * arm_s))):
-        if size < MIN_LAUNCHES:
-            continue
+    _, frozen = rigor_rules.newest()
+    for size in frozen.launches.bench:
         design = Design(size, setup.rounds, LAUNCH_SD, WINDOW_SD)
         lines.append(
             f"Decisions of {size} generations ({2 * size * arm_s:.0f} s each): {there // size * (setup.arms // 2)}; "
             f"+2 % would be found in {power(0.02, design):.0%} at 95 % confidence, in "
             f"{power(0.02, design, alpha=0.01):.0%} at 99 %."
         )
-    for confidence in CONFIDENCES:
-        spread = pair_sd(LAUNCH_SD, WINDOW_SD, setup.rounds)
-        needed = launches_for(spread, DEFAULT_TARGET, confidence=confidence, sequential=True)
-        if needed is not None:
-            lines.append(
-                f"Decisions until precise at {confidence:.0%} confidence: {needed + 1} generations or so "
-                f"({2 * (needed + 1) * arm_s:.0f} s), about {there // (needed + 1) * (setup.arms // 2)} of them."
-            )
+    spread, stop = pair_sd(LAUNCH_SD, WINDOW_SD, setup.rounds), frozen.stop
+    needed = launches_for(spread, stop.half_width, confidence=stop.confidence, sequential=True)
+    if needed is not None:
+        lines.append(
+            f"Decisions until precise: {needed + 1} generations or so ({2 * (needed + 1) * arm_s:.0f} s), about "
+            f"{there // (needed + 1) * (setup.arms // 2)} of them; where the budget of {stop.budget_s:.0f} s ends "
+            f"them, about {int(there * 2 * arm_s // stop.budget_s) * (setup.arms // 2)}."
+        )
     return lines
 
 
@@ -97,7 +96,7 @@ def run(request: Request, console: Console) -> Stream:
     """
     setup = request.setup
     before = _existing(request)
-    chosen = _chosen(setup.case.model, setup.backend, setup.case.threads)
+    chosen = _chosen(setup.case.model, setup.backends, setup.case.threads)
     launcher = DockerLauncher(connect())
     launcher.sweep()
     site = prepare(chosen, launcher, Lines(console))
@@ -112,12 +111,15 @@ def run(request: Request, console: Console) -> Stream:
             machine=machine,
             images=tuple(site.images.values()),
             artifacts=tuple(onnx.artifact for onnx in site.onnx.values()),
+            rules_sha256=rigor_rules.newest()[0],
         )
         if before is not None:
             check_same(before.machine, machine)
             if {image.tag for image in before.images} != {image.tag for image in stream.images}:
                 raise LevelfieldError("The images are not those the stream began with.", fix="Begin a new one.")
-            stream = msgspec.structs.replace(before, resumed=(*before.resumed, utc_now()), findings=(), variance=None)
+            stream = msgspec.structs.replace(
+                before, resumed=(*before.resumed, utc_now()), findings=(), variance=None, frameworks=(), between=None
+            )
 
         def keep(now: Stream) -> None:
             rigor_record.write(now, request.out)
@@ -131,21 +133,43 @@ def run(request: Request, console: Console) -> Stream:
 
 def analyse(stream: Stream, out: Path) -> Stream:
     """Apply all rules to a stream, and write its record and the table beside it."""
-    generations = rigor_judged.again(stream.generations, stream.setup.case.threads)
-    stream = msgspec.structs.replace(
-        stream,
-        generations=generations,
-        findings=rigor_findings.find(generations),
-        variance=rigor_findings.variance(generations),
-    )
+    stream = judged(stream)
     rigor_record.write(stream, out)
     write_atomically(out.with_suffix(".md"), markdown(stream).encode())
     return stream
 
 
+def judged(stream: Stream) -> Stream:
+    """Apply the rules of a stream to it.
+
+    Raises
+    ------
+    LevelfieldError
+        It holds no complete generation, or was begun under rules that this version does not have.
+    """
+    generations = rigor_judged.again(stream.generations, stream.setup.case.threads)
+    frozen, table = rigor_rules.of(stream.rules_sha256), lay_out(generations)
+    backends = stream.setup.backends
+    share = table.lanes // len(backends)
+    parts = [(each, table.part(slice(k * share, (k + 1) * share))) for k, each in enumerate(backends)]
+    several = len(backends) > 1
+    return msgspec.structs.replace(
+        stream,
+        generations=generations,
+        findings=rigor_findings.find(table, frozen),
+        variance=None if several else rigor_findings.variance(table),
+        frameworks=tuple(Framework(each, rigor_findings.find(part, frozen)) for each, part in parts) if several else (),
+        between=between(table, frozen) if several else None,
+    )
+
+
 def _existing(request: Request) -> Stream | None:
-    if request.setup.arms % 2:
-        raise LevelfieldError(f"{request.setup.arms} arms are not pairs.", fix="Choose an even number with --arms.")
+    shares = 2 * len(request.setup.backends)
+    if request.setup.arms % shares:
+        raise LevelfieldError(
+            f"{request.setup.arms} arms are not pairs of each framework.",
+            fix=f"Choose a multiple of {shares} with --arms.",
+        )
     if not request.resume:
         if request.out.exists():
             raise LevelfieldError(
@@ -153,6 +177,11 @@ def _existing(request: Request) -> Stream | None:
             )
         return None
     before = rigor_record.read(request.out)
+    if before.rules_sha256 and before.rules_sha256 != rigor_rules.newest()[0]:
+        raise LevelfieldError(
+            f"{request.out} was begun under other rules than the newest.",
+            fix="Begin another file with --out.",
+        )
     # The seed and whether a CPU is kept busy belong to the stream, as all the rest.
     if before.setup != msgspec.structs.replace(request.setup, seed=before.setup.seed):
         raise LevelfieldError(
@@ -180,6 +209,12 @@ def _tell(now: Stream, request: Request, console: Console) -> None:
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--model", default="resnet50", show_default=True)
 @click.option("--backend", default="onnxruntime", show_default=True)
+@click.option(
+    "--pair",
+    default=None,
+    metavar="BACKEND,BACKEND",
+    help="Two frameworks in one stream, half of the arms of each: decisions within each, and the drift between them.",
+)
 @click.option("--arms", type=click.IntRange(2), default=12, show_default=True, help="Identical arms; an even number.")
 @click.option("--rounds", type=click.IntRange(2), default=5, show_default=True, help="Windows of each launch.")
 @click.option("--window", type=click.FloatRange(0.01), default=0.2, show_default=True, help="Seconds in a window.")
@@ -204,6 +239,7 @@ def _tell(now: Stream, request: Request, console: Console) -> None:
 def main(
     model: str,
     backend: str,
+    pair: str | None,
     arms: int,
     rounds: int,
     window: float,
@@ -221,17 +257,19 @@ def main(
     quick: bool,
 ) -> None:
     """Measure how often rules raise false alarms, and how often they find what is there."""
-    console = Console()
+    console = terminals.console()
     try:
         if only is not None:
             show(analyse(rigor_record.read(only), only), console)
             return
         if quick:
-            model, arms, rounds, window = "mlp", 2, 2, 0.05
+            model, arms, rounds, window = "mlp", 4 if pair else 2, 2, 0.05
         share = busy_share if busy_share is not None else BUSY_SHARE if busy else 0.0
+        first, second = _backends(backend, pair)
         setup = Setup(
-            case=_case(model, backend, threads),
-            backend=backend,
+            case=_case(model, (first, second) if second else (first,), threads),
+            backend=first,
+            against=second,
             arms=arms,
             rounds=rounds,
             window_ns=round(window * 1e9),
@@ -257,16 +295,26 @@ def main(
     console.print(f"Record: {escape(str(request.out))}", highlight=False, soft_wrap=True)
 
 
-def _case(model: str, backend: str, threads: int | None) -> Case:
-    return _chosen(model, backend, threads).blocks[0].case
+def _backends(backend: str, pair: str | None) -> tuple[str, str]:
+    """Return the frameworks of a stream; the second is empty where there is one."""
+    if pair is None:
+        return backend, ""
+    names = [name.strip() for name in pair.split(",")]
+    if len(names) != 2 or not all(names) or names[0] == names[1]:
+        raise LevelfieldError(f"“{pair}” does not name two frameworks.", fix="For example --pair onnxruntime,openvino.")
+    return names[0], names[1]
 
 
-def _chosen(model: str, backend: str, threads: int | None) -> plan.Plan:
+def _case(model: str, backends: tuple[str, ...], threads: int | None) -> Case:
+    return _chosen(model, backends, threads).blocks[0].case
+
+
+def _chosen(model: str, backends: tuple[str, ...], threads: int | None) -> plan.Plan:
     return plan.make(
         plan.Selection(
             profile="smoke",
             models=(model,),
-            backends=(backend,),
+            backends=backends,
             scenarios=("latency",),
             threads=() if threads is None else (threads,),
             control="none",
@@ -275,8 +323,8 @@ def _chosen(model: str, backend: str, threads: int | None) -> plan.Plan:
 
 
 def _name(setup: Setup) -> Path:
-    busy = "-busy" if setup.busy_share else ""
-    return Path("reports/trials") / f"rigor-{dt.datetime.now(dt.UTC):%Y-%m-%d}{busy}.json"
+    kind = ("-pair" if setup.against else "") + ("-busy" if setup.busy_share else "")
+    return Path("reports/trials") / f"rigor-{dt.datetime.now(dt.UTC):%Y-%m-%d}{kind}.json"
 
 
 if __name__ == "__main__":

@@ -10,22 +10,20 @@ from suite.statistics.errors import InsufficientData
 from suite.statistics.proportions import proportion
 from suite.statistics.variance import split_variance
 from suite.trials.rigor_ours import rules
-from suite.trials.rigor_record import Covariate, Finding, Generation, Tally, Variance
-from suite.trials.rigor_table import Floats, Outcome, Rule, Table, lay_out
+from suite.trials.rigor_record import Covariate, Finding, Tally, Variance
+from suite.trials.rigor_rules import Rules
+from suite.trials.rigor_table import Floats, Outcome, Rule, Table
 from suite.trials.rivals import RULES
 
-EFFECTS = (0.0, 0.02, 0.05)
 
-
-def find(generations: Sequence[Generation]) -> tuple[Finding, ...]:
+def find(table: Table, frozen: Rules) -> tuple[Finding, ...]:
     """Apply every rule to a stream, without an effect and with each of them."""
-    table = lay_out(generations)
-    return tuple(apply(rule, table) for rule in (*rules(table), *RULES))
+    return tuple(apply(rule, table, frozen.effects) for rule in (*rules(table, frozen), *RULES))
 
 
-def apply(rule: Rule, table: Table) -> Finding:
+def apply(rule: Rule, table: Table, effects: Sequence[float]) -> Finding:
     """Apply one rule; a stream too short for its schedule gives no decision."""
-    outcomes = {effect: rule.decide(table, 1 + effect) for effect in EFFECTS}
+    outcomes = {effect: rule.decide(table, 1 + effect) for effect in effects}
     seconds = [outcome.seconds for outcome in outcomes[0.0]]
     return Finding(
         rule=rule.name,
@@ -72,9 +70,8 @@ def _exact(share: float, observations: int, confidence: float = 0.95) -> tuple[f
     return low, high
 
 
-def variance(generations: Sequence[Generation]) -> Variance | None:
+def variance(table: Table) -> Variance | None:
     """Split the variance of a stream; None where it is too short."""
-    table = lay_out(generations)
     logs = np.log(table.median_ns)
     try:
         everything = split_variance(logs)

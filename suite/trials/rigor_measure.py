@@ -100,9 +100,14 @@ def measure(
     return stream
 
 
-def arms_of(setup: Setup, arm: Arm) -> list[Arm]:
-    """Return the same arm as often as the trial wants it."""
-    return [msgspec.structs.replace(arm, ordinal=number + 1) for number in range(setup.arms)]
+def arms_of(setup: Setup) -> list[Arm]:
+    """Return the arms: the same one as often as the trial wants it, or half of them of another framework."""
+    share = setup.arms // len(setup.backends)
+    return [
+        Arm(backend=backend, image=registry.get(backend).image, ordinal=number + 1)
+        for backend in setup.backends
+        for number in range(share)
+    ]
 
 
 def _pace(setup: Setup) -> Pace:
@@ -124,10 +129,9 @@ def _bring_up_canary(setup: Setup, site: Site) -> list[Outcome]:
 def _generation(
     setup: Setup, site: Site, index: int, clock: Clock, signals: Signals, canary: Sequence[Outcome]
 ) -> Generation:
-    arm = Arm(backend=setup.backend, image=registry.get(setup.backend).image)
     order = random.Random(f"{setup.seed}/{index}")  # noqa: S311  (a schedule, not a secret)
     started, start_ns = utc_now(), clock.now_ns()
-    outcomes = bring_up(site, setup.case, arms_of(setup, arm))
+    outcomes = bring_up(site, setup.case, arms_of(setup))
     try:
         _refuse_unequal(outcomes)
         launched_ns = clock.now_ns()

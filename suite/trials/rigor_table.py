@@ -1,7 +1,7 @@
 """A stream laid out as arrays, and what its parts cost: all that a rule may look at."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -50,6 +50,19 @@ class Table:
     def lanes(self) -> int:
         """Pairs of arms."""
         return self.arms // 2
+
+    def part(self, lanes: slice) -> "Table":
+        """Return the same stream with these pairs of arms alone."""
+        arms = slice(2 * (lanes.start or 0), None if lanes.stop is None else 2 * lanes.stop)
+        return replace(
+            self,
+            median_ns=self.median_ns[:, :, arms],
+            mean_ns=self.mean_ns[:, :, arms],
+            start_s=self.start_s[:, :, arms],
+            wall_s=self.wall_s[:, :, arms],
+            calls_ns=tuple(tuple(row[arms] for row in each) for each in self.calls_ns),
+            disturbed=self.disturbed[:, :, lanes],
+        )
 
     def seconds(self, generation: int, arm: int, windows: int) -> float:
         """Machine time of one launch and its first windows."""

@@ -20,7 +20,7 @@ import msgspec
 from rich.console import Console
 from rich.markup import escape
 
-from suite import __version__
+from suite import __version__, terminals
 from suite.ab.running import Found, measure, target
 from suite.backends import registry
 from suite.beginning import Request
@@ -257,7 +257,7 @@ def main(
     quick: bool,
 ) -> None:
     """Count how often `ab` is wrong about nothing and finds a known slowdown; then try released versions."""
-    console = Console()
+    console = terminals.console()
     if quick:
         trials, models, upgrade_models, upgrade_scenarios = 1, ("mlp",), ("mlp",), ("latency",)
         profile = "smoke"

@@ -43,7 +43,7 @@ class Fed:
         """Take one window, with what each of its calls waited for data."""
         self._waits.clear()
         rewarm = max(request.rewarm_calls, READY) if request.rewarm_calls else 0
-        measured = take(self.run, None, msgspec.structs.replace(request, rewarm_calls=rewarm))
+        measured = take(self.run, (None,), msgspec.structs.replace(request, rewarm_calls=rewarm))
         return msgspec.structs.replace(measured, waited_ns=sum(self._waits[-len(measured.samples_ns) :]))
 
     def close(self) -> None:
@@ -74,6 +74,17 @@ def open_feed(task: Task) -> Feed:
 
 def first(task: Task) -> Arrays:
     """Return the first batch of a task's dataset: what a backend compiles for."""
+    return batch_of(task, 0)
+
+
+def batch_of(task: Task, start: int) -> Arrays:
+    """Return a batch of a task's dataset, from the item `start` on, read without its feed.
+
+    Raises
+    ------
+    ValueError
+        No dataset was given.
+    """
     if task.dataset_path is None:
         raise ValueError(f"{SCENARIO} reads a dataset, and none was given.")
-    return dataset.batch(models.get(task.model), Path(task.dataset_path), 0, task.batch)
+    return dataset.batch(models.get(task.model), Path(task.dataset_path), start, task.batch)

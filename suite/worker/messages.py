@@ -58,6 +58,14 @@ class Verify(msgspec.Struct, frozen=True, tag="verify"):
     """Run the model over inputs 0 … `count`-1, in batches of the task's size, and return every output."""
 
     count: int
+    again: bool = False
+    """After the timed windows: a feed has gone past these inputs, so they are read from the dataset without it."""
+
+
+class Rotate(msgspec.Struct, frozen=True, tag="rotate"):
+    """Make the inputs of the timed calls: so many batches of the task's size, from item 0 on, to be taken in turn."""
+
+    sets: int
 
 
 class Train(msgspec.Struct, frozen=True, tag="train"):
@@ -66,6 +74,18 @@ class Train(msgspec.Struct, frozen=True, tag="train"):
     steps: int
     batch: int
     """Items in each of these steps, whatever the task's batch is."""
+
+
+class CheckUpdate(msgspec.Struct, frozen=True, tag="check-update"):
+    """Take the steps with given gradients of `suite.zoo.training.update`, then begin again from the seeded weights.
+
+    Of the scenarios `training` and `convergence`.
+    """
+
+    learning_rate: float
+    """What the learning rate is multiplied by in these steps: the supervisor says it, by its own recipe."""
+    weight_decay: float
+    """What the weight decay is multiplied by."""
 
 
 class Converge(msgspec.Struct, frozen=True, tag="converge"):
@@ -150,7 +170,19 @@ class Stop(msgspec.Struct, frozen=True, tag="stop"):
 
 
 Answerable: TypeAlias = (
-    Load | Verify | Train | Converge | Measure | Profile | Probe | MeasureRoofline | Export | Join | Use
+    Load
+    | Verify
+    | Rotate
+    | Train
+    | CheckUpdate
+    | Converge
+    | Measure
+    | Profile
+    | Probe
+    | MeasureRoofline
+    | Export
+    | Join
+    | Use
 )
 """Requests that have a reply."""
 Request: TypeAlias = Answerable | Step | Stop
@@ -221,6 +253,13 @@ class Verified(msgspec.Struct, frozen=True, tag="verified"):
     """The calls that answered, timed: a slow model has warmed up by them; None where they are no calls of its own."""
 
 
+class Rotated(msgspec.Struct, frozen=True, tag="rotated"):
+    sets: int
+    """Batches that the calls will take in turn: one where the backend has room for one only."""
+    sha256: str
+    """Of these batches (`suite.worker.rotation.digest`)."""
+
+
 class Trained(msgspec.Struct, frozen=True, tag="trained"):
     """What came of the steps, as `suite.zoo.training.trajectory` defines it; all numbers are finite."""
 
@@ -228,6 +267,13 @@ class Trained(msgspec.Struct, frozen=True, tag="trained"):
     gradients: tuple[float, ...]
     weights: tuple[float, ...]
     statistics: tuple[float, ...]
+
+
+class Updated(msgspec.Struct, frozen=True, tag="updated"):
+    """What the steps with given gradients made of the weights."""
+
+    values: bytes
+    """The elements that `suite.zoo.training.update.sample` takes: float32, little endian."""
 
 
 class Evaluated(msgspec.Struct, frozen=True):
@@ -343,7 +389,9 @@ Reply: TypeAlias = (
     Ready
     | Loaded
     | Verified
+    | Rotated
     | Trained
+    | Updated
     | Converged
     | Measured
     | Profiled

@@ -1,9 +1,11 @@
 """What a worker says about itself: memory, libraries, distributions, settings, and CPU time used."""
 
+import contextlib
 import os
 import platform
 import re
 import resource
+import site
 import sys
 import threading
 from pathlib import Path
@@ -106,15 +108,51 @@ def threads() -> int:
 
 
 def distributions() -> dict[str, str]:
-    """Return every installed distribution and its version, as this interpreter would import it."""
+    """Return every distribution installed in this interpreter's environment, and its version.
+
+    Returns
+    -------
+    dict of str to str
+        Version by normalised name; of two with one name, the one that would be imported.
+
+    Notes
+    -----
+    `sys.path` is not asked: imported code may add folders to it. Setuptools adds those that it vendors, and
+    torch.compile imports setuptools when it compiles and not when it finds the result in its cache.
+    """
     from importlib.metadata import distributions as installed
 
     found: dict[str, str] = {}
-    for one in installed():
+    for one in installed(path=package_folders()):
         name = one.metadata["Name"]
         if name:  # a damaged installation may leave a folder without one
             found.setdefault(re.sub(r"[-_.]+", "-", name).lower(), one.version)
     return dict(sorted(found.items()))
+
+
+def package_folders() -> list[str]:
+    """Return the folders that distributions are installed in, in the order of import: the same whatever was imported.
+
+    Returns
+    -------
+    list of str
+        The folders of PYTHONPATH, the environment's own `site-packages`, the user's where that is enabled, and the
+        folders that `.pth` files in the last two name (`site`, Python's library reference).
+    """
+    named = [] if sys.flags.ignore_environment else os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    places = [*([site.getusersitepackages()] if site.ENABLE_USER_SITE else []), *site.getsitepackages()]
+    linked = [folder for place in places for folder in (place, *_linked(Path(place)))]
+    return list(dict.fromkeys(filter(None, (*named, *linked))))
+
+
+def _linked(place: Path) -> list[str]:
+    """Return the folders that the `.pth` files of a `site-packages` folder name: editable installations."""
+    lines: list[str] = []
+    for file in sorted(place.glob("*.pth")):
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            lines += file.read_text(encoding="utf-8").splitlines()
+    names = (line.rstrip() for line in lines if line.strip() and not line.startswith(("#", "import ", "import\t")))
+    return [str(place / name) for name in names if (place / name).is_dir()]
 
 
 def environment(variables: dict[str, str]) -> dict[str, str]:

@@ -36,10 +36,10 @@ def profile(
         return other.load(source)
 
     def warm(call: Callable[[Any], object]) -> None:
-        take(call, inputs, _window(request, window_ns=0, most=1))
+        take(call, (inputs,), _window(request, window_ns=0, most=1))
 
     plain = _window(request, window_ns=request.window_ns, most=_PLAIN_CALLS)
-    before = take(step, inputs, plain).samples_ns
+    before = take(step, (inputs,), plain).samples_ns
     found = protocol.profile(
         task.backend,
         protocol.Subject(
@@ -52,7 +52,7 @@ def profile(
             budget=protocol.Budget(request.window_ns, request.min_calls, request.max_calls),
         ),
     )
-    after = take(step, inputs, plain).samples_ns
+    after = take(step, (inputs,), plain).samples_ns
     return Profiled(
         source=found.source,
         operators=found.operators,

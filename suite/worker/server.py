@@ -12,6 +12,7 @@ import msgspec
 from suite.worker.messages import (
     PROTOCOL,
     Answerable,
+    CheckUpdate,
     Converge,
     Converged,
     Export,
@@ -30,11 +31,14 @@ from suite.worker.messages import (
     Ready,
     Reply,
     Request,
+    Rotate,
+    Rotated,
     Step,
     Stop,
     Task,
     Train,
     Trained,
+    Updated,
     Use,
     Used,
     Verified,
@@ -73,7 +77,8 @@ class Service:
         self._reply: Loaded | None = None
         self._model: Resident | None = None
         self._trainer: Trainer | None = None
-        self._inputs: object = None
+        self._inputs: tuple[Any, ...] = ()
+        """Placed batches, which the calls of a window take in turn."""
         self._fed: Fed | None = None
 
     def answer(self, request: Answerable) -> Reply:
@@ -82,10 +87,14 @@ class Service:
         match request:
             case Load(task=task, alone=alone):
                 return self._load(task, alone=alone)
-            case Verify(count=count):
-                return self._verify(count)
+            case Verify(count=count, again=again):
+                return self._verify(count, again=again)
+            case Rotate(sets=sets):
+                return self._rotate(sets)
             case Train(steps=steps, batch=batch):
                 return self._train(steps, batch)
+            case CheckUpdate():
+                return self._check_update(request)
             case Converge(seed=seed):
                 return self._converge(seed)
             case Measure():
@@ -112,7 +121,7 @@ class Service:
     def step(self) -> None:
         """Take a step that another process leads."""
         _, loaded = self._loaded()
-        loaded.run(self._inputs)
+        loaded.run(self._inputs[0])
 
     def _load(self, task: Task, *, alone: bool) -> Loaded:
         if self._reply is not None and self._task == task:
@@ -142,7 +151,7 @@ class Service:
         clock = time.perf_counter_ns
         if self._fed is not None:
             self._fed.close()
-        self._task, self._model, self._trainer, self._inputs, self._fed = None, None, None, None, None
+        self._task, self._model, self._trainer, self._inputs, self._fed = None, None, None, (), None
         gc.unfreeze()
         gc.collect()
         begin = clock()
@@ -177,7 +186,7 @@ class Service:
         if first_call:
             loaded_model.run(placed)
         called = clock()
-        self._task, self._model, self._inputs = task, loaded_model, placed
+        self._task, self._model, self._inputs = task, loaded_model, (placed,)
         settings = backend.settings() | trained
         if task.scenario == "data-pipeline":
             from suite.worker.feeding import Fed
@@ -213,10 +222,26 @@ class Service:
             self._backend, self._set_up_as = registry.create(task.backend, options), (task.backend, options)
         return self._backend
 
-    def _verify(self, count: int) -> Verified:
+    def _rotate(self, sets: int) -> Rotated:
+        from suite.backends import registry
+        from suite.worker import rotation
+        from suite.worker.sources import inputs_of
+
+        task, loaded = self._loaded()
+        if sets < 1 or self._fed is not None or self._trainer is not None:
+            raise ValueError(f"The calls of {task.scenario} do not take {sets} batches in turn.")
+        sets = 1 if loaded.one_at_a_time else sets
+        layout = registry.get(task.backend).layout if task.own is None else "NCHW"
+        made = list(rotation.batches(lambda first: inputs_of(task, first, layout), sets=sets, batch=task.batch))
+        self._inputs = ()
+        self._inputs = tuple(loaded.place(each) for each in made)
+        return Rotated(sets=sets, sha256=rotation.digest(made))
+
+    def _verify(self, count: int, *, again: bool) -> Verified:
         import numpy as np
 
         from suite.backends import registry
+        from suite.worker.feeding import batch_of
         from suite.worker.sources import inputs_of
         from suite.worker.window import answers
 
@@ -225,19 +250,21 @@ class Service:
         if count % task.batch:
             raise ValueError(f"{count} inputs are not a whole number of batches of {task.batch}.")
         if task.own is not None:
-            return self._verify_own(count)
-        if self._fed is not None:  # its first batches are those that the reference is computed for
+            return self._verify_own(count, again=again)
+        if self._fed is not None and not again:  # its first batches are those that the reference is computed for
             fed = [self._fed.answer() for _ in range(count // task.batch)]
             output = np.concatenate([np.array(each, dtype="<f4", copy=True) for each in fed])
             return Verified(shape=output.shape, output=output.tobytes())
-        placed = (loaded.place(inputs_of(task, first, layout)) for first in range(0, count, task.batch))
+        firsts = range(0, count, task.batch)
+        given = (batch_of(task, first) if self._fed is not None else inputs_of(task, first, layout) for first in firsts)
         outputs, calls = answers(
-            loaded.run, placed, lambda output: np.array(loaded.fetch(output), dtype="<f4", copy=True)
+            loaded.run, map(loaded.place, given), lambda output: np.array(loaded.fetch(output), dtype="<f4", copy=True)
         )
         output = np.concatenate(outputs)
-        return Verified(shape=output.shape, output=output.tobytes(), computed=self._computed(layout), calls=calls)
+        computed = self._computed(layout) if not again else None  # to ask may take longer than to answer
+        return Verified(shape=output.shape, output=output.tobytes(), computed=computed, calls=calls)
 
-    def _verify_own(self, count: int) -> Verified:
+    def _verify_own(self, count: int, *, again: bool) -> Verified:
         from suite.worker.outputs import copied, together
         from suite.worker.sources import inputs_of
         from suite.worker.window import answers
@@ -246,7 +273,8 @@ class Service:
         placed = (loaded.place(inputs_of(task, first, "NCHW")) for first in range(0, count, task.batch))
         found, calls = answers(loaded.run, placed, lambda output: copied(loaded.fetch(output)))
         outputs = together(found)
-        return Verified(shape=(), output=b"", computed=self._computed("NCHW"), calls=calls, outputs=outputs)
+        computed = self._computed("NCHW") if not again else None
+        return Verified(shape=(), output=b"", computed=computed, calls=calls, outputs=outputs)
 
     def _computed(self, layout: str) -> "Computed | None":
         """Ask the framework in what it computes what is loaded: after the answers, and outside of all that is timed."""
@@ -270,6 +298,22 @@ class Service:
             self.team.post(Train(steps, batch))
         trained = training.follow(self._trainer, task, seeded(task, model), steps, batch, self._replica)
         return self.team.agreed(trained) if self.team is not None else trained
+
+    def _check_update(self, request: CheckUpdate) -> Updated:
+        from suite.worker import converging, training
+        from suite.worker.sources import seeded
+        from suite.zoo import models
+
+        task, _ = self._loaded()
+        if self._trainer is None:
+            raise NotLoadedError(f"{task.scenario} is not training.")
+        to_target = task.scenario == converging.SCENARIO
+        model = converging.network(task) if to_target else models.get(task.model)
+        if self.team is not None:
+            self.team.post(request)
+        updated = training.check_update(self._trainer, model, request, self._replica)
+        self._trainer.restart(converging.begin(task) if to_target else seeded(task, model))
+        return self.team.same(updated) if self.team is not None else updated
 
     def _converge(self, seed: int) -> Converged:
         from suite.worker import converging
@@ -298,7 +342,7 @@ class Service:
             raise NotLoadedError("Nothing has been set up yet.")
         if self._fed is not None or task.scenario.endswith("-device") or task.device != "cpu":
             raise Unsupported(f"{task.scenario} on {task.device} is not profiled: ask for latency, on the CPU.")
-        return profile(request, task, self._backend, self._set_up_as[1], loaded.run, self._inputs)
+        return profile(request, task, self._backend, self._set_up_as[1], loaded.run, self._inputs[0])
 
     def _loaded(self) -> "tuple[Task, Resident]":
         if self._task is None or self._model is None:

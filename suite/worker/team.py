@@ -20,7 +20,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from suite.backends.replica import HOST, Replica
-from suite.worker.messages import Failed, Join, Joined, Probe, Probed, Ready, Reply, Request, Step, Trained, Use, Used
+from suite.worker.messages import (
+    Failed,
+    Join,
+    Joined,
+    Probe,
+    Probed,
+    Ready,
+    Reply,
+    Request,
+    Step,
+    Trained,
+    Updated,
+    Use,
+    Used,
+)
 
 if TYPE_CHECKING:
     from suite.worker.probes import Usage
@@ -33,6 +47,7 @@ COMMAND = ("-P", "-m", "suite.worker")
 GRACE_S = 2.0
 """How long the leading thread may take to see by itself that another process is gone, and to say what is owed."""
 SIGKILLED = -9
+_APART = "The processes hold different weights after the same steps: they did not train together."
 
 
 class PeerLostError(RuntimeError):
@@ -127,6 +142,10 @@ class Team:
         """
         return together([own, *self.collect(Trained)])
 
+    def same(self, own: Updated) -> Updated:
+        """Return what all processes' weights are after the same steps; raises as `alike`."""
+        return alike([own, *self.collect(Updated)])
+
     def probed(self, own: Probed) -> Probed:
         """Return what this process says of itself, with the memory of all."""
         return in_all([own, *self.ask(Probed, lambda _: Probe(installed=False))])
@@ -199,9 +218,23 @@ def together(trained: list[Trained]) -> Trained:
     """Put together what processes with equal shares of every batch say of the same steps; raises as `Team.agreed`."""
     own, *others = trained
     if any((each.gradients, each.weights) != (own.gradients, own.weights) for each in others):
-        raise ValueError("The processes hold different weights after the same steps: they did not train together.")
+        raise ValueError(_APART)
     losses = tuple(sum(each) / len(trained) for each in zip(*(one.losses for one in trained), strict=True))
     return msgspec.structs.replace(own, losses=losses)
+
+
+def alike(updated: list[Updated]) -> Updated:
+    """Return what all processes' weights are.
+
+    Raises
+    ------
+    ValueError
+        They are not equal, to the last bit.
+    """
+    own, *others = updated
+    if any(each != own for each in others):
+        raise ValueError(_APART)
+    return own
 
 
 def in_all(probed: list[Probed]) -> Probed:

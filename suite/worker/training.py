@@ -3,13 +3,14 @@
 import math
 from typing import TYPE_CHECKING
 
-from suite.worker.messages import Task, Trained
+from suite.worker.messages import CheckUpdate, Task, Trained, Updated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from suite.backends.protocol import Arrays, Backend, Source, Trainer
     from suite.backends.replica import Replica
+    from suite.zoo.spec import Model
     from suite.zoo.training.recipe import Optimizer
 
 SCENARIO = "training"
@@ -102,6 +103,22 @@ def follow(
     if not all(map(math.isfinite, (*norms, *moved, *followed))):
         raise DivergedError(f"Training diverged: weights or gradients are not finite after {steps} steps.")
     return Trained(losses=tuple(losses), gradients=norms, weights=moved, statistics=followed)
+
+
+def check_update(trainer: "Trainer", model: "Model", request: CheckUpdate, replica: "Replica | None" = None) -> Updated:
+    """Take steps with given gradients, each process with its own, and return what they made of the weights.
+
+    They are not the seeded weights: restart the trainer from those afterwards.
+    """
+    from suite.zoo.training import update
+
+    rank = replica.rank if replica is not None else 0
+    trainer.restart(update.begin(model))
+    trainer.step_with_gradients(
+        (update.gradients(model, step, rank) for step in range(update.STEPS)),
+        update.Amplification(request.learning_rate, request.weight_decay),
+    )
+    return Updated(update.sample(model, trainer.weights()).tobytes())
 
 
 def settings(trainer: "Trainer", model: str) -> dict[str, str]:

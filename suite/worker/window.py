@@ -3,6 +3,7 @@
 import gc
 import time
 from collections.abc import Callable, Iterable, Sequence
+from itertools import cycle
 from typing import Any
 
 from suite.worker.messages import Measure, Measured
@@ -10,12 +11,13 @@ from suite.worker.probes import Usage, usage
 
 
 def take(
-    step: Callable[[Any], object], inputs: object, request: Measure, used: Callable[[], Usage] = usage
+    step: Callable[[Any], object], batches: Sequence[Any], request: Measure, used: Callable[[], Usage] = usage
 ) -> Measured:
-    """Call `step(inputs)` for one window and return every call's duration.
+    """Call `step` for one window, with one of `batches` after the other, and return every call's duration.
 
-    The garbage collector rests meanwhile, as in `timeit`; the cost of a sample is two clock readings and an append
-    (about 0.1 µs), of which half a reading falls inside the sample. `used` is asked before and after the timed calls.
+    The garbage collector rests meanwhile, as in `timeit`; the cost of a sample is two clock readings, an append and the
+    choice of the next batch (about 0.1 µs), of which half a reading falls inside the sample. `used` is asked before and
+    after the timed calls.
     """
     clock = time.perf_counter_ns
     if request.inject_ns:
@@ -23,7 +25,8 @@ def take(
     gc.collect()
     gc.disable()
     try:
-        rewarm = _rewarm(step, inputs, request)
+        following = cycle(batches).__next__
+        rewarm = _rewarm(step, following, request)
         samples: list[int] = []
         keep = samples.append
         calls, least, most = 0, request.min_calls, request.max_calls
@@ -31,6 +34,7 @@ def take(
         begin = clock()
         end = begin + request.window_ns
         while True:
+            inputs = following()
             start = clock()
             step(inputs)
             stop = clock()
@@ -77,12 +81,13 @@ def _measured(rewarm: Sequence[int], samples: Sequence[int], window_ns: int, bef
     )
 
 
-def _rewarm(step: Callable[[Any], object], inputs: object, request: Measure) -> list[int]:
-    """Warm the caches again, and let the last worker's spinning threads fall asleep."""
+def _rewarm(step: Callable[[Any], object], following: Callable[[], Any], request: Measure) -> list[int]:
+    """Warm the caches again, and wake the arm's own threads."""
     clock = time.perf_counter_ns
     calls: list[int] = []
     end = clock() + request.rewarm_ns
     while len(calls) < request.max_calls and (len(calls) < request.rewarm_calls or clock() < end):
+        inputs = following()
         start = clock()
         step(inputs)
         calls.append(clock() - start)

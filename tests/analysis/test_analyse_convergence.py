@@ -9,6 +9,7 @@ import pytest
 
 from suite.ab.judging import rows as judge_pair
 from suite.analysis import analyse, costs
+from suite.analysis.levels import launch_levels
 from suite.analysis.types import ConvergenceBlock, ConvergenceRow
 from suite.comparing.reduction import reduce
 from suite.comparing.types import Gate, Verdict
@@ -214,7 +215,7 @@ def test_impossible_points_are_no_times(run: Run, point: Evaluation) -> None:
 
 
 def test_costs_are_times_by_seed(run: Run) -> None:
-    found = costs.of(run.blocks[0])
+    found = launch_levels(run.blocks[0])
     assert set(found) == {"torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax"}
     assert sorted(found["jax"]) == [0, 1, 2, 3, 4]
     assert costs.generation_seconds(run.blocks[0]) > 1

@@ -13,7 +13,7 @@ import suite
 from suite.backends import registry
 from suite.verification import judge_convergence
 from suite.worker.messages import Converged, Loaded
-from suite.zoo.training import convergence
+from suite.zoo.training import convergence, update
 
 ROOT = Path(suite.__file__).parents[1]
 CHILD = Path(__file__).with_name("converging_child.py")
@@ -28,6 +28,8 @@ BACKENDS = [
     if registry.get(name).trains
 ]
 SEEDS = {"mlp": 5, "resnet50": 2}
+FOLLOWED = update.Judgement(error=0.0, tolerance=2e-6, reason="")
+"""The update rule is judged by itself, in `test_update_rules`."""
 
 
 def child(backend: str, model: str, *words: str) -> list[str]:
@@ -58,7 +60,7 @@ def test_every_seed_reaches_the_target(backend: str, model: str) -> None:
         beginning = convergence.beginning(goal, seed)
         assert converged.weights_sha256 == beginning.weights_sha256
         assert converged.inputs_sha256 == beginning.inputs_sha256
-        judged = judge_convergence(converged, beginning, goal)
+        judged = judge_convergence(converged, FOLLOWED, beginning, goal)
         assert judged.equal, judged.reason
         assert not converged.diverged
         assert [point.step for point in converged.points] == list(range(goal.every, goal.steps + 1, goal.every))
@@ -77,7 +79,7 @@ def test_a_training_that_diverges_says_so_and_keeps_what_came_before(backend: st
     assert told.diverged.startswith("Training diverged: the loss of step ")
     assert told.points == ()
     goal = convergence.of("mlp")
-    judged = judge_convergence(told, convergence.beginning(goal, 0), goal)
+    judged = judge_convergence(told, FOLLOWED, convergence.beginning(goal, 0), goal)
     assert not judged.equal
     assert judged.reason == told.diverged
 

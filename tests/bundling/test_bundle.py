@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import os
 import subprocess
 import sys
 import tarfile
@@ -12,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from suite.bundling.packing import FORMAT, MANIFEST, Manifest, pack
+from suite.bundling.packing import FORMAT, MANIFEST, File, Manifest, pack
 from suite.bundling.unpacking import unpack
 from suite.errors import LevelfieldError
 from suite.images import catalogue
@@ -52,11 +53,50 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_is_named_and_right_is_taken_in_once(cache: Path, tmp_path: Path) -> None:
     names = ("wheels/one-1.0-py3-none-any.whl", "debs/libc6_2.36-9%3a1_amd64.deb", "artifacts/onnx/mlp-fp32/model.onnx")
     path = bundle(tmp_path, manifest(*names), *(entry(name) for name in names))
-    assert (found := unpack(path)).files == 3
+    assert (found := unpack(path, models=True)).files == 3
     assert found.there == 0
     for name in names:
         assert (cache / name).read_bytes() == CONTENT
-    assert unpack(path).there == 3
+    assert unpack(path, models=True).there == 3
+
+
+def test_exported_models_are_taken_from_somebody_trusted_alone(cache: Path, tmp_path: Path) -> None:
+    name = "artifacts/onnx/mlp-fp32/model.onnx"
+    path = bundle(tmp_path, manifest(name), entry(name))
+    assert unpack(path).models_left_out == 1
+    assert not (cache / name).exists()
+
+
+def test_an_exported_model_that_is_there_is_never_replaced(cache: Path, tmp_path: Path) -> None:
+    name = "artifacts/onnx/mlp-fp32/model.onnx"
+    (cache / name).parent.mkdir(parents=True)
+    (cache / name).write_bytes(b"exported here")
+    path = bundle(tmp_path, manifest(name), entry(name))
+    with pytest.raises(LevelfieldError, match="is not the file that is in the cache"):
+        unpack(path, models=True)
+    assert (cache / name).read_bytes() == b"exported here"
+
+
+def test_a_sparse_file_of_a_few_bytes_is_refused(cache: Path, tmp_path: Path) -> None:
+    (tmp_path / "wheels").mkdir()
+    name = "wheels/one-1.0-py3-none-any.whl"
+    with (tmp_path / name).open("wb") as file:
+        file.truncate(300_000_000)
+    (tmp_path / "manifest.json").write_bytes(
+        msgspec.json.encode(Manifest(FORMAT, "1", {}, (File(name, "0" * 64, 300_000_000),)))
+    )
+    path = tmp_path / "bundle"
+    subprocess.run(["tar", "-cSf", path, "-C", tmp_path, "manifest.json", name], check=True)
+    assert path.stat().st_size < 100_000
+    with pytest.raises(LevelfieldError, match="which its manifest does not name"):
+        unpack(path)
+    assert not any(file.is_file() for file in cache.rglob("*.whl"))
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "bundle")
+    with pytest.raises(LevelfieldError, match="not a plain file"):
+        unpack(tmp_path / "bundle")
 
 
 @pytest.mark.parametrize(
@@ -100,7 +140,7 @@ def test_what_is_wrong_is_one_sentence(
 ) -> None:
     with pytest.raises(LevelfieldError, match=says):
         unpack(bundle(tmp_path, told, *entries))
-    assert not list(cache.glob("downloads/*"))
+    assert not list(cache.glob("downloads/[!.]*"))
     assert not list(cache.glob("wheels/two.whl"))
 
 

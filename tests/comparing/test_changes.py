@@ -2,9 +2,11 @@
 
 import msgspec
 
-from suite.comparing import changes
+from suite.comparing import changes, notes, words
+from suite.comparing.sides import load
 from suite.comparing.types import Change, ChangeGroup
 from suite.records.schema import Absent, Arm, Run
+from tests.commands import ROOT
 from tests.comparing.runs import reduced, run, with_arm, with_launches, with_machine
 
 SAME = (("jax", "jax"), ("onnxruntime", "onnxruntime"))
@@ -96,6 +98,35 @@ def test_another_version_of_an_arm_is_laid_beside_the_old_one() -> None:
 def test_a_group_that_one_side_lacks_is_one_line() -> None:
     told = found([run("a")], [run("b", backends=["jax", "onnxruntime", "torch"])])
     assert told["Image torch"] == [Change("all of it", "not there", "there", "changed")]
+
+
+def test_what_a_record_lacks_was_not_recorded() -> None:
+    """A group of the fingerprint that an older release did not ask for, and an image without its Python."""
+    old, new = run("a"), run("b")
+    images = tuple(msgspec.structs.replace(image, python="") for image in new.images)
+    new = msgspec.structs.replace(new, images=images)
+    new = with_machine(new, cpu={"instruction set": "AVX-512"})
+    groups = changes.compare([reduced(old)], [reduced(new)], SAME)
+    assert not [group for group in groups if group.changed]
+    told = {group.title: list(group.unrecorded) for group in groups if group.unrecorded}
+    assert told["Processor and microcode"] == [Change("instruction set", "not recorded", "AVX-512", "unrecorded")]
+    (python,) = told["Image jax"]
+    assert (python.name, python.old, python.new) == ("Python", old.images[0].python, "not recorded")
+    told_in_words = words.unrecorded(groups)
+    assert told_in_words.startswith("Not recorded by every run: Processor and microcode: instruction set (not recorded")
+    assert notes.changed(groups) == (
+        "Nothing that is recorded about the environment changed between the sides. 3 facts were not recorded by every "
+        "run."
+    )
+
+
+def test_no_change_of_the_published_runs_ends_in_nothing() -> None:
+    """Their canary's image once changed from `Python 3.11.2` to nothing."""
+    published = [load(file) for file in sorted((ROOT / "reports").glob("*/run.json"))]
+    groups = changes.compare(published[:1], published[1:], SAME)
+    facts = [(group.title, fact) for group in groups for fact in group.changes]
+    assert all(fact.old and fact.new for _, fact in facts)
+    assert ("Image canary", Change("Python", "3.11.2", "not recorded", "unrecorded")) in facts
 
 
 def test_a_hostile_number_of_facts_is_bounded() -> None:

@@ -7,10 +7,12 @@ import pytest
 
 from suite.comparing.compare import compare
 from suite.comparing.rows import Selection
+from suite.comparing.sides import load
 from suite.comparing.types import Comparison, Gate, Row, Verdict
 from suite.compatibility import table
 from suite.errors import LevelfieldError
 from suite.records.schema import Absent, Arm, Case, Failure, Run
+from tests.commands import ROOT
 from tests.comparing.runs import (
     only,
     reduced,
@@ -105,6 +107,22 @@ def test_a_gate_allows_what_it_says(allowed: float, code: int) -> None:
     )
     assert only(found.rows).verdict is Verdict.SLOWER
     assert found.exit_code == code
+
+
+def test_worse_comes_first_by_the_ratio_and_not_by_its_size() -> None:
+    """One run a side judges nothing: all rows have one outcome, and the largest slowdown comes before any speedup."""
+    backends = ["jax", "onnxruntime", "openvino", "torch"]
+    slower = {"jax": 0.4, "onnxruntime": 1.3, "openvino": 1.1}
+    found = one(
+        run("a", backends=backends, noise_scale=0.0), run("b", backends=backends, noise_scale=0.0, slower=slower)
+    )
+    assert [row.new_arm for row in found.rows] == ["onnxruntime", "openvino", "torch", "jax"]
+    judged = compare(
+        side("a", 3, backends=backends), side("b", 3, backends=backends, slower=slower), gate=Gate(max_slowdown=0.9)
+    )
+    assert {row.outcome for row in judged.rows} == {"fine"}
+    ratios = [row.ratio.value for row in judged.rows if row.ratio is not None]
+    assert ratios == sorted(ratios, reverse=True)
 
 
 def test_memory_cold_start_and_throughput_are_judged_too() -> None:
@@ -224,10 +242,34 @@ def test_a_case_that_was_cut_off_is_missing() -> None:
     assert any("Cut off" in note for note in found.notes)
 
 
-def test_nothing_in_common_is_never_a_success() -> None:
-    found = one(run("a", backends=["jax"]), run("b", backends=["torch"]))
-    assert {row.verdict for row in found.rows} == {Verdict.MISSING, Verdict.ADDED}
-    assert found.exit_code == 3
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({"backends": ["jax"]}, {"backends": ["torch"]}),
+        ({"scenarios": ["latency"]}, {"scenarios": ["memory"]}),
+        ({"models": ["mlp"]}, {"models": ["bert"]}),
+    ],
+)
+def test_unrelated_runs_are_refused_in_one_sentence(old: dict[str, Any], new: dict[str, Any]) -> None:
+    with pytest.raises(LevelfieldError, match=r"^The two sides have no cases in common: the old side has [12] result"):
+        one(run("a", **old), run("b", **new))
+
+
+def test_the_selection_must_have_something_in_common() -> None:
+    old, new = run("a", backends=["jax", "torch"]), run("b", backends=["jax", "openvino"])
+    assert one(old, new).exit_code == 3
+    with pytest.raises(LevelfieldError, match="no cases in common"):
+        one(old, new, selection=Selection(("torch/*", "openvino/*")))
+
+
+def test_the_published_runs_have_nothing_in_common() -> None:
+    """They once gave 84 rows that said *missing*."""
+    published = [load(file) for file in sorted((ROOT / "reports").glob("*/run.json"))]
+    with pytest.raises(LevelfieldError, match=r"no cases in common: the old side has 84 results, such as"):
+        compare(published[:1], published[1:])
+
+
+def test_no_answer_is_never_a_success() -> None:
     found = one(run("a", backends=["jax"], failures={("jax", "mlp"): CRASH}), run("b", backends=["jax"]))
     assert found.exit_code == 3
     assert found.answer.startswith("Nothing could be compared")

@@ -11,6 +11,7 @@ import numpy as np
 from suite import analysis
 from suite.history import summary
 from suite.history.summary import Summary
+from suite.paths import installation_key
 from suite.records import files
 from suite.records.schema import Run
 from tests.records_builder import make_run
@@ -39,6 +40,7 @@ def write_run(run: Run, folder: Path, *, summarised: bool = True) -> Summary:
     record = files.write(run, folder)
     sha256, size = summary.digest(record)
     made = summary.summarise(run, analysis.analyse(run), record_sha256=sha256, record_bytes=size)
+    made = summary.sealed(made, installation_key())
     if summarised:
         summary.write(made, folder)
     return made

@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 
 from suite.history import controls, summary
+from suite.paths import installation_key
 from suite.records.schema import Fingerprint, Run
 from tests.history.many import at, small_run, write_run
 
@@ -48,5 +49,27 @@ def test_a_copy_of_a_run_counts_once(tmp_path: Path) -> None:
 def test_a_record_holds_so_many_and_no_more(tmp_path: Path) -> None:
     made = write_run(run(1), tmp_path / "run-1")
     many = msgspec.structs.replace(made, controls=made.controls * (controls.MOST + 5))
+    many = summary.sealed(many, installation_key())
     summary.write(many, tmp_path / "run-1")
     assert len(controls.before(tmp_path, machine())) == controls.MOST
+
+
+def test_what_was_copied_into_the_folder_does_not_count(tmp_path: Path) -> None:
+    """A stranger can make a record of this very machine, and a summary with the right digest; not the seal."""
+    made = write_run(run(1), tmp_path / "run-1")
+    foreign = write_run(run(2), tmp_path / "run-2")
+    summary.write(summary.sealed(foreign, b"another installation's"), tmp_path / "run-2")
+    assert [draw.run for draw in controls.before(tmp_path, machine())] == ["run-1"]
+    bent = tuple(msgspec.structs.replace(draw, ratio=0.5) for draw in made.controls)
+    summary.write(msgspec.structs.replace(made, controls=bent), tmp_path / "run-1")
+    assert controls.before(tmp_path, machine()) == ()
+
+
+def test_a_ratio_that_no_run_has_does_not_count(tmp_path: Path) -> None:
+    made = write_run(run(1), tmp_path / "run-1")
+    for ratio in (-1.0, 0.0, 1e9):
+        bent = tuple(msgspec.structs.replace(draw, ratio=ratio) for draw in made.controls)
+        summary.write(
+            summary.sealed(msgspec.structs.replace(made, controls=bent), installation_key()), tmp_path / "run-1"
+        )
+        assert controls.before(tmp_path, machine()) == ()

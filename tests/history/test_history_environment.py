@@ -57,9 +57,11 @@ def test_software_does_not_make_another_machine_and_hardware_does() -> None:
 
 
 def test_a_machine_in_a_line() -> None:
-    assert environment.machine_title(MACHINE) == "AMD EPYC, 2 cores, 24 GiB"
+    assert environment.machine_title(MACHINE) == "AMD EPYC (family 25), 2 cores, 24 GiB"
     gpus = {"device 0 name": "NVIDIA H100", "device 0 compute capability": "9.0"}
-    assert environment.machine_title({**MACHINE, "gpu": {**gpus}}) == "AMD EPYC, 2 cores, 24 GiB, NVIDIA H100"
+    assert (
+        environment.machine_title({**MACHINE, "gpu": {**gpus}}) == "AMD EPYC (family 25), 2 cores, 24 GiB, NVIDIA H100"
+    )
     assert environment.machine_title({}) == "not asked, not asked cores, not asked"
 
 

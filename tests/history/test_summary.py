@@ -64,7 +64,7 @@ def test_a_wrong_answer_and_a_failure_have_no_number() -> None:
 def test_a_summary_beside_its_record_is_believed(tmp_path: Path) -> None:
     made = write_run(small_run(), tmp_path / "run")
     assert summary.kept(tmp_path / "run", verify=True) == made
-    assert summary.from_record(tmp_path / "run") == made
+    assert summary.from_record(tmp_path / "run") == msgspec.structs.replace(made, seal="")
 
 
 @pytest.mark.parametrize("verify", [False, True])

@@ -95,6 +95,7 @@ def _name_base(checkout: Path, reference: str) -> None:
     (checkout / "images" / "base" / "registry.toml").write_text(f'[slim]\nreference = "{reference}"\n')
 
 
+@pytest.mark.alone  # a build removes what others of the same image left dangling
 def test_an_image_stands_on_a_base_pulled_by_digest(checkout: Path, tmp_path: Path) -> None:
     with engine.connect() as client:
         base.ensure(client, base.describe("slim"))

@@ -56,7 +56,7 @@ def test_a_wheel_is_fetched_once_and_used_offline_after_that(index: Path, cache:
     assert wheels.fetch(lock, progress=steps.append) == (fetched,)
     assert not any("fetching" in step for step in steps)
     assert wheels.missing(lock) == ()
-    assert {path.name for path in (cache / "wheels").iterdir()} == {FILE}
+    assert {path.name for path in (cache / "wheels").glob("*.whl")} == {FILE}
 
 
 def test_a_wheel_changed_in_the_cache_stops_with_file_expected_and_found(index: Path, cache: Path) -> None:

@@ -2,12 +2,14 @@
 
 import contextlib
 import gc
+import json
 import os
 import signal
 import subprocess
 import sys
 import textwrap
 import time
+import uuid
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -18,7 +20,8 @@ import psutil
 import pytest
 
 from suite.errors import LevelfieldError
-from suite.launchers.docker import LABEL, NOBODY, DockerLauncher
+from suite.launchers import owner
+from suite.launchers.docker import LABEL, NOBODY, DockerLauncher, connect
 from suite.launchers.local_process import LocalProcess
 from suite.launchers.protocol import LaunchSpec
 from suite.launchers.worker import Worker, WorkerError
@@ -26,7 +29,7 @@ from suite.records.schema import Image
 from suite.worker.messages import Load, Loaded, Measure, Measured, Probe, Probed, Task, Verified, Verify
 from tests.commands import eventually
 from tests.engines import Cable, PrivateEngine, containers, none_left
-from tests.launchers.scripts import PATIENCE_S, gone
+from tests.launchers.scripts import PATIENCE_S, READY, gone
 
 pytestmark = pytest.mark.docker
 
@@ -311,19 +314,70 @@ def test_workers_end_with_a_killed_supervisor(engine: docker.DockerClient, spec:
     assert none_left(engine, supervisor.pid)
 
 
+@pytest.mark.alone  # every command sweeps as it begins
 def test_a_sweep_takes_what_the_dead_left_and_nothing_else(
     engine: docker.DockerClient, launcher: DockerLauncher, worker: Worker, image: Image
 ) -> None:
-    dead = engine.containers.create(image.tag, labels={LABEL: "1:1"})
-    unmarked = engine.containers.create(image.tag)
+    gone = subprocess.Popen([sys.executable, "-c", ""], stdin=subprocess.PIPE)
+    mark = owner.mark_of(gone.pid)
+    gone.communicate()
+    process, started, boot, namespace = mark.split(":")
+    dead = engine.containers.create(image.tag, labels={LABEL: mark})
+    unknown = [
+        engine.containers.create(image.tag, labels=labels)
+        for labels in (
+            {},
+            {LABEL: "1:1"},
+            {LABEL: f"{process}:{started}:{uuid.uuid4()}:{namespace}"},  # on another host, or before a reboot
+            {LABEL: f"{process}:{started}:{boot}:1"},  # in another container that shares the engine's socket
+        )
+    ]
     try:
         assert launcher.sweep() >= 1
         left = {each.id for each in engine.containers.list(all=True, ignore_removed=True)}
         assert dead.id not in left
-        assert unmarked.id in left
+        assert {each.id for each in unknown} <= left
         assert isinstance(worker.ask(CANARY, Loaded, PATIENCE_S), Loaded)
     finally:
-        unmarked.remove(force=True)
+        for each in unknown:
+            each.remove(force=True)
+
+
+def test_proxies_of_the_user_do_not_enter_a_worker(
+    tmp_path: Path, spec: LaunchSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "docker"
+    config.mkdir()
+    proxies = {"httpProxy": "http://user:secret@proxy.invalid", "noProxy": "secret.invalid"}
+    (config / "config.json").write_text(json.dumps({"proxies": {"default": proxies}}))
+    monkeypatch.setenv("DOCKER_CONFIG", str(config))
+    with contextlib.closing(connect()) as engine:
+        one = DockerLauncher(engine).launch(spec)
+        one.await_ready(PATIENCE_S)
+        (container,) = containers(engine)
+        assert "secret" not in str(container.attrs["Config"])
+        one.stop()
+
+
+FLOODS = {
+    "stderr": "import os\nwhile True: os.write(2, b'x' * 100_000)",
+    "stdout in lines": "import os\nwhile True: os.write(1, (b'x' * 1_000 + bytes([10])) * 50)",
+}
+
+
+@pytest.mark.parametrize("script", FLOODS.values(), ids=FLOODS)
+def test_output_without_end_suspends_no_time_limit(
+    engine: docker.DockerClient, launcher: DockerLauncher, spec: LaunchSpec, script: str
+) -> None:
+    one = run_inside(engine, launcher, spec, READY + script)
+    one.await_ready(PATIENCE_S)
+    before_bytes, began = psutil.Process().memory_info().rss, time.monotonic()
+    with pytest.raises(WorkerError) as caught:
+        one.ask(Probe(), Probed, 2.0)
+    assert caught.value.kind in {"timeout", "protocol"}
+    assert time.monotonic() - began < 10.0
+    assert psutil.Process().memory_info().rss - before_bytes < 300_000_000
+    assert none_left(engine)
 
 
 @pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")

@@ -1,5 +1,6 @@
 """Channels to real child processes, good and bad."""
 
+import contextlib
 import sys
 import time
 from pathlib import Path
@@ -10,8 +11,10 @@ import pytest
 from suite.launchers import channel as channels
 from suite.launchers.channel import ChannelClosed, ChannelTimeout, LineTooLong
 from suite.launchers.process import ProcessChannel
+from suite.launchers.worker import WorkerError, wait_for_answers
+from suite.worker.messages import Probe, Probed
 from tests.commands import eventually
-from tests.launchers.scripts import PATIENCE_S, channel, gone
+from tests.launchers.scripts import PATIENCE_S, READY, channel, gone, worker
 
 pytestmark = pytest.mark.alone
 
@@ -134,3 +137,62 @@ def test_a_process_gets_the_environment_it_is_given_and_no_other(
     )
     assert asked.receive(PATIENCE_S).decode() == f"[('A', '1'), ('LC_CTYPE', 'C.UTF-8')] {tmp_path}"
     asked.end(PATIENCE_S)
+
+
+FLOODS = {
+    "stderr": "import sys\nwhile True: sys.stderr.write('x' * 100_000)",
+    "stdout in lines": "import sys\nwhile True: sys.stdout.write('x' * 1_000 + chr(10))",
+    "both, and it ignores signals": (
+        "import os, signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True: os.write(2, b'x' * 100_000)\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("script", FLOODS.values(), ids=FLOODS)
+def test_output_without_end_suspends_no_time_limit(script: str) -> None:
+    talker = worker("import sys\n" + READY + script)
+    talker.await_ready(PATIENCE_S)
+    before_bytes, began = psutil.Process().memory_info().rss, time.monotonic()
+    with pytest.raises(WorkerError) as caught:
+        talker.ask(Probe(), Probed, 1.0)
+    assert caught.value.kind in {"timeout", "protocol"}
+    assert time.monotonic() - began < 5.0
+    assert psutil.Process().memory_info().rss - before_bytes < 300_000_000
+    assert gone(talker.pid or 0)
+
+
+@pytest.mark.parametrize("script", FLOODS.values(), ids=FLOODS)
+def test_waiting_for_several_ends_at_the_deadline_though_one_talks_without_end(script: str) -> None:
+    talker = worker("import sys\n" + READY + script)
+    talker.await_ready(PATIENCE_S)
+    began = time.monotonic()
+    with contextlib.suppress(WorkerError):  # one that talks in lines is found out before it is asked
+        talker.post(Probe())
+        wait_for_answers([talker], began + 1.0)
+    assert time.monotonic() - began < 3.0
+    talker.stop()
+    assert gone(talker.pid or 0)
+
+
+def test_what_is_dropped_is_counted() -> None:
+    talker = channel("import sys\nsys.stderr.write('x' * 1_000_000)\nsys.stderr.flush()\nsys.stdin.read()")
+    talker.end(PATIENCE_S)
+    assert f"[{1_000_000 - channels.STDERR_BYTES:,} bytes of output dropped]" in talker.stderr_tail()
+
+
+def test_a_worker_that_does_not_read_its_requests_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(channels, "SEND_TIMEOUT_S", 0.5)
+    deaf = channel("import time\ntime.sleep(1000)")
+    with pytest.raises(ChannelClosed):
+        deaf.send(b"x" * 10_000_000)
+    deaf.end(0.0)
+
+
+def test_a_line_that_was_not_asked_for_is_no_answer_to_the_next_request() -> None:
+    hasty = worker("import sys\n" + READY + READY + "sys.stdin.read()")
+    hasty.await_ready(PATIENCE_S)
+    assert eventually(hasty.answered)
+    with pytest.raises(WorkerError) as caught:
+        hasty.ask(Probe(), Probed, PATIENCE_S)
+    assert caught.value.kind == "protocol"
+    assert "nothing had asked for" in caught.value.message

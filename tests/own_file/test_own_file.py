@@ -196,10 +196,10 @@ def test_files_that_are_none(tmp_path: Path) -> None:
             read(onnx_files.write(tmp_path, "x.onnx", content))
     with refused("cannot be read: No such file"):
         read(tmp_path / "none.onnx")
-    with refused("is not a file"):
+    with refused("not a plain file"):
         read(tmp_path)
     os.mkfifo(tmp_path / "pipe")
-    with refused("is not a file"):
+    with refused("not a plain file"):
         read(tmp_path / "pipe")
     with (tmp_path / "long.onnx").open("wb") as file:
         file.truncate(keeping.MAX_BYTES + 1)

@@ -8,7 +8,7 @@ import pytest
 
 from suite.analysis import analyse
 from suite.errors import LevelfieldError
-from suite.provenance.page import MOST_NAMED, differences, take_apart
+from suite.provenance.page import MOST_NAMED, differences, tables, take_apart
 from suite.report import html
 from tests.provenance.evidence import small
 
@@ -87,3 +87,25 @@ def test_blocks_are_taken_out_and_may_be_there_once() -> None:
     ):
         with pytest.raises(LevelfieldError, match=says):
             take_apart(wrong)
+
+
+def test_tables_that_another_version_named_otherwise_are_still_compared() -> None:
+    """A page of an earlier release whose captions and headings call the MLP another name holds all the same."""
+    renamed = re.sub(
+        r"(<(h2|h3|caption)[^<>]*>)([^<]*)", lambda found: found[1] + found[3].replace("MLP", "perceptron"), page()
+    )
+    assert renamed != page()
+    found = tables(renamed, page())
+    assert found.same == tables(page(), page()).same
+    assert (found.unmatched, found.differing) == (0, ())
+
+
+def test_a_changed_figure_under_another_name_is_found() -> None:
+    renamed = re.sub(r"(<caption>)([^<]*)", lambda found: found[1] + found[2].replace("MLP", "perceptron"), page())
+    row = renamed.index("onnxruntime", renamed.index("perceptron"))
+    cell = re.compile(r'<td class="num">[^<]*?(\d+\.\d+)').search(renamed, row)
+    assert cell is not None
+    found = tables(renamed[: cell.start(1)] + "77.77" + renamed[cell.end(1) :], page())
+    (differing,) = found.differing
+    assert "77.77" in differing.given
+    assert cell[1] in differing.computed

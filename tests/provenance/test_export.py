@@ -38,7 +38,13 @@ def saved(
         "container": f"c-{created}",
         "docker_version": "20.10",
         "history": [{"created": created}],
-        "config": {"Hostname": f"h-{created}", "User": "65534", "Env": ["A=1"], "Labels": {"l": "1"}, "Image": created},
+        "config": {
+            "Hostname": f"h-{created}",
+            "User": "65534",
+            "Env": ["A=1"],
+            "Labels": {"l": "1", engines.BUILD: created},
+            "Image": created,
+        },
         "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(each).hexdigest()}" for each in layers]},
     }
     names = [f"{folder}{number}/layer.tar" for number in range(len(layers))]
@@ -126,8 +132,9 @@ def test_a_real_image_leaves_and_comes_back_as_itself(engine: docker.DockerClien
         with tarfile.open(archive) as members:
             (manifest,) = json.load(members.extractfile("manifest.json"))  # type: ignore[arg-type]
         assert loaded.id == f"sha256:{manifest['Config'].removesuffix('.json')}"
-        for kept in ("Entrypoint", "Env", "User", "WorkingDir", "Labels"):
+        for kept in ("Entrypoint", "Env", "User", "WorkingDir"):
             assert loaded.attrs["Config"][kept] == before.attrs["Config"][kept]
+        assert {**loaded.labels, engines.BUILD: before.labels[engines.BUILD]} == before.labels
         assert build("canary").image_id == loaded.id  # found by its identity, and not built again
         said = engine.containers.run(
             loaded,

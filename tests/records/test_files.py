@@ -73,7 +73,7 @@ def test_what_never_ends_is_not_read(tmp_path: Path, endless: str) -> None:
         os.mkfifo(link)
     else:
         link.symlink_to(endless)
-    with pytest.raises(LevelfieldError, match="is not a file"):
+    with pytest.raises(LevelfieldError, match="not a plain file"):
         files.read(tmp_path)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from suite import analysis
 from suite.errors import LevelfieldError
 from suite.records import journal
 from suite.records.journal import (
@@ -21,6 +22,7 @@ from suite.records.journal import (
     ImageKnown,
     Journal,
     LaunchDone,
+    Lost,
     Resumed,
     RooflineKnown,
     RoundDone,
@@ -30,6 +32,7 @@ from suite.records.journal import (
     fold,
 )
 from suite.records.schema import Absent, Artifact, Run, Warning_
+from suite.sittings import remaining
 from tests.records_builder import make_run
 
 RUN = make_run(
@@ -151,12 +154,67 @@ def test_a_torn_last_line_is_dropped_and_the_next_one_begins_afresh(tmp_path: Pa
 @pytest.mark.parametrize(
     "line", [b"not json", b"{}", b'{"type":"launch"}', b'{"type":"sung"}', b"\xff", b"[" * 200_000, b""]
 )
-def test_a_broken_line_elsewhere_is_an_error_that_names_it(tmp_path: Path, line: bytes) -> None:
+def test_a_broken_line_elsewhere_is_marked_as_lost(tmp_path: Path, line: bytes) -> None:
     path = written(tmp_path / "journal.jsonl", EVENTS[:3])
     lines = path.read_bytes().splitlines()
     path.write_bytes(b"\n".join([lines[0], line, lines[2], b""]))
-    with pytest.raises(LevelfieldError, match=r"Line 2 of .* is not a journal entry"):
-        journal.read(path)
+    assert journal.read(path) == [EVENTS[0], Lost(2), EVENTS[2]]
+
+
+@pytest.mark.parametrize("place", range(1, len(EVENTS)))
+def test_whatever_line_is_lost_the_rounds_before_it_are_kept_and_the_rest_is_measured_again(place: int) -> None:
+    salvaged = fold([*EVENTS[:place], Lost(place + 1), *EVENTS[place + 1 :]])
+    before = fold(EVENTS[:place])
+    assert salvaged.warnings[-1].code == "journal-damaged"
+    assert f"({place + 1})" in salvaged.warnings[-1].message
+    whole = {block.case.id: block for block in RUN.blocks}
+    for block, earlier in zip(salvaged.blocks, before.blocks, strict=True):
+        kept = {(generation.index, each.index): each for generation in block.generations for each in generation.rounds}
+        for generation in earlier.generations:
+            for each in generation.rounds:
+                assert kept[generation.index, each.index] == each
+        true = {
+            (generation.index, each.index): each
+            for generation in whole[block.case.id].generations
+            for each in generation.rounds
+        }
+        assert kept.items() <= true.items()  # never half a round
+    if isinstance(EVENTS[place], GenerationBegun | LaunchDone | TurnTaken | RoundDone | GenerationDone):
+        assert remaining(salvaged.blocks)
+    analysis.analyse(salvaged)
+
+
+def test_a_journal_without_its_first_line_is_no_run(tmp_path: Path) -> None:
+    with pytest.raises(LevelfieldError, match="does not begin with the start"):
+        fold([Lost(1), *EVENTS[1:]])
+
+
+def test_a_second_writer_is_refused_and_told_who_holds_the_run(tmp_path: Path) -> None:
+    path = tmp_path / "a-run" / "journal.jsonl"
+    path.parent.mkdir()
+    with Journal(path) as book:
+        book.write(EVENTS[0])
+        with pytest.raises(LevelfieldError, match=f"a-run is being measured by process {os.getpid()}"):
+            Journal(path)
+        assert journal.read(path) == EVENTS[:1]  # to read it is no matter
+    with Journal(path) as book:
+        book.write(EVENTS[1])
+    assert journal.read(path) == EVENTS[:2]
+
+
+def test_a_second_writer_does_not_cut_a_line_that_is_being_written(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    with Journal(path):
+        path.write_bytes(b"half a li")
+        with pytest.raises(LevelfieldError, match="is being measured"):
+            Journal(path)
+        assert path.read_bytes() == b"half a li"
+
+
+def test_a_pipe_in_the_place_of_a_journal_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "journal.jsonl")
+    with pytest.raises(LevelfieldError, match="not a plain file"):
+        journal.read(tmp_path / "journal.jsonl")
 
 
 def test_no_journal(tmp_path: Path) -> None:

@@ -20,13 +20,15 @@ FIRST = ANALYSIS.convergence[0]
 
 def test_the_verdict_says_who_is_there_first_and_in_how_many_steps() -> None:
     said = sentences.convergence(FIRST, ANALYSIS.convergence)
-    assert said.startswith("jax is first at 97.0\u00a0% on MLP: ")
-    assert "of training and 101 steps, " in said
-    assert said.endswith("ahead of torch-compile.")
+    assert said.startswith("jax is first at 97.0\u00a0% on small MLP: ")
+    assert "of training in these minutes and 101 steps, " in said
+    assert said.endswith("faster than torch-compile.")
     only = analyse(make_run(models=("mlp",), scenarios=("convergence",)))
-    assert sentences.overall(only).startswith("jax is first at 97.0\u00a0% on MLP: "), "where nothing else was measured"
+    assert sentences.overall(only).startswith("jax is first at 97.0\u00a0% on small MLP: "), (
+        "where nothing else was measured"
+    )
     few = analyse(make_run(models=("mlp",), scenarios=("convergence",), generations=1))
-    assert sentences.overall(few) == "MLP, time to accuracy: not ranked (1 launch, and a ranking takes 5)."
+    assert sentences.overall(few) == "small MLP, time to accuracy: not ranked (1 launch, and a ranking takes 5)."
 
 
 def test_the_page_tells_times_steps_seeds_and_curves() -> None:
@@ -38,7 +40,7 @@ def test_the_page_tells_times_steps_seeds_and_curves() -> None:
         "training until 97.0\u00a0% of the test images are told right, 300 steps at the most, 5 seeds",
         "Accuracy at the end",
         "Load and compile",
-        "Test accuracy of MLP over training time: ",
+        "Test accuracy of small MLP over training time: ",
         'class="ideal"',
         "digits_resnet",
         "Seed by seed",
@@ -71,7 +73,7 @@ def test_what_has_no_time_has_no_mark() -> None:
             )
             for row in block.rows
         )
-        return msgspec.structs.replace(block, rows=rows, best=None, tied=(), unranked_reason="nobody was there")
+        return msgspec.structs.replace(block, rows=rows, best=None, also_first=(), unranked_reason="nobody was there")
 
     block = unreached(FIRST)
     assert curves.times(block) is None
@@ -80,7 +82,7 @@ def test_what_has_no_time_has_no_mark() -> None:
     assert chart.spots == ()
     assert chart.summary == "no arm reached the target"
     assert curves.accuracy(msgspec.structs.replace(block, target=None)) is None
-    assert sentences.convergence(block) == "MLP, time to accuracy: not ranked (nobody was there)."
+    assert sentences.convergence(block) == "small MLP, time to accuracy: not ranked (nobody was there)."
 
 
 def test_the_terminal_has_the_table() -> None:
@@ -88,20 +90,20 @@ def test_the_terminal_has_the_table() -> None:
     terminal.show(RUN, ANALYSIS, console)
     assert isinstance(console.file, io.StringIO)
     said = console.file.getvalue()
-    assert "MLP, training to 97.0\u00a0% on the digits" in said
-    for heading in ("steps (95 %)", "seeds there", "accuracy at the end", "load"):
+    assert "small MLP, training to 97.0\u00a0% on the digits" in said
+    for heading in ("steps (95 %)", "at the end", "load"):
         assert heading in said
     narrow = Console(file=io.StringIO(), width=80)
     terminal.show(RUN, ANALYSIS, narrow)
     assert isinstance(narrow.file, io.StringIO)
-    assert "seeds there" not in narrow.file.getvalue()
+    assert "at the end" not in narrow.file.getvalue()
 
 
 def test_the_card_has_it_too() -> None:
-    assert "### MLP, training to 97.0 % on the digits" in card.markdown(RUN, ANALYSIS)
+    assert "### small MLP, training to 97.0 % on the digits" in card.markdown(RUN, ANALYSIS)
 
 
 def test_it_is_a_question_of_its_own() -> None:
-    assert names.question("mlp convergence") == "MLP, convergence"
+    assert names.question("mlp convergence") == "small MLP, convergence"
     assert parity.table(ANALYSIS).columns == (("mlp", "fp32"), ("resnet50", "fp32"))
     assert ANALYSIS.status.answers == 2 * 7 + 2 * 5

@@ -99,7 +99,7 @@ def test_the_verdict_is_the_first_heading_and_the_title() -> None:
         "levelfield/torch:",
         "levelfield bench --profile standard --models mlp,resnet50,bert",
         "onnxruntime#2 is onnxruntime a second time",
-        "A p99 is told from 300 calls on.",
+        "A p99 needs 299 calls: of fewer, not even the slowest bounds it from above (95 %).",
     ],
 )
 def test_what_a_reader_must_find_is_there(words: str) -> None:

@@ -2,11 +2,13 @@
 
 import io
 
+import msgspec
 import pytest
 from rich.console import Console
 
 from suite.analysis import analyse
-from suite.report import html, names, parity, sentences, terminal
+from suite.records.schema import Run
+from suite.report import html, names, parity, sentences, terminal, units
 from tests.records_builder import make_run
 
 RUN = make_run(models=("mlp", "resnet50"), scenarios=("latency", "training"), unequal=[("tensorflow", "resnet50")])
@@ -28,12 +30,42 @@ def test_the_page_tells_steps_memory_and_parity() -> None:
         "Peak memory",
         "trains fastest",
         "Training of MLP, batch 4: relative errors against the float64 reference over its first 10 steps",
+        "Update rule, given gradients",
         "Gradient norms, first step",
         "float64 reference",
         "5.6700",
         "no running statistics",
     ):
         assert text in page or text.replace("5.6700", "5.67") in page, text
+
+
+def test_the_update_rule_stands_beside_its_tolerance_and_older_records_have_none() -> None:
+    table = parity.trainings(ANALYSIS)[0]
+    assert table.lines[0].training.tolerances.update == 2e-6
+    page = html.render(RUN, ANALYSIS)
+    assert f'<th scope="row">Tolerance</th><td class="num">{units.error(2e-6)}</td>' in page
+    assert "an older version did not check" not in page
+    older = without_update(RUN)
+    assert "an older version did not check the update rule by itself" in html.render(older, analyse(older))
+
+
+def without_update(run: Run) -> Run:
+    """Return a run as a version wrote it that did not know the field."""
+    written = msgspec.to_builtins(run)
+
+    def forget(value: object) -> None:
+        if isinstance(value, dict):
+            for each in ("errors", "tolerances"):
+                if isinstance(value.get(each), dict):
+                    value[each].pop("update", None)
+            for each in value.values():
+                forget(each)
+        elif isinstance(value, list | tuple):
+            for each in value:
+                forget(each)
+
+    forget(written)
+    return msgspec.convert(written, Run)
 
 
 def test_the_terminal_has_step_quantiles_and_peak_memory() -> None:

@@ -75,8 +75,8 @@ def test_a_signed_percent_shows_its_sign() -> None:
 def test_how_much_slower() -> None:
     assert units.slower(Estimate(1.014, 1.009, 1.02)).replace(NBSP, " ") == "1.4 % (0.9–2.0 %)"
     assert units.slower(Estimate(1.014)).replace(NBSP, " ") == "1.4 %"
-    assert units.slower(Estimate(1.014, 1.0, 1.03)).replace(NBSP, " ") == "1.4 % (0.0–3.0 %)"
-    assert units.slower(Estimate(1.014, 1.0, 1.03), certain=True).replace(NBSP, " ") == "1.4 % (>0–3.0 %)"
+    assert units.slower(Estimate(1.014, 1.0, 1.03)).replace(NBSP, " ") == "1.4 % (0–3.0 %)"
+    assert units.slower(Estimate(1.014, 1.0003, 1.03)).replace(NBSP, " ") == "1.4 % (0.03–3.0 %)"
 
 
 def test_a_range_around_zero_is_spelled_with_to() -> None:

@@ -1,16 +1,24 @@
 """Sentences, settings, machine facts, names and the command that runs it again."""
 
+import io
+import re
 import shlex
 from typing import get_args
 
 import msgspec
 import pytest
+from rich.console import Console
 
 from suite.analysis import analyse
 from suite.analysis.types import Estimate
 from suite.cli import bench
+from suite.exporting.columns import COLUMNS
+from suite.exporting.tables import rows
+from suite.exporting.writing import write_csv
+from suite.publishing import card
 from suite.records.schema import Absent, Arm, Calibrated, ControlDraw, Failure, Fingerprint, Run, Scenario
-from suite.report import ledger, machine, names, parity, rerun, sentences, units
+from suite.report import html, ledger, machine, names, parity, rerun, sentences, terminal, units
+from suite.statistics.verdicts import Verdict
 from tests.records_builder import make_machine, make_run
 
 
@@ -25,18 +33,90 @@ def test_the_overall_sentence_names_the_fastest_model_by_model() -> None:
     )
 
 
-def test_a_tie_is_called_one() -> None:
-    analysis = analyse(make_run(models=("resnet50",), slower={"onnxruntime": 21.3 / 21.9}))
-    assert "tie on ResNet-50." in sentences.overall(analysis)
-    assert "; torch-compile follows, " in sentences.verdict(analysis.timed[0])
+def close_run(noise_scale: float) -> Run:
+    """Two arms that differ by 1 %, and others far behind."""
+    slower = {"onnxruntime": 21.3 / 21.9 * 1.01}
+    return make_run(models=("resnet50",), scenarios=("latency",), slower=slower, noise_scale=noise_scale)
 
 
-def test_a_noisy_arm_further_down_is_not_said_to_tie() -> None:
-    block = analyse(make_run(models=("resnet50",), noise_scale=0.0)).timed[0]
-    last = block.rows[-1].arm
-    block = msgspec.structs.replace(block, tied=(last,))
-    assert sentences.verdict(block).startswith(f"openvino and {last} cannot be told apart on ResNet-50, batch 1: ")
-    assert "; onnxruntime follows, " in sentences.verdict(block)
+def test_what_lies_inside_the_margin_is_equal() -> None:
+    analysis = analyse(close_run(0.05))
+    assert re.fullmatch(
+        r"openvino and onnxruntime are equal on ResNet-50 \([01]\.\d–1\.\d %\)\.", plain(sentences.overall(analysis))
+    )
+    assert re.fullmatch(
+        r"openvino and onnxruntime are equal on ResNet-50, batch 1: 2\d\.\d ms \(.*\) and 2\d\.\d ms \(.*\) in "
+        r"these minutes; onnxruntime takes \d\.\d % \(.*\) more time than openvino; torch-compile follows with "
+        r"2\d % \(.*\)\.",
+        plain(sentences.verdict(analysis.timed[0])),
+    )
+
+
+def test_what_is_only_unknown_is_not_separated_and_has_its_interval() -> None:
+    analysis = analyse(close_run(1.0))
+    block = analysis.timed[0]
+    other = next(row for row in block.rows if row.arm == block.also_first[0])
+    assert other.ratio is not None
+    said = units.slower(other.ratio)
+    inside = said[said.index("(") :]
+    assert sentences.overall(analysis) == f"{block.best} and {other.arm} are not separated on ResNet-50 {inside}."
+    assert inside.startswith("(0–")
+    assert f"; {other.arm} takes {said} more time than {block.best}; torch-compile follows with " in (
+        sentences.verdict(block)
+    )
+
+
+def test_one_that_is_equal_and_one_that_is_not_separated_are_told_apart() -> None:
+    block = analyse(close_run(0.05)).timed[0]
+    rows = tuple(
+        msgspec.structs.replace(row, rank=1, verdict=Verdict.INCONCLUSIVE) if row.arm == "torch-compile" else row
+        for row in block.rows
+    )
+    block = msgspec.structs.replace(block, rows=rows, also_first=("onnxruntime", "torch-compile"))
+    assert sentences.verdict(block).startswith(
+        "openvino and onnxruntime are equal, openvino and torch-compile are not separated on ResNet-50, batch 1: "
+    )
+
+
+def test_every_output_says_the_same_words() -> None:
+    run = make_run(models=("resnet50",), slower={"onnxruntime": 21.3 / 21.9 * 1.01}, scenarios=("latency", "training"))
+    analysis = analyse(run)
+    console = Console(file=io.StringIO(), width=160)
+    terminal.show(run, analysis, console)
+    assert isinstance(console.file, io.StringIO)
+    stream = io.StringIO()
+    write_csv(stream, COLUMNS["results"], rows("results", run, analysis))
+    outputs = {
+        "terminal": console.file.getvalue(),
+        "page": html.render(run, analysis).partition("<script")[0].replace("\u2060", ""),
+        "Markdown": card.markdown(run, analysis),
+        "picture": card.svg(run, analysis),
+        "CSV": stream.getvalue(),
+    }
+    for name, text in outputs.items():
+        words = re.sub(r"\s+", " ", text)
+        assert "not separated" in words, name
+        assert not re.search(r"\b(ties?|tied|told apart|certainly)\b|&gt;0|\(>0", words), name
+        assert "edian (95" not in words, name
+        assert "median call" not in words.replace("canary’s median call", ""), name
+        if name != "picture":
+            assert "faster" in words, name
+            assert "geometric mean" in words.lower(), name
+        if name not in ("picture", "CSV"):
+            assert "in these minutes" in words, name
+
+
+def test_a_quantile_of_too_few_calls_is_absent_with_the_reason_in_every_output() -> None:
+    run = make_run(models=("bert",), scenarios=("latency",), max_calls=3, rounds=1)
+    analysis = analyse(run)
+    reason = "A p90 needs 29 calls, a p99 needs 299 calls"
+    console = Console(file=io.StringIO(), width=160)
+    terminal.show(run, analysis, console)
+    assert isinstance(console.file, io.StringIO)
+    assert reason in console.file.getvalue()
+    assert reason in html.render(run, analysis)
+    for row in rows("results", run, analysis):
+        assert (row["p90_ns"], row["p99_ns"], row["quantiles_absent"]) == (None, None, reason[:1].lower() + reason[1:])
 
 
 def test_identical_arms_are_told_with_those_of_earlier_runs() -> None:
@@ -66,7 +146,8 @@ def test_a_verdict_has_value_interval_and_lead() -> None:
     analysis = analyse(make_run(models=("resnet50",), noise_scale=0.0))
     latency, throughput = analysis.timed
     assert plain(sentences.verdict(latency)) == (
-        "openvino is fastest on ResNet-50, batch 1: 21.300 ms (21.300–21.300), 2.8 % (2.8–2.8 %) ahead of onnxruntime."
+        "openvino is fastest on ResNet-50, batch 1: 21.300 ms (21.300–21.300) in these minutes, 2.8 % (2.8–2.8 %) "
+        "faster than onnxruntime."
     )
     assert plain(sentences.verdict(throughput)).startswith(
         "onnxruntime has the highest throughput on ResNet-50, batch 8: 46.512"

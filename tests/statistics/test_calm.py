@@ -3,7 +3,7 @@
 import numpy as np
 
 from suite.statistics.calm import which_count
-from suite.statistics.levels import launch_levels
+from suite.statistics.levels import levels_of_windows
 from suite.statistics.ratios import ratio_interval
 from suite.statistics.student import MIN_LAUNCHES
 
@@ -41,7 +41,7 @@ def test_intervals_keep_their_coverage_and_narrow() -> None:
         windows += np.where(disturbed[:, :, None], random.exponential(0.4, (12, 3, 2)), 0)
         kept = np.where(np.array(which_count(disturbed.tolist()))[:, :, None], windows, np.nan)
         for name, table in (("counted", kept), ("all", windows)):
-            levels = launch_levels(table)
+            levels = levels_of_windows(table)
             there = levels[~np.isnan(levels).any(axis=1)]
             if len(there) < MIN_LAUNCHES:
                 continue

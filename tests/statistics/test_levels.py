@@ -4,34 +4,34 @@ import numpy as np
 import pytest
 
 from suite.statistics.errors import UnusableData
-from suite.statistics.levels import launch_levels
+from suite.statistics.levels import levels_of_windows
 
 
 def test_drift_of_the_rounds_leaves_the_ratio_alone() -> None:
     rng = np.random.default_rng(0)
     drift = rng.normal(0, 0.5, (4, 7, 1))
     arms = np.array([0.0, 0.1, 0.5])
-    levels = launch_levels(drift + arms)
+    levels = levels_of_windows(drift + arms)
     assert levels - levels[:, :1] == pytest.approx(np.tile(arms, (4, 1)))
 
 
 def test_a_spike_in_one_window_in_four_does_not_move_a_launch() -> None:
     windows = np.zeros((1, 8, 2))
     windows[0, 2, 0] = windows[0, 5, 0] = 3.0
-    assert launch_levels(windows) == pytest.approx(np.zeros((1, 2)))
+    assert levels_of_windows(windows) == pytest.approx(np.zeros((1, 2)))
 
 
 def test_one_round_and_one_arm_are_taken_as_they_are() -> None:
-    assert launch_levels([[[1.5, 2.5]]]) == pytest.approx(np.array([[1.5, 2.5]]))
-    assert launch_levels([[[1.0], [2.0], [3.0]]]) == pytest.approx(np.array([[2.0]]))
+    assert levels_of_windows([[[1.5, 2.5]]]) == pytest.approx(np.array([[1.5, 2.5]]))
+    assert levels_of_windows([[[1.0], [2.0], [3.0]]]) == pytest.approx(np.array([[2.0]]))
 
 
 def test_a_failed_launch_is_missing_and_leaves_the_others_alone() -> None:
     rng = np.random.default_rng(1)
     windows = rng.normal(0, 0.01, (3, 6, 3))
-    whole = launch_levels(windows[:, :, :2])
+    whole = levels_of_windows(windows[:, :, :2])
     windows[1, :, 2] = np.nan
-    levels = launch_levels(windows)
+    levels = levels_of_windows(windows)
     assert np.isnan(levels[1, 2])
     assert np.isnan(levels).sum() == 1
     assert levels[1, :2] == pytest.approx(whole[1])
@@ -42,35 +42,35 @@ def test_a_launch_that_dies_in_the_middle_is_compared_round_by_round() -> None:
     drift = np.array([0.0, 0.0, 0.0, 0.4, 0.4, 0.4])
     windows = np.stack((drift, drift + 0.1, drift + 0.2), axis=1)[None]
     windows[0, 3:, 1] = np.nan
-    levels = launch_levels(windows)[0]
+    levels = levels_of_windows(windows)[0]
     assert levels - levels[0] == pytest.approx(np.array([0.0, 0.1, 0.2]))
 
 
 def test_a_generation_without_any_window_is_missing() -> None:
     windows = np.zeros((2, 3, 2))
     windows[1] = np.nan
-    assert np.isnan(launch_levels(windows)).tolist() == [[False, False], [True, True]]
+    assert np.isnan(levels_of_windows(windows)).tolist() == [[False, False], [True, True]]
 
 
 @pytest.mark.parametrize("shape", [(0, 3, 2), (2, 0, 2), (2, 3, 0)])
 def test_empty_blocks_give_empty_or_missing_levels(shape: tuple[int, int, int]) -> None:
-    levels = launch_levels(np.zeros(shape))
+    levels = levels_of_windows(np.zeros(shape))
     assert levels.shape == (shape[0], shape[2])
     assert np.isnan(levels).all()
 
 
 def test_rubbish_is_refused() -> None:
     with pytest.raises(UnusableData, match="3 dimensions"):
-        launch_levels(np.zeros((2, 3)))
+        levels_of_windows(np.zeros((2, 3)))
     with pytest.raises(UnusableData, match="infinite"):
-        launch_levels([[[math.inf]]])
+        levels_of_windows([[[math.inf]]])
 
 
 def test_interleaving_finds_what_levels_alone_would_drown() -> None:
     rng = np.random.default_rng(4)
     drift = rng.normal(0, 0.05, (200, 8, 1))
     windows = drift + rng.normal(0, 0.02, (200, 8, 2))
-    levels = launch_levels(windows)
+    levels = levels_of_windows(windows)
     paired = (levels[:, 0] - levels[:, 1]).std()
     unpaired = (windows[:, :, 0].mean(axis=1) - windows[::-1, :, 1].mean(axis=1)).std()
     assert paired < 0.5 * unpaired

@@ -1,3 +1,4 @@
+import functools
 import math
 
 import numpy as np
@@ -6,7 +7,10 @@ from numpy.typing import NDArray
 
 from suite.statistics.errors import UnusableData
 from suite.statistics.ratios import ratio_interval
-from suite.statistics.stopping import StopReason, decide
+from suite.statistics.stopping import CONFIDENCE, StopReason
+from suite.statistics.stopping import decide as decide_at
+
+decide = functools.partial(decide_at, confidence=CONFIDENCE)
 
 
 def _noise(generations: int, arms: int = 2, sd: float = 0.01, seed: int = 0) -> NDArray[np.float64]:
@@ -81,7 +85,10 @@ def test_infinite_levels_are_refused() -> None:
         decide(np.full((5, 2), math.inf))
 
 
-def test_intervals_of_runs_stopped_by_this_very_function_cover_the_truth() -> None:
+@pytest.mark.parametrize(("confidence", "least", "most"), [(0.95, 0.93, 0.97), (0.99, 0.98, 0.997)])
+def test_intervals_of_runs_stopped_by_this_very_function_cover_the_truth(
+    confidence: float, least: float, most: float
+) -> None:
     rng = np.random.default_rng(77)
     experiments = 2000
     covered = 0
@@ -89,9 +96,22 @@ def test_intervals_of_runs_stopped_by_this_very_function_cover_the_truth() -> No
     for _ in range(experiments):
         # Heavy tails between launches, drift between generations, two arms that do not differ.
         levels = 0.011 * rng.standard_t(4, (40, 2)) + rng.normal(0, 0.05, (40, 1))
-        end = next((n for n in range(5, 40) if decide(levels[:n], target=0.012).reason is not None), 40)
+        target = 0.012 if confidence == 0.95 else 0.016
+        end = next((n for n in range(5, 40) if decide(levels[:n], target=target).reason is not None), 40)
         lengths.append(end)
-        found = ratio_interval(levels[:end, 0], levels[:end, 1], sequential=True)
+        found = ratio_interval(levels[:end, 0], levels[:end, 1], confidence=confidence, sequential=True)
         covered += found.low <= 1 <= found.high
-    assert 8 < np.mean(lengths) < 30  # the rule does end runs early, and not at once
-    assert 0.93 <= covered / experiments <= 0.97
+    assert 5.5 < np.mean(lengths) < 30  # the rule does end runs early, and not at once
+    assert least <= covered / experiments <= most
+
+
+def test_ab_judges_at_99_percent_what_was_stopped_at_95() -> None:
+    """The stop looks at the 95 % interval and the verdict at the 99 % interval: the latter covers what it says, too."""
+    rng = np.random.default_rng(5)
+    covered = 0
+    for _ in range(3000):
+        levels = 0.011 * rng.standard_normal((40, 2))
+        end = next((n for n in range(5, 40) if decide(levels[:n], target=0.01).reason is not None), 40)
+        found = ratio_interval(levels[:end, 0], levels[:end, 1], confidence=0.99, sequential=True)
+        covered += found.low <= 1 <= found.high
+    assert 0.98 <= covered / 3000 <= 0.997

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from suite.statistics.errors import InsufficientData, UnusableData
-from suite.statistics.windows import MIN_CALLS_P99, quantile_interval, summarise
+from suite.statistics.windows import least_calls, quantile_interval, quantiles_absent, summarise
 
 
 def test_a_summary_says_what_the_calls_were() -> None:
@@ -20,11 +20,24 @@ def test_a_summary_says_what_the_calls_were() -> None:
     )
 
 
-def test_p99_is_shown_from_three_hundred_calls_on() -> None:
-    assert summarise(np.ones(MIN_CALLS_P99 - 1)).p99 is None
-    assert summarise(np.ones(MIN_CALLS_P99)).p99 == 1.0
-    # What the constant stands on: the slowest of 299 calls lies above the true p99 in 95 % of cases.
-    assert 0.99**298 > 0.05 > 0.99**299
+def test_an_upper_quantile_needs_as_many_calls_as_bound_it() -> None:
+    assert [summarise(np.ones(calls)).p90 for calls in (28, 29)] == [None, 1.0]
+    assert [summarise(np.ones(calls)).p99 for calls in (298, 299)] == [None, 1.0]
+    assert quantiles_absent(28) == "a p90 needs 29 calls, a p99 needs 299 calls"
+    assert quantiles_absent(29) == "a p99 needs 299 calls"
+    assert quantiles_absent(299) == ""
+
+
+@pytest.mark.parametrize("quantile", [0.5, 0.9, 0.99])
+@pytest.mark.parametrize("confidence", [0.95, 0.99])
+def test_the_slowest_of_the_fewest_calls_bounds_a_quantile_from_above(quantile: float, confidence: float) -> None:
+    calls = least_calls(quantile, confidence=confidence)
+    # A one-sided bound is one end of a two-sided interval with twice the tail.
+    two_sided = 1 - 2 * (1 - confidence)
+    assert quantile_interval(np.arange(1, calls + 1), quantile, confidence=two_sided).high == calls
+    assert quantile_interval(np.arange(1, calls), quantile, confidence=two_sided).high is None
+    slowest = np.random.default_rng(2).random((20_000, calls)).max(axis=1)
+    assert np.mean(slowest >= quantile) >= confidence - 0.002
 
 
 def test_the_spread_is_the_relative_standard_deviation_and_ignores_spikes() -> None:

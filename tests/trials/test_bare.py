@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from suite.backends.protocol import Arrays
-from suite.trials.bare import bare_loop, own_clock, request_of
+from suite.trials.bare import AskTurns, bare_loop, in_turns, own_clock, request_of
 
 pytestmark = pytest.mark.alone
 
@@ -54,3 +54,12 @@ def test_the_clock_of_the_request_is_found_behind_its_bound_method() -> None:
 def test_a_step_without_a_request_is_refused() -> None:
     with pytest.raises(LookupError, match="no inference request"):
         request_of(sleeping)
+
+
+def test_two_loops_take_turns_in_random_order() -> None:
+    asked = AskTurns(loops=("bare", "take"), turns=12, window_ns=1, min_calls=2, rewarm_ns=1, seed=3)
+    turns = in_turns(sleeping, {}, asked).turns
+    assert len(turns) == 12
+    assert all(len(samples) == 2 and min(samples) >= CALL_NS for turn in turns for samples in turn.values())
+    assert {tuple(turn) for turn in turns} == {("bare", "take"), ("take", "bare")}
+    assert [tuple(turn) for turn in in_turns(sleeping, {}, asked).turns] == [tuple(turn) for turn in turns]

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from suite.errors import LevelfieldError
 from suite.trials import folklore, folklore_inside, folklore_show
@@ -17,6 +18,7 @@ from suite.trials.reading import read
 from suite.trials.record import Generation, Interval, Round, Window
 from suite.worker.messages import Task
 from suite.zoo import inputs, models, weights
+from tests.commands import ROOT
 from tests.records_builder import make_machine
 
 TIMES_MS = {
@@ -54,12 +56,21 @@ def measured(launches: int, seed: int = 1) -> list[Generation]:
     ]
 
 
+EQUAL = tuple(Said(arm, True, 3e-7, "") for arm in TIMES_MS)
+"""As if every form answered as the reference does."""
+
+
 def table(launches: int = 6) -> dict[str, Row]:
-    return {row.backend: row for row in rows(FRAMEWORKS, measured(launches))}
+    return {row.backend: row for row in rows(FRAMEWORKS, measured(launches), EQUAL)}
 
 
 def record(launches: int = 6) -> Folklore:
     generations = measured(launches)
+    unlike = (
+        Said("jax, as published", None, None, "it makes weights of its own in the call, so it answers for no model"),
+        Said("openvino, as published", False, 4e-3, "relative error 4.0e-03 is over 1e-05"),
+    )
+    said = tuple({each.arm: each for each in (*EQUAL, *unlike)}.values())
     return Folklore(
         schema=SCHEMA,
         started="2026-11-21T10:00:00Z",
@@ -76,15 +87,9 @@ def record(launches: int = 6) -> Folklore:
         load_before=(0.0, 0.0, 0.0),
         load_after=(0.0, 0.0, 0.0),
         forms=tuple(form for framework in FRAMEWORKS for form in framework.forms),
-        said=(
-            Said(
-                "jax, as published", None, None, "it makes weights of its own in the call, so it answers for no model"
-            ),
-            Said("openvino, as published", False, 4e-3, "relative error 4.0e-03 is over 1e-05"),
-            Said("torch, as published", True, 3e-7, ""),
-        ),
+        said=said,
         generations=tuple(generations),
-        rows=rows(FRAMEWORKS, generations),
+        rows=rows(FRAMEWORKS, generations, said),
     )
 
 
@@ -140,7 +145,7 @@ def test_an_own_time_that_hardly_changes_is_said_to() -> None:
         )
         for _ in range(6)
     ]
-    (torch,) = [row for row in rows(FRAMEWORKS, generations) if row.backend == "torch"]
+    (torch,) = [row for row in rows(FRAMEWORKS, generations, EQUAL) if row.backend == "torch"]
     assert torch.reason.startswith("Its own time hardly changes (1.09 times (")
 
 
@@ -159,7 +164,7 @@ def test_two_launches_rank_nothing_and_say_why() -> None:
 
 
 def test_nothing_measured_is_no_table() -> None:
-    assert rows(FRAMEWORKS, []) == ()
+    assert rows(FRAMEWORKS, [], EQUAL) == ()
     assert folklore.exit_code(msgspec.structs.replace(record(), rows=())) == 2
     assert folklore.exit_code(msgspec.structs.replace(record(), failures={"jax": "it died"})) == 2
     assert folklore.exit_code(record()) == 0
@@ -173,11 +178,46 @@ def test_the_markdown_has_both_tables_side_by_side() -> None:
         "| PyTorch", "| TensorFlow", "| JAX", "| ONNX Runtime", "| OpenVINO",
     ]  # fmt: skip
     assert "| OpenVINO | 144.84 | 14" in text
-    assert "- OpenVINO, rank 5 as published, is 1 fairly. " in text
-    assert "OpenVINO as published does not equal the reference: relative error 4.0e-03 is over 1e-05." in text
-    assert "JAX as published answers for no model: it makes weights of its own in the call" in text
+    assert "- OpenVINO, without a rank as published, is 1 fairly. 7" in text
+    assert "- OpenVINO as published: no rank. It does not equal the reference: relative error 4.0e-03 is over" in text
+    assert "- JAX as published: no rank. Its answer cannot be compared: it makes weights of its own in the call" in text
     assert "0 of 18 rounds were disturbed from outside." in text
     assert all(line.count("|") in (0, 6, 8) for line in lines)
+
+
+def test_what_is_not_shown_to_be_equal_has_no_rank_and_counts_in_none() -> None:
+    found = {row.backend: row for row in record().rows}
+    ranks = {name: row.published.rank for name, row in found.items()}
+    assert ranks == {"torch": 1, "tensorflow": 2, "jax": None, "onnxruntime": 3, "openvino": None}
+    assert [row.fairly.rank for row in found.values()] == [4, 5, 3, 2, 1]
+    assert not found["openvino"].flips
+    assert found["openvino"].reason.startswith("70"), "what a fair run changes is told all the same"
+    silent = {row.backend: row for row in rows(FRAMEWORKS, measured(6), ())}
+    assert all(row.published.rank is None and row.fairly.rank is None for row in silent.values())
+    assert {row.fairly.unranked for row in silent.values()} == {"Its answer was not compared with the reference."}
+
+
+def test_a_record_is_analysed_anew_without_measuring(tmp_path: Path) -> None:
+    file = tmp_path / "folklore.json"
+    old = tuple(
+        msgspec.structs.replace(row, published=msgspec.structs.replace(row.published, rank=5, unranked=""))
+        for row in record().rows
+    )
+    file.write_bytes(msgspec.json.encode(msgspec.structs.replace(record(), rows=old)))
+    done = CliRunner().invoke(folklore.main, ["--analyse", str(file)])
+    assert done.exit_code == 0, done.output
+    assert msgspec.json.decode(file.read_bytes(), type=Folklore) == record()
+    assert file.with_suffix(".md").read_text() == folklore_show.markdown(record())
+
+
+def test_the_committed_table_is_what_its_record_gives() -> None:
+    for file in sorted((ROOT / "reports" / "trials").glob("folklore-*.json")):
+        found = read(file, Folklore, schema=SCHEMA, most_bytes=folklore.MAX_BYTES, trial="the folklore trial")
+        anew = msgspec.structs.replace(found, rows=folklore.analysed(found))
+        assert file.with_suffix(".md").read_text() == folklore_show.markdown(anew) == folklore_show.markdown(found)
+        for row in found.rows:
+            equal = {said.arm for said in found.said if said.equal}
+            assert all(each.rank is None or each.arm in equal for each in (row.published, row.fairly))
 
 
 def test_a_record_is_read_back(tmp_path: Path) -> None:

@@ -123,3 +123,48 @@ def test_permission_to_stop_early_is_paid_for_with_a_longer_interval() -> None:
     assert fixed.ratio.high is not None
     assert free.ratio.high is not None
     assert free.ratio.high > fixed.ratio.high
+
+
+INSIDE = Contrast("worker's loop", "bare loop", Limit(share=0.01), "", one_process=True)
+
+
+def test_a_contrast_looks_at_the_rounds_that_both_its_arms_took() -> None:
+    """The other rounds may be as they like."""
+    made = [
+        Generation(
+            (
+                Round((Window("worker's loop", 1.003e6, 3), Window("bare loop", 1e6, 3))),
+                Round((Window("worker", 3e6, 3), Window("bare loop", 2e6, 3))),
+            )
+        )
+        for _ in range(6)
+    ]
+    arms = (*ARMS, "worker's loop")
+    assert find(INSIDE, made, arms).ratio.value == pytest.approx(1.003)
+    assert find(PERCENT, made, arms).ratio.value == pytest.approx(1.5)
+
+
+def test_loops_of_one_process_are_judged_by_the_mean_of_few_launches() -> None:
+    """Its interval covers the truth as often as it says, with tails as heavy as turns have."""
+    random = np.random.default_rng(5)
+    covered = 0
+    for _ in range(500):
+        made = [
+            Generation(
+                tuple(
+                    Round(
+                        (
+                            Window("worker's loop", 1e6 * math.exp(0.004 + 0.03 * float(random.standard_t(3))), 3),
+                            Window("bare loop", 1e6 * math.exp(0.03 * float(random.standard_t(3))), 3),
+                        )
+                    )
+                    for _ in range(12)
+                )
+            )
+            for _ in range(6)
+        ]
+        ratio = find(INSIDE, made, ("bare loop", "worker's loop")).ratio
+        assert ratio.low is not None
+        assert ratio.high is not None
+        covered += ratio.low <= math.exp(0.004) <= ratio.high
+    assert 0.92 <= covered / 500 <= 0.98

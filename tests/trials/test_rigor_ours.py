@@ -6,18 +6,28 @@ import numpy as np
 import pytest
 
 from suite.statistics.power import Design, power
-from suite.trials.rigor_findings import EFFECTS, apply, find, variance
-from suite.trials.rigor_ours import BUDGET_S, generation_seconds, levels_of, rules, within_budget
+from suite.trials import rigor_findings, rigor_rules
+from suite.trials.rigor_findings import find, variance
+from suite.trials.rigor_ours import generation_seconds, levels_of, rules, within_budget
 from suite.trials.rigor_record import Finding, Tally
-from suite.trials.rigor_table import Rule, Table
+from suite.trials.rigor_table import Rule, Table, lay_out
 from tests.trials.streams import CALL_NS, LAUNCH_S, WINDOW_S, Machine, stream, table
 
 SHARED = Machine(rounds=0.04, walk=0.02)
 """A shared machine: rounds differ by 4 %, and it drifts by 2 % from generation to generation."""
 
 
+FROZEN = rigor_rules.newest()[1]
+BUDGET_S = FROZEN.stop.budget_s
+EFFECTS = FROZEN.effects
+
+
 def rule_of(seen: Table, name: str) -> Rule:
-    return next(rule for rule in rules(seen) if name in rule.name)
+    return next(rule for rule in rules(seen, FROZEN) if rule.name.startswith(name))
+
+
+def apply(rule: Rule, seen: Table) -> Finding:
+    return rigor_findings.apply(rule, seen, EFFECTS)
 
 
 def tally(finding: Finding, effect: float) -> Tally:
@@ -29,29 +39,28 @@ def long() -> Table:
     return table(SHARED, generations=600)
 
 
-@pytest.mark.parametrize(("name", "alpha"), [("5 generations, 95%", 0.05), ("5 generations, 99%", 0.01)])
-def test_identical_arms_are_called_different_no_more_often_than_promised(long: Table, name: str, alpha: float) -> None:
-    still = tally(apply(rule_of(long, name), long), 0.0)
+def test_identical_arms_are_called_different_no_more_often_than_promised(long: Table) -> None:
+    still = tally(apply(rule_of(long, "bench, 5 launches"), long), 0.0)
     assert still.decisions == 6 * 120
     assert still.wanted is not None
-    assert still.wanted.low <= alpha
+    assert still.wanted.low <= 0.05
     assert still.clusters == 120
 
 
 @pytest.mark.parametrize("effect", [0.02, 0.05])
 def test_power_is_what_the_variance_says(long: Table, effect: float) -> None:
-    found = tally(apply(rule_of(long, "10 generations, 99%"), long), effect).wanted
+    found = tally(apply(rule_of(long, "bench, 10 launches"), long), effect).wanted
     assert found is not None
     # The midmean of five windows averages three of them: its efficiency is about that of four.
-    least = power(effect, Design(10, 3, SHARED.launch, SHARED.window), alpha=0.01)
-    most = power(effect, Design(10, 5, SHARED.launch, SHARED.window), alpha=0.01)
+    least = power(effect, Design(10, 3, SHARED.launch, SHARED.window), alpha=0.05)
+    most = power(effect, Design(10, 5, SHARED.launch, SHARED.window), alpha=0.05)
     assert found.high >= least
     assert found.low <= most
 
 
 def test_until_precise_most_identical_pairs_end_as_same(long: Table) -> None:
-    for confidence, alpha in (("95%", 0.05), ("99%", 0.01)):
-        finding = apply(rule_of(long, f"until precise, {confidence}"), long)
+    for name, alpha in (("bench --precision-target", 0.05), ("ab", 0.01)):
+        finding = apply(rule_of(long, name), long)
         still = tally(finding, 0.0)
         assert still.wanted is not None
         assert still.wanted.low <= alpha
@@ -67,7 +76,7 @@ def test_until_precise_most_identical_pairs_end_as_same(long: Table) -> None:
 
 def test_decisions_share_no_launch() -> None:
     seen = table(Machine(), generations=23)
-    for name, each in (("5 generations, 95%", 5), ("10 generations, 95%", 10)):
+    for name, each in (("bench, 5 launches", 5), ("bench, 10 launches", 10)):
         outcomes = rule_of(seen, name).decide(seen, 1.0)
         assert len(outcomes) == 6 * (23 // each)
         took = sum(outcome.seconds for outcome in outcomes)
@@ -76,8 +85,8 @@ def test_decisions_share_no_launch() -> None:
 
 def test_what_the_end_of_the_stream_cuts_off_is_no_decision() -> None:
     seen = table(Machine(launch=0.5), generations=30)  # never precise: every decision lasts as long as the budget
-    most = within_budget(seen)
-    outcomes = rule_of(seen, "until precise, 95%").decide(seen, 1.0)
+    most = within_budget(seen, BUDGET_S)
+    outcomes = rule_of(seen, "ab").decide(seen, 1.0)
     assert len(outcomes) == 6 * (30 // most)
     assert all(outcome.seconds <= BUDGET_S for outcome in outcomes)
     assert all(outcome.said == "inconclusive" for outcome in outcomes)
@@ -114,23 +123,23 @@ def test_a_generation_without_a_calm_round_is_left_out_where_there_are_enough() 
 def test_a_pair_costs_its_launches_and_windows() -> None:
     seen = table(Machine(), generations=3)
     assert generation_seconds(seen) == pytest.approx(np.full((3, 6), 2 * (LAUNCH_S + 5 * WINDOW_S)))
-    assert within_budget(seen) == int(BUDGET_S // (2 * (LAUNCH_S + 5 * WINDOW_S)))
+    assert within_budget(seen, BUDGET_S) == int(BUDGET_S // (2 * (LAUNCH_S + 5 * WINDOW_S)))
 
 
 def test_every_rule_answers_for_every_effect() -> None:
-    findings = find(stream(Machine(), generations=12).generations)
+    findings = find(lay_out(stream(Machine(), generations=12).generations), FROZEN)
     assert {finding.ours for finding in findings} == {True, False}
     for finding in findings:
         assert tuple(each.effect for each in finding.tallies) == EFFECTS
         for each in finding.tallies:
             assert (each.wanted is None) == (each.decisions == 0)
-    short = next(finding for finding in findings if finding.rule == "Levelfield, 5 generations, 95%")
+    short = next(finding for finding in findings if finding.rule == "bench, 5 launches")
     assert tally(short, 0.0).decisions == 2 * 2
     assert short.seconds == pytest.approx(5 * 2 * (0.5 + 4 * 0.25))
 
 
 def test_the_variance_is_split_as_it_was_made() -> None:
-    found = variance(stream(Machine(launch=0.01, window=0.02, rounds=0.05), generations=60).generations)
+    found = variance(lay_out(stream(Machine(launch=0.01, window=0.02, rounds=0.05), generations=60).generations))
     assert found is not None
     assert found.all_arms.launch_sd == pytest.approx(0.01, rel=0.3)
     assert found.pair_launch_sd == pytest.approx(0.01, rel=0.4)
@@ -141,4 +150,4 @@ def test_the_variance_is_split_as_it_was_made() -> None:
 
 
 def test_variance_asks_for_two_generations() -> None:
-    assert variance(stream(Machine(), generations=1).generations) is None
+    assert variance(lay_out(stream(Machine(), generations=1).generations)) is None

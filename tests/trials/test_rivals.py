@@ -5,6 +5,7 @@ import pytest
 
 from suite.trials.rigor_findings import apply
 from suite.trials.rigor_record import Tally
+from suite.trials.rigor_rules import newest
 from suite.trials.rigor_table import Rule, Table
 from suite.trials.rivals import RULES, asv, blocks, draws, pyperf, thresholds
 from tests.trials.streams import LAUNCH_S, WINDOW_S, Machine, table
@@ -12,9 +13,11 @@ from tests.trials.streams import LAUNCH_S, WINDOW_S, Machine, table
 STILL = Machine(launch=0.0, window=0.005)
 DRIFTING = Machine(launch=0.0, window=0.005, walk=0.02)
 
+EFFECTS = newest()[1].effects
+
 
 def still(rule: Rule, seen: Table) -> Tally:
-    return apply(rule, seen).tallies[0]
+    return apply(rule, seen, EFFECTS).tallies[0]
 
 
 def share(rule: Rule, seen: Table) -> float:
@@ -54,7 +57,7 @@ def test_asv_wants_both_a_small_p_and_a_large_ratio() -> None:
 
 def test_asv_finds_nothing_small() -> None:
     seen = table(STILL, generations=200)
-    tallies = {each.effect: each for each in apply(asv.RULE, seen).tallies}
+    tallies = {each.effect: each for each in apply(asv.RULE, seen, EFFECTS).tallies}
     for effect in (0.0, 0.02, 0.05):
         wanted = tallies[effect].wanted
         assert wanted is not None
@@ -133,13 +136,13 @@ def test_blocks_pair_arms_that_were_measured_together() -> None:
 
 def test_time_is_what_launches_and_their_windows_took() -> None:
     seen = table(Machine(), generations=8)
-    seconds = {rule.name.split(":")[0]: apply(rule, seen).seconds for rule in RULES}
+    seconds = {rule.name.split(":")[0]: apply(rule, seen, EFFECTS).seconds for rule in RULES}
     assert seconds["pyperf compare"] == pytest.approx(40 * (LAUNCH_S + 3 * WINDOW_S))
     assert seconds["asv continuous"] == pytest.approx(4 * (LAUNCH_S + WINDOW_S))
     assert seconds["TorchBench"] == pytest.approx(2 * (LAUNCH_S + 2 * WINDOW_S))
 
 
 def test_a_short_stream_gives_no_decision() -> None:
-    finding = apply(pyperf.RULE, table(Machine(), generations=3))
+    finding = apply(pyperf.RULE, table(Machine(), generations=3), EFFECTS)
     assert finding.seconds is None
     assert all(each.wanted is None for each in finding.tallies)

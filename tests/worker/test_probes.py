@@ -1,5 +1,6 @@
 import importlib.metadata
 import importlib.util
+import json
 import os
 import subprocess
 import sys
@@ -226,6 +227,49 @@ def test_distributions_have_one_spelling() -> None:
     found = distributions()
     assert found["msgspec"] == importlib.metadata.version("msgspec")
     assert all(name == name.lower() and "_" not in name for name in found)
+
+
+def _leave_distribution(folder: Path, name: str) -> Path:
+    """Write what an installed distribution leaves beside its packages."""
+    (folder / f"{name}-1.0.dist-info").mkdir(parents=True)
+    (folder / f"{name}-1.0.dist-info" / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    return folder
+
+
+def test_a_folder_that_an_import_adds_is_no_part_of_the_environment(tmp_path: Path) -> None:
+    """Setuptools puts the folder of what it vendors on `sys.path`, which is what `importlib.metadata` searches."""
+    vendored = _leave_distribution(tmp_path, "vendored")
+    program = (
+        "import sys; from importlib import metadata; from suite.worker.probes import distributions;"
+        f"before = distributions(); sys.path.insert(0, {str(vendored)!r});"
+        "print(metadata.version('vendored'), 'vendored' in distributions(), distributions() == before)"
+    )
+    assert fresh(program).split() == ["1.0", "False", "True"]
+
+
+def test_every_way_to_install_is_part_of_the_environment(tmp_path: Path) -> None:
+    """An interpreter of its own finds what is installed, linked by a `.pth` file, and on PYTHONPATH, in its order."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
+    (packages,) = (tmp_path / "env").glob("lib/python*/site-packages")
+    _leave_distribution(packages, "installed")
+    _leave_distribution(tmp_path / "sources", "linked")
+    (packages / "linked.pth").write_text(f"# a comment\nimport sys\n{tmp_path / 'sources'}\n{tmp_path / 'nothing'}\n")
+    named = _leave_distribution(tmp_path / "named", "on_the_path")
+    (named / "msgspec").symlink_to(Path(msgspec.__file__).parent)  # what the worker's own code imports
+    program = (
+        "import json, sys; from suite.worker.probes import distributions, package_folders;"
+        "print(json.dumps([distributions(), [each for each in sys.path if each in package_folders()]]))"
+    )
+    root = Path(__file__).parents[2]
+    answer = subprocess.run(
+        [tmp_path / "env" / "bin" / "python", "-P", "-c", program],
+        env={"PYTHONPATH": f"{named}:{root}"},
+        capture_output=True,
+        check=True,
+    )
+    found, folders = json.loads(answer.stdout)
+    assert found == {"installed": "1.0", "linked": "1.0", "on-the-path": "1.0"}
+    assert folders == [str(named), str(root), str(packages), str(tmp_path / "sources")]
 
 
 def test_affinity_is_the_one_that_was_set() -> None:

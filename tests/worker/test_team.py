@@ -13,7 +13,7 @@ import pytest
 import suite
 from suite.backends.replica import Replica
 from suite.worker import team
-from suite.worker.messages import Failed, Probed, Reply, Trained
+from suite.worker.messages import Failed, Probed, Reply, Trained, Updated
 
 ROOT = Path(suite.__file__).parents[1]
 LEADER = """
@@ -114,6 +114,13 @@ def test_losses_are_means_and_weights_must_be_the_same() -> None:
     apart = msgspec.structs.replace(one, weights=(4.1,))
     with pytest.raises(ValueError, match="did not train together"):
         team.together([one, apart])
+
+
+def test_weights_after_given_gradients_must_be_the_same() -> None:
+    one = Updated(b"\0\0\x80?")
+    assert team.alike([one, one, one]) == one
+    with pytest.raises(ValueError, match="did not train together"):
+        team.alike([one, one, Updated(b"\1\0\x80?")])
 
 
 def test_memory_is_that_of_all() -> None:

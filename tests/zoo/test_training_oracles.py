@@ -1,4 +1,4 @@
-"""torch's own gradients, in float64 and with our weights, are those that were written by hand."""
+"""torch's own gradients, in float64 and with our weights, are those written by hand; so are its optimizers."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,7 @@ from suite.zoo import models, weights
 from suite.zoo.native import training
 from suite.zoo.training import batches, recipe
 from suite.zoo.training.trajectory import loss_and_gradients
+from tests.backends.test_update_rules import RULES, right_only
 
 torch = pytest.importorskip("torch", reason="torch is not installed here")
 
@@ -45,3 +46,8 @@ def test_gradients_and_statistics_are_those_of_autograd(name: str, batch: int) -
     assert statistics.keys() == {parameter.name for parameter in recipe.statistics(model)}
     for key, value in statistics.items():
         assert state[key].numpy() == pytest.approx(value, rel=1e-9), key
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_torch_optimizers_follow_the_recipe_and_no_mistake_does(name: str) -> None:
+    right_only("torch", name)

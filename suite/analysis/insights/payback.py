@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from suite.analysis import estimates, timed
+from suite.analysis import estimates
 from suite.analysis.insights.types import Payback, Span, Verdict
+from suite.analysis.levels import launch_levels
 from suite.analysis.types import BlockAnalysis, ColdBlock, ColdRow, Estimate, Row, TimedBlock
 from suite.records.schema import Arm, Block, Case, Run
 
@@ -58,7 +59,7 @@ def _of(run: Run, recorded: Block, block: TimedBlock, cold: ColdBlock) -> Iterat
     if not plain:
         return
     fastest = min(plain, key=lambda side: side.call_ns)
-    levels = timed.compared(recorded)
+    levels = launch_levels(recorded)
     sequential = run.settings.precision_target is not None
     for side in sides:
         if not compiles(side.row.settings):

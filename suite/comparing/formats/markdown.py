@@ -84,6 +84,11 @@ def _answers(comparison: Comparison) -> Iterator[str]:
 
 
 def _changes(groups: Iterable[ChangeGroup]) -> Iterator[str]:
+    groups = tuple(groups)
+    missing = words.unrecorded(groups)
+    if missing:
+        yield text(missing)
+        yield ""
     changed = [(group.title, change) for group in groups for change in group.changed]
     if not changed:
         return

@@ -89,6 +89,10 @@ def _answers(drifts: Sequence[Drift]) -> Table:
 
 
 def _changes(groups: Iterable[ChangeGroup]) -> Iterator[RenderableType]:
+    groups = tuple(groups)
+    missing = words.unrecorded(groups)
+    if missing:
+        yield Text(missing, "dim")
     found = [(group.title, change) for group in groups for change in group.changed]
     if not found:
         return

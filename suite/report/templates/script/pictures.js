@@ -1,6 +1,7 @@
 // Pictures of a case's samples, one strip an arm: how windows went over time, every call, and quantiles of the calls.
 const SHARES = [0.5, 0.75, 0.9, 0.95, 0.99];
-const CALLS_FOR_P99 = 300;
+// Of fewer calls, not even the slowest bounds a quantile from above with 95 % confidence (suite/statistics/windows.py).
+const leastCalls = (share) => share > 0.5 ? Math.ceil(Math.log(0.05) / Math.log(share)) : 1;
 const STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
 
 const strip = (arm, height, drawn, value) => html("div", { class: `plot-row strip ${arm.colour}`, "aria-hidden": "true" },
@@ -102,19 +103,21 @@ const everyCall = (arms) => {
   };
 };
 
+const callsOf = (windows) => windows.reduce((sum, window) => sum + window.calls, 0);
+
 const quantiles = (arms, share) => {
   const measured = arms.map((arm) => {
     const counted = arm.windows.filter((window) => window.counted);
-    const calls = counted.reduce((sum, window) => sum + window.calls, 0);
+    const calls = callsOf(counted);
     const whole = ascending(counted.flatMap((window) => window.samples));
     const at = (each) => {
-      if (!whole.length || (each === 0.99 && calls < CALLS_FOR_P99)) return undefined;
+      if (!whole.length || calls < leastCalls(each)) return undefined;
       return { 0.9: arm.tail?.p90_ns, 0.99: arm.tail?.p99_ns }[each] ?? quantile(whole, each);
     };
     const launches = [...new Set(counted.map((window) => window.generation))]
       .map((generation) => counted.filter((window) => window.generation === generation));
     return { ...arm, values: SHARES.map(at), chosen: at(share),
-      dots: at(share) === undefined ? [] : launches.map((windows) => quantile(ascending(windows.flatMap((window) => window.samples)), share)) };
+      dots: launches.filter((windows) => callsOf(windows) >= leastCalls(share)).map((windows) => quantile(ascending(windows.flatMap((window) => window.samples)), share)) };
   }).filter(({ values }) => values[0] !== undefined);
   const values = measured.flatMap((arm) => [...arm.values, ...arm.dots]).filter((value) => value !== undefined);
   const unit = unitOf(Math.min(...values)), axis = axisOf(values, unit[1], scale());
@@ -127,8 +130,8 @@ const quantiles = (arms, share) => {
   });
   const name = `p${Math.round(100 * share)}`;
   return {
-    drawn: picture(`${name} of all calls: ${measured.map((arm) => `${arm.name} ${arm.chosen === undefined ? "not told" : time(arm.chosen)}`).join("; ")}`,
+    drawn: picture(`${name} of all calls: ${measured.map((arm) => `${arm.name} ${arm.chosen === undefined ? "absent" : time(arm.chosen)}`).join("; ")}`,
       [...rows, axisRow(labelsOf(axis)), html("p", { class: "plot-label", "aria-hidden": "true" }, `${unit[0]} a call${axis.log ? ", logarithmic" : ""} · lower is better`)]),
-    note: `The large point is the ${name} over all calls that count, small points are launches; marks stand at p50, p75, p90, p95 and p99. A p99 is told from ${CALLS_FOR_P99} calls on.`,
+    note: `The large point is the ${name} over all calls that count, small points are launches; marks stand at p50, p75, p90, p95 and p99.${share > 0.5 ? ` A ${name} needs ${leastCalls(share)} calls: of fewer, not even the slowest bounds it from above (95 %).` : ""}`,
   };
 };

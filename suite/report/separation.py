@@ -1,0 +1,51 @@
+"""How an arm stands to the best of its block, in one of three words; every output takes them from here.
+
+equal
+    The interval of their ratio lies inside the margin: what difference there may be does not matter.
+not separated
+    The interval lies neither inside the margin nor apart from no difference: it is always told with the word.
+faster
+    The interval excludes no difference: the best is faster.
+"""
+
+import enum
+
+from suite.analysis.types import ConvergenceBlock, ConvergenceRow, Row, TimedBlock
+from suite.report import units
+from suite.statistics.verdicts import Verdict
+
+IN_THESE_MINUTES = "in these minutes"
+"""Said of the interval of one arm's own time: it holds for the run, not for another hour. Only ratios travel."""
+
+
+class Relation(enum.StrEnum):
+    """What may be said of the best arm and another one."""
+
+    EQUAL = "equal"
+    NOT_SEPARATED = "not separated"
+    FASTER = "faster"
+
+
+_RELATIONS = {
+    Verdict.SAME: Relation.EQUAL,
+    Verdict.INCONCLUSIVE: Relation.NOT_SEPARATED,
+    Verdict.SLOWER: Relation.FASTER,
+}
+
+
+def relation(row: Row | ConvergenceRow) -> Relation | None:
+    """Return how the best arm stands to this one; None where that is not known."""
+    return _RELATIONS.get(row.verdict) if row.verdict is not None else None
+
+
+def best_is(row: Row | ConvergenceRow, block: TimedBlock | ConvergenceBlock) -> str:
+    """Return what stands in a row under "best is"; empty for the best itself and for what has no rank."""
+    known = relation(row)
+    return known.value if known is not None and row.arm != block.best else ""
+
+
+def behind(row: Row | ConvergenceRow, block: TimedBlock | ConvergenceBlock) -> str:
+    """Return what a table says of a row's distance to the best: `+9.8 % (0.0–22 %)`, or `best`."""
+    if row.ratio is None:
+        return units.NO_VALUE
+    return "best" if row.arm == block.best else f"+{units.slower(row.ratio)}"

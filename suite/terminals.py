@@ -1,0 +1,69 @@
+"""The one way out to a terminal: whatever a stranger wrote is shown, and never interpreted.
+
+Escape sequences, other control characters and marks that turn the direction of writing can hide or forge what a person
+reads. Every console of the command is made here and replaces them in all it prints, after styles and markup are
+resolved: what styles themselves need is added by rich later and is not touched.
+"""
+
+import sys
+from typing import TextIO
+
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
+from rich.segment import Segment
+
+from suite.errors import printable
+
+
+class _Printable:
+    """A renderable whose text is printable."""
+
+    def __init__(self, renderable: ConsoleRenderable) -> None:
+        self._renderable = renderable
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for segment in console.render(self._renderable, options):
+            if segment.control:
+                yield segment
+            else:
+                yield Segment(printable(segment.text), segment.style)
+
+
+class _Hook(RenderHook):
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        return [_Printable(each) for each in renderables]
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console on stdout, or on stderr, that prints nothing but text and its own styles."""
+    made = Console(stderr=stderr)
+    made.push_render_hook(_Hook())
+    return made
+
+
+class PrintableText:
+    """A text stream that makes printable what is written to it.
+
+    Parameters
+    ----------
+    stream
+        Where it is written to.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write a text; return the number of characters."""
+        return self._stream.write(printable(text))
+
+
+def write(text: str) -> None:
+    """Write plain text, made printable, to stdout."""
+    PrintableText(sys.stdout).write(text)
+
+
+def never_refuse() -> None:
+    """Let stdout and stderr replace what their encoding does not hold, instead of raising `UnicodeEncodeError`."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")

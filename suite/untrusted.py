@@ -1,0 +1,76 @@
+"""Files that somebody else may have written or put in place: opened without blocking, plain files only, bounded.
+
+A folder that was copied from elsewhere may hold a named pipe, which blocks whoever opens it, a device, which never
+ends, or a link to either. Every file of a run, a baseline, a bundle or a data set is therefore opened here.
+"""
+
+import errno
+import os
+import stat
+from io import BufferedReader
+from pathlib import Path
+
+
+class TooLargeError(OSError):
+    """A file is longer than such a file may be."""
+
+
+def open_plain(path: Path, *, follow_links: bool = True) -> BufferedReader:
+    """Open a plain file for reading.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    follow_links : bool
+        Whether the last part of the path may be a symbolic link.
+
+    Returns
+    -------
+    BufferedReader
+        The open file; the caller closes it.
+
+    Raises
+    ------
+    OSError
+        The file is not there, may not be read, or is a pipe, a device, a socket or a folder. `strerror` says which.
+    """
+    # O_NONBLOCK: without it, to open a named pipe waits for a writer (open(2)). It changes nothing for a plain file.
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow_links else os.O_NOFOLLOW)
+    try:
+        descriptor = os.open(path, flags)
+    except OSError as error:
+        if error.errno == errno.ELOOP and not follow_links:
+            raise OSError(errno.ELOOP, "it is a link", str(path)) from error
+        if error.errno == errno.ENXIO:  # a socket
+            raise OSError(errno.EINVAL, "it is not a plain file", str(path)) from error
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is not a plain file", str(path))
+    return os.fdopen(descriptor, "rb")
+
+
+def read_plain(path: Path, most_bytes: int, *, follow_links: bool = True) -> bytes:
+    """Return the content of a plain file.
+
+    Parameters
+    ----------
+    path, follow_links
+        As `open_plain` takes them.
+    most_bytes : int
+        The most bytes that such a file may have; a longer one is not read.
+
+    Raises
+    ------
+    TooLargeError
+        The file is longer, or grows beyond that while it is read.
+    OSError
+        As `open_plain`.
+    """
+    with open_plain(path, follow_links=follow_links) as file:
+        too_large = os.fstat(file.fileno()).st_size > most_bytes
+        content = b"" if too_large else file.read(most_bytes + 1)
+    if too_large or len(content) > most_bytes:
+        raise TooLargeError(errno.EFBIG, f"it is longer than {most_bytes:,} bytes", str(path))
+    return content

@@ -1,0 +1,217 @@
+"""One function makes launch levels of a block: the stop, the report, `ab` and the trials share them, to the bit."""
+
+import math
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from suite import pacing
+from suite.ab import judging
+from suite.ab.comparison import compare
+from suite.analysis import analyse
+from suite.analysis.levels import launch_levels, level_matrix, reduce
+from suite.comparing.types import Gate
+from suite.comparing.welch import from_pairs
+from suite.records.schema import Arm, Block, Case, Generation, Round, Run, Turn, Window
+from suite.report import sentences
+from suite.statistics.ratios import ratio_interval
+from suite.trials.rigor_ours import levels_of
+from suite.trials.rigor_record import Stream
+from suite.trials.rigor_table import lay_out
+from tests.ab import pairs
+from tests.records_builder import make_run
+from tests.trials.streams import Machine, stream
+
+TARGET = 0.01
+SHAPES: list[dict[str, Any]] = [
+    {"rounds": 2},  # warm-up is judged across launches
+    {"rounds": 12},  # and within each
+    {"rounds": 3, "disturbed": (1,)},
+]
+
+
+def slow_start(run: Run, arm: str, factors: tuple[float, ...] = (1.5, 1.2)) -> Run:
+    """Make the first windows of every launch of an arm slower."""
+
+    def turn(one: Turn, factor: float) -> Turn:
+        window = one.window
+        if one.arm != arm or window is None:
+            return one
+        return msgspec.structs.replace(
+            one,
+            window=msgspec.structs.replace(
+                window,
+                samples_ns=tuple(round(factor * value) for value in window.samples_ns),
+                window_ns=round(factor * window.window_ns),
+            ),
+        )
+
+    def round_(one: Round, factor: float) -> Round:
+        return msgspec.structs.replace(one, turns=tuple(turn(each, factor) for each in one.turns))
+
+    def generation(one: Generation) -> Generation:
+        padded = (*factors, *[1.0] * len(one.rounds))
+        return msgspec.structs.replace(
+            one, rounds=tuple(round_(each, factor) for each, factor in zip(one.rounds, padded, strict=False))
+        )
+
+    return msgspec.structs.replace(
+        run,
+        blocks=tuple(
+            msgspec.structs.replace(block, generations=tuple(map(generation, block.generations)))
+            for block in run.blocks
+        ),
+    )
+
+
+def measured(scenario: str, shape: dict[str, Any], *, slow: bool = True) -> Run:
+    run = make_run(
+        models=("mlp",),
+        scenarios=(scenario,),
+        backends=("jax", "torch"),
+        control="jax",
+        generations=7,
+        precision_target=TARGET,
+        max_calls=40,
+        **shape,
+    )
+    # Throughput is of whole windows: one slow call makes the time of an item differ from the median call.
+    return slow_start(run, "jax") if slow else run
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("scenario", ["latency", "throughput"])
+def test_the_interval_that_a_run_stopped_on_is_the_one_reported(scenario: str, shape: dict[str, Any]) -> None:
+    run = measured(scenario, shape)
+    (block,) = run.blocks
+    (found,) = analyse(run).timed
+    stopped = pacing.finished(block, target=TARGET, spent_s=0.0, budget_s=None, generation_s=0.0)
+    assert stopped.half_width is not None
+    assert stopped.half_width == found.half_width
+    (control,) = found.controls
+    levels = level_matrix(block)
+    first, _, second = levels.T
+    interval = ratio_interval(second, first, sequential=True)
+    assert (control.ratio.value, control.ratio.low, control.ratio.high) == (interval.ratio, interval.low, interval.high)
+    widths = [
+        ratio_interval(levels[:, a], levels[:, b], sequential=True).half_width for a in range(3) for b in range(a)
+    ]
+    assert stopped.half_width == max(widths)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("scenario", ["latency", "throughput"])
+def test_ab_judges_the_levels_that_it_stopped_on(scenario: str, shape: dict[str, Any]) -> None:
+    run = pairs.run(
+        1.01, models=("mlp",), scenarios=(scenario,), generations=8, precision_target=TARGET, spread=1.0, **shape
+    )
+    run = slow_start(run, pairs.A.id)
+    (block,) = run.blocks
+    stopped = pacing.finished(block, target=TARGET, spent_s=0.0, budget_s=None, generation_s=0.0)
+    first, second = level_matrix(block).T
+    interval = ratio_interval(second, first, sequential=True)
+    assert stopped.half_width == interval.half_width
+    (row,) = judging.rows(run, pairs.A, pairs.B, Gate())
+    assert row.ratio is not None
+    assert row.confidence is not None
+    assert row.ratio.low is not None
+    effect = from_pairs(interval)
+    assert row.ratio.low == math.exp(effect.log_ratio - effect.half_width(row.confidence))
+    assert sentences.precision(interval.half_width) in compare(run, Gate(), "0" * 64).notes
+
+
+def test_warm_up_windows_count_neither_for_the_stop_nor_for_the_report() -> None:
+    for shape in SHAPES[:2]:
+        slow, steady = measured("latency", shape), measured("latency", shape, slow=False)
+        (row,) = (row for row in analyse(slow).timed[0].rows if row.arm == "jax")
+        assert row.counts.windows_warming >= 7
+        ratio = [launch_levels(run.blocks[0])["jax"][0] for run in (slow, steady)]
+        assert ratio[0] / ratio[1] < (1.25 if shape["rounds"] == 2 else 1.05)  # of two, the second is slow as well
+
+
+def test_a_slow_start_is_said_where_two_rounds_are_all_there_is() -> None:
+    two = analyse(measured("latency", SHAPES[0]))
+    (warning,) = (each for each in two.warnings if each.code == "slow-start")
+    assert warning.about.startswith("jax/")
+    (row,) = (row for row in two.timed[0].rows if row.arm == "jax")
+    assert row.slow_start is not None
+    assert not row.slow_start.settled
+    assert row.slow_start.excess == pytest.approx(0.25, abs=0.15)
+    assert row.warming == tuple((index, 1) for index in range(7))
+    six = analyse(measured("latency", {"rounds": 6}))
+    assert not [each for each in six.warnings if each.code == "slow-start"]
+    (row,) = (row for row in six.timed[0].rows if row.arm == "jax")
+    assert row.slow_start is not None
+    assert (row.slow_start.rounds, row.slow_start.settled) == (2, True)
+
+
+def test_steady_arms_are_not_accused() -> None:
+    assert not [each for each in analyse(measured("latency", SHAPES[0], slow=False)).warnings if "start" in each.code]
+
+
+def as_block(one: Stream, lane: int) -> Block:
+    """Return a pair of a stream as the block that a run of these two arms would have left."""
+    arms = [Arm("onnxruntime", "onnxruntime", ordinal=number) for number in (1, 2)]
+    names = {2 * lane: arms[0].id, 2 * lane + 1: arms[1].id, -1: "canary"}
+
+    def turn(arm: int, median_ns: int) -> Turn:
+        return Turn(arm=names[arm], window=Window((), (median_ns,), median_ns, 0, 0, 0, 0, 0, 0))
+
+    def generation(index: int, rounds: list[Round]) -> Generation:
+        return Generation(index=index, seed=0, rounds=tuple(rounds))
+
+    found = []
+    for each in one.generations:
+        rounds = []
+        for number, taken in enumerate(each.rounds):
+            (pair,) = (pair for pair in taken.pairs if pair.lane == lane)
+            windows = [*pair.windows, *([taken.canary] if taken.canary else [])]
+            turns = tuple(turn(window.arm, window.median_ns) for window in windows)
+            rounds.append(Round(index=number, turns=turns, disturbed=pair.disturbed))
+        found.append(generation(each.index, rounds))
+    return Block(
+        case=Case("resnet50", "latency", "fp32", 1, 2),
+        arms=tuple(arms),
+        planned_generations=len(found),
+        generations=tuple(found),
+        canary="canary",
+    )
+
+
+@pytest.mark.parametrize("rounds", [2, 5, 8])
+def test_the_rigor_trial_judges_what_a_run_would_have_judged(rounds: int) -> None:
+    one = stream(Machine(rounds=0.04, walk=0.02), generations=9, rounds=rounds)
+    marked = []
+    for index, generation in enumerate(one.generations):
+        taken = list(generation.rounds)
+        if index in (2, 5):
+            loud = tuple(msgspec.structs.replace(pair, disturbed="steal") for pair in taken[0].pairs)
+            taken[0] = msgspec.structs.replace(taken[0], pairs=loud)
+        marked.append(msgspec.structs.replace(generation, rounds=tuple(taken)))
+    one = msgspec.structs.replace(one, generations=tuple(marked))
+    table = lay_out(one.generations)
+    for lane in range(table.lanes):
+        block = as_block(one, lane)
+        assert reduce(block).counting.windows.sum() > 0
+        np.testing.assert_allclose(levels_of(table, lane), level_matrix(block), rtol=0, atol=1e-12)
+
+
+def test_a_generation_of_which_nothing_counts_is_no_dead_arm() -> None:
+    """The schedule gives up on an arm without values in the last generations, and not on a disturbed machine."""
+    run = measured("latency", {"rounds": 2}, slow=False)
+    (block,) = run.blocks
+    loud = [
+        msgspec.structs.replace(
+            generation,
+            rounds=tuple(msgspec.structs.replace(each, disturbed="steal") for each in generation.rounds),
+        )
+        if place >= 5
+        else generation
+        for place, generation in enumerate(block.generations)
+    ]
+    block = msgspec.structs.replace(block, generations=tuple(loud))
+    assert level_matrix(block).shape == (5, 3)
+    found = pacing.finished(block, target=1e-9, spent_s=0.0, budget_s=None, generation_s=0.0)
+    assert found.reason is None

@@ -1,0 +1,185 @@
+"""Warnings that follow from a record's numbers: each where its text says it belongs, and nowhere else."""
+
+import msgspec
+import numpy as np
+import pytest
+
+from suite import warnings
+from suite.analysis import analyse
+from suite.records.schema import Absent, Round, Run, Turn, Window
+from suite.report import html, sentences
+from tests.records_builder import CANARY, make_run
+
+
+def codes(run: Run) -> list[str]:
+    return [warning.code for warning in analyse(run).warnings]
+
+
+def message(run: Run, code: str) -> str:
+    (found,) = [warning for warning in analyse(run).warnings if warning.code == code]
+    return found.message
+
+
+def with_windows(run: Run, arm: str, factors: dict[tuple[str, int], float]) -> Run:
+    """Multiply an arm's samples, by case id and generation."""
+    found = msgspec.to_builtins(run)
+    for block, plain in zip(run.blocks, found["blocks"], strict=True):
+        for generation in plain["generations"]:
+            factor = factors.get((block.case.id, generation["index"]), 1.0)
+            for turn in (turn for round_ in generation["rounds"] for turn in round_["turns"] if turn["arm"] == arm):
+                turn["window"]["samples_ns"] = [int(value * factor) for value in turn["window"]["samples_ns"]]
+    return msgspec.convert(found, Run)
+
+
+def with_noise(run: Run, **changes: object) -> Run:
+    """Change what was read around every window."""
+
+    def turn(found: Turn) -> Turn:
+        if found.noise is None:
+            return found
+        return msgspec.structs.replace(found, noise=msgspec.structs.replace(found.noise, **changes))
+
+    def round_(found: Round) -> Round:
+        return msgspec.structs.replace(found, turns=tuple(map(turn, found.turns)))
+
+    blocks = tuple(
+        msgspec.structs.replace(
+            block,
+            generations=tuple(
+                msgspec.structs.replace(each, rounds=tuple(map(round_, each.rounds))) for each in block.generations
+            ),
+        )
+        for block in run.blocks
+    )
+    return msgspec.structs.replace(run, blocks=blocks)
+
+
+# ---- disturbed rounds ------------------------------------------------------------------------------------------------
+
+
+def all_disturbed(run: Run) -> Run:
+    found = msgspec.to_builtins(run)
+    for generation in (each for block in found["blocks"] for each in block["generations"]):
+        for round_ in generation["rounds"]:
+            round_["disturbed"] = "steal: 9.2 % of the CPU time"
+    return msgspec.convert(found, Run)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_one_page_says_one_thing_about_its_disturbed_rounds(kept: bool) -> None:
+    """A smoke run has one generation: where all of its rounds were disturbed, they count; else they do not."""
+    options = {"models": ("mlp",), "backends": ("jax", "torch"), "scenarios": ("latency",), "labels": ("smoke",)}
+    run = make_run(generations=1, rounds=2, disturbed=() if kept else (0, 1), **options)  # type: ignore[arg-type]
+    run = all_disturbed(run) if kept else run
+    analysis = analyse(run)
+    told = " ".join([message(run, "too-disturbed"), sentences.disturbed(analysis), html.render(run, analysis)])
+    assert ("count all the same" in told) == kept
+    assert ("are left out" in told) != kept
+
+
+# ---- the canary ------------------------------------------------------------------------------------------------------
+
+
+def course(step: float, seed: int = 1, generations: int = 10) -> Run:
+    """A run of two cases in whose second half the canary is slower by `step`."""
+    run = make_run(
+        seed=seed,
+        models=("mlp",),
+        backends=("jax",),
+        scenarios=("latency", "throughput"),
+        generations=generations,
+        rounds=2,
+    )
+    last = run.blocks[-1]
+    factors = {(last.case.id, each.index): 1 + step for each in last.generations}
+    return with_windows(run, CANARY, factors)
+
+
+def test_a_canary_that_moved_is_told_and_noise_is_not() -> None:
+    assert "machine-moved" in codes(course(0.25))
+    assert "% slower in the last third" in message(course(0.25), "machine-moved")
+    assert "machine-moved" not in codes(course(0.0))
+
+
+def test_few_generations_show_a_drift_and_warn_of_none() -> None:
+    run = course(0.5, generations=4)
+    canary = analyse(run).canary
+    assert canary is not None
+    assert canary.drift is not None
+    assert canary.drift > warnings.CANARY_LIMIT
+    assert not canary.moved
+    assert "machine-moved" not in codes(run)
+
+
+def test_noise_of_a_tenth_rarely_looks_like_a_machine_that_moved() -> None:
+    """Independent noise of 10 % moved the medians of thirds by more than the limit in a fifth of runs of 18 points."""
+    rng = np.random.default_rng(3)
+    base = make_run(models=("mlp",), backends=("jax",), scenarios=("latency",), generations=18, rounds=1, max_calls=3)
+    (block,) = base.blocks
+    moved = beyond = 0
+    for _ in range(150):
+        noise = {(block.case.id, index): float(np.exp(rng.normal(0, 0.1))) for index in range(18)}
+        canary = analyse(with_windows(base, CANARY, noise)).canary
+        assert canary is not None
+        assert canary.drift is not None
+        beyond += abs(canary.drift) > warnings.CANARY_LIMIT
+        moved += canary.moved and abs(canary.drift) > warnings.CANARY_LIMIT
+    assert beyond > 15
+    assert moved <= 4
+
+
+# ---- launches, clock, throttling -------------------------------------------------------------------------------------
+
+
+def test_too_few_launches_are_said_once_for_all_cases() -> None:
+    run = make_run(models=("mlp", "bert"), backends=("jax", "torch"), generations=2, rounds=2, max_calls=5)
+    assert message(run, "too-few-launches").endswith("4 cases are not ranked, such as mlp/latency/fp32/b1/t2/cpu.")
+    one = make_run(models=("mlp",), backends=("jax",), scenarios=("latency",), generations=2, rounds=2, max_calls=5)
+    assert message(one, "too-few-launches").startswith("2 launches are too few to rank by")
+    assert "too-few-launches" not in codes(msgspec.structs.replace(run, labels=("smoke",)))
+    assert "too-few-launches" not in codes(make_run(models=("mlp",), scenarios=("latency",), rounds=2, max_calls=5))
+
+
+def on_a_clock(run: Run, step_ns: int, reading_ns: int | Absent) -> Run:
+    """Let every sample be read from a clock that steps by so much; and say what two readings differ by at least."""
+
+    def stepped(window: Window) -> Window:
+        samples = tuple(max(step_ns, value // step_ns * step_ns) for value in window.samples_ns)
+        return msgspec.structs.replace(window, samples_ns=samples)
+
+    found = msgspec.to_builtins(run)
+    for generation in (each for block in found["blocks"] for each in block["generations"]):
+        for turn in (turn for round_ in generation["rounds"] for turn in round_["turns"]):
+            turn["window"] = msgspec.to_builtins(stepped(msgspec.convert(turn["window"], Window)))
+    kernel = run.machine.get("kernel", {}) | {"timer step ns": reading_ns}
+    return msgspec.structs.replace(msgspec.convert(found, Run), machine=run.machine | {"kernel": kernel})
+
+
+@pytest.mark.parametrize(
+    ("step_ns", "reading_ns", "coarse"),
+    [
+        (1000, 1000, True),  # a tenth of onnxruntime's call of 9.2 µs
+        (1, 1000, True),  # to read the clock takes as long as that
+        (1000, 50, False),  # the samples are alike for another reason
+        (20, 20, False),
+        (1000, Absent("not read"), False),
+    ],
+)
+def test_a_clock_is_coarse_where_its_step_is_a_large_part_of_a_call(
+    step_ns: int, reading_ns: int | Absent, coarse: bool
+) -> None:
+    run = make_run(models=("mlp",), backends=("onnxruntime",), scenarios=("latency",), rounds=2)
+    assert ("coarse-clock" in codes(on_a_clock(run, step_ns, reading_ns))) == coarse
+
+
+def test_a_slow_call_needs_no_fine_clock() -> None:
+    run = make_run(models=("bert",), backends=("onnxruntime",), scenarios=("latency",), rounds=2)
+    assert "coarse-clock" not in codes(on_a_clock(run, 1000, 1000))
+
+
+def test_throttling_is_counted_over_all_windows() -> None:
+    run = make_run(models=("mlp",), backends=("jax",), scenarios=("latency",), generations=5, rounds=2)
+    assert "throttled" not in codes(with_noise(run, throttled=0))
+    assert "throttled" not in codes(with_noise(run, throttled=Absent("the kernel does not count it")))
+    windows = sum(len(round_.turns) for each in run.blocks[0].generations for round_ in each.rounds)
+    assert f"lowered its clock {windows} times" in message(with_noise(run, throttled=1), "throttled")

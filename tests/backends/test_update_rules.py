@@ -1,0 +1,80 @@
+"""Every framework's own optimizer follows the recipe, and is refused with each mistake made in it for real."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import suite
+from suite.backends import registry
+from suite.zoo import models
+from suite.zoo.training import convergence, recipe
+from suite.zoo.training.recipe import AdamW
+
+ROOT = Path(suite.__file__).parents[1]
+CHILD = Path(__file__).with_name("updating_child.py")
+RULES = {name: recipe.of(name).optimizer for name in models.names()} | {
+    goal.network: goal.optimizer for goal in convergence.GOALS.values()
+}
+NAMED = {
+    "no weight decay",
+    "weight decay x 100",
+    "Nesterov",
+    "another momentum",
+    "learning rate x 1.001",
+    "decay of biases and norms too",
+}
+"""At least these are made in every framework and every model."""
+BACKENDS = [
+    pytest.param(
+        name,
+        marks=pytest.mark.skipif(
+            importlib.util.find_spec(registry.get(name).image) is None, reason=f"not installed: {name}"
+        ),
+    )
+    for name in registry.names()
+    if registry.get(name).trains
+]
+
+
+def checked(backend: str, model: str) -> dict[str, dict[str, Any]]:
+    """Return what is found of the right rule and of each mistake, by its name."""
+    done = subprocess.run(
+        [sys.executable, str(CHILD), backend, model],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    found: dict[str, dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+@pytest.mark.framework
+@pytest.mark.slow
+@pytest.mark.parametrize("model", RULES)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_rule_is_followed_and_every_mistake_is_refused(backend: str, model: str) -> None:
+    right_only(backend, model)
+
+
+def right_only(backend: str, model: str) -> None:
+    """Assert that a backend's own optimizer follows the recipe, and that no mistake made in it does."""
+    found = checked(backend, model)
+    right = found.pop("right")
+    assert right["reason"] == ""
+    assert right["error"] < right["tolerance"] / 5
+    print(backend, model, right["error"])
+    assert set(found) >= NAMED
+    if isinstance(RULES[model], AdamW):
+        assert set(found) >= {"another beta2", "another epsilon"}
+    for mistake, wrong in found.items():
+        print(backend, model, mistake, wrong["error"])
+        assert wrong["reason"].startswith("Its optimizer does not follow the recipe"), mistake
+        assert wrong["error"] > 10 * wrong["tolerance"], mistake

@@ -1,0 +1,107 @@
+"""Figures that are constants of the code: limits, tolerances, sizes of what is computed."""
+
+from collections.abc import Sequence
+
+from suite.analysis.insights import saturation
+from suite.own_file import reference as own_reference
+from suite.report import axes
+from suite.statistics.multiple import DEFAULT_Q
+from suite.statistics.student import MIN_LAUNCHES
+from suite.statistics.verdicts import DEFAULT_MARGIN
+from suite.statistics.windows import TAILS, least_calls
+from suite.worker import converging
+from suite.zoo import flops, honesty, models, onnx_quantize, own_images
+from suite.zoo.bert import spec as bert
+from suite.zoo.digits import data as digits
+from suite.zoo.digits_mlp import spec as digits_mlp
+from suite.zoo.parity import TOLERANCES
+from suite.zoo.training import convergence, parity, recipe
+from tests.commands import ROOT
+from tests.figures import prints
+from tests.figures.checking import Figure
+
+README, METHOD, READING = "README.md", "docs/method.md", "docs/reading-a-report.md"
+
+
+def _power(value: float) -> str:
+    """`1e-5`."""
+    mantissa, exponent = f"{value:.0e}".split("e")
+    return f"{mantissa}e{int(exponent)}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:g}"
+
+
+def _batches_of_macs() -> list[object]:
+    found = [f"{flops.count(models.get(name)).macs / 1e9:.2f}" for name in ("resnet50", "bert")]
+    return [*found, bert.SEQUENCE]
+
+
+def _sensitivities() -> list[object]:
+    found = [_power(parity.FACTOR * convergence.SENSITIVITY[name]) for name in ("digits_mlp", "digits_resnet")]
+    return [f"{parity.FACTOR:g}", *found]
+
+
+def _script_kilobytes() -> list[object]:
+    files = (ROOT / "suite" / "report" / "templates" / "script").glob("*.js")
+    return [round(sum(file.stat().st_size for file in files) / 1e3, -1).__format__(".0f")]
+
+
+def _ratio_of_tolerances() -> list[object]:
+    ratio = own_reference.TOLERANCE / TOLERANCES["fp32"]
+    return [_power(own_reference.TOLERANCE), prints.in_words(ratio)]
+
+
+def _layers() -> list[object]:
+    return ["-".join(str(width) for width in digits_mlp.WIDTHS)]
+
+
+_FIVE = [prints.in_words(MIN_LAUNCHES)]
+_STEPS = [prints.in_words(recipe.STEPS)]
+
+_CONSTANTS: Sequence[tuple[str, str, Sequence[object]]] = (
+    (README, "Over {} the result is *not equal*", [_power(TOLERANCES["fp32"])]),
+    (README, "Every backend is launched {} times or more", _FIVE),
+    (README, "Fewer than {} launches show numbers and no rank", _FIVE),
+    (README, "Before that, {} steps from the seeded weights", _STEPS),
+    (README, "batches by seed, {} seeds or more", _FIVE),
+    (README, "Of the changes reported at most {} % are wrong", [_percent(DEFAULT_Q)]),
+    (README, "interval lies within ±{} %", [_percent(DEFAULT_MARGIN)]),
+    (METHOD, "both relative errors must be at most {}.", [_power(TOLERANCES["fp32"])]),
+    (METHOD, "bf16 {}, int8 {},", [_power(TOLERANCES["bf16"]), _power(TOLERANCES["int8"])]),
+    (METHOD, "whose error is {} times below its yardstick", [prints.in_words(honesty.LIKE)]),
+    (METHOD, "calibrated on {} seeded inputs", [onnx_quantize.CALIBRATION_INPUTS]),
+    (METHOD, "a launch takes {} steps, each with a seeded batch of its own", _STEPS),
+    (METHOD, "makes, times {}, is the tolerance", [f"{parity.FACTOR:g}"]),
+    (METHOD, "with the full rate, {} steps from random weights", _STEPS),
+    (METHOD, "scikit-learn's {} handwritten digits", [digits.ITEMS]),
+    (METHOD, "{} of them, always the same, are only tested with", [digits.TESTED]),
+    (METHOD, "has grown so far after {} steps", _STEPS),
+    (METHOD, "{} steps before the first, then forgotten", [prints.in_words(converging.WARM_STEPS)]),
+    (METHOD, "{} images at the most;", [f"{own_images.MOST_IMAGES:,}"]),
+    (METHOD, "of more than {} to test with, {} are drawn by name", [f"{own_images.MOST_TESTED:,}"] * 2),
+    (METHOD, "each of {}×{} pixels", own_images.SHAPE[1:]),
+    (METHOD, "taken from these images too ({} seeds)", [prints.in_words(convergence.OWN_SEEDS)]),
+    (METHOD, "bring the loss near zero within {} steps", _STEPS),
+    (METHOD, "an interval against a margin ({} % unless told otherwise)", [_percent(DEFAULT_MARGIN)]),
+    (METHOD, "(Benjamini–Hochberg at {} %)", [_percent(DEFAULT_Q)]),
+    ("docs/limits.md", "small networks on {} small images", [digits.ITEMS]),
+    ("docs/gpu-verification.md", "the gate is {}, and such a launch would be refused", [_power(TOLERANCES["fp32"])]),
+    (READING, "slowest takes more than {} times the fastest", [prints.in_words(axes.LOG_FROM)]),
+    (READING, "A p90 needs {} calls, a p99 {}", [least_calls(each) for each in TAILS]),
+    (READING, "the first batch that reaches {} % of that highest", [_percent(saturation.ENOUGH)]),
+)
+
+FIGURES = [
+    *(Figure(page, text, lambda values=values: values) for page, text, values in _CONSTANTS),  # type: ignore[misc]
+    Figure(METHOD, "{} G for ResNet-50, {} G for BERT-base at {} tokens", _batches_of_macs),
+    Figure(METHOD, "times {} as above. For the MLP that is {}. For the ResNet it is {}:", _sensitivities),
+    Figure(METHOD, "an MLP {} with AdamW", _layers),
+    Figure(READING, "about {} KB inside the file", _script_kilobytes),
+    Figure(
+        "docs/own-model.md",
+        "tolerance in fp32 is {} (relative, ‖out − ref‖ ÷ ‖ref‖), {} times that",
+        _ratio_of_tolerances,
+    ),
+]

@@ -1,0 +1,213 @@
+"""Figures that rest on the record of the overhead trial, the newest that is committed."""
+
+from functools import cache
+
+from suite.report import names
+from suite.trials.judging import find, pooled
+from suite.trials.overhead import contrasts_with_bare_loop, contrasts_with_benchmark_app, main
+from suite.trials.overhead_show import counts, farthest
+from suite.trials.record import Cell, Contrast, Finding, Interval, Limit, Trial
+from tests.figures import prints, records
+from tests.figures.checking import Figure
+
+README = "README.md"
+LATEST = max(path.stem for path in records.TRIALS.glob("overhead-*.json"))
+CLOCK = "OpenVINO's clock"
+
+
+@cache
+def trial() -> Trial:
+    return records.overhead(LATEST)
+
+
+def _again(cell: Cell, contrast: Contrast) -> Finding:
+    """Judge a contrast again, from the windows."""
+    at_least = trial().settings["benchmark_app, launches at least" if "benchmark_app" in cell.arms else _LEAST]
+    return find(contrast, cell.generations, cell.arms, sequential=len(cell.generations) > at_least)
+
+
+_LEAST = "bare loop, launches at least"
+
+
+def _cell(model: str, backend: str, *, app: bool = False) -> Cell:
+    return next(
+        cell
+        for cell in trial().cells
+        if (cell.case.model, cell.backend) == (model, backend) and ("benchmark_app" in cell.arms) is app
+    )
+
+
+def _finding(model: str, first: str, second: str, backend: str = "openvino") -> Finding:
+    cell = _cell(model, backend, app=second == "benchmark_app")
+    contrast = next(
+        each.contrast for each in cell.findings if (each.contrast.first, each.contrast.second) == (first, second)
+    )
+    return _again(cell, contrast)
+
+
+def _spelled(interval: Interval) -> str:
+    value, low, high = prints.ratio(interval)
+    return f"{value} ({low}–{high})"
+
+
+def _microseconds(value_ns: float) -> str:
+    return f"{value_ns / 1e3:.1f}"
+
+
+def _limited() -> list[Finding]:
+    """Judge every contrast with a limit again."""
+    return [
+        _again(cell, finding.contrast)
+        for cell in trial().cells
+        for finding in cell.findings
+        if finding.verdict != "no limit"
+    ]
+
+
+def _minutes() -> int:
+    return prints.minutes(trial().started, trial().finished)
+
+
+def _with_app() -> list[object]:
+    """Return what OpenVINO's worker takes beside `benchmark_app`, and of the MLP by the clock that both read."""
+    ratios = [_spelled(_finding(model, "worker", "benchmark_app").ratio) for model in ("mlp", "resnet50", "bert")]
+    more = _finding("mlp", "worker", "benchmark_app").difference_ns.value
+    outside = Contrast("worker", CLOCK, Limit(), "")
+    cell = _cell("mlp", "openvino", app=True)
+    beyond = find(outside, cell.generations, cell.arms, sequential=True).difference_ns.value
+    same_clock = _finding("mlp", CLOCK, "benchmark_app")
+    assert beyond > 0.7 * more  # most of it
+    return [*ratios, _microseconds(more), _microseconds(beyond), _spelled(same_clock.ratio)]
+
+
+def _with_bare_loop() -> list[object]:
+    mlp, resnet, bert = (_finding(model, "worker", "bare loop", "onnxruntime") for model in ("mlp", "resnet50", "bert"))
+    return [
+        _minutes(),
+        _spelled(mlp.ratio),
+        _microseconds(mlp.first_ns),
+        _spelled(resnet.ratio),
+        _spelled(bert.ratio),
+    ]
+
+
+def _not_shown() -> list[object]:
+    found = [finding.verdict for finding in _limited()]
+    assert set(found) <= {"within", "not shown"}
+    return [found.count("not shown"), len(found), 1, 2, 2]
+
+
+_APP = Figure(
+    README,
+    "OpenVINO's took {}, {} and {} times what its own `benchmark_app` reports. Of the MLP's {} µs more, {} µs are the "
+    "call from Python, outside OpenVINO's own clock, which `benchmark_app` reads; by that clock it took {} times as "
+    "long. The timed region stays what a Python caller sees.",
+    _with_app,
+)
+_TWO = [
+    Figure(
+        README,
+        "itself costs, in {} minutes: ONNX Runtime's worker took {} times a bare loop's median for the MLP ({} µs), {} "
+        "for ResNet-50 and {} for BERT;",
+        _with_bare_loop,
+    ),
+    _APP,
+    Figure(
+        README,
+        "{} of the {} contrasts with a limit ({} %, of `benchmark_app` {} %, of the MLP {} µs) were not shown to be "
+        "within it",
+        _not_shown,
+    ),
+]
+
+
+def _bare(*, one_process: bool) -> dict[tuple[str, str], Finding]:
+    """Judge each backend's contrast with a bare loop again, by model and backend."""
+    return {
+        (cell.case.model, cell.backend): _again(cell, finding.contrast)
+        for cell in trial().cells
+        for finding in cell.findings
+        if finding.contrast.second == "bare loop" and finding.contrast.one_process is one_process
+    }
+
+
+def _summed_up(*, one_process: bool) -> list[object]:
+    """Return how many contrasts there are, how many are within, not shown, and outside, and the worst."""
+    found = _bare(one_process=one_process)
+    verdicts = counts(found)
+    (model, backend), worst = farthest(found)
+    return [
+        len(found),
+        *(verdicts.get(verdict, 0) for verdict in ("within", "not shown", "outside")),
+        f"{backend} on {names.model(model)}: {_spelled(worst.ratio)}",
+    ]
+
+
+def _pooled() -> list[object]:
+    found: list[object] = []
+    for model in ("mlp", "resnet50", "bert"):
+        among = [cell for cell in trial().cells if cell.case.model == model and "bare loop" in cell.arms]
+        contrast = next(each for each in contrasts_with_bare_loop(model) if not each.one_process)
+        found.append(_spelled(pooled(contrast, among).ratio))
+    return found
+
+
+def _limits() -> list[object]:
+    percent, small = contrasts_with_bare_loop("bert")[0].limit, contrasts_with_bare_loop("mlp")[0].limit
+    return [str(percent).removesuffix("%"), str(small).removesuffix(" µs")]
+
+
+def _app_verdicts() -> list[object]:
+    found = {model: _finding(model, "worker", "benchmark_app").verdict for model in ("resnet50", "bert")}
+    return [f"{sum(verdict == 'within' for verdict in found.values())} of {len(found)}", 2]
+
+
+def _launches() -> list[object]:
+    return [prints.in_words(trial().settings[_LEAST])]
+
+
+_ALL = [
+    Figure(README, "itself costs, in {} minutes: every backend's worker against a bare loop", lambda: [_minutes()]),
+    Figure(README, "within {} % or, for the MLP, {} µs", _limits),
+    Figure(
+        README,
+        "In one process, where both loops take turns, of {} contrasts {} are within, {} not shown and {} outside; the "
+        "worst is {}.",
+        lambda: _summed_up(one_process=True),
+    ),
+    Figure(
+        README,
+        "Between two processes, of {} contrasts {} are within, {} not shown and {} outside, since {} launches do not "
+        "average their own differences out; the worst is {}.",
+        lambda: [*(found := _summed_up(one_process=False))[:4], *_launches(), found[4]],
+    ),
+    Figure(README, "All backends together: {} for the MLP, {} for ResNet-50 and {} for BERT.", _pooled),
+    _APP,
+    Figure(README, "{} of the last two are shown to be within {} %", _app_verdicts),
+]
+
+
+def _launches_planned() -> str:
+    """Return how many launches the command makes of a cell unless asked otherwise."""
+    (launches,) = (option.default for option in main.params if option.name == "launches")
+    assert isinstance(launches, int)
+    return prints.in_words(launches)
+
+
+_METHOD = [
+    Figure(
+        "docs/method.md",
+        "the t interval over {} launches is held against the limit, {} % of a call or {} µs for the MLP",
+        lambda: [_launches_planned(), *_limits()],
+    ),
+    Figure(
+        "docs/method.md", "so {} launches of one backend cannot show {} %", lambda: [_launches_planned(), _limits()[0]]
+    ),
+    Figure(
+        "docs/method.md",
+        "its limit of {} % either",
+        lambda: [str(contrasts_with_benchmark_app("bert")[0].limit).removesuffix("%")],
+    ),
+]
+
+FIGURES = [*_METHOD, *(_ALL if trial().pooled else _TWO)]

@@ -1,0 +1,102 @@
+"""The committed records, read once, and what the project's own functions compute from them again."""
+
+from functools import cache
+
+import msgspec
+
+from suite.analysis import analyse
+from suite.analysis.types import Analysis, ConvergenceRow
+from suite.records import files
+from suite.records.schema import Run
+from suite.trials import folklore_findings, folklore_forms, images, rigor_record, upgrades_record
+from suite.trials.folklore_record import Folklore, Row
+from suite.trials.record import Trial
+from suite.trials.rigor_record import Finding, Stream, Tally, Variance
+from tests.commands import ROOT
+
+REPORTS = ROOT / "reports"
+TRIALS = REPORTS / "trials"
+EXAMPLE = "20261121-163925-standard-22a3"
+"""The run whose report the README shows."""
+CONVERGENCE = "20261122-041102-standard-212d"
+QUIET, BUSY = "rigor-2026-11-21", "rigor-2026-11-22-busy"
+
+
+@cache
+def run(name: str) -> Run:
+    return files.read(REPORTS / name)
+
+
+@cache
+def analysis(name: str) -> Analysis:
+    return analyse(run(name))
+
+
+@cache
+def trainings(model: str) -> dict[str, ConvergenceRow]:
+    """Return the trainings to a target of one model, by arm."""
+    block = next(each for each in analysis(CONVERGENCE).convergence if each.case.model == model)
+    return {row.arm: row for row in block.rows}
+
+
+@cache
+def stream(name: str) -> Stream:
+    return rigor_record.read(TRIALS / f"{name}.json")
+
+
+@cache
+def rules(name: str) -> dict[str, Finding]:
+    """Return what every rule makes of a stream; `tests/trials/test_rigor_published.py` judges it again."""
+    return {finding.rule: finding for finding in stream(name).findings}
+
+
+@cache
+def variance(name: str) -> Variance:
+    found = stream(name).variance
+    assert found is not None
+    return found
+
+
+def rule(name: str, *parts: str) -> Finding:
+    """Return the one rule of a stream whose name holds these parts."""
+    found = [each for title, each in rules(name).items() if all(part in title for part in parts)]
+    assert len(found) == 1, f"{name} has {len(found)} rules with {parts}: {', '.join(rules(name))}"
+    return found[0]
+
+
+def tally(finding: Finding, effect: float) -> Tally:
+    return next(each for each in finding.tallies if each.effect == effect)
+
+
+@cache
+def upgrades(name: str) -> upgrades_record.Record:
+    return upgrades_record.read(TRIALS / f"{name}.json")
+
+
+@cache
+def counted(name: str) -> dict[str, upgrades_record.Finding]:
+    """Count a trial of upgrades again, by kind."""
+    return {finding.kind: finding for finding in upgrades_record.findings(upgrades(name).trials)}
+
+
+@cache
+def folklore() -> Folklore:
+    return msgspec.json.decode((TRIALS / "folklore-2026-11-22.json").read_bytes(), type=Folklore)
+
+
+@cache
+def retold() -> dict[str, Row]:
+    """Judge the published comparison again, by framework."""
+    record = folklore()
+    told = [each for each in folklore_forms.FRAMEWORKS if each.backend not in record.failures]
+    return {row.title: row for row in folklore_findings.rows(told, record.generations, record.said)}
+
+
+@cache
+def overhead(name: str) -> Trial:
+    return msgspec.json.decode((TRIALS / f"{name}.json").read_bytes(), type=Trial)
+
+
+@cache
+def rebuilt() -> images.Record:
+    return msgspec.json.decode((TRIALS / "images-2026-11-22.json").read_bytes(), type=images.Record)

@@ -1,0 +1,287 @@
+"""Figures that rest on the records of trials: how often rules are wrong, released versions, a published comparison."""
+
+import itertools
+from functools import partial
+
+import numpy as np
+
+from suite.comparing.types import Movement
+from suite.statistics.calm import which_count
+from suite.statistics.levels import levels_of_windows
+from suite.statistics.proportions import Proportion
+from suite.statistics.stopping import DEFAULT_TARGET
+from suite.statistics.student import MIN_LAUNCHES
+from suite.trials import rigor_table
+from suite.trials.rigor_record import Finding
+from suite.trials.rigor_show import table_lines
+from tests.figures import prints, records
+from tests.figures.checking import Figure
+from tests.figures.records import BUSY, QUIET
+
+README, METHOD = "README.md", "docs/method.md"
+TARGET = f"{100 * DEFAULT_TARGET:g}"
+EFFECTS = (0.02, 0.05)
+
+
+def _percents() -> list[int]:
+    return [round(100 * effect) for effect in EFFECTS]
+
+
+def _rows(stream: str) -> list[Figure]:
+    """Bind every row of a stream's table as a whole; the first row under the heading is its alignment."""
+    return [
+        Figure(README, "{}", partial(_line, stream, number))
+        for number in range(len(table_lines(records.stream(stream).findings)))
+        if number != 1
+    ]
+
+
+def _line(stream: str, number: int) -> list[object]:
+    return [table_lines(records.stream(stream).findings)[number]]
+
+
+def _stream(name: str) -> list[object]:
+    """Return the launches of a stream, and its minutes."""
+    found = records.stream(name)
+    launches = found.setup.arms * len(found.generations)
+    return [f"{launches:,}".replace(",", " "), prints.minutes(found.started, found.updated)]
+
+
+_AB, _BENCH = "ab --budget", f"bench, {MIN_LAUNCHES} launches"
+
+
+def _called(finding: Finding) -> Proportion:
+    wanted = records.tally(finding, 0.0).wanted
+    assert wanted is not None
+    assert wanted.successes == 0
+    return wanted
+
+
+def _none_called() -> list[object]:
+    ab, bench = (_called(records.rule(QUIET, name)) for name in (_AB, _BENCH))
+    return [prints.of(ab), f"{100 * ab.high:.0f}", prints.of(bench), f"{100 * bench.high:.1f}"]
+
+
+def _all_count(disturbed: list[list[bool]]) -> list[list[bool]]:
+    """Count a generation without a calm round as any other."""
+    return [[not each for each in rounds] if not all(rounds) else [True] * len(rounds) for rounds in disturbed]
+
+
+def _spread_of_pairs() -> list[object]:
+    """Return the standard deviation of a pair's log ratio in percent, with all generations and by the rule."""
+    table = rigor_table.lay_out(records.stream(BUSY).generations)
+    found: list[object] = []
+    for counts in (_all_count, which_count):
+        variances = []
+        for lane in range(table.lanes):
+            windows = np.log(table.median_ns[:, :, 2 * lane : 2 * lane + 2])
+            kept = np.array(counts(table.disturbed[:, :, lane].tolist()), dtype=bool)
+            windows[~kept] = np.nan
+            levels = levels_of_windows(windows)[kept.any(axis=1)]
+            variances.append(np.var(levels[:, 1] - levels[:, 0], ddof=1))
+        found.append(f"{100 * np.sqrt(np.mean(variances)):.0f}")
+    return found
+
+
+def _busy_effects() -> list[object]:
+    ab = records.rule(BUSY, _AB)
+    two, five = (records.tally(ab, effect).wanted for effect in EFFECTS)
+    assert five is not None
+    assert five.share == 1
+    return [5, 2, prints.of(two)]
+
+
+def _variance() -> list[object]:
+    found = records.variance(QUIET)
+    assert found.covariate is not None
+    return [
+        f"{100 * found.pair_window_sd:.1f}",
+        f"{100 * found.pair_launch_sd:.1f}",
+        f"{100 * (1 - found.covariate.variance_ratio):.1f}",
+    ]
+
+
+def _told_again() -> list[object]:
+    ab = records.rule(QUIET, _AB)
+    still, two = records.tally(ab, 0.0), records.tally(ab, 0.02)
+    bench = _called(records.rule(QUIET, _BENCH))
+    assert ab.seconds is not None
+    return [
+        bench.trials, prints.in_words(MIN_LAUNCHES), _called(ab).trials, still.same, 2, prints.of(two.wanted),
+        f"{ab.seconds:.0f}",
+    ]  # fmt: skip
+
+
+RIGOR = [
+    Figure(
+        README,
+        "Identical ResNet-50 workers of ONNX Runtime on a shared {}-core virtual machine, {} launches in {} minutes",
+        lambda: [records.stream(QUIET).machine["cpu"]["cores"], *_stream(QUIET)],
+    ),
+    *_rows(QUIET),
+    *_rows(BUSY),
+    Figure(README, "{} leaves up to {} % possible, {} up to {} %", _none_called),
+    Figure(README, "the same took {} launches in {} minutes", lambda: _stream(BUSY)),
+    Figure(README, "`ab` finds +{} % there, and +{} % in {} cases.", _busy_effects),
+    Figure(METHOD, "standard deviation of a pair's log ratio from {} % to {} %", _spread_of_pairs),
+    Figure(
+        METHOD,
+        "among {} decisions on identical arms after {} launches each, none called them different; `ab` called none of "
+        "{} different and {} of them the same, and found +{} % in {}, in {} s a pair",
+        _told_again,
+    ),
+    Figure(
+        METHOD,
+        "between windows ({} % of a call within a pair of neighbours), and hardly between launches ({} %); the canary "
+        "as a covariate explained {} % of it",
+        _variance,
+    ),
+]
+
+
+LONG, SHORT = "upgrades-2026-11-22-75s", "upgrades-2026-11-22"
+
+
+def _trials(name: str, kind: str) -> list[object]:
+    """Return how often, of how many trials, its interval in percent, and the minutes they took."""
+    found = records.counted(name)[kind]
+    share = found.by_trial
+    return [f"{share.successes} of {share.trials}", prints.share(share), round(found.seconds / 60)]
+
+
+def _half_a_minute() -> list[object]:
+    same = _trials(SHORT, "same")
+    assert set(records.counted(SHORT)["same"].verdicts) == {"inconclusive"}
+    assert float(records.upgrades(SHORT).settings["budget_seconds"]) < 45
+    effect = records.upgrades(SHORT).settings["effect"].removesuffix("%")
+    return [*same, effect, *_trials(SHORT, "injected"), "half a"]
+
+
+def _upgrade_answers() -> tuple[int, int]:
+    """Return how many answers there are, and how many are identical; the others moved within rounding, on BERT."""
+    upgrades = [trial for trial in records.upgrades(SHORT).trials if trial.kind == "upgrade"]
+    moves = [move for trial in upgrades for move in trial.moves]
+    moved = {move.movement for move in moves} - {Movement.IDENTICAL}
+    assert moved == {Movement.WITHIN}, moved
+    return len(moves), sum(move.movement is Movement.IDENTICAL for move in moves)
+
+
+def _upgrades() -> list[object]:
+    record = records.upgrades(SHORT)
+    decisions = [each for trial in record.trials if trial.kind == "upgrade" for each in trial.decisions]
+    assert {each.verdict.value for each in decisions} == {"inconclusive"}
+    return [len(decisions), round(float(record.settings["upgrade_budget_seconds"]))]
+
+
+def _chain() -> list[object]:
+    """Return the first and the last version of either framework; every trial is against the next."""
+    trials = [trial for trial in records.upgrades(SHORT).trials if trial.kind == "upgrade"]
+    found: list[object] = []
+    for name, count in (("onnxruntime", 5), ("openvino", 4)):
+        pairs = [(each.old, each.new) for each in trials if each.old.startswith(name)]
+        assert all(before[1] == after[0] for before, after in itertools.pairwise(pairs))
+        assert len(pairs) == count - 1
+        found += [pairs[0][0].partition("@")[2], pairs[-1][1].partition("@")[2]]
+    return found
+
+
+def _answers_moved() -> list[object]:
+    upgrades = [trial for trial in records.upgrades(SHORT).trials if trial.kind == "upgrade"]
+    pairs = [
+        (trial.old, trial.new, move.answer)
+        for trial in upgrades
+        for move in trial.moves
+        if move.movement is not Movement.IDENTICAL
+    ]
+    assert all("bert" in answer for _, _, answer in pairs)
+    return [version.partition("@")[2] for old, new, _ in pairs for version in (old, new)]
+
+
+UPGRADES = [
+    Figure(
+        README,
+        "the same version against itself was called different in {} trials ({} %) and undecided in all, in {} minutes; "
+        "an injected {} % was found in {} ({} %), in {} minutes: {} minute is too short there",
+        _half_a_minute,
+    ),
+    Figure(
+        README,
+        "Given {} s each, some hours later on the same machine, it was found in {} ({} %), and the same version called "
+        "different in {} ({} %;",
+        lambda: [
+            round(float(records.upgrades(LONG).settings["budget_seconds"])),
+            *_trials(LONG, "injected")[:2],
+            *_trials(LONG, "same")[:2],
+        ],
+    ),
+    Figure(
+        README,
+        "on a quiet machine in {}, in [{} s each]",
+        lambda: [
+            prints.of(records.tally(records.rule(QUIET, _AB), 0.05).wanted),
+            f"{records.rule(QUIET, _AB).seconds:.0f}",
+        ],
+    ),
+    Figure(README, "versions of ONNX Runtime ({} to {}) and four of OpenVINO ({} to {})", _chain),
+    Figure(README, "no change of speed could be shown in any of {} cases, in {} s a pair", _upgrades),
+    Figure(README, "Of the {} answers {} are identical bit by bit", _upgrade_answers),
+    Figure(README, "the two others (BERT, ONNX Runtime {} → {} and {} → {})", _answers_moved),
+]
+
+
+def _told(title: str) -> list[object]:
+    row = records.retold()[title]
+    cells: list[object] = [f"{row.published_ms:.2f}"]
+    for standing in (row.published, row.fairly):
+        value, unit, low, high = prints.time(standing.ns)
+        cells.append(f"{value} {unit} ({low}–{high}), {_rank(standing.rank)}")
+    return cells
+
+
+def _rank(rank: int | None) -> str:
+    return f"rank {rank}" if rank is not None else "no rank"
+
+
+def _disturbed() -> list[object]:
+    rounds = [one for generation in records.folklore().generations for one in generation.rounds]
+    return [f"{sum(bool(one.disturbed) for one in rounds)} of {len(rounds)}"]
+
+
+def _openvino_gains() -> list[object]:
+    row = records.retold()["OpenVINO"]
+    assert row.published.rank is None  # its answer is not equal there
+    assert row.fairly.rank == 1
+    return [*prints.ratio(row.factor, 0)]
+
+
+FOLKLORE = [
+    *(
+        Figure(README, f"| {title} | {{}} ms | {{}} | {{}} |", partial(_told, title))
+        for title in ("PyTorch", "TensorFlow", "JAX", "ONNX Runtime", "OpenVINO")
+    ),
+    Figure(
+        README,
+        "runs it as its script does, and fairly, in {} minutes",
+        lambda: [prints.in_words(prints.minutes(records.folklore().started, records.folklore().finished))],
+    ),
+    Figure(README, "it is {} times ({}–{}) faster when it gets the batch in one call", _openvino_gains),
+    Figure(README, "({} rounds were disturbed from outside)", _disturbed),
+]
+
+
+def _images() -> list[object]:
+    found = records.rebuilt().images
+    assert all(each.same for each in found)
+    return [prints.in_words(len(found))]
+
+
+IMAGES = [
+    Figure(README, "gave the same layers for all {}, on one machine", _images),
+    Figure(
+        README,
+        "(the {} images are {} GB)",
+        lambda: [*_images(), f"{sum(each.size_bytes for each in records.rebuilt().images) / 1e9:.1f}"],
+    ),
+]
+
+FIGURES = [*RIGOR, *UPGRADES, *FOLKLORE, *IMAGES]

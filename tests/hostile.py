@@ -1,0 +1,119 @@
+"""Canaries that are not what they seem: real workers of the current interpreter whose backend does one thing wrong.
+
+A folder with a `sitecustomize` module on `PYTHONPATH` changes the backend of every worker that is launched; what an arm
+does wrong stands in its settings (`hostile=spins`), so that honest arms stand beside it.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from suite.plan import CANARY
+from suite.records.schema import Arm
+
+SITECUSTOMIZE = '''
+import threading
+import time
+import zlib
+
+import msgspec
+
+import suite.backends.canary as module
+
+DATA = bytes(1 << 20)
+SPIN_S = 0.12
+
+
+class Hostile(module.Canary):
+    def __init__(self, options):
+        self._does = options.settings.get("hostile", "")
+        super().__init__(msgspec.structs.replace(options, settings={}))
+
+    def load(self, source):
+        step = super().load(source)
+        return globals()[self._does](step) if self._does else step
+
+
+def spins(step):
+    """Go on computing for a while after the last call, in a thread that lets the others run (zlib drops the GIL)."""
+    until = [0.0]
+    wake = threading.Event()
+
+    def spin():
+        while True:
+            wake.wait()
+            wake.clear()
+            while time.monotonic() < until[0]:
+                zlib.crc32(DATA)
+
+    threading.Thread(target=spin, daemon=True).start()
+
+    def spinning(inputs):
+        answer = step(inputs)
+        until[0] = time.monotonic() + SPIN_S
+        wake.set()
+        return answer
+
+    return spinning
+
+
+def never_rests(step):
+    """Compute for ever."""
+    spinning = spins(step)
+    globals()["SPIN_S"] = 3600.0
+    return spinning
+
+
+def forgets(step):
+    """Answer rightly ten times, and then with the tenth answer."""
+    answers = []
+
+    def forgetting(inputs):
+        if len(answers) < 10:
+            answers.append(step(inputs))
+        return answers[-1]
+
+    return forgetting
+
+
+def remembers(step):
+    """Compute only where the array is another than in the call before: all answers are right."""
+    last = [None, None]
+
+    def remembering(inputs):
+        array = inputs["signal"]
+        if array is not last[0]:
+            last[:] = array, step(inputs)
+        return last[1]
+
+    return remembering
+
+
+def breaks(step):
+    """Answer for six arrays, those of the first comparison and the timed ones, and fail for every other."""
+    seen = []
+
+    def breaking(inputs):
+        if not any(each is inputs["signal"] for each in seen):
+            if len(seen) == 6:
+                raise RuntimeError("no more arrays")
+            seen.append(inputs["signal"])
+        return step(inputs)
+
+    return breaking
+
+
+module.Canary = Hostile
+'''
+
+
+def arm(does: str, ordinal: int = 2) -> Arm:
+    """Return a canary that does something wrong: the name of a function above."""
+    return Arm(CANARY, CANARY, ordinal=ordinal, settings={"hostile": does})
+
+
+def install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every worker that is launched from now on have the backend above."""
+    (folder / "sitecustomize.py").write_text(SITECUSTOMIZE)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH", "")))))

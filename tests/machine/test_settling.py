@@ -1,0 +1,74 @@
+"""The wait for workers that go on computing, with real processes."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from suite.machine.settling import LIMIT_NS, STILL_NS, settle
+from tests.machine.test_signals import ASLEEP, BUSY, process
+
+pytestmark = pytest.mark.alone
+
+MS = 1_000_000
+SPINS = (
+    "import sys, time\n"
+    "print('up', flush=True)\n"
+    "sys.stdin.readline()\n"
+    "end = time.monotonic() + 0.15\n"
+    "while time.monotonic() < end: pass\n"
+    "time.sleep(60)"
+)
+
+
+def test_sleeping_workers_are_waited_for_no_longer_than_it_takes_to_see_it() -> None:
+    with process(ASLEEP) as one, process(ASLEEP) as other:
+        settled = settle({"one": one.pid, "other": other.pid})
+    assert (settled.busy, settled.unseen) == ((), ())
+    assert STILL_NS <= settled.waited_ns < 100 * MS
+
+
+def test_a_worker_that_spins_for_a_while_is_waited_for() -> None:
+    with subprocess.Popen([sys.executable, "-c", SPINS], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stdin is not None
+        assert child.stdout.readline() == b"up\n"
+        child.stdin.write(b"\n")
+        child.stdin.flush()
+        time.sleep(0.02)
+        began = time.monotonic()
+        settled = settle({"spins": child.pid}, limit_ns=5_000 * MS)
+        child.kill()
+    assert settled.busy == ()
+    assert 100 * MS < settled.waited_ns <= (time.monotonic() - began) * 1e9
+
+
+def test_a_worker_that_never_stops_is_named_at_the_limit() -> None:
+    with process(BUSY) as endless, process(ASLEEP) as idle:
+        settled = settle({"endless": endless.pid, "idle": idle.pid})
+    assert settled.busy == ("endless",)
+    assert LIMIT_NS <= settled.waited_ns < 2 * LIMIT_NS
+
+
+def test_a_clock_that_cannot_be_read_is_no_reason_to_wait() -> None:
+    with process(ASLEEP) as idle:
+        settled = settle({"seen": idle.pid, "unseen": None, "nowhere": 0})
+    assert settled.unseen == ("nowhere", "unseen")
+    assert settled.busy == ()
+    assert settle({}).waited_ns < STILL_NS
+
+
+def test_a_worker_that_ends_meanwhile_is_not_waited_for() -> None:
+    with process(BUSY) as ends:
+        killer = threading.Timer(0.05, os.kill, (ends.pid, signal.SIGKILL))
+        killer.start()
+        waiter = threading.Thread(target=ends.wait)
+        waiter.start()
+        settled = settle({"ends": ends.pid}, limit_ns=5_000 * MS)
+        waiter.join()
+    assert settled.busy == ()
+    assert settled.waited_ns < 2_000 * MS

@@ -1,0 +1,42 @@
+"""Every run that a test makes is verified as its reader would verify it: the folder, and the page alone."""
+
+import re
+from pathlib import Path
+
+from suite.beginning import tool_sha256
+from suite.provenance.given import look
+from suite.provenance.verifying import verify
+from suite.running import REPORT
+
+_TOLD = re.compile(r"^Report: (.+)$", re.MULTILINE)
+
+
+def check_told(out: str, folder: Path) -> None:
+    """Verify every run whose report a command named.
+
+    Parameters
+    ----------
+    out
+        What the command printed, in lines that were not wrapped.
+    folder
+        Where it ran.
+    """
+    for page in _TOLD.findall(out):
+        check_run((folder / page).parent)
+
+
+def check_run(folder: Path) -> None:
+    """Verify a run's folder, and its page alone.
+
+    Raises
+    ------
+    AssertionError
+        Something in it is wrong, or its figures could not be computed again.
+    """
+    for path in (folder, folder / REPORT):
+        found = verify(look(path), tool_sha256=tool_sha256())
+        wrong = [
+            f"{each.topic}: {each.says} {'; '.join(each.named)}" for each in found.checks if each.state == "broken"
+        ]
+        assert not wrong, f"{path} does not verify: {' / '.join(wrong)}"
+        assert {each.state for each in found.checks if each.topic == "figures"} == {"holds"}, path

@@ -1,0 +1,38 @@
+"""Folders of runs: a killed run's goes, a live one's stays."""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from suite import scratch
+
+
+@pytest.fixture(autouse=True)
+def _temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+
+
+def test_a_killed_runs_folder_is_removed_and_a_live_ones_is_not(tmp_path: Path) -> None:
+    killed = "import os, signal; from suite import scratch; print(scratch.make(), flush=True); os.kill(os.getpid(), 9)"
+    done = subprocess.run([sys.executable, "-c", killed], stdout=subprocess.PIPE, check=False)
+    left = Path(done.stdout.decode().strip())
+    assert left.is_dir()
+    mine = scratch.make()
+    assert scratch.sweep() == 1
+    assert not left.parent.exists()
+    assert mine.is_dir()
+    scratch.remove(mine)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_folders_of_others_and_links_are_not_touched(tmp_path: Path) -> None:
+    (tmp_path / "levelfield-run-unmarked").mkdir()
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "owner").write_text("1:1")
+    (tmp_path / "levelfield-run-link").symlink_to(tmp_path / "thesis")
+    assert scratch.sweep() == 0
+    assert (tmp_path / "thesis" / "owner").exists()

@@ -1,0 +1,288 @@
+"""Every known mistake of an optimizer is refused on every model that is trained; what float32 rounds is let through."""
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from suite.zoo import models
+from suite.zoo.training import convergence, optimizers, parity, recipe, update
+from suite.zoo.training.optimizers import Updater
+from suite.zoo.training.recipe import SGD, AdamW, Optimizer, decays, trained
+
+Array = np.ndarray[Any, np.dtype[Any]]
+RULES: dict[str, Optimizer] = {name: rule.optimizer for name, rule in recipe.RECIPES.items()} | {
+    goal.network: goal.optimizer for goal in convergence.GOALS.values()
+}
+OF_ADAMW = [name for name, rule in RULES.items() if isinstance(rule, AdamW)]
+OF_SGD = [name for name, rule in RULES.items() if isinstance(rule, SGD)]
+
+
+def followed(
+    name: str,
+    rule: Optimizer,
+    *,
+    dtype: type[np.floating[Any]] = np.float64,
+    processes: int = 1,
+    divisor: int | None = None,
+) -> bytes:
+    """Take the steps as a worker does: whole tensors, in float64 or float32, by a rule that may be another one."""
+    model = models.get(name)
+    state = {key: array.astype(dtype) for key, array in update.begin(model).items()}
+    updater = Updater(model, update.amplified(rule, update.amplification(RULES[name])))
+    for step in range(update.STEPS):
+        given = [update.gradients(model, step, process) for process in range(processes)]
+        sums = {key: np.sum([each[key].astype(dtype) for each in given], axis=0) for key in given[0]}
+        updater.update(state, {key: array / dtype(divisor or processes) for key, array in sums.items()})
+    return update.sample(model, dict(state)).tobytes()
+
+
+def judged(name: str, values: bytes, *, processes: int = 1) -> update.Judgement:
+    return update.judge(values, models.get(name), RULES[name], processes=processes)
+
+
+@pytest.mark.parametrize("name", [name for name in RULES if name != "bert"])
+@pytest.mark.parametrize("processes", [1, 3])
+def test_float32_follows_the_rule_with_room_to_spare(name: str, processes: int) -> None:
+    found = judged(name, followed(name, RULES[name], dtype=np.float32, processes=processes), processes=processes)
+    assert found.equal, found.reason
+    assert 1e-9 < found.error < found.tolerance / 5
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_tolerance_is_derived_and_small(name: str) -> None:
+    """The least that `parity.allowed` gives is 32 roundings; no recipe needs much more."""
+    found = update.tolerance(models.get(name), RULES[name])
+    assert parity.allowed(0) <= found < 1.5 * parity.allowed(0) < 1e-5
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_decay_and_rate_are_large_enough_to_show(name: str) -> None:
+    by = update.amplification(RULES[name])
+    large = update.amplified(RULES[name], by)
+    for value, factor in ((large.learning_rate, by.learning_rate), (large.weight_decay, by.weight_decay)):
+        assert 0.25 <= value < 0.5
+        assert math.frexp(factor)[0] == 0.5, "a power of two"
+    assert update.amplification(msgspec.structs.replace(RULES[name], weight_decay=0.0)).weight_decay == 1
+
+
+def test_what_is_sampled_is_what_whole_tensors_hold() -> None:
+    model = models.get("resnet50")
+    exact = update.reference(model, RULES["resnet50"])
+    whole = np.frombuffer(followed("resnet50", RULES["resnet50"]), dtype="<f4")
+    assert whole == pytest.approx(np.concatenate(list(exact.values())), rel=1e-6)
+    assert [len(exact[each.name]) for each in trained(model)] == [min(256, each.count) for each in trained(model)]
+
+
+def test_each_step_and_process_has_gradients_of_its_own_in_all_sizes() -> None:
+    model = models.get("mlp")
+    made = [update.gradients(model, step, process) for step, process in ((0, 0), (1, 0), (0, 1))]
+    for name in made[0]:
+        assert len({each[name].tobytes() for each in made}) == 3
+        assert abs(made[0][name].reshape(-1)[0]) > 1e-6
+    sizes = np.abs(made[0]["layers.0.weight"])
+    assert np.count_nonzero(sizes > 0.1) > sizes.size / 3
+    assert np.count_nonzero(sizes < 1e-6) > sizes.size / 20
+
+
+def changed(rule: Optimizer, **changes: float) -> Optimizer:
+    return msgspec.structs.replace(rule, **{key: getattr(rule, key) * by for key, by in changes.items()})
+
+
+NUMBERS: dict[str, dict[str, float]] = {
+    "no weight decay": {"weight_decay": 0},
+    "weight decay x 100": {"weight_decay": 100},
+    "weight decay off by a thousandth": {"weight_decay": 1.001},
+    "learning rate off by a thousandth": {"learning_rate": 1.001},
+}
+NUMBERS_OF_SGD = {"another momentum": {"momentum": 1.001}}
+NUMBERS_OF_ADAMW = {
+    "another beta1": {"beta1": 1.001},
+    "another beta2": {"beta2": 0.999},
+    "another epsilon": {"epsilon": 1.1},
+    "another framework's epsilon": {"epsilon": 0.01},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "mistake"),
+    [(name, mistake) for name in RULES for mistake in NUMBERS]
+    + [(name, mistake) for name in OF_SGD for mistake in NUMBERS_OF_SGD]
+    + [(name, mistake) for name in OF_ADAMW for mistake in NUMBERS_OF_ADAMW],
+)
+def test_a_wrong_number_is_refused(name: str, mistake: str) -> None:
+    wrong = changed(RULES[name], **(NUMBERS | NUMBERS_OF_SGD | NUMBERS_OF_ADAMW)[mistake])
+    refused(name, sampled(name, wrong))
+
+
+def sampled(name: str, rule: Optimizer) -> bytes:
+    """Take the steps on the sampled elements alone, amplified as the supervisor of the right rule says."""
+    model, by = models.get(name), update.amplification(RULES[name])
+    original, update.amplification = update.amplification, lambda _: by  # type: ignore[assignment]
+    try:
+        return np.concatenate(list(update.reference(model, rule).values())).astype("<f4").tobytes()
+    finally:
+        update.amplification = original
+
+
+def refused(name: str, values: bytes) -> None:
+    found = judged(name, values)
+    assert not found.equal
+    assert found.error > 10 * found.tolerance, "no question of luck"
+    assert "does not follow the recipe: after 3 steps with given gradients" in found.reason
+
+
+def sgd(rule: SGD, g: Array, b: Array, w: Array, *, decay: bool) -> Array:
+    """Follow the momentum, and return it."""
+    b *= rule.momentum
+    b += g + rule.weight_decay * w * decay
+    return b
+
+
+def nesterov_sgd(self: Any, rule: SGD, name: str, w: Array, g: Array, *, decay: bool) -> None:
+    d = g + rule.weight_decay * w * decay
+    b = sgd(rule, g, self._first.setdefault(name, np.zeros_like(w)), w, decay=decay)
+    w -= rule.learning_rate * (d + rule.momentum * b)
+
+
+def decoupled_sgd(self: Any, rule: SGD, name: str, w: Array, g: Array, *, decay: bool) -> None:
+    b = sgd(rule, g, self._first.setdefault(name, np.zeros_like(w)), w, decay=False)
+    w -= rule.learning_rate * (b + rule.weight_decay * w * decay)
+
+
+def dampened_sgd(self: Any, rule: SGD, name: str, w: Array, g: Array, *, decay: bool) -> None:
+    d = g + rule.weight_decay * w * decay
+    b = self._first.setdefault(name, np.zeros_like(w))
+    b *= rule.momentum
+    b += (1 - rule.momentum) * d
+    w -= rule.learning_rate * b
+
+
+def without_momentum(self: Any, rule: SGD, name: str, w: Array, g: Array, *, decay: bool) -> None:
+    del self, name
+    w -= rule.learning_rate * (g + rule.weight_decay * w * decay)
+
+
+def adamw(self: Any, rule: AdamW, name: str, w: Array, g: Array, *, decay: bool, how: str = "") -> None:
+    """AdamW with one term otherwise."""
+    m, v = (state.setdefault(name, np.zeros_like(w)) for state in (self._first, self._second))
+    step = self._step
+    if how == "coupled decay":
+        g, decay = g + rule.weight_decay * w * decay, False
+    m *= rule.beta1
+    m += (1 - rule.beta1) * g
+    v *= rule.beta2
+    v += (1 - rule.beta2) * g * g
+    w -= rule.learning_rate * rule.weight_decay * w * decay
+    first = m / (1 - rule.beta1**step)
+    root = np.sqrt(v / (1 - rule.beta2**step))
+    match how:
+        case "no bias correction":
+            first, root = m, np.sqrt(v) + rule.epsilon
+        case "epsilon under the root":
+            root = np.sqrt(v / (1 - rule.beta2**step) + rule.epsilon)
+        case "epsilon beside the uncorrected root":
+            root = (np.sqrt(v) + rule.epsilon) / math.sqrt(1 - rule.beta2**step)
+        case "Nesterov":
+            first = (rule.beta1 * m + (1 - rule.beta1) * g) / (1 - rule.beta1**step)
+            root += rule.epsilon
+        case _:
+            root += rule.epsilon
+    w -= rule.learning_rate * first / root
+
+
+CODE_OF_SGD: dict[str, Callable[..., None]] = {
+    "Nesterov": nesterov_sgd,
+    "decoupled decay": decoupled_sgd,
+    "dampening": dampened_sgd,
+    "no momentum": without_momentum,
+}
+CODE_OF_ADAMW = (
+    "Nesterov",
+    "coupled decay",
+    "no bias correction",
+    "epsilon under the root",
+    "epsilon beside the uncorrected root",
+)
+
+
+@pytest.mark.parametrize("name", OF_SGD)
+@pytest.mark.parametrize("mistake", CODE_OF_SGD)
+def test_a_wrong_sgd_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, mistake: str) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(Updater, "_sgd", CODE_OF_SGD[mistake])
+        values = sampled(name, RULES[name])
+    refused(name, values)
+
+
+@pytest.mark.parametrize("name", OF_ADAMW)
+@pytest.mark.parametrize("mistake", CODE_OF_ADAMW)
+def test_a_wrong_adamw_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, mistake: str) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(Updater, "_adamw", functools.partialmethod(adamw, how=mistake))
+        values = sampled(name, RULES[name])
+    refused(name, values)
+
+
+@pytest.mark.parametrize("name", OF_ADAMW)
+def test_the_adamw_of_these_mistakes_is_right_without_them(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(Updater, "_adamw", adamw)
+        values = sampled(name, RULES[name])
+    assert judged(name, values).equal
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_decay_of_biases_and_norms_is_refused(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(optimizers, "decays", lambda _: True)
+        values = sampled(name, RULES[name])
+    refused(name, values)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_tensor_that_is_left_out_is_named(name: str) -> None:
+    """As one that stands in no parameter group would be."""
+    model = models.get(name)
+    parts = update.reference(model, RULES[name])
+    left_out = trained(model)[-1].name
+    parts[left_out] = update.sampled_begin(model)[left_out]
+    found = judged(name, np.concatenate(list(parts.values())).astype("<f4").tobytes())
+    assert not found.equal
+    assert f"1 of {len(parts)} tensors are wrong, {left_out} the most" in found.reason
+
+
+def test_the_sum_of_processes_gradients_is_not_their_mean() -> None:
+    """Adam itself hardly cares; its epsilon does."""
+    mean = followed("mlp", RULES["mlp"], processes=2)
+    assert judged("mlp", mean, processes=2).equal
+    summed = followed("mlp", RULES["mlp"], processes=2, divisor=1)
+    assert judged("mlp", summed, processes=2).error > 1e-3
+    alone = followed("mlp", RULES["mlp"])
+    assert judged("mlp", alone, processes=2).error > 1e-1
+
+
+def test_what_is_not_a_sample_is_not_equal() -> None:
+    values = sampled("mlp", RULES["mlp"])
+    assert judged("mlp", values).equal
+    nan = np.frombuffer(values, dtype="<f4").copy()
+    nan[7] = math.nan
+    for wrong, says in (
+        (b"", "not as many as were asked for"),
+        (values[:-1], "not as many as were asked for"),
+        (values + b"\0\0\0\0", "not as many as were asked for"),
+        (nan.tobytes(), "not finite"),
+    ):
+        found = judged("mlp", wrong)
+        assert not found.equal
+        assert found.error == math.inf
+        assert says in found.reason
+
+
+def test_decays_are_of_both_kinds_in_every_model() -> None:
+    for name in RULES:
+        assert {decays(parameter) for parameter in trained(models.get(name))} == {True, False}
