@@ -13,7 +13,7 @@ import suite
 from tests.reported import check_told
 
 ROOT = Path(suite.__file__).parent.parent
-PATIENCE_S = 240.0
+PATIENCE_S = 900.0
 """Of who waits for a command or for its deeds: images may have to be made first, on a busy machine."""
 
 
