@@ -9,6 +9,8 @@ dead.
 from pathlib import Path
 
 _SEPARATOR = ":"
+_ENDED = frozenset("ZXx")
+"""States of a process that runs no more (proc(5), field 3)."""
 
 
 def mark_of(pid: int) -> str:
@@ -47,8 +49,12 @@ def _surroundings() -> tuple[str, str]:
 
 
 def _start_time(pid: int) -> str:
-    """Field 22 of `/proc/PID/stat` (proc(5)): tells a process from a later one with the same id."""
+    """Field 22 of `/proc/PID/stat` (proc(5)): tells a process from a later one with the same id.
+
+    Empty for a process that is not there, and for one that has ended and that its parent has not asked about (a zombie).
+    """
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
+        state, *fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return "" if state in _ENDED else fields[18]
+    except (OSError, IndexError, ValueError):
         return ""
