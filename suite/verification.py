@@ -77,7 +77,7 @@ def verify_outcome(site: Site, case: Case, outcome: Outcome) -> None:
     outcome.launch = msgspec.structs.replace(
         outcome.launch,
         parity=_judge(site, case, verified, count),
-        computed=Computed(products=said.products, source=said.source) if said is not None else None,
+        computed=Computed(**msgspec.structs.asdict(said)) if said is not None else None,
     )
 
 

@@ -6,6 +6,7 @@ same words. `about` is the result, block or image it concerns; empty, it concern
 """
 
 from collections.abc import Iterable, Sequence
+from types import MappingProxyType
 
 from suite.records.schema import Absent, Arm, Fingerprint, Launch, Warning_
 
@@ -21,6 +22,10 @@ IDLE_LIMIT = 0.05
 """Share of one core's time that workers may use when it is not their turn."""
 PRECISION_NOT_REACHED = "precision-not-reached"
 """Code of the warning that a run's ratios are not as precise as was asked."""
+MKL, _INTEL = "MKL", "GenuineIntel"
+_OTHER_LIBRARY = MappingProxyType(
+    {"torch": "Compare it with torch+linear=onednn, and on the hardware you will use: `levelfield ab` does."}
+)
 STEAL_LIMIT = 0.02
 """Share of the CPU time that the hypervisor may give to others over a whole run."""
 
@@ -91,21 +96,28 @@ def huge_pages_always() -> Warning_:
 
 
 def generic_mkl(machine: Fingerprint, arm: Arm, launch: Launch) -> Warning_ | None:
-    """Return the warning that MKL takes its generic path on this processor, or None where it does not apply.
+    """Return the warning that MKL computes products on a processor of another vendor, or None where it does not.
 
-    MKL chooses its kernels by the processor's vendor: in fp32, torch's linear layers then run at about a quarter of
-    what the same processor does in other libraries.
+    MKL chooses its kernels by the processor's vendor as well as by its instruction set ("Notices and Disclaimers" of
+    Intel's product documentation: not optimized to the same degree for other microprocessors).
     """
     vendor = machine.get("cpu", {}).get("vendor")
-    if vendor != "AuthenticAMD" or not any(library.kind == "MKL" for library in launch.libraries):
+    by_mkl = {
+        name: count
+        for name, count in (launch.computed.kernels if launch.computed else {}).items()
+        if name.startswith(MKL)
+    }
+    if launch.computed is None or not by_mkl or not isinstance(vendor, str) or vendor == _INTEL:
         return None
+    kernels = " and ".join(sorted(by_mkl))
     return Warning_(
         code="generic-mkl",
         message=(
-            f"{arm.id} computes matrix products with Intel's MKL, which takes a generic path on AMD processors. "
-            "The result is true of this wheel on this processor, and says nothing about other processors."
+            f"{arm.id} computes {sum(by_mkl.values())} of {sum(launch.computed.kernels.values())} matrix products and "
+            f"convolutions with Intel's library ({kernels}), which may choose slower kernels on processors of other "
+            "vendors. The result is true of this wheel on this processor, and says nothing about other processors."
         ),
-        remedy="Compare on the hardware you will use; `torch-compile` and bf16 take other libraries in part.",
+        remedy=_OTHER_LIBRARY.get(arm.backend, "Compare on the hardware you will use."),
         about=arm.id,
     )
 

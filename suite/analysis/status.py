@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TypeAlias
 
 from suite import warnings
-from suite.analysis import device, disturbances, native
+from suite.analysis import device, disturbances, kernels, native
 from suite.analysis.types import (
     AnyRow,
     BlockAnalysis,
@@ -90,6 +90,7 @@ def derive(run: Run, blocks: Iterable[BlockAnalysis], status: Status, around: Su
         *(map(_of_block, blocks)),
         _of_launches(run, blocks),
         _of_clock(run, blocks),
+        _of_kernels(run),
     )
     known = {(warning.code, warning.about) for warning in run.warnings}
     return run.warnings + tuple(warning for warning in found if (warning.code, warning.about) not in known)
@@ -229,6 +230,15 @@ def _of_clock(run: Run, blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:
             median = row.median_ns.value if row.median_ns is not None else math.inf
             if reading > warnings.CLOCK_LIMIT * median:
                 yield warnings.coarse_clock(reading, median, _result(block, row))
+
+
+def _of_kernels(run: Run) -> Iterator[Warning_]:
+    """Name the arms whose products Intel's library computes on a processor of another vendor."""
+    arms = {arm.id: arm for block in run.blocks for arm in block.arms}
+    for arm, launch in kernels.with_most_by(warnings.MKL, run).items():
+        found = warnings.generic_mkl(run.machine, arms[arm], launch) if arm in arms else None
+        if found is not None:
+            yield found
 
 
 def _of_block(block: BlockAnalysis) -> Iterator[Warning_]:

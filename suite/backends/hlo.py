@@ -71,3 +71,26 @@ def products(text: str) -> dict[str, int]:
         type_ = kind[0].partition("[")[0] if kind else types.get(name.lstrip("%"), result)
         counted[_TYPES.get(type_, type_)] += 1
     return dict(counted)
+
+
+def kernels(text: str) -> dict[str, int]:
+    r"""Count the products in the text of a compiled module by who computes them: XLA itself, or a library it calls.
+
+    Examples
+    --------
+    >>> kernels("  %y = f32[2,4]{1,0} dot(%x, %w), lhs_contracting_dims={1}")
+    {'XLA itself': 1}
+    >>> kernels('  %y = f32[2,4]{1,0} custom-call(%x, %w), custom_call_target="__onednn$matmul"')
+    {'XLA, by way of __onednn$matmul': 1}
+    """
+    counted: Counter[str] = Counter()
+    for line in text.splitlines():
+        found = _INSTRUCTION.match(line)
+        if found is None:
+            continue
+        call = _CALL.match(found["rest"])
+        if call is not None and _TARGETS.search(call["target"]):
+            counted[f"XLA, by way of {call['target']}"] += 1
+        elif _PRODUCT.match(found["rest"]):
+            counted["XLA itself"] += 1
+    return dict(counted)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -72,7 +73,7 @@ class JAX:
 
         def step(inputs: Arrays) -> npt.NDArray[np.float32]:
             # asarray waits for the result, and on the CPU shows it without a copy.
-            return np.asarray(compiled(weights, *[images_last(inputs[name]) for name in names]))
+            return np.asarray(compiled(*weights, *[images_last(inputs[name]) for name in names]))
 
         return step
 
@@ -85,12 +86,15 @@ class JAX:
             return wait([put(images_last(inputs[name])) for name in names])  # type: ignore[no-any-return]
 
         def run(placed: list[Any]) -> Any:  # noqa: ANN401 (an array of JAX's)
-            return compiled(weights, *placed).block_until_ready()
+            return compiled(*weights, *placed).block_until_ready()
 
         return Resident(place=place, run=run, fetch=np.asarray)
 
-    def _compiled(self, source: Source) -> tuple[Any, Any, tuple[str, ...]]:
-        """Return the compiled function, its weights on the device, and the names of its inputs in order."""
+    def _compiled(self, source: Source) -> tuple[Any, tuple[Any, ...], tuple[str, ...]]:
+        """Return the compiled function, the weights to call it with, and the names of its inputs in order.
+
+        Frozen, the function has its weights as constants and is called with none.
+        """
         jax = self._jax
         self._executable = None  # the model before this one goes first
         model = models.get(source.model)
@@ -101,14 +105,23 @@ class JAX:
         weights = jax.device_put({name: array.astype(dtype, copy=False) for name, array in prepared.items()})
         example = [images_last(source.example[name]) for name in names]
         forward = network.forward if dtype == np.float32 else _lowered(jax, network.forward, dtype)
-        self._executable = jax.jit(forward).lower(weights, *example).compile(self._compiler)
-        return self._executable, weights, names
+        arguments: tuple[Any, ...] = (weights,)
+        if self._frozen:
+            forward, arguments = partial(forward, weights), ()
+        self._executable = jax.jit(forward).lower(*arguments, *example).compile(self._compiler)
+        return self._executable, arguments, names
+
+    @property
+    def _frozen(self) -> bool:
+        return self._options.settings.get("frozen", "on") == "on"
 
     def computed(self, inputs: Arrays) -> Computed:
-        found = hlo.products(self.compiled_text(inputs))
+        text = self.compiled_text(inputs)
+        found = hlo.products(text)
         if self._options.precision == "tf32" and "fp32" in found:
             found["tf32"] = found.pop("fp32")
-        return Computed(found, "XLA's text of the compiled module")
+        source = "XLA's text of the compiled module"
+        return Computed(found, source, hlo.kernels(text), f"{source}, which names no instruction set")
 
     def compiled_text(self, inputs: Arrays) -> str:
         """Return XLA's text of the compiled model; empty where none is loaded."""
@@ -136,6 +149,7 @@ class JAX:
         config = self._jax.config
         found = {
             "mode": "jit, compiled ahead of time",
+            "weights": "constants of the compiled function" if self._frozen else "arguments of every call",
             "threads": f"{len(os.sched_getaffinity(0))} (JAX obeys the CPU affinity alone)",
             "platform": self._jax.devices()[0].platform,
             "fp32 matrix products": str(config.jax_default_matmul_precision),

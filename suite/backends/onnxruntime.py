@@ -160,7 +160,8 @@ class ONNXRuntime:
         Not in fp32: its CPU provider never lowers a precision by itself, and loading the model twice takes seconds.
         """
         if self._precision in {"fp32", "tf32"} or self._path is None:
-            return Computed({}, "nothing: ONNX Runtime names types only to its profiler, which was not asked")
+            source = "nothing: ONNX Runtime names types only to its profiler, which was not asked"
+            return Computed({}, source, kernels_source=self._kernels())
         with tempfile.TemporaryDirectory(prefix="levelfield-profile-") as folder:
             options, kept = self._options, (self._options.enable_profiling, self._options.profile_file_prefix)
             options.enable_profiling, options.profile_file_prefix = True, f"{folder}/profile"
@@ -170,7 +171,13 @@ class ONNXRuntime:
                 options.enable_profiling, options.profile_file_prefix = kept
             session.run(None, inputs)
             events = json.loads(Path(session.end_profiling()).read_bytes())
-        return Computed(_products(events), "ONNX Runtime's profile of one call")
+        return Computed(_products(events), "ONNX Runtime's profile of one call", kernels_source=self._kernels())
+
+    def _kernels(self) -> str:
+        """Say what is known of who multiplies: there is no question for it."""
+        if self._device != "cpu":
+            return "nothing: cuBLAS and cuDNN are not asked"
+        return "ONNX Runtime's own library MLAS, which does not say for which instruction set it chose its kernels"
 
     def settings(self) -> dict[str, str]:
         """Read back what can tilt the field."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from suite.backends import kernels
 from suite.backends.checks import import_framework, require_names, require_onnx, require_supported
 from suite.backends.protocol import Arrays, Options, Source, Step, Unsupported
 from suite.zoo.honesty import Computed
@@ -116,6 +117,7 @@ class OpenVINO:
     def computed(self, inputs: Arrays) -> Computed:
         del inputs  # the compiled model says it without a call
         counted: Counter[str] = Counter()
+        primitives: list[str] = []
         fused = 0
         for node in self._compiled.get_runtime_model().get_ordered_ops():
             told = node.get_rt_info()
@@ -124,9 +126,11 @@ class OpenVINO:
             if kind in _PRODUCTS:
                 type_ = _said(told["runtimePrecision"]).lower()
                 counted[_TYPES.get(type_, type_)] += 1
+                primitives.append(_said(told["primitiveType"]) if "primitiveType" in told else "not told")
         # With one thread it fuses a chain of products into a subgraph, and tells nothing of what is inside.
         hidden = ", which hides them in a fused subgraph" if fused and not counted else ""
-        return Computed(dict(counted), f"OpenVINO's runtime graph{hidden}")
+        source = f"OpenVINO's runtime graph{hidden}"
+        return Computed(dict(counted), source, kernels.of_openvino(primitives), source)
 
     def settings(self) -> dict[str, str]:
         """Read back what can tilt the field."""

@@ -46,6 +46,11 @@ class BackendInfo(msgspec.Struct, frozen=True):
 CANARY = "canary"
 _CAST: dict[str, tuple[str, ...]] = {"cast": ("stored", "autocast")}
 """How torch computes in bf16 and fp16: weights stored in it, or cast in every call. In others it does nothing."""
+_FROZEN: dict[str, tuple[str, ...]] = {"frozen": ("on", "off")}
+"""Whether the compiler may prepare what follows from the weights alone. In training, where they change, nothing is."""
+_EAGER: dict[str, tuple[str, ...]] = {"frozen": ("off", "on"), "linear": ("aten", "onednn")}
+"""Eager mode prepares nothing. `frozen=on` traces and freezes the module; `linear=onednn` packs the weights of linear
+layers for oneDNN, where ATen would choose the library."""
 
 _BACKENDS = {
     info.name: info
@@ -61,7 +66,7 @@ _BACKENDS = {
             "NHWC",
             feed="torch_loader",
             profiler="torch",
-            settings=_CAST,
+            settings=_CAST | _EAGER,
         ),
         BackendInfo(
             "torch-compile",
@@ -74,7 +79,7 @@ _BACKENDS = {
             "NHWC",
             feed="torch_loader",
             profiler="torch",
-            settings=_CAST,
+            settings=_CAST | _FROZEN,
         ),
         BackendInfo(
             "tensorflow",
@@ -87,6 +92,7 @@ _BACKENDS = {
             "NHWC",
             feed="tf_data",
             profiler="tensorflow",
+            settings=_FROZEN,
         ),
         BackendInfo(
             "tensorflow-xla",
@@ -99,8 +105,20 @@ _BACKENDS = {
             "NHWC",
             feed="tf_data",
             profiler="tensorflow",
+            settings=_FROZEN,
         ),
-        BackendInfo("jax", "JAX", "suite.backends.jax", "JAX", "jax", "native", "jax", "NHWC", profiler="jax"),
+        BackendInfo(
+            "jax",
+            "JAX",
+            "suite.backends.jax",
+            "JAX",
+            "jax",
+            "native",
+            "jax",
+            "NHWC",
+            profiler="jax",
+            settings=_FROZEN,
+        ),
         BackendInfo(
             "onnxruntime",
             "ONNX Runtime",

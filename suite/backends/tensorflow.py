@@ -61,4 +61,9 @@ class TensorFlow:
 
     def settings(self) -> dict[str, str]:
         """Read back what can tilt the field."""
-        return {"mode": "tf.function, concrete", "XLA": "off", **tensorflow_common.settings(self._tf, self._device)}
+        return {
+            "mode": "tf.function, concrete",
+            "XLA": "off",
+            "weights": tensorflow_common.weights(self._options),
+            **tensorflow_common.settings(self._tf, self._device),
+        }

@@ -32,6 +32,10 @@ _PLACED = re.compile(r".*(MatMul|Conv2D|Einsum).*")
 """The same once TensorFlow has rewritten and placed a graph (`_FusedMatMul`)."""
 
 
+_NOT_TOLD = "nothing: TensorFlow does not say which products oneDNN computes, and which Eigen"
+_XLA_NOT_ASKED = "nothing: XLA is not asked, since it would have to compile once more"
+
+
 class Traced(msgspec.Struct, frozen=True):
     """A model's graph for fixed shapes."""
 
@@ -131,17 +135,16 @@ def waiting(tf: Any, place_on: str) -> Callable[[], None]:  # noqa: ANN401 (the 
 def trace(tf: Any, source: Source, options: Options, *, xla: bool) -> Traced:  # noqa: ANN401 (the same)
     """Trace the model for the example's shapes, over its weights in the precision asked for.
 
-    In bf16 and fp16 weights are stored in that type and inputs are cast in the graph; normalisation stays in float32,
-    as Keras's mixed precision has it (https://www.tensorflow.org/guide/mixed_precision).
+    Frozen, weights are constants of the graph, which TensorFlow and XLA may fold and lay out anew; with `frozen=off`
+    they are variables. In bf16 and fp16 weights are stored in that type and inputs are cast in the graph; normalisation
+    stays in float32, as Keras's mixed precision has it (https://www.tensorflow.org/guide/mixed_precision).
     """
     model = models.get(source.model)
     network = definition(model, "tensorflow")
     dtype = tf.dtypes.as_dtype(_DTYPES.get(options.precision, "float32"))
     with tf.device(device_name(options.device)):
         weights = {
-            name: tf.Variable(
-                array.astype(dtype.as_numpy_dtype, copy=False), trainable=False, name=name.replace(".", "_")
-            )
+            name: _weight(tf, name.replace(".", "_"), array.astype(dtype.as_numpy_dtype, copy=False), options)
             for name, array in network.prepare(source.weights).items()
         }
     names = tuple(tensor.name for tensor in model.inputs)
@@ -158,14 +161,33 @@ def trace(tf: Any, source: Source, options: Options, *, xla: bool) -> Traced:  #
     return Traced(function, function.get_concrete_function(), names)
 
 
+def _weight(tf: Any, name: str, array: npt.NDArray[Any], options: Options) -> Any:  # noqa: ANN401 (the same)
+    if _frozen(options):
+        return tf.constant(array, name=name)
+    return tf.Variable(array, trainable=False, name=name)
+
+
+def _frozen(options: Options) -> bool:
+    return options.settings.get("frozen", "on") == "on"
+
+
+def weights(options: Options) -> str:
+    """Say what weights are in inference."""
+    return "constants of the graph" if _frozen(options) else "variables"
+
+
 def computed(tf: Any, traced: Traced, inputs: Arrays, options: Options, *, xla: bool) -> Computed:  # noqa: ANN401 (the same)
     """Count the products of the traced graph by their type; in lower precisions, of what XLA made of it.
 
     XLA compiles once more to tell, which takes seconds; of fp32 the graph's types and the size of the error say enough.
     """
+    kernels: dict[str, int] = {}
     if xla and options.precision in _DTYPES:
-        found, source = hlo.products(compiled_text(tf, traced, inputs)), "XLA's text of the compiled module"
+        text = compiled_text(tf, traced, inputs)
+        found, source = hlo.products(text), "XLA's text of the compiled module"
+        kernels, by = hlo.kernels(text), f"{source}, which names no instruction set"
     else:
+        by = _XLA_NOT_ASKED if xla else _NOT_TOLD
         counted = Counter(
             _TYPES.get(operation.inputs[0].dtype.name, operation.inputs[0].dtype.name)
             for operation in traced.call.graph.get_operations()
@@ -174,7 +196,7 @@ def computed(tf: Any, traced: Traced, inputs: Arrays, options: Options, *, xla: 
         found, source = dict(counted), "TensorFlow's traced graph"
     if options.precision == "tf32" and "fp32" in found:
         found["tf32"] = found.pop("fp32")
-    return Computed(found, source)
+    return Computed(found, source, kernels, by)
 
 
 def compiled_text(tf: Any, traced: Traced, inputs: Arrays) -> str:  # noqa: ANN401 (the same)

@@ -74,5 +74,6 @@ class TensorFlowXLA:
             "XLA": "on",
             "XLA fast math": "off" if self._device == "cpu" else "as XLA chooses for GPUs",
             "compile cache": "none",
+            "weights": tensorflow_common.weights(self._options),
             **tensorflow_common.settings(self._tf, self._device),
         }

@@ -10,7 +10,11 @@ from suite.zoo.honesty import Computed
 
 
 class Torch:
-    """Eager PyTorch in inference mode, channels last; on CUDA unverified (see `suite.backends.cuda`)."""
+    """Eager PyTorch in inference mode, channels last; on CUDA unverified (see `suite.backends.cuda`).
+
+    It prepares nothing, since that is eager mode as people use it. Two settings do: `frozen=on` and `linear=onednn`
+    (see `suite.backends.torch_prepared`).
+    """
 
     version: str
 
@@ -39,19 +43,22 @@ class Torch:
         return TorchTrainer(source, self._device, compiled=False)
 
     def _module(self, source: Source) -> tuple[Any, tuple[str, ...]]:
+        from suite.backends import torch_prepared
         from suite.zoo import torch_module
 
         self._loaded = None  # the model before this one goes first
         model = models.get(source.model)
         module = torch_common.in_precision(self._torch, torch_module.load(model, source.weights), self._options)
-        self._loaded = torch_common.channels_last(self._torch, module, self._device)
         self._names = tuple(tensor.name for tensor in model.inputs)
+        module = torch_common.channels_last(self._torch, module, self._device)
+        self._loaded = torch_prepared.prepare(module, [source.example[name] for name in self._names], self._options)
         return self._loaded, self._names
 
     def computed(self, inputs: Arrays) -> Computed:
         arrays = [inputs[name] for name in self._names]
         source = "the operators that one call dispatches"
-        return torch_common.computed(self._torch, self._loaded, arrays, self._options, source)
+        found = torch_common.computed(self._torch, self._loaded, arrays, self._options, source)
+        return torch_common.with_kernels(self._torch, found, self._loaded, arrays, self._device)
 
     def device_memory(self) -> dict[str, int]:
         return torch_common.device_memory(self._torch, self._device)
@@ -59,4 +66,10 @@ class Torch:
     def settings(self) -> dict[str, str]:
         """Read back what can tilt the field."""
         found = torch_common.settings(self._torch, self._device)
-        return {"mode": "eager", **found, **torch_common.casting(self._options)}
+        chosen = self._options.settings
+        return {
+            "mode": "eager" if chosen.get("frozen") != "on" else "traced and frozen (torch.jit)",
+            **found,
+            **({"linear layers": "oneDNN, weights packed"} if chosen.get("linear") == "onednn" else {}),
+            **torch_common.casting(self._options),
+        }

@@ -5,14 +5,15 @@ The part on CUDA is written against the documentation and unverified (see `suite
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from suite.backends import cuda
+from suite.backends import cuda, kernels
 from suite.backends.protocol import Arrays, Options, Resident, Step
 from suite.zoo.honesty import Computed
 
@@ -22,9 +23,11 @@ _NAMES = MappingProxyType(
     {"torch.bfloat16": "bf16", "torch.float16": "fp16", "torch.float32": "fp32", "torch.float64": "fp64"}
 )
 _PRODUCTS = re.compile(
-    r"(_?convolution|mkldnn_convolution|mkldnn_linear|addmm|mm|bmm|baddbmm|linear|_scaled_dot_product.*)"
+    r"(_?convolution|mkldnn_convolution|mkldnn_linear|_linear_pointwise|addmm|mm|bmm|baddbmm|linear|_scaled_dot_product.*)"
 )
 """Operators that multiply matrices or convolve, as they are dispatched below autograd."""
+
+_OWN_KERNELS = "torch's own kernels: neither MKL nor oneDNN prints a product"
 
 
 def configure(torch: Any, options: Options, backend: str = "torch") -> None:  # noqa: ANN401 (a framework's module has no type here)
@@ -155,6 +158,35 @@ def computed(
     if options.precision == "tf32" and "tf32" in _precisions(torch, options.device):
         products["tf32"] = products.pop("fp32", 0)
     return Computed(dict(products), source)
+
+
+def with_kernels(
+    torch: Any,  # noqa: ANN401 (the same)
+    found: Computed,
+    module: Callable[..., Any],
+    inputs: Sequence[npt.NDArray[Any]],
+    device: str,
+) -> Computed:
+    """Add whose kernels compute: of the products of one call, as MKL and oneDNN print them.
+
+    A product that neither prints is computed by torch's own kernels; those are not counted.
+    """
+    if device != "cpu":
+        return msgspec.structs.replace(found, kernels_source="nothing: cuBLAS and cuDNN are not asked")
+    arrays = [torch.from_numpy(array) for array in inputs]
+
+    def call() -> None:
+        with (
+            torch.inference_mode(),
+            torch.backends.mkl.verbose(torch.backends.mkl.VERBOSE_ON),
+            torch.backends.mkldnn.verbose(torch.backends.mkldnn.VERBOSE_ON),
+        ):
+            module(*arrays)
+
+    told = kernels.of_verbose(kernels.while_calling(call))
+    return msgspec.structs.replace(
+        found, kernels=told, kernels_source="what MKL and oneDNN print of one call" if told else _OWN_KERNELS
+    )
 
 
 def channels_last(torch: Any, module: Any, device: str = "cpu") -> Any:  # noqa: ANN401 (the same)

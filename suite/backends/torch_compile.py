@@ -22,23 +22,17 @@ from suite.backends.protocol import (
 from suite.zoo import models
 from suite.zoo.honesty import Computed
 
-CONVOLUTION_DIMENSIONS = 4
-"""A weight of so many dimensions is a convolution's."""
-
 
 class TorchCompile:
-    """torch.compile with static shapes; weights are frozen where that pays, in networks of convolutions.
+    """torch.compile with static shapes and frozen weights (`frozen=off`: weights that may change).
 
-    Freezing folds BatchNorm and lays convolution weights out beforehand: ResNet-50 took 44 ms frozen and 60 to 66 ms
-    otherwise. BERT (172 and 150 to 156 ms) and the MLP gain nothing by it, and a frozen graph is compiled anew at every
-    launch, since inductor keeps none in its cache. PyTorch's own fusion folds BatchNorm before inductor would: the
-    same arithmetic, the same speed, and a load of 6 to 7 s in place of 10. On CUDA, where inductor writes Triton
-    kernels, it is unverified (see `suite.backends.cuda`).
+    Freezing lets inductor fold BatchNorm, and lay weights out and pack them beforehand. A frozen graph is compiled anew
+    at every launch, since inductor keeps none in its cache. On CUDA, where inductor writes Triton kernels, it is
+    unverified (see `suite.backends.cuda`).
 
     References
     ----------
     https://docs.pytorch.org/tutorials/intermediate/inductor_debug_cpu.html
-    https://docs.pytorch.org/tutorials/intermediate/fx_conv_bn_fuser.html
     """
 
     version: str
@@ -50,6 +44,7 @@ class TorchCompile:
         self._cache = options.cache
         self._device = options.device
         self._loaded: Any = None
+        self._call: Any = None
         self._names: tuple[str, ...] = ()
         # Without a folder to keep, compile into one that goes with this object.
         self._temporary = None if options.cache else tempfile.TemporaryDirectory(prefix="levelfield-inductor-")
@@ -92,18 +87,15 @@ class TorchCompile:
 
         from suite.zoo import torch_module
 
-        self._loaded = None  # the model before this one goes first
+        self._loaded = self._call = None  # the model before this one goes first
         model = models.get(source.model)
-        config.freezing = any(len(parameter.shape) == CONVOLUTION_DIMENSIONS for parameter in model.parameters)
+        config.freezing = self._options.settings.get("frozen", "on") == "on"
         module = torch_module.load(model, source.weights)
-        if config.freezing:
-            from torch.fx.experimental.optimization import fuse
-
-            module = fuse(module, inplace=True)
         module = torch_common.in_precision(self._torch, module, self._options)
         self._loaded = torch_common.channels_last(self._torch, module, self._device)
         self._names = tuple(tensor.name for tensor in model.inputs)
-        return self._torch.compile(self._loaded, dynamic=False), self._names
+        self._call = self._torch.compile(self._loaded, dynamic=False)
+        return self._call, self._names
 
     def computed(self, inputs: Arrays) -> Computed:
         """Run the module once as it was before it was compiled.
@@ -111,11 +103,12 @@ class TorchCompile:
         Not in fp32 on a CPU, where the module's first call would take longer than all that is verified: inductor lowers
         no precision by itself, and the size of the error says enough.
         """
-        if self._options.precision == "fp32" and self._device == "cpu":
-            return Computed({}, "nothing: the module that was compiled is not run uncompiled as well")
         arrays = [inputs[name] for name in self._names]
-        source = "the operators that the module dispatches before it is compiled"
-        return torch_common.computed(self._torch, self._loaded, arrays, self._options, source)
+        found = Computed({}, "nothing: the module that was compiled is not run uncompiled as well")
+        if self._options.precision != "fp32" or self._device != "cpu":
+            source = "the operators that the module dispatches before it is compiled"
+            found = torch_common.computed(self._torch, self._loaded, arrays, self._options, source)
+        return torch_common.with_kernels(self._torch, found, self._call, arrays, self._device)
 
     def device_memory(self) -> dict[str, int]:
         return torch_common.device_memory(self._torch, self._device)

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from suite.analysis import kernels
 from suite.history import processor
 from suite.records.schema import Absent, Block, Fact, Fingerprint, Image, Launch, Run, elsewhere
 from suite.references import suffix
@@ -216,6 +217,8 @@ def _arm(launches: list[Launch]) -> dict[str, str]:
         said = {"version": launch.framework_version} if launch.framework_version else {}
         said |= {f"setting {name}": value for name, value in launch.settings.items()}
         said |= {f"variable {name}": value for name, value in launch.environment.items()}
+        if by := kernels.in_words(launch, counted=False):
+            said[kernels.NAME] = by
         for name, value in said.items():
             seen.setdefault(name, set()).add(value)
         for library in launch.libraries:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from suite.analysis import kernels
 from suite.records.schema import Launch, Run
 from suite.report import names
 
@@ -35,7 +36,7 @@ def environment(run: Run) -> Ledger:
 
 
 def libraries(run: Run) -> Ledger:
-    """Lay out the numerical libraries found in each worker's memory map, by kind."""
+    """Lay out the numerical libraries found in each worker's memory map, by kind, and which of them multiply."""
     return _ledger((arm, model, _libraries(launch)) for arm, model, launch in launches(run))
 
 
@@ -61,7 +62,9 @@ def _libraries(launch: Launch) -> dict[str, str]:
     kinds: dict[str, list[str]] = {}
     for library in launch.libraries:
         kinds.setdefault(library.kind, []).append(library.name)
-    return {kind: ", ".join(sorted(set(found))) for kind, found in kinds.items()}
+    by_kind = {kind: ", ".join(sorted(set(found))) for kind, found in kinds.items()}
+    said = kernels.in_words(launch)
+    return by_kind | ({kernels.NAME: said} if said else {})
 
 
 def _ledger(facts: Iterable[tuple[str, str, dict[str, str]]]) -> Ledger:

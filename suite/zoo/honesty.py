@@ -31,6 +31,10 @@ class Computed(msgspec.Struct, frozen=True):
     """Matrix products and convolutions by the type that they multiply: `fp32`, `bf16`, `int8`, …"""
     source: str
     """Where that was read: `OpenVINO's runtime graph`."""
+    kernels: dict[str, int] = {}
+    """The same products by who computes them: library and instruction set (`oneDNN, brg_matmul:avx512_core`)."""
+    kernels_source: str = ""
+    """Where that was read, or why it is not known."""
 
     @property
     def mostly(self) -> str:
