@@ -54,7 +54,9 @@ def _selection(command: _F) -> _F:
                 default=(),
                 help="fp32, bf16, int8; tf32 and fp16 on GPUs; each is ranked apart.",
             ),
-            click.option("--batch", type=NUMBERS, default=(), help="Batch sizes of throughput and training."),
+            click.option(
+                "--batch", type=NUMBERS, default=(), help="Batch sizes of throughput (2 or more) and training."
+            ),
             click.option("--control", default="auto", show_default=True, help="Backend that stands twice, or none."),
             click.option("--inject", type=INJECTION, default=None, help="Slow one arm down: 5%@onnxruntime#2."),
             click.option(

@@ -23,7 +23,7 @@ from suite.own_file.options import OWN_FILE, OWN_SIZES, OWN_VALUES
 @click.option(
     "--precision", type=NAMES, default=(), help="fp32, bf16, int8; tf32 and fp16 on GPUs; each is ranked apart."
 )
-@click.option("--batch", type=NUMBERS, default=(), help="Batch sizes of throughput and training.")
+@click.option("--batch", type=NUMBERS, default=(), help="Batch sizes of throughput (2 or more) and training.")
 @click.option("--inject", type=INJECTION, default=None, help="Slow one arm down: 5%@onnxruntime#2.")
 @click.option(
     "--threads", type=NUMBERS, default=(), help="Threads of every worker, or several numbers; default: one per core."

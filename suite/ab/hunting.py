@@ -139,7 +139,9 @@ def _only(options: Options, row: Row) -> Options:
         precisions=(case.precision,),
         threads=(case.threads,),
         processes=(case.processes,) if case.processes > 1 else (),
-        batches=(case.batch,) if case.per_item else (),
+        batches=(),
+        batches_of={case.model: (case.batch,)},
+        training_batches_of={case.model: (case.batch,)},
         inject=None,
     )
     return msgspec.structs.replace(options, selection=selection, resume=None)

@@ -60,8 +60,10 @@ def measure(first: str, second: str, options: Options, gate: Gate, console: Cons
         Where nothing could be measured.
     """
     resumed = running.find(options.resume, options.reports) if options.resume is not None else None
-    if resumed is not None:  # arms that name no launcher live where the run's workers did
-        options = msgspec.structs.replace(options, launcher=resumed[1].settings.launcher)
+    if resumed is not None:  # arms that name no launcher live where the run's workers did; batches are those of the run
+        settings = resumed[1].settings
+        selection = msgspec.structs.replace(options.selection, batches=(), batches_of=settings.batches)
+        options = msgspec.structs.replace(options, launcher=settings.launcher, selection=selection)
     first, second, options = settle(first, second, options)
     asked = fits(plan.pair(options.selection, first, second))
     chosen = plan.of(resumed[1]) if resumed else asked

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from suite.backends import registry
 from suite.errors import LevelfieldError
-from suite.profiles import Profile
 from suite.records.schema import Arm, OwnFile
 
 REFERENCE = "onnxruntime"
@@ -77,19 +76,23 @@ def precisions(own: OwnFile, asked: Sequence[str]) -> tuple[str, ...]:
     return (own.precision,)
 
 
-def batches(own: OwnFile, asked: Sequence[int], profile: Profile) -> tuple[int, ...]:
-    """Return the batches of throughput where nobody asked for others.
+def check_batches(own: OwnFile, asked: Sequence[int], *, named: bool) -> None:
+    """Refuse batches, and throughput where it was asked for by name (`named`), of a file whose shapes are fixed.
 
     Raises
     ------
     LevelfieldError
-        The file's shapes are fixed, and others than they say were asked for.
+        A call is one item, whatever the file's shapes say, so that there are no batches and no throughput.
     """
     if own.batched:
-        return profile.batches[SIZED_AS]
+        return
     if any(batch != 1 for batch in asked):
         raise LevelfieldError(
             f"The shapes of {own.file} are fixed, so that a call is a call: it counts as one item.",
             fix="Leave out --batch, or export it with a first dimension that has no size.",
         )
-    return (1,)
+    if named:
+        raise LevelfieldError(
+            f"The shapes of {own.file} are fixed, so that a call counts as one item: its throughput is 1 ÷ latency.",
+            fix="Ask for --scenarios latency, or export it with a first dimension that has no size.",
+        )

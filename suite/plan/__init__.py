@@ -1,10 +1,10 @@
 """From a profile and a selection to an ordered list of blocks; every impossible wish is refused with its reason.
 
 `making` turns what was typed into a plan, with the help of the others: `names` (what can be asked for), `scenarios`
-(what is measured, and in which order), `precision`, `sizes` (batches and their limit), `trainings` (what is trained),
-`processes` (among how many a training is divided), `cases`, and `blocks` (who stands where, the control among them).
-`pairs` plans two arms against each other, and `recorded` reads a plan back from a record. None of them imports this
-file.
+(what is measured, and in which order), `precision`, `sizes` (batches and their limit), `serving` (what is
+measured in batches), `trainings` (what is trained), `processes` (among how many a training is divided), `cases`, and
+`blocks` (who stands where, the control among them). `pairs` plans two arms against each other, and `recorded` reads a
+plan back from a record. None of them imports this file.
 """
 
 from suite.plan.making import make

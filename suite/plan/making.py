@@ -14,12 +14,11 @@ from suite.errors import LevelfieldError
 from suite.machine import devices, driver
 from suite.own_file import wishes
 from suite.placing import Placement, Wish
-from suite.plan import precision, processes, trainings
+from suite.plan import precision, processes, serving, trainings
 from suite.plan.blocks import blocks
 from suite.plan.cases import cases
 from suite.plan.names import known, names_of_backends, names_of_models
 from suite.plan.scenarios import BATCHED, ON_DEVICE, SCENARIOS, TO_TARGET, TRAINED
-from suite.plan.sizes import batches
 from suite.plan.types import Plan, Selection
 from suite.profiles import PROFILES
 from suite.records.schema import Arm, Warning_
@@ -88,19 +87,17 @@ def assemble(selection: Selection, placement: Placement, available: Sequence[int
     profile = PROFILES[known("profile", [selection.profile], PROFILES)[0]]
     models = known("model", selection.models, names_of_models()) or names_of_models()
     scenarios = known("scenario", selection.scenarios, SCENARIOS) or profile.scenarios
-    sizes_of, wanted = profile.batches, selection.precisions
+    wanted = selection.precisions
     if (own := selection.own) is not None:
         wishes.check(own, selection.models, arms)
         models, scenarios = (own.model,), wishes.scenarios(own, selection.scenarios, profile.scenarios)
-        sizes_of = {own.model: wishes.batches(own, selection.batches, profile)}
         wanted = wishes.precisions(own, selection.precisions)
     _check_device(scenarios, placement)
     precisions = precision.chosen(wanted, arms, placement.device)
     there = tuple(available if available is not None else sorted(os.sched_getaffinity(0)))
     numbers = processes.counts(selection, scenarios, placement.device)
     threads = processes.threads(selection, numbers, there)
-    asked = {model: selection.batches or selection.batches_of.get(model, ()) for model in models}
-    served = {model: batches(asked[model], sizes_of[model]) for model in models}
+    served = serving.in_batches(selection, profile, models, scenarios)
     trainings.check_precisions(selection, precisions)
     trainable = trainings.PRECISION in precisions
     to_target = trainings.to_target(selection, arms, profile, models) if TO_TARGET in scenarios and trainable else {}

@@ -1,6 +1,6 @@
 """What is measured: the scenarios, what sets some of them apart, and the order in which they run."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from suite.records.schema import Scenario
 
@@ -20,7 +20,8 @@ ON_DEVICE: tuple[Scenario, ...] = ("latency-device", "throughput-device")
 FED: Scenario = "data-pipeline"
 """Scenario whose batches come from a dataset on disk; models without one are left out."""
 BATCHED: tuple[Scenario, ...] = ("throughput", "throughput-device", FED)
-"""Scenarios that are measured at the batch sizes asked for."""
+"""Scenarios that are measured at the batch sizes asked for. A dataset may be read one item at a time: the next one is
+read during the call, so that its rate is not 1 ÷ latency."""
 TRAINED: Scenario = "training"
 """Scenario that measures steps of training; in fp32 alone."""
 TO_TARGET: Scenario = "convergence"
@@ -39,6 +40,14 @@ _ORDER: tuple[Scenario, ...] = (
     FED,
     *ON_DEVICE,
 )
+
+
+def by_name(scenario: Scenario, asked: Collection[str], of_profile: Collection[str]) -> bool:
+    """Say whether a scenario was asked for by name.
+
+    To name all scenarios of a profile is to ask for the profile: that is how a report spells out its own command.
+    """
+    return scenario in asked and set(asked) != set(of_profile)
 
 
 def in_order(scenarios: Iterable[str]) -> list[Scenario]:

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from suite.backends import registry
 from suite.errors import LevelfieldError
 from suite.plan.names import names_of_backends
-from suite.plan.scenarios import TO_TARGET, TRAINED
+from suite.plan.scenarios import TO_TARGET, TRAINED, by_name
 from suite.plan.sizes import batches
 from suite.plan.types import Selection
 from suite.profiles import Profile
-from suite.records.schema import Arm, Scenario
+from suite.records.schema import Arm
 from suite.zoo.training import convergence
 
 PRECISION = "fp32"
@@ -21,14 +21,12 @@ def in_steps(
 ) -> dict[str, tuple[int, ...]]:
     """Return which models are trained, and in which batches; none where no arm can train and nobody asked for it.
 
-    To name all scenarios of a profile is to ask for the profile: that is how a report spells out its own command.
-
     Raises
     ------
     LevelfieldError
         Training was asked for, and no arm can train.
     """
-    asked = _asked(TRAINED, selection, profile)
+    asked = by_name(TRAINED, selection.scenarios, profile.scenarios)
     if not _can_train(arms, asked=asked):
         return {}
     trained = chosen if asked else [model for model in chosen if model in profile.trained]
@@ -46,7 +44,7 @@ def to_target(
     LevelfieldError
         Convergence was asked for, and no arm can train.
     """
-    if not _can_train(arms, asked=_asked(TO_TARGET, selection, profile)):
+    if not _can_train(arms, asked=by_name(TO_TARGET, selection.scenarios, profile.scenarios)):
         return {}
     return {model: (convergence.of(model).batch,) for model in chosen if convergence.known(model)}
 
@@ -63,11 +61,6 @@ def check_precisions(selection: Selection, precisions: Sequence[str]) -> None:
         raise LevelfieldError(
             "Training is measured in fp32 alone.", fix="Add fp32 to --precision, or ask for other scenarios."
         )
-
-
-def _asked(scenario: Scenario, selection: Selection, profile: Profile) -> bool:
-    """Say whether a scenario was asked for by name, and not just as one of all those of the profile."""
-    return scenario in selection.scenarios and set(selection.scenarios) != set(profile.scenarios)
 
 
 def _can_train(arms: Sequence[Arm], *, asked: bool) -> bool:

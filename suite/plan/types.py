@@ -38,9 +38,10 @@ class Selection(msgspec.Struct, frozen=True):
     processes: tuple[int, ...] = ()
     """Numbers of processes that train together, each a case of its own; empty: one."""
     batches_of: dict[str, tuple[int, ...]] = {}
-    """Batches of single models, as a record says them, where `batches` asks for none: profiles change."""
+    """Batches of single models, as a record says them, where `batches` asks for none: profiles change. Models that are
+    not named have none."""
     training_batches_of: dict[str, tuple[int, ...]] = {}
-    """The same of training."""
+    """Batches of single models in training, as a record says them; others have those of the profile."""
 
 
 class Plan(msgspec.Struct, frozen=True):

@@ -49,6 +49,9 @@ def _lines(run: Run, analysis: Analysis) -> Iterator[str]:
             rank = "" if row.rank is None else str(row.rank)
             cells = (rank, row.arm, cost, separation.behind(row, block), separation.best_is(row, block))
             yield f"| {' | '.join(map(_cell, cells))} |"
+        if block.case.one_by_one:
+            yield ""
+            yield sentences.ONE_BY_ONE
     for trained in analysis.convergence:
         yield ""
         yield from _convergence(trained, sentences.images(run))
@@ -115,7 +118,7 @@ def _bars(block: TimedBlock, top: int) -> Iterator[str]:
 
 def _title(block: TimedBlock) -> str:
     case = block.case
-    return f"{names.model(case.model)}, {names.scenario(case.scenario).lower()}, batch {case.batch}"
+    return f"{names.model(case.model)}, {names.asked(case).lower()}, batch {case.batch}"
 
 
 def _machine(run: Run) -> str:

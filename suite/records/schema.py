@@ -39,6 +39,8 @@ each framework in its own way. Those on `-device` keep inputs and outputs in the
 and end in the host's."""
 PER_ITEM: frozenset[str] = frozenset({"throughput", "training", "data-pipeline", "throughput-device"})
 """Scenarios in which the time of an item counts, not that of a call."""
+THROUGHPUT: frozenset[str] = frozenset({"throughput", "throughput-device"})
+"""Scenarios of which one item at a time tells what latency does."""
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -63,6 +65,11 @@ class Case(msgspec.Struct, frozen=True):
     def per_item(self) -> bool:
         """Whether what counts is the time of an item, not of a call."""
         return self.scenario in PER_ITEM
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether it counts items a second of calls of one item each: older runs called this throughput."""
+        return self.scenario in THROUGHPUT and self.batch == 1
 
     @property
     def trains(self) -> bool:

@@ -342,7 +342,7 @@ def headroom(found: Headroom) -> str:
 
 
 def _where(case: Case) -> str:
-    return f"{names.model(case.model)}, {names.scenario(case.scenario).lower()}, batch {case.batch}"
+    return f"{names.model(case.model)}, {names.asked(case).lower()}, batch {case.batch}"
 
 
 def _capital(text: str) -> str:

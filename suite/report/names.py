@@ -74,6 +74,17 @@ def scenario(name: str) -> str:
     return _SCENARIOS.get(name, name)
 
 
+def asked(case: Case) -> str:
+    """Return the scenario of a case; calls of one item each are never called throughput.
+
+    Examples
+    --------
+    >>> asked(Case("bert", "throughput", "fp32", 8, 2)), asked(Case("bert", "throughput", "fp32", 1, 2))
+    ('Throughput', 'One item at a time')
+    """
+    return "One item at a time" if case.one_by_one else scenario(case.scenario)
+
+
 def colour(backend: str) -> str:
     """Return the CSS class that colours a backend: always the same one, and from a fixed set."""
     if backend in _COLOURED:

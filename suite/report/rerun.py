@@ -15,12 +15,14 @@ def command(run: Run) -> str:
     words += ["--profile", settings.profile]
     words += ["--models", ",".join(settings.models)] if settings.own is None else _own(settings.own)
     words += [] if pair else ["--backends", ",".join(map(_typable, settings.backends))]
-    words += ["--scenarios", ",".join(settings.scenarios)]
+    # Batches of some models only are what a profile takes of itself: a scenario that is named takes all models.
+    by_profile = bool(settings.batches) and set(settings.batches) != set(settings.models)
+    words += [] if by_profile else ["--scenarios", ",".join(settings.scenarios)]
     words += ["--precision", ",".join(settings.precisions)]
     words += ["--threads", ",".join(map(str, settings.thread_counts or (settings.threads,)))]
     words += ["--processes", ",".join(map(str, settings.process_counts))] if settings.process_counts else []
     batches = {*settings.batches.values(), *settings.training_batches.values()}
-    if len(batches) == 1:  # a size for every model differs by profile alone, which is named above
+    if len(batches) == 1 and not by_profile:  # a size for every model differs by profile alone, which is named above
         words += ["--batch", ",".join(map(str, batches.pop()))]
     words += [] if pair else ["--control", _control([known[name] for name in arms])]
     for name in arms:

@@ -11,6 +11,8 @@ from suite.report.separation import IN_THESE_MINUTES, Relation
 from suite.statistics import windows
 from suite.statistics.proportions import Proportion, proportion
 
+ONE_BY_ONE = "Each call is of one item: its items a second are 1 ÷ latency, and no throughput."
+
 
 def overall(analysis: Analysis) -> str:
     """Return the one sentence a reader takes home: who is fastest, model by model.
@@ -92,7 +94,9 @@ def verdict(block: TimedBlock, among: Sequence[TimedBlock] = ()) -> str:
     if block.also_first:
         where = f"{'in training' if case.trains else 'on'} {where}"
     else:
-        top = "trains fastest" if case.trains else "has the highest throughput" if case.per_item else "is fastest"
+        top = "trains fastest" if case.trains else "is fastest"
+        if case.per_item and not (case.trains or case.one_by_one):
+            top = "has the highest throughput"
         where = f"{_alone(block, top)} on {where}"
     return _ranked(block, where, f"{costs} {IN_THESE_MINUTES}")
 

@@ -70,6 +70,8 @@ def _parts(run: Run, analysis: Analysis, *, columns: int) -> Iterator[Renderable
         absent = sentences.quantiles_absent(block)
         if absent and not narrow and "p90" in _headings(block):
             yield _text(absent, "dim")
+        if block.case.one_by_one:
+            yield _text(sentences.ONE_BY_ONE, "dim")
         yield _text(sentences.verdict(block, analysis.timed), "dim")
     for trained in analysis.convergence:
         yield Text()
@@ -123,7 +125,7 @@ def _table(title: str) -> Table:
 
 def _title(block: TimedBlock, analysis: Analysis) -> str:
     case = block.case
-    parts = [names.model(case.model), names.scenario(case.scenario).lower(), f"batch {case.batch}"]
+    parts = [names.model(case.model), names.asked(case).lower(), f"batch {case.batch}"]
     return ", ".join([*parts, *sentences.apart(block, analysis.timed)])
 
 
@@ -227,7 +229,7 @@ def _reasons(block: TimedBlock | ConvergenceBlock) -> Iterator[Text]:
 def _tradeoff(found: Tradeoff, *, narrow: bool) -> Table:
     """Speed against accuracy: every arm in every precision, against itself in fp32 and against the reference."""
     case = found.case
-    about = [names.model(case.model), names.scenario(case.scenario).lower(), f"batch {case.batch}"]
+    about = [names.model(case.model), names.asked(case).lower(), f"batch {case.batch}"]
     table = _table(f"Speed and accuracy: {', '.join(about)}, {units.plural(case.threads, 'thread')}")
     table.add_column("arm", no_wrap=True)
     table.add_column("precision", no_wrap=True)
@@ -265,7 +267,7 @@ def _known(value: float | Absent, write: Callable[[float], str]) -> str:
 def _scaling(found: Scaling) -> Table:
     """Speed-up and efficiency by threads or processes."""
     case = found.case
-    about = [names.model(case.model), names.scenario(case.scenario).lower(), case.precision, f"batch {case.batch}"]
+    about = [names.model(case.model), names.asked(case).lower(), case.precision, f"batch {case.batch}"]
     about += [units.plural(case.threads, "thread") + " each"] if found.over == "processes" else []
     table = _table(f"Scaling with {found.over}: {', '.join(about)}")
     table.add_column("arm", no_wrap=True)

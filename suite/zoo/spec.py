@@ -39,8 +39,6 @@ class Model(msgspec.Struct, frozen=True):
     inputs: tuple[Tensor, ...]
     output: Tensor
     parameters: tuple[Parameter, ...]
-    batches: tuple[int, ...]
-    """Batch sizes of the throughput scenario; latency is batch 1."""
     source: str
     """Where the network was published."""
 

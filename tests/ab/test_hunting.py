@@ -2,17 +2,18 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from rich.console import Console
 
-from suite.ab.hunting import Hunt, clearest, conclusion, effect_of, hunt
+from suite.ab.hunting import Hunt, _only, clearest, conclusion, effect_of, hunt
 from suite.ab.running import Found
 from suite.ab.searching import Effect, Finding, Tried
 from suite.beginning import Request
 from suite.comparing.types import Estimate, Gate, Row, Verdict
 from suite.errors import LevelfieldError
-from suite.plan import Selection
-from suite.records.schema import Case
+from suite.plan import Selection, make
+from suite.records.schema import Case, Scenario
 from suite.running import Options
 from tests.ab.pairs import run
 from tests.ab.test_comparison import judged
@@ -30,6 +31,15 @@ def row(low: float, value: float, high: float, verdict: Verdict = Verdict.SLOWER
         outcome="worse",
         ratio=Estimate(value, low, high),
     )
+
+
+@pytest.mark.parametrize(("scenario", "batch"), [("throughput", 1), ("throughput", 8), ("training", 4), ("latency", 1)])
+def test_the_case_that_is_followed_is_measured_alone(scenario: Scenario, batch: int) -> None:
+    """As it was measured: in a run of before, throughput may be of one item."""
+    case = Case("mlp", scenario, "fp32", batch, 1)
+    typed = msgspec.structs.replace(OPTIONS, selection=Selection(models=("bert", "mlp"), batches=(2, 4, 8)))
+    made = make(_only(typed, msgspec.structs.replace(row(0.9, 1.0, 1.1), case=case)).selection, available=[0, 1])
+    assert [block.case for block in made.blocks] == [case]
 
 
 @pytest.mark.parametrize(

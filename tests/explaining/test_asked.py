@@ -61,6 +61,7 @@ def test_the_same_thing_a_second_time_is_still_that_arm() -> None:
         ("onnxruntime/mlp/latency/fp32/b1/2", "Write t2."),
         ("onnxruntime/mlp/latency/fp32/b8", "latency is measured at batch 1 alone."),
         ("onnxruntime/mlp/throughput/fp32/b0", "A batch of 0"),
+        ("onnxruntime/bert/throughput/fp32/b1", "one item at a time is latency"),
         ("onnxruntime/mlp/latency/fp32/b1/t0", "0 threads"),
         ("onnxruntime/mlp/latency/fp32/b1/t999999", "this process may use"),
         ("onnxruntime/mlp/training", "onnxruntime cannot train"),

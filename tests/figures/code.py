@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from suite.analysis.insights import saturation
 from suite.own_file import reference as own_reference
+from suite.own_file.wishes import SIZED_AS
+from suite.profiles import PROFILES
 from suite.report import axes
 from suite.statistics.multiple import DEFAULT_Q
 from suite.statistics.student import MIN_LAUNCHES
@@ -93,7 +95,18 @@ _CONSTANTS: Sequence[tuple[str, str, Sequence[object]]] = (
     (READING, "the first batch that reaches {} % of that highest", [_percent(saturation.ENOUGH)]),
 )
 
+
+def _default_batches() -> list[object]:
+    """Return those of the slow models, which are the same in ResNet-50, BERT and a user's own file."""
+    (size,) = {PROFILES["standard"].batches[name] for name in ("resnet50", "bert", SIZED_AS)}
+    return list(size)
+
+
 FIGURES = [
+    Figure(README, "by default of the MLP, {} at once", lambda: PROFILES["standard"].batches["mlp"]),
+    Figure(METHOD, "of the MLP alone, in batches of {}", lambda: PROFILES["standard"].batches["mlp"]),
+    Figure(METHOD, "by default of ResNet-50 and BERT in batches of {}", _default_batches),
+    Figure("docs/own-model.md", "then in batches of {} unless told", _default_batches),
     *(Figure(page, text, lambda values=values: values) for page, text, values in _CONSTANTS),  # type: ignore[misc]
     Figure(METHOD, "{} G for ResNet-50, {} G for BERT-base at {} tokens", _batches_of_macs),
     Figure(METHOD, "times {} as above. For the MLP that is {}. For the ResNet it is {}:", _sensitivities),

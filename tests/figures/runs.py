@@ -95,7 +95,25 @@ def _steps_ms(model: str, *arms: str) -> list[object]:
     return [prints.significant((records.trainings(model)[arm].step_ns or math.nan) / 1e6, 2) for arm in arms]
 
 
+def _gains_of_two() -> list[object]:
+    """Return the least and the most that batches of two gave over one item at a time, in percent."""
+    rates = {
+        (block.case.model, block.case.scenario, block.case.batch, row.arm): row.items_per_second.value
+        for block in records.analysis(EXAMPLE).timed
+        for row in block.rows
+        if row.items_per_second is not None
+    }
+    gains = [
+        rate / rates[model, "latency", 1, arm] - 1
+        for (model, scenario, batch, arm), rate in rates.items()
+        if (scenario, batch) == ("throughput", 2)
+    ]
+    assert len(gains) == 14, "two models, seven backends"
+    return [f"{100 * min(gains):.0f}", f"{100 * max(gains):.0f}"]
+
+
 FIGURES = [
+    Figure(METHOD, "ResNet-50 and BERT gave {}–{} % more items a second than one at a time", _gains_of_two),
     Figure(
         README,
         "`make bench` on a shared {}-core virtual machine, {} minutes,",

@@ -23,13 +23,13 @@ def test_the_default_is_everything_in_the_standard_profile() -> None:
     assert CANARY not in made.models
     assert made.scenarios == ("cold-start", "memory", "latency", "throughput", "training")
     *others, training = made.blocks
-    assert len(others) == 12
+    assert len(others) == 10
     assert all(len(block.arms) == 7 + (block.case.id == CONTROLLED) for block in others)
     assert training.case.id == "mlp/training/fp32/b1000/t4/cpu"
     assert [arm.id for arm in training.arms] == ["torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax"]
     assert made.needs_onnx
     assert set(made.images) == {"torch", "tensorflow", "jax", "onnxruntime", "openvino", "canary"}
-    assert len({block.case.id for block in made.blocks}) == 13
+    assert len({block.case.id for block in made.blocks}) == 11
 
 
 @pytest.mark.parametrize("name", PROFILES)

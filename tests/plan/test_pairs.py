@@ -17,7 +17,7 @@ CPUS = (0, 1, 2, 3)
 )
 def test_a_pair_is_two_arms_in_every_block(first: str, second: str, ids: tuple[str, str]) -> None:
     made = pair(Selection(), first, second, available=CPUS)
-    assert len(made.blocks) == 12
+    assert len(made.blocks) == 10
     for block in made.blocks:
         assert tuple(arm.id for arm in block.arms) == ids
         assert block.planned_generations == made.profile.generations, "cold starts are to be decided, too"

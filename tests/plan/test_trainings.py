@@ -60,4 +60,4 @@ def test_who_cannot_train_is_left_out() -> None:
     assert "torch, torch-compile, tensorflow" in caught.value.fix
     with pytest.raises(LevelfieldError, match="only one can train"):
         pair(Selection(scenarios=("training",)), "jax", "openvino", available=CPUS)
-    assert len(pair(Selection(), "jax", "torch", available=CPUS).blocks) == 13
+    assert len(pair(Selection(), "jax", "torch", available=CPUS).blocks) == 11

@@ -9,10 +9,10 @@ import pytest
 
 from suite.errors import LevelfieldError
 from suite.images import catalogue
-from suite.plan import make, with_launches
+from suite.plan import Selection, make, of, with_launches
 from suite.profiles import STANDARD
 from suite.records import files
-from suite.records.schema import Failure, Image, Run
+from suite.records.schema import Block, Case, Failure, Image, Run
 from suite.reproducing import intent, judging
 from suite.reproducing.types import Reproduction, Verdict
 from tests.commands import ROOT
@@ -266,6 +266,37 @@ def test_batches_are_those_of_the_record_though_a_profile_has_others_now() -> No
     assert run.settings.batches != STANDARD.batches
     chosen = make(intent.read(run).selection, available=[0, 1])
     assert {block.case.id for block in chosen.blocks} == {block.case.id for block in run.blocks}
+
+
+def of_one_item(run: Run) -> Run:
+    """Return the record of a `standard` that took the throughput of slow models one item at a time, and trained."""
+
+    def case(block: Block) -> Case:
+        single = block.case.scenario == "throughput" and block.case.model != "mlp"
+        return msgspec.structs.replace(block.case, batch=1) if single else block.case
+
+    blocks = tuple(msgspec.structs.replace(block, case=case(block)) for block in run.blocks)
+    settings = msgspec.structs.replace(run.settings, batches={"mlp": (1000,), "resnet50": (1,), "bert": (1,)})
+    return msgspec.structs.replace(run, settings=settings, blocks=blocks)
+
+
+def test_one_item_at_a_time_is_measured_again_where_a_record_has_it() -> None:
+    run = of_one_item(files.read(ROOT / "reports" / "20261121-163925-standard-22a3"))
+    old = {block.case.id for block in run.blocks}
+    assert "bert/throughput/fp32/b1/t2/cpu" in old
+    chosen = make(intent.read(run).selection, available=[0, 1])
+    assert {block.case.id for block in chosen.blocks} == old
+    assert {block.case.id for block in of(run).blocks} == old, "and a run that was cut off goes on with it"
+
+
+def test_models_whose_throughput_a_record_leaves_out_are_left_out_again() -> None:
+    selection = Selection(backends=("onnxruntime", "openvino"))
+    made = make(selection, available=[0, 1])
+    assert made.batches == {"mlp": (1000,)}
+    run = record("theirs", scenarios=["latency", "throughput", "cold-start", "memory"])
+    settings = msgspec.structs.replace(run.settings, scenarios=made.scenarios, batches=made.batches)
+    again = make(intent.read(known(msgspec.structs.replace(run, settings=settings))).selection, available=[0, 1])
+    assert again.batches == made.batches
 
 
 def test_a_records_impossible_batch_ends_it() -> None:

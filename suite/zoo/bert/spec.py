@@ -58,6 +58,5 @@ MODEL = Model(
     ),
     output=Tensor("last_hidden_state", (SEQUENCE, HIDDEN), "float32"),
     parameters=_parameters(),
-    batches=(1, 8),
     source="Devlin et al., arXiv:1810.04805; as in transformers' BertModel without the pooler",
 )

@@ -17,6 +17,5 @@ MODEL = Model(
         Parameter("mix", (WIDTH, WIDTH), std=1 / math.sqrt(WIDTH)),
         Parameter("memory", (MEMORY,), mean=1.0, std=0.5),
     ),
-    batches=(1,),
     source="Levelfield's own",
 )

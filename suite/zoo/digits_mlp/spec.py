@@ -35,7 +35,6 @@ def _model(name: str, widths: tuple[int, ...]) -> Model:
         inputs=(Tensor("features", (widths[0],), "float32"),),
         output=Tensor("logits", (widths[-1],), "float32"),
         parameters=_parameters(widths),
-        batches=(64,),
         source="Dense layers as in the MLP, for ten classes",
     )
 

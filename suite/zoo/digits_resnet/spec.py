@@ -68,7 +68,6 @@ def sized(name: str, shape: tuple[int, int, int], classes: int) -> Model:
         inputs=(Tensor("images", shape, "float32"),),
         output=Tensor("logits", (classes,), "float32"),
         parameters=_parameters(channels, size, classes),
-        batches=(64,),
         source="Bottlenecks of He et al., arXiv:1512.03385, behind the stem of its section 4.2",
     )
 

@@ -23,6 +23,5 @@ MODEL = Model(
     inputs=(Tensor("features", (WIDTHS[0],), "float32"),),
     output=Tensor("probability", (1,), "float32"),
     parameters=_parameters(),
-    batches=(1, 1000),
     source="The published spam-classifier network of seven dense layers",
 )

@@ -88,6 +88,5 @@ MODEL = Model(
     inputs=(Tensor("images", (3, SIZE, SIZE), "float32"),),
     output=Tensor("logits", (CLASSES,), "float32"),
     parameters=_parameters(),
-    batches=(1, 8),
     source="He et al., arXiv:1512.03385; v1.5 as in torchvision",
 )

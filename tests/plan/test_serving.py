@@ -1,0 +1,114 @@
+"""Which models are measured in batches, and that one item at a time is never called throughput."""
+
+import shlex
+
+import msgspec
+import pytest
+
+from suite.cli import bench
+from suite.errors import LevelfieldError
+from suite.plan import ON_DEVICE, SCENARIOS, Plan, Selection, make, pair
+from suite.plan.scenarios import BATCHED
+from suite.profiles import PROFILES
+from suite.records.schema import THROUGHPUT
+from suite.report import rerun
+from tests.records_builder import make_run
+
+CPUS = (0, 1)
+ON_CPU = tuple(scenario for scenario in SCENARIOS if scenario not in ON_DEVICE)
+
+
+def throughput(made: Plan) -> dict[str, tuple[int, ...]]:
+    cases = [block.case for block in made.blocks if block.case.scenario == "throughput"]
+    return {model: tuple(case.batch for case in cases if case.model == model) for model in {c.model: 0 for c in cases}}
+
+
+@pytest.mark.parametrize("scenarios", [(), ("throughput",), ("latency", "throughput"), ON_CPU])
+@pytest.mark.parametrize("name", PROFILES)
+def test_no_profile_measures_the_throughput_of_one_item(name: str, scenarios: tuple[str, ...]) -> None:
+    made = make(Selection(name, scenarios=scenarios), available=CPUS)
+    assert not [block.case.id for block in made.blocks if block.case.one_by_one]
+
+
+def test_standard_measures_it_of_the_mlp_unless_asked() -> None:
+    assert throughput(make(Selection(), available=CPUS)) == {"mlp": (1000,)}
+    assert make(Selection(models=("bert",)), available=CPUS).batches == {}
+    assert throughput(pair(Selection(), "jax", "torch", available=CPUS)) == {"mlp": (1000,)}
+    whole = Selection(scenarios=PROFILES["standard"].scenarios)
+    assert throughput(make(whole, available=CPUS)) == {"mlp": (1000,)}, "to name them all is to ask for the profile"
+    named = Selection(scenarios=("throughput",))
+    assert throughput(make(named, available=CPUS)) == {"mlp": (1000,), "resnet50": (4,), "bert": (4,)}
+    typed = Selection(models=("bert", "mlp"), batches=(8, 2))
+    assert throughput(make(typed, available=CPUS)) == {"bert": (8, 2), "mlp": (8, 2)}
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [
+        Selection(batches=(1,)),
+        Selection(batches=(1, 4, 16), scenarios=("throughput",)),
+        Selection("full", batches=(4, 1), models=("mlp",)),
+        Selection(batches=(1,), scenarios=("latency", "throughput"), models=("bert",)),
+    ],
+)
+def test_one_item_is_refused(selection: Selection) -> None:
+    with pytest.raises(LevelfieldError, match="one item at a time is latency") as caught:
+        make(selection, available=CPUS)
+    assert "--scenarios latency" in caught.value.fix
+    assert "2 or more" in caught.value.fix
+    assert caught.value.exit_code == 2
+
+
+def test_one_item_is_no_throughput_on_a_device_either() -> None:
+    assert set(THROUGHPUT) == {"throughput", "throughput-device"}
+    assert set(THROUGHPUT) < set(BATCHED)
+
+
+@pytest.mark.parametrize("scenario", ["training", "data-pipeline", "latency"])
+def test_one_item_is_taken_where_it_is_not_latency(scenario: str) -> None:
+    made = make(Selection(scenarios=(scenario,), models=("mlp",), batches=(1,)), available=CPUS)
+    assert [block.case.batch for block in made.blocks] == [1]
+
+
+def test_batches_of_a_record_are_all_there_is() -> None:
+    recorded = Selection(scenarios=("latency", "throughput"), batches_of={"bert": (1,), "mlp": (64,)})
+    assert throughput(make(recorded, available=CPUS)) == {"bert": (1,), "mlp": (64,)}
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [
+        Selection(),
+        Selection(backends=("onnxruntime", "openvino")),
+        Selection(models=("bert", "mlp"), backends=("openvino",)),
+        Selection(models=("bert",)),
+        Selection(models=("mlp",), backends=("openvino",)),
+        Selection(scenarios=("throughput",)),
+        Selection(batches=(8, 2)),
+        Selection("full"),
+    ],
+)
+def test_the_command_in_a_report_makes_the_same_plan(selection: Selection) -> None:
+    made = make(selection, available=CPUS)
+    run = make_run(scenarios=("memory",), generations=1, rounds=1)
+    settings = msgspec.structs.replace(
+        run.settings,
+        profile=made.profile.name,
+        models=made.models,
+        backends=made.backends,
+        scenarios=made.scenarios,
+        batches=made.batches,
+        training_batches=made.training_batches,
+    )
+    words = shlex.split(rerun.command(msgspec.structs.replace(run, settings=settings, blocks=made.blocks)))
+    typed = bench.make_context("bench", words[2:]).params
+    again = Selection(
+        typed["profile"],
+        models=typed["models"],
+        backends=typed["backends"],
+        scenarios=typed["scenarios"],
+        batches=typed["batch"],
+        control=typed["control"],
+    )
+    cases = [[block.case.id for block in each.blocks] for each in (made, make(again, available=CPUS))]
+    assert cases[0] == cases[1]
