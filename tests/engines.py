@@ -89,7 +89,7 @@ class PrivateEngine:
     def _start(self) -> None:
         folders = {"--data-root": "data", "--exec-root": "exec", "--pidfile": "pid"}
         self._process = subprocess.Popen(
-            # In a network namespace of its own: an engine that wants no bridge deletes the one that is there, `docker0`.
+            # In a network namespace of its own: an engine without a bridge deletes the one that is there, `docker0`.
             ["unshare", "--net", "dockerd", "--host", self.host, "--bridge=none", "--iptables=false"]
             + [word for option, name in folders.items() for word in (option, str(self.folder / name))],
             stdout=self._log,
