@@ -59,7 +59,7 @@ def test_an_arm_is_read_from_its_id(text: str, arm: Arm) -> None:
         ("torch@cu99", "There is no lock of torch called 'cu99'.", "cpu"),
         ("onnxruntime+spining=off", "There is no setting of onnxruntime called 'spining'.", "'spinning'"),
         ("onnxruntime+spinning=of", "There is no value of onnxruntime's spinning called 'of'.", "'off'"),
-        ("jax+spinning=off", "There is no setting of jax called 'spinning'.", "Known: launcher."),
+        ("jax+spinning=off", "There is no setting of jax called 'spinning'.", "Known: frozen, launcher."),
         ("jax+launchr=venv", "There is no setting of jax called 'launchr'.", "'launcher'"),
         ("jax+launcher=podman", "There is no launcher called 'podman'.", "Choose docker, venv, host."),
         ("jax+launcher=", "There is no launcher called ''.", "Choose docker, venv, host."),

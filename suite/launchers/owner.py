@@ -51,7 +51,7 @@ def _surroundings() -> tuple[str, str]:
 def _start_time(pid: int) -> str:
     """Field 22 of `/proc/PID/stat` (proc(5)): tells a process from a later one with the same id.
 
-    Empty for a process that is not there, and for one that has ended and that its parent has not asked about (a zombie).
+    Empty for a process that is not there, and for a zombie: one that has ended, and that its parent has not reaped.
     """
     try:
         state, *fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

@@ -183,3 +183,27 @@ def test_throttling_is_counted_over_all_windows() -> None:
     assert "throttled" not in codes(with_noise(run, throttled=Absent("the kernel does not count it")))
     windows = sum(len(round_.turns) for each in run.blocks[0].generations for round_ in each.rounds)
     assert f"lowered its clock {windows} times" in message(with_noise(run, throttled=1), "throttled")
+
+
+# ---- who multiplies --------------------------------------------------------------------------------------------------
+
+
+def multiplied_by(run: Run, arm: str, kernels: dict[str, int]) -> Run:
+    """Let an arm say whose kernels compute its products, in its first generation as a run keeps it."""
+    found = msgspec.to_builtins(run)
+    for launch in (each for block in found["blocks"] for each in block["generations"][0]["launches"]):
+        if launch["arm"] == arm:
+            launch["computed"] = {"products": {}, "source": "", "kernels": kernels, "kernels_source": "what it prints"}
+    return msgspec.convert(found, Run)
+
+
+def on_processor_of(run: Run, vendor: str) -> Run:
+    return msgspec.structs.replace(run, machine=run.machine | {"cpu": run.machine["cpu"] | {"vendor": vendor}})
+
+
+def test_a_library_of_another_vendor_is_told_once_for_an_arm() -> None:
+    run = on_processor_of(multiplied_by(make_run(), "torch", {"MKL, AVX2": 73, "oneDNN, jit:avx2": 1}), "AuthenticAMD")
+    assert "73 of 74" in message(run, "generic-mkl")
+    assert "MKL, AVX2 (73); oneDNN, jit:avx2 (1)" in html.render(run, analyse(run))
+    assert "generic-mkl" not in codes(on_processor_of(run, "GenuineIntel"))
+    assert "generic-mkl" not in codes(multiplied_by(run, "torch", {"oneDNN, jit:avx2": 74}))
