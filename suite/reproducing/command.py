@@ -83,6 +83,7 @@ def reproduce(
 
     Exit codes: 0 reproduced; 1 something differs; 2 could not run; 3 other hardware, or not decided.
     """
+    from suite import guarded
     from suite.own_file.asking import give
     from suite.own_images.asked import Wanted, again, folder_of_images
     from suite.plan import make, with_launches
@@ -98,7 +99,8 @@ def reproduce(
 
     console = terminals.console()
     given = read(look(report))
-    theirs = told(given)
+    with guarded.computing(given.given.name):
+        theirs = told(given)
     run = theirs.run
     images = Wanted(data=folder_of_images(data))
     if data is not None or not dry_run:
@@ -131,7 +133,8 @@ def reproduce(
     tell(folder, console)
     content = files.content_of(folder / files.NAME)
     ours = judging.whole(files.decode(content, files.NAME), hashlib.sha256(content).hexdigest())
-    found = judging.judge(theirs, ours, allowed=allowed)
+    with guarded.computing(given.given.name):
+        found = judging.judge(theirs, ours, allowed=allowed)
     console.print()
     show(found, console)
     write_atomically(folder / NAME, msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
@@ -143,7 +146,7 @@ def told(given: "Read") -> "Told":
     """Return the run of a report with what follows from it; of a page alone, with all its samples' medians restored."""
     from suite import analysis
     from suite.report import restoring
-    from suite.reproducing.judging import Told, whole
+    from suite.reproducing.judging import told_of, whole
 
     if given.whole is not None and given.given.record is not None:
         return whole(given.whole, hashlib.sha256(given.given.record).hexdigest())
@@ -151,7 +154,7 @@ def told(given: "Read") -> "Told":
         raise LevelfieldError("There is no record in it.", fix="Name a report's HTML file, or a run's folder.")
     embedded = given.inside.embedded
     run = restoring.restored(embedded)
-    return Told(run, restoring.with_tails(analysis.analyse(run), embedded), embedded.record_sha256)
+    return told_of(run, restoring.with_tails(analysis.analyse(run), embedded), embedded.record_sha256)
 
 
 def _say(text: str, console: Console) -> None:
