@@ -58,10 +58,10 @@ def of_values(rng: random.Random, document: Json) -> Json:
             return _hostile(rng, document)
         holder, key = rng.choice(places)
         if isinstance(key, str) and rng.random() < 0.2:
-            value = _hostile(rng, holder[key])
+            value = copy.deepcopy(_hostile(rng, holder[key]))
             for other, name in places:
                 if name == key:
-                    other[name] = value
+                    other[name] = copy.deepcopy(value)  # never the thing itself: it may hold one of these places
             continue
         match rng.randrange(8):
             case 0:
