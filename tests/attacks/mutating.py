@@ -67,9 +67,9 @@ def of_values(rng: random.Random, document: Json) -> Json:
             case 0:
                 del holder[key]
             case 1 if isinstance(holder, list):
-                holder.insert(rng.randint(0, len(holder)), holder[key])
+                holder.insert(rng.randint(0, len(holder)), copy.deepcopy(holder[key]))
             case 1:
-                holder[rng.choice(TEXTS)] = holder[key]
+                holder[rng.choice(TEXTS)] = copy.deepcopy(holder[key])
             case 2:
                 holder[key] = _copy_of(*rng.choice(places))
             case _:
@@ -87,7 +87,7 @@ def _hostile(rng: random.Random, value: Json) -> Json:
     """Return a value that is mostly of the same kind, so that the schema lets it in."""
     kind = rng.random()
     if kind < 0.1:
-        return rng.choice((*OTHERS, rng.choice(TEXTS), rng.choice(NUMBERS)))
+        return copy.deepcopy(rng.choice((*OTHERS, rng.choice(TEXTS), rng.choice(NUMBERS))))
     if isinstance(value, bool):
         return not value
     if isinstance(value, int | float):
