@@ -1,7 +1,7 @@
 """Replies that cannot be true: each is named, and costs the worker that sent it; honest ones pass."""
 
 import json
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import pytest
@@ -26,6 +26,7 @@ from suite.worker.messages import (
 )
 from tests.launchers.scripts import NEXT, PATIENCE_S, READY, gone, worker
 
+_R = TypeVar("_R", bound=Reply)
 SECOND_NS = 1_000_000_000
 WINDOW = Measured((10,), (100, 200), 350, 300, 20, 0, 1, 2, 0)
 LOADED = Loaded(1, 2, 3, None, "1.0", "", "", {"threads": "1"})
@@ -45,7 +46,7 @@ def test_an_honest_reply_passes(reply: Reply) -> None:
     assert credible.why_not(reply, SECOND_NS) == ""
 
 
-def changed(reply: Reply, **fields: Any) -> Reply:
+def changed(reply: _R, **fields: Any) -> _R:
     return msgspec.structs.replace(reply, **fields)
 
 
