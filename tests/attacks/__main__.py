@@ -84,19 +84,25 @@ def _parts(first: int, cases: int) -> list[range]:
 def _in_processes(parts: Sequence[range], processes: int) -> Iterator[Found]:
     """Run parts side by side; one whose process died is a failure of its own."""
     fresh = multiprocessing.get_context("spawn")
-    done = 0
+    done = failed = 0
     for start in range(0, len(parts), processes):
         some = parts[start : start + processes]
         with concurrent.futures.ProcessPoolExecutor(len(some), mp_context=fresh) as pool:
             for part, future in [(part, pool.submit(fuzzing.part, part)) for part in some]:
-                try:
-                    yield future.result()
-                except concurrent.futures.process.BrokenProcessPool:
-                    died = Failure(part.start, "", "the process of these cases died, or one of them hung", "")
-                    yield Found({}, {}, (died,), 0.0, -1, 0)
+                found = _result(part, future)
                 done += len(part)
-        print(f"\r{done:,} cases", end="", flush=True)
+                failed += len(found.failures)
+                yield found
+        print(f"\r{done:,} cases, {failed:,} failed", end="", flush=True)
     print()
+
+
+def _result(part: range, future: concurrent.futures.Future[Found]) -> Found:
+    try:
+        return future.result()
+    except concurrent.futures.process.BrokenProcessPool:
+        died = Failure(part.start, "", "the process of these cases died, or one of them hung", "")
+        return Found({}, {}, (died,), 0.0, -1, 0)
 
 
 def _record(asked: argparse.Namespace, found: Sequence[Found], started: str, seconds: float) -> Record:
