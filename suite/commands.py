@@ -7,7 +7,7 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from suite import analysis, plan
+from suite import guarded, plan
 from suite.errors import LevelfieldError
 from suite.images.base import Kind
 from suite.records import files
@@ -107,16 +107,17 @@ def render(path: Path, console: Console, sign: Path | None = None) -> int:
     from suite.ab import comparison, running
     from suite.provenance import entry
 
-    run = files.read(path)
-    if comparison.LABEL in run.labels:
-        found = running.of_record(path)
-        running.show(found, console, sign=sign)
-        return found.comparison.exit_code
-    result = analysis.analyse(run)
-    folder = path if path.is_dir() else path.parent
-    evidence, unproven = entry.again(files.file_of(path), run, result, sign)
-    files.write_atomically(folder / REPORT, html.render(run, result, evidence=evidence).encode())
-    terminal.show(run, result, console)
+    record = guarded.read(path)
+    run, result = record.run, record.analysis
+    with guarded.computing(record.name):
+        if comparison.LABEL in run.labels:
+            found = running.of_record(path)
+            running.show(found, console, sign=sign)
+            return found.comparison.exit_code
+        folder = record.file.parent
+        evidence, unproven = entry.again(record.file, run, result, sign)
+        files.write_atomically(folder / REPORT, html.render(run, result, evidence=evidence).encode())
+        terminal.show(run, result, console)
     console.print(f"\nReport: {escape(str(folder / REPORT))}", highlight=False, soft_wrap=True)
     if unproven:
         console.print(f"[yellow]{escape(unproven)}[/]", highlight=False, soft_wrap=True)

@@ -5,7 +5,7 @@ import re
 _UNPRINTABLE = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters but tab and newline: escape sequences begin with one
     r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks of direction (Unicode Bidirectional Algorithm, UAX #9)
-    r"\u2028\u2029\ufeff\ud800-\udfff]"  # separators of lines, and what no encoding holds
+    r"\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]"  # separators of lines, and what no encoding or XML holds
 )
 
 

@@ -10,6 +10,8 @@ import stat
 from io import BufferedReader
 from pathlib import Path
 
+_MORE_BYTES = 1 << 16
+
 
 class TooLargeError(OSError):
     """A file is longer than such a file may be."""
@@ -69,8 +71,12 @@ def read_plain(path: Path, most_bytes: int, *, follow_links: bool = True) -> byt
         As `open_plain`.
     """
     with open_plain(path, follow_links=follow_links) as file:
-        too_large = os.fstat(file.fileno()).st_size > most_bytes
-        content = b"" if too_large else file.read(most_bytes + 1)
-    if too_large or len(content) > most_bytes:
+        size_bytes = os.fstat(file.fileno()).st_size
+        # To read takes memory for as much as is asked for, whatever is there. Nothing is left but where a file grew.
+        content = file.read(size_bytes) if size_bytes <= most_bytes else b""
+        while size_bytes <= most_bytes and (more := file.read(_MORE_BYTES)):
+            content += more
+            size_bytes = len(content)
+    if size_bytes > most_bytes:
         raise TooLargeError(errno.EFBIG, f"it is longer than {most_bytes:,} bytes", str(path))
     return content

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import tracemalloc
 from pathlib import Path
 
 import psutil
@@ -19,6 +20,22 @@ def test_more_than_the_most_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"content")
     with pytest.raises(untrusted.TooLargeError, match="longer than 6 bytes"):
         untrusted.read_plain(tmp_path / "file", 6)
+
+
+def test_a_small_file_takes_little_memory_whatever_it_might_be(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"content")
+    tracemalloc.start()
+    assert untrusted.read_plain(tmp_path / "file", 1 << 34) == b"content"
+    assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    tracemalloc.stop()
+
+
+def test_a_file_without_a_size_is_read_to_its_end_and_no_further() -> None:
+    """Files of /proc say that they are empty, and so does one that grows at this moment."""
+    content = Path("/proc/self/smaps").read_bytes()
+    assert len(untrusted.read_plain(Path("/proc/self/smaps"), 1 << 24)) > len(content) // 2
+    with pytest.raises(untrusted.TooLargeError):
+        untrusted.read_plain(Path("/proc/self/smaps"), 100)
 
 
 def test_a_sparse_file_takes_no_memory(tmp_path: Path) -> None:

@@ -49,17 +49,18 @@ def summarise(reasons: Iterable[str]) -> tuple[str, ...]:
     >>> summarise(["steal took 9.2% of the time", "steal took 4% of the time; swap"])
     ('steal took 4–9.2% of the time (2 rounds)', 'swap')
     """
-    found: dict[str, list[tuple[str, ...]]] = {}
+    found: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     for reason in reasons:
         for clause in filter(None, (part.strip() for part in reason.split(";"))):
-            found.setdefault(_NUMBER.sub("\0", clause), []).append(tuple(_NUMBER.findall(clause)))
-    return tuple(_told(kind, numbers) for kind, numbers in found.items())
+            words, numbers = tuple(_NUMBER.split(clause)), tuple(_NUMBER.findall(clause))
+            found.setdefault(words, []).append(numbers)
+    return tuple(_told(words, numbers) for words, numbers in found.items())
 
 
-def _told(kind: str, numbers: list[tuple[str, ...]]) -> str:
+def _told(words: tuple[str, ...], numbers: list[tuple[str, ...]]) -> str:
+    """`words` are what stands between a clause's numbers."""
     ranges = [_range(column) for column in zip(*numbers, strict=True)]
-    parts = kind.split("\0")
-    text = parts[0] + "".join(span + rest for span, rest in zip(ranges, parts[1:], strict=True))
+    text = words[0] + "".join(span + rest for span, rest in zip(ranges, words[1:], strict=True))
     return f"{text} ({len(numbers)} rounds)" if len(numbers) > 1 else text
 
 

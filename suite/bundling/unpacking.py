@@ -97,8 +97,9 @@ def _is_plain(entry: tarfile.TarInfo) -> bool:
 def _manifest(content: bytes, bundle: Path) -> Manifest:
     try:
         manifest = msgspec.json.decode(content, type=Manifest)
-    except (msgspec.MsgspecError, RecursionError) as error:
-        raise LevelfieldError(f"The manifest of {bundle} cannot be read: {error}.", fix=_DAMAGED) from error
+    except (msgspec.MsgspecError, RecursionError, ValueError) as error:
+        said = " ".join(str(error).split())[:200]
+        raise LevelfieldError(f"The manifest of {bundle} cannot be read: {said}.", fix=_DAMAGED) from error
     if manifest.format != FORMAT:
         raise LevelfieldError(
             f"{bundle} has the format {manifest.format[:40]!r}; this Levelfield reads {FORMAT}.",

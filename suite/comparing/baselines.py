@@ -8,6 +8,7 @@ import hashlib
 import re
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
+from typing import Annotated
 
 import msgspec
 
@@ -21,10 +22,13 @@ MAX_BYTES = 1 << 20
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
+_LONGEST_PATH = 1024
+
+
 class Pointer(msgspec.Struct, frozen=True):
     """One run of a baseline."""
 
-    file: str
+    file: Annotated[str, msgspec.Meta(max_length=_LONGEST_PATH)]
     """Of its record, relative to the reports folder, with `/`."""
     sha256: str
 

@@ -6,11 +6,11 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from suite import guarded
 from suite.comparing.reduction import Reduced, reduce
 from suite.errors import LevelfieldError
 from suite.names import unknown
 from suite.records import files
-from suite.statistics.errors import InsufficientData, UnusableData
 
 
 def find(name: str, reports: Path) -> Path:
@@ -47,23 +47,14 @@ def load(file: Path) -> Reduced:
     content = files.content_of(file)
     sha256 = hashlib.sha256(content).hexdigest()
     with _no_garbage():
-        run = files.decode(content, str(file))
-        files.check(run, str(file))
-        try:
+        run = guarded.decode(content, str(file))
+        with guarded.computing(str(file)):
             return reduce(run, sha256)
-        except (ArithmeticError, InsufficientData, UnusableData, ValueError) as error:
-            raise LevelfieldError(
-                f"{file} holds numbers that no measurement gives: {_short(error)}.", fix=files.DAMAGED
-            ) from error
 
 
 def load_all(records: Sequence[Path]) -> list[Reduced]:
     """Read records one after the other: only what is kept of each is in memory at a time."""
     return [load(record) for record in records]
-
-
-def _short(error: BaseException) -> str:
-    return " ".join(str(error).split()).rstrip(".")[:200]
 
 
 @contextlib.contextmanager

@@ -50,13 +50,13 @@ def export(runs: tuple[str, ...], table: str, csv_file: str | None, parquet: Pat
 
 def _all(records: list[Path], table: str) -> "Iterator[dict[str, Value]]":
     """Read records one after the other: only one is in memory at a time."""
-    from suite import analysis
+    from suite import guarded
     from suite.exporting.tables import rows
-    from suite.records import files
 
-    for record in records:
-        run = files.read(record)
-        yield from rows(table, run, analysis.analyse(run))
+    for file in records:
+        record = guarded.read(file)
+        with guarded.computing(record.name):
+            yield from rows(table, record.run, record.analysis)
 
 
 def _say(count: int, target: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
-from suite import analysis, untrusted
+from suite import guarded, untrusted
 from suite.analysis import identical
 from suite.analysis.types import Analysis, AnyRow, ColdRow, ConvergenceRow, Estimate, MemoryRow, Row, Standing
 from suite.errors import LevelfieldError
@@ -123,9 +123,9 @@ def from_record(folder: Path) -> Summary:
     LevelfieldError
         The record cannot be read, or is not one.
     """
-    run = files.read(folder)
-    sha256, size = digest(folder / files.NAME)
-    return summarise(run, analysis.analyse(run), record_sha256=sha256, record_bytes=size)
+    record = guarded.read(folder)
+    with guarded.computing(record.name):
+        return summarise(record.run, record.analysis, record_sha256=record.sha256, record_bytes=record.size_bytes)
 
 
 def sealed(summary: Summary, key: bytes) -> Summary:

@@ -7,10 +7,12 @@ from typing import TypeVar
 
 import msgspec
 
+from suite.launchers import credible
 from suite.launchers.channel import Channel, ChannelClosed, ChannelTimeout, LineTooLong, wait_readable
 from suite.worker.messages import PROTOCOL, Failed, Ready, Reply, Request, Stop
 
 _R = TypeVar("_R")
+_S = TypeVar("_S", bound=Reply)
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
 GRACE_S = 5.0
@@ -38,6 +40,7 @@ class Worker:
         self._channel = channel
         self._started_ns = started_ns
         self._asked = "start"
+        self._asked_ns = started_ns
         self._dismissed = False
         self.start_ns = 0
         self.alive = True
@@ -56,7 +59,7 @@ class Worker:
             raise self._lost(
                 "protocol", f"{self.name} speaks protocol {reply.protocol}, this Levelfield speaks {PROTOCOL}."
             )
-        return reply
+        return self._credible(reply, "start")
 
     def ask(self, request: Request, expect: type[_R], timeout_s: float) -> _R:
         """Send a request and return its reply.
@@ -72,6 +75,7 @@ class Worker:
     def post(self, request: Request) -> None:
         """Send a request without waiting, so that several workers can load side by side."""
         self._asked = type(request).__name__.lower()
+        self._asked_ns = time.perf_counter_ns()
         if self._channel.unasked():
             raise self._lost("protocol", f"{self.name} sent a line before {self._asked} that nothing had asked for.")
         try:
@@ -84,9 +88,11 @@ class Worker:
         what = self._asked
         reply = self._receive(what, timeout_s)
         if isinstance(reply, Failed):
+            self._credible(reply, what)
             raise WorkerError(reply.kind, reply.message, reply.detail, gone=False)
         if not isinstance(reply, expect):
             raise self._lost("protocol", f"{self.name} answered {what} with {type(reply).__name__}.")
+        self._credible(reply, what)
         return reply
 
     def ask_asleep(self, request: Request, expect: type[_R], timeout_s: float) -> tuple[_R, int]:
@@ -133,6 +139,13 @@ class Worker:
             raise self._lost(
                 "protocol", f"{self.name} printed something that is not a reply during {what}: {begin!r}."
             ) from None
+
+    def _credible(self, reply: _S, what: str) -> _S:
+        """Return a reply that can be true; a worker with another is ended."""
+        reason = credible.why_not(reply, time.perf_counter_ns() - self._asked_ns)
+        if reason:
+            raise self._lost("protocol", f"{self.name} answered {what} with {reason}.")
+        return reply
 
     def _lost(self, kind: str, message: str) -> WorkerError:
         """Nothing this worker says can be trusted any more: end it."""

@@ -67,6 +67,19 @@ class Trained(msgspec.Struct, frozen=True):
         return OwnImages(sha256="", reason=self.reason) if self.reason else None
 
 
+def folder_of_images(data: Path | None) -> Path | None:
+    """Return the folder that a user named with `--data`; None where none was.
+
+    Raises
+    ------
+    LevelfieldError
+        There is no such folder.
+    """
+    if data is not None and not data.is_dir():
+        raise LevelfieldError(f"There is no folder {data}.", fix="Name the folder of images with --data.")
+    return data
+
+
 def again(wanted: Wanted, before: Settings) -> Wanted:
     """Return what goes on with an earlier run, or repeats it: its target, and images of the same digest.
 

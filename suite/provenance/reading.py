@@ -4,7 +4,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from suite.provenance import bounds
+from suite import guarded
 from suite.provenance.given import Given
 from suite.provenance.page import Page, take_apart
 from suite.records import files
@@ -55,13 +55,9 @@ def read(given: Given) -> Read:
     """
     page = take_apart(given.page) if given.page is not None else None
     carried = inside.unpack(page.record.encode()) if page is not None else None
-    if carried is not None:
-        bounds.check(carried.embedded.record, "The record inside the page")
     whole: Run | None = None
     if given.record is not None:
-        whole = files.decode(given.record, files.NAME)
-        files.check(whole, files.NAME)
-        bounds.check(whole, files.NAME)
+        whole = guarded.decode(given.record, files.NAME)
     text, signature = given.statement, _ascii(given.signature)
     if text is None and page is not None and page.statement is not None:
         told, signature = inside.attested(page.statement.encode())

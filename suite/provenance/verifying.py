@@ -10,12 +10,11 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from suite.errors import LevelfieldError
+from suite import guarded
 from suite.provenance import attesting, rendering
 from suite.provenance.active import not_ours
 from suite.provenance.given import Given
 from suite.provenance.reading import Check, Read, read
-from suite.records import files
 from suite.records.schema import Run
 from suite.report import inside, restoring
 from suite.report.inside import Evidence
@@ -62,13 +61,14 @@ def verify(given: Given, *, tool_sha256: str = "", signers: Path | None = None) 
     """
     found = read(given)
     signed, signature = attesting.of_signature(found, signers)
-    checks = [
-        *_records(found, tool_sha256),
-        *_figures(found, tool_sha256),
-        *attesting.of_statement(found, tool_sha256),
-        *attesting.of_bills(found),
-        signature,
-    ]
+    with guarded.computing(given.name):
+        checks = [
+            *_records(found, tool_sha256),
+            *_figures(found, tool_sha256),
+            *attesting.of_statement(found, tool_sha256),
+            *attesting.of_bills(found),
+            signature,
+        ]
     broken = any(check.state == "broken" for check in checks)
     judged = found.page is None or all(check.state == "holds" for check in checks if check.topic == "figures")
     covered = bool(signed) and found.statement is not None and judged
@@ -128,17 +128,12 @@ def _whole(read: Read) -> Check:
 def _figures(read: Read, tool_sha256: str) -> list[Check]:
     if read.page is None or read.inside is None:
         return [Check("figures", "open", "There is no page here, so that there are no figures to compute again.")]
-    try:
-        carried = inside.attested(read.page.statement.encode()) if read.page.statement is not None else ("", "")
-        evidence = Evidence(read.inside, *carried)
-        if read.whole is not None:
-            again = rendering.from_record(read.whole, evidence, read.page.around)
-        else:
-            again = rendering.from_inside(evidence, read.page.around)
-    except (ArithmeticError, ValueError, LookupError, MemoryError) as error:
-        raise LevelfieldError(
-            f"The page of this record cannot be computed: {error.__class__.__name__}.", fix=files.DAMAGED
-        ) from error
+    carried = inside.attested(read.page.statement.encode()) if read.page.statement is not None else ("", "")
+    evidence = Evidence(read.inside, *carried)
+    if read.whole is not None:
+        again = rendering.from_record(read.whole, evidence, read.page.around)
+    else:
+        again = rendering.from_inside(evidence, read.page.around)
     if not again.differing:
         return [Check("figures", "holds", f"Every figure of the page follows from {_source(read)}.")]
     if read.run.tool_sha256 != tool_sha256:

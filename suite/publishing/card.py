@@ -5,6 +5,7 @@ from xml.sax.saxutils import escape
 
 from suite.analysis.types import Analysis, ConvergenceBlock, TimedBlock
 from suite.errors import printable
+from suite.markdown import text as cell
 from suite.records.schema import Run
 from suite.report import names, sentences, separation, units
 from suite.report.separation import IN_THESE_MINUTES
@@ -30,12 +31,12 @@ def markdown(run: Run, analysis: Analysis) -> str:
 
 
 def _lines(run: Run, analysis: Analysis) -> Iterator[str]:
-    yield f"**{_cell(sentences.overall(analysis))}**"
+    yield f"**{cell(sentences.overall(analysis))}**"
     yield ""
-    yield _cell(f"{sentences.parity(analysis)} {sentences.place(run)} Run {run.id}, {run.started[:10]}.")
+    yield cell(f"{sentences.parity(analysis)} {sentences.place(run)} Run {run.id}, {run.started[:10]}.")
     for block in analysis.timed:
         yield ""
-        yield f"### {_cell(_title(block))}"
+        yield f"### {cell(_title(block))}"
         yield ""
         value = "items/s" if block.case.per_item else "geometric mean"
         yield f"| | arm | {value} (95 % {IN_THESE_MINUTES}) | behind the best (95 %) | best is |"
@@ -48,7 +49,7 @@ def _lines(run: Run, analysis: Analysis) -> Iterator[str]:
             )
             rank = "" if row.rank is None else str(row.rank)
             cells = (rank, row.arm, cost, separation.behind(row, block), separation.best_is(row, block))
-            yield f"| {' | '.join(map(_cell, cells))} |"
+            yield f"| {' | '.join(map(cell, cells))} |"
         if block.case.one_by_one:
             yield ""
             yield sentences.ONE_BY_ONE
@@ -59,14 +60,14 @@ def _lines(run: Run, analysis: Analysis) -> Iterator[str]:
 
 def _convergence(block: ConvergenceBlock, images: str) -> Iterator[str]:
     goal = units.accuracy(block.target) if block.target is not None else "the target"
-    yield f"### {_cell(f'{names.network(block.case)}, training to {goal} on {images}')}"
+    yield f"### {cell(f'{names.network(block.case)}, training to {goal} on {images}')}"
     yield ""
     yield f"| | arm | time (95 % {IN_THESE_MINUTES}) | behind the best (95 %) | best is | steps (95 %) |"
     yield "|---:|---|---:|---:|---|---:|"
     for row in block.rows:
         time, steps = units.time_with_interval(row.time_ns), units.rate_with_interval(row.steps)
         cells = (row.arm, time, separation.behind(row, block), separation.best_is(row, block), steps)
-        yield f"| {'' if row.rank is None else row.rank} | {' | '.join(map(_cell, cells))} |"
+        yield f"| {'' if row.rank is None else row.rank} | {' | '.join(map(cell, cells))} |"
 
 
 def svg(run: Run, analysis: Analysis) -> str:
@@ -142,11 +143,3 @@ def _xml(text: str) -> str:
 
 def _short(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
-
-
-def _cell(text: str) -> str:
-    """Keep a stranger's text from ending a cell or becoming markup."""
-    plain = " ".join(printable(text).split())
-    for sign in "\\|*_`<>[]#":
-        plain = plain.replace(sign, f"\\{sign}")
-    return plain

@@ -44,15 +44,15 @@ def publish(out: Path, reports: Path) -> None:
 @_reports
 def card(run: str, out: Path, reports: Path) -> None:
     """Write a run as a picture for a README (card.svg) and as Markdown for a pull request (card.md)."""
-    from suite import analysis
+    from suite import guarded
     from suite.comparing import sides
     from suite.publishing import card as cards
-    from suite.records import files
     from suite.records.files import write_atomically
 
-    record = files.read(sides.find(run, reports))
-    found = analysis.analyse(record)
+    record = guarded.read(sides.find(run, reports))
+    with guarded.computing(record.name):
+        svg, markdown = cards.svg(record.run, record.analysis), cards.markdown(record.run, record.analysis)
     out.mkdir(parents=True, exist_ok=True)
-    for name, content in (("card.svg", cards.svg(record, found)), ("card.md", cards.markdown(record, found))):
+    for name, content in (("card.svg", svg), ("card.md", markdown)):
         write_atomically(out / name, content.encode("utf-8", "replace"))
         terminals.console().print(escape(str(out / name)), highlight=False, soft_wrap=True)

@@ -1,14 +1,13 @@
 """The runs of a reports folder, as a site shows them: newest first, each in a few plain words."""
 
 import contextlib
-import hashlib
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
-from suite import analysis
+from suite import guarded
 from suite.analysis.types import Analysis
 from suite.comparing.reduction import Reduced, reduce
 from suite.errors import LevelfieldError
@@ -99,10 +98,8 @@ def fill(reports: Path, say: Callable[[str], None], keep: Callable[[Entry, Run, 
 
 def read(folder: Path) -> tuple[Run, Analysis, str, int]:
     """Read a run and analyse it; also its record's digest and size in bytes."""
-    content = files.content_of(folder / files.NAME)
-    run = files.decode(content, files.NAME)
-    files.check(run, files.NAME)
-    return run, analysis.analyse(run), hashlib.sha256(content).hexdigest(), len(content)
+    record = guarded.read(folder / files.NAME)
+    return record.run, record.analysis, record.sha256, record.size_bytes
 
 
 def reduced(folder: Path) -> Reduced:

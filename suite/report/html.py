@@ -4,6 +4,7 @@ Every text in a record comes from a stranger: Jinja2 escapes it, classes and anc
 forbids itself frames, forms, requests and every script but its own (Content-Security-Policy).
 """
 
+import functools
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -106,6 +107,7 @@ def style() -> str:
     return "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in ("page.css", "interaction.css"))
 
 
+@functools.cache
 def _environment() -> jinja2.Environment:
     environment = pages.templates(TEMPLATES)
     environment.globals |= {

@@ -14,7 +14,7 @@ import msgspec
 
 from suite.analysis.types import Analysis
 from suite.errors import LevelfieldError
-from suite.records import files
+from suite.records import bounds, files
 from suite.records.schema import Run
 from suite.report.thinning import Embedded, Tail, Thinned, embed
 
@@ -178,6 +178,7 @@ def _decode(content: bytes) -> Embedded:
         raise LevelfieldError(f"{name} is not of the form in which records travel.", fix=files.DAMAGED) from error
     run = files.decode(bytes(outer.record), name)
     files.check(run, name)
+    bounds.check(run, name)
     for thinned in outer.thinned:
         _check(thinned)
     if sum(facts.calls + facts.rewarm_calls for thinned in outer.thinned for facts in thinned.windows) > MAX_CALLS:

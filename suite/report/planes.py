@@ -120,7 +120,7 @@ def _decades(values: Sequence[float]) -> tuple["_Position", tuple[Tick, ...]]:
     place = _Position(low, high)
     step = math.ceil((high - low) / 6)
     return place, tuple(
-        Tick(label=units.power(exponent), at=place(10.0**exponent)) for exponent in range(low, high + 1, step)
+        Tick(label=units.power(exponent), at=place.of_power(exponent)) for exponent in range(low, high + 1, step)
     )
 
 
@@ -131,7 +131,11 @@ class _Position(msgspec.Struct, frozen=True):
     high: float
 
     def __call__(self, value: float) -> float:
-        share = (math.log10(value) - self.low) / (self.high - self.low)
+        return self.of_power(math.log10(value))
+
+    def of_power(self, exponent: float) -> float:
+        """Return the same for a power of ten, which itself may be no float."""
+        share = (exponent - self.low) / (self.high - self.low)
         return round(100 * (1 - _AIR - (1 - 2 * _AIR) * share), 2)
 
 
@@ -197,7 +201,9 @@ def _points(curve: Curve) -> list[tuple[int, float, float | None, float | None]]
 
 def _steps_of(bottom: float, top: float) -> list[float]:
     """Return some five round values between the two."""
-    step = next(nice for nice in (0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 500, 1e4) if (top - bottom) / nice <= 6)
+    least = (top - bottom) / 6
+    nice = (each for each in (0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 500, 1e4) if each >= least)
+    step = next(nice, None) or 10.0 ** math.ceil(math.log10(least))
     first = math.ceil(bottom / step)
     return [index * step for index in range(first, math.floor(top / step) + 1)]
 

@@ -23,7 +23,7 @@ NAME = "reproduction.json"
 
 @click.command()
 @click.argument("report", type=click.Path(path_type=Path))
-@click.option("--trust", is_flag=True, help="Run it although this checkout would build other images than it names.")
+@click.option("--trust", is_flag=True, help="Run it although images here are not those that it names.")
 @click.option("--dry-run", is_flag=True, help="Say what would be built and run, and end.")
 @click.option(
     "--model",
@@ -54,7 +54,13 @@ NAME = "reproduction.json"
     help="Launch everything at least so often: more launches narrow the intervals that decide.",
 )
 @click.option("--budget", type=DURATION, default=None, help="Stop between generations after this long.")
-@click.option("--launcher", type=click.Choice(["docker", "venv", "host"]), default=None, help="Default: the report's.")
+@click.option(
+    "--launcher",
+    type=click.Choice(["docker", "venv", "host"]),
+    default="docker",
+    show_default=True,
+    help="Where workers run, whatever the report says.",
+)
 @click.option("--reports", type=click.Path(path_type=Path, file_okay=False), default=Path("reports"), show_default=True)
 def reproduce(
     report: Path,
@@ -66,65 +72,69 @@ def reproduce(
     data: Path | None,
     launches: int | None,
     budget: float | None,
-    launcher: str | None,
+    launcher: str,
     reports: Path,
 ) -> None:
     """Run a report's plan again on this machine, and judge result by result whether it comes out the same.
 
-    REPORT is a report's HTML file (the record travels inside it), a run's folder or its run.json. What it names is
-    looked up in this checkout: where locks differ, that is shown, and only --trust goes on.
+    REPORT is a report's HTML file (the record travels inside it), a run's folder or its run.json. What it asks for is
+    shown first. What it names is looked up in this checkout: where locks differ, or it does not name an image that
+    would run, that is shown, and only --trust goes on.
 
     Exit codes: 0 reproduced; 1 something differs; 2 could not run; 3 other hardware, or not decided.
     """
+    from suite import guarded
     from suite.own_file.asking import give
-    from suite.own_images.asked import Wanted, again
+    from suite.own_images.asked import Wanted, again, folder_of_images
     from suite.plan import make, with_launches
     from suite.provenance.given import look
     from suite.provenance.reading import read
     from suite.records import files
     from suite.records.files import write_atomically
+    from suite.report.units import plural
     from suite.reproducing import intent, judging
+    from suite.reproducing.announcing import announced
     from suite.reproducing.show import foreign, show
     from suite.running import Options, conduct, tell
 
     console = terminals.console()
     given = read(look(report))
-    theirs = told(given)
-    if own is not None:
-        give(own, theirs.run.settings.own)
-    wanted = intent.read(theirs.run)
-    chosen = with_launches(make(wanted.selection), launches)
+    with guarded.computing(given.given.name):
+        theirs = told(given)
     run = theirs.run
-    _say(f"Run {run.id}, started {run.started}, measured by Levelfield {run.tool_version}.", console)
-    _say(
-        f"It will be run again: {', '.join(chosen.backends)} on {', '.join(chosen.models)}, "
-        f"{', '.join(chosen.scenarios)}, profile {chosen.profile.name}, {', '.join(map(str, chosen.threads))} threads.",
-        console,
-    )
-    if wanted.foreign:
-        console.print(foreign(wanted.foreign), highlight=False, markup=False)
+    images = Wanted(data=folder_of_images(data))
+    if data is not None or not dry_run:
+        images = again(images, run.settings)
+    if own is not None:
+        give(own, run.settings.own)
+    wanted = intent.read(run, locked=launcher != "host", budget_seconds=budget)
+    chosen = with_launches(make(wanted.selection), launches)
+    for line in announced(run, chosen, wanted, launcher):
+        _say(line, console)
+    differing = intent.foreign(run, chosen)
+    if differing:
+        console.print(foreign(differing), highlight=False, markup=False)
         if not trust and not dry_run:
             raise LevelfieldError(
-                f"This checkout would build {len(wanted.foreign)} of {len(run.images)} images otherwise than the "
-                "report says: it would be another measurement.",
+                f"{plural(len(differing), 'image')} would not be, or cannot be shown to be, what the report was "
+                "measured with: it would be another measurement.",
                 fix="Use the Levelfield that the report was made with, or go on in spite of it with --trust.",
             )
     if dry_run:
         return
-    request = wanted.request if budget is None else msgspec.structs.replace(wanted.request, budget_seconds=budget)
-    request = msgspec.structs.replace(request, command=("levelfield", "reproduce", theirs.run.id))
     options = Options(
         selection=wanted.selection,
-        request=request,
+        request=msgspec.structs.replace(wanted.request, command=("levelfield", "reproduce", run.id)),
         reports=reports,
-        launcher=launcher or _launcher(wanted.launcher),
-        wanted=again(Wanted(data=data), run.settings),
+        launcher=launcher,
+        wanted=images,
     )
     folder = conduct(chosen, options, console)
     tell(folder, console)
     content = files.content_of(folder / files.NAME)
     ours = judging.whole(files.decode(content, files.NAME), hashlib.sha256(content).hexdigest())
-    found = judging.judge(theirs, ours, allowed=allowed)
+    with guarded.computing(given.given.name):
+        found = judging.judge(theirs, ours, allowed=allowed)
     console.print()
     show(found, console)
     write_atomically(folder / NAME, msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
@@ -136,7 +146,7 @@ def told(given: "Read") -> "Told":
     """Return the run of a report with what follows from it; of a page alone, with all its samples' medians restored."""
     from suite import analysis
     from suite.report import restoring
-    from suite.reproducing.judging import Told, whole
+    from suite.reproducing.judging import told_of, whole
 
     if given.whole is not None and given.given.record is not None:
         return whole(given.whole, hashlib.sha256(given.given.record).hexdigest())
@@ -144,12 +154,7 @@ def told(given: "Read") -> "Told":
         raise LevelfieldError("There is no record in it.", fix="Name a report's HTML file, or a run's folder.")
     embedded = given.inside.embedded
     run = restoring.restored(embedded)
-    return Told(run, restoring.with_tails(analysis.analyse(run), embedded), embedded.record_sha256)
-
-
-def _launcher(theirs: str) -> str | None:
-    """Use containers where the report did, if an engine answers; other places are chosen as they were."""
-    return None if theirs == "docker" else theirs
+    return told_of(run, restoring.with_tails(analysis.analyse(run), embedded), embedded.record_sha256)
 
 
 def _say(text: str, console: Console) -> None:

@@ -1,10 +1,12 @@
 """From a stranger's record to what would be run here: names are looked up, hashes compared, nothing is believed.
 
 A record can name models, backends and versions; it cannot bring any. What it names is looked for in this checkout, and
-what this checkout would build in its place is shown beside the hash that the record tells.
+what this checkout would build in its place is shown beside the hash that the record tells. Where workers run is never
+taken from a record: it says how well they are isolated from this machine.
 """
 
 import itertools
+from collections.abc import Iterable
 
 import msgspec
 
@@ -13,15 +15,17 @@ from suite import references
 from suite.beginning import Request
 from suite.errors import LevelfieldError
 from suite.images import catalogue
+from suite.options import LONGEST_S
 from suite.own_file import keeping
-from suite.plan import Selection
-from suite.records.schema import Arm, Image, Run
+from suite.plan import Plan, Selection
+from suite.records.files import DAMAGED
+from suite.records.schema import Arm, Image, Run, Settings
 
 _SHOWN = 6
 
 
 class Foreign(msgspec.Struct, frozen=True):
-    """An image of the record that this checkout would not build."""
+    """An image that is not, or cannot be shown to be, the same here as in the record."""
 
     image: str
     theirs: str
@@ -37,18 +41,25 @@ class Intent(msgspec.Struct, frozen=True):
 
     selection: Selection
     request: Request
-    launcher: str
-    foreign: tuple[Foreign, ...]
 
 
-def read(run: Run) -> Intent:
+def read(run: Run, *, locked: bool = True, budget_seconds: float | None = None) -> Intent:
     """Work out what would be run.
+
+    Parameters
+    ----------
+    run
+        The record.
+    locked
+        Whether what locks name runs here, and not what is installed (`--launcher host`).
+    budget_seconds
+        The user's own; None: the record's.
 
     Raises
     ------
     LevelfieldError
-        The record names what this checkout does not know, or a user's own file that is not here, or it is of a kind
-        that `bench` did not measure.
+        The record names what this checkout does not know, or a user's own file that is not here, or asks for what no
+        option of `bench` takes, or it is of a kind that `bench` did not measure.
     """
     if "ab" in run.labels:
         raise LevelfieldError(
@@ -59,6 +70,7 @@ def read(run: Run) -> Intent:
     for name in arms:
         arm_names.parse(name)
     settings = run.settings
+    _check_options(settings)
     own = keeping.again(settings.own) if settings.own is not None else None
     return Intent(
         selection=Selection(
@@ -72,30 +84,63 @@ def read(run: Run) -> Intent:
             threads=settings.thread_counts or (settings.threads,),
             processes=settings.process_counts,
             control=next((arm.backend for arm in arms.values() if arm.ordinal > 1), "none"),
-            inject=_injected(list(arms.values())),
+            inject=_injected(arm for block in run.blocks for arm in block.arms),
             variant="cpu" if settings.gpu is None else "auto",
             gpu=None if settings.gpu is None else str(settings.gpu),
             own=own,
-            locked=settings.launcher != "host",
+            locked=locked,
         ),
         request=Request(
-            budget_seconds=settings.budget_seconds,
+            budget_seconds=settings.budget_seconds if budget_seconds is None else budget_seconds,
             precision_target=settings.precision_target,
             margin=settings.margin,
         ),
-        launcher=settings.launcher,
-        foreign=tuple(filter(None, map(_foreign, run.images))),
     )
 
 
-def _injected(arms: list[Arm]) -> tuple[str, str] | None:
-    slowed = [arm for arm in arms if arm.inject]
+def _check_options(settings: Settings) -> None:
+    """Refuse what `bench` would refuse of a user."""
+    budget_s = settings.budget_seconds
+    if budget_s is not None and not 0 < budget_s <= LONGEST_S:
+        raise LevelfieldError(f"The report asks for a budget of {budget_s:g} s, which no run has.", fix=DAMAGED)
+    for name, share in (("precision", settings.precision_target), ("accuracy", settings.target)):
+        if share is not None and not 0 < share < 1:
+            raise LevelfieldError(f"The report asks for a target of {share:g} in {name}, no share.", fix=DAMAGED)
+
+
+def foreign(run: Run, plan: Plan) -> tuple[Foreign, ...]:
+    """Return the images that are not the record's: those that it names, and those that would run and it names not.
+
+    Parameters
+    ----------
+    run
+        The record.
+    plan
+        What would be run here.
+    """
+    named = {(image.name, image.variant) for image in run.images}
+    missing = (each for each in map(references.parse, plan.images) if (each.name, _stem(each)) not in named)
+    return (*filter(None, map(_foreign, run.images)), *_unnamed(missing))
+
+
+def _stem(image: references.Reference) -> str:
+    return catalogue.stem(image.variant, image.version)
+
+
+def _unnamed(images: Iterable[references.Reference]) -> Iterable[Foreign]:
+    for image in images:
+        ours = catalogue.lock(image.name, image.variant, image.version).sha256
+        yield Foreign(f"{image.name} {_stem(image)}", "", ours[:12], ("the report does not say what it was",))
+
+
+def _injected(arms: Iterable[Arm]) -> tuple[str, str] | None:
+    slowed = list(dict.fromkeys((arm.inject, arm.id) for arm in arms if arm.inject))
     if len(slowed) > 1:
         raise LevelfieldError(
             f"{len(slowed)} arms of this run were slowed down on purpose, and `bench` slows down one.",
             fix="It is no run that can be measured again.",
         )
-    return (slowed[0].inject, slowed[0].id) if slowed else None
+    return slowed[0] if slowed else None
 
 
 def _foreign(image: Image) -> Foreign | None:

@@ -49,7 +49,7 @@ class Told(msgspec.Struct, frozen=True):
 
     run: Run
     found: Analysis
-    sha256: str = ""
+    reduced: Reduced
 
 
 def judge(theirs: Told, ours: Told, *, allowed: float = ALLOWED) -> Reproduction:
@@ -62,7 +62,7 @@ def judge(theirs: Told, ours: Told, *, allowed: float = ALLOWED) -> Reproduction
     allowed
         Relative difference of a cost that counts as none.
     """
-    old, new = reduce(theirs.run, theirs.sha256), reduce(ours.run, ours.sha256)
+    old, new = theirs.reduced, ours.reduced
     same = hardware.alike((old, new))
     pairs = matching.arms(old.arms, new.arms)
     drifts = drift.judge(pairs, (old,), (new,), same_hardware=same)
@@ -89,7 +89,12 @@ def judge(theirs: Told, ours: Told, *, allowed: float = ALLOWED) -> Reproduction
 
 def whole(run: Run, sha256: str = "") -> Told:
     """Return a run with what follows from it."""
-    return Told(run, analysis.analyse(run), sha256)
+    return told_of(run, analysis.analyse(run), sha256)
+
+
+def told_of(run: Run, found: Analysis, sha256: str) -> Told:
+    """Return a run with what follows from it, where that is known in part; `sha256` is of the record's file."""
+    return Told(run, found, reduce(run, sha256))
 
 
 def _results(

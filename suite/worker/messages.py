@@ -378,7 +378,7 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
     """The request could not be served; the worker goes on."""
 
     kind: str
-    """`unsupported`, `out-of-memory`, `error`."""
+    """`unsupported`, `out-of-memory`, `error`; of a process that it trains with also `crashed`, `protocol`."""
     message: str
     """One sentence."""
     detail: str = ""

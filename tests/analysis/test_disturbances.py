@@ -19,6 +19,7 @@ def test_examples_in_docstrings_hold() -> None:
         (["steal 5 % of 2 CPUs", "steal 10.5 % of 2 CPUs"], ("steal 5–10.5 % of 2 CPUs (2 rounds)",)),
         (["a 1; b 2", "b 3"], ("a 1", "b 2–3 (2 rounds)")),
         (["10", "9"], ("9–10 (2 rounds)",)),
+        (["\0", "\0 5", "\0 7\0"], ("\0", "\0 5", "\0 7\0")),
     ],
 )
 def test_reasons_that_differ_in_numbers_alone_are_told_once(reasons: list[str], told: tuple[str, ...]) -> None:

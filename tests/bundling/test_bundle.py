@@ -93,6 +93,17 @@ def test_a_sparse_file_of_a_few_bytes_is_refused(cache: Path, tmp_path: Path) ->
     assert not any(file.is_file() for file in cache.rglob("*.whl"))
 
 
+@pytest.mark.usefixtures("cache")
+@pytest.mark.parametrize("content", [b'{"format": "\xc3("}', b"\xff", b'{"format": "a\\nb"', b"[" * 100_000])
+def test_a_manifest_that_cannot_be_read_is_one_sentence(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "bundle.tar"
+    with tarfile.open(path, "w") as out:
+        out.addfile(entry(MANIFEST, content)[0], io.BytesIO(content))
+    with pytest.raises(LevelfieldError, match=r"The manifest of .* cannot be read") as caught:
+        unpack(path)
+    assert "\n" not in str(caught.value)
+
+
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "bundle")
     with pytest.raises(LevelfieldError, match="not a plain file"):

@@ -114,3 +114,13 @@ def test_a_damaged_baseline_is_one_sentence(reports: Path, content: bytes) -> No
         baselines.read("bad", reports)
     assert len(str(caught.value).splitlines()) == 1
     assert "baseline set" in caught.value.fix
+
+
+def test_a_path_without_end_is_not_quoted(reports: Path) -> None:
+    """A stranger's baseline may name anything; the system's own errors would repeat it."""
+    baselines.define("good", [record(reports, "a")], reports)
+    file = reports / baselines.FOLDER / "good.json"
+    file.write_bytes(file.read_bytes().replace(b"a/run.json", b"a" * 5000))
+    with pytest.raises(LevelfieldError, match="is not a baseline") as caught:
+        baselines.records(baselines.read("good", reports), reports)
+    assert len(str(caught.value)) < 500

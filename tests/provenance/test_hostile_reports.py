@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from suite.analysis import analyse
 from suite.errors import LevelfieldError
-from suite.provenance import bounds, statement
+from suite.provenance import statement
 from suite.provenance.given import MAX_PAGE_BYTES, Given, look
 from suite.provenance.verifying import verify
-from suite.records import files
+from suite.records import bounds, files
 from suite.records.schema import Run
 from suite.report import html
 from tests.commands import one_clear_sentence, run

@@ -3,10 +3,13 @@
 import io
 import math
 
+import msgspec
+import pytest
 from rich.console import Console
 
 from suite.analysis import analyse, precision, scaling
 from suite.report import html, planes, terminal
+from tests.comparing.runs import with_parity
 from tests.records_builder import make_run
 
 ARMS = ("torch", "onnxruntime", "openvino")
@@ -27,6 +30,22 @@ def test_speed_is_to_the_right_and_accuracy_down() -> None:
         assert len(chart.lines) == 4, "torch and onnxruntime have one step each, openvino two"
         assert chart.y_ticks
         assert [tick.label[:2] for tick in chart.y_ticks] == ["10"] * len(chart.y_ticks)
+
+
+@pytest.mark.parametrize("error", [5e-324, 1e308, 1.7976931348623157e308])
+def test_errors_at_the_ends_of_what_a_float_holds_have_a_place(error: float) -> None:
+    run = with_parity(RUN, "onnxruntime", lambda parity: msgspec.structs.replace(parity, relative_error=error))
+    charts = list(filter(None, map(planes.tradeoff, precision.summarise(run, analyse(run)))))
+    assert charts
+    for chart in charts:
+        places = [*(spot.y for spot in chart.spots), *(tick.at for tick in chart.y_ticks)]
+        assert all(0 <= place <= 100 for place in places)
+        assert len(chart.y_ticks) <= 8
+
+
+@pytest.mark.parametrize("top", [3.0, 4e4, 1e9, 1e300])
+def test_a_speed_up_of_any_size_has_a_few_ticks(top: float) -> None:
+    assert 1 <= len(planes._steps_of(0.9, top)) <= 8
 
 
 def test_speed_ups_lie_below_the_ideal_line_and_inside() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from suite.errors import LevelfieldError
 from suite.images import catalogue
-from suite.plan import Selection, make, of, with_launches
+from suite.plan import CANARY, Selection, make, of, with_launches
 from suite.profiles import STANDARD
 from suite.records import files
 from suite.records.schema import Block, Case, Failure, Image, Run
@@ -244,18 +244,22 @@ def known(run: Run) -> Run:
         msgspec.structs.replace(
             image, lock_sha256=catalogue.lock(image.name).sha256, distributions=catalogue.lock(image.name).versions
         )
-        for image in run.images
+        for image in (*run.images, Image(name=CANARY, variant="cpu", launcher="docker"))
         if image.name in catalogue.images()
     )
     return msgspec.structs.replace(run, images=images)
 
 
+def of_images(run: Run) -> tuple[intent.Foreign, ...]:
+    return intent.foreign(run, make(intent.read(run).selection, available=[0, 1]))
+
+
 def test_a_record_of_this_checkout_is_planned_as_it_was() -> None:
     run = known(record("theirs", control="jax"))
     wanted = intent.read(run)
-    assert wanted.foreign == ()
     assert wanted.selection.control == "jax"
     chosen = make(wanted.selection, available=[0, 1])
+    assert intent.foreign(run, chosen) == ()
     assert {block.case.model for block in chosen.blocks} == {"mlp"}
     assert chosen.backends == ("jax", "onnxruntime", "openvino")
 
@@ -314,7 +318,7 @@ def test_another_lock_is_shown_with_what_would_differ() -> None:
         msgspec.structs.replace(image, lock_sha256="a" * 64, distributions=older) if image is jax else image
         for image in run.images
     )
-    (foreign,) = intent.read(msgspec.structs.replace(run, images=images)).foreign
+    (foreign,) = of_images(msgspec.structs.replace(run, images=images))
     assert (foreign.image, foreign.theirs) == ("jax cpu", "a" * 12)
     assert foreign.ours == catalogue.lock("jax").sha256[:12]
     assert foreign.differences == (f"jax 0.0.1 → {jax.distributions['jax']}",)
@@ -324,7 +328,7 @@ def test_another_lock_is_shown_with_what_would_differ() -> None:
 def test_a_lock_that_is_not_here_is_no_lock_of_ours(variant: str) -> None:
     run = known(record("theirs"))
     stranger = Image(name="onnxruntime", variant=variant, launcher="docker", lock_sha256="b" * 64)
-    (foreign,) = intent.read(msgspec.structs.replace(run, images=(stranger,))).foreign
+    (foreign,) = of_images(msgspec.structs.replace(run, images=(*run.images, stranger)))
     assert foreign.ours == ""
     assert foreign.differences
 

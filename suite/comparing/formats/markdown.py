@@ -1,15 +1,13 @@
 """A comparison for a pull request: Markdown as GitHub and GitLab read it, in which a record's text is only text."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from suite.comparing import words
 from suite.comparing.types import ChangeGroup, Comparison, Movement, Row
+from suite.markdown import code, text
 
 MOST_ROWS = 200
 """Rows of a table: a comment has 65,536 characters at most."""
-_MARKS = re.compile(r"[\\`*_\[\]<>|~&$]")
-_LINKS = re.compile(r"(?<=[@#])(?=\w)|(?<=://)|(?<=www)(?=\.)|(?<=[!])(?=\d)", re.IGNORECASE)
 _SIGNS = {"worse": "❌", "undecided": "❔", "aside": "➖", "fine": "✅"}
 
 
@@ -117,21 +115,3 @@ def _folded(title: str) -> tuple[str, ...]:
 def _table(headings: Sequence[str], aligned: str) -> tuple[str, str]:
     rule = {"l": "---", "r": "---:"}
     return f"| {' | '.join(headings)} |", f"|{'|'.join(rule[side] for side in aligned)}|"
-
-
-def text(value: str) -> str:
-    """Escape a text: no markup, no HTML, no link, no mention of a person or an issue.
-
-    A word joiner, which nobody sees, parts what would otherwise be linked of itself.
-    """
-    return _LINKS.sub("\u2060", _MARKS.sub(_escaped, words.clean(value, 1000)))
-
-
-def _escaped(found: re.Match[str]) -> str:
-    return {"<": "&lt;", ">": "&gt;", "&": "&amp;", "$": "&#36;"}.get(found[0], f"\\{found[0]}")
-
-
-def code(value: str) -> str:
-    """Set a text as code, out of which no text can break: its ticks become apostrophes."""
-    shown = words.clean(value).replace("`", "'").replace("|", "\\|").strip()
-    return f"`{shown}`" if shown else "–"

@@ -1,0 +1,115 @@
+"""Whether a worker's reply can be true: numbers that the record holds, and times that passed since it was asked.
+
+A worker runs code of others, and what it says of itself is only a claim. Most of it cannot be checked from outside.
+What cannot be is refused here, so that it costs the worker's own case and never a record that nothing reads again.
+"""
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from suite.worker.messages import Converged, Failed, Loaded, Measured, Profiled, Reply, RooflineMeasured, Verified
+
+MOST = 2**62
+"""Whole numbers lie below this, so that sums of two still are numbers of the record (`suite.records.files`)."""
+LONGEST_TEXT = 1 << 20
+"""Characters; an honest worker's longest text is a traceback."""
+FAILURES = frozenset({"unsupported", "out-of-memory", "error", "crashed", "protocol"})
+"""What a worker may call a failure of its own, or of a process that it trains with."""
+CLOCKS_AGREE = 1.05
+SLACK_NS = 1_000_000_000
+"""Clocks of a container and its host are one, but for an engine in a virtual machine: a twentieth and a second more."""
+
+
+def why_not(reply: Reply, elapsed_ns: int) -> str:
+    """Return what cannot be true of a reply, as a noun; empty where nothing is.
+
+    Parameters
+    ----------
+    reply
+        What the worker said.
+    elapsed_ns
+        Time since it was asked, by the clock of this process.
+    """
+    return _numbers(reply) or _times(reply, CLOCKS_AGREE * elapsed_ns + SLACK_NS)
+
+
+def _numbers(reply: Reply) -> str:
+    """Look through everything that a reply holds; arrays hold one kind of value each, by the protocol."""
+    stack: list[Any] = [reply]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, bool | bytes) or item is None:
+            continue
+        if isinstance(item, int):
+            if not 0 <= item < MOST:
+                return "a number that nothing counts"
+        elif isinstance(item, float):
+            if not math.isfinite(item):
+                return "a number that is not finite"
+        elif isinstance(item, str):
+            if len(item) > LONGEST_TEXT:
+                return "a text without end"
+        elif isinstance(item, tuple):
+            stack += (min(item), max(item)) if item and type(item[0]) is int else item
+        elif isinstance(item, dict):
+            stack += (*item, *item.values())
+        elif isinstance(item, msgspec.Struct):
+            stack += (getattr(item, name) for name in item.__struct_fields__)
+    return ""
+
+
+def _times(reply: Reply, most_ns: float) -> str:
+    match reply:
+        case Failed() if reply.kind not in FAILURES:
+            return "a kind of failure that there is not"
+        case Loaded():
+            phases = (reply.import_ns, reply.weights_ns, reply.load_ns, reply.first_call_ns or 0)
+            return _longer("a load", sum(phases), most_ns)
+        case Measured():
+            return _window(reply, most_ns)
+        case Verified(calls=Measured() as calls):
+            return _window(calls, most_ns)
+        case Converged():
+            return _training(reply, most_ns)
+        case Profiled():
+            return _calls("a profile", (*reply.plain_ns, *reply.profiled_ns), most_ns)
+        case RooflineMeasured():
+            samples = (reply.gemm_ns, reply.copy_ns, reply.add_ns)
+            empty = next((each for each in samples if not each), None)
+            return _calls("a series", empty if empty is not None else sum(samples, ()), most_ns)
+        case _:
+            return ""
+
+
+def _window(window: Measured, most_ns: float) -> str:
+    if window.window_ns < sum(window.samples_ns):
+        return "a window that is shorter than its calls"
+    return _calls("a window", window.samples_ns, most_ns) or _longer(
+        "a window", window.window_ns + sum(window.rewarm_ns), most_ns
+    )
+
+
+def _calls(what: str, samples_ns: Sequence[int], most_ns: float) -> str:
+    if not samples_ns:
+        return f"{what} without a call"
+    if min(samples_ns) <= 0:
+        return f"{what} with a call that took no time"
+    return _longer(what, sum(samples_ns), most_ns)
+
+
+def _longer(what: str, duration_ns: int, most_ns: float) -> str:
+    return f"{what} that took longer than the time since it was asked for" if duration_ns > most_ns else ""
+
+
+def _training(converged: Converged, most_ns: float) -> str:
+    points = converged.points
+    if any(not 0 <= each.accuracy <= 1 for each in points):
+        return "an accuracy that is no share"
+    for before, after in itertools.pairwise(points):
+        if after.step <= before.step or after.elapsed_ns < before.elapsed_ns:
+            return "a training that goes back in time"
+    return _longer("a training", points[-1].elapsed_ns, most_ns) if points else ""

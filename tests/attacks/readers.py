@@ -1,0 +1,223 @@
+"""Everything that reads what somebody else wrote, each as one function from bytes: it accepts them, or says why not.
+
+`corpus/` holds a folder for every reader: what it reads when all is well, and what once broke it.
+"""
+
+import base64
+import functools
+import hashlib
+import io
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from rich.console import Console
+
+from suite import analysis, guarded
+from suite.bundling.unpacking import unpack
+from suite.comparing import baselines
+from suite.comparing.reduction import reduce
+from suite.errors import LevelfieldError
+from suite.exporting import tables
+from suite.exporting.columns import COLUMNS
+from suite.history import summary
+from suite.launchers import credible
+from suite.own_file import keeping
+from suite.own_images import decoding
+from suite.plan import make
+from suite.provenance import statement
+from suite.provenance.given import Given, look
+from suite.provenance.verifying import verify
+from suite.publishing import card
+from suite.records import files, journal
+from suite.records.schema import Run
+from suite.report import html, inside, terminal
+from suite.reproducing import intent
+from suite.worker.messages import Reply
+
+CORPUS = Path(__file__).parent / "corpus"
+REFUSALS = (LevelfieldError, decoding.UnreadableError)
+"""How a reader says that it does not take something."""
+
+
+class Reader(msgspec.Struct, frozen=True):
+    """One way in."""
+
+    read: Callable[[bytes, Path], object]
+    """Takes the bytes and an empty folder; raises one of `REFUSALS`, or nothing."""
+    share: int
+    """Of all cases, against the others' shares: what computes with a whole record takes a hundred times longer."""
+
+
+def seeds(name: str) -> tuple[bytes, ...]:
+    """Return what a reader's cases are made from."""
+    return _SEEDS[name]() if name in _SEEDS else _files(name)
+
+
+@functools.cache
+def _files(name: str) -> tuple[bytes, ...]:
+    return tuple(path.read_bytes() for path in sorted((CORPUS / name).iterdir()))
+
+
+def record(content: bytes, folder: Path) -> None:
+    """Whatever is computed and shown of a record."""
+    (folder / files.NAME).write_bytes(content)
+    known = guarded.read(folder)
+    run, found = known.run, known.analysis
+    with guarded.computing(known.name):
+        html.render(run, found).encode("utf-8", "replace")
+        terminal.show(run, found, Console(file=io.StringIO(), width=200))
+        card.svg(run, found).encode("utf-8", "replace")
+        card.markdown(run, found).encode("utf-8", "replace")
+        for table in COLUMNS:
+            for _ in tables.rows(table, run, found):
+                pass
+        reduce(run, known.sha256)
+        summary.summarise(run, found, record_sha256=known.sha256, record_bytes=known.size_bytes)
+
+
+def plan(content: bytes, folder: Path) -> None:
+    """What a record would have `reproduce` run."""
+    del folder
+    run = guarded.decode(content, files.NAME)
+    intent.foreign(run, make(intent.read(run).selection, available=[0, 1]))
+
+
+def page(content: bytes, folder: Path) -> None:
+    """A page whose inner record is this, all its digests fitting."""
+    packed = zlib.compress(content)
+    envelope = {
+        "format": inside.FORMAT,
+        "packed_sha256": hashlib.sha256(packed).hexdigest(),
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "size_bytes": len(content),
+        "record_sha256": _named_inside(content),
+        "data": base64.b64encode(packed).decode(),
+    }
+    before, _, rest = _page().partition('id="record">')
+    _, _, after = rest.partition("</script>")
+    given = f'{before}id="record">{msgspec.json.encode(envelope).decode()}</script>{after}'
+    verify(Given(name="report.html", page=given))
+    del folder
+
+
+def _named_inside(content: bytes) -> str:
+    try:
+        return str(msgspec.json.decode(content)["record_sha256"])
+    except (msgspec.MsgspecError, ValueError, RecursionError, LookupError, TypeError):
+        return "0" * 64
+
+
+def text_of_page(content: bytes, folder: Path) -> None:
+    (folder / "report.html").write_bytes(content)
+    verify(look(folder / "report.html"))
+
+
+def journal_of_run(content: bytes, folder: Path) -> None:
+    (folder / files.JOURNAL).write_bytes(content)
+    run = journal.fold(journal.read(folder / files.JOURNAL))
+    guarded.decode(msgspec.json.encode(run), files.NAME)
+
+
+def bundle(content: bytes, folder: Path) -> None:
+    (folder / "bundle").write_bytes(content)
+    unpack(folder / "bundle", models=True)
+
+
+def summary_of_run(content: bytes, folder: Path) -> None:
+    (folder / summary.NAME).write_bytes(content)
+    (folder / files.NAME).write_bytes(bytes(1000))
+    kept = summary.kept(folder, verify=False)
+    if kept is not None:
+        summary.is_own(kept, b"a key")
+
+
+def signed_statement(content: bytes, folder: Path) -> None:
+    """A statement beside a record, and the block with one inside a page."""
+    (folder / files.NAME).write_bytes(_files("record")[0])
+    (folder / statement.NAME).write_bytes(content)
+    verify(look(folder / files.NAME))
+    inside.attested(content)
+
+
+def baseline(content: bytes, folder: Path) -> None:
+    (folder / baselines.FOLDER).mkdir()
+    (folder / baselines.FOLDER / "good.json").write_bytes(content)
+    baselines.records(baselines.read("good", folder), folder)
+
+
+def reply(content: bytes, folder: Path) -> None:
+    """A worker's line; `suite.launchers.worker` calls what cannot be decoded a protocol error."""
+    del folder
+    try:
+        told = _decoder.decode(content)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return
+    credible.why_not(told, 10**9)
+
+
+def own_file(content: bytes, folder: Path) -> None:
+    """An ONNX file; its copy goes to the cache, which the caller has put into a folder of its own."""
+    (folder / "model.onnx").write_bytes(content)
+    keeping.read(folder / "model.onnx", {}, {})
+
+
+def image(content: bytes, folder: Path) -> None:
+    del folder
+    for suffix in (".ppm", ".npy"):
+        try:
+            decoding.decode(content, suffix)
+        except decoding.UnreadableError:
+            continue
+
+
+_decoder: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
+
+READERS: dict[str, Reader] = {
+    "record": Reader(record, 4),
+    "plan": Reader(plan, 8),
+    "page": Reader(page, 2),
+    "page-text": Reader(text_of_page, 2),
+    "journal": Reader(journal_of_run, 16),
+    "bundle": Reader(bundle, 12),
+    "summary": Reader(summary_of_run, 16),
+    "statement": Reader(signed_statement, 4),
+    "baseline": Reader(baseline, 12),
+    "reply": Reader(reply, 16),
+    "own-file": Reader(own_file, 8),
+    "image": Reader(image, 8),
+}
+
+
+@functools.cache
+def _run() -> Run:
+    return files.decode(_files("record")[0], files.NAME)
+
+
+@functools.cache
+def _page() -> str:
+    return html.render(_run(), analysis.analyse(_run()))
+
+
+def _inner() -> Sequence[bytes]:
+    return tuple(
+        inside.carry(run, analysis.analyse(run)).content
+        for run in (files.decode(each, files.NAME) for each in _files("record")[:3])
+    )
+
+
+_SEEDS: dict[str, Callable[[], Any]] = {
+    "page": functools.cache(_inner),
+    "page-text": lambda: (_page().encode(),),
+    "plan": lambda: _files("record"),
+}
+
+
+def numpy_is_ready() -> None:
+    """Let what is loaded at first use be loaded: no case is charged for it."""
+    np.linalg.norm(np.ones((2, 2)))
+    for name in READERS:
+        seeds(name)

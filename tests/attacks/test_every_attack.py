@@ -1,0 +1,95 @@
+"""Which test stands for which attack. Most lie beside what they attack; here is the whole list, and that they exist."""
+
+import ast
+
+import pytest
+
+from tests.commands import ROOT
+
+ATTACKS = {
+    "a forged page": (
+        "provenance/test_active.py::test_every_attack_is_broken_though_the_record_names_another_version",
+        "provenance/test_active.py::test_no_forged_page_is_called_consistent",
+        "provenance/test_hostile_reports.py::test_a_script_put_into_a_page_is_found",
+        "provenance/test_verifying.py::test_a_changed_digit_of_the_page_is_found",
+        "provenance/test_verifying.py::test_a_figure_changed_in_a_page_by_another_version_is_named",
+    ),
+    "a page that keeps its reader busy": (
+        "provenance/test_active.py::test_a_page_made_to_keep_its_reader_busy_does_not",
+        "provenance/test_hostile_reports.py::test_a_bomb_inside_a_page_is_one_sentence_of_the_command",
+        "provenance/test_hostile_reports.py::test_a_page_of_gigabytes_is_not_read",
+        "provenance/test_hostile_reports.py::test_what_takes_too_long_is_ended",
+    ),
+    "a forged signature or statement": (
+        "provenance/test_verifying.py::test_a_forgery_under_somebodys_signature_does_not_hold",
+        "provenance/test_hostile_reports.py::test_a_statement_that_names_files_elsewhere_does_not_hold",
+        "provenance/test_signing.py::test_every_changed_digit_of_a_signature_is_found",
+    ),
+    "a hostile record": (
+        "records/test_corpus.py::test_each_is_one_sentence",
+        "comparing/test_hostile_records.py::test_a_changed_record_is_compared_or_refused",
+        "provenance/test_hostile_reports.py::test_enormous_arrays_are_refused_inside_a_page_and_in_a_record",
+        "test_guarded.py::test_every_command_that_reads_a_record_is_behind_it",
+        "attacks/test_fuzzing.py::test_no_case_fails",
+    ),
+    "a record that chooses how it is run again": (
+        "reproducing/test_reproduce_isolation.py::test_workers_run_in_containers_unless_the_user_says_less",
+        "reproducing/test_reproduce_isolation.py::test_an_empty_list_of_images_does_not_open_the_gate",
+        "reproducing/test_reproduce_isolation.py::test_everything_it_asks_for_is_said",
+    ),
+    "a summary of somebody else's run": (
+        "history/test_controls.py::test_what_was_copied_into_the_folder_does_not_count",
+        "history/test_controls.py::test_a_ratio_that_no_run_has_does_not_count",
+    ),
+    "a bundle": (
+        "bundling/test_bundle.py::test_nothing_gets_out_of_the_cache",
+        "bundling/test_bundle.py::test_a_sparse_file_of_a_few_bytes_is_refused",
+        "bundling/test_bundle.py::test_an_exported_model_that_is_there_is_never_replaced",
+        "bundling/test_bundle.py::test_a_manifest_that_cannot_be_read_is_one_sentence",
+    ),
+    "pipes, devices and links": (
+        "test_untrusted.py::test_what_is_no_plain_file_is_refused_at_once",
+        "provenance/test_hostile_reports.py::test_links_pipes_and_devices_are_not_read",
+        "attacks/test_hostile_folders.py::test_no_command_waits",
+    ),
+    "text for a terminal, a page, a comment or a spreadsheet": (
+        "attacks/test_hostile_terminals.py::test_nothing_of_it_is_interpreted",
+        "provenance/test_hostile_reports.py::test_scripts_in_every_field_are_text_and_the_page_holds",
+        "report/test_browser.py",
+        "test_markdown.py::test_it_means_nothing_there",
+        "exporting/test_exporting.py",
+    ),
+    "a worker": (
+        "launchers/test_docker.py::test_a_container_may_do_little",
+        "launchers/test_docker.py::test_inside_a_container",
+        "launchers/test_docker.py::test_output_without_end_suspends_no_time_limit",
+        "launchers/test_docker.py::test_a_hang_ends_at_the_time_limit",
+        "launchers/test_worker.py::test_an_endless_line",
+        "launchers/test_credible.py::test_it_costs_the_worker_and_nobody_else",
+        "attacks/test_hostile_containers.py::test_one_that_forks_without_end",
+        "attacks/test_hostile_containers.py::test_one_that_fills_its_disk",
+        "attacks/test_hostile_containers.py::test_one_that_lies",
+        "test_window_rules.py",
+    ),
+    "another supervisor": (
+        "records/test_journal.py::test_a_second_writer_is_refused_and_told_who_holds_the_run",
+        "launchers/test_docker.py::test_a_sweep_takes_what_the_dead_left_and_nothing_else",
+        "launchers/test_owner.py::test_of_another_boot_or_namespace_nothing_is_known",
+        "test_scratch.py::test_folders_of_others_and_links_are_not_touched",
+    ),
+    "what is the user's own": (
+        "launchers/test_docker.py::test_proxies_of_the_user_do_not_enter_a_worker",
+        "test_options.py::test_a_record_holds_no_folder_of_the_users",
+        "images/test_clean.py::test_the_cache_is_emptied_and_what_is_not_ours_stays",
+    ),
+    "a command that means nothing": ("attacks/test_malformed_commands.py::test_it_ends_with_two_and_one_sentence",),
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_there_is_a_test(attack: str) -> None:
+    for name in ATTACKS[attack]:
+        file, _, function = name.partition("::")
+        source = (ROOT / "tests" / file).read_text(encoding="utf-8")
+        there = {each.name for each in ast.walk(ast.parse(source)) if isinstance(each, ast.FunctionDef)}
+        assert not function or function in there, name

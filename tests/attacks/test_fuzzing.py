@@ -1,0 +1,84 @@
+"""The fuzzer itself, and a few seconds of it: `nox -s fuzz` takes the rest."""
+
+import contextlib
+from pathlib import Path
+
+import pytest
+
+from suite.errors import LevelfieldError
+from tests.attacks import fuzzing, mutating, readers
+
+CASES = 150
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", readers.READERS)
+def test_what_cases_are_made_from_is_read(cache: Path, tmp_path: Path, name: str) -> None:
+    """What a baseline, a statement or a plan names need not be there; the rest of the corpus is taken."""
+    refusals = (LevelfieldError,) if name in ("baseline", "statement", "plan") else ()
+    assert readers.seeds(name)
+    for number, content in enumerate(readers.seeds(name)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with contextlib.suppress(*refusals):
+            readers.READERS[name].read(content, folder)
+
+
+def test_a_number_is_always_the_same_case() -> None:
+    assert [fuzzing.case(number) for number in range(30)] == [fuzzing.case(number) for number in range(30)]
+    assert len({fuzzing.case(number) for number in range(30)}) == 30
+    later = fuzzing.case(7)
+    for number in range(300):  # no case changes what later ones are made from
+        fuzzing.case(number)
+    assert fuzzing.case(7) == later
+    assert mutating.OTHERS == (None, True, False, [], {}, [[]], [{}], {"type": "absent", "reason": "\x00"})
+
+
+def test_no_case_fails(cache: Path) -> None:
+    found = fuzzing.run(range(CASES), cache)
+    assert not found.failures
+    assert sum(found.accepted.values()) + sum(found.refused.values()) == CASES
+    assert set(found.accepted) | set(found.refused) == set(readers.READERS)
+    assert 0 < found.slowest_s < fuzzing.SECONDS
+    assert found.grown_bytes < fuzzing.BYTES
+    assert not list(cache.iterdir()), "a case leaves nothing"
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("raise RuntimeError('no\\nsense')", "RuntimeError: no sense"),
+        ("raise LevelfieldError('two\\nlines')", "a refusal that is no sentence"),
+        ("raise LevelfieldError('x', exit_code=3)", "a refusal that is no sentence"),
+        ("raise LevelfieldError('x' * 9000)", "a refusal that is no sentence"),
+        ("import warnings; warnings.warn('x', RuntimeWarning)", "RuntimeWarning: x"),
+        ("while True: pass", "_TooSlowError: It takes longer than 0.2 s"),
+    ],
+)
+def test_what_is_no_answer_is_a_failure(cache: Path, monkeypatch: pytest.MonkeyPatch, what: str, said: str) -> None:
+    def read(content: bytes, folder: Path) -> None:
+        exec(what, {"LevelfieldError": LevelfieldError})
+
+    monkeypatch.setattr(readers, "READERS", {"record": readers.Reader(read, 1)})
+    monkeypatch.setattr(fuzzing, "SECONDS", 0.2)
+    found = fuzzing.run([7], cache)
+    (failure,) = found.failures
+    assert (failure.case, failure.reader) == (7, "record")
+    assert failure.what.startswith(said)
+
+
+def test_memory_is_bounded(cache: Path) -> None:
+    """In a process of its own: what is refused to it stays refused."""
+    import subprocess
+    import sys
+
+    from tests.commands import ROOT
+
+    script = "from tests.attacks import fuzzing; fuzzing.limit_memory(); bytes(10**9)"
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert "MemoryError" in done.stderr

@@ -1,0 +1,51 @@
+"""Commands that mean nothing: each ends with 2 and one sentence, before anything is made or lost."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.commands import one_clear_sentence, run
+from tests.provenance.evidence import leave, small
+from tests.test_cli import NO_ENGINE
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("typed")
+    leave(small(), place / "reports" / "a-run")
+    (place / "text.txt").write_text("no key")
+    return place
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("verify reports/a-run --signers nosuch", "There is no file of signers nosuch."),
+        ("verify nosuch", "nosuch"),
+        ("report a-run --sign text.txt", "text.txt"),
+        ("reproduce reports/a-run --dry-run --data nosuch", "There is no folder nosuch."),
+        ("reproduce reports/a-run --dry-run --model nosuch.onnx", "needs no file"),
+        ("history @", "The value is empty."),
+        ("history --store @", "The value of --store is empty."),
+        ("history --store=", "The value of --store is empty."),
+        ("bench --reports @", "The value of --reports is empty."),
+        ("bench --models @", "The value of --models is empty."),
+        ("bench --models mlp --scenarios latency --target 90%", "--target is for the scenario convergence"),
+        ("bench --models mlp --scenarios latency --data .", "--data is for the scenario convergence"),
+        ("bench --models mlp --backends torch#0", "'torch#0' names no backend"),
+        ("bench --models mlp --backends torch,torch", "torch is named twice"),
+        ("card @", "The value is empty."),
+        ("export a-run --csv @", "The value of --csv is empty."),
+        ("compare a-run a-run", "stands on both sides"),
+    ],
+)
+def test_it_ends_with_two_and_one_sentence(folder: Path, words: str, says: str) -> None:
+    typed = ["" if word == "@" else word for word in words.split()]
+    before = content_of(folder)
+    one_clear_sentence(run(*typed, folder=folder, environment=NO_ENGINE), says)
+    assert content_of(folder) == before, "nothing was made, changed or lost"
+
+
+def content_of(folder: Path) -> dict[Path, bytes]:
+    found = (path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(("out-", "err-")))
+    return {path: path.read_bytes() for path in found}

@@ -1,0 +1,108 @@
+"""Replies that cannot be true: each is named, and costs the worker that sent it; honest ones pass."""
+
+import json
+from typing import Any, TypeVar
+
+import msgspec
+import pytest
+
+from suite.launchers import credible
+from suite.launchers.worker import WorkerError
+from suite.records.schema import Failure
+from suite.worker.messages import (
+    Converged,
+    Evaluated,
+    Failed,
+    Loaded,
+    Measure,
+    Measured,
+    Profiled,
+    Ready,
+    Reply,
+    RooflineMeasured,
+    Rotated,
+    Used,
+    Verified,
+)
+from tests.launchers.scripts import NEXT, PATIENCE_S, READY, gone, worker
+
+_R = TypeVar("_R", bound=Reply)
+SECOND_NS = 1_000_000_000
+WINDOW = Measured((10,), (100, 200), 350, 300, 20, 0, 1, 2, 0)
+LOADED = Loaded(1, 2, 3, None, "1.0", "", "", {"threads": "1"})
+TRAINED = Converged((Evaluated(10, 100, 2.0, 0.5), Evaluated(20, 200, 1.0, 0.9)), (2.0,), "", "")
+ROOFLINE = RooflineMeasured(64, (1, 2), 1024, (3,), (4,), "1")
+HONEST: tuple[Reply, ...] = (
+    WINDOW, LOADED, TRAINED, ROOFLINE,
+    msgspec.structs.replace(LOADED, first_call_ns=5),
+    Verified((2,), b"\x00" * 8), Verified((2,), b"", calls=WINDOW), Rotated(3, "0" * 64), Used(1, 2, 3, 4, 5, 6),
+    Profiled("a", (), (1,), (2,), ""), Failed("error", "It failed.", "Traceback"), Ready(1, 7, "3.11"),
+    msgspec.structs.replace(TRAINED, points=(), diverged="it diverged"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("reply", HONEST, ids=lambda reply: type(reply).__name__)
+def test_an_honest_reply_passes(reply: Reply) -> None:
+    assert credible.why_not(reply, SECOND_NS) == ""
+
+
+def changed(reply: _R, **fields: Any) -> _R:
+    return msgspec.structs.replace(reply, **fields)
+
+
+@pytest.mark.parametrize(
+    ("reply", "says"),
+    [
+        (changed(WINDOW, samples_ns=()), "a window without a call"),
+        (changed(WINDOW, samples_ns=(100, 0)), "a call that took no time"),
+        (changed(WINDOW, samples_ns=(100, -5)), "a number that nothing counts"),
+        (changed(WINDOW, samples_ns=(10**30,), window_ns=10**30), "a number that nothing counts"),
+        (changed(WINDOW, window_ns=299), "shorter than its calls"),
+        (changed(WINDOW, window_ns=-1), "a number that nothing counts"),
+        (changed(WINDOW, window_ns=9 * SECOND_NS), "longer than the time since it was asked"),
+        (changed(WINDOW, rewarm_ns=(9 * SECOND_NS,)), "longer than the time since it was asked"),
+        (changed(WINDOW, waited_ns=2**80), "a number that nothing counts"),
+        (changed(WINDOW, user_ns=-1), "a number that nothing counts"),
+        (Verified((2,), b"", calls=changed(WINDOW, samples_ns=())), "a window without a call"),
+        (changed(LOADED, load_ns=9 * SECOND_NS), "a load that took longer"),
+        (changed(LOADED, version="x" * (credible.LONGEST_TEXT + 1)), "a text without end"),
+        (changed(LOADED, settings={"x" * (credible.LONGEST_TEXT + 1): ""}), "a text without end"),
+        (changed(TRAINED, losses=(float("inf"),)), "a number that is not finite"),
+        (changed(TRAINED, points=(Evaluated(1, 1, 1.0, 1.5),)), "no share"),
+        (changed(TRAINED, points=TRAINED.points[::-1]), "back in time"),
+        (changed(TRAINED, points=(Evaluated(1, 9 * SECOND_NS, 1.0, 0.5),)), "a training that took longer"),
+        (changed(ROOFLINE, copy_ns=()), "without a call"),
+        (changed(ROOFLINE, gemm_ns=(0,)), "a call that took no time"),
+        (Profiled("a", (), (), (), ""), "a profile without a call"),
+        (Failed("interrupted by me", "x"), "a kind of failure that there is not"),
+        (Failed("error", "x" * (credible.LONGEST_TEXT + 1)), "a text without end"),
+        (Ready(1, -1, "3"), "a number that nothing counts"),
+    ],
+)
+def test_what_cannot_be_true_is_named(reply: Reply, says: str) -> None:
+    assert says in credible.why_not(reply, SECOND_NS)
+
+
+def test_every_failure_that_a_worker_may_tell_is_one_of_the_record() -> None:
+    for kind in credible.FAILURES:
+        msgspec.convert({"stage": "load", "kind": kind, "message": "x"}, Failure)
+
+
+@pytest.mark.parametrize(
+    ("reply", "says"),
+    [
+        (changed(WINDOW, samples_ns=()), "answered measure with a window without a call"),
+        (changed(WINDOW, window_ns=3600 * SECOND_NS), "answered measure with a window that took longer"),
+        (changed(WINDOW, samples_ns=(10**40,)), "answered measure with a number that nothing counts"),
+        (Failed("no kind", "x"), "answered measure with a kind of failure that there is not"),
+    ],
+)
+def test_it_costs_the_worker_and_nobody_else(reply: Reply, says: str) -> None:
+    line = json.dumps(msgspec.json.encode(reply).decode())
+    one = worker(f"{READY}{NEXT}print({line}, flush=True)\ninput()")
+    one.await_ready(PATIENCE_S)
+    with pytest.raises(WorkerError, match=says) as caught:
+        one.ask(Measure(window_ns=1), Measured, PATIENCE_S)
+    assert (caught.value.kind, caught.value.gone, one.alive) == ("protocol", True, False)
+    assert one.pid is not None
+    assert gone(one.pid)
