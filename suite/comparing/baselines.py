@@ -28,7 +28,7 @@ _LONGEST_PATH = 1024
 class Pointer(msgspec.Struct, frozen=True):
     """One run of a baseline."""
 
-    file: Annotated[str, msgspec.Meta(max_length=_LONGEST_PATH)]
+    file: Annotated[str, msgspec.Meta(max_length=_LONGEST_PATH, pattern=r"^[^\x00-\x1f\x7f]*\Z")]
     """Of its record, relative to the reports folder, with `/`."""
     sha256: str
 

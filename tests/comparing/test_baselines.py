@@ -116,11 +116,13 @@ def test_a_damaged_baseline_is_one_sentence(reports: Path, content: bytes) -> No
     assert "baseline set" in caught.value.fix
 
 
-def test_a_path_without_end_is_not_quoted(reports: Path) -> None:
+@pytest.mark.parametrize("name", ["a" * 5000, "a\\u0000b", "a/run.json\\n", "a\\n\\n# x"], ids=len)
+def test_a_path_that_no_run_has_is_not_quoted(reports: Path, name: str) -> None:
     """A stranger's baseline may name anything; the system's own errors would repeat it."""
     baselines.define("good", [record(reports, "a")], reports)
     file = reports / baselines.FOLDER / "good.json"
-    file.write_bytes(file.read_bytes().replace(b"a/run.json", b"a" * 5000))
+    file.write_bytes(file.read_bytes().replace(b"a/run.json", name.encode()))
     with pytest.raises(LevelfieldError, match="is not a baseline") as caught:
         baselines.records(baselines.read("good", reports), reports)
     assert len(str(caught.value)) < 500
+    assert "\n" not in str(caught.value)
