@@ -7,7 +7,8 @@ from suite.records.schema import Block
 def generation_seconds(block: Block) -> float:
     """Return about how long one more generation of a block would take; zero where it has none yet.
 
-    It counts what the record holds: coming up, warming up, and the turns.
+    It counts what the record holds: coming up, warming up, and the turns. A turn lasts as long as the supervisor saw,
+    with the unrecorded calls before its window: these are not added up, since a page does not carry all of them.
     """
     if not block.generations:
         return 0.0
@@ -21,6 +22,6 @@ def generation_seconds(block: Block) -> float:
                 spent_ns += launch.convergence.points[-1].elapsed_ns
         for turn in (turn for each in generation.rounds for turn in each.turns):
             if turn.window is not None:
-                spent_ns += turn.window.window_ns + sum(turn.window.rewarm_ns)
+                spent_ns += turn.noise.elapsed_ns if turn.noise is not None else turn.window.window_ns
                 spent_ns += turn.settling.waited_ns if turn.settling is not None else 0
     return spent_ns / 1e9 / len(block.generations)

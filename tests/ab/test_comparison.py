@@ -89,8 +89,8 @@ def generation_seconds(record: Run) -> float:
             if each.startup is not None and each.arm != block.canary:
                 spent += sum(msgspec.structs.astuple(each.startup)) + sum(window.window_ns for window in each.warmup)
         for turn in (turn for one in generation.rounds for turn in one.turns):
-            assert turn.window is not None
-            spent += turn.window.window_ns + sum(turn.window.rewarm_ns)
+            assert turn.noise is not None
+            spent += turn.noise.elapsed_ns
     return spent / 1e9 / len(block.generations)
 
 
