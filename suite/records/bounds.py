@@ -12,8 +12,9 @@ MAX_ROUNDS = 2_000
 """Rounds of one generation: judging whether a launch settled compares its windows with one another."""
 MAX_PLACES = 5_000_000
 """Generations × distinct rounds × arms of a block: how large the array of its windows is."""
-MAX_FACTS = 100_000
-"""Distributions, libraries, settings and facts of the machine together."""
+MAX_FACTS = 1_000_000
+"""Distributions, libraries, settings and facts of the machine together: a launch has some forty, a `full` run of all models
+in one precision some three thousand launches."""
 
 
 def check(run: Run, name: str) -> None:
