@@ -15,6 +15,7 @@ from suite.preparation import prepare
 from suite.records import files
 from suite.records.schema import TrainingParity
 from suite.running import REPORT
+from suite.statistics.windows import least_calls
 from suite.verification import verify_trainings
 from suite.watching import Silent
 from tests.commands import run
@@ -81,7 +82,9 @@ def test_five_backends_train_the_mlp(engine: docker.DockerClient, tmp_path: Path
         for each in generation.rounds:
             assert {turn.arm for turn in each.turns if turn.window} == {*TRAINING, "canary"}
     (timed,) = analysis.analyse(one).timed
-    assert all(row.items_per_second and row.p90_ns and row.peak_bytes for row in timed.rows)
+    assert all(row.items_per_second and row.peak_bytes for row in timed.rows)
+    fewest = least_calls(0.9)  # a slow machine takes fewer calls in a window
+    assert all((row.p90_ns is not None) == (row.counts.calls >= fewest) for row in timed.rows)
     page = (folder / REPORT).read_text(encoding="utf-8")
     assert "Update rule, given gradients" in page
     assert "MLP, training, batch 1000" in command.out
