@@ -1,7 +1,10 @@
 """What is published of the rigor streams is what today's code makes of their records."""
 
+import math
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from suite.trials import rigor_record
@@ -24,9 +27,19 @@ def record(request: pytest.FixtureRequest) -> tuple[Path, Stream]:
 def test_the_findings_and_the_table_are_those_of_the_record(record: tuple[Path, Stream]) -> None:
     path, stream = record
     again = judged(stream)
-    assert again.findings == stream.findings
-    assert again == stream
+    assert _alike(msgspec.to_builtins(again), msgspec.to_builtins(stream))
     assert markdown(again) == path.with_suffix(".md").read_text()
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether two records are equal but for the last digits of their floats: processors sum in different orders."""
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_alike(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(_alike, one, other))
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-12)
+    return bool(one == other)
 
 
 @pytest.mark.parametrize("name", IN_README)
