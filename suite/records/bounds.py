@@ -13,8 +13,8 @@ MAX_ROUNDS = 2_000
 MAX_PLACES = 5_000_000
 """Generations × distinct rounds × arms of a block: how large the array of its windows is."""
 MAX_FACTS = 1_000_000
-"""Distributions, libraries, settings and facts of the machine together: a launch has some forty, a `full` run of all models
-in one precision some three thousand launches."""
+"""Distributions, libraries, settings and facts of the machine together: a launch has some forty, and a `full` run has
+some three thousand launches in one precision."""
 
 
 def check(run: Run, name: str) -> None:
