@@ -7,6 +7,7 @@ https://openxla.org/xla/operation_semantics: Dot, Conv, CustomCall; the text is 
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from types import MappingProxyType
 
 _INSTRUCTION = re.compile(
@@ -53,16 +54,8 @@ def products(text: str) -> dict[str, int]:
     """
     types: dict[str, str] = {}
     operands: list[tuple[str, str]] = []
-    for line in text.splitlines():
-        found = _INSTRUCTION.match(line)
-        if found is None:
-            continue
-        own = found["type"] or found["first"]
-        types[found["name"]] = own
-        product = _PRODUCT.match(found["rest"])
-        if product is None:
-            call = _CALL.match(found["rest"])
-            product = call if call is not None and _TARGETS.search(call["target"]) else None
+    for name, own, product in _instructions(text):
+        types[name] = own
         if product is not None:
             operands.append((product["operands"].partition(", ")[0], own))
     counted: Counter[str] = Counter()
@@ -83,14 +76,18 @@ def kernels(text: str) -> dict[str, int]:
     >>> kernels('  %y = f32[2,4]{1,0} custom-call(%x, %w), custom_call_target="__onednn$matmul"')
     {'XLA, by way of __onednn$matmul': 1}
     """
-    counted: Counter[str] = Counter()
+    targets = (product.groupdict().get("target") for _, _, product in _instructions(text) if product is not None)
+    return dict(Counter(f"XLA, by way of {target}" if target else "XLA itself" for target in targets))
+
+
+def _instructions(text: str) -> Iterator[tuple[str, str, re.Match[str] | None]]:
+    """Yield the name and the type of each instruction, and the match of `_PRODUCT` or `_CALL` where it is a product."""
     for line in text.splitlines():
         found = _INSTRUCTION.match(line)
         if found is None:
             continue
-        call = _CALL.match(found["rest"])
-        if call is not None and _TARGETS.search(call["target"]):
-            counted[f"XLA, by way of {call['target']}"] += 1
-        elif _PRODUCT.match(found["rest"]):
-            counted["XLA itself"] += 1
-    return dict(counted)
+        product = _PRODUCT.match(found["rest"])
+        if product is None:
+            call = _CALL.match(found["rest"])
+            product = call if call is not None and _TARGETS.search(call["target"]) else None
+        yield found["name"], found["type"] or found["first"], product

@@ -24,7 +24,7 @@ _MKL = re.compile(r"^MKL_VERBOSE [A-Z]\w*GEMM(?!_(PACK|GET))\w*\(")
 """Products, and not the packing of a matrix for later ones (`SGEMM_PACK`, `SGEMM_PACK_GET_SIZE`)."""
 _MKL_FOR = re.compile(r"^MKL_VERBOSE .* for (?P<architecture>.*?)(?: enabled)? processors?\b")
 _TRADE_MARKS = re.compile(r"\((?:R|TM)\)")
-_WIDTH = re.compile(r"avx\w*|sse\w*|amx\w*|neon\w*|sve\w*", re.IGNORECASE)
+_WIDTH = re.compile(r"avx[\w-]*|sse[\w.]*|amx\w*|neon\w*|sve\w*", re.IGNORECASE)
 
 
 def while_calling(call: Callable[[], object]) -> str:
