@@ -129,6 +129,14 @@ def fuzz(session: nox.Session) -> None:
 
 
 @nox.session
+def faults(session: nox.Session) -> None:
+    """Kill, starve and cut off a small run at every event of its journal: as root, in twenty minutes or so."""
+    install(session)
+    words = session.posargs or ["--out", str(HERE / "reports" / "trials" / "faults.json")]
+    session.run("python", "-m", "tests.faults", *words, env={"PYTHONPATH": str(HERE)})
+
+
+@nox.session
 def overhead(session: nox.Session) -> None:
     """Hold the harness against a bare loop and OpenVINO's benchmark_app: a quiet machine for half an hour."""
     install(session, "runtime.lock")

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -18,14 +18,29 @@ PATIENCE_S = 900.0
 
 
 class Command:
-    """One `levelfield …` in a process of its own."""
+    """One `levelfield …` in a process of its own.
 
-    def __init__(self, *words: str | Path, folder: Path, environment: dict[str, str] | None = None) -> None:
+    Parameters
+    ----------
+    within
+        What the interpreter is started by, where something stands around the command (`ip netns exec NAME`).
+    module
+        What runs the command, and its own words; `suite.cli` is the command itself.
+    """
+
+    def __init__(
+        self,
+        *words: str | Path,
+        folder: Path,
+        environment: dict[str, str] | None = None,
+        within: Sequence[str] = (),
+        module: Sequence[str] = ("suite.cli",),
+    ) -> None:
         self._folder = folder
         self._out = (folder / f"out-{time.monotonic_ns()}").open("w+", encoding="utf-8")
         self._err = (folder / f"err-{time.monotonic_ns()}").open("w+", encoding="utf-8")
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "suite.cli", *map(str, words)],
+            [*within, sys.executable, "-m", *module, *map(str, words)],
             stdout=self._out,
             stderr=self._err,
             stdin=subprocess.DEVNULL,

@@ -147,8 +147,10 @@ def judged(stream: Stream) -> Stream:
     LevelfieldError
         It holds no complete generation, or was begun under rules that this version does not have.
     """
-    generations = rigor_judged.again(stream.generations, stream.setup.case.threads)
-    frozen, table = rigor_rules.of(stream.rules_sha256), lay_out(generations)
+    frozen = rigor_rules.of(stream.rules_sha256)
+    cpus = stream.setup.case.threads
+    generations = rigor_judged.again(stream.generations, cpus, frozen.disturbed.settling_ns)
+    table = lay_out(generations)
     backends = stream.setup.backends
     share = table.lanes // len(backends)
     parts = [(each, table.part(slice(k * share, (k + 1) * share))) for k, each in enumerate(backends)]

@@ -6,7 +6,6 @@ import msgspec
 
 from suite.machine.disturbance import disturbed
 from suite.records.schema import Absent, Noise
-from suite.rounds import REWARM_NS
 from suite.trials.rigor_record import Generation, Outside, Pair, Round
 
 _NOT_KEPT = ("swapped", "throttled")
@@ -15,27 +14,29 @@ _TURNS = 2
 """A pair's."""
 
 
-def again(generations: Sequence[Generation], cpus: int) -> tuple[Generation, ...]:
+def again(generations: Sequence[Generation], cpus: int, settling_ns: int) -> tuple[Generation, ...]:
     """Return a stream with every pair's turns judged anew.
 
     Parameters
     ----------
     cpus
         Number of CPUs that were watched.
+    settling_ns
+        How long each turn lasted before its timed part began, by the rules of the stream.
     """
     return tuple(
-        msgspec.structs.replace(generation, rounds=tuple(_round(each, cpus) for each in generation.rounds))
+        msgspec.structs.replace(generation, rounds=tuple(_round(each, cpus, settling_ns) for each in generation.rounds))
         for generation in generations
     )
 
 
-def _round(one: Round, cpus: int) -> Round:
-    return msgspec.structs.replace(one, pairs=tuple(_pair(pair, cpus) for pair in one.pairs))
+def _round(one: Round, cpus: int, settling_ns: int) -> Round:
+    return msgspec.structs.replace(one, pairs=tuple(_pair(pair, cpus, settling_ns) for pair in one.pairs))
 
 
-def _pair(pair: Pair, cpus: int) -> Pair:
+def _pair(pair: Pair, cpus: int, settling_ns: int) -> Pair:
     kept = [part for part in pair.disturbed.split("; ") if any(word in part for word in _NOT_KEPT)]
-    said = disturbed([_noise(pair.outside)], cpus, settling_ns=_TURNS * REWARM_NS)
+    said = disturbed([_noise(pair.outside)], cpus, settling_ns=_TURNS * settling_ns)
     return msgspec.structs.replace(pair, disturbed="; ".join([*([said] if said else []), *kept]))
 
 

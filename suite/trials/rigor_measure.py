@@ -14,11 +14,12 @@ from suite.errors import LevelfieldError
 from suite.launchers.worker import WorkerError
 from suite.launches import bring_up
 from suite.machine.disturbance import disturbed
+from suite.machine.settling import settle
 from suite.machine.signals import Signals, difference
 from suite.outcomes import Outcome, stop, utc_now
 from suite.preparation import canary_arm, canary_case
 from suite.records.schema import Absent, Arm, Noise
-from suite.rounds import REWARM_NS, Pace, warm_up
+from suite.rounds import WARM_CALLS, WARM_NS, Pace, warm_up
 from suite.site import Site
 from suite.trials.rigor_busy import competing
 from suite.trials.rigor_record import KEPT_CALLS, Generation, Outside, Pair, Round, Setup, Stream, Window
@@ -184,7 +185,7 @@ class _Turns:
             order.shuffle(both)
             (first, before), (second, after) = (self._turn(arm, self._living[arm]) for arm in both)
             noises = [before, after]
-            said = disturbed(noises, len(self._signals.cpus), settling_ns=REWARM_NS)
+            said = disturbed(noises, len(self._signals.cpus))
             pairs.append(Pair(lane, (first, second), _sum(noises), said))
         return Round(tuple(pairs), canary)
 
@@ -192,7 +193,11 @@ class _Turns:
         setup = self._setup
         if outcome.worker is None:
             raise WorkerError("crashed", f"{outcome.arm.id} is not there any more.")
-        request = Measure(window_ns=setup.window_ns, min_calls=setup.min_calls, rewarm_ns=REWARM_NS, rewarm_calls=1)
+        if settle(self._pids).unseen:
+            raise LevelfieldError("The CPU clocks of the workers cannot be read here: turns cannot begin as in a run.")
+        request = Measure(
+            window_ns=setup.window_ns, min_calls=setup.min_calls, rewarm_ns=WARM_NS, rewarm_calls=WARM_CALLS
+        )
         before = self._signals.snapshot(self._pids)
         start_ns = self._clock.now_ns()
         measured = outcome.worker.ask(request, Measured, WINDOW_TIMEOUT_S)

@@ -9,7 +9,6 @@ import msgspec
 
 from suite.errors import LevelfieldError
 from suite.machine import disturbance
-from suite.rounds import REWARM_NS
 from suite.statistics import student, warming
 
 FOLDER = Path(__file__).parent / "rules"
@@ -60,6 +59,7 @@ class Disturbed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     outside_share: float
     floor_ticks: int
     settling_ns: int
+    """CPU time of idle workers that a turn may hold: they spun while it began. 0: it began when they stood still."""
 
 
 class Drift(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -84,7 +84,10 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def built_in() -> tuple[Count, Disturbed]:
-    """Return the constants that are fixed in the product's code, as a file would name them."""
+    """Return the constants that are fixed in the product's code, as a file would name them.
+
+    Its turns begin when all workers stand still; how those of a stream began is for the stream's own rules to say.
+    """
     return (
         Count(
             calm_generations=student.MIN_LAUNCHES,
@@ -100,7 +103,7 @@ def built_in() -> tuple[Count, Disturbed]:
             pressure_share=disturbance.PRESSURE_SHARE,
             outside_share=disturbance.OUTSIDE_SHARE,
             floor_ticks=disturbance.FLOOR_TICKS,
-            settling_ns=REWARM_NS,
+            settling_ns=0,
         ),
     )
 
@@ -125,7 +128,7 @@ def of(sha256: str) -> Rules:
     ----------
     sha256
         Digest of the rules' file, as the record names it; empty: the record was begun before rules were files, and is
-        judged by the newest.
+        judged by the first.
 
     Raises
     ------
@@ -133,8 +136,8 @@ def of(sha256: str) -> Rules:
         No such file is here, or this version counts windows by other rules.
     """
     if not sha256:
-        return newest()[1]
-    if sha256 in _all() and (_all()[sha256].count, _all()[sha256].disturbed) != built_in():
+        return next(iter(_all().values()))
+    if sha256 in _all() and _counting(_all()[sha256]) != built_in():
         raise LevelfieldError(
             f"The record was begun under rules {_all()[sha256].number}, and this version counts windows by others.",
             fix="Analyse it with the version of Levelfield that took it.",
@@ -145,3 +148,7 @@ def of(sha256: str) -> Rules:
             fix="Analyse it with the version of Levelfield that took it, or a later one.",
         )
     return _all()[sha256]
+
+
+def _counting(rules: Rules) -> tuple[Count, Disturbed]:
+    return rules.count, msgspec.structs.replace(rules.disturbed, settling_ns=0)

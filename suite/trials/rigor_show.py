@@ -110,9 +110,9 @@ def _notes(stream: Stream) -> Iterator[str]:
 
 
 def _rules(stream: Stream) -> str:
-    if not stream.rules_sha256:
-        return f"Judged by rules {rigor_rules.newest()[1].number}, which were written down after this stream was taken."
     number = rigor_rules.of(stream.rules_sha256).number
+    if not stream.rules_sha256:
+        return f"Judged by rules {number}, which were written down after this stream was taken."
     return f"Judged by rules {number}, fixed before this stream was taken (SHA-256 {stream.rules_sha256[:16]}…)."
 
 

@@ -12,7 +12,10 @@ from suite.statistics.student import MIN_LAUNCHES
 from suite.trials import rigor_record, rigor_rules
 
 RECORDS = sorted(Path("reports/trials").glob("rigor-*.json"))
-COMMITTED = {1: "8500257fde60dc76fc7f90343938e96aa468d0d8a0beb130e87b561a93673dbd"}
+COMMITTED = {
+    1: "8500257fde60dc76fc7f90343938e96aa468d0d8a0beb130e87b561a93673dbd",
+    2: "acf4ce51ff6f660d6f7cd7ab6d77e4a42129396dc480490ce3bea161395a5e61",
+}
 """Number of each file to its SHA-256: a file that is changed after a stream was judged by it fails here."""
 
 
@@ -37,6 +40,13 @@ def test_a_committed_record_names_rules_that_are_here(path: Path) -> None:
     sha256 = rigor_record.read(path).rules_sha256
     assert sha256 in COMMITTED.values() or path.stem in {"rigor-2026-11-21", "rigor-2026-11-22-busy"}
     assert rigor_rules.of(sha256).number >= 1
+
+
+def test_records_older_than_the_files_are_judged_by_the_first_rules() -> None:
+    """Their turns began after a fixed time, in which other workers might still spin."""
+    first = rigor_rules.of("")
+    assert first.number == 1
+    assert first.disturbed.settling_ns > rigor_rules.newest()[1].disturbed.settling_ns == 0
 
 
 def test_rules_that_are_not_here_are_refused() -> None:

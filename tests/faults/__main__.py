@@ -1,0 +1,80 @@
+"""`nox -s faults`: every fault at every event of a small run, and what it cost. Twenty minutes or so, as root.
+
+It sets the machine's clock back by an hour for some seconds, and cuts a network of its own.
+"""
+
+import argparse
+import datetime as dt
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from pathlib import Path
+
+import msgspec
+
+from suite import __version__
+from suite.beginning import tool_sha256
+from suite.records.files import write_atomically
+from tests.faults.matrix import Result, matrix
+
+
+class Record(msgspec.Struct, frozen=True):
+    """What a run of the whole matrix found."""
+
+    format: int
+    started: str
+    seconds: float
+    tool_version: str
+    tool_sha256: str
+    results: tuple[Result, ...]
+
+
+def main(words: Sequence[str]) -> int:
+    """Do every fault, print the matrix, and write it down; return 1 where a fault cost something."""
+    parser = argparse.ArgumentParser(prog="nox -s faults --", description=__doc__)
+    parser.add_argument("--out", type=Path, default=None, help="file for the record; the matrix goes beside it")
+    asked = parser.parse_args(words)
+    began, started = time.monotonic(), dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    results = []
+    for result in matrix():
+        results.append(result)
+        print(f"{result.fault}, {result.at}: {'holds' if result.holds else describe(result)}", flush=True)
+    record = Record(1, started, time.monotonic() - began, __version__, tool_sha256(), tuple(results))
+    print(table(results))
+    if asked.out is not None:
+        write_atomically(asked.out, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
+        write_atomically(asked.out.with_suffix(".md"), table(results).encode())
+        print(f"Record: {asked.out}")
+    return 0 if all(result.holds for result in results) else 1
+
+
+def describe(result: Result) -> str:
+    """Say what a fault cost."""
+    return (
+        f"{result.lost} windows lost, {result.left} containers left; {'; '.join(result.differences) or 'no difference'}"
+    )
+
+
+def table(results: Iterable[Result]) -> str:
+    """Return the matrix in Markdown: one row for each fault, over the events at which it struck."""
+    lines = [
+        "| fault | struck | windows kept | measured again | lost | containers left | runs that differ | it said |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
+    ]
+    for fault, group in groupby(results, key=lambda each: each.fault):
+        of = list(group)
+        said = next((each.said for each in reversed(of) if each.said), "")
+        cells = (
+            fault,
+            len(of),
+            *(sum(getattr(each, name) for each in of) for name in ("kept", "again", "lost", "left")),
+            sum(bool(each.differences) for each in of),
+            said.replace("|", "\\|"),
+        )
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
