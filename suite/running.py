@@ -15,6 +15,7 @@ from suite.bench import Bench
 from suite.errors import LevelfieldError
 from suite.history import entry
 from suite.images.base import Kind
+from suite.launchers import owned_folders
 from suite.launchers.choice import beside, choose
 from suite.launchers.protocol import Launcher
 from suite.machine.fingerprint import fingerprint
@@ -172,7 +173,7 @@ def conduct(chosen: plan.Plan, options: Options, console: Console, *, resumed: t
         )
     launchers = beside((arm.launcher for arm in chosen.answering), launcher, base=options.base)
     swept = sum(each.sweep() for each in {one.kind: one for one in (launcher, *launchers.values())}.values())
-    scratch.sweep()
+    owned_folders.sweep()
     if swept:
         console.print(f"Removed {swept} containers that a killed run had left behind.", highlight=False)
     _writable(options.reports)

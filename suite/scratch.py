@@ -1,22 +1,14 @@
-"""Folders that live as long as a run: those that a killed run left behind are removed by a later one."""
+"""The folder of a run's compile caches: it goes with the run, or is removed by a later one."""
 
-import os
 import shutil
-import tempfile
 from pathlib import Path
 
-from suite.launchers import owner
-
-_PREFIX = "levelfield-run-"
-_OWNER = "owner"
-"""File in each folder that names the process it belongs to."""
+from suite.launchers import owned_folders
 
 
 def make() -> Path:
     """Return a new folder for the compile caches of a run, in the system's temporary folder."""
-    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
-    (folder / _OWNER).write_text(owner.mark_of(os.getpid()), encoding="ascii")
-    caches = folder / "caches"
+    caches = owned_folders.make() / "caches"
     caches.mkdir()
     return caches
 
@@ -24,22 +16,3 @@ def make() -> Path:
 def remove(caches: Path) -> None:
     """Remove what `make` returned; safe to call twice."""
     shutil.rmtree(caches.parent, ignore_errors=True)
-
-
-def sweep() -> int:
-    """Remove the folders of runs that were killed; return how many.
-
-    Only folders of this user are looked at whose owner can be shown to be dead (`suite.launchers.owner.is_dead`).
-    """
-    removed = 0
-    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        try:
-            if folder.is_symlink() or folder.lstat().st_uid != os.getuid():
-                continue
-            mark = (folder / _OWNER).read_text(encoding="ascii")
-        except (OSError, UnicodeDecodeError):
-            continue  # another run is making or removing it
-        if owner.is_dead(mark):
-            shutil.rmtree(folder, ignore_errors=True)
-            removed += 1
-    return removed

@@ -26,6 +26,7 @@ MKL, _INTEL = "MKL", "GenuineIntel"
 _OTHER_LIBRARY = MappingProxyType(
     {"torch": "Compare it with torch+linear=onednn, and on the hardware you will use: `levelfield ab` does."}
 )
+_ELSEWHERE = "Compare on the hardware you will use."
 STEAL_LIMIT = 0.02
 """Share of the CPU time that the hypervisor may give to others over a whole run."""
 
@@ -117,7 +118,7 @@ def generic_mkl(machine: Fingerprint, arm: Arm, launch: Launch) -> Warning_ | No
             f"convolutions with Intel's library ({kernels}), which may choose slower kernels on processors of other "
             "vendors. The result is true of this wheel on this processor, and says nothing about other processors."
         ),
-        remedy=_OTHER_LIBRARY.get(arm.backend, "Compare on the hardware you will use."),
+        remedy=_OTHER_LIBRARY.get(arm.backend if "linear" not in arm.settings else "", _ELSEWHERE),
         about=arm.id,
     )
 

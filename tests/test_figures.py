@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.figures import forms, spin
 from tests.figures.all import FIGURES, passages
 from tests.figures.checking import Figure, Passage, check, corrected, filled, problems, unheld
 from tests.figures.pages import PAGES, Number, numbers, text_of, visible
@@ -13,6 +14,14 @@ from tests.figures.pages import PAGES, Number, numbers, text_of, visible
 @pytest.mark.parametrize("page", PAGES)
 def test_every_figure_is_what_it_rests_on(page: str) -> None:
     assert not check(page, passages())
+
+
+def test_the_defaults_are_what_the_rule_makes_of_the_timings() -> None:
+    forms.check_rule()
+
+
+def test_no_arm_computes_in_the_first_call_of_the_next() -> None:
+    spin.check_until_still()
 
 
 def test_no_binding_holds_a_number_of_its_own() -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from suite import scratch
+from suite.launchers import owned_folders
+from suite.launchers.venv import start_process
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +24,7 @@ def test_a_killed_runs_folder_is_removed_and_a_live_ones_is_not(tmp_path: Path) 
     left = Path(done.stdout.decode().strip())
     assert left.is_dir()
     mine = scratch.make()
-    assert scratch.sweep() == 1
+    assert owned_folders.sweep() == 1
     assert not left.parent.exists()
     assert mine.is_dir()
     scratch.remove(mine)
@@ -34,5 +36,22 @@ def test_folders_of_others_and_links_are_not_touched(tmp_path: Path) -> None:
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "owner").write_text("1:1")
     (tmp_path / "levelfield-run-link").symlink_to(tmp_path / "thesis")
-    assert scratch.sweep() == 0
+    assert owned_folders.sweep() == 0
     assert (tmp_path / "thesis" / "owner").exists()
+
+
+def test_the_home_of_a_killed_supervisors_worker_is_removed(tmp_path: Path) -> None:
+    killed = (
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from suite.launchers.venv import start_process\n"
+        "start_process([sys.executable, '-c', 'input()'], 'one', {}, Path('.'))\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    subprocess.run([sys.executable, "-c", killed], check=False)
+    assert list(tmp_path.glob("*/home"))
+    living = start_process([sys.executable, "-c", "input()"], "one", {}, tmp_path)
+    assert owned_folders.sweep() == 1
+    assert len(list(tmp_path.glob("*/home"))) == 1
+    living.stop()
+    assert list(tmp_path.iterdir()) == []

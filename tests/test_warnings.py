@@ -133,6 +133,9 @@ def test_mkl_is_told_of_only_where_it_multiplies_on_a_processor_of_another_vendo
     assert "73 of 100 matrix products" in told.message
     assert "MKL, AVX2" in told.message
     assert "torch+linear=onednn" in told.remedy
+    packed = warnings.generic_mkl(amd, msgspec.structs.replace(torch, settings={"linear": "onednn"}), launch(**both))
+    assert packed is not None
+    assert "torch+linear=onednn" not in packed.remedy, "it would be compared with itself"
     jax = warnings.generic_mkl(amd, Arm(backend="jax", image="jax"), launch(**both))
     assert jax is not None
     assert "torch" not in jax.remedy

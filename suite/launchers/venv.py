@@ -1,11 +1,11 @@
 """Workers in virtual environments made from the same locks: for machines where no container engine answers."""
 
 import shutil
-import tempfile
 import time
 from pathlib import Path
 from typing import Literal
 
+from suite.launchers import owned_folders
 from suite.launchers.environment import gpu_environment, worker_environment
 from suite.launchers.process import ProcessChannel
 from suite.launchers.protocol import Inside, LaunchSpec, Progress
@@ -54,17 +54,19 @@ def as_they_are(spec: LaunchSpec) -> Inside:
 
 def start_process(command: list[str], name: str, variables: dict[str, str], code: Path) -> Worker:
     """Start a worker process with `code` on its path and a private home and temporary folder."""
-    home = Path(tempfile.mkdtemp(prefix="levelfield-"))
+    owned = owned_folders.make()
+    home = owned / "home"
+    home.mkdir()
     started_ns = time.perf_counter_ns()
     try:
         channel = _HomedChannel(
             command,
             environment={**variables, "HOME": str(home), "TMPDIR": str(home), "PYTHONPATH": str(code)},
             folder=home,
-            home=home,
+            owned=owned,
         )
     except OSError as error:
-        shutil.rmtree(home, ignore_errors=True)
+        shutil.rmtree(owned, ignore_errors=True)
         raise WorkerError("error", f"{name} could not be started: {error.strerror or error}.") from error
     return Worker(name, channel, started_ns=started_ns)
 
@@ -72,12 +74,12 @@ def start_process(command: list[str], name: str, variables: dict[str, str], code
 class _HomedChannel(ProcessChannel):
     """A process that takes its private folder with it."""
 
-    def __init__(self, command: list[str], *, environment: dict[str, str], folder: Path, home: Path) -> None:
+    def __init__(self, command: list[str], *, environment: dict[str, str], folder: Path, owned: Path) -> None:
         super().__init__(command, environment=environment, folder=folder)
-        self._home = home
+        self._owned = owned
 
     def end(self, grace_s: float) -> None:
         try:
             super().end(grace_s)
         finally:
-            shutil.rmtree(self._home, ignore_errors=True)
+            shutil.rmtree(self._owned, ignore_errors=True)

@@ -76,6 +76,7 @@ ATTACKS = {
         "launchers/test_docker.py::test_a_sweep_takes_what_the_dead_left_and_nothing_else",
         "launchers/test_owner.py::test_of_another_boot_or_namespace_nothing_is_known",
         "test_scratch.py::test_folders_of_others_and_links_are_not_touched",
+        "test_scratch.py::test_the_home_of_a_killed_supervisors_worker_is_removed",
     ),
     "what is the user's own": (
         "launchers/test_docker.py::test_proxies_of_the_user_do_not_enter_a_worker",
@@ -83,6 +84,15 @@ ATTACKS = {
         "images/test_clean.py::test_the_cache_is_emptied_and_what_is_not_ours_stays",
     ),
     "a command that means nothing": ("attacks/test_malformed_commands.py::test_it_ends_with_two_and_one_sentence",),
+    "an option at its extremes": (
+        "attacks/test_extreme_options.py::test_every_option_has_extremes",
+        "attacks/test_extreme_options.py::test_an_extreme_is_refused_or_recorded",
+    ),
+    "a fault of the machine": (
+        "faults/test_faults.py::test_a_run_killed_within_the_write_of_an_event",
+        "test_bench_docker.py::test_a_disk_that_fills_up",
+        "test_bench_docker.py::test_an_engine_that_stops_answering",
+    ),
 }
 
 

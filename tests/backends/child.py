@@ -4,6 +4,7 @@ Usage: child.py BACKEND MODEL BATCH WEIGHTS ONNX OUTPUT [CACHE]
 """
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -13,13 +14,15 @@ from suite.backends import registry
 from suite.backends.protocol import Options, Source
 from suite.zoo import inputs, models, weights
 
+THREADS = min(2, len(os.sched_getaffinity(0)))
+
 
 def main() -> None:
     backend_name, model_name, batch, weights_path, onnx_path, output_path, *cache = sys.argv[1:]
     info, model, count = registry.get(backend_name), models.get(model_name), int(batch)
     first = inputs.make(model, 0, count, layout=info.layout)
     second = inputs.make(model, count, count, layout=info.layout)
-    backend = registry.create(backend_name, Options(threads=2, cache=Path(cache[0]) if cache else None))
+    backend = registry.create(backend_name, Options(threads=THREADS, cache=Path(cache[0]) if cache else None))
     onnx = info.reads == "onnx"
     step = backend.load(
         Source(

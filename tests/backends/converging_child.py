@@ -3,6 +3,7 @@
 Usage: converging_child.py BACKEND MODEL SEEDS [diverge | limit]
 """
 
+import os
 import sys
 
 import msgspec
@@ -14,11 +15,13 @@ from suite.worker.messages import Converge, Converged, Load, Loaded, Task
 from suite.worker.server import Service
 from suite.zoo.training import convergence
 
+THREADS = min(2, len(os.sched_getaffinity(0)))
+
 
 def main() -> None:
     backend_name, model, seeds, *words = sys.argv[1:]
     goal = convergence.of(model)
-    task = Task(backend=backend_name, model=model, batch=goal.batch, threads=2, scenario=converging.SCENARIO)
+    task = Task(backend=backend_name, model=model, batch=goal.batch, threads=THREADS, scenario=converging.SCENARIO)
     if words:
         print(msgspec.json.encode([otherwise(backend_name, task, words[0])]).decode())
         return
@@ -37,7 +40,7 @@ def otherwise(backend_name: str, task: Task, how: str) -> Converged:
         goal = msgspec.structs.replace(goal, optimizer=msgspec.structs.replace(goal.optimizer, learning_rate=1e30))
     else:
         goal = msgspec.structs.replace(goal, steps=20)
-    backend = registry.create(backend_name, Options(threads=2))
+    backend = registry.create(backend_name, Options(threads=THREADS))
     source = Source(
         model=goal.network,
         batch=goal.batch,

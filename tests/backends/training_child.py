@@ -4,6 +4,7 @@ Usage: training_child.py BACKEND MODEL [learn | diverge]
 """
 
 import json
+import os
 import sys
 
 import msgspec
@@ -15,6 +16,8 @@ from suite.worker.messages import Task
 from suite.zoo import models, weights
 from suite.zoo.training import batches, recipe
 
+THREADS = min(2, len(os.sched_getaffinity(0)))
+
 STEPS = 300
 
 
@@ -24,8 +27,8 @@ def main() -> None:
     batch = recipe.of(model_name).trajectory_batch
     made = weights.make(model)
     example = batches.make(model, 0, batch, layout=info.layout)
-    backend = registry.create(backend_name, Options(threads=2))
-    task = Task(backend=backend_name, model=model_name, batch=batch, threads=2, scenario=training.SCENARIO)
+    backend = registry.create(backend_name, Options(threads=THREADS))
+    task = Task(backend=backend_name, model=model_name, batch=batch, threads=THREADS, scenario=training.SCENARIO)
     if words == ["diverge"]:
         assert isinstance(backend, TrainingBackend)
         rule = msgspec.structs.replace(recipe.of(model_name).optimizer, learning_rate=1e30)

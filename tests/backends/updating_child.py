@@ -7,6 +7,7 @@ found of each: the first is the rule as it is, then every mistake that applies, 
 import contextlib
 import functools
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +23,8 @@ from suite.worker.messages import CheckUpdate, Task
 from suite.zoo import models, weights
 from suite.zoo.training import batches, convergence, recipe, update
 from suite.zoo.training.recipe import SGD, AdamW, Optimizer
+
+THREADS = min(2, len(os.sched_getaffinity(0)))
 
 Patch = Callable[[str, Optimizer], contextlib.AbstractContextManager[Any]]
 FRAMEWORKS = {"torch": "torch", "torch-compile": "torch", "tensorflow": "tensorflow", "tensorflow-xla": "tensorflow"}
@@ -128,10 +131,10 @@ def main() -> None:
     backend_name, name, *named = sys.argv[1:]
     info, rule = registry.get(backend_name), rule_of(name)
     framework = FRAMEWORKS.get(backend_name, backend_name)
-    backend = registry.create(backend_name, Options(threads=2))
+    backend = registry.create(backend_name, Options(threads=THREADS))
     begin, example = tensors(name, info.layout)
     given = Source(model=name, batch=len(next(iter(example.values()))), weights=begin, example=example)
-    task = Task(backend=backend_name, model=name, batch=given.batch, threads=2, scenario=training.SCENARIO)
+    task = Task(backend=backend_name, model=name, batch=given.batch, threads=THREADS, scenario=training.SCENARIO)
     wrong = {
         what: change(rule) for what, change in WRONG_NUMBERS.items() if change(rule) != rule
     }  # epsilon and beta2 are AdamW's alone

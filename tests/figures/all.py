@@ -2,10 +2,18 @@
 
 from functools import cache
 
-from tests.figures import code, explained, overhead, runs, trials
+from tests.figures import code, explained, forms, overhead, runs, spin, trials
 from tests.figures.checking import Figure, Passage, constants, filled
 
-FIGURES: list[Figure] = [*runs.FIGURES, *trials.FIGURES, *overhead.FIGURES, *explained.FIGURES, *code.FIGURES]
+FIGURES: list[Figure] = [
+    *runs.FIGURES,
+    *trials.FIGURES,
+    *forms.FIGURES,
+    *spin.FIGURES,
+    *overhead.FIGURES,
+    *explained.FIGURES,
+    *code.FIGURES,
+]
 
 
 @cache

@@ -12,6 +12,8 @@ from tests.figures.checking import Figure
 
 README = "README.md"
 LATEST = max(path.stem for path in records.TRIALS.glob("overhead-*.json"))
+EVERY = "every-backend-2026-11-22"
+"""All backends on the MLP, against a bare loop alone."""
 CLOCK = "OpenVINO's clock"
 
 
@@ -97,6 +99,37 @@ def _not_shown() -> list[object]:
     return [found.count("not shown"), len(found), 1, 2, 2]
 
 
+def _every() -> list[object]:
+    """Return how the contrasts of every backend came out: all launches together, and each backend's alone."""
+    cells = records.overhead(EVERY).cells
+    assert {cell.case.model for cell in cells} == {"mlp"}
+    assert not any(cell.failure for cell in cells)
+    inside, between = (
+        pooled(each, cells)
+        for one in (True, False)
+        for each in contrasts_with_bare_loop("mlp")
+        if each.one_process is one
+    )
+    assert inside.verdict == "within"
+    found = {
+        (cell.case.model, cell.backend): find(finding.contrast, cell.generations, cell.arms)
+        for cell in cells
+        for finding in cell.findings
+        if finding.contrast.one_process
+    }
+    verdicts = counts(found)
+    assert "outside" not in verdicts
+    (_, backend), worst = farthest(found)
+    return [
+        _spelled(inside.ratio),
+        _microseconds(inside.difference_ns.value),
+        prints.in_words(len(cells)),
+        prints.in_words(verdicts["within"]),
+        f"{backend}'s, {_spelled(worst.ratio)}",
+        _spelled(between.ratio),
+    ]
+
+
 _APP = Figure(
     README,
     "OpenVINO's took {}, {} and {} times what its own `benchmark_app` reports. Of the MLP's {} µs more, {} µs are the "
@@ -104,7 +137,14 @@ _APP = Figure(
     "long. The timed region stays what a Python caller sees.",
     _with_app,
 )
+_EVERY = Figure(
+    README,
+    "all launches together show {} times ({} µs more), within the limit; of the {} backends alone, {} is shown to be "
+    "within it and none outside; the farthest is {}. Between two processes all together took {} times",
+    _every,
+)
 _TWO = [
+    _EVERY,
     Figure(
         README,
         "itself costs, in {} minutes: ONNX Runtime's worker took {} times a bare loop's median for the MLP ({} µs), {} "

@@ -19,7 +19,10 @@ TRIALS = REPORTS / "trials"
 EXAMPLE = "20261121-163925-standard-22a3"
 """The run whose report the README shows."""
 CONVERGENCE = "20261122-041102-standard-212d"
-QUIET, BUSY = "rigor-2026-11-21", "rigor-2026-11-22-busy"
+FORMS, FORMS_AGAIN = "20261122-224306-standard-67ff", "20261122-233334-standard-18e8"
+"""All forms of preparing fixed weights side by side; and one pair again."""
+SPIN = "spin-2026-11-22"
+QUIET, BUSY, PAIR = "rigor-2026-11-21", "rigor-2026-11-22-busy", "rigor-2026-11-22-pair"
 
 
 @cache

@@ -1,0 +1,98 @@
+"""What `bench` takes from a command line, at its extremes: one sentence, or a record that can be read."""
+
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from suite import running
+from suite.bench import Bench
+from suite.cli import cli
+from suite.errors import LevelfieldError
+from suite.options import LARGEST_NUMBER, LONGEST_S, SEED_BITS
+from suite.records import files
+from suite.site import Site
+from tests import canaries
+from tests.reported import check_run
+
+LONG = "x" * 5_000
+EXTREMES: dict[str, tuple[str, ...]] = {
+    "--profile": ("smoke", "full", LONG),
+    "--models": ("mlp", "mlp,mlp", "mlp," + LONG),
+    "--model": (LONG, "\x1b[31m.onnx"),
+    "--dim": ("n=999999999", f"{LONG}=1"),
+    "--input": (f"{LONG}=x.npy",),
+    "--backends": ("openvino", "onnxruntime,openvino", ",".join(["onnxruntime"] * 300), "onnxruntime@" + LONG),
+    "--scenarios": ("latency", "latency,throughput,training,cold-start,memory", LONG),
+    "--precision": ("fp32", "fp32,fp32", LONG),
+    "--batch": ("0", "1", "2", str(LARGEST_NUMBER), str(LARGEST_NUMBER + 1), "-1", "9" * 400),
+    "--control": ("none", "onnxruntime", LONG, "\u202eonnxruntime"),
+    "--inject": ("999999.999999999%@onnxruntime#2", "0.000000001@onnxruntime#2", f"5%@{LONG}", "0%@onnxruntime#2"),
+    "--threads": ("0", "1", str(LARGEST_NUMBER), "9" * 400),
+    "--processes": ("0", "1", str(LARGEST_NUMBER), "9" * 400),
+    "--variant": ("cpu", LONG),
+    "--gpu": ("0", "-1", "9" * 400, LONG),
+    "--budget": ("0.0001s", f"{LONGEST_S:.0f}s", f"{LONGEST_S + 1:.0f}s", "9" * 400),
+    "--precision-target": ("1e-300", "99.999999%", "1e-400", "inf"),
+    "--margin": ("1e-300", "99.999999%", "nan"),
+    "--launcher": ("host", LONG),
+    "--base": ("debian", "registry", LONG),
+    "--reports": (LONG, "/proc/levelfield", "/dev/null"),
+    "--resume": (LONG, "../../etc", "\x1b]0;x\x07"),
+    "--repeat": ("0", "1", "2", "101", "9" * 400),
+    "--alternate": (LONG,),
+    "--seed": ("-1", "0", str(2**SEED_BITS - 1), str(2**SEED_BITS), "9" * 400),
+    "--strict": ("",),
+    "--identify": ("",),
+    "--data": (LONG, "/dev/null"),
+    "--target": ("1e-300", "99.999999%"),
+    "--sign": (LONG, "/dev/null"),
+}
+"""Option to values: least and most of what is taken, and what lies beyond."""
+
+
+def bench(words: list[str]) -> Result:
+    return CliRunner().invoke(cli, ["bench", *words])
+
+
+@pytest.fixture
+def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a run take nothing but what its options say: it is planned, begun, not measured, folded and reported."""
+
+    def prepare(*_: object, **__: object) -> Site:
+        return canaries.site(canaries.plan("latency"))
+
+    monkeypatch.setattr(running, "prepare", prepare)
+    monkeypatch.setattr(running.roofline, "probe", lambda *_: None)
+    monkeypatch.setattr(Bench, "measure", lambda _: None)
+
+
+def test_every_option_has_extremes() -> None:
+    command = cli.commands["bench"]
+    named = {each for one in command.params if isinstance(one, click.Option) for each in one.opts if each[:2] == "--"}
+    assert EXTREMES.keys() == named - {"--help"}
+
+
+@pytest.mark.usefixtures("unmeasured")
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [(option, value) for option, values in EXTREMES.items() for value in values],
+    ids=lambda text: repr(text[:40]),
+)
+def test_an_extreme_is_refused_or_recorded(tmp_path: Path, option: str, value: str) -> None:
+    given = {
+        "--profile": "smoke", "--models": "mlp", "--backends": "onnxruntime", "--scenarios": "latency",
+        "--launcher": "host", "--reports": str(tmp_path / "reports"),
+    }  # fmt: skip
+    given[option] = value
+    result = bench([word for name, text in given.items() for word in (name, text) if word])
+    made = [path.parent for path in (tmp_path / "reports").glob("*/journal.jsonl")]
+    if result.exit_code == 2 or isinstance(result.exception, LevelfieldError | OSError):
+        assert not made, "it is refused before anything is written"
+        return
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    assert made
+    for folder in made:
+        files.read(folder)
+        check_run(folder)

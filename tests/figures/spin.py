@@ -1,0 +1,52 @@
+"""Figures of the spin trial: how often a first timed call is slow, by the arm before it."""
+
+from functools import cache, partial
+
+from suite.statistics.proportions import Proportion
+from suite.trials import spin_record
+from suite.trials.spin_findings import SLOW, judge
+from suite.trials.spin_record import Rule, Verdict
+from tests.figures import prints
+from tests.figures.checking import Figure
+from tests.figures.records import SPIN, TRIALS
+
+METHOD = "docs/method.md"
+MODELS = {"resnet50": "ResNet-50", "mlp": "MLP"}
+RULES: dict[Rule, str] = {"fixed 40 ms": "fixed time", "until still": "until all stand still"}
+
+
+@cache
+def _verdicts() -> dict[tuple[str, Rule], Verdict]:
+    """Judge the windows of the record again."""
+    return {(each.model, each.rule): each for each in judge(spin_record.read(TRIALS / f"{SPIN}.json").cells)}
+
+
+def _told(found: Proportion) -> str:
+    return f"{prints.of(found)} ({prints.share(found)} %)"
+
+
+def _row(model: str, rule: Rule) -> list[object]:
+    verdict = _verdicts()[model, rule]
+    return [_told(verdict.after_spinning), _told(verdict.after_canary)]
+
+
+def check_until_still() -> None:
+    """Hold that no arm's threads reach the next one's first call, by the rule that is in use.
+
+    Raises
+    ------
+    AssertionError
+        After ONNX Runtime it is slow more often than the upper end of the canary's interval.
+    """
+    for model in MODELS:
+        assert _verdicts()[model, "until still"].holds, model
+
+
+FIGURES = [
+    Figure(METHOD, "took more than {} times the median", lambda: [f"{SLOW:g}"]),
+    *(
+        Figure(METHOD, f"| {title}, {words} | {{}} | {{}} |", partial(_row, model, rule))
+        for model, title in MODELS.items()
+        for rule, words in RULES.items()
+    ),
+]
