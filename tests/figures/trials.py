@@ -162,8 +162,8 @@ RIGOR = [
         "pairs of launches at {} lags lie within ±{}, where ±{} is expected of none. They imply that {} % intervals of "
         "{} launches cover {} %, and {} % where every autocorrelation is at the upper end of its interval; of {} such "
         "intervals, {} held the mean of the stream. Of identical arms, `bench` called {} different after {} launches "
-        "and {} after {}. It was no quiet machine: the ratio of a pair of launches had a standard deviation of {} %, so "
-        "nothing was called the same, and +{} % was found in {}",
+        "and {} after {}. It was no quiet machine: the ratio of a pair of launches had a standard deviation of {} %, "
+        "so nothing was called the same, and +{} % was found in {}",
         _between,
     ),
 ]
