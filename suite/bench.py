@@ -44,8 +44,7 @@ class Bench:
         self._seconds: dict[str, float] = {}
         self._profile = PROFILES[self._run.settings.profile]
         self._begun = time.monotonic()
-        session = len(self._run.resumed) + resumed
-        self._generations = Generations(self._run, site, self._journal, watcher, self._warn, session=session)
+        self._generations = Generations(self._run, site, self._journal, watcher, self._warn)
         if resumed:
             self._journal.write(Resumed(utc_now()))
 

@@ -46,8 +46,6 @@ class Generations:
         The record so far.
     site, journal, watcher, warn
         Where it is measured, what it is written to, who is told of progress, and what takes warnings.
-    session
-        How often the run was taken up: each time in another order.
     """
 
     def __init__(
@@ -57,8 +55,6 @@ class Generations:
         journal: Journal,
         watcher: Watcher,
         warn: Callable[[Warning_], None],
-        *,
-        session: int,
     ) -> None:
         self._site = site
         self._journal = journal
@@ -69,7 +65,7 @@ class Generations:
         self._device = Device(gpu) if gpu is not None else None
         self._sharing = sharing_of(run, self._device)
         self._profile = PROFILES[run.settings.profile]
-        self._random = random.Random(f"{run.settings.seed}/{session}")  # noqa: S311  (a schedule)
+        self._seed = run.settings.seed
         self._canary: Outcome | None = None
         self._living: dict[str, Outcome] = {}
         self._known: set[str] = set()
@@ -126,7 +122,8 @@ class Generations:
             When the engine is gone, or two workers hold different weights or inputs.
         """
         case = block.case
-        seed = self._random.getrandbits(SEED_BITS)
+        # Of its own place alone: a run that is taken up again goes on with the schedule that it would have had.
+        seed = random.Random(f"{self._seed}/{case.id}/{index}").getrandbits(SEED_BITS)  # noqa: S311  (a schedule)
         self._watcher.generation(case.id, index, block.planned_generations)
         self._journal.write(GenerationBegun(case.id, index, seed))
         arms = [arm for arm in block.arms if self._failed.get((case.id, arm.id), 0) < GIVE_UP_AFTER]

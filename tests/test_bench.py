@@ -183,6 +183,9 @@ def test_an_interrupted_run_keeps_its_rounds_and_goes_on(reports: Path) -> None:
     assert run.blocks[0].generations[0] == half, "what was measured is as it was"
     assert [generation.complete for generation in run.blocks[0].generations] == [False, True, True]
     assert len({generation.seed for generation in run.blocks[0].generations}) == 3
+    unbroken = Harness(plan("latency"), reports).measure()
+    seeds = [generation.seed for generation in unbroken.blocks[0].generations]
+    assert [generation.seed for generation in run.blocks[0].generations][: len(seeds)] == seeds, "the same schedule"
 
 
 def test_a_finished_run_has_nothing_to_go_on_with(reports: Path) -> None:
