@@ -15,6 +15,7 @@ from suite import bench, launches
 from suite.beginning import Request, check_same, start
 from suite.errors import LevelfieldError
 from suite.outcomes import Outcome
+from suite.profiles import SMOKE
 from suite.records.schema import Absent, Arm, Case, Run
 from suite.rounds import order
 from suite.site import Site
@@ -93,7 +94,7 @@ def test_a_whole_run(reports: Path) -> None:
             turns = [turn.arm for turn in each.turns]
             assert turns == order(turns, generation.seed, each.index)
             assert set(turns) == {FIRST.id, SECOND.id, "canary"}
-            assert all(turn.window and len(turn.window.samples_ns) >= 3 and turn.noise for turn in each.turns)
+            assert all(turn.window and len(turn.window.samples_ns) >= SMOKE.min_calls and turn.noise for turn in each.turns)
     assert len({generation.seed for generation in latency.generations}) == 2
     (image,) = run.images
     assert "numpy" in image.distributions
