@@ -9,24 +9,33 @@ _UNPRINTABLE = re.compile(
 )
 
 
+LONGEST = 900
+"""Characters of a message, and of what to do: a stranger's name that it quotes may be of any length."""
+_BEGINNING, _END = 600, 250
+
+
 class LevelfieldError(Exception):
     """Something ended; `message` says what, `fix` what to do.
 
     Parameters
     ----------
     message
-        One sentence.
+        One sentence. Of more than `LONGEST` characters the middle is left out.
     fix
-        One sentence, or empty where nothing can be done.
+        One sentence, or empty where nothing can be done; shortened likewise.
     exit_code
         1 worse, 2 could not run, 3 inconclusive.
     """
 
     def __init__(self, message: str, *, fix: str = "", exit_code: int = 2) -> None:
-        super().__init__(f"{message} {fix}".rstrip())
-        self.message = message
-        self.fix = fix
+        self.message = _shortened(message)
+        self.fix = _shortened(fix)
+        super().__init__(f"{self.message} {self.fix}".rstrip())
         self.exit_code = exit_code
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:_BEGINNING]} … {text[-_END:]}"
 
 
 def printable(text: str) -> str:
