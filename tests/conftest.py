@@ -32,19 +32,6 @@ def pytest_configure() -> None:
     """Hear interrupts: a shell that starts the tests in the background has them, and all they start, ignore SIGINT."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
-    if worker:
-        _share_cpus(int(worker.removeprefix("gw")), int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))
-
-
-def _share_cpus(number: int, count: int) -> None:
-    """Keep each of the test processes that run side by side, and all that it starts, to CPUs of its own.
-
-    Frameworks start a thread for every CPU that they may use, and these spin while they wait: two processes that share
-    their CPUs take several times as long as one after the other. Tests that need several CPUs are marked `alone`.
-    """
-    available = sorted(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, available[number::count] or available)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -12,7 +12,8 @@ from suite.analysis.types import Estimate
 NO_VALUE = "–"
 """Stands where there is no number; the reason stands beside it."""
 
-THIN_SPACE = "\u2009"
+THIN_SPACE = "\u202f"
+"""Between groups of three digits; no line break may part them (U+202F, narrow no-break space)."""
 NBSP = "\u00a0"
 """Stands between a number and its unit, which no line break may part."""
 MINUS = "\u2212"

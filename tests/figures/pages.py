@@ -18,7 +18,7 @@ _UNITS = "seconds?|minutes?|hours?|days?|times|launches|seeds|steps"
 _NUMBER = re.compile(
     # Not inside a name (ResNet-50, float64, cu12), an identifier or a path.
     r"(?<![\w.#@/])(?<![A-Za-z]-)"
-    r"\d+(?:[.,]\d+)*(?:[ \u00a0\u2009]\d{3}(?!\d))*(?:e[-−]?\d+)?"
+    r"\d+(?:[.,]\d+)*(?:[ \u00a0\u202f]\d{3}(?!\d))*(?:e[-−]?\d+)?"
     rf"|\b(?:{_SPELLED})(?=[ -](?:{_UNITS})\b)",
     re.IGNORECASE,
 )

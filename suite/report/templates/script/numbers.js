@@ -1,5 +1,5 @@
 // Numbers as the page writes them, and back.
-const NO_VALUE = "–", THIN = "\u2009", NBSP = "\u00a0", MINUS = "\u2212";
+const NO_VALUE = "–", THIN = "\u202f", NBSP = "\u00a0", MINUS = "\u2212";
 const TIMES = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
 const UNITS = {
   ns: 1e-9, "µs": 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600, k: 1e3, M: 1e6, G: 1e9,
