@@ -122,7 +122,7 @@ class Generations:
             When the engine is gone, or two workers hold different weights or inputs.
         """
         case = block.case
-        # Of its own place alone: a run that is taken up again goes on with the schedule that it would have had.
+        # Not drawn one after the other: a resumed run has to have the schedule that it would have had in one go.
         seed = random.Random(f"{self._seed}/{case.id}/{index}").getrandbits(SEED_BITS)  # noqa: S311  (a schedule)
         self._watcher.generation(case.id, index, block.planned_generations)
         self._journal.write(GenerationBegun(case.id, index, seed))

@@ -1,5 +1,6 @@
 """Folders of runs: a killed run's goes, a live one's stays."""
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,8 @@ def test_folders_of_others_and_links_are_not_touched(tmp_path: Path) -> None:
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "owner").write_text("1:1")
     (tmp_path / "levelfield-run-link").symlink_to(tmp_path / "thesis")
+    (tmp_path / "levelfield-run-pipe").mkdir()
+    os.mkfifo(tmp_path / "levelfield-run-pipe" / "owner")
     assert owned_folders.sweep() == 0
     assert (tmp_path / "thesis" / "owner").exists()
 

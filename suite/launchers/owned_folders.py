@@ -5,11 +5,13 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from suite import untrusted
 from suite.launchers import owner
 
 _PREFIX = "levelfield-run-"
 _OWNER = "owner"
 """File in each folder that names the process it belongs to."""
+_MARK_BYTES = 4096
 
 
 def make() -> Path:
@@ -29,7 +31,7 @@ def sweep() -> int:
         try:
             if folder.is_symlink() or folder.lstat().st_uid != os.getuid():
                 continue
-            mark = (folder / _OWNER).read_text(encoding="ascii")
+            mark = untrusted.read_plain(folder / _OWNER, _MARK_BYTES).decode("ascii")
         except (OSError, UnicodeDecodeError):
             continue  # another run is making or removing it
         if owner.is_dead(mark):

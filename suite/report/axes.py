@@ -84,4 +84,4 @@ def _log_ticks(low: float, high: float) -> list[float]:
 
 
 def _tick_label(value: float) -> str:
-    return "0" if value == 0 else f"{value:,.10g}".replace(",", units.THIN_SPACE)
+    return "0" if value == 0 else f"{value:,.10g}".replace(",", units.GROUP_SPACE)

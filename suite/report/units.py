@@ -12,7 +12,7 @@ from suite.analysis.types import Estimate
 NO_VALUE = "–"
 """Stands where there is no number; the reason stands beside it."""
 
-THIN_SPACE = "\u202f"
+GROUP_SPACE = "\u202f"
 """Between groups of three digits; no line break may part them (U+202F, narrow no-break space)."""
 NBSP = "\u00a0"
 """Stands between a number and its unit, which no line break may part."""
@@ -86,7 +86,7 @@ def decimals_of(value: float, significant: int = 3) -> int:
 
 def fixed(value: float, decimals: int) -> str:
     """Write a number with so many decimals, with thin spaces in thousands."""
-    return f"{value:,.{decimals}f}".replace(",", THIN_SPACE).replace("-", MINUS)
+    return f"{value:,.{decimals}f}".replace(",", GROUP_SPACE).replace("-", MINUS)
 
 
 def time(value_ns: float | None, scale: Scale | None = None) -> str:
@@ -153,7 +153,7 @@ def percent(share: float, *, signed: bool = False) -> str:
     if abs(value) < 0.05:
         text = "0.0" if not signed else "±0.0"
         return f"{text}{NBSP}%"
-    text = f"{abs(value):.1f}" if abs(value) < 9.95 else f"{abs(value):,.0f}".replace(",", THIN_SPACE)
+    text = f"{abs(value):.1f}" if abs(value) < 9.95 else f"{abs(value):,.0f}".replace(",", GROUP_SPACE)
     sign = MINUS if value < 0 else ("+" if signed else "")
     return f"{sign}{text}{NBSP}%"
 
@@ -197,7 +197,7 @@ def duration(seconds: float) -> str:
 
 def count(number: int) -> str:
     """`27 421`, with thin spaces."""
-    return f"{number:,}".replace(",", THIN_SPACE)
+    return f"{number:,}".replace(",", GROUP_SPACE)
 
 
 def plural(number: int, one: str, many: str | None = None) -> str:

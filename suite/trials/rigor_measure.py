@@ -169,7 +169,7 @@ class _Turns:
         self._living = living
         self._clock = clock
         self._signals = signals
-        self._pids = {each.launch.arm: each.worker.pid for each in living if each.worker and each.worker.pid}
+        self._pids = {each.launch.arm: each.worker.pid or 0 for each in living if each.worker}
 
     def round(self, order: random.Random) -> Round:
         """Let every pair, and the canary, take its turns; in random order, the two of a pair as well."""

@@ -16,7 +16,8 @@ import msgspec
 from suite import __version__
 from suite.beginning import tool_sha256
 from suite.records.files import write_atomically
-from tests.faults.matrix import Result, matrix
+from tests.faults.matrix import matrix
+from tests.faults.place import Result
 
 
 class Record(msgspec.Struct, frozen=True):

@@ -8,10 +8,10 @@ import pytest
 
 from suite.records.journal import RoundDone, TurnTaken
 from suite.records.schema import Run
-from tests.faults import matrix
+from tests.faults import harm
 from tests.faults.__main__ import table
 from tests.faults.judging import Windows, differences, windows
-from tests.faults.matrix import Result
+from tests.faults.place import Place, Result, unbroken
 from tests.records_builder import make_run
 
 
@@ -103,8 +103,8 @@ def test_a_run_killed_within_the_write_of_an_event(engine: docker.DockerClient, 
     (tmp_path / "whole").mkdir()
     (tmp_path / "cut").mkdir()
     tmp_path.chmod(0o755)
-    whole = matrix.unbroken(matrix.Place(tmp_path / "whole", engine))
+    whole = unbroken(Place(tmp_path / "whole", engine))
     number = [place for place, event in enumerate(whole[1], start=1) if isinstance(event, TurnTaken)][-2]
-    result = matrix.killed(matrix.Place(tmp_path / "cut", engine), whole, number, torn=True)
+    result = harm.killed(Place(tmp_path / "cut", engine), whole, number, torn=True)
     assert result.holds, result
     assert result.kept > 0

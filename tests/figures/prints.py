@@ -38,7 +38,7 @@ def share(found: Proportion) -> str:
 
 def significant(value: float, digits: int = 3) -> str:
     """`1123`, `0.71`: so many digits, with no space in thousands."""
-    return units.digits(value, digits).replace(units.THIN_SPACE, "")
+    return units.digits(value, digits).replace(units.GROUP_SPACE, "")
 
 
 def time(interval: Interval | Estimate) -> tuple[str, str, str, str]:

@@ -225,8 +225,9 @@ def test_its_folder_goes_with_it() -> None:
     one = worker("import os\n" + READY + NEXT + "print(os.environ['HOME'], file=sys.stderr, flush=True)\nos._exit(4)")
     error = fails(one, "crashed", "exited with code 4")
     home = Path(error.detail.strip())
-    assert home.name.startswith("levelfield-")
-    assert not home.exists()
+    assert home.name == "home"
+    assert home.parent.name.startswith("levelfield-run-")
+    assert not home.parent.exists()
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="prctl(2) is Linux's own")

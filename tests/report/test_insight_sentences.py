@@ -16,7 +16,7 @@ from tests.records_builder import ROOFLINE, make_run
 def told(run: Run) -> str:
     found = insights.sections(analyse(run).insights)
     text = "\n".join([line for section in found for line in (section.title, section.lead, *section.sentences)])
-    return text.replace(units.NBSP, " ").replace(units.THIN_SPACE, " ")
+    return text.replace(units.NBSP, " ").replace(units.GROUP_SPACE, " ")
 
 
 @cache

@@ -25,7 +25,7 @@ def make(rates: dict[int, float], saturates_at: int | None, allowed: tuple[int, 
 
 
 def plain(text: str) -> str:
-    return text.replace(units.NBSP, " ").replace(units.THIN_SPACE, " ")
+    return text.replace(units.NBSP, " ").replace(units.GROUP_SPACE, " ")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from suite.analysis.types import Estimate
 from suite.report import units
 
-NBSP, THIN = units.NBSP, units.THIN_SPACE
+NBSP, GROUP = units.NBSP, units.GROUP_SPACE
 
 
 def test_examples_in_docstrings_hold() -> None:
@@ -27,7 +27,7 @@ def test_examples_in_docstrings_hold() -> None:
     ],
 )
 def test_times(value_ns: float | None, text: str) -> None:
-    assert units.time(value_ns).replace(NBSP, " ").replace(THIN, "") == text
+    assert units.time(value_ns).replace(NBSP, " ").replace(GROUP, "") == text
 
 
 @pytest.mark.parametrize(
@@ -35,14 +35,14 @@ def test_times(value_ns: float | None, text: str) -> None:
     [(0, "0 B"), (1023, "1023 B"), (1.21 * 2**30, "1.21 GiB"), (300 * 2**20, "300 MiB"), (None, units.NO_VALUE)],
 )
 def test_sizes(value: float | None, text: str) -> None:
-    assert units.size(value).replace(NBSP, " ").replace(THIN, "") == text
+    assert units.size(value).replace(NBSP, " ").replace(GROUP, "") == text
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(46.53, "46.5"), (7_420, "7420"), (33_400, "33.4 k"), (4.99e6, "4.99 M"), (0.5, "0.500")]
 )
 def test_rates(value: float, text: str) -> None:
-    assert units.rate(value).replace(NBSP, " ").replace(THIN, "") == text
+    assert units.rate(value).replace(NBSP, " ").replace(GROUP, "") == text
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_rates(value: float, text: str) -> None:
     ],
 )
 def test_a_value_and_its_bounds_share_unit_and_decimals(estimate: Estimate | None, text: str) -> None:
-    assert units.time_with_interval(estimate).replace(NBSP, " ").replace(THIN, "") == text
+    assert units.time_with_interval(estimate).replace(NBSP, " ").replace(GROUP, "") == text
 
 
 @pytest.mark.parametrize(
@@ -95,14 +95,14 @@ def test_durations(seconds: float, text: str) -> None:
     assert units.duration(seconds) == text
 
 
-@pytest.mark.parametrize(("number", "text"), [(0, "0 launches"), (1, "1 launch"), (27_421, f"27{THIN}421 launches")])
+@pytest.mark.parametrize(("number", "text"), [(0, "0 launches"), (1, "1 launch"), (27_421, f"27{GROUP}421 launches")])
 def test_plurals(number: int, text: str) -> None:
     assert units.plural(number, "launch", "launches") == text
 
 
 @given(st.floats(min_value=1e-12, max_value=1e15))
 def test_digits_never_lie_by_more_than_half_a_unit_of_the_third_digit(value: float) -> None:
-    written = float(units.digits(value).replace(THIN, ""))
+    written = float(units.digits(value).replace(GROUP, ""))
     assert abs(written - value) <= 0.00501 * value
     assert "e" not in units.digits(value)
 

@@ -23,7 +23,7 @@ from tests.records_builder import make_machine, make_run
 
 
 def plain(text: str) -> str:
-    return text.replace(units.NBSP, " ").replace(units.THIN_SPACE, " ")
+    return text.replace(units.NBSP, " ").replace(units.GROUP_SPACE, " ")
 
 
 def test_the_overall_sentence_names_the_fastest_model_by_model() -> None:

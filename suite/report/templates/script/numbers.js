@@ -1,5 +1,5 @@
 // Numbers as the page writes them, and back.
-const NO_VALUE = "–", THIN = "\u202f", NBSP = "\u00a0", MINUS = "\u2212";
+const NO_VALUE = "–", GROUP = "\u202f", NBSP = "\u00a0", MINUS = "\u2212";
 const TIMES = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
 const UNITS = {
   ns: 1e-9, "µs": 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600, k: 1e3, M: 1e6, G: 1e9,
@@ -8,7 +8,7 @@ const UNITS = {
 const POWERS = { k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15 };
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
-const grouped = (whole) => whole.replace(/\B(?=(\d{3})+$)/g, THIN);
+const grouped = (whole) => whole.replace(/\B(?=(\d{3})+$)/g, GROUP);
 const fixed = (value, decimals) => {
   const [whole, rest] = Math.abs(value).toFixed(decimals).split(".");
   return (value < 0 ? MINUS : "") + grouped(whole) + (rest ? `.${rest}` : "");
@@ -29,7 +29,7 @@ const percent = (share) => {
 
 /** The first number of a cell, in its base unit; undefined where there is none. */
 const numberIn = (text) => {
-  const plain = text.replaceAll(THIN, "").replaceAll(MINUS, "-").replaceAll("\u2060", "").trim();
+  const plain = text.replaceAll(GROUP, "").replaceAll(MINUS, "-").replaceAll("\u2060", "").trim();
   const found = plain.match(/^[+<>±]?\s*(-?\d+(?:\.\d+)?)(?:×10(⁻?)([⁰¹²³⁴⁵⁶⁷⁸⁹]+))?\s*([^\s\d(–·×%]*)/);
   if (!found) return undefined;
   const power = [...(found[3] || "")].reduce((sum, sign) => 10 * sum + SUPERSCRIPTS.indexOf(sign), 0);
