@@ -85,7 +85,7 @@ def engine_killed(place: Place, whole: tuple[Run, list[Event]], number: int, eng
 
 
 def starved(place: Place, whole: tuple[Run, list[Event]], number: int) -> Result:
-    """Lower a worker's memory limit until it is killed; the run goes on without it, and launches it again in the next generation."""
+    """Lower a worker's memory limit until it is killed; the run launches it again in the next generation."""
     began = time.monotonic()
 
     def starve() -> None:
