@@ -121,7 +121,7 @@ def _passes(session: nox.Session, *words: str) -> bool:
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
-    """Give changed files to everything that reads a stranger's: 100,000 cases, half an hour or so on two cores."""
+    """Give changed files to everything that reads a stranger's: 100,000 cases, an hour on two cores; Linux only."""
     install(session)
     words = session.posargs
     out = [] if {"--out", "--case"} & set(words) else ["--out", str(HERE / "reports" / "trials" / "fuzz.json")]

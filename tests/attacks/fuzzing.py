@@ -1,6 +1,7 @@
-"""Cases for all readers, by number: the same number is the same case, bounded in processor time and in memory."""
+"""Trying cases on readers, each bounded in processor time and in memory."""
 
 import faulthandler
+import hashlib
 import os
 import random
 import resource
@@ -10,7 +11,6 @@ import tempfile
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 from types import FrameType
 
@@ -31,12 +31,13 @@ HANG_S = 300.0
 class Failure(msgspec.Struct, frozen=True):
     """A case that ended in something else than an answer or a refusal."""
 
-    case: int
     reader: str
     what: str
     """The error and its message, shortened."""
     where: str
     """The last line of this tool that it came from."""
+    sha256: str
+    """Of what the reader was given."""
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -44,10 +45,12 @@ class Found(msgspec.Struct, frozen=True):
 
     accepted: dict[str, int]
     refused: dict[str, int]
+    """By reader."""
     failures: tuple[Failure, ...]
     slowest_s: float
     """Processor time of the slowest case."""
-    slowest: int
+    slowest: str
+    """Its reader."""
     grown_bytes: int
     """The most memory at any time, beyond what was taken before the first case."""
 
@@ -57,45 +60,66 @@ class _TooSlowError(BaseException):
 
 
 def case(number: int) -> tuple[str, bytes]:
-    """Return a case: the reader, and what it is given."""
+    """Return a case by its number, without guidance: the reader, and what it is given."""
     rng = random.Random(number)
     names = list(readers.READERS)
     (name,) = rng.choices(names, [readers.READERS[each].share for each in names])
     return name, mutated(rng, rng.choice(readers.seeds(name)))
 
 
-def run(numbers: Iterable[int], cache: Path) -> Found:
-    """Try cases one after the other, in this process.
+class Trial:
+    """Cases one after the other, in this process, and what comes of them.
 
     Parameters
     ----------
-    numbers
-        Of the cases.
     cache
         Folder that stands for the tool's cache; what readers put there goes away after each case.
+    keep
+        Folder for what readers failed at, each under its reader's name and the beginning of its digest.
     """
-    accepted: Counter[str] = Counter()
-    refused: Counter[str] = Counter()
-    failures: list[Failure] = []
-    slowest_s, slowest = 0.0, -1
-    readers.numpy_is_ready()
-    before_bytes = psutil.Process().memory_info().rss
-    for number in numbers:
-        name, content = case(number)
+
+    def __init__(self, cache: Path, keep: Path | None = None) -> None:
+        readers.numpy_is_ready()
+        self._cache, self._keep = cache, keep
+        self._accepted: Counter[str] = Counter()
+        self._refused: Counter[str] = Counter()
+        self._failures: list[Failure] = []
+        self._slowest_s, self._slowest = 0.0, ""
+        self._before_bytes = psutil.Process().memory_info().rss
+
+    def take(self, name: str, content: bytes) -> None:
+        """Give a reader one case."""
         began_s = _processor_s()
-        failure = _try(number, name, content, cache)
+        result = attempt(name, content, self._cache)
         took_s = _processor_s() - began_s
-        if took_s > slowest_s:
-            slowest_s, slowest = took_s, number
-        if isinstance(failure, Failure):
-            failures.append(failure)
+        if took_s > self._slowest_s:
+            self._slowest_s, self._slowest = took_s, name
+        if isinstance(result, Failure):
+            self._failures.append(result)
+            if self._keep is not None:
+                (self._keep / kept_as(result)).write_bytes(content)
         else:
-            (accepted if failure else refused)[name] += 1
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before_bytes
-    return Found(dict(accepted), dict(refused), tuple(failures), slowest_s, slowest, max(grown, 0))
+            (self._accepted if result else self._refused)[name] += 1
+
+    def found(self) -> Found:
+        """Return what came of all cases so far."""
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - self._before_bytes
+        return Found(
+            dict(self._accepted),
+            dict(self._refused),
+            tuple(self._failures),
+            self._slowest_s,
+            self._slowest,
+            max(grown, 0),
+        )
 
 
-def _try(number: int, name: str, content: bytes, cache: Path) -> Failure | bool:
+def kept_as(failure: Failure) -> str:
+    """Return the name of the file that holds what a reader failed at."""
+    return f"{failure.reader}-{failure.sha256[:12]}"
+
+
+def attempt(name: str, content: bytes, cache: Path) -> Failure | bool:
     """Return whether a reader took a case; or how it failed."""
     place = Path(tempfile.mkdtemp(prefix="case-", dir=cache))
     os.environ["LEVELFIELD_CACHE"] = str(place / "cache")
@@ -111,23 +135,16 @@ def _try(number: int, name: str, content: bytes, cache: Path) -> Failure | bool:
     except readers.REFUSALS as error:
         said = str(error)
         if "\n" in said or len(said) > 2_000 or getattr(error, "exit_code", 2) not in (1, 2):
-            return Failure(number, name, f"a refusal that is no sentence: {said[:200]!r}", _place(error))
+            return _failure(name, f"a refusal that is no sentence: {said[:200]!r}", error, content)
         return False
     except (Exception, _TooSlowError) as error:  # noqa: BLE001  (that is what is looked for)
-        return Failure(number, name, f"{type(error).__name__}: {' '.join(str(error).split())[:200]}", _place(error))
+        return _failure(name, f"{type(error).__name__}: {' '.join(str(error).split())[:200]}", error, content)
     finally:
         faulthandler.cancel_dump_traceback_later()
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
         shutil.rmtree(place)
     return True
-
-
-def part(numbers: range) -> Found:
-    """Try cases in a process of their own."""
-    limit_memory()
-    with tempfile.TemporaryDirectory(prefix="levelfield-fuzz-") as cache:
-        return run(numbers, Path(cache))
 
 
 def limit_memory() -> None:
@@ -144,6 +161,10 @@ def _too_slow(number: int, frame: FrameType | None) -> None:
 
 def _processor_s() -> float:
     return sum(os.times()[:2])
+
+
+def _failure(name: str, what: str, error: BaseException, content: bytes) -> Failure:
+    return Failure(name, what, _place(error), hashlib.sha256(content).hexdigest())
 
 
 def _place(error: BaseException) -> str:
