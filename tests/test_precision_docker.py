@@ -11,7 +11,7 @@ from suite.records.schema import Absent, Run
 from suite.running import REPORT
 from tests.commands import run
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow]
+pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.alone]  # it needs two CPUs
 
 
 def bench(folder: Path, *words: str, code: int = 0) -> tuple[Run, str, str]:
