@@ -8,7 +8,7 @@ import pytest
 
 from suite.records.journal import RoundDone, TurnTaken
 from suite.records.schema import Run
-from tests.faults import harm
+from tests.faults import harm, matrix
 from tests.faults.__main__ import table
 from tests.faults.judging import Windows, differences, windows
 from tests.faults.place import Place, Result, unbroken
@@ -94,6 +94,18 @@ def test_the_matrix_counts_what_failed() -> None:
     assert good.holds
     assert not bad.holds
     assert "| kill | 2 | 6 | 2 | 2 | 1 | 1 |  |" in table([good, bad])
+
+
+def test_a_fault_that_cannot_be_done_does_not_end_the_matrix(tmp_path: Path) -> None:
+    def no_device(place: Place) -> Result:
+        raise OSError(f"{place.folder.name} is no device")
+
+    result = matrix.done(no_device, Place(tmp_path, docker.DockerClient("unix:///nobody/is/here.sock", "1.41")))
+    assert not result.holds
+    assert (result.fault, result.differences) == (
+        "no device",
+        (f"it was not done: OSError {tmp_path.name} is no device",),
+    )
 
 
 @pytest.mark.docker
