@@ -22,7 +22,8 @@ CONVERGENCE = "20261122-041102-standard-212d"
 FORMS, FORMS_AGAIN = "20261122-224306-standard-67ff", "20261122-233334-standard-18e8"
 """All forms of preparing fixed weights side by side; and one pair again."""
 SPIN = "spin-2026-11-22"
-QUIET, BUSY, PAIR = "rigor-2026-11-21", "rigor-2026-11-22-busy", "rigor-2026-11-22-pair"
+QUIET, PAIR = "rigor-2026-11-21", "rigor-2026-11-22-pair"
+BUSY, BUSY_AGAIN = "rigor-2026-11-22-busy", "rigor-2026-11-23-busy"
 
 
 @cache

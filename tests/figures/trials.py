@@ -16,7 +16,7 @@ from suite.trials.rigor_record import Finding
 from suite.trials.rigor_show import table_lines
 from tests.figures import prints, records
 from tests.figures.checking import Figure
-from tests.figures.records import BUSY, PAIR, QUIET
+from tests.figures.records import BUSY, BUSY_AGAIN, PAIR, QUIET
 
 README, METHOD = "README.md", "docs/method.md"
 TARGET = f"{100 * DEFAULT_TARGET:g}"
@@ -47,7 +47,7 @@ def _stream(name: str) -> list[object]:
     return [f"{launches:,}".replace(",", " "), prints.minutes(found.started, found.updated)]
 
 
-_AB, _BENCH = "ab --budget", f"bench, {MIN_LAUNCHES} launches"
+_AB, _BENCH, _BENCH_TEN = "ab --budget", f"bench, {MIN_LAUNCHES} launches", f"bench, {2 * MIN_LAUNCHES} launches"
 
 
 def _called(finding: Finding) -> Proportion:
@@ -67,9 +67,9 @@ def _all_count(disturbed: list[list[bool]]) -> list[list[bool]]:
     return [[not each for each in rounds] if not all(rounds) else [True] * len(rounds) for rounds in disturbed]
 
 
-def _spread_of_pairs() -> list[object]:
+def _spread_of_pairs(stream: str) -> list[object]:
     """Return the standard deviation of a pair's log ratio in percent, with all generations and by the rule."""
-    table = rigor_table.lay_out(records.stream(BUSY).generations)
+    table = rigor_table.lay_out(records.stream(stream).generations)
     found: list[object] = []
     for counts in (_all_count, which_count):
         variances = []
@@ -83,12 +83,28 @@ def _spread_of_pairs() -> list[object]:
     return found
 
 
+def _called_again() -> list[object]:
+    """Return how many identical arms the second busy stream called different, by rule; its intervals hold the level."""
+    counts: list[object] = []
+    for name, level in ((_AB, 0.01), (_BENCH, 0.05), (_BENCH_TEN, 0.05)):
+        wanted = records.tally(records.rule(BUSY_AGAIN, name), 0.0).wanted
+        assert wanted is not None
+        assert wanted.low <= level
+        counts.append(prints.of(wanted))
+    ab, five, ten = counts
+    return [ab, five, prints.in_words(MIN_LAUNCHES), ten, prints.in_words(2 * MIN_LAUNCHES)]
+
+
 def _busy_effects() -> list[object]:
-    ab = records.rule(BUSY, _AB)
-    two, five = (records.tally(ab, effect).wanted for effect in EFFECTS)
-    assert five is not None
-    assert five.share == 1
-    return [5, 2, prints.of(two)]
+    counts: list[object] = []
+    for stream in (BUSY_AGAIN, BUSY):
+        for effect in reversed(EFFECTS):
+            wanted = records.tally(records.rule(stream, _AB), effect).wanted
+            assert wanted is not None
+            counts.append(prints.of(wanted))
+    assert not records.tally(records.rule(BUSY_AGAIN, _AB), 0.0).same
+    small, large = _percents()
+    return [large, counts[0], small, *counts[1:]]
 
 
 def _variance() -> list[object]:
@@ -142,8 +158,17 @@ RIGOR = [
     *_rows(BUSY),
     Figure(README, "{} leaves up to {} % possible, {} up to {} %", _none_called),
     Figure(README, "the same took {} launches in {} minutes", lambda: _stream(BUSY)),
-    Figure(README, "`ab` finds +{} % there, and +{} % in {} cases.", _busy_effects),
-    Figure(METHOD, "standard deviation of a pair's log ratio from {} % to {} %", _spread_of_pairs),
+    Figure(README, "({} launches in {} minutes, other guests", lambda: _stream(BUSY_AGAIN)),
+    Figure(README, "called {} different by `ab`, {} by `bench` after {} launches and {} after {}", _called_again),
+    Figure(
+        README, "`ab` found +{} % in {} and +{} % in {} cases, where the first stream has {} and {},", _busy_effects
+    ),
+    Figure(
+        METHOD,
+        "standard deviation of a pair's log ratio from {} % to {} % in the stream that taught it, and "
+        "from {} % to {} % in one of another day",
+        lambda: [*_spread_of_pairs(BUSY), *_spread_of_pairs(BUSY_AGAIN)],
+    ),
     Figure(
         METHOD,
         "among {} decisions on identical arms after {} launches each, none called them different; `ab` called none of "
