@@ -120,7 +120,9 @@ class PrivateEngine:
         self._process.wait()
 
     def restart(self) -> None:
-        (self.folder / "pid").unlink(missing_ok=True)
+        # The processes of these numbers are dead, but may not have been waited for, or others have the numbers by now.
+        for name in ("pid", "exec/containerd/containerd.pid"):
+            (self.folder / name).unlink(missing_ok=True)
         self._start()
 
     def close(self) -> None:

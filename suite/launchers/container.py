@@ -5,6 +5,7 @@ import socket
 import struct
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import docker
@@ -35,6 +36,8 @@ ALREADY_GONE_S = 2.0
 """How long a container's process may go on once its streams are closed."""
 EVENTS_TIMEOUT_S = 5.0
 EVENTS_EVERY_S = 0.1
+EVENTS_KEPT = 256
+"""Of its events, an engine remembers so many (reference of `docker system events`), and none from before it started."""
 SIGKILLED = 128 + 9
 """Exit code of a container that ended by SIGKILL."""
 
@@ -156,7 +159,7 @@ class ContainerChannel:
         Raises
         ------
         LevelfieldError
-            When the engine is gone: then this is no failure of the worker's.
+            When the engine is gone, or was started again: then this is no failure of the worker's.
         """
         deadline = time.monotonic() + EVENTS_TIMEOUT_S
         try:
@@ -167,20 +170,34 @@ class ContainerChannel:
             code = int(events["die"]["exitCode"]) if "die" in events else None
             if code == SIGKILLED and not self._killed_here:
                 events = self._events()  # the kernel's word about memory may come after the end itself
+            forgotten = "start" not in events and self._all_events() < EVENTS_KEPT
         except (docker.errors.DockerException, requests.exceptions.RequestException, OSError) as error:
             raise engine_gone(error) from error
+        if forgotten:
+            raise LevelfieldError(
+                "The container engine was started again, and its containers ended; what was measured is kept.",
+                fix="Go on with --resume.",
+            )
         return Ending(code=code, out_of_memory="oom" in events, killed_here=self._killed_here)
 
     def _events(self) -> dict[str, dict[str, str]]:
         """Return what has happened to the container so far, by action; the engine answers at once."""
+        filters = {"container": self._container, "event": ["start", "die", "oom"]}
+        return {event["Action"]: event["Actor"]["Attributes"] for event in self._log(filters)}
+
+    def _all_events(self) -> int:
+        """Return how many events the engine remembers, of anything."""
+        return sum(1 for _ in self._log({}))
+
+    def _log(self, filters: dict[str, Any]) -> Iterator[dict[str, Any]]:
         stream = self._client.api.events(
             since=0,
             until=int(time.time()),  # whole seconds: an event is told within the next one
-            filters={"container": self._container, "event": ["die", "oom"]},
+            filters=filters,
             decode=True,
         )
         with contextlib.closing(stream):
-            return {event["Action"]: event["Actor"]["Attributes"] for event in stream}
+            yield from stream
 
 
 def close(attached: Any) -> None:  # noqa: ANN401  (the SDK has no type for it)

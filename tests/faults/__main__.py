@@ -16,8 +16,17 @@ import msgspec
 from suite import __version__
 from suite.beginning import tool_sha256
 from suite.records.files import write_atomically
-from tests.faults.matrix import matrix
+from tests.faults.matrix import FAULTS, matrix
 from tests.faults.place import Result
+
+
+class Repeated(msgspec.Struct, frozen=True):
+    """Faults that were done again: their results stand in the place of those before."""
+
+    fault: str
+    started: str
+    tool_sha256: str
+    why: str
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -29,25 +38,48 @@ class Record(msgspec.Struct, frozen=True):
     tool_version: str
     tool_sha256: str
     results: tuple[Result, ...]
+    repeated: tuple[Repeated, ...] = ()
+    """What was done again after the rest."""
 
 
 def main(words: Sequence[str]) -> int:
     """Do every fault, print the matrix, and write it down; return 1 where a fault cost something."""
     parser = argparse.ArgumentParser(prog="nox -s faults --", description=__doc__)
     parser.add_argument("--out", type=Path, default=None, help="file for the record; the matrix goes beside it")
+    parser.add_argument("--only", choices=FAULTS, action="append", help="do only these, and put them into the record")
+    parser.add_argument("--why", default="", help="with --only: why they are done again; the record keeps it")
     asked = parser.parse_args(words)
+    if asked.only and asked.out is None:
+        parser.error("--only needs the --out of a record that is there.")
+    before = msgspec.json.decode(asked.out.read_bytes(), type=Record) if asked.only else None
     began, started = time.monotonic(), dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     results = []
-    for result in matrix():
+    for result in matrix(asked.only or FAULTS):
         results.append(result)
         print(f"{result.fault}, {result.at}: {'holds' if result.holds else describe(result)}", flush=True)
     record = Record(1, started, time.monotonic() - began, __version__, tool_sha256(), tuple(results))
-    print(table(results))
+    if before is not None:
+        record = repeated(before, record, asked.why)
+    print(table(record.results))
     if asked.out is not None:
         write_atomically(asked.out, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
-        write_atomically(asked.out.with_suffix(".md"), table(results).encode())
+        write_atomically(asked.out.with_suffix(".md"), table(record.results).encode())
         print(f"Record: {asked.out}")
-    return 0 if all(result.holds for result in results) else 1
+    return 0 if all(result.holds for result in record.results) else 1
+
+
+def repeated(before: Record, again: Record, why: str) -> Record:
+    """Return a record with the results of some faults replaced by newer ones."""
+    newer = {fault: [each for each in again.results if each.fault == fault] for fault in _faults(again.results)}
+    results: list[Result] = []
+    for fault in _faults((*before.results, *again.results)):
+        results += newer.get(fault) or [each for each in before.results if each.fault == fault]
+    told = (Repeated(fault, again.started, again.tool_sha256, why) for fault in newer)
+    return msgspec.structs.replace(before, results=tuple(results), repeated=(*before.repeated, *told))
+
+
+def _faults(results: Iterable[Result]) -> list[str]:
+    return list(dict.fromkeys(each.fault for each in results))
 
 
 def describe(result: Result) -> str:

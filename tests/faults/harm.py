@@ -9,6 +9,7 @@ from pathlib import Path
 
 import docker
 import msgspec
+from docker.models.containers import Container
 
 from suite.records.journal import Event
 from suite.records.schema import Launch, Run, Turn
@@ -18,8 +19,9 @@ from tests.faults.network import NETNS, network
 from tests.faults.place import Place, Result, judge, last_line, name, take_up
 
 HOUR_S = 3600.0
-STARVED_BYTES = 24 << 20
-"""Memory that is left to a worker: less than its interpreter has loaded."""
+SPARE_BYTES = 64 << 20
+"""Memory that a worker's limit leaves it, beyond what it has."""
+GREEDY = f"import time; taken = b'x' * {4 * SPARE_BYTES}; time.sleep(600)"
 
 
 def killed(place: Place, whole: tuple[Run, list[Event]], number: int, *, torn: bool) -> Result:
@@ -85,15 +87,18 @@ def engine_killed(place: Place, whole: tuple[Run, list[Event]], number: int, eng
 
 
 def starved(place: Place, whole: tuple[Run, list[Event]], number: int) -> Result:
-    """Lower a worker's memory limit until it is killed; the run launches it again in the next generation."""
+    """Let the kernel end a worker for want of memory; the run launches it again in the next generation."""
     began = time.monotonic()
 
     def starve() -> None:
         victim = next(
-            each for each in containers(place.engine, place.pid) if "onnxruntime#2" in each.labels["levelfield.name"]
+            each
+            for each in containers(place.engine, place.pid)
+            if "onnxruntime#2" in each.labels["levelfield.name"] and each.status == "running"
         )
-        with contextlib.suppress(docker.errors.APIError):  # it may have ended before the engine answers
-            victim.update(mem_limit=STARVED_BYTES, memswap_limit=STARVED_BYTES)
+        limit = victim.stats(stream=False)["memory_stats"]["usage"] + SPARE_BYTES
+        victim.update(mem_limit=limit, memswap_limit=limit)
+        _crowd(place.engine, victim)
 
     command = place.strike(number, starve)
     failed = [each for each in _failures(place.record()) if each[1] == "onnxruntime#2"]
@@ -107,6 +112,14 @@ def starved(place: Place, whole: tuple[Run, list[Event]], number: int) -> Result
             *(() if failed else ("the worker did not fail",)),
         ),
     )
+
+
+def _crowd(engine: docker.DockerClient, container: Container) -> None:
+    """Let a second process take the memory that a container has left, and the kernel end the first one for it."""
+    Path(f"/proc/{container.attrs['State']['Pid']}/oom_score_adj").write_text("1000")
+    command = ["/opt/levelfield/env/bin/python", "-c", GREEDY]
+    engine.api.exec_start(engine.api.exec_create(container.id, command)["Id"], detach=True)
+    assert eventually(lambda: all(each.id != container.id for each in engine.containers.list()))
 
 
 def _failures(run: Run) -> list[tuple[int, str, str]]:
@@ -129,18 +142,19 @@ def network_cut(place: Place) -> Result:
     """Cut the network while an image is built from nothing, and give it back: nothing half-made stays or counts."""
     began = time.monotonic()
     cache = place.folder / "cache"
+    where = {"LEVELFIELD_CACHE": str(cache), "DOCKER_HOST": place.host}
     before = _images(place.engine)
     with network() as cut:
         command = Command(
             "build", "onnxruntime", folder=place.folder, within=("ip", "netns", "exec", NETNS),
-            environment={"LEVELFIELD_CACHE": str(cache), "PIP_DEFAULT_TIMEOUT": "5", "PIP_RETRIES": "1"},
+            environment={**where, "PIP_DEFAULT_TIMEOUT": "5", "PIP_RETRIES": "1"},
         )  # fmt: skip
         assert eventually(lambda: not command.running or _bytes(cache) > 0)
         assert command.running, command.wait().err
         cut()
         command.wait()
     left = len(_images(place.engine) - before)
-    again = Command("build", "onnxruntime", folder=place.folder, environment={"LEVELFIELD_CACHE": str(cache)}).wait()
+    again = Command("build", "onnxruntime", folder=place.folder, environment=where).wait()
     wrong = [] if again.code == 0 else [f"it cannot be built afterwards: {again.err.strip()[-200:]}"]
     if command.code != 2 or "Traceback" in command.err:
         wrong.append(f"it ended with {command.code}")

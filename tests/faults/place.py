@@ -2,6 +2,7 @@
 
 import contextlib
 import shutil
+import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -52,7 +53,7 @@ class Place:
 
     def __init__(self, folder: Path, engine: docker.DockerClient, host: str = "") -> None:
         folder.chmod(0o755)
-        self.folder, self.engine = folder, engine
+        self.folder, self.engine, self.host = folder, engine, host
         self.reports = folder / "reports"
         self.signals = folder / "signals"
         self.signals.mkdir()
@@ -77,7 +78,12 @@ class Place:
         assert eventually(lambda: not command.running or (self.signals / REACHED).exists())
         assert command.running, command.wait().err
         self.pid = command.pid
-        harm()
+        try:
+            harm()
+        except BaseException:
+            command.send(signal.SIGKILL)
+            command.wait()
+            raise
         (self.signals / GO).touch()
         return command.wait()
 
@@ -109,7 +115,7 @@ def take_up(
     again = place.run("bench", "--resume", begun)
     result = judge(place, whole, fault, at, command, began, held)
     if again.code not in (0, 1):
-        failed = f"it cannot be taken up again: {last_line(again.err)}"
+        failed = f"it cannot be taken up again: {last_line(again.err).replace(str(place.folder), '…')}"
         return msgspec.structs.replace(result, differences=(failed, *result.differences))
     return result
 
@@ -133,7 +139,7 @@ def judge(
         fault=fault,
         at=at,
         code=command.code,
-        said=last_line(command.err),
+        said=last_line(command.err).replace(str(place.folder), "…"),
         kept=found.kept,
         lost=found.lost,
         again=found.again,

@@ -9,7 +9,7 @@ import pytest
 from suite.records.journal import RoundDone, TurnTaken
 from suite.records.schema import Run
 from tests.faults import harm, matrix
-from tests.faults.__main__ import table
+from tests.faults.__main__ import Record, Repeated, repeated, table
 from tests.faults.judging import Windows, differences, windows
 from tests.faults.place import Place, Result, unbroken
 from tests.records_builder import make_run
@@ -106,6 +106,18 @@ def test_a_fault_that_cannot_be_done_does_not_end_the_matrix(tmp_path: Path) -> 
         "no device",
         (f"it was not done: OSError {tmp_path.name} is no device",),
     )
+
+
+def test_what_is_done_again_replaces_what_was_done_before() -> None:
+    good = Result("kill", "1 of 2: Started", -9, "", 3, 0, 1, 0, (), 1.0)
+    bad = msgspec.structs.replace(good, fault="starved", differences=("it did not fail",))
+    mended = msgspec.structs.replace(bad, differences=())
+    before = Record(1, "2026-11-22T00:00:00Z", 1.0, "0.1", "0" * 64, (bad, bad, good))
+    again = Record(1, "2026-11-23T00:00:00Z", 1.0, "0.1", "1" * 64, (mended,))
+    found = repeated(before, again, "it was too gentle")
+    assert found.results == (mended, good)
+    assert (found.started, found.tool_sha256) == (before.started, before.tool_sha256)
+    assert found.repeated == (Repeated("starved", again.started, again.tool_sha256, "it was too gentle"),)
 
 
 @pytest.mark.docker

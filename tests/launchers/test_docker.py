@@ -430,6 +430,26 @@ def test_an_engine_that_is_killed_leaves_no_worker_running(
     gc.collect()  # the SDK leaves a socket open where it could not connect it
 
 
+@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+def test_an_engine_that_was_started_again_is_no_failure_of_a_worker(
+    engine: docker.DockerClient, spec: LaunchSpec, private_engine: PrivateEngine
+) -> None:
+    """It answers again when somebody looks, and knows nothing of the containers that ended with it."""
+    private_engine.load(engine, spec.image.tag)
+    with contextlib.closing(docker.DockerClient(private_engine.host)) as client:
+        launcher = DockerLauncher(client)
+        one = launcher.launch(spec)
+        one.await_ready(PATIENCE_S)
+        private_engine.kill()
+        private_engine.restart()
+        with pytest.raises(LevelfieldError, match=r"The container engine was started again.* is kept") as caught:
+            one.ask(CANARY, Loaded, PATIENCE_S)
+        assert "--resume" in caught.value.fix
+        launcher.sweep()
+        assert none_left(client)
+    gc.collect()  # the SDK leaves a socket open where it could not connect it
+
+
 def test_a_process_of_another_machine_is_not_taken_for_the_workers(worker: Worker, engine: docker.DockerClient) -> None:
     """An engine in a virtual machine names ids that belong to somebody else here."""
     (container,) = containers(engine)
