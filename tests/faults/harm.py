@@ -18,6 +18,17 @@ from tests.engines import PrivateEngine, containers
 from tests.faults.network import NETNS, network
 from tests.faults.place import Place, Result, judge, last_line, name, take_up
 
+KILLED, TORN = "kill -9 after an event", "kill -9 within the write of an event"
+TITLES = {
+    "killed": KILLED,
+    "disk_full": "disk full",
+    "read_only": "file system turns read-only",
+    "clock_back": "clock set back by an hour",
+    "engine_killed": "engine killed and started again",
+    "starved": "memory limit hit by a worker",
+    "network_cut": "network cut while an image is built",
+}
+"""What the faults are called, by the names of their functions."""
 HOUR_S = 3600.0
 SPARE_BYTES = 64 << 20
 """Memory that a worker's limit leaves it, beyond what it has."""
@@ -28,7 +39,7 @@ def killed(place: Place, whole: tuple[Run, list[Event]], number: int, *, torn: b
     """Kill the supervisor when an event is on the disk, or in the middle of writing it."""
     began = time.monotonic()
     command = place.begin("torn" if torn else "kill", number).wait()
-    fault = "kill -9 within the write of an event" if torn else "kill -9 after an event"
+    fault = TORN if torn else KILLED
     return take_up(place, whole, fault, name(number, whole[1]), command, began)
 
 
@@ -44,7 +55,7 @@ def disk_full(place: Place, whole: tuple[Run, list[Event]], number: int) -> Resu
 
         command = place.strike(number, fill)
         ballast.unlink()
-        return take_up(place, whole, "disk full", name(number, whole[1]), command, began)
+        return take_up(place, whole, TITLES["disk_full"], name(number, whole[1]), command, began)
 
 
 def read_only(place: Place, whole: tuple[Run, list[Event]], number: int) -> Result:
@@ -60,7 +71,7 @@ def read_only(place: Place, whole: tuple[Run, list[Event]], number: int) -> Resu
         command = place.strike(number, lambda: trigger.write_text("levelfield"))
     subprocess.run(["e2fsck", "-p", "-f", disk], check=False, capture_output=True)
     with _mounted(place, "-o", "loop", str(disk)):
-        return take_up(place, whole, "file system turns read-only", name(number, whole[1]), command, began)
+        return take_up(place, whole, TITLES["read_only"], name(number, whole[1]), command, began)
 
 
 def clock_back(place: Place, whole: tuple[Run, list[Event]], number: int) -> Result:
@@ -71,7 +82,7 @@ def clock_back(place: Place, whole: tuple[Run, list[Event]], number: int) -> Res
         command = place.strike(number, lambda: time.clock_settime(time.CLOCK_REALTIME, time.time() - HOUR_S))
     finally:
         time.clock_settime(time.CLOCK_REALTIME, time.monotonic() + offset)
-    return judge(place, whole, "clock set back by an hour", name(number, whole[1]), command, began, place.events())
+    return judge(place, whole, TITLES["clock_back"], name(number, whole[1]), command, began, place.events())
 
 
 def engine_killed(place: Place, whole: tuple[Run, list[Event]], number: int, engine: PrivateEngine) -> Result:
@@ -83,7 +94,7 @@ def engine_killed(place: Place, whole: tuple[Run, list[Event]], number: int, eng
         engine.restart()
 
     command = place.strike(number, again)
-    return take_up(place, whole, "engine killed and started again", name(number, whole[1]), command, began)
+    return take_up(place, whole, TITLES["engine_killed"], name(number, whole[1]), command, began)
 
 
 def starved(place: Place, whole: tuple[Run, list[Event]], number: int) -> Result:
@@ -102,7 +113,7 @@ def starved(place: Place, whole: tuple[Run, list[Event]], number: int) -> Result
 
     command = place.strike(number, starve)
     failed = [each for each in _failures(place.record()) if each[1] == "onnxruntime#2"]
-    result = judge(place, whole, "memory limit hit by a worker", name(number, whole[1]), command, began, place.events())
+    result = judge(place, whole, TITLES["starved"], name(number, whole[1]), command, began, place.events())
     own = {f"{block.case.id}: {what}" for block in whole[0].blocks for what in _of_one_arm(failed)}
     return msgspec.structs.replace(
         result,
@@ -159,7 +170,7 @@ def network_cut(place: Place) -> Result:
     if command.code != 2 or "Traceback" in command.err:
         wrong.append(f"it ended with {command.code}")
     return Result(
-        fault="network cut while an image is built",
+        fault=TITLES["network_cut"],
         at="the first bytes are there",
         code=command.code,
         said=last_line(command.err),

@@ -13,8 +13,8 @@ from tests.engines import PrivateEngine
 from tests.faults import harm
 from tests.faults.place import Place, Result, place, unbroken
 
-FAULTS = ("killed", "disk_full", "read_only", "clock_back", "starved", "engine_killed", "network_cut")
-"""Their order, by their names in `tests.faults.harm`."""
+FAULTS = tuple(harm.TITLES)
+"""By the names of their functions."""
 
 
 def matrix(only: Container[str] = FAULTS) -> Iterator[Result]:
@@ -81,4 +81,4 @@ def done(fault: Callable[..., Result], here: Place, *words: Any, **options: Any)
         return fault(here, *words, **options)
     except (AssertionError, OSError, LookupError, subprocess.SubprocessError) as error:
         why = f"it was not done: {type(error).__name__} {error}"
-        return Result(fault.__name__.replace("_", " "), "", 0, "", 0, 0, 0, 0, (why,), 0.0)
+        return Result(harm.TITLES[fault.__name__], "", 0, "", 0, 0, 0, 0, (why,), 0.0)

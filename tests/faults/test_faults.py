@@ -97,13 +97,13 @@ def test_the_matrix_counts_what_failed() -> None:
 
 
 def test_a_fault_that_cannot_be_done_does_not_end_the_matrix(tmp_path: Path) -> None:
-    def no_device(place: Place) -> Result:
+    def disk_full(place: Place) -> Result:
         raise OSError(f"{place.folder.name} is no device")
 
-    result = matrix.done(no_device, Place(tmp_path, docker.DockerClient("unix:///nobody/is/here.sock", "1.41")))
+    result = matrix.done(disk_full, Place(tmp_path, docker.DockerClient("unix:///nobody/is/here.sock", "1.41")))
     assert not result.holds
     assert (result.fault, result.differences) == (
-        "no device",
+        "disk full",
         (f"it was not done: OSError {tmp_path.name} is no device",),
     )
 
