@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from tests.figures import code, explained, forms, overhead, runs, spin, trials
+from tests.figures import attacks, code, explained, forms, overhead, runs, spin, trials
 from tests.figures.checking import Figure, Passage, constants, filled
 
 FIGURES: list[Figure] = [
@@ -13,6 +13,7 @@ FIGURES: list[Figure] = [
     *overhead.FIGURES,
     *explained.FIGURES,
     *code.FIGURES,
+    *attacks.FIGURES,
 ]
 
 
