@@ -120,7 +120,7 @@ def disk_space() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def alone(guard: Path, *, waiting: Callable[[], None] | None = None) -> Iterator[None]:
+def file_lock(guard: Path, *, waiting: Callable[[], None] | None = None) -> Iterator[None]:
     """Let one thread of one process do something while others that name the same file wait.
 
     Parameters

@@ -8,10 +8,10 @@ import msgspec
 from rich.console import Console
 
 from suite import plan
-from suite.beginning import Request
-from suite.records import files
-from suite.records.schema import Run
-from suite.running import REPORT, Options, conduct, tell
+from suite.record import files
+from suite.record.schema import Run
+from suite.run.bench import REPORT, Options, conduct, tell
+from suite.run.start import Request
 from tests.reported import check_run
 
 

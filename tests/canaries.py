@@ -7,25 +7,26 @@ from pathlib import Path
 import psutil
 from rich.console import Console
 
-from suite.beginning import Request, start
-from suite.bench import Bench
 from suite.launchers.host import HostLauncher
-from suite.plan import ALONE, CANARY, Plan
-from suite.preparation import prepare
-from suite.profiles import SMOKE
-from suite.records import journal
-from suite.records.files import JOURNAL
-from suite.records.schema import Arm, Block, Case, Run, Scenario
-from suite.running import tell
-from suite.site import Site
-from suite.watching import Silent, Watcher
+from suite.plan import CANARY, Plan
+from suite.plan.profiles import SMOKE
+from suite.record import journal
+from suite.record.files import JOURNAL
+from suite.record.schema import Arm, Block, Case, Run
+from suite.run.bench import tell
+from suite.run.start import Request, start_run
+from suite.scenarios import ScenarioName, get
+from suite.schedule.listener import ProgressListener, SilentListener
+from suite.schedule.preparation import prepare
+from suite.schedule.run import RunInProgress
+from suite.schedule.site import Site
 from tests.reported import check_run
 
 ARMS = (Arm(CANARY, CANARY, ordinal=2), Arm(CANARY, CANARY, ordinal=3))
 """The first one is the canary itself."""
 
 
-def plan(*scenarios: Scenario, arms: tuple[Arm, ...] = ARMS, model: str = CANARY) -> Plan:
+def plan(*scenarios: ScenarioName, arms: tuple[Arm, ...] = ARMS, model: str = CANARY) -> Plan:
     """A plan of the smoke profile, on one CPU."""
     return Plan(
         profile=SMOKE,
@@ -33,8 +34,8 @@ def plan(*scenarios: Scenario, arms: tuple[Arm, ...] = ARMS, model: str = CANARY
             Block(
                 case=Case(model, scenario, "fp32", 1, 1),
                 arms=arms,
-                planned_generations=SMOKE.launches_alone if scenario in ALONE else SMOKE.generations,
-                canary=None if scenario in ALONE else CANARY,
+                planned_generations=SMOKE.launches_alone if not get(scenario).timed else SMOKE.generations,
+                canary=None if not get(scenario).timed else CANARY,
             )
             for scenario in scenarios
         ),
@@ -49,7 +50,7 @@ def plan(*scenarios: Scenario, arms: tuple[Arm, ...] = ARMS, model: str = CANARY
 
 
 def site(made: Plan) -> Site:
-    return prepare(made, HostLauncher(), Silent())
+    return prepare(made, HostLauncher(), SilentListener())
 
 
 def workers() -> list[psutil.Process]:
@@ -66,11 +67,15 @@ class Harness:
 
     def __init__(self, made: Plan, reports: Path, *, request: Request | None = None, where: Site | None = None) -> None:
         self.plan = made
-        self.folder = start(made, request or Request(seed=7), where or site(made), reports)
+        self.folder = start_run(made, request or Request(seed=7), where or site(made), reports)
 
-    def measure(self, watcher: Watcher | None = None, *, resumed: bool = False, where: Site | None = None) -> Run:
+    def measure(
+        self, listener: ProgressListener | None = None, *, resumed: bool = False, where: Site | None = None
+    ) -> Run:
         try:
-            Bench(self.folder, where or site(self.plan), watcher or Silent(), resumed=resumed).measure()
+            RunInProgress(
+                self.folder, where or site(self.plan), listener or SilentListener(), resumed=resumed
+            ).measure()
         finally:
             assert not workers()
         run = self.record()

@@ -1,5 +1,6 @@
 """What tests share: a real container engine where one is expected, and a small disk that fills up."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -82,17 +83,31 @@ def reports(tmp_path: Path) -> Path:
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A real file system of 64 KiB."""
+    with mounted(tmp_path / "disk", "64k") as folder:
+        yield folder
+
+
+@pytest.fixture
+def disk_of_its_own(tmp_path: Path) -> Iterator[Path]:
+    """A real file system of 1 GiB, in memory, which nobody else fills or empties."""
+    with mounted(tmp_path / "disk", "1g") as folder:
+        yield folder
+
+
+@contextlib.contextmanager
+def mounted(folder: Path, size: str) -> Iterator[Path]:
     if os.getuid() != 0:
-        pytest.skip("Mounting a small disk needs root.")
-    folder = tmp_path / "disk"
+        pytest.skip("Mounting a disk needs root.")
     folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder], check=False, capture_output=True, text=True
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], check=False, capture_output=True, text=True
     )
-    if mounted.returncode:
-        pytest.skip(f"A small disk cannot be mounted here: {mounted.stderr.strip()}")
-    yield folder
-    subprocess.run(["umount", "--lazy", folder], check=True)
+    if done.returncode:
+        pytest.skip(f"A disk cannot be mounted here: {done.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from suite.plan import CANARY
-from suite.records.schema import Arm
+from suite.record.schema import Arm
 
 SITECUSTOMIZE = '''
 import threading

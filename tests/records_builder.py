@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from suite.backends.precisions import why_not
-from suite.records.schema import (
+from suite.record.schema import (
     SCHEMA,
     Absent,
     Arm,
@@ -33,7 +33,6 @@ from suite.records.schema import (
     Roofline,
     Round,
     Run,
-    Scenario,
     Settings,
     Startup,
     TrainingErrors,
@@ -43,6 +42,7 @@ from suite.records.schema import (
     Window,
     Work,
 )
+from suite.scenarios import ScenarioName
 from suite.zoo import flops
 from suite.zoo import models as zoo
 
@@ -174,7 +174,7 @@ def make_run(
     arms = [Arm(backend=name, image=IMAGES[name]) for name in backends]
     if control is not None:
         arms.append(Arm(backend=control, image=IMAGES[control], ordinal=2))
-    chosen: tuple[Scenario, ...] = tuple(name for name in get_args(Scenario) if name in set(scenarios))
+    chosen: tuple[ScenarioName, ...] = tuple(name for name in get_args(ScenarioName) if name in set(scenarios))
     models, precisions, threads, processes = tuple(models), tuple(precisions), tuple(threads), tuple(processes)
     blocks = tuple(
         maker.block(

@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
-from suite.beginning import tool_sha256
-from suite.provenance.given import look
-from suite.provenance.verifying import verify
-from suite.running import REPORT
+from suite.run.bench import REPORT
+from suite.run.start import tool_sha256
+from suite.share.given import open_given
+from suite.share.verify import verify
 
 _TOLD = re.compile(r"^Report: (.+)$", re.MULTILINE)
 
@@ -34,7 +34,7 @@ def check_run(folder: Path) -> None:
         Something in it is wrong, or its figures could not be computed again.
     """
     for path in (folder, folder / REPORT):
-        found = verify(look(path), tool_sha256=tool_sha256())
+        found = verify(open_given(path), tool_sha256=tool_sha256())
         wrong = [
             f"{each.topic}: {each.says} {'; '.join(each.named)}" for each in found.checks if each.state == "broken"
         ]

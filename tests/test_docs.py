@@ -8,8 +8,8 @@ import click
 import msgspec
 import pytest
 
-from suite.cli import cli
-from suite.records import files
+from suite.cli.main import cli
+from suite.record import files
 from tests.commands import ROOT, run
 from tests.records_builder import make_run
 

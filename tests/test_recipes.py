@@ -10,7 +10,7 @@ import docker
 import msgspec
 import pytest
 
-from suite.records import files
+from suite.record import files
 from tests.commands import PATIENCE_S, ROOT, run
 from tests.records_builder import make_run
 

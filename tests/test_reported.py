@@ -5,10 +5,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.beginning import tool_sha256
-from suite.running import REPORT
-from tests.provenance.evidence import image, leave, small
+from suite.run.bench import REPORT
+from suite.run.start import tool_sha256
 from tests.reported import check_told
+from tests.share.evidence import image, leave, small
 
 
 def test_a_run_that_does_not_verify_fails_the_test_that_made_it(tmp_path: Path) -> None:

@@ -1,31 +1,29 @@
 """From a record to what follows from it: medians, intervals, ranks and reasons. Pure, and the same in ten years."""
 
-from suite.analysis import convergence, identical, standing, surroundings, timed, whole
-from suite.analysis.insights.everything import derive as insights
+from suite.analysis import conditions, convergence, eligibility, identical_arms, timed_windows, whole_launch
+from suite.analysis.insights.every import derive as insights
 from suite.analysis.status import derive, summarise
 from suite.analysis.types import Analysis, BlockAnalysis, Status
-from suite.records.schema import Block, Parity, Run, Settings
-
-__all__ = ["Analysis", "analyse"]
+from suite.record.schema import Block, Parity, Run, Settings
 
 
 def analyse(run: Run) -> Analysis:
-    """Compute everything that is told about a run, from its record alone.
+    """Compute everything that is reported about a run, from its record alone.
 
     Parameters
     ----------
     run
-        A record as `suite.records.files.read` returns it, finished or cut off.
+        A record as `suite.record.files.read` returns it, finished or cut off.
 
     Returns
     -------
     Analysis
         One entry per block of the record, in its order; the run's status, canary, noise and warnings.
     """
-    known = standing.parities(run)
+    known = eligibility.parities(run)
     blocks = tuple(_block(block, known, run.settings) for block in run.blocks)
     status = summarise(run, blocks)
-    canary, noise = surroundings.canary(run), surroundings.noise(run)
+    canary, noise = conditions.canary(run), conditions.noise(run)
     return Analysis(
         status=status,
         blocks=blocks,
@@ -33,7 +31,7 @@ def analyse(run: Run) -> Analysis:
         noise=noise,
         warnings=derive(run, blocks, status, (canary, noise)),
         exit_code=_exit_code(status),
-        identical=identical.pool(run, blocks),
+        identical=identical_arms.pool(run, blocks),
         insights=insights(run, blocks),
     )
 
@@ -46,13 +44,15 @@ def _exit_code(status: Status) -> int:
 
 
 def _block(block: Block, known: dict[tuple[str, str, str], Parity], settings: Settings) -> BlockAnalysis:
-    match block.case.scenario:
-        case "cold-start":
-            return whole.cold_start(block, known)
-        case "memory":
-            return whole.memory(block, known)
-        case "convergence":
+    match block.case.definition.sample:
+        case "cold start":
+            return whole_launch.cold_start(block, known)
+        case "peak memory":
+            return whole_launch.memory(block, known)
+        case "training run":
             sequential = settings.precision_target is not None
             return convergence.analyse(block, known, margin=settings.margin, sequential=sequential)
-        case "latency" | "throughput" | "training" | "data-pipeline" | "latency-device" | "throughput-device":
-            return timed.analyse(block, known, margin=settings.margin, sequential=settings.precision_target is not None)
+        case "window":
+            return timed_windows.analyse(
+                block, known, margin=settings.margin, sequential=settings.precision_target is not None
+            )

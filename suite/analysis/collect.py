@@ -6,7 +6,7 @@ from typing import TypeGuard
 
 import numpy as np
 
-from suite.records.schema import Arm, Block, Failure, Generation, Launch, Window
+from suite.record.schema import Arm, Block, Failure, Generation, Launch, Window
 from suite.statistics.arrays import Floats
 
 
@@ -53,7 +53,7 @@ def arms(block: Block) -> tuple[ArmSummary, ...]:
 
 
 def canary_launches(block: Block) -> tuple[LaunchSummary, ...]:
-    """Summarise the canary's launches in a block, or none where it did not stand."""
+    """Summarise the canary's launches in a block, or none where it took no part."""
     if block.canary is None:
         return ()
     return tuple(_launches(block.canary, block.generations))

@@ -9,20 +9,20 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from suite.analysis import places, standing
+from suite.analysis import eligibility, ranks
 from suite.analysis.estimates import level
-from suite.analysis.types import ConvergenceBlock, ConvergenceRow, Curve, Reached
-from suite.records.schema import Absent, Arm, Block, Convergence, Launch, Parity
+from suite.analysis.types import ConvergenceBlock, ConvergenceRow, Curve, TargetReached
+from suite.record.schema import Absent, Arm, Block, Convergence, Launch
 from suite.statistics.student import MIN_LAUNCHES
 
-Known = Mapping[tuple[str, str, str], Parity]
 
-
-def analyse(block: Block, known: Known, *, margin: float, sequential: bool) -> ConvergenceBlock:
+def analyse(block: Block, known: eligibility.Known, *, margin: float, sequential: bool) -> ConvergenceBlock:
     """Summarise and rank a block.
 
     Parameters
     ----------
+    block
+        A block of trainings to a target.
     known
         Parity of each arm, for blocks whose own launches did not compare.
     margin
@@ -32,14 +32,14 @@ def analyse(block: Block, known: Known, *, margin: float, sequential: bool) -> C
     """
     rows = {arm.id: _row(block, arm, known) for arm in block.arms}
     found = times_ns(block)
-    best, also_first = places.assign(rows, found, margin=margin, sequential=sequential)
+    best, also_first = ranks.assign(rows, found, margin=margin, sequential=sequential)
     first = next((each for arm in block.arms for each in _trainings(block, arm).values()), None)
     return ConvergenceBlock(
         case=block.case,
-        rows=tuple(sorted(rows.values(), key=places.order)),
+        rows=tuple(sorted(rows.values(), key=ranks.order)),
         best=best,
         also_first=also_first,
-        unranked_reason="" if best else places.why_nobody(rows.values()),
+        unranked_reason="" if best else ranks.why_nobody(rows.values()),
         generations=len(block.generations),
         network=first.network if first is not None else "",
         target=first.target if first is not None else None,
@@ -55,14 +55,14 @@ def times_ns(block: Block) -> dict[str, dict[int, float]]:
     }
 
 
-def to_target(training: Convergence) -> Reached | None:
+def to_target(training: Convergence) -> TargetReached | None:
     """Return the first evaluation at the target or above; None where there is none.
 
     A record may come from a stranger: what holds no time is none.
     """
     for point in training.points:
         if point.accuracy >= training.target and point.elapsed_ns > 0 and point.step > 0:
-            return Reached(step=point.step, elapsed_ns=point.elapsed_ns)
+            return TargetReached(step=point.step, elapsed_ns=point.elapsed_ns)
     return None
 
 
@@ -79,24 +79,24 @@ def _trainings(block: Block, arm: Arm) -> dict[int, Convergence]:
     return {index: launch.convergence for index, launch in _launches(block, arm) if launch.convergence is not None}
 
 
-def _reached(trainings: Mapping[int, Convergence]) -> dict[int, Reached]:
+def _reached(trainings: Mapping[int, Convergence]) -> dict[int, TargetReached]:
     found = {index: to_target(training) for index, training in trainings.items() if not training.diverged}
     return {index: there for index, there in found.items() if there is not None}
 
 
-def _row(block: Block, arm: Arm, known: Known) -> ConvergenceRow:
+def _row(block: Block, arm: Arm, known: eligibility.Known) -> ConvergenceRow:
     launches = [launch for _, launch in _launches(block, arm)]
     trainings = _trainings(block, arm)
     reached = _reached(trainings)
     failures = [launch.failure for launch in launches if launch.failure is not None]
-    parity = standing.parity_of(block, arm, known)
-    stands, reason = standing.judge(
+    parity = eligibility.parity_of(block, arm, known)
+    stands, reason = eligibility.assess(
         measured=len(trainings), parity=parity, failures=failures, needed=MIN_LAUNCHES, started=bool(launches)
     )
     missed = _missed(trainings, reached)
     if missed and stands in {"ranked", "shown"}:
         stands, reason = ("shown" if reached else "failed"), missed
-    elif stands == "ranked" and places.original(arm, block) is not None:
+    elif stands == "ranked" and ranks.original(arm, block) is not None:
         stands, reason = "control", "the same arm a second time, to see what no difference looks like"
     last = [training.points[-1] for training in trainings.values() if training.points]
     steps = [point.elapsed_ns / point.step for point in last if point.step > 0 and point.elapsed_ns > 0]
@@ -128,11 +128,11 @@ def _row(block: Block, arm: Arm, known: Known) -> ConvergenceRow:
     )
 
 
-def _curve(index: int, training: Convergence, reached: Reached | None) -> Curve:
+def _curve(index: int, training: Convergence, reached: TargetReached | None) -> Curve:
     return Curve(seed=training.seed, generation=index, points=training.points, reached=reached)
 
 
-def _missed(trainings: Mapping[int, Convergence], reached: Mapping[int, Reached]) -> str:
+def _missed(trainings: Mapping[int, Convergence], reached: Mapping[int, TargetReached]) -> str:
     """Say why seeds have no time; empty where all have one."""
     missed = [training for index, training in trainings.items() if index not in reached]
     if not missed:

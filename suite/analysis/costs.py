@@ -1,7 +1,7 @@
 """What one more generation of a block would cost in time."""
 
-from suite.analysis.whole import total_ns
-from suite.records.schema import Block
+from suite.analysis.whole_launch import total_ns
+from suite.record.schema import Block
 
 
 def generation_seconds(block: Block) -> float:

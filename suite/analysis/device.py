@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 
 from suite.analysis import energy
-from suite.records.schema import Absent, Arm, Block, Case, DeviceUse, Run, Turn
+from suite.record.schema import Absent, Arm, Block, Case, DeviceUse, Run, Turn
 
 MIN_ENERGY_S = 0.5
 """Energy counters step by some tens of milliseconds' worth: below so much time in all, they tell mostly the step."""
@@ -59,13 +59,12 @@ def summarise(run: Run) -> tuple[DeviceBlock, ...]:
 
 
 def _block(block: Block) -> DeviceBlock:
-    turns: dict[str, list[Turn]] = {}
-    for generation in block.generations:
-        for round_ in generation.rounds:
-            for turn in round_.turns:
-                if turn.device is not None and turn.window is not None and not round_.disturbed:
-                    turns.setdefault(turn.arm, []).append(turn)
-    rows = [_row(block, arm, turns[arm.id]) for arm in block.arms if arm.id != block.canary and arm.id in turns]
+    rows = []
+    for arm in block.arms:
+        turns = energy.counted(block, arm.id) if arm.id != block.canary else []
+        told = [turn for turn in turns if turn.device is not None]
+        if told:
+            rows.append(_row(block, arm, told))
     return DeviceBlock(block.case, tuple(rows))
 
 
@@ -108,7 +107,20 @@ def _power_w(uses: Sequence[DeviceUse]) -> float | Absent:
 
 
 def xid_errors(block: Block, arm: str | None = None) -> tuple[int, ...] | Absent:
-    """Return the XID errors of all turns (of one arm), failed and disturbed ones among them, in the order they came."""
+    """Return the XID errors of all turns, in the order they came, those of failed and disturbed turns included.
+
+    Parameters
+    ----------
+    block
+        A block of the record.
+    arm
+        Id of the arm whose turns count; None: all.
+
+    Returns
+    -------
+    tuple of int or Absent
+        Codes; absent, with the reason, where they are known of no turn.
+    """
     told = [
         turn.device.xid_errors
         for generation in block.generations

@@ -1,4 +1,4 @@
-"""By what rounds were disturbed, told once for each kind of signal, with the range of what was read."""
+"""What disturbed rounds, once for each kind of signal, with the range of what was read."""
 
 import re
 from collections.abc import Iterable

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from suite.records.schema import Absent, Block, Case, Noise, Run, Turn
+from suite.record.schema import Absent, Block, Case, Noise, Run, Turn
 
 MIN_RAPL_S = 0.1
 """RAPL's counters step about every millisecond: below so much time in all, a step would be seen."""
@@ -17,7 +17,7 @@ class EnergyRow(msgspec.Struct, frozen=True):
     backend: str
     windows: int
     per_item_j: float | Absent
-    """Joules of all the processor's packages for an input: of the whole machine, whoever computed."""
+    """Joules of all the processor's packages for an input: of the whole machine, by all processes."""
     power_w: float | Absent
     """Mean over all its windows."""
 
@@ -33,7 +33,7 @@ class EnergyBlock(msgspec.Struct, frozen=True):
 
 
 def summarise(run: Run) -> tuple[EnergyBlock, ...]:
-    """Return a summary of every block whose windows RAPL told of; empty where it told of none."""
+    """Return a summary of every block for whose windows RAPL was read; empty where there is none."""
     return tuple(found for block in run.blocks if (found := _block(block)).rows)
 
 
@@ -49,7 +49,13 @@ def _block(block: Block) -> EnergyBlock:
 
 
 def counted(block: Block, arm: str) -> list[Turn]:
-    """Return an arm's turns that gave a window, those of disturbed rounds left out."""
+    """Return an arm's turns that gave a window, except those of disturbed rounds.
+
+    Parameters
+    ----------
+    block, arm
+        A block of the record, and the id of one of its arms.
+    """
     return [
         turn
         for generation in block.generations
@@ -69,15 +75,17 @@ def per_item(
 
     Parameters
     ----------
+    turns, batch
+        Turns of one arm, of which those without a window are ignored; and the items of one call.
     spent
-        Of a turn: joules, and over how many nanoseconds; None: nothing was asked.
+        Returns, for a turn, joules and the nanoseconds that they are of; None: nothing was read.
     least_s
-        Time, in all, below which the counter tells mostly its own step.
+        Seconds, in all, below which the counter mostly shows its own step.
 
     Returns
     -------
     float or Absent
-        Joules. Calls that warmed up inside the counted time are items too.
+        Joules an item. Calls that warmed up inside the counted time are items too.
     """
     energy_j, elapsed_ns, items = 0.0, 0, 0
     for turn in turns:

@@ -1,4 +1,4 @@
-"""From launches to estimates: the one place where analysis meets `suite.statistics`."""
+"""From launches to estimates: ratios and levels of arms, with intervals from `suite.statistics`."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,20 @@ def level(values: Sequence[float]) -> Estimate | None:
 
 
 def ratio(numerator: LaunchLevels, denominator: LaunchLevels, *, sequential: bool) -> Estimate | None:
-    """Estimate a ratio paired by generation; None where the two share none."""
+    """Estimate a ratio paired by generation.
+
+    Parameters
+    ----------
+    numerator, denominator
+        Levels of two arms, in the same unit.
+    sequential
+        Whether precision was allowed to end the run, which widens the interval (`suite.statistics.student`).
+
+    Returns
+    -------
+    Estimate or None
+        Without an interval where there are too few generations; None where the two share none.
+    """
     common = sorted(numerator.keys() & denominator.keys())
     if not common:
         return None
@@ -47,7 +60,7 @@ def ratio(numerator: LaunchLevels, denominator: LaunchLevels, *, sequential: boo
 
 
 def matrix(arms: Mapping[str, LaunchLevels], generations: Sequence[int] | None = None) -> Floats:
-    """Lay out log levels as (generations, arms), NaN where an arm has no launch.
+    """Arrange log levels as (generations, arms), NaN where an arm has no launch.
 
     Parameters
     ----------

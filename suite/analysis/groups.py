@@ -1,12 +1,12 @@
-"""Cases that differ in one thing alone, put side by side: precisions of one question, or numbers of threads."""
+"""Groups of cases that differ in one property alone: precisions of one question, or numbers of threads."""
 
 from collections.abc import Callable, Hashable, Iterator
 
 import msgspec
 
-from suite.analysis.levels import launch_levels
+from suite.analysis.launch_levels import launch_levels
 from suite.analysis.types import Analysis, Row, TimedBlock
-from suite.records.schema import Block, Case, Run
+from suite.record.schema import Block, Case, Run
 
 
 class Member(msgspec.Struct, frozen=True):
@@ -24,7 +24,7 @@ class Member(msgspec.Struct, frozen=True):
         return launch_levels(self.block)
 
     def rows(self) -> Iterator[Row]:
-        """Go through its arms but those that stand a second time, as a control does."""
+        """Yield its arms except repetitions, such as the control."""
         first = {arm.id for arm in self.block.arms if arm.ordinal == 1}
         return (row for row in self.found.rows if row.arm in first)
 
@@ -32,7 +32,22 @@ class Member(msgspec.Struct, frozen=True):
 def apart_in(
     run: Run, analysis: Analysis, rest: Callable[[Case], Hashable], value: Callable[[Case], Hashable]
 ) -> tuple[tuple[Member, ...], ...]:
-    """Group the timed blocks of a run that are alike in `rest`; groups of which all have one `value` are left out."""
+    """Group the timed blocks of a run that differ in one property alone.
+
+    Parameters
+    ----------
+    run, analysis
+        A record, and the analysis of it.
+    rest
+        Returns all that blocks of one group have in common.
+    value
+        Returns the property in which they differ.
+
+    Returns
+    -------
+    tuple of groups
+        Those in which there are several values, each with its blocks in the order of the run.
+    """
     groups: dict[Hashable, list[Member]] = {}
     for block, found in zip(run.blocks, analysis.blocks, strict=True):
         if isinstance(found, TimedBlock):

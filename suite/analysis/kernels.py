@@ -1,12 +1,12 @@
-"""Who computes the matrix products and convolutions of an arm: library and instruction set, as it said itself."""
+"""What computes the matrix products and convolutions of an arm: library and instruction set, as it reports."""
 
-from suite.records.schema import Launch, Run
+from suite.record.schema import Launch, Run
 
 NAME = "products computed by"
 
 
 def in_words(launch: Launch, *, counted: bool = True) -> str:
-    """Return who computes, or why that is not known; empty where nobody asked.
+    """Return what computes, or why that is not known; empty where it was not asked.
 
     Parameters
     ----------
@@ -31,6 +31,8 @@ def with_most_by(library: str, run: Run) -> dict[str, Launch]:
     ----------
     library
         How the names of its kernels begin.
+    run
+        The record.
     """
     most: dict[str, tuple[int, Launch]] = {}
     for block in run.blocks:

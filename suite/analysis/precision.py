@@ -9,7 +9,7 @@ import msgspec
 from suite.analysis import estimates, groups
 from suite.analysis.groups import Member
 from suite.analysis.types import Analysis, Estimate, Row
-from suite.records.schema import Block, Case, Computed, Run
+from suite.record.schema import Block, Case, Computed, Run
 
 BASE = "fp32"
 

@@ -20,7 +20,7 @@ import msgspec
 from suite.analysis import estimates, groups
 from suite.analysis.groups import Member
 from suite.analysis.types import Analysis, Estimate, Row
-from suite.records.schema import Case, Run
+from suite.record.schema import Case, Run
 
 Over: TypeAlias = Literal["threads", "processes"]
 """What there is more and less of."""
@@ -65,7 +65,13 @@ class Scaling(msgspec.Struct, frozen=True):
 
 
 def summarise(run: Run, analysis: Analysis) -> tuple[Scaling, ...]:
-    """Return every question that was asked with several numbers of threads, or in several numbers of processes."""
+    """Return the scaling of every question that was measured with several numbers of threads, or of processes.
+
+    Parameters
+    ----------
+    run, analysis
+        A record, and the analysis of it.
+    """
 
     def of_threads(case: Case) -> Hashable:
         return case.model, case.scenario, case.precision, case.batch, case.device, case.processes

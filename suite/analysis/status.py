@@ -1,4 +1,4 @@
-"""The run in one glance, and the warnings that follow from its numbers."""
+"""Summary of a run, and the warnings that follow from its numbers."""
 
 import math
 from collections import Counter
@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TypeAlias
 
-from suite import warnings
-from suite.analysis import device, disturbances, kernels, native
+from suite.analysis import device, disturbances, kernels, native_precisions
 from suite.analysis.types import (
     AnyRow,
     BlockAnalysis,
@@ -20,7 +19,8 @@ from suite.analysis.types import (
     TimedBlock,
 )
 from suite.compatibility import loaded
-from suite.records.schema import Absent, Run, Warning_
+from suite.record import notices
+from suite.record.schema import Absent, Run, Warning_
 from suite.statistics.student import MIN_LAUNCHES
 
 Surroundings: TypeAlias = tuple[Canary | None, NoiseSummary | None]
@@ -40,7 +40,13 @@ in some dozens looks unsteady by chance."""
 
 
 def summarise(run: Run, blocks: Iterable[BlockAnalysis]) -> Status:
-    """Count results and rounds over all blocks."""
+    """Count results and rounds over all blocks.
+
+    Parameters
+    ----------
+    run, blocks
+        A record, and the analysis of its blocks.
+    """
     blocks = tuple(blocks)
     rows = [(_result(block, row), row) for block in blocks for row in block.rows]
     answers: dict[tuple[str, str, str], bool | None] = {}  # None: not compared
@@ -77,7 +83,17 @@ def _result(block: BlockAnalysis, row: AnyRow) -> str:
 
 
 def derive(run: Run, blocks: Iterable[BlockAnalysis], status: Status, around: Surroundings) -> tuple[Warning_, ...]:
-    """Return the record's own warnings, then those that follow from the numbers; none is said twice."""
+    """Return the record's own warnings, then those that follow from the numbers, each once.
+
+    Parameters
+    ----------
+    run, blocks
+        A record, and the analysis of its blocks.
+    status
+        Counts over all blocks.
+    around
+        Drift of the canary, and outside signals over the whole run; None where there are none.
+    """
     blocks = tuple(blocks)
     found = chain(
         _of_run(status),
@@ -98,28 +114,28 @@ def derive(run: Run, blocks: Iterable[BlockAnalysis], status: Status, around: Su
 
 def _of_run(status: Status) -> Iterator[Warning_]:
     if not status.finished:
-        yield warnings.cut_off()
+        yield notices.cut_off()
     if status.too_disturbed:
         fate = disturbances.fate(status.rounds_disturbed, status.rounds_kept)
-        yield warnings.too_disturbed(status.rounds_disturbed, status.rounds + status.rounds_disturbed, fate)
+        yield notices.too_disturbed(status.rounds_disturbed, status.rounds + status.rounds_disturbed, fate)
     share = status.supervisor_share
-    if not isinstance(share, Absent) and share > warnings.SUPERVISOR_LIMIT:
-        yield warnings.supervisor_busy(share)
+    if not isinstance(share, Absent) and share > notices.SUPERVISOR_LIMIT:
+        yield notices.supervisor_busy(share)
 
 
 def _of_surroundings(around: Surroundings) -> Iterator[Warning_]:
     canary, noise = around
     drift = canary.drift if canary is not None and canary.moved else None
-    if drift is not None and abs(drift) > warnings.CANARY_LIMIT:
-        yield warnings.machine_moved(drift)
+    if drift is not None and abs(drift) > notices.CANARY_LIMIT:
+        yield notices.machine_moved(drift)
     if noise is None:
         return
     if not isinstance(noise.throttled, Absent) and noise.throttled > 0:
-        yield warnings.throttled(noise.throttled)
-    if not isinstance(noise.steal_share, Absent) and noise.steal_share > warnings.STEAL_LIMIT:
-        yield warnings.stolen(noise.steal_share)
-    if not isinstance(noise.idle_workers_share, Absent) and noise.idle_workers_share > warnings.IDLE_LIMIT:
-        yield warnings.idle_workers_busy(noise.idle_workers_share)
+        yield notices.throttled(noise.throttled)
+    if not isinstance(noise.steal_share, Absent) and noise.steal_share > notices.STEAL_LIMIT:
+        yield notices.stolen(noise.steal_share)
+    if not isinstance(noise.idle_workers_share, Absent) and noise.idle_workers_share > notices.IDLE_LIMIT:
+        yield notices.idle_workers_busy(noise.idle_workers_share)
 
 
 def _of_waits(run: Run) -> Iterator[Warning_]:
@@ -135,23 +151,23 @@ def _of_waits(run: Run) -> Iterator[Warning_]:
     busy = Counter(arm for wait in waits for arm in wait.busy)
     for arm, windows in sorted(busy.items()):
         if windows > RESTLESS * len(waits):
-            yield warnings.never_still(arm, windows, len(waits))
+            yield notices.never_still(arm, windows, len(waits))
 
 
 def _of_devices(run: Run) -> Iterator[Warning_]:
     for measured in run.blocks:
         codes = device.xid_errors(measured)
         if codes and not isinstance(codes, Absent):
-            yield warnings.gpu_xid(codes, measured.case.id)
+            yield notices.gpu_xid(codes, measured.case.id)
     for block in device.summarise(run):
         windows = sum(row.windows for row in block.rows)
         throttled = sum(row.throttled_windows for row in block.rows)
         if throttled:
             reasons = dict.fromkeys(reason for row in block.rows for reason in row.throttled)
-            yield warnings.gpu_throttled(throttled, windows, tuple(reasons), block.case.id)
+            yield notices.gpu_throttled(throttled, windows, tuple(reasons), block.case.id)
         errors = sum(int(row.ecc_errors) for row in block.rows if not isinstance(row.ecc_errors, Absent))
         if errors:
-            yield warnings.gpu_memory_errors(errors, block.case.id)
+            yield notices.gpu_memory_errors(errors, block.case.id)
 
 
 def _of_libraries(run: Run) -> Iterator[Warning_]:
@@ -164,10 +180,10 @@ def _of_libraries(run: Run) -> Iterator[Warning_]:
             arm = arms.get(launch.arm)
             stem = f"{arm.variant}@{arm.version}" if arm and arm.version else arm.variant if arm else ""
             image = images.get((arm.launcher or run.settings.launcher, arm.image, stem)) if arm else None
-            for text in loaded.strangers(launch, image) if image else ():
+            for text in loaded.not_of_the_lock(launch, image) if image else ():
                 if (launch.arm, text) not in said:
                     said.add((launch.arm, text))
-                    yield warnings.not_the_locked_library(launch.arm, text)
+                    yield notices.not_the_locked_library(launch.arm, text)
 
 
 def _of_answers(blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:
@@ -180,20 +196,20 @@ def _of_answers(blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:
                 said.add(answer)
                 about = f"{row.arm}/{block.case.question}/{block.case.precision}"
                 if row.parity.training is not None:
-                    yield warnings.trains_otherwise(about, row.parity.reason)
+                    yield notices.trains_otherwise(about, row.parity.reason)
                 elif row.parity.computed_in not in {"", block.case.precision}:
-                    yield warnings.not_as_claimed(about, row.parity.reason)
+                    yield notices.not_as_claimed(about, row.parity.reason)
                 else:
-                    yield warnings.not_equal(about, row.parity.relative_error, row.parity.tolerance)
+                    yield notices.not_equal(about, row.parity.relative_error, row.parity.tolerance)
 
 
 def _of_emulation(run: Run, blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:
     """Say of which precisions this processor has no instructions: what is measured there is their emulation."""
     asked = dict.fromkeys(block.case.precision for block in blocks if block.case.device == "cpu")
     for precision in asked:
-        reason = native.missing(run.machine, precision)
+        reason = native_precisions.missing(run.machine, precision)
         if reason:
-            yield warnings.emulated(precision, reason)
+            yield notices.emulated(precision, reason)
 
 
 def _of_launches(run: Run, blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:
@@ -207,7 +223,7 @@ def _of_launches(run: Run, blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_
             if 0 < most < MIN_LAUNCHES:
                 few.setdefault(most, []).append(block.case.id)
     for launches, cases in few.items():
-        yield warnings.too_few_launches(launches, MIN_LAUNCHES, cases)
+        yield notices.too_few_launches(launches, MIN_LAUNCHES, cases)
 
 
 def _launches(row: Row | ConvergenceRow) -> int:
@@ -228,15 +244,15 @@ def _of_clock(run: Run, blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:
             continue
         for row in block.rows:
             median = row.median_ns.value if row.median_ns is not None else math.inf
-            if reading > warnings.CLOCK_LIMIT * median:
-                yield warnings.coarse_clock(reading, median, _result(block, row))
+            if reading > notices.CLOCK_LIMIT * median:
+                yield notices.coarse_clock(reading, median, _result(block, row))
 
 
 def _of_kernels(run: Run) -> Iterator[Warning_]:
     """Name the arms whose products Intel's library computes on a processor of another vendor."""
     arms = {arm.id: arm for block in run.blocks for arm in block.arms}
-    for arm, launch in kernels.with_most_by(warnings.MKL, run).items():
-        found = warnings.generic_mkl(run.machine, arms[arm], launch) if arm in arms else None
+    for arm, launch in kernels.with_most_by(notices.MKL, run).items():
+        found = notices.generic_mkl(run.machine, arms[arm], launch) if arm in arms else None
         if found is not None:
             yield found
 
@@ -247,8 +263,8 @@ def _of_block(block: BlockAnalysis) -> Iterator[Warning_]:
     for row in block.rows:
         counts = row.counts
         if counts.launches_failed and counts.launches and row.failure is not None:
-            yield warnings.launches_failed(counts.launches_failed, row.failure.message, _result(block, row))
+            yield notices.launches_failed(counts.launches_failed, row.failure.message, _result(block, row))
         if counts.launches_unsteady > UNSETTLED * counts.launches:
-            yield warnings.no_steady_state(counts.launches_unsteady, counts.launches, _result(block, row))
+            yield notices.no_steady_state(counts.launches_unsteady, counts.launches, _result(block, row))
         if row.slow_start is not None and not row.slow_start.settled:
-            yield warnings.slow_start(row.slow_start.excess, _result(block, row))
+            yield notices.slow_start(row.slow_start.excess, _result(block, row))

@@ -5,12 +5,12 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from suite.analysis.insights.types import Insights
-from suite.records.schema import Absent, Case, Evaluation, Failure, Memory, Parity, Startup, Warning_
+from suite.record.schema import Absent, Case, Evaluation, Failure, Memory, Parity, Startup, Warning_
 from suite.statistics.proportions import Proportion
 from suite.statistics.verdicts import Verdict
 
 Standing: TypeAlias = Literal["ranked", "control", "shown", "unequal", "failed", "absent"]
-"""How an arm stands in its block.
+"""Standing of an arm in its block.
 
 ranked
     Equal to the reference, with enough launches: it has a rank.
@@ -47,7 +47,7 @@ class Counts(msgspec.Struct, frozen=True):
     """Before a launch had settled; left out."""
     windows_failed: int
     launches_unsteady: int
-    """Launches with enough windows to tell that never settled; kept, and said."""
+    """Launches with enough windows to tell that never settled; kept, and reported."""
     calls: int
     """Timed calls in the windows counted."""
 
@@ -106,7 +106,7 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class Control(msgspec.Struct, frozen=True):
-    """The same thing twice: what this run makes of no difference at all."""
+    """An arm measured twice: the ratio that this run gives where there is no difference."""
 
     arm: str
     of: str
@@ -124,7 +124,7 @@ class TimedBlock(msgspec.Struct, frozen=True):
     also_first: tuple[str, ...]
     """Other arms with rank 1, in order of their estimates."""
     unranked_reason: str
-    """Why nobody is ranked; empty where somebody is."""
+    """Why no arm is ranked; empty where one is."""
     generations: int
     rounds: int
     """Undisturbed, complete rounds."""
@@ -189,7 +189,7 @@ class MemoryBlock(msgspec.Struct, frozen=True):
     rows: tuple[MemoryRow, ...]
 
 
-class Reached(msgspec.Struct, frozen=True):
+class TargetReached(msgspec.Struct, frozen=True):
     """When a training was first seen at its target."""
 
     step: int
@@ -202,7 +202,7 @@ class Curve(msgspec.Struct, frozen=True):
     seed: int
     generation: int
     points: tuple[Evaluation, ...]
-    reached: Reached | None
+    reached: TargetReached | None
     """None: it never was at the target."""
 
 
@@ -327,7 +327,7 @@ class Status(msgspec.Struct, frozen=True):
     supervisor_share: float | Absent
 
 
-class Pooled(msgspec.Struct, frozen=True):
+class PooledControls(msgspec.Struct, frozen=True):
     """Controls of several runs; each run's is one draw."""
 
     draws: int
@@ -346,7 +346,7 @@ class Analysis(msgspec.Struct, frozen=True):
     """The record's own and those that follow from it."""
     exit_code: int
     """0: fine; 1: some result failed or is not equal; 2: none could be measured here."""
-    identical: Pooled | None = None
+    identical: PooledControls | None = None
     """None: neither this run nor one before it has a control."""
     insights: Insights = Insights()
 

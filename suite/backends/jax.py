@@ -14,7 +14,7 @@ from suite.backends.checks import images_last, import_framework, require_support
 from suite.backends.protocol import Arrays, Options, Resident, Source, Step, Trainer, TrainingSource
 from suite.zoo import models
 from suite.zoo.honesty import Computed
-from suite.zoo.native import definition
+from suite.zoo.native import channels_last, definition
 
 _DTYPES = MappingProxyType({"bf16": "bfloat16", "fp16": "float16"})
 _PRODUCTS = MappingProxyType({"fp32": "highest", "tf32": "tensorfloat32"})
@@ -101,7 +101,7 @@ class JAX:
         network = definition(model, "jax")
         names = tuple(tensor.name for tensor in model.inputs)
         dtype = jax.numpy.dtype(_DTYPES.get(self._options.precision, "float32"))
-        prepared = network.prepare(source.weights)
+        prepared = channels_last(source.weights)
         weights = jax.device_put({name: array.astype(dtype, copy=False) for name, array in prepared.items()})
         example = [images_last(source.example[name]) for name in names]
         forward = network.forward if dtype == np.float32 else _lowered(jax, network.forward, dtype)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from suite.backends.checks import images_last
 from suite.backends.protocol import Arrays, TrainingSource
 from suite.zoo import models
-from suite.zoo.native import definition, training
+from suite.zoo.native import channels_first, channels_last, definition
 from suite.zoo.training import batches
 from suite.zoo.training.recipe import SGD, AdamW, Optimizer, decays, is_statistic, trained
 from suite.zoo.training.update import Amplification, amplified
@@ -40,7 +40,7 @@ class JAXTrainer:
 
     def __init__(self, jax: Any, source: TrainingSource, options: dict[str, Any]) -> None:  # noqa: ANN401 (a module)
         model = models.get(source.model)
-        self._jax, self._network, self._training = jax, definition(model, "jax"), training(model, "jax")
+        self._jax, self._network = jax, definition(model, "jax")
         self._begin = source.weights
         self._names = batches.names(model)
         self._inputs = tuple(tensor.name for tensor in model.inputs)
@@ -49,7 +49,7 @@ class JAXTrainer:
         self._decays = {each.name for each in trained(model) if decays(each)}
         self._mesh = _mesh(jax, source)
         self._options = options or None
-        self._call = self._compiled(self._training.loss, Amplification())
+        self._call = self._compiled(self._network.loss, Amplification())
         self._forward = jax.jit(self._network.forward, compiler_options=self._options)
         self._state: State = {}
         self.restart()
@@ -76,7 +76,7 @@ class JAXTrainer:
     def step_with_gradients(self, gradients: Iterable[Arrays], by: Amplification) -> None:
         names = tuple(self._state["weights"])
         call = self._compiled(functools.partial(_linear_loss, names), by)
-        for given in map(self._network.prepare, gradients):
+        for given in map(channels_last, gradients):
             # One item for each process, as a batch has its items for each.
             self._step(call, [given.pop(name)[np.newaxis] for name in names])
 
@@ -128,16 +128,13 @@ class JAXTrainer:
         """Return them from the first moments, which after one step hold them and nothing else."""
         rule, first = self._rule, {name: np.asarray(each) for name, each in self._state["first"].items()}
         if isinstance(rule, SGD):
-            begin = self._network.prepare(self._begin)
+            begin = channels_last(self._begin)
             decay = {name: np.float32(rule.weight_decay if name in self._decays else 0) for name in first}
-            return self._restored({name: each - decay[name] * begin[name] for name, each in first.items()})
-        return self._restored({name: each / np.float32(1 - rule.beta1) for name, each in first.items()})
+            return channels_first({name: each - decay[name] * begin[name] for name, each in first.items()})
+        return channels_first({name: each / np.float32(1 - rule.beta1) for name, each in first.items()})
 
     def weights(self) -> Arrays:
-        return self._restored(self._state["weights"] | self._state["statistics"])
-
-    def _restored(self, arrays: Tensors) -> Arrays:
-        return self._training.restore(arrays)  # type: ignore[no-any-return]
+        return channels_first(self._state["weights"] | self._state["statistics"])
 
     def predict(self, inputs: Arrays) -> npt.NDArray[np.float32]:
         state = self._state
@@ -151,7 +148,7 @@ class JAXTrainer:
         # Copies: what is donated must not be the arrays that training begins with.
         put = self._mesh.replicate if self._mesh is not None else functools.partial(numpy.array, copy=True)
         none = (lambda each: put(np.zeros(each.shape, each.dtype))) if self._mesh is not None else numpy.zeros_like
-        prepared = {name: put(array) for name, array in self._network.prepare(self._begin).items()}
+        prepared = {name: put(array) for name, array in channels_last(self._begin).items()}
         weights = {name: each for name, each in prepared.items() if name not in self._statistics}
         zeros = functools.partial(self._jax.tree.map, none)
         self._state = {

@@ -90,16 +90,7 @@ class ONNXRuntime:
         Unsupported
             If the file is missing or of another model, or another provider would run it.
         """
-        session = self._session(source)
-        outputs = [tensor.name for tensor in session.get_outputs()]
-        run = session.run
-        if len(outputs) > 1:
-            return lambda inputs: run(outputs, inputs)
-
-        def step(inputs: Arrays) -> npt.NDArray[np.float32]:
-            return run(outputs, inputs)[0]  # type: ignore[no-any-return]
-
-        return step
+        return step_of(self._session(source))
 
     def load_resident(self, source: Source) -> Resident:
         """Do as `load` does, for values that stay on the device."""
@@ -214,3 +205,16 @@ def _products(events: list[dict[str, Any]]) -> dict[str, int]:
             type_ = next(iter(given[0]), "unknown")
             counted[_TYPES.get(type_, type_)] += 1
     return dict(counted)
+
+
+def step_of(session: Any) -> Step:  # noqa: ANN401 (a session of ONNX Runtime's)
+    """Return what calls a session with arrays in host memory: its output, or a list where there are several."""
+    outputs = [tensor.name for tensor in session.get_outputs()]
+    run = session.run
+    if len(outputs) > 1:
+        return lambda inputs: run(outputs, inputs)
+
+    def step(inputs: Arrays) -> npt.NDArray[np.float32]:
+        return run(outputs, inputs)[0]  # type: ignore[no-any-return]
+
+    return step

@@ -8,12 +8,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from suite.backends import cuda
 from suite.backends.checks import import_framework, require_names, require_onnx, require_supported
-from suite.backends.protocol import Arrays, Options, Source, Step
+from suite.backends.onnxruntime import step_of
+from suite.backends.protocol import Options, Source, Step
 
 _NAME = "onnxruntime-tensorrt-rtx"
 _OF_THE_DRIVER = ("libcuda.so", "libnvidia-ml.so")
@@ -85,15 +83,7 @@ class ONNXRuntimeTensorRTRTX:
         if self._providers[:1] != [self._provider]:
             raise cuda.fell_back(_NAME, ", ".join(self._providers))
         require_names(_NAME, source.example, [tensor.name for tensor in session.get_inputs()])
-        outputs = [tensor.name for tensor in session.get_outputs()]
-        run = session.run
-        if len(outputs) > 1:
-            return lambda inputs: run(outputs, inputs)
-
-        def step(inputs: Arrays) -> npt.NDArray[np.float32]:
-            return run(outputs, inputs)[0]  # type: ignore[no-any-return]
-
-        return step
+        return step_of(session)
 
     def settings(self) -> dict[str, str]:
         """Read back what can tilt the field."""

@@ -1,7 +1,7 @@
 """Which backend computes in which precision on which device, how, and why not where it does not: one table.
 
 What is not here is `unsupported`: the arm is absent with its reason, and nothing has failed. `suite.plan` asks before
-it plans, `suite.launches` before it launches, and every backend once more before it imports its framework.
+it plans, `suite.schedule.launches` before it launches, and every backend once more before it imports its framework.
 
 The rows on CUDA are written against the frameworks' documentation and unverified: see `suite.backends.cuda`.
 """

@@ -20,7 +20,7 @@ from suite.backends.checks import images_last, import_framework
 from suite.backends.protocol import Arrays, Options, Resident, Source, Step, TrainingSource
 from suite.zoo import models
 from suite.zoo.honesty import Computed
-from suite.zoo.native import definition
+from suite.zoo.native import channels_last, definition
 
 if TYPE_CHECKING:
     from suite.backends.parallel.tensorflow import Workers
@@ -145,7 +145,7 @@ def trace(tf: Any, source: Source, options: Options, *, xla: bool) -> Traced:  #
     with tf.device(device_name(options.device)):
         weights = {
             name: _weight(tf, name.replace(".", "_"), array.astype(dtype.as_numpy_dtype, copy=False), options)
-            for name, array in network.prepare(source.weights).items()
+            for name, array in channels_last(source.weights).items()
         }
     names = tuple(tensor.name for tensor in model.inputs)
     signature = [

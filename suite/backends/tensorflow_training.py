@@ -19,7 +19,7 @@ import numpy.typing as npt
 from suite.backends.checks import images_last
 from suite.backends.protocol import Arrays, TrainingSource
 from suite.zoo import models
-from suite.zoo.native import definition, training
+from suite.zoo.native import channels_first, channels_last, definition
 from suite.zoo.training import batches
 from suite.zoo.training.recipe import SGD, AdamW, Optimizer, decays, is_statistic, trained
 from suite.zoo.training.update import Amplification, amplified
@@ -44,14 +44,14 @@ class TensorFlowTrainer:
         workers: "Workers | None" = None,
     ) -> None:
         model = models.get(source.model)
-        self._tf, self._network, self._training = tf, definition(model, "tensorflow"), training(model, "tensorflow")
+        self._tf, self._network = tf, definition(model, "tensorflow")
         self._begin = source.weights
         self._names = batches.names(model)
         self._inputs = tuple(tensor.name for tensor in model.inputs)
         self._rule = source.optimizer
         statistics = {each.name for each in model.parameters if is_statistic(each)}
         self._decays = {each.name for each in trained(model) if decays(each)}
-        prepared = self._network.prepare(source.weights)
+        prepared = channels_last(source.weights)
         self._workers = workers
         with tf.device(place) if workers is None else workers.strategy.scope():
             made = {
@@ -71,7 +71,7 @@ class TensorFlowTrainer:
             )
             self._count = tf.Variable(0.0)
         self._xla = xla
-        self._call = self._compiled(self._training.loss, Amplification())
+        self._call = self._compiled(self._network.loss, Amplification())
         self._forward = tf.function(self._predict, jit_compile=xla or None, autograph=False)
         self.step(source.example)
         self.restart()
@@ -94,7 +94,7 @@ class TensorFlowTrainer:
 
     def step_with_gradients(self, gradients: Iterable[Arrays], by: Amplification) -> None:
         call = self._compiled(self._linear_loss, by)
-        for given in map(self._network.prepare, gradients):
+        for given in map(channels_last, gradients):
             # Each array is let go as it is copied: all of them are as large as the model.
             call(*[self._tf.constant(given.pop(name)) for name in self._weights]).numpy()
 
@@ -184,19 +184,16 @@ class TensorFlowTrainer:
         """Return them from the first moments, which after one step hold them and nothing else."""
         rule = self._rule
         if isinstance(rule, SGD):
-            begin = self._network.prepare(self._begin)
+            begin = channels_last(self._begin)
             decay = {name: np.float32(rule.weight_decay if name in self._decays else 0) for name in self._first}
-            return self._restored(
+            return channels_first(
                 {name: each.numpy() - decay[name] * begin[name] for name, each in self._first.items()}
             )
         share = np.float32(1) - np.float32(rule.beta1)
-        return self._restored({name: each.numpy() / share for name, each in self._first.items()})
+        return channels_first({name: each.numpy() / share for name, each in self._first.items()})
 
     def weights(self) -> Arrays:
-        return self._restored({name: each.numpy() for name, each in (self._weights | self._statistics).items()})
-
-    def _restored(self, arrays: dict[str, Any]) -> Arrays:
-        return self._training.restore(arrays)  # type: ignore[no-any-return]
+        return channels_first({name: each.numpy() for name, each in (self._weights | self._statistics).items()})
 
     def predict(self, inputs: Arrays) -> npt.NDArray[np.float32]:
         given = [self._tf.constant(images_last(inputs[name])) for name in self._inputs]
@@ -207,7 +204,7 @@ class TensorFlowTrainer:
 
     def restart(self, weights: Arrays | None = None) -> None:
         self._begin = self._begin if weights is None else weights
-        prepared = self._network.prepare(self._begin)
+        prepared = channels_last(self._begin)
         for name, variable in (self._weights | self._statistics).items():
             variable.assign(prepared[name])
         for moment in (*self._first.values(), *self._second.values(), self._count):

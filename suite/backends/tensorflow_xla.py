@@ -1,55 +1,22 @@
 """TensorFlow, tf.function compiled by XLA."""
 
 import os
-from typing import TYPE_CHECKING, Any
 
-from suite.backends import cuda, tensorflow_common
-from suite.backends.checks import require_supported
-from suite.backends.protocol import Arrays, Options, Resident, Source, Step, Trainer, TrainingSource
-from suite.backends.tensorflow_common import Traced
-from suite.zoo.honesty import Computed
-
-if TYPE_CHECKING:
-    from suite.backends.parallel.tensorflow import Workers
-
-_NAME = "tensorflow-xla"
+from suite.backends import tensorflow_common
+from suite.backends.protocol import Arrays, Options, Trainer, TrainingSource
+from suite.backends.tensorflow import TensorFlow
 
 
-class TensorFlowXLA:
+class TensorFlowXLA(TensorFlow):
     """A concrete tf.function with `jit_compile=True`; on CUDA unverified (see `suite.backends.cuda`)."""
 
-    version: str
+    name = "tensorflow-xla"
+    xla = True
 
     def __init__(self, options: Options) -> None:
-        require_supported(_NAME, options, devices=cuda.DEVICES)
-        self._options = options
-        self._device = options.device
-        self._traced: Traced | None = None
-        self._workers: Workers | None = None
         # Off by default; said again so that the environment cannot turn it on.
         os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_enable_fast_math=false".strip()
-        self._tf: Any = tensorflow_common.configure(_NAME, options)
-        self.version = str(self._tf.__version__)
-
-    def load(self, source: Source) -> Step:
-        """Trace the model's own definition over the weights, and let XLA compile it."""
-        return tensorflow_common.make_step(self._tf, self._trace(source), source, backend=_NAME, device=self._device)
-
-    def load_resident(self, source: Source) -> Resident:
-        """Do as `load` does, for tensors that stay on the device."""
-        return tensorflow_common.make_resident(
-            self._tf, self._trace(source), source, backend=_NAME, device=self._device
-        )
-
-    def _trace(self, source: Source) -> Traced:
-        self._traced = None  # the model before this one goes first
-        self._traced = tensorflow_common.trace(self._tf, source, self._options, xla=True)
-        return self._traced
-
-    def computed(self, inputs: Arrays) -> Computed:
-        if self._traced is None:
-            return Computed({}, "nothing is loaded")
-        return tensorflow_common.computed(self._tf, self._traced, inputs, self._options, xla=True)
+        super().__init__(options)
 
     def compiled_text(self, inputs: Arrays) -> str:
         """Return XLA's text of the compiled model, which takes another compilation; empty where none is loaded."""
@@ -58,14 +25,7 @@ class TensorFlowXLA:
     def load_training(self, source: TrainingSource) -> Trainer:
         """Trace forward, loss, backward and update as one function."""
         self._traced = None  # the model before this one goes first
-        from suite.backends.tensorflow_training import TensorFlowTrainer
-
-        self._workers = tensorflow_common.workers(self._tf, source, self._device, self._workers)
-        place = tensorflow_common.device_name(self._device)
-        return TensorFlowTrainer(self._tf, source, place, xla=True, workers=self._workers)
-
-    def device_memory(self) -> dict[str, int]:
-        return tensorflow_common.device_memory(self._tf, self._device)
+        return super().load_training(source)
 
     def settings(self) -> dict[str, str]:
         """Read back what can tilt the field."""

@@ -19,7 +19,7 @@ import torch
 from suite.backends import torch_common
 from suite.backends.protocol import Arrays, TrainingSource
 from suite.zoo import models, torch_module
-from suite.zoo.native import training
+from suite.zoo.native import definition
 from suite.zoo.spec import Model
 from suite.zoo.training import batches
 from suite.zoo.training.recipe import SGD, Optimizer, decays, trained
@@ -31,14 +31,14 @@ class TorchTrainer:
 
     def __init__(self, source: TrainingSource, device: str, *, compiled: bool) -> None:
         model = models.get(source.model)
-        definition = training(model, "torch")
+        defined = definition(model, "torch")
         network = torch_common.channels_last(torch, torch_module.load(model, source.weights), device)
-        self._network = definition.prepare(network).train().requires_grad_()
+        self._network = defined.prepare(network).train().requires_grad_()
         self._model, self._optimizer_rule = model, source.optimizer
         self._begin = source.weights
         self._names = batches.names(model)
         self._device = device
-        loss = self._with_loss = _WithLoss(self._network, definition.loss)
+        loss = self._with_loss = _WithLoss(self._network, defined.loss)
         self._together = source.replica is not None
         if source.replica is not None:
             from suite.backends.parallel import torch as engine

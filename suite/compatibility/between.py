@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from suite import warnings
 from suite.compatibility import known_bad
 from suite.compatibility.devices import Nvidia, from_facts
-from suite.compatibility.gate import judge
+from suite.compatibility.gate import check
 from suite.compatibility.table import Table
 from suite.compatibility.versions import key
-from suite.records.schema import Fingerprint, Image, Warning_
+from suite.record import notices
+from suite.record.schema import Fingerprint, Image, Warning_
 
 
 def between(
@@ -37,9 +37,9 @@ def _driver(before: Nvidia, after: Nvidia) -> Iterator[Warning_]:
     if before.driver is None and after.driver is None:
         return
     if before.driver is None or after.driver is None:
-        yield warnings.driver_on_one_side(before.driver, after.driver)
+        yield notices.driver_on_one_side(before.driver, after.driver)
     elif key(after.driver) < key(before.driver):
-        yield warnings.driver_older(before.driver, after.driver)
+        yield notices.driver_older(before.driver, after.driver)
 
 
 def _images(table: Table, nvidia: Nvidia, images: Iterable[Image]) -> Iterator[Warning_]:
@@ -47,9 +47,9 @@ def _images(table: Table, nvidia: Nvidia, images: Iterable[Image]) -> Iterator[W
         release = known_bad.cuda_release(image.distributions)
         if release is None:
             continue
-        found = judge(table, release, nvidia)
+        found = check(table, release, nvidia)
         for text in (found.reason,) if not found.runs else found.warnings:
-            yield warnings.cuda_misfit(f"{image.name} {image.variant}", text, found.fix)
+            yield notices.cuda_misfit(f"{image.name} {image.variant}", text, found.fix)
         versions = known_bad.libraries(image.distributions)
         for rule in known_bad.matching(table, versions, nvidia.gpus):
-            yield warnings.known_bad(f"{image.name} {image.variant}", known_bad.sentence(rule, versions), rule.remedy)
+            yield notices.known_bad(f"{image.name} {image.variant}", known_bad.sentence(rule, versions), rule.remedy)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from suite.compatibility.versions import is_version
-from suite.records.schema import Absent, Fact
+from suite.record.schema import Absent, Fact
 
 _MOST_DEVICES = 1024
 _EXCLUSIVE, _PROHIBITED = (1, 3), 2

@@ -15,7 +15,7 @@ from suite.compatibility.table import Requirement, Table, requirement
 from suite.compatibility.versions import key, minor
 
 
-class Judgement(msgspec.Struct, frozen=True):
+class CudaCheck(msgspec.Struct, frozen=True):
     """What came of holding a release against a machine."""
 
     runs: bool
@@ -25,7 +25,7 @@ class Judgement(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-def judge(table: Table, release: str, nvidia: Nvidia, gpus: Sequence[Gpu] | None = None) -> Judgement:
+def check(table: Table, release: str, nvidia: Nvidia, gpus: Sequence[Gpu] | None = None) -> CudaCheck:
     """Judge whether a CUDA release runs here.
 
     Parameters
@@ -36,20 +36,20 @@ def judge(table: Table, release: str, nvidia: Nvidia, gpus: Sequence[Gpu] | None
         Those that are to be used; None: all of the machine.
     """
     if nvidia.driver is None:
-        return Judgement(
+        return CudaCheck(
             runs=False,
             reason=f"No NVIDIA driver answers here: {nvidia.problem.rstrip('.')}.",
             fix=nvidia.fix or "Use the CPU variant.",
         )
     asks = requirement(table, release)
     if asks is None:
-        return Judgement(
+        return CudaCheck(
             runs=False,
             reason=f"CUDA {release} is of a family that this Levelfield does not know.",
             fix="Use a newer Levelfield, or ask for the variant by name.",
         )
     if key(nvidia.driver) < key(asks.family.minimum_driver):
-        return Judgement(
+        return CudaCheck(
             runs=False,
             reason=(
                 f"CUDA {release} needs the driver {asks.family.minimum_driver} or newer, and this machine has "
@@ -59,14 +59,14 @@ def judge(table: Table, release: str, nvidia: Nvidia, gpus: Sequence[Gpu] | None
         )
     chosen = nvidia.gpus if gpus is None else gpus
     if not chosen:
-        return Judgement(
+        return CudaCheck(
             runs=False,
             reason=f"The driver {nvidia.driver} answers, and shows no GPU.",
             fix="See what `nvidia-smi -L` lists, and whether this process may use it.",
         )
     for gpu in chosen:
         if gpu.capability and key(gpu.capability) < key(asks.family.minimum_compute_capability):
-            return Judgement(
+            return CudaCheck(
                 runs=False,
                 reason=(
                     f"CUDA {release} has no code for {gpu.title}: it needs compute capability "
@@ -74,7 +74,7 @@ def judge(table: Table, release: str, nvidia: Nvidia, gpus: Sequence[Gpu] | None
                 ),
                 fix=f"Use a variant of CUDA {minor(release)[0] - 1} or older for it, or another GPU.",
             )
-    return Judgement(runs=True, warnings=(*_of_driver(asks, nvidia), *_of_gpus(chosen)))
+    return CudaCheck(runs=True, warnings=(*_of_driver(asks, nvidia), *_of_gpus(chosen)))
 
 
 def _of_driver(asks: Requirement, nvidia: Nvidia) -> tuple[str, ...]:

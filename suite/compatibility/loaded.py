@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from suite.compatibility import known_bad
-from suite.records.schema import Image, Launch, Library
+from suite.record.schema import Image, Launch, Library
 
 _KINDS = {"CUDA", "cuDNN", "cuBLAS", "NCCL"}
 _OF_THE_DRIVER = re.compile(r"lib(cuda|nvidia-[a-z-]+|cudadebugger)\.so")
@@ -12,7 +12,7 @@ _OF_THE_DRIVER = re.compile(r"lib(cuda|nvidia-[a-z-]+|cudadebugger)\.so")
 _VERSION = re.compile(r"\((?P<library>cuDNN|cuBLAS|NCCL|CUDA runtime) (?P<version>[\d.]+)\)")
 
 
-def strangers(launch: Launch, image: Image) -> Iterator[str]:
+def not_of_the_lock(launch: Launch, image: Image) -> Iterator[str]:
     """Say of each loaded CUDA library that is not the locked one what it is; nothing where nothing was locked."""
     if image.launcher == "host":
         return

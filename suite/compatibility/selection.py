@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from suite.compatibility.devices import Gpu, Nvidia
-from suite.compatibility.gate import judge
+from suite.compatibility.gate import check
 from suite.compatibility.table import Table
 from suite.compatibility.versions import key
 from suite.names import unknown
@@ -63,17 +63,17 @@ def choose(
         return Choice(None, reason=f"There is no GPU {gpu} here.", fix=f"Choose one of these: {have}.")
     newest_first = sorted(variants, key=lambda name: key(variants[name]), reverse=True)
     for name in newest_first:
-        found = judge(table, variants[name], nvidia, gpus)
+        found = check(table, variants[name], nvidia, gpus)
         if found.runs:
             return Choice(name, release=variants[name], warnings=found.warnings)
     for name in newest_first:
-        suited = [one for one in gpus if judge(table, variants[name], nvidia, [one]).runs]
+        suited = [one for one in gpus if check(table, variants[name], nvidia, [one]).runs]
         if suited:
             left = ", ".join(one.title for one in gpus if one not in suited)
             note = f"{name} has no code for {left}: it can be used on {_listed(suited)} only."
-            found = judge(table, variants[name], nvidia, suited)
+            found = check(table, variants[name], nvidia, suited)
             return Choice(name, release=variants[name], warnings=(note, *found.warnings))
-    oldest = judge(table, variants[newest_first[-1]], nvidia, gpus)  # the least that would have to change
+    oldest = check(table, variants[newest_first[-1]], nvidia, gpus)  # the least that would have to change
     return Choice(None, reason=oldest.reason, fix=oldest.fix)
 
 
@@ -84,7 +84,7 @@ def _wanted(nvidia: Nvidia, gpu: int | None) -> Sequence[Gpu]:
 def _asked(table: Table, nvidia: Nvidia, variants: Mapping[str, str], asked: str, gpu: int | None) -> Choice:
     if asked not in variants:
         raise unknown("CUDA variant", asked, variants)
-    found = judge(table, variants[asked], nvidia, _wanted(nvidia, gpu))
+    found = check(table, variants[asked], nvidia, _wanted(nvidia, gpu))
     doubts = () if found.runs else (f"{asked} was asked for, and is not expected to run here: {found.reason}",)
     return Choice(asked, release=variants[asked], warnings=(*doubts, *found.warnings))
 

@@ -7,7 +7,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from suite.compatibility.devices import Nvidia
-from suite.compatibility.gate import judge
+from suite.compatibility.gate import check
 from suite.compatibility.table import Table, newest_patches, requirement
 from suite.errors import printable
 
@@ -39,10 +39,10 @@ def grid(table: Table, nvidia: Nvidia, variants: Mapping[str, Mapping[str, str]]
 
 
 def _here(table: Table, release: str, nvidia: Nvidia) -> Text:
-    found = judge(table, release, nvidia)
+    found = check(table, release, nvidia)
     if found.runs:
         return Text("with limits", "yellow") if found.warnings else Text("yes", "green")
-    some = [str(one.index) for one in nvidia.gpus if judge(table, release, nvidia, [one]).runs]
+    some = [str(one.index) for one in nvidia.gpus if check(table, release, nvidia, [one]).runs]
     return Text(f"GPU {', '.join(some)} only", "yellow") if some else Text("no", "red")
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 
 from suite.compatibility.versions import is_version, key, minor
-from suite.conversion import convert
 from suite.errors import LevelfieldError
 from suite.paths import images_root
+from suite.safety.conversion import convert
 
 NAME = "compatibility.toml"
 SCHEMA = 1

@@ -1,1 +1,1 @@
-"""What runs said over time: a store of summaries, the trend of a result, and what changed where it moved."""
+"""Results over time: a store of summaries, the trend of a result, and what differs where it changes."""

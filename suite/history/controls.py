@@ -6,9 +6,9 @@ from pathlib import Path
 from suite.errors import LevelfieldError
 from suite.history import summary
 from suite.history.environment import machine_key
-from suite.history.folders import runs_in
 from suite.paths import installation_key
-from suite.records.schema import ControlDraw, Fingerprint
+from suite.record import files
+from suite.record.schema import ControlDraw, Fingerprint
 
 LARGEST_RATIO = 100.0
 """Between identical programs; beyond it something is broken, and no control."""
@@ -19,12 +19,24 @@ MOST = 200
 def before(reports: Path, machine: Fingerprint) -> tuple[ControlDraw, ...]:
     """Return the controls of the unlabelled runs in a folder that were measured on this machine, newest first.
 
-    Only runs that this installation measured itself count, by the seal of their summaries: what was copied into the
-    folder must not bend what later runs are compared with. A folder that cannot be read has none.
+    Only runs that this installation measured itself count, by the seal of their summaries: a record that was copied
+    into the folder must not influence what later runs are compared with.
+
+    Parameters
+    ----------
+    reports
+        Folder of run folders; one that cannot be read has no controls.
+    machine
+        Fingerprint of this machine; runs on other hardware are ignored.
+
+    Returns
+    -------
+    tuple of ControlDraw
+        At most `MOST`.
     """
     key = machine_key(machine)
     try:
-        folders, seal = runs_in(reports), installation_key()
+        folders, seal = files.runs_in(reports), installation_key()
     except LevelfieldError:
         return ()
     found = (summary.kept(folder, verify=True) for folder in folders)

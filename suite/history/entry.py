@@ -6,17 +6,25 @@ from suite.analysis.types import Analysis
 from suite.errors import LevelfieldError
 from suite.history import summary
 from suite.paths import installation_key
-from suite.records import files
-from suite.records.schema import Run
+from suite.record import files
+from suite.record.schema import Run
 
 
 def enter(folder: Path, run: Run, result: Analysis) -> str:
-    """Enter a run that has just been written.
+    """Write the summary of a run that has just ended, and enter it in the store beside its folder.
+
+    Parameters
+    ----------
+    folder
+        The run's folder, which holds its record.
+    run, result
+        The record, and the analysis of it.
 
     Returns
     -------
     str
-        Empty; or one sentence on why the run is not in the history. Its record and report are there all the same.
+        Empty; or one sentence on why the run is not in the history. Nothing is raised: the record and the report are
+        written already.
     """
     try:
         sha256, size = summary.digest(folder / files.NAME)

@@ -1,4 +1,4 @@
-"""From a record to what surrounded its numbers: facts that may explain a change, and the hardware."""
+"""The environment of a record's numbers: facts that may explain a change, and the hardware."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -6,10 +6,9 @@ from typing import TypeAlias
 
 import msgspec
 
-from suite.analysis import kernels
-from suite.history import processor
-from suite.records.schema import Absent, Block, Fact, Fingerprint, Image, Launch, Run, elsewhere
-from suite.references import suffix
+from suite.analysis import kernels, processor
+from suite.record.references import suffix
+from suite.record.schema import Absent, Block, Fact, Fingerprint, Image, Launch, Run, elsewhere
 
 Environment: TypeAlias = dict[str, dict[str, str]]
 """Group (`cpu`, `kernel`, `image onnxruntime`, `arm onnxruntime`, …) to name to value, all texts."""
@@ -35,7 +34,7 @@ _HARDWARE = (
     ("cpu", "L3 cache"),
     ("virtualisation", "hypervisor flag"),
 )
-"""What stays when software, firmware and settings change."""
+"""Facts that stay the same when software, firmware and settings change."""
 
 _GPU_HARDWARE = (" name", " compute capability", " memory bytes")
 _GIB = 2**30
@@ -66,21 +65,23 @@ def environment(run: Run) -> Environment:
 
 
 def image_group(name: str, variant: str, launcher: str = "") -> str:
-    """Return the group of what an image holds.
+    """Return the name of the group that holds the facts of an image.
 
     Parameters
     ----------
+    name
+        Name of the image.
     variant
         It may name a version behind an `@`, as images do in records.
     launcher
-        Where it lives, if that is not where the run's workers do.
+        Launcher of the image, if it is not the run's own; else empty.
     """
     plain, _, version = variant.partition("@")
     return f"image {name}{suffix(plain, version or None)}{f'+launcher={launcher}' if launcher else ''}"
 
 
 def arm_group(arm: str) -> str:
-    """Return the group of what an arm's launches said of themselves."""
+    """Return the name of the group that holds what an arm's launches reported."""
     return f"arm {arm}"
 
 
@@ -113,7 +114,15 @@ def recorded(facts: Mapping[str, str] | None, group: str, name: str) -> str:
 
 
 def concerns(group: str, *, arm: str, image: str) -> bool:
-    """Say whether a group can explain a result of this arm: everybody's facts can, another arm's cannot."""
+    """Return whether a group of facts can explain a result of this arm.
+
+    Parameters
+    ----------
+    group
+        Name of the group. Those of the machine and the run concern every arm; those of an image or arm, only its own.
+    arm, image
+        Id of the arm, and the group of its image (see `image_group`).
+    """
     return not group.startswith(("image ", "arm ")) or group in (image, arm_group(arm))
 
 
@@ -211,7 +220,7 @@ def _launches(run: Run) -> dict[str, list[Launch]]:
 
 
 def _arm(launches: list[Launch]) -> dict[str, str]:
-    """Collect what launches said; where launches of different models differ, all their values stand side by side."""
+    """Collect what launches reported; where launches of different models differ, all their values are listed."""
     seen: dict[str, set[str]] = {}
     for launch in launches:
         said = {"version": launch.framework_version} if launch.framework_version else {}

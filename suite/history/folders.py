@@ -12,7 +12,7 @@ from suite.errors import LevelfieldError
 from suite.history import summary
 from suite.history.store import Store
 from suite.history.summary import Summary
-from suite.records import files
+from suite.record import files
 
 Say: TypeAlias = Callable[[str], None]
 
@@ -25,7 +25,7 @@ class Skipped(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What came of entering a folder of runs."""
+    """Result of entering a folder of runs."""
 
     found: int
     """Folders with a record."""
@@ -36,33 +36,27 @@ class Outcome(msgspec.Struct, frozen=True):
     seconds: float
 
 
-def runs_in(reports: Path) -> list[Path]:
-    """Return the folders under `reports` that hold a record, by name.
+def enter_new(store: Store, reports: Path, say: Say) -> Outcome:
+    """Enter the runs of a folder that the store does not hold yet.
+
+    A summary beside a record is used where it names the record's size.
+
+    Parameters
+    ----------
+    store
+        An open store.
+    reports
+        Folder of run folders.
+    say : callable
+        Called with a short line before a record is analysed.
 
     Raises
     ------
     LevelfieldError
-        The folder cannot be read.
-    """
-    try:
-        return sorted(
-            entry for entry in reports.iterdir() if not entry.name.startswith(".") and (entry / files.NAME).exists()
-        )
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise LevelfieldError(
-            f"The folder {reports} cannot be read: {error.strerror or error}.", fix="Name another one with --reports."
-        ) from error
-
-
-def enter_new(store: Store, reports: Path, say: Say) -> Outcome:
-    """Enter the runs of a folder that the store does not hold yet.
-
-    A summary beside a record is believed where it names the record's size.
+        The folder cannot be read, or the store fails. A record that is broken is skipped and listed instead.
     """
     known = store.sizes()
-    folders = [folder for folder in runs_in(reports) if known.get(folder.name) != _size(folder)]
+    folders = [folder for folder in files.runs_in(reports) if known.get(folder.name) != _size(folder)]
     return _enter(store, folders, known, say, verify=False)
 
 
@@ -71,13 +65,15 @@ def rebuild(address: str, reports: Path, say: Say, *, own: bool) -> Outcome:
 
     Parameters
     ----------
+    reports, say
+        As in `enter_new`.
     address
         URL of the store.
     own
         Whether it belongs to this folder alone: then it is made from nothing and put in the place of the old one,
         however damaged that is. A store that others share keeps their runs; those of this folder are entered again.
     """
-    folders = runs_in(reports)
+    folders = files.runs_in(reports)
     if not own:
         store = Store(address)
         try:

@@ -1,6 +1,6 @@
 """The history in the terminal: the answer first, then the runs, then what changed where the level did.
 
-Every text comes from records, and so from strangers: it is printed as it stands, never as markup, and without control
+Every text comes from records, which are not trusted: it is printed as it is, never as markup, and without control
 characters.
 """
 
@@ -14,7 +14,7 @@ from rich.text import Text
 from suite.analysis.types import Estimate
 from suite.errors import printable
 from suite.history.environment import recorded
-from suite.history.questions import Difference
+from suite.history.queries import Difference
 from suite.history.summary import CANARY
 from suite.history.trend import Change, Point, Series, Trend
 from suite.report import units
@@ -36,7 +36,13 @@ RULE = (
 
 
 def heading(series: Series, found: Trend) -> Iterator[RenderableType]:
-    """Say in a line what became of a result, and on which machine."""
+    """Yield two lines: what the trend of a result is, and its metric and machine.
+
+    Parameters
+    ----------
+    series, found
+        A series and its trend.
+    """
     yield _text(f"{series.result}: {answer(series, found)}", "bold")
     metric = _metric(series)
     yield _text(f"{metric[:1].upper()}{metric[1:]} on {_place(series)}.", "dim")
@@ -49,7 +55,13 @@ def _metric(series: Series) -> str:
 
 
 def answer(series: Series, found: Trend) -> str:
-    """`13 % slower since 2026-11-03 (4 runs); before that …`: the newest change first."""
+    """Return the trend in a sentence, the newest change first: `13 % slower since 2026-11-03 (4 runs).`.
+
+    Parameters
+    ----------
+    series, found
+        A series and its trend.
+    """
     numbers = sum(point.estimate is not None for point in series.points)
     counted = units.plural(numbers, "run")
     if found.unjudged:
@@ -66,7 +78,15 @@ def answer(series: Series, found: Trend) -> str:
 
 
 def table(series: Series, found: Trend, *, last: int) -> Table:
-    """Lay out the newest runs, one a line."""
+    """Return a table of the newest runs, one a line.
+
+    Parameters
+    ----------
+    series, found
+        A series and its trend, whose changes are marked.
+    last
+        How many runs to show; 0: all.
+    """
     points = series.points[-last:] if last else series.points
     first = len(series.points) - len(points)
     changed = {change.at: change for change in found.changes}
@@ -94,7 +114,15 @@ def table(series: Series, found: Trend, *, last: int) -> Table:
 
 
 def change(series: Series, one: Change, differing: Sequence[Difference]) -> Iterator[RenderableType]:
-    """Say what was different around a change of level."""
+    """Yield what differs in the environment at a change of level.
+
+    Parameters
+    ----------
+    series, one
+        A series, and a change in it.
+    differing
+        What differs between the runs before and after the change; of more than `_MOST_DIFFERENCES` the rest is counted.
+    """
     before, after = series.points[one.before], series.points[one.at]
     yield _text(
         f"{_change(one.ratio, series.unit)} from {after.run} on; what is not as it was in {before.run}:", "bold"
@@ -141,7 +169,20 @@ def _place(one: Series) -> str:
 
 
 def bar(value: float | None, values: Sequence[float]) -> str:
-    """Draw a value between the smallest and the largest; even the smallest has a mark."""
+    """Draw a value as a horizontal bar between the smallest and the largest; even the smallest has a mark.
+
+    Parameters
+    ----------
+    value
+        The value to draw, in the unit of `values`; None draws nothing.
+    values
+        All values of the column. Fewer than two draw nothing.
+
+    Returns
+    -------
+    str
+        At most `_BAR` characters of block elements.
+    """
     if value is None or len(values) < 2:
         return ""
     low, high = min(values), max(values)
@@ -162,18 +203,34 @@ def sparkline(values: Sequence[float]) -> str:
 
 
 def say(console: Console, parts: Iterator[RenderableType] | Sequence[RenderableType]) -> None:
-    """Print parts as they stand."""
+    """Print parts as they are, without interpreting markup or highlighting numbers.
+
+    Parameters
+    ----------
+    console
+        Where to print.
+    parts
+        One after the other, each on lines of its own.
+    """
     for part in parts:
         console.print(part, highlight=False, markup=False)
 
 
 def rule(margin: float) -> Text:
-    """Say how changes are found."""
+    """Return a note on how changes are found."""
     return _text(RULE.format(margin=units.percent(margin)), "dim")
 
 
 def note(text: str, style: str = "dim") -> Text:
-    """Make a line of a text."""
+    """Return a styled line of text, without control characters.
+
+    Parameters
+    ----------
+    text
+        Not trusted: it may come from a record.
+    style
+        A style of rich.
+    """
     return _text(text, style)
 
 

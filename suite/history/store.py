@@ -1,4 +1,4 @@
-"""The store of summaries: any database that SQLAlchemy speaks to, SQLite beside the reports unless told otherwise.
+"""The store of summaries: any database that SQLAlchemy speaks to, SQLite beside the reports by default.
 
 Nothing is here that is not in the run folders: a store can be thrown away and built again.
 """
@@ -41,7 +41,16 @@ _Column: TypeAlias = InstrumentedAttribute[Any]
 
 
 def address(asked: str | None, reports: Path) -> str:
-    """Return the URL of the store: the one asked for, else of the environment, else a file beside the reports."""
+    """Return the URL of the store.
+
+    Parameters
+    ----------
+    asked
+        A URL or the path of an SQLite file; None or empty: that of the environment variable `VARIABLE`, else the file
+        `FILE` in `reports`.
+    reports
+        Folder of run folders.
+    """
     chosen = asked or os.environ.get(VARIABLE)
     if not chosen:
         return f"sqlite:///{reports / FILE}"
@@ -49,7 +58,7 @@ def address(asked: str | None, reports: Path) -> str:
 
 
 def own(asked: str | None) -> bool:
-    """Say whether nobody chose a store: it then holds what is in its reports folder, and nothing else."""
+    """Return whether the store is the default one, which holds the runs of its reports folder and nothing else."""
     return not (asked or os.environ.get(VARIABLE))
 
 
@@ -84,7 +93,7 @@ class Store:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Give a connection to ask questions through."""
+        """Yield a connection for queries."""
         with self._sentences(), self._engine.connect() as connection:
             yield connection
 
@@ -94,10 +103,25 @@ class Store:
             return {row.id: row.record_bytes for row in connection.execute(select(RunRow.id, RunRow.record_bytes))}
 
     def enter(self, summaries: Iterable[Summary], *, again: bool = False) -> int:
-        """Enter runs, all or none; return how many were written.
+        """Enter runs, all or none.
 
-        A record that is there already (by its digest) is left as it is, unless `again`; another record of the same
-        run, longer since the run was taken up again, replaces it.
+        Parameters
+        ----------
+        summaries
+            Of the runs. Of several with one id or one record, the last counts.
+        again
+            Whether to write records again that are in the store already (by their digests). Another record of the same
+            run, longer since the run was resumed, always replaces it.
+
+        Returns
+        -------
+        int
+            How many were written.
+
+        Raises
+        ------
+        LevelfieldError
+            Anything that the database reports.
         """
         given = {summary.id: summary for summary in summaries}
         given = {summary.record_sha256: summary for summary in given.values()}

@@ -16,13 +16,13 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
-from suite import guarded, untrusted
-from suite.analysis import identical
+from suite.analysis import guarded, identical_arms
 from suite.analysis.types import Analysis, AnyRow, ColdRow, ConvergenceRow, Estimate, MemoryRow, Row, Standing
 from suite.errors import LevelfieldError
 from suite.history import environment
-from suite.records import files
-from suite.records.schema import Arm, Case, ControlDraw, Run, Settings, elsewhere
+from suite.record import files
+from suite.record.schema import Arm, Case, ControlDraw, Run, Settings, elsewhere
+from suite.safety import untrusted
 
 SCHEMA = 2
 """Version of these types, and of what is computed for them; a summary of another version is made anew."""
@@ -79,7 +79,7 @@ class Summary(msgspec.Struct, frozen=True):
     results: Annotated[tuple[Result, ...], msgspec.Meta(max_length=_MOST)]
     environment: dict[_Name, dict[_Name, _Value]]
     controls: Annotated[tuple[ControlDraw, ...], msgspec.Meta(max_length=_MOST)] = ()
-    """What the run found between identical arms."""
+    """Ratios that the run measured between identical arms."""
     seal: Annotated[str, msgspec.Meta(max_length=64)] = ""
     """HMAC-SHA256 of the rest, by the key of the installation that measured the run; empty where it was made from a
     record."""
@@ -90,6 +90,13 @@ _decoder = msgspec.json.Decoder(Summary)
 
 def summarise(run: Run, result: Analysis, *, record_sha256: str, record_bytes: int) -> Summary:
     """Reduce a run to what the history keeps.
+
+    Parameters
+    ----------
+    run, result
+        A record, and the analysis of it.
+    record_sha256, record_bytes
+        Digest (hexadecimal) and size of the record's file, by which the summary names it.
 
     Raises
     ------
@@ -110,7 +117,7 @@ def summarise(run: Run, result: Analysis, *, record_sha256: str, record_bytes: i
         labels=run.labels,
         results=tuple(found.values()),
         environment=environment.environment(run),
-        controls=identical.draws(run, result.blocks),
+        controls=identical_arms.draws(run, result.blocks),
     )
     return _decode(msgspec.json.encode(draft), f"The summary of {run.id[:80]}")
 
@@ -129,12 +136,26 @@ def from_record(folder: Path) -> Summary:
 
 
 def sealed(summary: Summary, key: bytes) -> Summary:
-    """Return a summary with the seal of this installation: it measured the run itself."""
+    """Return a summary with the seal of this installation, which proves that it measured the run itself.
+
+    Parameters
+    ----------
+    summary
+        Any seal that it has is replaced.
+    key
+        Secret key of this installation (`suite.paths.installation_key`).
+    """
     return msgspec.structs.replace(summary, seal=_seal(summary, key))
 
 
 def is_own(summary: Summary, key: bytes) -> bool:
-    """Return whether a summary was sealed by this installation, and is unchanged since."""
+    """Return whether a summary was sealed by this installation, and is unchanged since.
+
+    Parameters
+    ----------
+    summary, key
+        As in `sealed`.
+    """
     return hmac.compare_digest(summary.seal.encode(errors="replace"), _seal(summary, key).encode())
 
 
@@ -143,7 +164,20 @@ def _seal(summary: Summary, key: bytes) -> str:
 
 
 def write(summary: Summary, folder: Path) -> None:
-    """Write the summary beside its record."""
+    """Write the summary beside its record.
+
+    Parameters
+    ----------
+    summary
+        Of the run in `folder`.
+    folder
+        The run's folder.
+
+    Raises
+    ------
+    LevelfieldError
+        The folder is read-only, or the disk is full.
+    """
     files.write_atomically(folder / NAME, msgspec.json.encode(summary) + b"\n")
 
 
@@ -152,8 +186,10 @@ def kept(folder: Path, *, verify: bool) -> Summary | None:
 
     Parameters
     ----------
+    folder
+        A run's folder.
     verify
-        Whether the record is hashed and compared; otherwise its size speaks for it.
+        Whether to hash the record and compare the digest; otherwise only its size is compared.
     """
     try:
         record = (folder / files.NAME).stat()

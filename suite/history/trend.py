@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
-from scipy.stats import theilslopes
+import scipy
 
 from suite.statistics.arrays import Floats
 from suite.statistics.segments import change_points, is_straight
@@ -24,7 +24,7 @@ MOST_RUNS = 500
 
 
 class Point(msgspec.Struct, frozen=True):
-    """What one run says of the result."""
+    """Estimate of the result in one run."""
 
     number: int
     """The run, in the store."""
@@ -77,8 +77,10 @@ def trend(series: Series, *, margin: float) -> Trend:
 
     Parameters
     ----------
+    series
+        Points without an estimate are left out; of more than `MOST_RUNS` the newest count.
     margin
-        Relative difference of two levels below which they are called one.
+        Relative difference below which two levels count as one.
     """
     places = [index for index, point in enumerate(series.points) if point.estimate is not None][-MOST_RUNS:]
     if len(places) < FEWEST_RUNS:
@@ -87,7 +89,7 @@ def trend(series: Series, *, margin: float) -> Trend:
     values = np.log([point.estimate for point in series.points if point.estimate is not None][-MOST_RUNS:])
     starts = change_points(values)
     if len(starts) > 1 and is_straight(values, starts):
-        slope, _ = theilslopes(values, np.arange(values.size, dtype=np.float64))[:2]
+        slope, _ = scipy.stats.theilslopes(values, np.arange(values.size, dtype=np.float64))[:2]
         drift = math.exp(float(slope) * (values.size - 1))
         return Trend((), drift if abs(drift - 1) >= margin else None)
     starts = _merged(values, _without_outliers(values, starts), math.log1p(margin))
@@ -112,7 +114,7 @@ def _level(values: Floats, start: int, end: int) -> float:
 
 
 def _without_outliers(values: Floats, starts: Sequence[int]) -> list[int]:
-    """Let a run that stands alone between two levels belong to the nearer one."""
+    """Assign a single run between two levels to the nearer one."""
     kept = list(starts)
     place = 0
     while place < len(kept) - 1:

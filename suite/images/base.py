@@ -16,7 +16,7 @@ from docker.errors import APIError, ImageNotFound
 from suite.errors import LevelfieldError
 from suite.images import debian, engine
 from suite.images.wheels import Progress, silent
-from suite.paths import alone, cache_folder, images_root
+from suite.paths import cache_folder, file_lock, images_root
 
 Kind: TypeAlias = Literal["debian", "registry"]
 
@@ -55,7 +55,15 @@ class Base(msgspec.Struct, frozen=True):
 
 
 def describe(name: str, kind: Kind = "debian") -> Base:
-    """Say which base `name` is, without making it."""
+    """Return the identity of a base, without making it.
+
+    Parameters
+    ----------
+    name
+        A base that `images/catalogue.toml` names.
+    kind : {"debian", "registry"}
+        Made here from locked Debian packages, or pulled by digest from a registry.
+    """
     if kind == "registry":
         table = tomllib.loads((images_root() / "base" / "registry.toml").read_text(encoding="utf-8"))
         reference = table[name]["reference"]
@@ -66,7 +74,16 @@ def describe(name: str, kind: Kind = "debian") -> Base:
 
 
 def is_there(client: docker.DockerClient, base: Base) -> bool:
-    """Return whether the engine already has the base."""
+    """Return whether the engine already has the base.
+
+    Parameters
+    ----------
+    client
+        A connected engine.
+    base
+        A base made from Debian packages must carry its identity as a label; of one from a registry, the digest in its
+        reference is enough.
+    """
     if base.kind == "debian":
         return engine.find(client, base.reference, base.identity) is not None
     try:
@@ -79,6 +96,15 @@ def is_there(client: docker.DockerClient, base: Base) -> bool:
 def ensure(client: docker.DockerClient, base: Base, *, progress: Progress = silent) -> None:
     """Make or pull the base, unless the engine already has it.
 
+    Parameters
+    ----------
+    client
+        A connected engine, which gets the base.
+    base
+        What `describe` returned.
+    progress : callable
+        Called with one short line whenever a step begins.
+
     Raises
     ------
     LevelfieldError
@@ -90,7 +116,7 @@ def ensure(client: docker.DockerClient, base: Base, *, progress: Progress = sile
         _pull(client, base, progress)
         return
     guard = cache_folder("downloads") / "base.lock"
-    with alone(guard), tempfile.TemporaryDirectory(prefix="levelfield-base-") as name:
+    with file_lock(guard), tempfile.TemporaryDirectory(prefix="levelfield-base-") as name:
         if is_there(client, base):  # another build made it meanwhile
             return
         tar = Path(name) / "base.tar"
@@ -113,6 +139,15 @@ def ensure(client: docker.DockerClient, base: Base, *, progress: Progress = sile
 
 def make(name: str, tar: Path, *, progress: Progress = silent) -> None:
     """Write the base `name` as a tar archive; the same packages give the same bytes.
+
+    Parameters
+    ----------
+    name
+        A base that `images/base.lock` lists packages of.
+    tar
+        The file to write.
+    progress : callable
+        Called with one short line whenever a step begins.
 
     Raises
     ------
@@ -149,7 +184,7 @@ def make(name: str, tar: Path, *, progress: Progress = silent) -> None:
 
 
 def _repository(folder: Path, packages: tuple[Path, ...], release: str) -> None:
-    """Lay out a package repository of exactly these files, under the release's name."""
+    """Write a package repository of exactly these files, under the release's name."""
     paragraphs = []
     for package in packages:
         shutil.copyfile(package, folder / package.name)

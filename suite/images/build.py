@@ -7,7 +7,7 @@ from docker.models.images import Image
 from suite.images import archive, base, engine, wheels, worker_code
 from suite.images.recipe import ENVIRONMENT, WORKER, Recipe, recipe
 from suite.images.wheels import Progress, silent
-from suite.paths import alone, cache_folder, disk_space, images_root
+from suite.paths import cache_folder, disk_space, file_lock, images_root
 
 
 class BuiltImage(msgspec.Struct, frozen=True):
@@ -47,7 +47,7 @@ def build(
     use_cache : bool
         False builds again from the start, although the engine has the image (the base is kept).
     progress : callable
-        Told one short line whenever a step begins.
+        Called with one short line whenever a step begins.
 
     Raises
     ------
@@ -81,10 +81,10 @@ def _made(client: docker.DockerClient, wanted: Recipe, *, use_cache: bool, progr
         progress(f"waiting for another build of {wanted.lock.label}")
 
     guard = cache_folder("downloads") / f"{wanted.lock.image}-{wanted.environment_identity[:20]}.lock"
-    with alone(guard, waiting=waiting):
+    with file_lock(guard, waiting=waiting):
         image = engine.find(client, wanted.tag, wanted.identity) if use_cache else None
         if image is None:  # no other process has built it meanwhile
-            engine.remove_dangling(client, engine.abandoned)
+            engine.remove_dangling(client, engine.builder_is_dead)
             _environment(client, wanted, use_cache=use_cache, progress=progress)
             image = _worker(client, wanted)
         return image

@@ -1,4 +1,4 @@
-"""What can be built: the list of images, and their locks."""
+"""The catalogue: the images that can be built, and their locks."""
 
 import hashlib
 import re
@@ -6,11 +6,12 @@ import tomllib
 from pathlib import Path
 
 import msgspec
+from packaging.requirements import Requirement
 
 from suite.errors import LevelfieldError
 from suite.names import unknown
 from suite.paths import cache_folder, images_root
-from suite.references import suffix
+from suite.record.references import suffix
 
 PYTHON = "3.11"
 """Minor version of Python that every lock is resolved for: the one in Debian bookworm."""
@@ -110,7 +111,23 @@ def lock_names(image_name: str) -> tuple[tuple[str, str | None], ...]:
 
 
 def versions(image_name: str, variant: str = "cpu") -> tuple[str, ...]:
-    """Return the names of the versions that `image_name` has locks for, that of the current lock among them."""
+    """Return the names of the versions that `image_name` has locks for, that of the current lock among them.
+
+    Parameters
+    ----------
+    image_name, variant
+        An image of the catalogue, and `cpu` or one of its CUDA variants.
+
+    Returns
+    -------
+    tuple of str
+        In the order of versions, oldest first.
+
+    Raises
+    ------
+    LevelfieldError
+        There is no such image.
+    """
     named = [version for each, version in lock_names(image_name) if each == variant and version is not None]
     current = current_version(image_name, variant)
     return tuple(sorted({*named, *([current] if current else [])}, key=in_order))
@@ -118,6 +135,11 @@ def versions(image_name: str, variant: str = "cpu") -> tuple[str, ...]:
 
 def source(image_name: str, variant: str = "cpu") -> Path:
     """Return the requirements of a variant: `requirements.in` on the CPU, else a file of the variant's name.
+
+    Parameters
+    ----------
+    image_name, variant
+        An image of the catalogue, and `cpu` or one of its CUDA variants.
 
     Raises
     ------
@@ -141,10 +163,24 @@ def unlocked(image_name: str) -> tuple[str, ...]:
 
 
 def requirement(image_name: str, variant: str = "cpu") -> str | None:
-    """Return the one requirement of its own that an image has (`onnxruntime==1.31.1`): what its versions are of.
+    """Return the requirement of the framework that an image has versions of (`onnxruntime==1.31.1`).
 
-    None where it has none or several: such an image has no versions. NVIDIA's libraries, which come with a CUDA
-    variant, are no requirement of its own.
+    It is the only requirement of an image's own; NVIDIA's libraries, which come with a CUDA variant, do not count.
+
+    Parameters
+    ----------
+    image_name, variant
+        An image of the catalogue, and `cpu` or one of its CUDA variants.
+
+    Returns
+    -------
+    str or None
+        A line of the variant's requirements; None where it has none or several: such an image has no versions.
+
+    Raises
+    ------
+    LevelfieldError
+        There is no such variant of the image.
     """
     text = source(image_name, variant).read_text(encoding="utf-8")
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(("#", "-"))]
@@ -153,13 +189,45 @@ def requirement(image_name: str, variant: str = "cpu") -> str | None:
 
 
 def framework(image_name: str, variant: str = "cpu") -> str | None:
-    """Return the distribution that an image's versions are of, or None where it has no versions."""
+    """Return the name of the distribution that an image has versions of.
+
+    Parameters
+    ----------
+    image_name, variant
+        An image of the catalogue, and `cpu` or one of its CUDA variants.
+
+    Returns
+    -------
+    str or None
+        None where the image has no versions (see `requirement`).
+
+    Raises
+    ------
+    LevelfieldError
+        There is no such variant of the image.
+    """
     asked = requirement(image_name, variant)
-    return re.split(r"[^a-zA-Z0-9._-]", asked, maxsplit=1)[0] if asked else None
+    return Requirement(asked).name if asked else None
 
 
 def current_version(image_name: str, variant: str = "cpu") -> str | None:
-    """Return which version of its framework the plain lock holds, without a local part (`2.13.0` of `2.13.0+cpu`)."""
+    """Return the version of its framework that the plain lock holds, without a local part (`2.13.0` of `2.13.0+cpu`).
+
+    Parameters
+    ----------
+    image_name, variant
+        An image of the catalogue, and `cpu` or one of its CUDA variants.
+
+    Returns
+    -------
+    str or None
+        None where the variant has no plain lock, or the image no versions.
+
+    Raises
+    ------
+    LevelfieldError
+        There is no such image.
+    """
     if (variant, None) not in lock_names(image_name):
         return None
     name = framework(image_name, variant)
@@ -256,7 +324,15 @@ def read(path: Path) -> Lock:
 
 
 def write(path: Path, pins: tuple[Pin, ...]) -> None:
-    """Write a lock that `read` reads and pip and uv accept."""
+    """Write a lock that `read` reads and pip and uv accept.
+
+    Parameters
+    ----------
+    path
+        The file, replaced if it is there.
+    pins
+        In any order; they are written by name.
+    """
     lines = [
         f"# {pin.file} {_sizes(pin)}\n{pin.name}=={pin.version} \\\n    --hash=sha256:{pin.sha256}\n"
         for pin in sorted(pins, key=lambda pin: pin.name)
@@ -270,7 +346,15 @@ def _sizes(pin: Pin) -> str:
 
 
 def stem(variant: str, version: str | None) -> str:
-    """Return the name of a lock's file, without its suffix: `cpu`, `cpu@1.30.0`."""
+    """Return the name of a lock's file, without its suffix: `cpu`, `cpu@1.30.0`.
+
+    Parameters
+    ----------
+    variant
+        `cpu` or a CUDA variant.
+    version
+        Version of the framework; None for the plain (current) lock.
+    """
     return f"{variant}@{version}" if version else variant
 
 

@@ -1,4 +1,4 @@
-"""Give the disk back: everything that levelfield can make again."""
+"""Free the disk of everything that levelfield can make again."""
 
 import shutil
 
@@ -56,13 +56,21 @@ def _clean_engine() -> int:
 
 
 def remove_images(client: docker.DockerClient, label: str = LABEL) -> None:
-    """Remove every image with a label, but those that containers still use, and what is being built here."""
+    """Remove every image with a label, except those that containers use and those that are being built.
+
+    Parameters
+    ----------
+    client
+        A connected engine.
+    label
+        A label, or `label=value`.
+    """
     # An image goes only after those that stand on it, so tags are removed until a pass removes none.
     while True:
         removed = 0
         for image in client.api.images(filters={"label": label}):
             tags = [tag for tag in image["RepoTags"] or () if tag != "<none>:<none>"]
-            if not tags and engine.going_on((image["Labels"] or {}).get(engine.BUILD, "")):
+            if not tags and engine.is_being_built((image["Labels"] or {}).get(engine.BUILD, "")):
                 continue
             for reference in tags or [image["Id"]]:
                 try:

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterable
 
+from packaging.version import Version
+
 from suite.compatibility import known_bad
 from suite.compatibility.versions import is_version, minor
 from suite.images.catalogue import Lock
 
-_PRE_RELEASE = re.compile(r"(a|b|c|rc|alpha|beta|pre|preview|dev)[._-]?\d*$", re.IGNORECASE)
 _FAMILY = re.compile(r"-cu(\d\d)$")
 _OF_RELEASE = (
     "nvidia-cuda-",
@@ -17,8 +18,6 @@ _OF_RELEASE = (
     "cuda-bindings",
 )
 """Beginnings of names whose version is that of the CUDA release. The others (cuBLAS, cuFFT, …) count for themselves."""
-_APART = ("nvidia-cudnn", "nvidia-nccl", "nvidia-nvshmem", "nvidia-cusparselt", "nvidia-ml-py")
-"""NVIDIA's libraries that are released apart from CUDA."""
 STUBS = re.compile(r"tensorrt(-cu\d+)?(-libs|-bindings)?|tensorrt-(lean|dispatch).*")
 """Projects whose file on the default index is only a program that fetches the real thing from elsewhere, unhashed."""
 EXCEPTIONS = {
@@ -32,7 +31,7 @@ EXCEPTIONS = {
 
 def faults(lock: Lock) -> tuple[str, ...]:
     """Return what is wrong with a lock, one phrase each; empty: nothing is."""
-    found = [f"{pin.name} {pin.version} is a pre-release" for pin in lock.pins if _PRE_RELEASE.search(pin.version)]
+    found = [f"{pin.name} {pin.version} is a pre-release" for pin in lock.pins if Version(pin.version).is_prerelease]
     found += [f"{pin.name} {pin.version} is no wheel" for pin in lock.pins if not pin.file.endswith(".whl")]
     found += [
         f"{pin.name} only fetches the real thing from elsewhere, so that its hash pins nothing"
@@ -66,22 +65,3 @@ def _mixed(lock: Lock) -> Iterable[str]:
 
 def _is_of_release(name: str) -> bool:
     return name.startswith(_OF_RELEASE)
-
-
-def disagreements(locks: Iterable[Lock]) -> tuple[str, ...]:
-    """Return the parts of CUDA that locks of one variant do not hold alike.
-
-    cuBLAS, cuFFT and their like have versions of their own; `cuda-toolkit` names them for a release, and where one lock
-    has them from there, the others must have the same.
-    """
-    held: dict[tuple[str, str], tuple[str, str]] = {}
-    found = []
-    for lock in locks:
-        for pin in lock.pins:
-            part = pin.name.startswith("nvidia-") and not pin.name.startswith(_APART)
-            if not part or (lock.image, lock.variant, pin.name) in EXCEPTIONS:
-                continue
-            first, version = held.setdefault((lock.variant, pin.name), (lock.label, pin.version))
-            if version != pin.version:
-                found.append(f"{pin.name} is {version} in {first} and {pin.version} in {lock.label}")
-    return tuple(found)

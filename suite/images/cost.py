@@ -1,4 +1,4 @@
-"""What making images or environments will cost, told before it begins."""
+"""Estimate of the downloads, disk space and time that making images or environments will need."""
 
 import os
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ import msgspec
 
 from suite.images import base, catalogue, debian, engine, environments, wheels
 from suite.images.recipe import recipe
-from suite.references import parse, suffix
+from suite.record.references import parse, suffix
 
 # Rough figures from a 2-core machine; they only have to tell a minute from an hour.
 _DOWNLOAD_BYTES_S = 10e6
@@ -32,7 +32,7 @@ class Cost(msgspec.Struct, frozen=True):
     """Wheels to be fetched of unknown size: they are in none of the figures."""
 
     def sentence(self) -> str:
-        """Say it to a person."""
+        """Return it as a sentence for people."""
         if not self.making:
             return "Everything needed is built already."
         minutes = max(1, round(self.seconds / 60))

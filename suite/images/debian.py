@@ -9,10 +9,10 @@ from pathlib import Path
 
 import msgspec
 
-from suite.conversion import convert
 from suite.errors import LevelfieldError
 from suite.images.wheels import Progress, check, silent
 from suite.paths import cache_folder, images_root
+from suite.safety.conversion import convert
 
 _HELPER = Path("/usr/lib/apt/apt-helper")
 """apt's own downloader: it knows the host's proxies and certificates, and checks the hash."""
@@ -82,20 +82,49 @@ def package_names(base: str) -> tuple[str, ...]:
 
 
 def digest(lock: BaseLock, base: str) -> str:
-    """Return the SHA-256 over what a base is made of."""
+    """Return the SHA-256 over what a base is made of.
+
+    Parameters
+    ----------
+    lock, base
+        The lock of all bases, and the name of one of them.
+
+    Returns
+    -------
+    str
+        Hexadecimal; it covers release, architecture, epoch, and the name, version and hash of each package.
+    """
     lines = [f"{lock.release} {lock.architecture} {lock.epoch}"]
     lines += sorted(f"{package.name} {package.version} {package.sha256}" for package in lock.of(base))
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def missing(lock: BaseLock, base: str) -> tuple[Package, ...]:
-    """Return the packages of a base that have not been fetched yet."""
+    """Return the packages of a base that are not in the cache yet.
+
+    Parameters
+    ----------
+    lock, base
+        The lock of all bases, and the name of one of them.
+    """
     folder = cache_folder("debs")
     return tuple(package for package in lock.of(base) if not (folder / package.file).is_file())
 
 
 def fetch(lock: BaseLock, base: str, *, progress: Progress = silent) -> tuple[Path, ...]:
     """Return the packages of a base as files, fetched if need be, each with the locked hash.
+
+    Parameters
+    ----------
+    lock, base
+        The lock of all bases, and the name of one of them.
+    progress : callable
+        Called with one short line before a download.
+
+    Returns
+    -------
+    tuple of Path
+        Files in the cache, in the order of the lock.
 
     Raises
     ------

@@ -56,7 +56,7 @@ def _epoch(packages: tuple[Package, ...]) -> int:
 
 
 def _private_apt(root: Path) -> list[str]:
-    """Lay out an apt of our own, which knows nothing of what is installed here."""
+    """Set up an apt of our own, which ignores what is installed here."""
     addresses = debian.mirrors()
     keyring = f"signed-by={_KEYRING}" if _KEYRING.is_file() else ""
     sources = [

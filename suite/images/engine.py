@@ -17,14 +17,14 @@ from docker.models.images import Image
 from suite.errors import LevelfieldError
 from suite.images import archive
 from suite.images.catalogue import MACHINE
-from suite.launchers import owner
+from suite.machine import owner
 from suite.machine.engine import knock, short
 from suite.paths import cache_folder
 
 IDENTITY = "levelfield.identity"
 """Label with the full SHA-256 of everything an image was made from; its tag shows the beginning."""
 BUILD = "levelfield.build"
-"""Label of every step of a build, and so of its image: the process that builds (`suite.launchers.owner`), a slash, and
+"""Label of every step of a build, and so of its image: the process that builds (`suite.machine.owner`), a slash, and
 which of its builds it is."""
 BUILD_TIMEOUT_S = 1800
 _RECIPE = "Dockerfile"
@@ -68,7 +68,22 @@ def check_machine(client: docker.DockerClient) -> None:
 
 
 def find(client: docker.DockerClient, tag: str, identity: str) -> Image | None:
-    """Return the image with this tag if it is what its tag says, else None."""
+    """Return the image with this tag, provided that its label confirms its identity.
+
+    Parameters
+    ----------
+    client
+        A connected engine.
+    tag
+        Repository and tag. A tag can be moved to another image, so it alone proves nothing.
+    identity
+        Expected value of the label `IDENTITY`.
+
+    Returns
+    -------
+    Image or None
+        None where there is no such tag, or it is on another image.
+    """
     image = _named(client, tag)
     return image if image is not None and image.labels.get(IDENTITY) == identity else None
 
@@ -86,6 +101,8 @@ def build(
 
     Parameters
     ----------
+    client
+        A connected engine.
     files : iterable of (str, Path or bytes)
         The build's context: name and content.
     recipe : bytes
@@ -93,6 +110,8 @@ def build(
     tag : str
         Name of the image. An image that had this name before is removed, unless it is in use or another process that
         may still be alive built it.
+    arguments, labels : dict of str to str
+        Build arguments, and labels of the image, by name.
 
     Raises
     ------
@@ -101,8 +120,8 @@ def build(
 
     Notes
     -----
-    The engine keeps every step of a build as an image without a name, until a later step stands on it. Whatever else
-    removes such images would take them from under a build that is still running. So every stage begins with a label
+    The engine keeps every step of a build as an image without a name, until a later step is based on it. Another
+    process that removes such images would break a build that is still running. So every stage begins with a label
     that no other build has: no two builds have a step in common, and a build removes by that label what is its own.
     The label stays on the image; it changes no layer.
     """
@@ -119,7 +138,7 @@ def build(
             remove_dangling(client, lambda each: each == mark)
     if before is not None and before.id != image.id:
         built_by = before.labels.get(BUILD, "")
-        if built_by.startswith(f"{process}/") or not built_by or abandoned(built_by):
+        if built_by.startswith(f"{process}/") or not built_by or builder_is_dead(built_by):
             _remove(client, str(before.id))
     return image
 
@@ -161,10 +180,12 @@ def _build(
 
 
 def remove_dangling(client: docker.DockerClient, chosen: Callable[[str], bool]) -> None:
-    """Remove what builds left behind: images that no tag names and no other image stands on.
+    """Remove the images that builds left behind: those without a tag that no other image is based on.
 
     Parameters
     ----------
+    client
+        A connected engine.
     chosen : callable
         Whether what a build left is to go, by the value of its label `BUILD`.
     """
@@ -176,12 +197,12 @@ def remove_dangling(client: docker.DockerClient, chosen: Callable[[str], bool]) 
                 _remove(client, found["Id"])
 
 
-def abandoned(mark: str) -> bool:
+def builder_is_dead(mark: str) -> bool:
     """Return whether the process of a build can be shown to be dead, by the value of the label `BUILD`."""
     return owner.is_dead(mark.rpartition("/")[0])
 
 
-def going_on(mark: str) -> bool:
+def is_being_built(mark: str) -> bool:
     """Return whether the process of a build is here and alive, by the value of the label `BUILD`."""
     process = mark.rpartition("/")[0]
     pid = process.partition(":")[0]

@@ -13,8 +13,8 @@ import msgspec
 from suite.errors import LevelfieldError
 from suite.images import catalogue, registries, wheels, worker_code
 from suite.images.wheels import Progress, silent
-from suite.paths import alone, cache_folder, disk_space
-from suite.records.schema import Image
+from suite.paths import cache_folder, disk_space, file_lock
+from suite.record.schema import Image
 
 _MARKER = "levelfield.lock"
 """Copy of the lock inside a finished environment."""
@@ -37,7 +37,7 @@ class Environment(msgspec.Struct, frozen=True):
     size_bytes: int
 
     def record(self) -> Image:
-        """Return what a run's record says of it."""
+        """Return its entry in a run's record."""
         return Image(
             name=self.name,
             variant=catalogue.stem(self.variant, self.version),
@@ -58,7 +58,7 @@ def make(name: str, variant: str = "cpu", version: str | None = None, *, progres
     name, variant, version
         Which lock; see `suite.images.catalogue.lock`.
     progress : callable
-        Told one short line whenever a step begins.
+        Called with one short line whenever a step begins.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def make(name: str, variant: str = "cpu", version: str | None = None, *, progres
     folder = location(lock, full_version)
     if not is_there(folder):
         files = wheels.fetch(lock, progress=progress)
-        with disk_space(), alone(folder.parent / f".{folder.name}.lock"):
+        with disk_space(), file_lock(folder.parent / f".{folder.name}.lock"):
             if not is_there(folder):  # another process may have made it meanwhile
                 progress(f"installing {len(files)} wheels of {lock.label} into a virtual environment")
                 _install(lock, files, interpreter, folder)
@@ -88,7 +88,15 @@ def make(name: str, variant: str = "cpu", version: str | None = None, *, progres
 
 
 def location(lock: catalogue.Lock, python_version: str) -> Path:
-    """Return where the environment of a lock is, or will be."""
+    """Return the folder of a lock's environment, whether it exists or not.
+
+    Parameters
+    ----------
+    lock
+        Its hash is part of the name, so a changed lock gets a new environment.
+    python_version
+        Full version of the interpreter, such as `3.11.9`.
+    """
     stem = catalogue.stem(lock.variant, lock.version)
     return cache_folder("venvs") / f"{lock.image}-{stem}-{lock.sha256[:16]}-py{python_version}"
 

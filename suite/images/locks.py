@@ -1,7 +1,5 @@
 """Resolve requirement sets again and write their locks: `nox -s lock`."""
 
-import re
-import subprocess
 import tempfile
 import tomllib
 import zipfile
@@ -9,12 +7,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from packaging.utils import parse_wheel_filename
+
 from suite.errors import LevelfieldError
-from suite.images import catalogue, coherence, debian_lock, named, registries, wheels
+from suite.images import catalogue, coherence, debian_lock, registries, version_locks, wheels
 from suite.images.catalogue import PYTHON, Pin
 from suite.images.wheels import Progress, silent
 from suite.paths import images_root
-from suite.references import parse
+from suite.record.references import parse
 
 _PREFERENCE = ("-cp311-cp311-", "-abi3-", "-none-")
 """Where a release has several wheels that fit: the most specific one, as pip would choose."""
@@ -23,7 +24,13 @@ _PREFERENCE = ("-cp311-cp311-", "-abi3-", "-none-")
 def relock(names: Iterable[str] = (), *, progress: Progress = silent) -> None:
     """Resolve again: the named images, or everything (all locks of all images, the base, the tool itself).
 
-    `onnxruntime` stands for all locks of that image, `onnxruntime@1.30.0` for one, which is made if it is not there.
+    Parameters
+    ----------
+    names
+        `onnxruntime` stands for all locks of that image, `onnxruntime@1.30.0` for one, which is made if it does not
+        exist. Empty: everything.
+    progress : callable
+        Called with one short line for each lock, and for each distribution that a named lock could not keep as it was.
 
     Raises
     ------
@@ -42,7 +49,7 @@ def relock(names: Iterable[str] = (), *, progress: Progress = silent) -> None:
             except LevelfieldError as error:
                 if chosen or (variant, version) in catalogue.lock_names(asked.name):
                     raise
-                # Never locked here: its index is not everybody's. Who asks for it by name is told in full.
+                # Never locked here: its index may be private. Asked for by name, it fails with the whole error.
                 progress(f"{asked.name} {variant} stays without a lock. {error.fix}")
                 continue
             if version is not None:
@@ -95,11 +102,11 @@ def lock_image(image_name: str, variant: str = "cpu", version: str | None = None
         output = Path(name) / "pylock.toml"
         arguments = _arguments(variant, source.read_text(encoding="utf-8"), found)
         if version is not None and source != own:
-            pinned = named.resolve(image_name, variant, version, arguments)
+            pinned = version_locks.resolve(image_name, variant, version, arguments)
             source = Path(name) / f"{stem}.in"
             source.write_text(pinned, encoding="utf-8")
         try:
-            _compile([source], output, ["--generate-hashes", "--format", "pylock.toml", *arguments], found)
+            _compile([source], output, ["--generate-hashes", "--format", "pylock.toml", *arguments])
         except LevelfieldError as error:
             elsewhere = [index.name for index in registries.indexes(variant) if _serves(index, source)]
             if not elsewhere:
@@ -142,11 +149,11 @@ def _arguments(variant: str, asked: str, found: registries.Settings) -> list[str
 
 
 def _changes(written: catalogue.Lock) -> list[str]:
-    """Say what a named lock could not hold at the current lock's version."""
+    """Return one line for each distribution that a named lock could not keep at the current lock's version."""
     framework = catalogue.framework(written.image, written.variant)
     if framework is None or (written.variant, None) not in catalogue.lock_names(written.image):
         return []
-    moved = named.moved(catalogue.lock(written.image, written.variant), written, but=framework)
+    moved = version_locks.moved(catalogue.lock(written.image, written.variant), written, but=framework)
     if not moved:
         return [f"{written.label}: everything but {framework} is as in the current lock"]
     return [f"{written.label}: {each}" for each in moved]
@@ -156,15 +163,14 @@ def lock_tool() -> None:
     """Resolve the tool's own environment: what it needs to run, to be developed, and nox alone."""
     folder = images_root() / "tool"
     project = images_root().parent / "pyproject.toml"
-    found = registries.settings()
     shared = ["--generate-hashes", "--universal", "--python-version", PYTHON, "--no-header", "--no-annotate"]
-    shared += registries.uv_arguments(found, only_default=True)
+    shared += registries.uv_arguments(registries.settings(), only_default=True)
     own = [project, folder / "build.in"]
-    _compile([*own, folder / "dev.in", folder / "nox.in"], folder / "dev.lock", shared, found)
+    _compile([*own, folder / "dev.in", folder / "nox.in"], folder / "dev.lock", shared)
     # The same versions in all three.
     shared += ["--constraint", str(folder / "dev.lock")]
-    _compile(own, folder / "runtime.lock", shared, found)
-    _compile([folder / "nox.in"], folder / "nox.lock", shared, found)
+    _compile(own, folder / "runtime.lock", shared)
+    _compile([folder / "nox.in"], folder / "nox.lock", shared)
 
 
 def _serves(index: registries.Index, source: Path) -> bool:
@@ -179,16 +185,11 @@ def _local(found: registries.Settings, index: registries.Index) -> bool:
     )
 
 
-def _compile(sources: list[Path], output: Path, arguments: list[str], found: registries.Settings) -> None:
-    command = [*registries.uv_command(), "pip", "compile", "--no-config", "--quiet", *arguments, "--upgrade"]
-    command += ["--output-file", str(output), *map(str, sources)]
-    result = subprocess.run(
-        command, capture_output=True, text=True, check=False, env=registries.environment(found), cwd=sources[0].parent
-    )
-    if result.returncode:
+def _compile(sources: list[Path], output: Path, arguments: list[str]) -> None:
+    problem = version_locks.compile_requirements(sources, output, [*arguments, "--upgrade"])
+    if problem:
         raise LevelfieldError(
-            f"{sources[-1].name} of {sources[-1].parent.name} cannot be resolved: "
-            + registries.without_addresses(result.stderr.strip()),
+            f"{sources[-1].name} of {sources[-1].parent.name} cannot be resolved: {problem}",
             fix="Loosen the requirement, or check that your package index has it.",
         )
 
@@ -217,9 +218,8 @@ def _pin(package: dict[str, Any]) -> Pin:
 
 def _build_number(file: str) -> int:
     """Return the build number of a wheel: of several builds of a release (`torch-2.10.0-3-cp311-…`) the last counts."""
-    parts = file.removesuffix(".whl").split("-")
-    digits = re.match(r"\d+", parts[2]) if len(parts) == 6 else None
-    return int(digits[0]) if digits else 0
+    _, _, build, _ = parse_wheel_filename(file)
+    return build[0] if build else 0
 
 
 def _rank(file: str) -> int:
@@ -229,11 +229,4 @@ def _rank(file: str) -> int:
 def _sized(pin: Pin, file: Path) -> Pin:
     with zipfile.ZipFile(file) as archive:
         installed = sum(entry.file_size for entry in archive.infolist())
-    return Pin(
-        name=pin.name,
-        version=pin.version,
-        file=pin.file,
-        sha256=pin.sha256,
-        size_bytes=file.stat().st_size,
-        installed_bytes=installed,
-    )
+    return msgspec.structs.replace(pin, size_bytes=file.stat().st_size, installed_bytes=installed, sized=True)

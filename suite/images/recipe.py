@@ -51,7 +51,14 @@ class Recipe(msgspec.Struct, frozen=True):
 
 
 def recipe(name: str, variant: str = "cpu", version: str | None = None, base_kind: base.Kind = "debian") -> Recipe:
-    """Say what an image is made from; nothing is made or fetched.
+    """Return what an image is made from; nothing is made or fetched.
+
+    Parameters
+    ----------
+    name, variant, version
+        Which lock; see `suite.images.catalogue.lock`.
+    base_kind : {"debian", "registry"}
+        Where the base comes from; part of the image's identity.
 
     Raises
     ------

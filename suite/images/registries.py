@@ -11,14 +11,14 @@ import tomllib
 
 import msgspec
 
-from suite.conversion import convert
 from suite.errors import LevelfieldError
 from suite.images.catalogue import PYTHON
 from suite.paths import images_root
+from suite.safety.conversion import convert
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """What the user told pip, in the words of uv. It may hold passwords: used at once, never stored or shown."""
+    """The user's settings of pip, as uv names them. They may hold passwords: used at once, never stored or shown."""
 
     index_url: str | None = None
     extra_index_urls: tuple[str, ...] = ()
@@ -107,8 +107,13 @@ def _parse(listing: str) -> Settings:
 def uv_arguments(found: Settings, *, only_default: bool = False) -> list[str]:
     """Return the settings as arguments of uv.
 
-    `only_default` leaves the extra indexes and local wheels out: a lock for several Python versions needs the hashes
-    of all files of a release, and a local mirror often holds only some.
+    Parameters
+    ----------
+    found
+        The user's own pip settings.
+    only_default
+        Leave the extra indexes and local wheels out: a lock for several Python versions needs the hashes of all files
+        of a release, and a local mirror often holds only some.
     """
     arguments = ["--default-index", found.index_url] if found.index_url else []
     if only_default:

@@ -9,6 +9,18 @@ from suite.images import catalogue
 def cuda_variants(image_name: str, version: str | None = None) -> dict[str, str]:
     """Return each CUDA variant of an image with the CUDA release of its lock.
 
+    Parameters
+    ----------
+    image_name
+        An image of the catalogue.
+    version
+        Version of the framework; None for the current locks.
+
+    Returns
+    -------
+    dict of str to str
+        Such as `{"cu12": "12.8.1"}`. Variants whose lock names no CUDA release are left out.
+
     Raises
     ------
     LevelfieldError
@@ -30,7 +42,23 @@ def choose(
 ) -> Choice:
     """Choose the CUDA variant of an image for this machine, with warnings of versions known to compute wrongly.
 
-    Nothing is fetched for it: locks and drivers say their versions.
+    Nothing is fetched: locks and drivers name their versions.
+
+    Parameters
+    ----------
+    image_name, version
+        An image of the catalogue, and a version of its framework; None for the current locks.
+    nvidia
+        Driver and GPUs of this machine.
+    asked
+        A variant that the user named; it is taken even where it does not fit, with a warning.
+    gpu
+        Index of the one GPU to use; None: the variant should suit all of them.
+
+    Returns
+    -------
+    Choice
+        Its variant is None, with the reason, where none runs here.
 
     Raises
     ------

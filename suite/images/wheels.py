@@ -16,7 +16,7 @@ from suite.images.catalogue import Lock, Pin
 from suite.paths import cache_folder
 
 Progress: TypeAlias = Callable[[str], None]
-"""Told one short line whenever a new step begins."""
+"""Called with one short line whenever a step begins."""
 
 
 def silent(step: str) -> None:
@@ -42,7 +42,7 @@ def fetch(lock: Lock, *, progress: Progress = silent) -> tuple[Path, ...]:
     lock : Lock
         What to fetch.
     progress : callable
-        Told what is being fetched.
+        Called with a short line on what is being fetched.
 
     Returns
     -------
@@ -68,10 +68,17 @@ def fetch(lock: Lock, *, progress: Progress = silent) -> tuple[Path, ...]:
 def check(file: Path, expected: str) -> Path:
     """Return `file` if its SHA-256 is the expected one.
 
+    Parameters
+    ----------
+    file
+        A file that was fetched.
+    expected
+        SHA-256 of the lock, hexadecimal.
+
     Raises
     ------
     LevelfieldError
-        It is not.
+        The hash is another one.
     """
     with file.open("rb") as stream:
         found = hashlib.file_digest(stream, "sha256").hexdigest()

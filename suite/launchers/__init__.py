@@ -1,1 +1,1 @@
-"""Where a worker lives: a container, a virtual environment, or the current interpreter."""
+"""Where a worker runs: a container, a virtual environment, or the current interpreter."""

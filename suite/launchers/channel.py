@@ -37,7 +37,7 @@ class Ending:
     Parameters
     ----------
     code
-        Exit code; None where nobody can say.
+        Exit code; None where it is not known.
     out_of_memory
         It passed the memory limit of its container.
     killed_here
@@ -57,7 +57,7 @@ class Channel(Protocol):
     """Process id as this host sees it; None where the engine runs elsewhere."""
 
     def send(self, line: bytes) -> None:
-        """Write one line; raises `ChannelClosed` when nobody reads it."""
+        """Write one line; raises `ChannelClosed` when the other end is closed."""
         ...
 
     def receive(self, timeout_s: float) -> bytes:
@@ -65,7 +65,7 @@ class Channel(Protocol):
         ...
 
     def poll(self) -> bool:
-        """Take in what has come, without waiting; True where `receive` would now return or raise at once."""
+        """Read what has come, without waiting; True where `receive` would now return or raise at once."""
         ...
 
     def descriptors(self) -> tuple[int, ...]:
@@ -146,6 +146,8 @@ def wait_readable(descriptors: Iterable[int], deadline: float) -> list[int]:
 
     Parameters
     ----------
+    descriptors
+        Of pipes or sockets; they are only polled, never read.
     deadline
         As `time.monotonic` counts, in seconds.
 
@@ -179,10 +181,17 @@ def read_some(descriptor: int) -> bytes:
 def send_all(descriptor: int, content: bytes) -> None:
     """Write all of `content` to a descriptor that does not block.
 
+    Parameters
+    ----------
+    descriptor
+        A pipe or socket in non-blocking mode.
+    content
+        Bytes, of any length.
+
     Raises
     ------
     ChannelClosed
-        Nobody reads it any more, or nothing was read for `SEND_TIMEOUT_S`.
+        The other end is closed, or nothing was read for `SEND_TIMEOUT_S`.
     """
     left = memoryview(content)
     deadline = time.monotonic() + SEND_TIMEOUT_S

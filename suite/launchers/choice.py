@@ -11,12 +11,26 @@ from suite.launchers.venv import VenvLauncher
 
 
 def choose(name: str | None, *, base: Kind) -> tuple[Launcher, str]:
-    """Return the launcher of that name, or the best one there is, with the reason where the user did not choose.
+    """Return the launcher of that name, or the best one that is available, with the reason for it.
+
+    Parameters
+    ----------
+    name
+        `docker`, `venv` or `host`; None: docker where an engine answers, else venv.
+    base : {"debian", "registry"}
+        Where the bases of images come from.
+
+    Returns
+    -------
+    launcher : Launcher
+        What was chosen.
+    reason : str
+        Why no engine could be used; empty where the user chose, or an engine answers.
 
     Raises
     ------
     LevelfieldError
-        When `docker` was asked for and no engine answers.
+        `docker` was asked for and no engine answers.
     """
     match name:
         case "docker":
@@ -33,7 +47,16 @@ def choose(name: str | None, *, base: Kind) -> tuple[Launcher, str]:
 
 
 def beside(names: Iterable[str], launcher: Launcher, *, base: Kind) -> dict[str, Launcher]:
-    """Return the launchers that arms name, by name: the run's own where it is the same one.
+    """Return the launchers that arms name, by name: the run's own launcher where it is the same kind.
+
+    Parameters
+    ----------
+    names
+        Launchers that arms name; empty ones, of arms that use the run's, are ignored.
+    launcher
+        The run's own.
+    base : {"debian", "registry"}
+        Where the bases of images come from.
 
     Raises
     ------

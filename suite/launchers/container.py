@@ -192,7 +192,7 @@ class ContainerChannel:
     def _log(self, filters: dict[str, Any]) -> Iterator[dict[str, Any]]:
         stream = self._client.api.events(
             since=0,
-            until=int(time.time()),  # whole seconds: an event is told within the next one
+            until=int(time.time()),  # whole seconds: an event may come within the next one
             filters=filters,
             decode=True,
         )

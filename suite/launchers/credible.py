@@ -1,6 +1,6 @@
 """Whether a worker's reply can be true: numbers that the record holds, and times that passed since it was asked.
 
-A worker runs code of others, and what it says of itself is only a claim. Most of it cannot be checked from outside.
+A worker runs code of others, and what it reports is only a claim. Most of it cannot be checked from outside.
 What cannot be is refused here, so that it costs the worker's own case and never a record that nothing reads again.
 """
 
@@ -14,7 +14,7 @@ import msgspec
 from suite.worker.messages import Converged, Failed, Loaded, Measured, Profiled, Reply, RooflineMeasured, Verified
 
 MOST = 2**62
-"""Whole numbers lie below this, so that sums of two still are numbers of the record (`suite.records.files`)."""
+"""Whole numbers lie below this, so that sums of two still are numbers of the record (`suite.record.files`)."""
 LONGEST_TEXT = 1 << 20
 """Characters; an honest worker's longest text is a traceback."""
 FAILURES = frozenset({"unsupported", "out-of-memory", "error", "crashed", "protocol"})
@@ -30,7 +30,7 @@ def why_not(reply: Reply, elapsed_ns: int) -> str:
     Parameters
     ----------
     reply
-        What the worker said.
+        Reply of the worker.
     elapsed_ns
         Time since it was asked, by the clock of this process.
     """

@@ -4,7 +4,6 @@ import contextlib
 import os
 import secrets
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import docker
@@ -17,15 +16,16 @@ from suite.images.base import Kind
 from suite.images.build import build
 from suite.images.catalogue import stem
 from suite.images.engine import USER_PROXIES
-from suite.launchers import owner
 from suite.launchers.container import ContainerChannel, close, engine_gone, short
+from suite.launchers.disk_limit import DiskLimit
 from suite.launchers.environment import cuda_cache, worker_environment
 from suite.launchers.gpu import DRIVER, LINKED, one_gpu, refused, unnamed
 from suite.launchers.local_process import LocalProcess
 from suite.launchers.protocol import Inside, LaunchSpec, Progress
 from suite.launchers.worker import Worker, WorkerError
+from suite.machine import owner
 from suite.machine.engine import knock
-from suite.records.schema import Image
+from suite.record.schema import Image
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,6 +78,8 @@ class DockerLauncher:
     def launch(self, spec: LaunchSpec) -> Worker:
         started_ns = time.perf_counter_ns()
         try:
+            _give_folders(spec)
+            disk = DiskLimit(spec.written, spec.disk_bytes)
             channel = self._start(spec)
         except docker.errors.ImageNotFound as error:
             raise WorkerError("engine", f"The image {spec.image.tag} is gone from the engine.", str(error)) from error
@@ -89,15 +91,14 @@ class DockerLauncher:
             raise WorkerError("engine", f"The engine would not start {spec.name}: {error.explanation}.") from error
         except (requests.exceptions.RequestException, docker.errors.DockerException, OSError) as error:
             raise engine_gone(error) from error
-        return Worker(spec.name, channel, started_ns=started_ns)
+        return Worker(spec.name, channel, started_ns=started_ns, disk=disk)
 
     def _start(self, spec: LaunchSpec) -> ContainerChannel:
         api = self._client.api
-        uid, gid = (os.getuid(), os.getgid()) if os.getuid() else (NOBODY, NOBODY)
+        uid, gid = _user()
         binds: dict[str, Mapping[str, str]] = {str(spec.artifacts): {"bind": "/artifacts", "mode": "ro"}}
         for folder, name in ((spec.cache, "/cache"), (spec.export, "/export")):
             if folder is not None:
-                _give(folder, uid, gid)
                 binds[str(folder)] = {"bind": name, "mode": "rw"}
         name = f"levelfield-{secrets.token_hex(8)}"
         attached = None
@@ -142,7 +143,7 @@ class DockerLauncher:
         return ContainerChannel(self._client, container, attached, LocalProcess.of_container(pid, container))
 
     def check_gpu(self, image: Image, gpu: str) -> None:
-        """Start one container with the GPU and end it, so that what is missing is said before gigabytes are fetched.
+        """Start one container with the GPU and end it, so that a failure is reported before gigabytes are fetched.
 
         Parameters
         ----------
@@ -232,8 +233,14 @@ def connect() -> docker.DockerClient:
     return client
 
 
-def _give(folder: Path, uid: int, gid: int) -> None:
-    """Make `folder` writable for the container's user (needed where the supervisor is root)."""
-    folder.mkdir(parents=True, exist_ok=True)
-    if os.getuid() == 0:
-        os.chown(folder, uid, gid)
+def _user() -> tuple[int, int]:
+    """Return the user and group of workers: the supervisor's own, and never root."""
+    return (os.getuid(), os.getgid()) if os.getuid() else (NOBODY, NOBODY)
+
+
+def _give_folders(spec: LaunchSpec) -> None:
+    """Make the folders that the worker writes into, and make them its user's (where the supervisor is root)."""
+    for folder in spec.written:
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.getuid() == 0:
+            os.chown(folder, *_user())

@@ -1,4 +1,4 @@
-"""The environment variables every worker gets, whatever it lives in: few, fixed, and recorded."""
+"""The environment variables that every launcher gives to its workers: few, fixed, and recorded."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,14 @@ from collections.abc import Sequence
 def worker_environment(*, threads: int, cpus: Sequence[int]) -> dict[str, str]:
     """Return the variables that pin threads and make workers alike; frameworks set the rest themselves.
 
-    Nothing of the user's own environment is passed on: a forgotten OMP_NUM_THREADS would tilt the field.
+    Nothing of the user's own environment is passed on: a forgotten OMP_NUM_THREADS would bias the comparison.
+
+    Parameters
+    ----------
+    threads
+        Threads of every process of the worker.
+    cpus
+        Numbers of the CPUs that the worker is pinned to.
     """
     count = str(threads)
     return {

@@ -1,4 +1,4 @@
-"""A GPU for a container: how it is asked for, and what an engine that gives none means by what it says."""
+"""A GPU for a container: how to request it, and the meaning of the errors of an engine that gives none."""
 
 import re
 
@@ -54,7 +54,7 @@ _REFUSALS: tuple[tuple[str, str, str], ...] = (
 
 
 def one_gpu(uuid: str) -> DeviceRequest:
-    """Return what `docker run --gpus device=UUID` asks for."""
+    """Return the request that `docker run --gpus device=UUID` makes."""
     return DeviceRequest(device_ids=[uuid], capabilities=[["gpu"]])
 
 
@@ -64,7 +64,7 @@ def refused(said: str) -> LevelfieldError:
     Parameters
     ----------
     said
-        The engine's own explanation; it may name the GPU by its UUID, which is kept out of what is said and recorded.
+        The engine's own explanation; it may name the GPU by its UUID, which is removed from messages and records.
     """
     for part, message, fix in _REFUSALS:
         if part in said:
@@ -76,5 +76,5 @@ def refused(said: str) -> LevelfieldError:
 
 
 def unnamed(said: str) -> str:
-    """Return a text on one line without the UUID that tells one GPU from all others in the world."""
+    """Return a text on one line without UUIDs of GPUs, which are unique in the world."""
     return _UUID.sub(r"\1-…", " ".join(said.split()))

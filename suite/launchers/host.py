@@ -13,7 +13,7 @@ from suite.launchers.environment import gpu_environment, worker_environment
 from suite.launchers.protocol import Inside, LaunchSpec, Progress
 from suite.launchers.venv import as_they_are, start_process
 from suite.launchers.worker import Worker
-from suite.records.schema import Image
+from suite.record.schema import Image
 
 PASSED_ON = (
     "PATH",

@@ -5,8 +5,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from suite import untrusted
-from suite.launchers import owner
+from suite.machine import owner
+from suite.safety import untrusted
 
 _PREFIX = "levelfield-run-"
 _OWNER = "owner"
@@ -24,7 +24,7 @@ def make() -> Path:
 def sweep() -> int:
     """Remove the folders of processes that were killed; return how many.
 
-    Only folders of this user are looked at whose owner can be shown to be dead (`suite.launchers.owner.is_dead`).
+    Only folders of this user are looked at whose owner can be shown to be dead (`suite.machine.owner.is_dead`).
     """
     removed = 0
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):

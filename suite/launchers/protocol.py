@@ -1,4 +1,4 @@
-"""What a launcher is: it prepares images, starts workers in them, and leaves nothing behind."""
+"""Interface of a launcher: it prepares images, starts workers in them, and leaves no worker behind."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,14 +6,15 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from suite.launchers.disk_limit import LIMIT_BYTES
 from suite.launchers.worker import Worker
-from suite.records.schema import Image
+from suite.record.schema import Image
 
 READY_TIMEOUT_S = 60.0
 """A container starts in half a second; a machine under load may need many times that."""
 
 Progress = Callable[[str], None]
-"""Is told in a few words what is being done now."""
+"""Called with a few words on the step that begins."""
 
 
 class LaunchSpec(msgspec.Struct, frozen=True):
@@ -28,12 +29,19 @@ class LaunchSpec(msgspec.Struct, frozen=True):
     memory_bytes: int
     artifacts: Path
     """Folder that the worker may read."""
+    disk_bytes: int = LIMIT_BYTES
+    """Most that a worker in a container may add to the folders below."""
     cache: Path | None = None
     """Folder that the worker may write its compile cache into."""
     export: Path | None = None
     """Folder that an exporter may write into."""
     gpu: str = ""
     """UUID of the one GPU that the worker may use; empty: none."""
+
+    @property
+    def written(self) -> tuple[Path, ...]:
+        """Return the folders that the worker may write into."""
+        return tuple(folder for folder in (self.cache, self.export) if folder is not None)
 
 
 class Inside(msgspec.Struct, frozen=True):
@@ -45,12 +53,30 @@ class Inside(msgspec.Struct, frozen=True):
 
 
 class Launcher(Protocol):
-    """A place where workers live."""
+    """A way to run workers: in containers, in virtual environments or in this interpreter."""
 
     kind: Literal["docker", "venv", "host"]
 
     def prepare(self, image: str, variant: str, version: str | None, progress: Progress) -> Image:
-        """Make the image ready (build it, install it, or look at what is there) and say exactly what it is."""
+        """Make the image ready (build it, install it, or look for what is installed) and describe it.
+
+        Parameters
+        ----------
+        image, variant, version
+            Which lock; see `suite.images.catalogue.lock`.
+        progress : callable
+            Called with one short line whenever a step begins.
+
+        Returns
+        -------
+        Image
+            As the record holds it: with the digests of what was made, where there are any.
+
+        Raises
+        ------
+        LevelfieldError
+            It cannot be made here, or the launcher has no such version.
+        """
         ...
 
     def inside(self, spec: LaunchSpec) -> Inside: ...

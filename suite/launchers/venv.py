@@ -10,7 +10,7 @@ from suite.launchers.environment import gpu_environment, worker_environment
 from suite.launchers.process import ProcessChannel
 from suite.launchers.protocol import Inside, LaunchSpec, Progress
 from suite.launchers.worker import Worker, WorkerError
-from suite.records.schema import Image
+from suite.record.schema import Image
 
 
 class VenvLauncher:
@@ -53,7 +53,24 @@ def as_they_are(spec: LaunchSpec) -> Inside:
 
 
 def start_process(command: list[str], name: str, variables: dict[str, str], code: Path) -> Worker:
-    """Start a worker process with `code` on its path and a private home and temporary folder."""
+    """Start a worker process with `code` on its path and a private home and temporary folder.
+
+    Parameters
+    ----------
+    command
+        Program and arguments.
+    name
+        Name of the worker in messages: arm and case.
+    variables
+        The whole environment of the process, but for `HOME`, `TMPDIR` and `PYTHONPATH`, which are set here.
+    code
+        Folder that holds the package `suite`.
+
+    Raises
+    ------
+    WorkerError
+        The program cannot be started.
+    """
     owned = owned_folders.make()
     home = owned / "home"
     home.mkdir()

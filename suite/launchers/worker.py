@@ -1,4 +1,4 @@
-"""A worker as the supervisor knows it: typed requests and replies, time limits, and failures told apart."""
+"""A worker as the supervisor sees it: typed requests and replies, time limits, and kinds of failure."""
 
 import contextlib
 import time
@@ -9,6 +9,7 @@ import msgspec
 
 from suite.launchers import credible
 from suite.launchers.channel import Channel, ChannelClosed, ChannelTimeout, LineTooLong, wait_readable
+from suite.launchers.disk_limit import LOOK_EVERY_S, DiskLimit
 from suite.worker.messages import PROTOCOL, Failed, Ready, Reply, Request, Stop
 
 _R = TypeVar("_R")
@@ -21,7 +22,7 @@ SIGKILL_CODES = (-9, 137)
 
 
 class WorkerError(Exception):
-    """A worker has no answer. `kind` is one of `suite.records.schema.FailureKind`."""
+    """A worker has no answer. `kind` is one of `suite.record.schema.FailureKind`."""
 
     def __init__(self, kind: str, message: str, detail: str = "", *, gone: bool = True) -> None:
         super().__init__(message)
@@ -35,9 +36,10 @@ class WorkerError(Exception):
 class Worker:
     """One live worker. After a `WorkerError` with `gone`, it has been ended already."""
 
-    def __init__(self, name: str, channel: Channel, *, started_ns: int) -> None:
+    def __init__(self, name: str, channel: Channel, *, started_ns: int, disk: DiskLimit | None = None) -> None:
         self.name = name
         self._channel = channel
+        self._disk = disk or DiskLimit(())
         self._started_ns = started_ns
         self._asked = "start"
         self._asked_ns = started_ns
@@ -64,16 +66,25 @@ class Worker:
     def ask(self, request: Request, expect: type[_R], timeout_s: float) -> _R:
         """Send a request and return its reply.
 
+        Parameters
+        ----------
+        request
+            What the worker is to do.
+        expect
+            Type of the reply.
+        timeout_s
+            Seconds until the worker is ended, counted from the call.
+
         Raises
         ------
         WorkerError
-            Crash, time limit, memory, rubbish on the protocol channel, or the worker's own `Failed`.
+            Crash, time limit, memory, invalid data on the protocol channel, or the worker's own `Failed`.
         """
         self.post(request)
         return self.collect(expect, timeout_s)
 
     def post(self, request: Request) -> None:
-        """Send a request without waiting, so that several workers can load side by side."""
+        """Send a request without waiting, so that several workers can load at the same time."""
         self._asked = type(request).__name__.lower()
         self._asked_ns = time.perf_counter_ns()
         if self._channel.unasked():
@@ -84,7 +95,20 @@ class Worker:
             raise self._exited(self._asked) from None
 
     def collect(self, expect: type[_R], timeout_s: float) -> _R:
-        """Wait for the reply to what was posted; raises as `ask` does."""
+        """Wait for the reply to the request that was posted last.
+
+        Parameters
+        ----------
+        expect
+            Type of the reply.
+        timeout_s
+            Seconds until the worker is ended, counted from the call.
+
+        Raises
+        ------
+        WorkerError
+            As in `ask`.
+        """
         what = self._asked
         reply = self._receive(what, timeout_s)
         if isinstance(reply, Failed):
@@ -96,9 +120,26 @@ class Worker:
         return reply
 
     def ask_asleep(self, request: Request, expect: type[_R], timeout_s: float) -> tuple[_R, int]:
-        """Do as `ask` does; return also this process's CPU time, in nanoseconds, when it last fell asleep to wait.
+        """Send a request; return its reply and this process's CPU time when it last fell asleep to wait.
 
-        What is used after that is spent on the reply: to read and decode it, when the worker is done with its work.
+        CPU time used after that is spent on the reply: to read and decode it, when the worker has finished its work.
+
+        Parameters
+        ----------
+        request, expect, timeout_s
+            As in `ask`.
+
+        Returns
+        -------
+        reply
+            Of the type `expect`.
+        asleep_ns : int
+            This process's CPU time (`time.process_time_ns`), nanoseconds.
+
+        Raises
+        ------
+        WorkerError
+            As in `ask`.
         """
         deadline = time.monotonic() + timeout_s
         self.post(request)
@@ -106,30 +147,32 @@ class Worker:
         while not self.answered():
             asleep_ns = time.process_time_ns()
             try:
-                wait_readable(list(self.descriptors()), deadline)
+                wait_readable(list(self.descriptors()), _next_look(deadline))
             except ChannelTimeout:
-                raise self.overdue(timeout_s) from None
+                self._check(deadline, timeout_s)
         return self.collect(expect, timeout_s), asleep_ns
 
     def answered(self) -> bool:
         """Whether `collect` would return (or raise) at once."""
-        return self._channel.poll()
+        return self._channel.poll() or self.has_filled_the_disk()
+
+    def has_filled_the_disk(self) -> bool:
+        """Whether the worker has written more to this machine's disk than it may; `collect` ends it then."""
+        return self._disk.is_passed()
 
     def descriptors(self) -> tuple[int, ...]:
         """Return the file descriptors to sleep on until `answered` may have changed."""
         return self._channel.descriptors()
 
     def overdue(self, timeout_s: float) -> WorkerError:
-        """End a worker whose reply did not come within `timeout_s`, and return what to say of it."""
+        """End a worker whose reply did not come within `timeout_s`, and return its error."""
         return self._lost("timeout", f"{self.name} did not finish {self._asked} within {timeout_s:.0f} s.")
 
     def _receive(self, what: str, timeout_s: float) -> Reply:
         try:
-            line = self._channel.receive(timeout_s)
+            line = self._next_line(timeout_s)
         except ChannelClosed:
             raise self._exited(what) from None
-        except ChannelTimeout:
-            raise self.overdue(timeout_s) from None
         except LineTooLong:
             raise self._lost("protocol", f"{self.name} sent an endless line during {what}.") from None
         try:
@@ -139,6 +182,33 @@ class Worker:
             raise self._lost(
                 "protocol", f"{self.name} printed something that is not a reply during {what}: {begin!r}."
             ) from None
+
+    def _next_line(self, timeout_s: float) -> bytes:
+        deadline = time.monotonic() + timeout_s
+        if self.has_filled_the_disk():
+            raise self._ended_for_the_disk()
+        while True:
+            try:
+                return self._channel.receive(_next_look(deadline) - time.monotonic())
+            except ChannelTimeout:
+                self._check(deadline, timeout_s)
+
+    def _check(self, deadline: float, timeout_s: float) -> None:
+        """After a wait that brought nothing: raise where the time is over or the disk is filled."""
+        if self.has_filled_the_disk():
+            raise self._ended_for_the_disk()
+        if time.monotonic() >= deadline:
+            raise self.overdue(timeout_s)
+
+    def _ended_for_the_disk(self) -> WorkerError:
+        allowed_gib = self._disk.allowed_bytes / (1 << 30)
+        error = self._lost(
+            "error",
+            f"{self.name} wrote more than {allowed_gib:.1f} GiB to its compile cache during {self._asked}; "
+            "it was ended and the cache emptied.",
+        )
+        self._disk.clear()
+        return error
 
     def _credible(self, reply: _S, what: str) -> _S:
         """Return a reply that can be true; a worker with another is ended."""
@@ -156,6 +226,8 @@ class Worker:
     def _exited(self, what: str) -> WorkerError:
         self._channel.end(GRACE_S)
         self.alive = False
+        if self.has_filled_the_disk():
+            self._disk.clear()
         ending = self._channel.ending()
         detail = self._channel.stderr_tail()
         if ending.out_of_memory:
@@ -173,7 +245,7 @@ class Worker:
         return WorkerError("crashed", f"{self.name} exited with code {ending.code} during {what}.", detail)
 
     def dismiss(self) -> None:
-        """Ask the worker to end, without waiting, so that several can end side by side; `stop` comes after."""
+        """Ask the worker to end, without waiting, so that several can end at the same time; `stop` comes after."""
         if self.alive and not self._dismissed:
             self._dismissed = True
             with contextlib.suppress(ChannelClosed):
@@ -189,12 +261,31 @@ class Worker:
 
 
 def wait_for_answers(workers: Sequence[Worker], deadline: float) -> list[Worker]:
-    """Sleep until one of `workers` has answered; return those that have, or none at the deadline (`time.monotonic`)."""
+    """Sleep until a worker has answered.
+
+    Parameters
+    ----------
+    workers
+        Workers that a request was posted to.
+    deadline
+        As `time.monotonic` counts, in seconds.
+
+    Returns
+    -------
+    list of Worker
+        Those that have answered; empty at the deadline.
+    """
     while True:
         answered = [worker for worker in workers if worker.answered()]
         if answered:
             return answered
-        try:
-            wait_readable([each for worker in workers for each in worker.descriptors()], deadline)
-        except ChannelTimeout:
+        with contextlib.suppress(ChannelTimeout):
+            wait_readable([each for worker in workers for each in worker.descriptors()], _next_look(deadline))
+            continue
+        if time.monotonic() >= deadline:
             return []
+
+
+def _next_look(deadline: float) -> float:
+    """Return when to look at the disk again, or the deadline if that comes first (`time.monotonic`)."""
+    return min(deadline, time.monotonic() + LOOK_EVERY_S)

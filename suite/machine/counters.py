@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from suite.machine.reading import text
-from suite.records.schema import Absent
+from suite.record.schema import Absent
 
 Value: TypeAlias = int | Absent
 
@@ -109,7 +109,21 @@ def _thread_runs(thread: Path) -> bool:
 
 
 def stat_cpus(content: bytes, cpus: Sequence[int]) -> dict[int, list[int]]:
-    """Return the fields of each CPU's line in `/proc/stat`, in ticks; index 1 is `user`."""
+    """Return the fields of each CPU's line in `/proc/stat`.
+
+    Parameters
+    ----------
+    content
+        The whole of `/proc/stat`.
+    cpus
+        Numbers of the CPUs to look for.
+
+    Returns
+    -------
+    dict of int to list of int
+        By CPU: counters in ticks, at the indexes of proc_stat(5) (index 1 is `user`; index 0 is unused). CPUs that
+        the kernel does not list are left out.
+    """
     wanted = {b"cpu%d" % cpu: cpu for cpu in cpus}
     found: dict[int, list[int]] = {}
     for line in content.split(b"\n"):
@@ -133,6 +147,18 @@ def ticks_busy_ns(lines: dict[int, list[int]], now_ns: int) -> Value:
 
     Idle time is kept exactly by tickless kernels, while `user` and `system` are what a timer interrupt happened to
     see: this difference is exact to a tick, their sum is a sample.
+
+    Parameters
+    ----------
+    lines
+        Fields of each CPU in ticks, as `stat_cpus` returns them.
+    now_ns
+        A monotonic clock, read together with `lines`; nanoseconds.
+
+    Returns
+    -------
+    int or Absent
+        Nanoseconds, summed over the CPUs. Only the difference of two readings has a meaning.
     """
     if not lines:
         return Absent("/proc/stat does not show these CPUs")
@@ -142,7 +168,20 @@ def ticks_busy_ns(lines: dict[int, list[int]], now_ns: int) -> Value:
 
 
 def named(content: bytes, name: bytes) -> Value:
-    """Return the number behind a name at the beginning of a line (`ctxt 453837`)."""
+    """Return the number behind a name at the beginning of a line (`ctxt 453837`).
+
+    Parameters
+    ----------
+    content
+        Content of a file of names and numbers, such as `/proc/stat` or `/proc/vmstat`. Its first line is not searched.
+    name
+        The whole name, as in `b"ctxt"`.
+
+    Returns
+    -------
+    int or Absent
+        In the kernel's unit; absent where the file has no such line.
+    """
     start = content.find(b"\n" + name + b" ")
     if start < 0:
         return Absent(f"the kernel does not count {name.decode()}")
@@ -158,7 +197,24 @@ def pressure_ns(content: bytes) -> Value:
 
 
 def scheduler_busy_ns(content: bytes, cpus: Sequence[int]) -> Value:
-    """Return the time tasks ran on these CPUs, from `/proc/schedstat` (seventh number of a CPU's line)."""
+    """Return the time tasks ran on these CPUs, from `/proc/schedstat` (seventh number of a CPU's line).
+
+    Parameters
+    ----------
+    content
+        The whole of `/proc/schedstat`.
+    cpus
+        Numbers of the CPUs to add up.
+
+    Returns
+    -------
+    int or Absent
+        Nanoseconds since boot; absent where one of the CPUs is not listed.
+
+    References
+    ----------
+    The kernel's Documentation/scheduler/sched-stats.rst.
+    """
     wanted = {b"cpu%d" % cpu for cpu in cpus}
     total, seen = 0, 0
     for line in content.split(b"\n"):
@@ -170,7 +226,24 @@ def scheduler_busy_ns(content: bytes, cpus: Sequence[int]) -> Value:
 
 
 def group_busy_ns(content: bytes, cpus: Sequence[int]) -> Value:
-    """Return the time tasks ran on these CPUs, from `cpuacct.usage_percpu` of the top control group (version 1)."""
+    """Return the time tasks ran on these CPUs, from `cpuacct.usage_percpu` of the top control group (version 1).
+
+    Parameters
+    ----------
+    content
+        The whole file: nanoseconds of CPU 0, 1, 2, … in one line.
+    cpus
+        Numbers of the CPUs to add up.
+
+    Returns
+    -------
+    int or Absent
+        Nanoseconds; absent where the file has no entry for one of the CPUs.
+
+    References
+    ----------
+    The kernel's Documentation/admin-guide/cgroup-v1/cpuacct.rst.
+    """
     usage = [int(part) for part in content.split()]
     if any(cpu >= len(usage) for cpu in cpus):
         return Absent("cpuacct.usage_percpu does not show these CPUs")
@@ -178,7 +251,16 @@ def group_busy_ns(content: bytes, cpus: Sequence[int]) -> Value:
 
 
 def plausible(busy_ns: Value, lines: dict[int, list[int]]) -> bool:
-    """Say whether a busy counter covers the whole machine: inside a container it may cover only the container."""
+    """Return whether a busy counter covers the whole machine: inside a container it may cover only the container.
+
+    Parameters
+    ----------
+    busy_ns
+        The counter's value, nanoseconds since boot; an absent one is not plausible.
+    lines
+        Fields of the same CPUs in ticks, as `stat_cpus` returns them: at least the share `_PLAUSIBLE` of their time in
+        `user`, `nice` and `system` must be in the counter.
+    """
     seen_ns = sum(sum(fields[1:4]) for fields in lines.values()) * TICK_NS
     return not isinstance(busy_ns, Absent) and busy_ns >= _PLAUSIBLE * seen_ns
 
@@ -199,17 +281,50 @@ def temperature_files(root: Path) -> list[Path]:
 
 
 def frequency_files(root: Path, cpus: Sequence[int]) -> list[Path]:
+    """Return the files that show the present clock rate of CPUs, in kHz; empty where the kernel shows none.
+
+    Parameters
+    ----------
+    root
+        Root of the file system.
+    cpus
+        Numbers of the CPUs; only the first `_MAX_SENSORS` are used, because each file takes time to read.
+    """
     files = [root / f"sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq" for cpu in cpus[:_MAX_SENSORS]]
     return [file for file in files if file.exists()]
 
 
 def throttle_files(root: Path, cpus: Sequence[int]) -> list[Path]:
+    """Return the files that count how often cores and packages were throttled; empty where the kernel counts none.
+
+    Parameters
+    ----------
+    root
+        Root of the file system.
+    cpus
+        Numbers of the CPUs; only the first `_MAX_SENSORS` are used, because each file takes time to read.
+    """
     folders = [root / f"sys/devices/system/cpu/cpu{cpu}/thermal_throttle" for cpu in cpus[:_MAX_SENSORS]]
     return [file for folder in folders for file in sorted(folder.glob("*_throttle_count"))]
 
 
 def each(files: Sequence[Open], combine: Callable[[list[int]], int], without: str) -> Value:
-    """Return what `combine` makes of one number from each file; absent for the reason `without` when there are none."""
+    """Read one number from each file and combine them.
+
+    Parameters
+    ----------
+    files
+        Open files that hold one integer each.
+    combine
+        What to make of the numbers, such as `sum` or `max`.
+    without
+        The reason that an absent value gets where there are no files.
+
+    Returns
+    -------
+    int or Absent
+        In the files' unit; absent also where one of them cannot be read.
+    """
     if not files:
         return Absent(without)
     try:

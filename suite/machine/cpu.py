@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from suite.machine.reading import ROOT, Facts, cpu_list, entry, integer, online, spelled, table, text
-from suite.records.schema import Absent, Fact
+from suite.machine.reading import ROOT, Facts, as_text, cpu_list, entry, integer, online, table, text
+from suite.record.schema import Absent, Fact
 
 _CPU = Path("sys/devices/system/cpu")
 _INTERESTING = re.compile(
@@ -26,6 +26,8 @@ def cpu(asked: Sequence[int] | None = None, root: Path = ROOT) -> Facts:
     ----------
     asked
         CPUs the workers are pinned to; None: none were chosen.
+    root
+        Root of the file system that is read.
     """
     info = table(root / "proc/cpuinfo")
     where = "/proc/cpuinfo"
@@ -46,9 +48,9 @@ def cpu(asked: Sequence[int] | None = None, root: Path = ROOT) -> Facts:
         facts["all flags sha256"] = hashlib.sha256(" ".join(sorted(flags)).encode()).hexdigest()
     else:
         facts["flags"] = facts["all flags sha256"] = Absent(f"{where} lists none")
-    facts["CPUs measured on"] = spelled(tuple(asked)) if asked else Absent("none were chosen: all that are allowed")
+    facts["CPUs measured on"] = as_text(tuple(asked)) if asked else Absent("none were chosen: all that are allowed")
     if hasattr(os, "sched_getaffinity"):
-        facts["CPUs allowed"] = spelled(tuple(os.sched_getaffinity(0)))
+        facts["CPUs allowed"] = as_text(tuple(os.sched_getaffinity(0)))
     return facts
 
 
@@ -81,7 +83,15 @@ def _core(root: Path, number: int) -> tuple[int | Absent, int | Absent]:
 
 
 def siblings(cpus: Sequence[int], root: Path = ROOT) -> tuple[int, ...]:
-    """Return these CPUs and those that share a core with them (SMT), in order."""
+    """Return these CPUs and those that share a core with them (SMT), in order.
+
+    Parameters
+    ----------
+    cpus
+        Numbers of CPUs.
+    root
+        Root of the file system that is read. Where it does not show the topology, only `cpus` are returned.
+    """
     together = set(cpus)
     for number in cpus:
         shared = text(root / _CPU / f"cpu{number}/topology/thread_siblings_list")
@@ -109,7 +119,20 @@ def caches(root: Path = ROOT) -> Facts:
 
 
 def last_cache_bytes(cpus: Sequence[int], root: Path = ROOT) -> int | Absent:
-    """Return the size of the last level of cache, summed over all that belong to some of these CPUs."""
+    """Return the size of the last level of cache, summed over all that belong to some of these CPUs.
+
+    Parameters
+    ----------
+    cpus
+        Numbers of CPUs. A cache that several of them share counts once.
+    root
+        Root of the file system that is read.
+
+    Returns
+    -------
+    int or Absent
+        Bytes; absent where the kernel shows no caches.
+    """
     found: dict[tuple[int, str], int] = {}
     for number in cpus:
         for index in sorted((root / _CPU / f"cpu{number}/cache").glob("index[0-9]*")):

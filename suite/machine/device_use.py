@@ -21,7 +21,7 @@ import msgspec
 
 from suite.machine.gpu import Problem, close, opened
 from suite.machine.xid import Codes, Watch
-from suite.records.schema import Absent, DeviceUse
+from suite.record.schema import Absent, DeviceUse
 
 Value: TypeAlias = int | Absent
 
@@ -103,10 +103,12 @@ class Device:
         return Reading(time.monotonic_ns(), self._energy_mj(), ecc_errors, held_down_ns)
 
     def use(self, before: Reading, pids: Mapping[str, int], active: str) -> DeviceUse:
-        """Return what was since `before`, and what is now.
+        """Return the use of the device since `before`, and its present state.
 
         Parameters
         ----------
+        before
+            Reading taken at the beginning of the window.
         pids
             Arm to process id, as this host sees it: NVML counts memory by the same ids, for containers too.
         active
@@ -133,11 +135,11 @@ class Device:
         )
 
     def xid_errors(self) -> Codes:
-        """Return the XID errors that were reported since this was asked last; `use` asks too."""
+        """Return the XID errors that were reported since the last call of this method or of `use`."""
         return self._why if self._watch is None else self._watch.taken()
 
     def free_bytes(self) -> Value:
-        """Return how much of the GPU's memory nobody holds, now."""
+        """Return how much of the GPU's memory is free now."""
         found = self._ask(lambda: self._nvml.nvmlDeviceGetMemoryInfo(self._handle))
         return found if isinstance(found, Absent) else int(found.free)
 

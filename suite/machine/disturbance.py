@@ -26,7 +26,7 @@ Shares below two ticks of 10 ms a CPU are never called a disturbance. A signal t
 from collections.abc import Callable, Iterable, Sequence
 
 from suite.machine.counters import TICK_NS
-from suite.records.schema import Absent, Noise
+from suite.record.schema import Absent, Noise
 
 STEAL_SHARE = 0.02
 OTHERS_SHARE = 0.05
@@ -80,7 +80,22 @@ def disturbed(turns: Sequence[Noise], cpus: int, *, settling_ns: int = 0) -> str
 
 
 def share(turns: Sequence[Noise], signal: Callable[[Noise], int | Absent], cpus: int) -> float:
-    """Return a signal's time as a share of the capacity of those turns in which it is known; 0 when in none."""
+    """Return a signal's time as a share of the capacity of those turns in which it is known.
+
+    Parameters
+    ----------
+    turns
+        What was observed during each turn of a round.
+    signal
+        Returns the signal of a turn, in nanoseconds, or absent.
+    cpus
+        CPUs that count towards the capacity (elapsed time times CPUs); 1 for a signal that is not per CPU.
+
+    Returns
+    -------
+    float
+        Between 0 and about 1; 0 where no turn has the signal.
+    """
     known = [(value, noise.elapsed_ns) for noise in turns if not isinstance(value := signal(noise), Absent)]
     capacity_ns = sum(elapsed for _, elapsed in known) * cpus
     return sum(value for value, _ in known) / capacity_ns if capacity_ns > 0 else 0.0

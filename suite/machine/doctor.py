@@ -13,7 +13,7 @@ def examine(needs: Needs | None = None, root: Path = ROOT) -> list[Finding]:
     Parameters
     ----------
     needs
-        What a run asks of the machine; None: what all frameworks together take.
+        What a run needs of the machine; None: what all frameworks together need.
     root
         Root of the file system that is read.
     """
@@ -37,6 +37,3 @@ def examine(needs: Needs | None = None, root: Path = ROOT) -> list[Finding]:
         *quiet.memory(root),
         quiet.timer(root),
     ]
-
-
-__all__ = ["Finding", "Needs", "examine"]

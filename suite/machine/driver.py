@@ -1,4 +1,4 @@
-"""What `levelfield doctor` says of the NVIDIA driver and its GPUs."""
+"""Findings of `levelfield doctor` on the NVIDIA driver and its GPUs."""
 
 import msgspec
 
@@ -19,14 +19,16 @@ def nvidia() -> Nvidia:
 
 def findings() -> list[Finding]:
     """Look for a driver and at each GPU; a machine without one runs everything on its CPU."""
-    return judged(nvidia(), problem())
+    return describe(nvidia(), problem())
 
 
-def judged(found: Nvidia, why: Problem | None) -> list[Finding]:
-    """Judge what NVML said.
+def describe(found: Nvidia, why: Problem | None) -> list[Finding]:
+    """Judge the driver and the GPUs that NVML lists.
 
     Parameters
     ----------
+    found
+        Driver and GPUs, as NVML lists them.
     why
         Why no driver answers; None where one does.
     """
@@ -52,7 +54,7 @@ def judged(found: Nvidia, why: Problem | None) -> list[Finding]:
 
 
 def _of_one(one: Gpu) -> list[Finding]:
-    """Say what keeps a GPU from being used whole, and by several workers that take turns."""
+    """Return what prevents several workers from taking turns on the whole of a GPU."""
     topic, said = f"GPU {one.index}", list[Finding]()
     if one.mig:
         message = (

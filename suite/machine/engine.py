@@ -10,7 +10,7 @@ import docker.errors
 import requests
 
 from suite.machine.reading import Facts
-from suite.records.schema import Absent, Fact
+from suite.record.schema import Absent, Fact
 
 TIMEOUT_SECONDS = 5
 DEFAULT_SOCKET = "unix:///var/run/docker.sock"

@@ -21,19 +21,50 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def ok(topic: str, message: str) -> Finding:
+    """Return a finding that needs no action.
+
+    Parameters
+    ----------
+    topic
+        Heading of the finding, such as `memory`.
+    message
+        A full sentence.
+    """
     return Finding(topic, "ok", message)
 
 
 def warn(topic: str, message: str, fix: str) -> Finding:
+    """Return a finding of something that limits a run but does not prevent it.
+
+    Parameters
+    ----------
+    topic
+        Heading of the finding, such as `memory`.
+    message
+        A full sentence.
+    fix
+        What to do about it; not empty.
+    """
     return Finding(topic, "warn", message, fix)
 
 
 def bad(topic: str, message: str, fix: str) -> Finding:
+    """Return a finding of something that prevents a run.
+
+    Parameters
+    ----------
+    topic
+        Heading of the finding, such as `memory`.
+    message
+        A full sentence.
+    fix
+        What to do about it; not empty.
+    """
     return Finding(topic, "bad", message, fix)
 
 
 class Needs(msgspec.Struct, frozen=True):
-    """What a run asks of a machine; whoever knows the locks says it more exactly."""
+    """What a run needs of a machine. The defaults are estimates; callers that know the locks give exact values."""
 
     python: str = "3.11"
     """Minor version that the locks were made for."""

@@ -14,7 +14,7 @@ from suite.machine.reading import ROOT, Facts
 from suite.machine.signals import sources
 from suite.machine.system import limits, system
 from suite.machine.virtualisation import virtualisation
-from suite.records.schema import Absent, Fact, Fingerprint
+from suite.record.schema import Absent, Fact, Fingerprint
 
 
 def fingerprint(cpus: Sequence[int] | None = None, *, identify: bool = False, root: Path = ROOT) -> Fingerprint:
@@ -56,7 +56,18 @@ VOLATILE = frozenset({("kernel", "timer step ns")})
 
 
 def changed(before: Fingerprint, after: Fingerprint) -> list[str]:
-    """Say what differs between two fingerprints, one phrase each; empty: it is the same machine in the same state."""
+    """Return the differences between two fingerprints, except those in `VOLATILE`.
+
+    Parameters
+    ----------
+    before, after
+        Fingerprints, the older one first.
+
+    Returns
+    -------
+    list of str
+        One phrase for each difference, sorted by group and name; empty for the same machine in the same state.
+    """
     facts = {
         (group, name): (before.get(group, {}).get(name), after.get(group, {}).get(name))
         for fingerprinted in (before, after)

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from suite.machine.reading import Facts
-from suite.records.schema import Absent, Fact
+from suite.record.schema import Absent, Fact
 
 _RESTART = "Restart the machine; then see `levelfield doctor` again."
 

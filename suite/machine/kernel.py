@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from suite.machine.reading import ROOT, Facts, integer, table, text
-from suite.records.schema import Absent
+from suite.record.schema import Absent
 
 _KEPT = re.compile(
     r"mitigations|isolcpus|nohz(_full)?|rcu_nocbs|rcu_nocb_poll|irqaffinity|nosmt|maxcpus|nr_cpus|possible_cpus|"
@@ -48,7 +48,7 @@ def kernel(root: Path = ROOT) -> Facts:
 
 
 def boot_parameters(line: str | Absent) -> str | Absent:
-    """Keep the parameters that say something about speed; of all others only the name.
+    """Keep the parameters that concern speed; of all others only the name.
 
     What follows `--` goes to the first process and is left out, and so is whatever is not a plain name: disks, network
     addresses and identifiers stay private.

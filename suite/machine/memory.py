@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from suite.machine.reading import ROOT, Facts, chosen, integer, table, text
-from suite.records.schema import Absent
+from suite.record.schema import Absent
 
 _PAGES = Path("sys/kernel/mm/transparent_hugepage")
 
@@ -30,7 +30,20 @@ def memory(root: Path = ROOT) -> Facts:
 
 
 def kibibytes(info: dict[str, str], name: str) -> int | Absent:
-    """Return an entry of `/proc/meminfo` (`24684096 kB`) in bytes."""
+    """Return an entry of `/proc/meminfo` (`24684096 kB`) in bytes.
+
+    Parameters
+    ----------
+    info
+        The file's entries, by name.
+    name
+        Such as `MemTotal`.
+
+    Returns
+    -------
+    int or Absent
+        Bytes: the file's kB are units of 1,024 (proc_meminfo(5)). Absent where there is no such entry.
+    """
     number, _, unit = info.get(name, "").partition(" ")
     if not number.isdecimal() or unit != "kB":
         return Absent(f"/proc/meminfo does not say {name}")

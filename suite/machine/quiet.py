@@ -13,7 +13,7 @@ from suite.machine.kernel import timer_step_ns
 from suite.machine.memory import kibibytes
 from suite.machine.reading import ROOT, chosen, integer, online, table, text
 from suite.machine.signals import Signals, difference
-from suite.records.schema import Absent, Noise
+from suite.record.schema import Absent, Noise
 
 _NOW_SECONDS = 1.0
 _BUSY_SHARE = 0.02
@@ -35,10 +35,10 @@ def now(seconds: float = _NOW_SECONDS) -> list[Finding]:
         if (pid, name) in processes and pid != os.getpid()
     }
     busiest = sorted((item for item in spent.items() if item[1] > _BUSY_SHARE), key=lambda item: -item[1])[:3]
-    return judged(noise, watched, [f"{name} {100 * used:.0f} %" for name, used in busiest])
+    return describe(noise, watched, [f"{name} {100 * used:.0f} %" for name, used in busiest])
 
 
-def judged(noise: Noise, watched: int, busiest: list[str]) -> list[Finding]:
+def describe(noise: Noise, watched: int, busiest: list[str]) -> list[Finding]:
     """Judge a moment's noise by the same limits as a round's.
 
     Parameters

@@ -3,7 +3,7 @@
 The kernel shows one zone for each package (a processor in its socket), with parts of it beneath. Only packages are
 added up: their parts are in them already, and so is the package in `psys`, the whole board, where that is shown. The
 counter is of the whole processor, whoever computed on it. Since 2020 only root may read it (CVE-2020-8694: its steps
-tell secrets), and virtual machines hardly ever show it; then it is absent.
+reveal secrets), and virtual machines hardly ever show it; then it is absent.
 
 References
 ----------
@@ -19,7 +19,7 @@ import msgspec
 
 from suite.machine.counters import Open, Value
 from suite.machine.reading import ROOT, integer, text
-from suite.records.schema import Absent
+from suite.record.schema import Absent
 
 _ZONES = "sys/class/powercap"
 _PACKAGE = re.compile(r"intel-rapl:\d+")
@@ -91,10 +91,20 @@ def _open(root: Path, zones: list[tuple[Open, int]]) -> str:
 
 
 def spent_uj(before: Sequence[Package] | Absent, after: Sequence[Package] | Absent) -> Value:
-    """Return what all packages took between two readings, microjoules.
+    """Return the energy that all packages took between two readings.
 
     A counter that is lower than before has begun again once; that it did so twice cannot be seen, and would need a
     window of minutes at the least.
+
+    Parameters
+    ----------
+    before, after
+        Readings of the same packages in the same order, or why there is none.
+
+    Returns
+    -------
+    int or Absent
+        Microjoules; absent where a reading is, or where the number of packages changed.
     """
     if isinstance(after, Absent):
         return after

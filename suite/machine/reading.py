@@ -6,7 +6,7 @@ Every reader takes the root of the file system, so that a test can give it a fol
 import re
 from pathlib import Path
 
-from suite.records.schema import Absent, Fact
+from suite.record.schema import Absent, Fact
 
 ROOT = Path("/")
 Facts = dict[str, Fact]
@@ -65,7 +65,22 @@ def table(path: Path) -> dict[str, str]:
 
 
 def entry(values: dict[str, str], name: str, where: str) -> Fact:
-    """Return one entry of a table, as an integer where it is one."""
+    """Return one entry of a table, as an integer where it is one.
+
+    Parameters
+    ----------
+    values
+        Entries by name, as `table` returns them.
+    name
+        Name of the entry.
+    where
+        Path of the file, for the reason of an absent value.
+
+    Returns
+    -------
+    int, str or Absent
+        Absent where the table has no such entry, or an empty one.
+    """
     value = values.get(name, "")
     if not value:
         return Absent(f"{where} does not say")
@@ -87,7 +102,7 @@ def cpu_list(content: str) -> tuple[int, ...]:
     return tuple(cpus)
 
 
-def spelled(cpus: tuple[int, ...]) -> str:
+def as_text(cpus: tuple[int, ...]) -> str:
     """Write CPUs the kernel's way: (0, 1, 2, 5) gives `0-2,5`."""
     parts: list[list[int]] = []
     for cpu in sorted(cpus):

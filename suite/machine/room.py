@@ -6,9 +6,9 @@ from pathlib import Path
 
 from suite.machine.findings import Finding, Needs, bad, gibibytes, ok, warn
 from suite.machine.memory import kibibytes
-from suite.machine.reading import ROOT, online, spelled, table
+from suite.machine.reading import ROOT, as_text, online, table
 from suite.machine.system import limits
-from suite.records.schema import Absent
+from suite.record.schema import Absent
 
 
 def disks(needs: Needs) -> list[Finding]:
@@ -25,6 +25,17 @@ def _existing(folder: Path) -> Path:
 
 
 def disk(folder: Path, free_bytes: int, needs: Needs) -> Finding:
+    """Compare the free space of a disk with what a run needs.
+
+    Parameters
+    ----------
+    folder
+        A folder on the disk, named in the message.
+    free_bytes
+        What is free there, in bytes.
+    needs
+        Below `disk_least_bytes` the finding is `bad`, below `disk_bytes` it is a warning.
+    """
     topic, fix = (
         "disk",
         "Free some: levelfield clean removes images and caches; or set LEVELFIELD_CACHE to another disk.",
@@ -38,7 +49,15 @@ def disk(folder: Path, free_bytes: int, needs: Needs) -> Finding:
 
 
 def memory(needs: Needs, root: Path = ROOT) -> Finding:
-    """Compare the memory that is available, within this process's limit, with what the largest worker takes."""
+    """Compare the available memory, within this process's limit, with what the largest worker needs.
+
+    Parameters
+    ----------
+    needs
+        Below `memory_bytes` the finding is a warning.
+    root
+        Root of the file system that is read.
+    """
     topic = "memory"
     available = kibibytes(table(root / "proc/meminfo"), "MemAvailable")
     if isinstance(available, Absent):
@@ -61,7 +80,22 @@ def cpus(root: Path = ROOT) -> Finding:
 
 
 def cpus_allowed(there: tuple[int, ...], allowed: tuple[int, ...], quota: object) -> Finding:
-    """Judge the CPUs that are there, those this process may use, and its quota (in CPUs, or `none`)."""
+    """Judge the CPUs that this process may use.
+
+    Parameters
+    ----------
+    there
+        Numbers of the CPUs that are online.
+    allowed
+        Numbers of those that this process may run on (its affinity).
+    quota
+        Limit of the control group in CPUs' worth of time; anything but a number: no limit.
+
+    Returns
+    -------
+    Finding
+        A warning where the quota is below the number of allowed CPUs, or where only one CPU is online and allowed.
+    """
     topic = "CPUs"
     if isinstance(quota, float | int) and quota < len(allowed):
         message = (
@@ -69,8 +103,8 @@ def cpus_allowed(there: tuple[int, ...], allowed: tuple[int, ...], quota: object
         )
         return warn(topic, message, "Lift the quota (docker run --cpus, cpu.max), or ask for fewer --threads.")
     if len(allowed) < len(there):
-        return ok(topic, f"{len(allowed)} of {len(there)} may be used ({spelled(allowed)}).")
+        return ok(topic, f"{len(allowed)} of {len(there)} may be used ({as_text(allowed)}).")
     if len(allowed) == 1:
         message = "There is only one: supervisor and workers share it, and every figure has both in it."
         return warn(topic, message, "Use a machine with at least two CPUs.")
-    return ok(topic, f"{len(there)} ({spelled(there)}).")
+    return ok(topic, f"{len(there)} ({as_text(there)}).")

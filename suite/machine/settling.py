@@ -10,11 +10,11 @@ import time
 from collections.abc import Mapping
 
 from suite.machine import counters
-from suite.records.schema import Absent, Settling
+from suite.record.schema import Absent, Settling
 
 POLL_NS = 1_000_000
 STILL_NS = 3_000_000
-"""The clocks must stand still for this long."""
+"""The clocks must not advance for this long."""
 STILL_CPU_NS = 150_000
 """CPU time in which a clock counts as standing still: 5 % of `STILL_NS`, the share of idle workers' CPU time from which
 `suite.machine.disturbance` calls a round disturbed."""
@@ -23,7 +23,7 @@ LIMIT_NS = 300_000_000
 
 
 def settle(workers: Mapping[str, int | None], *, limit_ns: int = LIMIT_NS) -> Settling:
-    """Sleep until the CPU clocks of all workers stand still, or the limit is reached.
+    """Sleep until the CPU clocks of all workers stop advancing, or the limit is reached.
 
     Parameters
     ----------

@@ -15,8 +15,8 @@ from suite.machine import counters
 from suite.machine.counters import Open, Value
 from suite.machine.cpu import siblings
 from suite.machine.rapl import Package, Rapl, spent_uj
-from suite.machine.reading import ROOT, Facts, online, spelled
-from suite.records.schema import Absent, Noise
+from suite.machine.reading import ROOT, Facts, as_text, online
+from suite.record.schema import Absent, Noise
 
 _BUSY = {
     # Exact to the nanosecond, and counted as the workers' own clocks are; control groups v1 only.
@@ -42,7 +42,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     swapped_pages: Value
     throttled: Value
     frequency_khz: Value
-    """Mean over the CPUs, now. The kernel averages it over the last ticks, so it speaks of the window's end."""
+    """Mean over the CPUs, now. The kernel averages it over the last ticks, so it describes the window's end."""
     temperature_mc: Value
     """The hottest of the processor's sensors, now."""
     packages: tuple[Package, ...] | Absent
@@ -123,7 +123,7 @@ class Signals:
             return value if isinstance(value, Absent) else where
 
         return {
-            "CPUs watched": spelled(self.cpus) or Absent("the kernel does not list its CPUs"),
+            "CPUs watched": as_text(self.cpus) or Absent("the kernel does not list its CPUs"),
             "busy time": from_(now.busy_ns, self.busy_source),
             "steal": from_(now.steal_ns, "/proc/stat (steps of 10 ms)"),
             "pressure": from_(now.pressure_ns, "/proc/pressure/cpu"),
@@ -177,8 +177,10 @@ def difference(before: Snapshot, after: Snapshot, active: str | None) -> Noise:
 
     Parameters
     ----------
+    before, after
+        Snapshots of the same CPUs and, but for workers that started or ended, of the same workers.
     active
-        The arm whose turn it was; all other workers should have been idle. None: it was nobody's turn.
+        The arm whose turn it was; all other workers should have been idle. None: it was no arm's turn.
 
     Notes
     -----

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from suite.machine.reading import ROOT, Facts, entry, table, text
-from suite.records.schema import Absent
+from suite.record.schema import Absent
 
 _UNLIMITED = 1 << 60
 """Control groups v1 say "no limit" with a number near 2^63."""

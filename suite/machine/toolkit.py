@@ -1,4 +1,4 @@
-"""Whether the container engine can hand a GPU to containers, by what the engine itself says of runtimes and devices.
+"""Whether the container engine can give a GPU to containers, by the runtimes and devices that it reports.
 
 An engine gives a GPU in one of three ways: by CDI (Container Device Interface), by NVIDIA's runtime, or by the
 toolkit's hook, which it looks for on its own path when it starts. Of the first two it tells (`docker info`); of the
@@ -26,7 +26,7 @@ INSTALL = (
 
 
 def findings(engine: Facts, here: Nvidia) -> list[Finding]:
-    """Judge what the engine says of itself; nothing where there is no engine, no driver or no GPU.
+    """Judge what the engine reports; nothing where there is no engine, no driver or no GPU.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ _REACHED = "The engine reaches it"
 
 
 class Engine(msgspec.Struct, frozen=True):
-    """What came of looking for the container engine."""
+    """Result of looking for the container engine."""
 
     findings: tuple[Finding, ...]
     answers: bool
@@ -60,7 +60,7 @@ def no_answer(error: Exception) -> Finding:
 
 
 def no_engine(error: OSError, *, installed: bool) -> Finding:
-    """Say why no engine answers.
+    """Return why no engine answers.
 
     Parameters
     ----------
@@ -96,7 +96,20 @@ def engine_found(facts: Facts) -> Finding:
 
 
 def registry(client: docker.DockerClient, image: str) -> Finding:
-    """Ask the engine whether it reaches its image registry: only a base by digest needs it."""
+    """Ask the engine whether it reaches its image registry: only a base by digest needs it.
+
+    Parameters
+    ----------
+    client
+        A connected engine.
+    image
+        Reference of an image to ask the registry about; it is not pulled.
+
+    Returns
+    -------
+    Finding
+        Always `ok`, since bases are made from Debian packages by default; the message says whether it was reached.
+    """
     topic = "image registry"
     try:
         client.api.inspect_distribution(image)  # type: ignore[no-untyped-call]
@@ -107,7 +120,22 @@ def registry(client: docker.DockerClient, image: str) -> Finding:
 
 
 def base_builder(*, reaches_registry: bool, engine: bool, root: Path = ROOT) -> Finding:
-    """Look for mmdebstrap, and for the right to use it; without it only a base from a registry is left."""
+    """Look for mmdebstrap and for the permission to use it; without it only a base from a registry can be used.
+
+    Parameters
+    ----------
+    reaches_registry
+        Whether the engine reaches its image registry.
+    engine
+        Whether a container engine answers.
+    root
+        Root of the file system that is read.
+
+    Returns
+    -------
+    Finding
+        `bad` where images can be made in neither way although an engine answers.
+    """
     topic = "base image"
     if shutil.which("mmdebstrap") is None:
         message = "mmdebstrap is not installed, so the base of images cannot be made from Debian packages"
@@ -164,7 +192,20 @@ def wheels(needs: Needs) -> Finding:
 
 
 def python_of_locks(needs: Needs, *, engine: bool) -> Finding:
-    """Look for the Python that the locks were made for, which virtual environments need."""
+    """Look for the Python that the locks were made for, which virtual environments need.
+
+    Parameters
+    ----------
+    needs
+        `python` is the minor version to look for.
+    engine
+        Whether a container engine answers. If so, a Python that is missing does not matter.
+
+    Returns
+    -------
+    Finding
+        `bad` where neither that Python nor an engine is found.
+    """
     topic = "Python"
     if f"{sys.version_info[0]}.{sys.version_info[1]}" == needs.python:
         return ok(topic, f"This is Python {needs.python}, which the locks were made for.")

@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 from suite.machine.reading import ROOT, Facts, table, text
-from suite.records.schema import Absent, Fact
+from suite.record.schema import Absent, Fact
 
 _DMI = Path("sys/class/dmi/id")
 _CONTAINER_FILES = {".dockerenv": "docker", "run/.containerenv": "podman"}
@@ -35,7 +35,7 @@ def detected() -> str | Absent:
 
 
 def container(root: Path = ROOT) -> str:
-    """Return the container this process lives in, by the marks that engines leave; `none` where there are none."""
+    """Return the container that this process runs in, by the marks that engines leave; `none` where there are none."""
     for name, engine in _CONTAINER_FILES.items():
         if (root / name).exists():
             return engine

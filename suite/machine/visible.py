@@ -1,4 +1,4 @@
-"""The GPUs that this process is meant to use, where `CUDA_VISIBLE_DEVICES` says so: the others are somebody else's.
+"""The GPUs that this process is meant to use, by `CUDA_VISIBLE_DEVICES`: the others are reserved for other users.
 
 References
 ----------
@@ -26,6 +26,10 @@ def only_visible(
 
     Parameters
     ----------
+    found
+        All GPUs of the machine.
+    variables
+        Environment variables; `VARIABLE` holds indices or UUIDs, separated by commas.
     index
         Returns the index of a UUID.
     """

@@ -1,12 +1,12 @@
-"""XID errors: what NVIDIA's driver reports of a GPU that faulted, while somebody looks.
+"""XID errors: what NVIDIA's driver reports of a GPU that faulted.
 
-NVML tells them as events, to whoever registered before. Where it does not (some consumer GPUs, some virtual ones), the
-driver's lines in the kernel's log say the same to those who may read it.
+NVML reports them as events to processes that registered before. Where it does not (some consumer GPUs, some virtual
+ones), the driver's lines in the kernel's log hold the same for users who may read it.
 
 References
 ----------
 NVIDIA, XID Errors (GPU deployment and management documentation); NVML API, "Event Handling Methods"; the kernel's
-Documentation/ABI/testing/dev-kmsg. Unverified: no GPU has failed under these eyes yet.
+Documentation/ABI/testing/dev-kmsg. Not verified: no GPU has failed during a test yet.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from suite.records.schema import Absent
+from suite.record.schema import Absent
 
 Codes: TypeAlias = tuple[int, ...] | Absent
 """In the order in which they came; empty: there was none."""
@@ -50,7 +50,7 @@ class Watch:
     handle
         The GPU's.
     kernel_log
-        Where the kernel's log is read where NVML tells no events.
+        Where the kernel's log is read if NVML reports no events.
     """
 
     def __init__(self, nvml: Any, handle: Any, kernel_log: Path = KERNEL_LOG) -> None:  # noqa: ANN401  (no types)
@@ -152,6 +152,18 @@ class KernelLog:
 
 def codes_of(text: str, place: Place) -> list[int]:
     """Return the codes of the driver's lines about the GPU at `place`.
+
+    Parameters
+    ----------
+    text
+        Lines of the kernel's log.
+    place
+        PCI address of the GPU; lines about other GPUs are ignored.
+
+    Returns
+    -------
+    list of int
+        XID codes in the order of the lines, repeated as the driver repeats them.
 
     Examples
     --------

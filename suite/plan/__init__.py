@@ -1,25 +1,20 @@
-"""From a profile and a selection to an ordered list of blocks; every impossible wish is refused with its reason.
+"""From a profile and a selection to an ordered list of blocks; every impossible request is refused with its reason.
 
-`making` turns what was typed into a plan, with the help of the others: `names` (what can be asked for), `scenarios`
-(what is measured, and in which order), `precision`, `sizes` (batches and their limit), `serving` (what is
-measured in batches), `trainings` (what is trained), `processes` (among how many a training is divided), `cases`, and
-`blocks` (who stands where, the control among them). `pairs` plans two arms against each other, and `recorded` reads a
-plan back from a record. None of them imports this file.
+`making` turns what was typed into a plan, with the help of the others: `names` (what can be asked for), `precision`,
+`sizes` (batches and their limit), `serving` (what is measured in batches), `trainings` (what is trained), `processes`
+(among how many a training is divided), `cases`, and `blocks` (the arms of each, the control among them). `pairs` plans
+two arms against each other, and `recorded` reads a plan back from a record. None of them imports this file.
 """
 
 from suite.plan.making import make
 from suite.plan.names import CANARY, EXPORTER, all_images, names_of_backends, names_of_models
 from suite.plan.pairs import pair
 from suite.plan.recorded import of, with_launches
-from suite.plan.scenarios import ALONE, ON_DEVICE, SCENARIOS
 from suite.plan.types import Plan, Selection, answers
 
 __all__ = [
-    "ALONE",
     "CANARY",
     "EXPORTER",
-    "ON_DEVICE",
-    "SCENARIOS",
     "Plan",
     "Selection",
     "all_images",

@@ -1,25 +1,35 @@
-"""From cases to blocks: who stands in each, how often each is launched, and who has a control or a slowdown."""
+"""From cases to blocks: the arms of each, how often they are launched, and which has a control or a slowdown."""
 
 from collections.abc import Sequence
 
 import msgspec
 
-from suite import arms as arm_names
 from suite.backends import registry
+from suite.plan import arms as arm_names
 from suite.plan.names import CANARY, known
-from suite.plan.scenarios import ALONE
+from suite.plan.profiles import Profile
 from suite.plan.types import Selection, answers
-from suite.profiles import Profile
-from suite.records.schema import Arm, Block, Case
+from suite.record.schema import Arm, Block, Case
 
 CONTROLLED = "resnet50"
 """Model whose latency block has the control, where it is in the plan."""
 CONTROLS = ("onnxruntime", "jax", "torch")
-"""Backends that may stand twice, the quickest to launch first."""
+"""Backends that may serve as the control, the quickest to launch first."""
 
 
 def blocks(cases: Sequence[Case], arms: tuple[Arm, ...], selection: Selection, profile: Profile) -> tuple[Block, ...]:
     """Return one block for every case, in their order; one block of latency has the control.
+
+    Parameters
+    ----------
+    cases
+        What is measured.
+    arms
+        All arms of the run; training blocks have only those that can train.
+    selection
+        Names the control, and the arm to slow down.
+    profile
+        Generations of each kind of block.
 
     Raises
     ------
@@ -35,7 +45,7 @@ def blocks(cases: Sequence[Case], arms: tuple[Arm, ...], selection: Selection, p
 
 
 def _with_control(arms: tuple[Arm, ...], case: Case, selection: Selection) -> tuple[Arm, ...]:
-    """Let one backend stand twice, as the A/A control."""
+    """Add one arm a second time, as the A/A control."""
     if selection.control == "none":
         return arms
     able = [arm for arm in arms if answers(case, arm)]
@@ -61,6 +71,6 @@ def _block(case: Case, arms: tuple[Arm, ...], profile: Profile) -> Block:
         arms = tuple(arm for arm in arms if registry.get(arm.backend).trains)
     if case.converges:
         return Block(case=case, arms=arms, planned_generations=profile.seeds)
-    if case.scenario in ALONE:
+    if not case.timed:
         return Block(case=case, arms=arms, planned_generations=profile.launches_alone)
     return Block(case=case, arms=arms, planned_generations=profile.generations, canary=CANARY)

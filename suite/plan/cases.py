@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from suite.errors import LevelfieldError
 from suite.plan import trainings
 from suite.plan.names import names_of_models
-from suite.plan.scenarios import FED, TO_TARGET, TRAINED, in_order
-from suite.records.schema import Case, Scenario
+from suite.record.schema import Case
+from suite.scenarios import ScenarioName, get, in_order
 from suite.zoo import dataset, models
 
 
@@ -16,7 +16,7 @@ def cases(
     chosen: Sequence[str],
     precisions: Sequence[str],
     threads: Sequence[int],
-    sizes: Mapping[Scenario, Mapping[str, tuple[int, ...]]],
+    sizes: Mapping[ScenarioName, Mapping[str, tuple[int, ...]]],
     device: str,
 ) -> tuple[Case, ...]:
     """Return the cases, in the order in which they are measured.
@@ -41,13 +41,14 @@ def cases(
         for scenario in in_order(scenarios)
         for model, precision, count in itertools.product(chosen, precisions, threads)
         for batch in (sizes[scenario].get(model, ()) if scenario in sizes else (1,))
-        if scenario not in {TRAINED, TO_TARGET} or precision == trainings.PRECISION
-        if scenario != FED or dataset.known(models.get(model))
+        if precision == trainings.PRECISION or not (get(scenario).trains or get(scenario).to_target)
+        if not get(scenario).from_dataset or dataset.known(models.get(model))
     )
     if not found:
+        from_dataset = [name for name in scenarios if get(name).from_dataset]
         raise LevelfieldError(
-            f"{', '.join(chosen)}: {FED} reads images or features, and this model takes neither."
-            if FED in scenarios
+            f"{', '.join(chosen)}: {from_dataset[0]} reads images or features, and this model takes neither."
+            if from_dataset
             else f"{', '.join(chosen)}: there is no network of this kind that is trained to a target.",
             fix=f"Ask for {', '.join(name for name in names_of_models() if dataset.known(models.get(name)))}.",
         )

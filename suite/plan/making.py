@@ -1,4 +1,4 @@
-"""From what was typed to a plan: who computes where, on which CPUs, and what is measured."""
+"""From a user's selection to a plan: which arm computes where, on which CPUs, and what is measured."""
 
 import os
 from collections import Counter
@@ -6,22 +6,22 @@ from collections.abc import Sequence
 
 import msgspec
 
-from suite import arms as arm_names
-from suite import cores, installed, placing
+from suite import scenarios as registered
 from suite.backends import registry
 from suite.compatibility.devices import Nvidia
 from suite.errors import LevelfieldError
 from suite.machine import devices, driver
-from suite.own_file import wishes
-from suite.placing import Placement, Wish
-from suite.plan import precision, processes, serving, trainings
+from suite.plan import arms as arm_names
+from suite.plan import cpu_pinning, installed, precision, processes, serving, trainings
 from suite.plan.blocks import blocks
 from suite.plan.cases import cases
 from suite.plan.names import known, names_of_backends, names_of_models
-from suite.plan.scenarios import BATCHED, ON_DEVICE, SCENARIOS, TO_TARGET, TRAINED
+from suite.plan.placement import DeviceRequest, Placement, on_cpu, place
+from suite.plan.profiles import PROFILES
 from suite.plan.types import Plan, Selection
-from suite.profiles import PROFILES
-from suite.records.schema import Arm, Warning_
+from suite.prepare.own_model import support
+from suite.record.schema import Arm, Warning_
+from suite.scenarios import Scenario
 
 
 def make(selection: Selection, *, available: Sequence[int] | None = None, here: Nvidia | None = None) -> Plan:
@@ -43,7 +43,7 @@ def make(selection: Selection, *, available: Sequence[int] | None = None, here: 
     """
     everybody = (*names_of_backends(), *registry.names_on_gpus_only())
     if selection.own is not None:
-        everybody = wishes.readers(everybody)
+        everybody = support.readers(everybody)
     twice = next((name for name, count in Counter(selection.backends).items() if count > 1), None)
     if twice is not None:
         raise LevelfieldError(
@@ -61,22 +61,42 @@ def make(selection: Selection, *, available: Sequence[int] | None = None, here: 
 
 
 def placed(selection: Selection, arms: tuple[Arm, ...], here: Nvidia | None, *, named: bool) -> Placement:
-    """Decide which arms compute on a GPU; where nobody asked for one, and none is there, nothing is looked for.
+    """Decide which arms compute on a GPU. Nothing is looked for where all compute on the CPU.
+
+    Parameters
+    ----------
+    selection
+        GPU and variant that the user named.
+    arms
+        As they were typed.
+    here
+        Driver and GPUs of this machine; None: the driver is asked, if it matters.
+    named
+        Whether the user named the arms, so that none may be left out.
 
     Raises
     ------
     LevelfieldError
-        The GPU or the variant asked for cannot be used.
+        The GPU or the variant that was named cannot be used.
     """
     gpu = devices.index_of(selection.gpu) if selection.gpu is not None else None
-    wish = Wish(selection.variant, gpu, named=named, locked=selection.locked)
+    wish = DeviceRequest(selection.variant, gpu, named=named, locked=selection.locked)
     if selection.variant == "cpu" and gpu is None and all(arm.variant == "cpu" for arm in arms):
-        return placing.on_cpu(arms, wish)
-    return placing.place(arms, wish, here or driver.nvidia())
+        return on_cpu(arms, wish)
+    return place(arms, wish, here or driver.nvidia())
 
 
 def assemble(selection: Selection, placement: Placement, available: Sequence[int] | None) -> Plan:
-    """Make the plan of arms whose places are known.
+    """Make the plan of arms that have been placed.
+
+    Parameters
+    ----------
+    selection
+        What the user named; the rest comes from the profile.
+    placement
+        Arms with their variants, and the GPU.
+    available
+        Numbers of the CPUs to use; None: those that this process may use.
 
     Raises
     ------
@@ -86,13 +106,14 @@ def assemble(selection: Selection, placement: Placement, available: Sequence[int
     arms = placement.arms
     profile = PROFILES[known("profile", [selection.profile], PROFILES)[0]]
     models = known("model", selection.models, names_of_models()) or names_of_models()
-    scenarios = known("scenario", selection.scenarios, SCENARIOS) or profile.scenarios
+    scenarios = known("scenario", selection.scenarios, registered.NAMES) or profile.scenarios
     wanted = selection.precisions
     if (own := selection.own) is not None:
-        wishes.check(own, selection.models, arms)
-        models, scenarios = (own.model,), wishes.scenarios(own, selection.scenarios, profile.scenarios)
-        wanted = wishes.precisions(own, selection.precisions)
-    _check_device(scenarios, placement)
+        support.check(own, selection.models, arms)
+        models, scenarios = (own.model,), support.scenarios(own, selection.scenarios, profile.scenarios)
+        wanted = support.precisions(own, selection.precisions)
+    asked = [registered.get(name) for name in scenarios]
+    _check_device(asked, placement)
     precisions = precision.chosen(wanted, arms, placement.device)
     there = tuple(available if available is not None else sorted(os.sched_getaffinity(0)))
     numbers = processes.counts(selection, scenarios, placement.device)
@@ -100,10 +121,18 @@ def assemble(selection: Selection, placement: Placement, available: Sequence[int
     served = serving.in_batches(selection, profile, models, scenarios)
     trainings.check_precisions(selection, precisions)
     trainable = trainings.PRECISION in precisions
-    to_target = trainings.to_target(selection, arms, profile, models) if TO_TARGET in scenarios and trainable else {}
-    in_steps = trainings.in_steps(selection, arms, profile, models) if TRAINED in scenarios and trainable else {}
+    to_target = (
+        trainings.to_target(selection, arms, profile, models)
+        if trainable and any(each.to_target for each in asked)
+        else {}
+    )
+    in_steps = (
+        trainings.in_steps(selection, arms, profile, models) if trainable and any(each.trains for each in asked) else {}
+    )
     in_steps, left_out = processes.divisible(selection, in_steps, numbers)
-    sizes = dict.fromkeys(BATCHED, served) | {TRAINED: in_steps, TO_TARGET: to_target}
+    sizes = {each.name: served for each in asked if each.batched}
+    sizes |= {each.name: in_steps for each in asked if each.trains}
+    sizes |= {each.name: to_target for each in asked if each.to_target}
     measured = processes.spread(cases(scenarios, models, precisions, threads, sizes, placement.device), numbers)
     return Plan(
         profile=profile,
@@ -112,10 +141,10 @@ def assemble(selection: Selection, placement: Placement, available: Sequence[int
         backends=tuple(dict.fromkeys(msgspec.structs.replace(arm, ordinal=1).id for arm in arms)),
         scenarios=tuple(dict.fromkeys(case.scenario for case in measured)),
         precisions=precisions,
-        batches=served if any(scenario in BATCHED for scenario in scenarios) else {},
+        batches=served if any(each.batched for each in asked) else {},
         threads=threads,
         processes=numbers,
-        cpus=cores.pinned(max(threads) * max(numbers), there),
+        cpus=cpu_pinning.pinned(max(threads) * max(numbers), there),
         training_batches=in_steps,
         gpu=placement.gpu,
         warnings=(*placement.warnings, *left_out),
@@ -123,8 +152,8 @@ def assemble(selection: Selection, placement: Placement, available: Sequence[int
     )
 
 
-def _check_device(scenarios: Sequence[str], placement: Placement) -> None:
-    on_device = next((scenario for scenario in scenarios if scenario in ON_DEVICE), None)
+def _check_device(asked: Sequence[Scenario], placement: Placement) -> None:
+    on_device = next((each.name for each in asked if each.on_device), None)
     if placement.gpu is None and on_device is not None:
         raise LevelfieldError(
             f"{on_device} keeps inputs and outputs on a GPU, and none is used.",

@@ -1,9 +1,11 @@
-"""What can be asked for by name: models, backends and images; the canary and the exporter are nobody's wish."""
+"""Names that a user can give: models, backends and images; not the canary and the exporter."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 
+from suite import scenarios
 from suite.backends import registry
 from suite.names import unknown
+from suite.scenarios import Scenario
 from suite.zoo import models
 
 CANARY = "canary"
@@ -27,15 +29,38 @@ def all_images() -> tuple[str, ...]:
 
 
 def known(kind: str, asked: Iterable[str], there: Iterable[str]) -> tuple[str, ...]:
-    """Return the names asked for, each once.
+    """Return the names that were asked for, each once.
+
+    Parameters
+    ----------
+    kind
+        What they name, for messages: `model`, `backend` …
+    asked
+        Names that the user typed; may be empty.
+    there
+        All that exist.
 
     Raises
     ------
     LevelfieldError
-        One of them is not there; close matches are told.
+        One of them does not exist; the message names close ones.
     """
     names = list(there)
     for name in asked:
         if name not in names:
             raise unknown(kind, name, names)
     return tuple(dict.fromkeys(asked))
+
+
+def asked_by_name(asked: Collection[str], of_profile: Collection[str], which: Callable[[Scenario], bool]) -> bool:
+    """Return whether a scenario of some kind was asked for by name.
+
+    Parameters
+    ----------
+    asked, of_profile
+        Names that were typed, and those that the profile has. To name all scenarios of a profile is to ask for the
+        profile: that is how a report writes its own command.
+    which
+        The kind.
+    """
+    return set(asked) != set(of_profile) and any(which(scenarios.get(name)) for name in asked)

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from suite import arms as arm_names
 from suite.compatibility.devices import Nvidia
 from suite.errors import LevelfieldError
+from suite.plan import arms as arm_names
 from suite.plan.making import assemble, placed
-from suite.plan.scenarios import TRAINED
 from suite.plan.types import Plan, Selection
+from suite.scenarios import get
 
 
 def pair(
@@ -29,7 +29,7 @@ def pair(
     selection
         Everything but the backends.
     first, second
-        Arms, as `suite.arms` reads them.
+        Arms, as `suite.plan.arms` reads them.
     available, here
         As in `suite.plan.making.make`.
 
@@ -52,5 +52,5 @@ def pair(
         made,
         blocks=tuple(msgspec.structs.replace(block, planned_generations=launches) for block in blocks),
         scenarios=scenarios,
-        training_batches=made.training_batches if TRAINED in scenarios else {},
+        training_batches=made.training_batches if any(get(name).trains for name in scenarios) else {},
     )

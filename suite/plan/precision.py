@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from suite.backends import precisions
 from suite.errors import LevelfieldError
 from suite.plan.names import known
-from suite.records.schema import Arm
+from suite.record.schema import Arm
 
 DEFAULT = "fp32"
 
@@ -13,10 +13,19 @@ DEFAULT = "fp32"
 def chosen(asked: Sequence[str], arms: Sequence[Arm], device: str) -> tuple[str, ...]:
     """Return the precisions to measure.
 
+    Parameters
+    ----------
+    asked
+        Precisions that the user named; empty: `DEFAULT`.
+    arms
+        All arms of the run; for each precision, one has to compute in it.
+    device : {"cpu", "cuda"}
+        Where they compute.
+
     Raises
     ------
     LevelfieldError
-        There is no such precision, or none of the arms computes in it: the reasons are told.
+        There is no such precision, or none of the arms computes in it; the message gives the reasons.
     """
     wanted = known("precision", asked, precisions.PRECISIONS) or (DEFAULT,)
     for precision in wanted:

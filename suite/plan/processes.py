@@ -1,31 +1,40 @@
-"""Among how many processes a training is divided: which numbers, of which models, and on how many CPUs."""
+"""Division of a training among processes: their numbers, the models, and the CPUs."""
 
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from suite import cores
 from suite.errors import LevelfieldError
-from suite.plan.scenarios import TRAINED
+from suite.plan import cpu_pinning
 from suite.plan.types import Selection
-from suite.records.schema import Case, Warning_
+from suite.record.schema import Case, Warning_
+from suite.scenarios import get
 from suite.zoo import models
 from suite.zoo.training import recipe
 
-ALONE = (1,)
+ONE_PROCESS = (1,)
 
 
 def counts(selection: Selection, scenarios: Sequence[str], device: str) -> tuple[int, ...]:
-    """Return the numbers of processes to train in, in rising order; one where none is asked for.
+    """Return the numbers of processes to train in, in rising order.
+
+    Parameters
+    ----------
+    selection
+        Numbers that the user named; none: one process.
+    scenarios
+        All scenarios of the run.
+    device
+        Where it computes.
 
     Raises
     ------
     LevelfieldError
-        A number is below one or stands twice, something else than training is asked for, or the device is a GPU.
+        A number is below one or named twice, there are other scenarios than training, or the device is a GPU.
     """
     asked = selection.processes
-    if not asked or asked == ALONE:
-        return ALONE
+    if not asked or asked == ONE_PROCESS:
+        return ONE_PROCESS
     for number in asked:
         if number < 1:
             raise LevelfieldError(
@@ -36,10 +45,10 @@ def counts(selection: Selection, scenarios: Sequence[str], device: str) -> tuple
                 f"--processes names {number} twice.",
                 fix=f"Name every number once: --processes {','.join(map(str, sorted(set(asked))))}.",
             )
-    if tuple(scenarios) != (TRAINED,):
+    if not all(get(name).trains for name in scenarios):
         raise LevelfieldError(
             "Only training is divided among processes, and other scenarios are asked for too.",
-            fix=f"Add --scenarios {TRAINED}.",
+            fix="Add --scenarios training.",
         )
     if device != "cpu":
         raise LevelfieldError(
@@ -52,13 +61,20 @@ def counts(selection: Selection, scenarios: Sequence[str], device: str) -> tuple
 def threads(selection: Selection, numbers: Sequence[int], there: Sequence[int]) -> tuple[int, ...]:
     """Return the numbers of threads of every process.
 
-    Where none is asked for, the cores are divided among the most processes, and fewer have no more each: what is
-    compared are equal processes, fewer and more of them.
+    Parameters
+    ----------
+    selection
+        Numbers that the user named. None: the cores are divided among the most processes, and fewer processes have no
+        more threads each, so that equal processes are compared, fewer and more of them.
+    numbers
+        All numbers of processes.
+    there
+        Numbers of the CPUs that this process may use.
 
     Raises
     ------
     LevelfieldError
-        There are not so many CPUs, or `suite.cores.counts` says so.
+        There are not so many CPUs, or a number is refused by `suite.plan.cpu_pinning.counts`.
     """
     most = max(numbers)
     if most > len(there):
@@ -66,7 +82,7 @@ def threads(selection: Selection, numbers: Sequence[int], there: Sequence[int]) 
             f"{most} processes were asked for, and this process may use {len(there)} CPUs.",
             fix=f"Choose --processes {len(there)} or fewer: each needs a CPU of its own.",
         )
-    found = cores.counts(selection.threads, there)
+    found = cpu_pinning.counts(selection.threads, there)
     if not selection.threads:
         return (max(1, found[0] // most),)
     if max(found) * most > len(there):
@@ -81,14 +97,30 @@ def threads(selection: Selection, numbers: Sequence[int], there: Sequence[int]) 
 def divisible(
     selection: Selection, sizes: Mapping[str, tuple[int, ...]], numbers: Sequence[int]
 ) -> tuple[dict[str, tuple[int, ...]], tuple[Warning_, ...]]:
-    """Return the models whose training can be divided, with their batches; and who was left out, and why.
+    """Return the models whose training can be divided among processes.
+
+    Parameters
+    ----------
+    selection
+        A model that the user named is not left out but refused.
+    sizes
+        Batches by model.
+    numbers
+        All numbers of processes.
+
+    Returns
+    -------
+    kept : dict of str to tuple of int
+        Batches by model.
+    left_out : tuple of Warning_
+        One for each other model, with the reason.
 
     Raises
     ------
     LevelfieldError
-        A model that was asked for by name cannot be, or a batch is no multiple of a number of processes.
+        A model that was named cannot be divided, none can, or a batch is no multiple of a number of processes.
     """
-    if numbers == ALONE:
+    if numbers == ONE_PROCESS:
         return dict(sizes), ()
     kept: dict[str, tuple[int, ...]] = {}
     left: list[Warning_] = []
@@ -106,11 +138,17 @@ def divisible(
 
 
 def spread(cases: Sequence[Case], numbers: Sequence[int]) -> tuple[Case, ...]:
-    """Return every training once for each number of processes; other cases as they are."""
+    """Return every training once for each number of processes; other cases as they are.
+
+    Parameters
+    ----------
+    cases, numbers
+        Cases of one process each, and all numbers of processes.
+    """
     return tuple(
         msgspec.structs.replace(case, processes=number)
         for case in cases
-        for number in (numbers if case.trains else ALONE)
+        for number in (numbers if case.trains else ONE_PROCESS)
     )
 
 

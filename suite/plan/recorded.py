@@ -2,15 +2,15 @@
 
 import msgspec
 
-from suite.own_file import keeping
 from suite.plan.names import known
+from suite.plan.profiles import PROFILES
 from suite.plan.types import Plan
-from suite.profiles import PROFILES
-from suite.records.schema import Run
+from suite.prepare.own_model import store
+from suite.record.schema import Run
 
 
 def of(run: Run) -> Plan:
-    """Return the plan that a record began with, to go on with it or to run it again.
+    """Return the plan that a record began with, to resume it or to run it again.
 
     Raises
     ------
@@ -31,12 +31,20 @@ def of(run: Run) -> Plan:
         cpus=settings.cpus,
         gpu=settings.gpu,
         training_batches=settings.training_batches,
-        own=keeping.again(settings.own) if settings.own is not None else None,
+        own=store.again(settings.own) if settings.own is not None else None,
     )
 
 
 def with_launches(plan: Plan, launches: int | None) -> Plan:
-    """Return a plan in which every block has at least so many generations; None: as many as it has."""
+    """Return a plan in which every block has a least number of generations.
+
+    Parameters
+    ----------
+    plan
+        A plan; blocks with more generations keep them.
+    launches
+        The least number; None: the plan is returned as it is.
+    """
     if launches is None:
         return plan
     return msgspec.structs.replace(

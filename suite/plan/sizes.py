@@ -8,7 +8,14 @@ MAX_BATCH = 65536
 
 
 def batches(asked: Sequence[int], otherwise: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the batches asked for, each once; those of the profile where none is asked for.
+    """Return the batches to measure, each once.
+
+    Parameters
+    ----------
+    asked
+        Batches that the user named; empty: `otherwise`.
+    otherwise
+        Batches of the profile.
 
     Raises
     ------

@@ -1,15 +1,15 @@
-"""Which models are trained, in steps or to a target, and in which batches; only where somebody there can train."""
+"""Which models are trained, in steps or to a target, and in which batches; only where an arm can train."""
 
 from collections.abc import Sequence
 
+from suite import scenarios
 from suite.backends import registry
 from suite.errors import LevelfieldError
-from suite.plan.names import names_of_backends
-from suite.plan.scenarios import TO_TARGET, TRAINED, by_name
+from suite.plan.names import asked_by_name, names_of_backends
+from suite.plan.profiles import Profile
 from suite.plan.sizes import batches
 from suite.plan.types import Selection
-from suite.profiles import Profile
-from suite.records.schema import Arm
+from suite.record.schema import Arm
 from suite.zoo.training import convergence
 
 PRECISION = "fp32"
@@ -19,14 +19,30 @@ PRECISION = "fp32"
 def in_steps(
     selection: Selection, arms: Sequence[Arm], profile: Profile, chosen: Sequence[str]
 ) -> dict[str, tuple[int, ...]]:
-    """Return which models are trained, and in which batches; none where no arm can train and nobody asked for it.
+    """Return the models whose training steps are timed, each with its batches.
+
+    Parameters
+    ----------
+    selection
+        Batches and scenarios that the user named.
+    arms
+        All arms of the run.
+    profile
+        Models and batches where the user did not name the scenario.
+    chosen
+        All models of the run.
+
+    Returns
+    -------
+    dict of str to tuple of int
+        Empty where no arm can train and the user did not name the scenario.
 
     Raises
     ------
     LevelfieldError
-        Training was asked for, and no arm can train.
+        Training was named, and no arm can train.
     """
-    asked = by_name(TRAINED, selection.scenarios, profile.scenarios)
+    asked = asked_by_name(selection.scenarios, profile.scenarios, lambda each: each.trains)
     if not _can_train(arms, asked=asked):
         return {}
     trained = chosen if asked else [model for model in chosen if model in profile.trained]
@@ -37,27 +53,45 @@ def in_steps(
 def to_target(
     selection: Selection, arms: Sequence[Arm], profile: Profile, chosen: Sequence[str]
 ) -> dict[str, tuple[int, ...]]:
-    """Return which models have a network that is trained to a target, each with the one batch of its recipe.
+    """Return the models that are trained to a target, each with the one batch of its recipe.
+
+    Parameters
+    ----------
+    selection, arms, profile, chosen
+        As in `in_steps`.
+
+    Returns
+    -------
+    dict of str to tuple of int
+        Only models that have a network for it.
 
     Raises
     ------
     LevelfieldError
-        Convergence was asked for, and no arm can train.
+        Convergence was named, and no arm can train.
     """
-    if not _can_train(arms, asked=by_name(TO_TARGET, selection.scenarios, profile.scenarios)):
+    if not _can_train(arms, asked=asked_by_name(selection.scenarios, profile.scenarios, lambda each: each.to_target)):
         return {}
     return {model: (convergence.of(model).batch,) for model in chosen if convergence.known(model)}
 
 
 def check_precisions(selection: Selection, precisions: Sequence[str]) -> None:
-    """Refuse trainings that were asked for without the precision they are measured in.
+    """Refuse trainings that were named without the precision in which they are measured.
+
+    Parameters
+    ----------
+    selection
+        Scenarios that the user named.
+    precisions
+        All precisions of the run.
 
     Raises
     ------
     LevelfieldError
-        A training was asked for by name, and fp32 was not.
+        A training was named, and fp32 is not among the precisions.
     """
-    if PRECISION not in precisions and {TRAINED, TO_TARGET} & set(selection.scenarios):
+    asked = [scenarios.get(name) for name in selection.scenarios]
+    if PRECISION not in precisions and any(each.trains or each.to_target for each in asked):
         raise LevelfieldError(
             "Training is measured in fp32 alone.", fix="Add fp32 to --precision, or ask for other scenarios."
         )

@@ -1,15 +1,16 @@
-"""What a user asked for, and what will be done."""
+"""The types of a plan: what a user selects, and what will be measured."""
 
 from collections.abc import Iterator
 
 import msgspec
 
 from suite.backends import precisions, registry
-from suite.own_file import wishes
 from suite.plan.names import CANARY
-from suite.profiles import Profile
-from suite.records.schema import Arm, Block, Case, OwnFile, Scenario, Warning_
-from suite.references import suffix
+from suite.plan.profiles import Profile
+from suite.prepare.own_model import support
+from suite.record.references import suffix
+from suite.record.schema import Arm, Block, Case, OwnFile, Warning_
+from suite.scenarios import ScenarioName
 
 
 class Selection(msgspec.Struct, frozen=True):
@@ -24,7 +25,7 @@ class Selection(msgspec.Struct, frozen=True):
     threads: tuple[int, ...] = ()
     """Numbers of threads, each a case of its own; empty: one for every core."""
     control: str = "auto"
-    """Backend that stands twice in one latency block, as the A/A control; `none` leaves it out."""
+    """Backend that occurs twice in one latency block, as the A/A control; `none` leaves it out."""
     inject: tuple[str, str] | None = None
     """A slowdown (`5%` of a call, or seconds a call) and the arm that gets it."""
     variant: str = "cpu"
@@ -52,7 +53,7 @@ class Plan(msgspec.Struct, frozen=True):
     models: tuple[str, ...]
     backends: tuple[str, ...]
     """As they were asked for: `onnxruntime`, `onnxruntime@1.30.0`, `onnxruntime+spinning=off`."""
-    scenarios: tuple[Scenario, ...]
+    scenarios: tuple[ScenarioName, ...]
     precisions: tuple[str, ...]
     batches: dict[str, tuple[int, ...]]
     threads: tuple[int, ...]
@@ -81,9 +82,9 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def images(self) -> tuple[str, ...]:
-        """The images the arms need, as `suite.references` spells them, the canary's among them."""
+        """The images the arms need, as `suite.record.references` spells them, the canary's among them."""
         names = [arm.image + suffix(arm.variant, arm.version) for arm in self.answering]
-        reference = [] if self.own is None else [wishes.REFERENCE]
+        reference = [] if self.own is None else [support.REFERENCE]
         return (*dict.fromkeys([*names, *reference]), CANARY)
 
     @property
@@ -108,5 +109,11 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 def answers(case: Case, arm: Arm) -> bool:
-    """Say whether an arm computes in a case's precision on its device; if not, `suite.backends.precisions` has why."""
+    """Return whether an arm computes in a case's precision on its device; `suite.backends.precisions` has the reasons.
+
+    Parameters
+    ----------
+    case, arm
+        What is asked, and what may answer.
+    """
     return not precisions.why_not(arm.backend, case.precision, case.device)

@@ -39,7 +39,7 @@ class Axis(msgspec.Struct, frozen=True):
 
 
 def make(values: Sequence[float], factor: float, label: str, better: str, *, zero: bool = False) -> Axis:
-    """Choose range, scale and ticks so that every value lies inside with a little air.
+    """Choose range, scale and ticks so that every value lies inside, with a small margin.
 
     Parameters
     ----------
@@ -49,6 +49,10 @@ def make(values: Sequence[float], factor: float, label: str, better: str, *, zer
         How many of the base unit the axis's unit holds.
     zero
         Whether the axis begins at zero (bars must).
+    label
+        Title of the axis, with its unit.
+    better : str
+        Which direction is better, as the chart writes it.
     """
     low, high = min(values), max(values)
     log = not zero and low > 0 and high / low > LOG_FROM

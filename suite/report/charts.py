@@ -27,7 +27,7 @@ class IntervalChart(msgspec.Struct, frozen=True):
     intervals: bool
     """Whether any arm has one."""
     summary: str
-    """The chart in words, for those who do not see it."""
+    """The chart in words, for readers who cannot see it."""
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -74,7 +74,7 @@ class Course(msgspec.Struct, frozen=True):
 
 
 def timed(block: TimedBlock) -> IntervalChart | None:
-    """Lay out every arm that has numbers on one axis; None where none has."""
+    """Return a chart of every arm that has numbers, on one axis; None where none has."""
     throughput = block.case.per_item
     rows = [(row, estimate) for row in block.rows if (estimate := _plotted(row, throughput=throughput)) is not None]
     if not rows:
@@ -224,7 +224,7 @@ def _missing(row: ColdRow | MemoryRow) -> Bar:
 
 
 def canary(course: Canary) -> Course:
-    """Lay out the canary's medians over the run, relative to their median."""
+    """Return a chart of the canary's medians over the run, relative to their median."""
     ratios = [point.median_ns / course.median_ns for point in course.points]
     reach = max(0.05, *(abs(ratio - 1) for ratio in ratios)) * 1.15
     step = next((nice for nice in (0.02, 0.05, 0.1, 0.2, 0.5, 1.0) if 2 * nice > reach), reach / 2)

@@ -10,7 +10,7 @@ from suite.analysis.types import ConvergenceBlock, ConvergenceRow
 from suite.report import axes, names, units
 from suite.report.axes import Axis, Tick
 from suite.report.charts import IntervalChart, Mark
-from suite.report.planes import Line, Plane, Spot
+from suite.report.xy_charts import Line, Plane, Spot
 
 MOST_POINTS = 120
 """Of an arm's curve; a longer one is drawn at as many of its steps, evenly taken."""
@@ -27,7 +27,7 @@ class Middle(msgspec.Struct, frozen=True):
 
 
 def times(block: ConvergenceBlock) -> IntervalChart | None:
-    """Lay out every arm's time to the target on one axis; None where no arm has one."""
+    """Return a chart of every arm's time to the target, on one axis; None where no arm has one."""
     rows = [row for row in block.rows if row.time_ns is not None]
     values = [value for row in rows for value in (*_bounds(row), *row.launch_times_ns)]
     if not values:
@@ -84,7 +84,7 @@ def middles(row: ConvergenceRow) -> tuple[Middle, ...]:
 
 
 def accuracy(block: ConvergenceBlock) -> Plane | None:
-    """Lay out every arm's test accuracy against the time it has trained, with the target; None without any curve."""
+    """Return a chart of every arm's test accuracy against its time of training, with the target; None without one."""
     curves = [(row, middle) for row in block.rows if (middle := middles(row))]
     if not curves or block.target is None or not 0 < block.target <= 1:
         return None

@@ -13,29 +13,28 @@ import jinja2
 import markupsafe
 from markupsafe import Markup
 
-from suite.analysis import device, disturbances, energy, precision, scaling
+from suite.analysis import device, disturbances, energy, precision, processor, scaling
 from suite.analysis.types import Analysis
-from suite.history import processor
-from suite.records.schema import Absent, Run
+from suite.record.schema import Absent, Run
 from suite.report import (
     charts,
     curves,
-    inside,
+    embedded_record,
     insights,
-    interaction,
-    ledger,
     machine,
     names,
+    page_script,
     pages,
     parity,
-    planes,
     rerun,
     saturation,
     sentences,
     separation,
+    settings_table,
     units,
+    xy_charts,
 )
-from suite.report.inside import Evidence
+from suite.report.embedded_record import Evidence
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -60,9 +59,9 @@ def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None, ev
         The page, to be written as UTF-8.
     """
     style_text = style()
-    script = interaction.script()
+    script = page_script.script()
     if evidence is None:
-        evidence = Evidence(inside.carry(run, analysis))
+        evidence = Evidence(embedded_record.carry(run, analysis))
     embedded = evidence.inside.embedded
     return (
         _environment()
@@ -76,8 +75,8 @@ def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None, ev
             anchors=names.anchors(_case_ids(analysis)),
             backends=tuple(dict.fromkeys(row.backend for block in analysis.blocks for row in block.rows)),
             scenarios=tuple(dict.fromkeys(block.case.scenario for block in analysis.blocks)),
-            embedded=_data_block(inside.pack(evidence.inside)),
-            attested=_data_block(inside.attest(evidence)),
+            embedded=_data_block(embedded_record.pack(evidence.inside)),
+            attested=_data_block(embedded_record.attest(evidence)),
             thinned=embedded.thinned,
             cap=embedded.cap,
             digest=embedded.record_sha256,
@@ -86,10 +85,10 @@ def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None, ev
             training_tables=parity.trainings(analysis),
             essentials=machine.essentials(run.machine, run.settings.gpu),
             machine_groups=machine.groups(run.machine),
-            settings_ledger=ledger.settings(run),
-            environment_ledger=ledger.environment(run),
-            library_ledger=ledger.libraries(run),
-            library_paths=ledger.library_paths(run),
+            settings_ledger=settings_table.settings(run),
+            environment_ledger=settings_table.environment(run),
+            library_ledger=settings_table.libraries(run),
+            library_paths=settings_table.library_paths(run),
             comparison=comparison,
             devices=device.summarise(run),
             energies=energy.summarise(run),
@@ -116,7 +115,7 @@ def _environment() -> jinja2.Environment:
         "fate": disturbances.fate,
         "insights": insights,
         "names": names,
-        "planes": planes,
+        "planes": xy_charts,
         "processor": processor,
         "saturation": saturation,
         "sentences": sentences,
@@ -137,7 +136,7 @@ def _data_block(content: bytes) -> Markup:
 
 
 def moment(text: str) -> str:
-    """`21 November 2026, 10:15 UTC` for an ISO 8601 moment; other text as it stands."""
+    """`21 November 2026, 10:15 UTC` for an ISO 8601 moment; other text as it is."""
     try:
         when = datetime.fromisoformat(text)
     except ValueError:
@@ -146,7 +145,18 @@ def moment(text: str) -> str:
 
 
 def elapsed(start: str, end: str) -> str:
-    """Return the time between two ISO 8601 moments as `9 min 12 s`, or nothing where one is none."""
+    """Return the time between two moments as `9 min 12 s`.
+
+    Parameters
+    ----------
+    start, end
+        ISO 8601, as records hold them.
+
+    Returns
+    -------
+    str
+        Empty where one is not a time, or the end lies before the start.
+    """
     try:
         seconds = (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
     except (ValueError, TypeError):
@@ -160,7 +170,7 @@ def unbroken(text: str) -> str:
 
 
 def code(text: str) -> Markup:
-    """Escape a text, and set what stands between `backticks` as code."""
+    """Escape a text, and set the parts between `backticks` as code."""
     parts = text.split("`")
     if len(parts) % 2 == 0:  # a tick without its fellow means itself
         return markupsafe.escape(text)

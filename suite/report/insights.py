@@ -19,12 +19,12 @@ from suite.analysis.insights.types import (
     Waiting,
 )
 from suite.analysis.types import Estimate
-from suite.records.schema import Case
+from suite.record.schema import Case
 from suite.report import names, saturation, units
 from suite.report.sentences import join
 
 RANGE_SAID = 0.05
-"""Samples of a ceiling that spread by more than this share of it are said to."""
+"""Samples of a ceiling that spread by more than this share of it are reported."""
 FEWER_SAID = 0.01
 """A smaller share of the arithmetic than this explains nothing."""
 WAIT_SAID = 0.05
@@ -103,18 +103,34 @@ def _ceiling(ceiling: Ceiling, unit: str) -> str:
 
 
 def rate(per_s: float, unit: str) -> str:
-    """`164 GFLOP/s`."""
+    """Write a rate with its unit: `164 GFLOP/s`.
+
+    Parameters
+    ----------
+    per_s
+        In the unit, per second.
+    unit
+        Such as `FLOP/s`; a prefix (k, M, G) is put before it.
+    """
     scale = units.scale_count(per_s)
     return f"{units.digits(per_s / scale.factor)}{units.NBSP}{scale.unit}{unit}"
 
 
 def amount(number: float, unit: str) -> str:
-    """`8.18 GFLOP`."""
+    """Write a number with its unit: `8.18 GFLOP`.
+
+    Parameters
+    ----------
+    number
+        In the unit.
+    unit
+        Such as `FLOP`; a prefix (k, M, G) is put before it.
+    """
     return rate(number, unit)
 
 
 def resource(use: CaseUse) -> str:
-    """Say what a case asks, and which arms are bound by what."""
+    """Return the work of a case, and what bounds which arms."""
     groups = []
     for kind in BOUNDS:
         arms = [arm for arm in use.uses if arm.bound == kind]
@@ -161,7 +177,7 @@ def _overhead(arms: Sequence[Use], use: CaseUse) -> str:
 
 
 def unsaid(ceilings: Sequence[Ceilings]) -> Iterator[str]:
-    """Say by which yardsticks nothing is said, and why."""
+    """Return which ceilings are not used, and why."""
     for each in ceilings:
         if each.disturbed:
             yield (

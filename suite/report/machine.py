@@ -1,9 +1,9 @@
-"""The fingerprint for readers: the few facts a comparison begins with, then everything, absences by their reason."""
+"""The fingerprint for readers: the few essential facts, then all of them, missing ones with the reason."""
 
 import msgspec
 
-from suite.history import processor
-from suite.records.schema import Absent, Fact, Fingerprint
+from suite.analysis import processor
+from suite.record.schema import Absent, Fact, Fingerprint
 from suite.report import units
 
 _ESSENTIALS = (
@@ -38,7 +38,20 @@ class Group(msgspec.Struct, frozen=True):
 
 
 def essentials(machine: Fingerprint, gpu: int | None = None) -> tuple[Line, ...]:
-    """Pick the facts that two machines are told apart by at first sight; of GPUs the one that was used."""
+    """Return the facts that distinguish two machines at first sight.
+
+    Parameters
+    ----------
+    machine
+        A fingerprint.
+    gpu
+        Index of the GPU that was used; None: no GPU is listed.
+
+    Returns
+    -------
+    tuple of Line
+        Only what the fingerprint holds.
+    """
     wanted = [
         (group, f"device {gpu} name" if (group, name) == ("gpu", "name") else name, title)
         for group, name, title in _ESSENTIALS
@@ -51,7 +64,7 @@ def essentials(machine: Fingerprint, gpu: int | None = None) -> tuple[Line, ...]
 
 
 def groups(machine: Fingerprint) -> tuple[Group, ...]:
-    """Lay out every fact."""
+    """Return every fact by group."""
     return tuple(
         Group(title=_TITLES.get(name, name.capitalize()), lines=_lines(facts)) for name, facts in machine.items()
     )

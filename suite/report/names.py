@@ -1,6 +1,6 @@
 """What models, scenarios and backends are called on a page, and which colour a backend always has.
 
-Names come from records, which come from strangers: a name that is not known here is shown as it stands, and never
+Names come from records, which are not trusted: a name that is not known here is shown as it is, and never
 becomes part of a class or an anchor.
 """
 
@@ -9,7 +9,8 @@ import itertools
 import re
 from collections.abc import Iterable
 
-from suite.records.schema import Case
+from suite import scenarios
+from suite.record.schema import Case
 
 _MODELS = {
     "mlp": "MLP",
@@ -20,19 +21,7 @@ _MODELS = {
 }
 
 _TRAINED_TO_TARGET = {"mlp": "small MLP", "resnet50": "two-bottleneck ResNet"}
-"""What the scenario `convergence` trains in place of a model (`suite.zoo.digits_mlp`, `suite.zoo.digits_resnet`)."""
-
-_SCENARIOS = {
-    "latency": "Latency",
-    "throughput": "Throughput",
-    "training": "Training",
-    "convergence": "Time to accuracy",
-    "data-pipeline": "Data pipeline",
-    "cold-start": "Cold start",
-    "memory": "Memory",
-    "latency-device": "Latency on the device",
-    "throughput-device": "Throughput on the device",
-}
+"""What the scenario `convergence` trains in place of a model (`suite.zoo.training.convergence.GOALS`)."""
 
 _COLOURED = ("torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax", "onnxruntime", "openvino")
 
@@ -71,7 +60,7 @@ def _trained_to_target(name: str) -> str:
 
 def scenario(name: str) -> str:
     """`Cold start` for `cold-start`."""
-    return _SCENARIOS.get(name, name)
+    return scenarios.get(name).title if name in scenarios.NAMES else name
 
 
 def asked(case: Case) -> str:

@@ -8,7 +8,7 @@ import jinja2
 
 
 def templates(folder: Path) -> jinja2.Environment:
-    """Return the templates of a folder: every text is escaped, and a name that nobody gave is an error."""
+    """Return the templates of a folder: every text is escaped, and an undefined name is an error."""
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
         autoescape=True,

@@ -3,7 +3,7 @@
 import msgspec
 
 from suite.analysis.types import Analysis
-from suite.records.schema import Parity, TrainingParity
+from suite.record.schema import Parity, TrainingParity
 
 
 class ParityLine(msgspec.Struct, frozen=True):
@@ -20,7 +20,7 @@ class ParityTable(msgspec.Struct, frozen=True):
 
 
 def table(analysis: Analysis) -> ParityTable:
-    """Lay out every arm's parity by model and precision."""
+    """Return a table of every arm's parity by model and precision."""
     columns: dict[tuple[str, str], None] = {}
     backends: dict[str, str] = {}
     found: dict[tuple[str, tuple[str, str]], Parity] = {}
@@ -67,7 +67,7 @@ class TrainingTable(msgspec.Struct, frozen=True):
 
 
 def trainings(analysis: Analysis) -> tuple[TrainingTable, ...]:
-    """Lay out how far each arm's training is from the reference, model by model; empty where nothing was trained.
+    """Return each arm's distance of training from the reference, model by model; empty where nothing was trained.
 
     A training in several processes has a table of its own.
     """

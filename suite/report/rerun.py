@@ -2,7 +2,7 @@
 
 import shlex
 
-from suite.records.schema import Arm, OwnFile, Run
+from suite.record.schema import Arm, OwnFile, Run
 
 
 def command(run: Run) -> str:
@@ -61,10 +61,10 @@ def as_typed(run: Run) -> str:
 
 
 def _typable(arm: str) -> str:
-    """Leave out the variant of the `host` launcher, which stands for whatever CUDA was there."""
+    """Leave out the variant of the `host` launcher, which means any CUDA that was installed."""
     return arm.replace("@cuda", "")
 
 
 def _control(arms: list[Arm]) -> str:
-    """Name the backend that stands twice, or `none`."""
+    """Return the backend that occurs twice, as the control, or `none`."""
     return next((arm.backend for arm in arms if arm.ordinal > 1), "none")

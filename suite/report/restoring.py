@@ -1,4 +1,4 @@
-"""Computing with the record inside a page: every figure of the whole one, though not all of its samples travel."""
+"""Restore a record from the one inside a page: every figure of the whole record, from a part of its samples."""
 
 import math
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import msgspec
 
 from suite.analysis.types import Analysis, TimedBlock
-from suite.records.schema import Block, Generation, Run, Turn, Window
+from suite.record.schema import Block, Generation, Run, Turn, Window
 from suite.report.thinning import Embedded, WindowFacts
 
 
@@ -58,7 +58,15 @@ class _Places:
 
 
 def whole(window: Window, facts: WindowFacts) -> Window:
-    """Return a window with as many calls as it once had, and the median that it had."""
+    """Return a window with as many calls as it had before it was thinned, and with the same median.
+
+    Parameters
+    ----------
+    window
+        A window of a page's record.
+    facts
+        Calls and median of the whole window, which travel beside it.
+    """
     below, above = math.floor(facts.median_ns), math.ceil(facts.median_ns)
     half = facts.calls // 2
     return msgspec.structs.replace(
@@ -69,7 +77,15 @@ def whole(window: Window, facts: WindowFacts) -> Window:
 
 
 def with_tails(analysis: Analysis, embedded: Embedded) -> Analysis:
-    """Return an analysis of a restored record with the upper quantiles that travel beside it."""
+    """Return an analysis of a restored record with the upper quantiles that travel beside it.
+
+    Parameters
+    ----------
+    analysis
+        Of the restored record, whose own upper quantiles follow from thinned samples.
+    embedded
+        The page's record with its notes on what was thinned.
+    """
     stated = {thinned.result: thinned.tail for thinned in embedded.thinned}
     blocks = tuple(
         msgspec.structs.replace(

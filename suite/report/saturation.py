@@ -1,4 +1,4 @@
-"""Where a larger batch gains nothing: a sentence a model for the terminal, and the words of the page's table."""
+"""From which batch a larger one gains nothing: a sentence a model for the terminal, and the page's table."""
 
 import math
 
@@ -44,7 +44,18 @@ def scale(found: Saturation) -> Scale:
 
 
 def rate(arm: ArmSaturation, batch: int) -> Estimate | None:
-    """Return an arm's items per second in a batch; None where it was not measured in it."""
+    """Return an arm's items per second in a batch, with its interval.
+
+    Parameters
+    ----------
+    arm, batch
+        Rates of an arm, and one of the batch sizes.
+
+    Returns
+    -------
+    Estimate or None
+        None where the arm was not measured in that batch.
+    """
     found = next((each.items_per_s for each in arm.rates if each.batch == batch), None)
     return None if found is None else Estimate(found.value, found.low, found.high)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from suite.analysis import disturbances
 from suite.analysis.types import Analysis, BlockAnalysis, ConvergenceBlock, ConvergenceRow, Row, TimedBlock
-from suite.records.schema import Absent, Run
+from suite.record.schema import Absent, Run
 from suite.report import names, separation, units
 from suite.report.separation import IN_THESE_MINUTES, Relation
 from suite.statistics import windows
@@ -15,9 +15,9 @@ ONE_BY_ONE = "Each call is of one item: its items a second are 1 ÷ latency, and
 
 
 def overall(analysis: Analysis) -> str:
-    """Return the one sentence a reader takes home: who is fastest, model by model.
+    """Return the main result in one sentence: the fastest arm, model by model.
 
-    It speaks of latency, or of throughput where latency was not measured, or of what else was timed.
+    It is on latency, or on throughput where latency was not measured, or of what else was timed.
     """
     timed = analysis.timed
     by_scenario = ([block for block in timed if block.case.scenario == name] for name in ("latency", "throughput"))
@@ -51,24 +51,38 @@ def _without_timing(analysis: Analysis) -> str:
 
 
 def _where(block: TimedBlock, among: Sequence[TimedBlock]) -> str:
-    """Name a block by its model, and by what else tells it from the others of the same model."""
+    """Return a block's name: its model, and what distinguishes it from others of the same model."""
     case = block.case
     others = [other.case for other in among if other.case.model == case.model and other is not block]
     extras = [f"batch {case.batch}"] if any(other.batch != case.batch for other in others) else []
-    extras += apart(block, among)
+    extras += precisions_apart(block, among)
     return names.model(case.model) + (f" ({', '.join(extras)})" if extras else "")
 
 
 def named(block: BlockAnalysis, among: Sequence[BlockAnalysis]) -> str:
-    """`ResNet-50`, or `ResNet-50 (bf16, 1 thread)` where others of its model differ in that."""
-    extras = apart(block, among)
+    """Return the name of a block's model: `ResNet-50`, or `ResNet-50 (bf16, 1 thread)` where blocks of it differ.
+
+    Parameters
+    ----------
+    block, among
+        A block, and all blocks that are shown with it.
+    """
+    extras = precisions_apart(block, among)
     return names.network(block.case) + (f" ({', '.join(extras)})" if extras else "")
 
 
-def apart(block: BlockAnalysis, among: Sequence[BlockAnalysis]) -> list[str]:
-    """Say in which precision, with how many threads and in how many processes a block was measured.
+def precisions_apart(block: BlockAnalysis, among: Sequence[BlockAnalysis]) -> list[str]:
+    """Return precision, threads and processes of a block, each only where other blocks of the model differ in it.
 
-    Each only where others of its model differ in it.
+    Parameters
+    ----------
+    block, among
+        A block, and all blocks that are shown with it.
+
+    Returns
+    -------
+    list of str
+        Such as `["bf16", "1 thread"]`; empty where nothing has to be said.
     """
     case = block.case
     others = [other.case for other in among if other.case.model == case.model]
@@ -79,13 +93,18 @@ def apart(block: BlockAnalysis, among: Sequence[BlockAnalysis]) -> list[str]:
 
 
 def verdict(block: TimedBlock, among: Sequence[TimedBlock] = ()) -> str:
-    """Return a block's verdict, with its numbers; `among` are the blocks that it must be told from.
+    """Return a block's verdict, with its numbers.
 
     `openvino is fastest on BERT-base, batch 1: 69.0 ms (67.1–70.9) in these minutes, 15 % (12–18 %) faster than
     tensorflow-xla.`
+
+    Parameters
+    ----------
+    block, among
+        A block, and all blocks that are shown with it: what distinguishes it from them is named.
     """
     case = block.case
-    where = ", ".join([names.model(case.model), f"batch {case.batch}", *apart(block, among)])
+    where = ", ".join([names.model(case.model), f"batch {case.batch}", *precisions_apart(block, among)])
     rows = {row.arm: row for row in block.rows}
     if block.best is None:
         return f"{where}{', training' if case.trains else ''}: not ranked ({block.unranked_reason})."
@@ -106,8 +125,13 @@ def convergence(block: ConvergenceBlock, among: Sequence[ConvergenceBlock] = ())
 
     `jax is first at 97.0 % on small MLP: 61.2 ms (55.0–68.1) of training in these minutes and 95 steps, 12 % (9.0–15 %)
     faster than torch.`
+
+    Parameters
+    ----------
+    block, among
+        A block, and all blocks that are shown with it: what distinguishes it from them is named.
     """
-    where = ", ".join([names.network(block.case), *apart(block, among)])
+    where = ", ".join([names.network(block.case), *precisions_apart(block, among)])
     goal = units.accuracy(block.target) if block.target is not None else "the target"
     rows = {row.arm: row for row in block.rows}
     if block.best is None:
@@ -151,7 +175,7 @@ def _alone(block: TimedBlock | ConvergenceBlock, top: str) -> str:
 
 
 def _ranked(block: TimedBlock | ConvergenceBlock, where: str, cost: str) -> str:
-    """Say who leads a block that is ranked, at what cost, and by how much."""
+    """Return which arm leads a block that is ranked, at what cost, and by how much."""
     first = {block.best, *block.also_first}
     ranked = [row for row in block.rows if row.standing == "ranked"]
     others = [row for row in ranked if row.arm in first and row.arm != block.best]
@@ -221,7 +245,7 @@ def join(parts: Sequence[str]) -> str:
 
 
 def place(run: Run) -> str:
-    """Say where the workers lived, and why there where the user did not choose it."""
+    """Return the launcher of the workers, and the reason where the user did not choose it."""
     settings = run.settings
     where = {
         "docker": "Measured in one pinned container per framework",
@@ -239,7 +263,7 @@ def place(run: Run) -> str:
 
 
 def _elsewhere(run: Run) -> str:
-    """Name the arms that lived elsewhere than the run's workers: `; onnxruntime+launcher=venv in …`."""
+    """Return the arms with another launcher than the run's: `; onnxruntime+launcher=venv in …`."""
     places = {
         "docker": "in containers",
         "venv": "in virtual environments",

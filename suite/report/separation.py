@@ -1,9 +1,9 @@
-"""How an arm stands to the best of its block, in one of three words; every output takes them from here.
+"""Relation of an arm to the best of its block, in one of three words, which every output takes from here.
 
 equal
     The interval of their ratio lies inside the margin: what difference there may be does not matter.
 not separated
-    The interval lies neither inside the margin nor apart from no difference: it is always told with the word.
+    The interval lies neither inside the margin nor apart from no difference: it is always shown with the word.
 faster
     The interval excludes no difference: the best is faster.
 """
@@ -15,11 +15,11 @@ from suite.report import units
 from suite.statistics.verdicts import Verdict
 
 IN_THESE_MINUTES = "in these minutes"
-"""Said of the interval of one arm's own time: it holds for the run, not for another hour. Only ratios travel."""
+"""Note on the interval of one arm's own time: it holds for the run, not for another hour. Only ratios travel."""
 
 
 class Relation(enum.StrEnum):
-    """What may be said of the best arm and another one."""
+    """Relation of the best arm to another one."""
 
     EQUAL = "equal"
     NOT_SEPARATED = "not separated"
@@ -34,18 +34,35 @@ _RELATIONS = {
 
 
 def relation(row: Row | ConvergenceRow) -> Relation | None:
-    """Return how the best arm stands to this one; None where that is not known."""
+    """Return the relation of the best arm to this one; None where that is not known."""
     return _RELATIONS.get(row.verdict) if row.verdict is not None else None
 
 
 def best_is(row: Row | ConvergenceRow, block: TimedBlock | ConvergenceBlock) -> str:
-    """Return what stands in a row under "best is"; empty for the best itself and for what has no rank."""
+    """Return the cell of a row under "best is": the relation of the best to it.
+
+    Parameters
+    ----------
+    row, block
+        A row, and the block that it belongs to.
+
+    Returns
+    -------
+    str
+        One of the words above; empty for the best itself and for rows without a rank.
+    """
     known = relation(row)
     return known.value if known is not None and row.arm != block.best else ""
 
 
 def behind(row: Row | ConvergenceRow, block: TimedBlock | ConvergenceBlock) -> str:
-    """Return what a table says of a row's distance to the best: `+9.8 % (0.0–22 %)`, or `best`."""
+    """Return the cell of a row for its distance to the best: `+9.8 % (0.0–22 %)`, or `best`.
+
+    Parameters
+    ----------
+    row, block
+        A row, and the block that it belongs to. A row without a ratio gets the sign of a missing value.
+    """
     if row.ratio is None:
         return units.NO_VALUE
     return "best" if row.arm == block.best else f"+{units.slower(row.ratio)}"

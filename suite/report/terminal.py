@@ -13,7 +13,7 @@ from suite.analysis import precision, scaling
 from suite.analysis.precision import Tradeoff
 from suite.analysis.scaling import Scaling
 from suite.analysis.types import Analysis, ConvergenceBlock, ConvergenceRow, Row, Standing, TimedBlock
-from suite.records.schema import Absent, Run, Warning_
+from suite.record.schema import Absent, Run, Warning_
 from suite.report import insights, names, sentences, separation, units
 from suite.report.separation import IN_THESE_MINUTES
 
@@ -45,7 +45,14 @@ _MARKS: dict[Standing, tuple[str, str]] = {
 def show(run: Run, analysis: Analysis, console: Console) -> None:
     """Print a run's result.
 
-    Texts from the record are printed as they stand, never as rich's markup.
+    Texts from the record are printed as they are, never as rich's markup.
+
+    Parameters
+    ----------
+    run, analysis
+        A record, and the analysis of it.
+    console
+        Where to print; its width decides on the columns of tables.
     """
     for part in _parts(run, analysis, columns=console.width):
         console.print(part, highlight=False, markup=False)
@@ -111,7 +118,7 @@ def _insights(analysis: Analysis) -> Iterator[Text]:
 
 
 def _text(text: str, style: str = "") -> Text:
-    """Make a text without control characters: a record must not speak to the terminal itself."""
+    """Make a text without control characters: a record must not control the terminal."""
     return Text(_CONTROL.sub("\ufffd", text), style)
 
 
@@ -126,7 +133,7 @@ def _table(title: str) -> Table:
 def _title(block: TimedBlock, analysis: Analysis) -> str:
     case = block.case
     parts = [names.model(case.model), names.asked(case).lower(), f"batch {case.batch}"]
-    return ", ".join([*parts, *sentences.apart(block, analysis.timed)])
+    return ", ".join([*parts, *sentences.precisions_apart(block, analysis.timed)])
 
 
 def _timed(block: TimedBlock, analysis: Analysis, *, narrow: bool) -> Table:
@@ -217,7 +224,7 @@ def _extras(row: Row, block: TimedBlock) -> list[str]:
 
 
 def _reasons(block: TimedBlock | ConvergenceBlock) -> Iterator[Text]:
-    """Say why arms are not ranked; a reason that several share is said once."""
+    """Return why arms are not ranked; a reason that several share is given once."""
     reasons: dict[str, list[str]] = {}
     for row in block.rows:
         if row.reason and row.standing != "control" and row.reason != block.unranked_reason:
@@ -285,7 +292,7 @@ def _scaling(found: Scaling) -> Table:
 
 
 _Cells: TypeAlias = dict[str, dict[str, str]]
-"""Arm to model to what stands there."""
+"""Arm to model to the cell's text."""
 
 
 def _grid(title: str, cells: _Cells) -> Table:

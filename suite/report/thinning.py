@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from suite.records.schema import Arm, Block, Generation, Launch, Round, Run, Turn, Window, result_id
+from suite.record.schema import Arm, Block, Generation, Launch, Round, Run, Turn, Window, result_id
 
 SAMPLES_PER_RESULT = 5_000
 """Most samples of one result that travel inside a page; all of them are in the record beside it."""
@@ -18,7 +18,7 @@ BUDGET_BYTES = 1_500_000
 
 
 class WindowFacts(msgspec.Struct, frozen=True, array_like=True):
-    """What a thinned window said when it was whole, so that every figure can be recomputed from the page alone."""
+    """Facts of a thinned window before it was thinned, so that every figure can be recomputed from the page alone."""
 
     arm: str
     generation: int
@@ -63,6 +63,10 @@ def embed(
 
     Parameters
     ----------
+    run, record_sha256
+        The whole record, and the digest of its file, hexadecimal.
+    budget_bytes
+        Most that the JSON may take, in bytes; the cap of samples is halved until it fits, or is `FEWEST`.
     tails
         Upper quantiles by result id, to travel with the results that are thinned.
 
@@ -110,6 +114,17 @@ def thin(
 
     Each window keeps its share, and at least one sample, so that a result with more windows than `cap` keeps one
     of each. Calls made before the windows and during warm-up are thinned by the same factor.
+
+    Parameters
+    ----------
+    run
+        The whole record.
+    record_sha256
+        Digest of the record's file, hexadecimal; it is kept beside the thinned record.
+    cap
+        Samples a result. Results with fewer are kept whole.
+    tails
+        Upper quantiles by result id, to travel with the results that are thinned; None: none.
     """
     blocks: list[Block] = []
     notes: list[Thinned] = []
@@ -217,7 +232,14 @@ def _thin_window(window: Window, factor: float) -> Window:
 
 
 def evenly(values: tuple[int, ...], factor: float) -> tuple[int, ...]:
-    """Keep this share of the values, evenly spaced and in order; at least one.
+    """Return a share of the values, evenly spaced and in order.
+
+    Parameters
+    ----------
+    values
+        Of any length.
+    factor
+        The share, above 0; at least one value is kept where there is any.
 
     Examples
     --------

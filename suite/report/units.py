@@ -10,12 +10,12 @@ import msgspec
 from suite.analysis.types import Estimate
 
 NO_VALUE = "–"
-"""Stands where there is no number; the reason stands beside it."""
+"""Shown where there is no number; the reason is shown beside it."""
 
 GROUP_SPACE = "\u202f"
-"""Between groups of three digits; no line break may part them (U+202F, narrow no-break space)."""
+"""Between groups of three digits, where no line break is allowed (U+202F, narrow no-break space)."""
 NBSP = "\u00a0"
-"""Stands between a number and its unit, which no line break may part."""
+"""Between a number and its unit, where no line break is allowed (U+00A0, no-break space)."""
 MINUS = "\u2212"
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -62,6 +62,13 @@ def _largest(scales: tuple[Scale, ...], value: float) -> Scale:
 def digits(value: float, significant: int = 3) -> str:
     """Write a number with so many significant digits, never in scientific notation, with thin spaces in thousands.
 
+    Parameters
+    ----------
+    value
+        An infinite value or NaN gives the sign of a missing value.
+    significant
+        Significant digits. Digits before the decimal point are never replaced by zeros.
+
     Examples
     --------
     >>> digits(21.345), digits(0.20449), digits(512.4)
@@ -75,7 +82,15 @@ def digits(value: float, significant: int = 3) -> str:
 
 
 def decimals_of(value: float, significant: int = 3) -> int:
-    """Return how many decimals a number of so many significant digits has: 1 for 21.3, 0 for 512 and for 5120."""
+    """Return how many decimals a number of so many significant digits has: 1 for 21.3, 0 for 512 and for 5120.
+
+    Parameters
+    ----------
+    value
+        Finite; zero has none.
+    significant
+        Significant digits.
+    """
     if value == 0:
         return 0
     exponent = math.floor(math.log10(abs(value)))
@@ -85,12 +100,26 @@ def decimals_of(value: float, significant: int = 3) -> int:
 
 
 def fixed(value: float, decimals: int) -> str:
-    """Write a number with so many decimals, with thin spaces in thousands."""
+    """Write a number with a fixed number of decimals, with thin spaces in thousands.
+
+    Parameters
+    ----------
+    value, decimals
+        A finite number, and its digits after the decimal point.
+    """
     return f"{value:,.{decimals}f}".replace(",", GROUP_SPACE).replace("-", MINUS)
 
 
 def time(value_ns: float | None, scale: Scale | None = None) -> str:
-    """`21.3 ms`."""
+    """Write a time with its unit: `21.3 ms`.
+
+    Parameters
+    ----------
+    value_ns
+        Nanoseconds; None gives the sign of a missing value.
+    scale
+        Unit to write it in; None: the largest in which the value is at least one.
+    """
     if value_ns is None:
         return NO_VALUE
     chosen = scale or scale_ns(value_ns)
@@ -98,7 +127,15 @@ def time(value_ns: float | None, scale: Scale | None = None) -> str:
 
 
 def size(value_bytes: float | None, scale: Scale | None = None) -> str:
-    """`1.21 GiB`."""
+    """Write a size with its unit: `1.21 GiB`.
+
+    Parameters
+    ----------
+    value_bytes
+        Bytes; None gives the sign of a missing value.
+    scale
+        Unit to write it in; None: the largest in which the value is at least one.
+    """
     if value_bytes is None:
         return NO_VALUE
     chosen = scale or scale_bytes(value_bytes)
@@ -114,9 +151,22 @@ def rate(value: float | None) -> str:
 
 
 def spread(estimate: Estimate, scale: Scale) -> tuple[str, str]:
-    """Write an estimate and its bounds in a unit: `("21.3", "20.9–21.8")`; the bounds are empty where there are none.
+    """Write an estimate and its bounds in a unit: `("21.3", "20.9–21.8")`.
 
-    All three have as many decimals as the value deserves, or up to two more where the bounds would look equal.
+    All three have the decimals of three significant digits of the value, or up to two more where the bounds would look
+    equal.
+
+    Parameters
+    ----------
+    estimate
+        In the base unit of `scale`.
+    scale
+        Unit to write it in; the unit itself is not written.
+
+    Returns
+    -------
+    value, bounds : str
+        The bounds are empty where there are none.
     """
     value = estimate.value / scale.factor
     decimals = decimals_of(value)
@@ -148,7 +198,15 @@ def rate_with_interval(estimate: Estimate | None) -> str:
 
 
 def percent(share: float, *, signed: bool = False) -> str:
-    """`1.4 %` of a share of 0.014; two significant digits below ten, whole percents from there on."""
+    """Write a share in percent: `1.4 %`; two significant digits below ten, whole percents from there on.
+
+    Parameters
+    ----------
+    share
+        A ratio: 0.014 is 1.4 %.
+    signed
+        Whether a positive one gets a plus sign (and zero a plus-minus sign).
+    """
     value = 100 * share
     if abs(value) < 0.05:
         text = "0.0" if not signed else "±0.0"
@@ -167,12 +225,28 @@ def slower(ratio: Estimate) -> str:
 
 
 def accuracy(share: float) -> str:
-    """`97.2 %`: a share of images told right, to a tenth of a percent."""
+    """`97.2 %`: a share of images classified correctly, to a tenth of a percent."""
     return f"{100 * share:.1f}{NBSP}%"
 
 
+def parse_share(text: str) -> float | None:
+    """Return the share that people write as `2%` or `0.02`, between 0 and 1; None where it is none."""
+    text = text.strip()
+    try:
+        share = float(text.removesuffix("%")) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        return None
+    return share if 0 < share < 1 else None
+
+
 def percent_range(low: float, high: float) -> str:
-    """`0.9–2.0 %`, `−0.3 to 1.1 %` where a bound is negative; `0–22 %` only where the bound is exactly zero."""
+    """Write an interval in percent: `0.9–2.0 %`, or `−0.3 to 1.1 %` where a bound is negative.
+
+    Parameters
+    ----------
+    low, high
+        Bounds as shares (0.01 is 1 %), the lower one first. The lower bound is written as `0` only where it is zero.
+    """
     first = "0" if low == 0 else f"{100 * low:.1g}" if 0 < low < 0.0005 else percent(low).removesuffix(f"{NBSP}%")
     joint = "–" if low >= 0 else " to "
     return f"{first}{joint}{percent(high)}"
@@ -201,7 +275,15 @@ def count(number: int) -> str:
 
 
 def plural(number: int, one: str, many: str | None = None) -> str:
-    """`1 launch`, `5 launches` with `many` given, `3 rounds` without."""
+    """Write a number with its noun: `1 launch`, `5 launches`.
+
+    Parameters
+    ----------
+    number
+        How many.
+    one, many
+        Singular and plural; the plural is needed only where it is not the singular with an s.
+    """
     return f"{count(number)} {one if number == 1 else many or one + 's'}"
 
 

@@ -10,15 +10,13 @@ from suite.statistics.errors import InsufficientData, UnusableData
 Floats: TypeAlias = NDArray[np.float64]
 
 
-def positive_times(times: ArrayLike, *, least: int = 1, what: str = "samples") -> Floats:
+def positive_times(times: ArrayLike, *, what: str) -> Floats:
     """Return `times` as a float array of one dimension, all finite and above zero.
 
     Parameters
     ----------
     times : array_like, shape (n,), any unit of time
         Measured times.
-    least : int
-        Fewest values that will do.
     what : str
         What the values are called in a refusal.
 
@@ -27,13 +25,13 @@ def positive_times(times: ArrayLike, *, least: int = 1, what: str = "samples") -
     UnusableData
         Not one-dimensional, or a value is NaN, infinite, zero or negative.
     InsufficientData
-        Fewer than `least` values.
+        No values.
     """
     values = np.asarray(times, dtype=np.float64)
     if values.ndim != 1:
         raise UnusableData(f"The {what} must be one row of numbers, not an array of shape {values.shape}.")
-    if values.size < least:
-        raise InsufficientData(f"{values.size} {what}: at least {least} are needed.")
+    if not values.size:
+        raise InsufficientData(f"0 {what}: at least 1 is needed.")
     bad = ~(np.isfinite(values) & (values > 0))
     if bad.any():
         first = int(bad.argmax())

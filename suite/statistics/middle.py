@@ -9,8 +9,8 @@ from functools import cache
 
 import msgspec
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.stats import quantile_test
 
 from suite.statistics.arrays import checked_confidence, finite_or_missing
 from suite.statistics.errors import InsufficientData, UnusableData
@@ -65,5 +65,5 @@ def median_interval(values: ArrayLike, *, confidence: float = 0.95) -> Middle:
 @cache
 def _places(count: int, confidence: float) -> tuple[int, int]:
     """Return the places of the two order statistics, counted from the smallest: they follow from the count alone."""
-    interval = quantile_test(np.arange(count), p=0.5).confidence_interval(confidence_level=confidence)
+    interval = scipy.stats.quantile_test(np.arange(count), p=0.5).confidence_interval(confidence_level=confidence)
     return int(interval.low), int(interval.high)

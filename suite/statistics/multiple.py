@@ -12,8 +12,8 @@ JASA 100, 71–81.
 
 import msgspec
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import false_discovery_control
 
 from suite.statistics.arrays import Floats, finite_or_missing
 from suite.statistics.errors import UnusableData
@@ -28,12 +28,6 @@ class Discoveries(msgspec.Struct, frozen=True):
     found: tuple[bool, ...]
     adjusted: tuple[float | None, ...]
     """Adjusted p value of each case: found where it is at most q; None where the p value is missing."""
-    q: float
-    tests: int
-    """P values that were there."""
-    interval_confidence: float | None
-    """Confidence at which the intervals of the *found* cases must be shown so that, of those shown, at most the share
-    q miss (Benjamini & Yekutieli 2005); None if nothing was found."""
 
 
 def benjamini_hochberg(p_values: ArrayLike, *, q: float = DEFAULT_Q) -> Discoveries:
@@ -58,15 +52,10 @@ def benjamini_hochberg(p_values: ArrayLike, *, q: float = DEFAULT_Q) -> Discover
     if ((p[there] < 0) | (p[there] > 1)).any():
         raise UnusableData("A p value lies outside 0 to 1.")
     adjusted: Floats = np.full(p.size, np.nan)
-    tests = int(there.sum())
-    if tests:
-        adjusted[there] = false_discovery_control(p[there], method="bh")
+    if there.any():
+        adjusted[there] = scipy.stats.false_discovery_control(p[there], method="bh")
     found: NDArray[np.bool_] = np.nan_to_num(adjusted, nan=np.inf) <= q
-    count = int(found.sum())
     return Discoveries(
         found=tuple(bool(x) for x in found),
         adjusted=tuple(None if np.isnan(x) else float(x) for x in adjusted),
-        q=q,
-        tests=tests,
-        interval_confidence=1 - q * count / tests if count else None,
     )

@@ -10,8 +10,7 @@ P. K. Sen (1968). Estimates of the regression coefficient based on Kendall's tau
 import math
 
 import numpy as np
-from scipy.special import ndtr, stdtrit
-from scipy.stats import kendalltau, theilslopes
+import scipy
 
 from suite.statistics.arrays import Floats
 from suite.statistics.segments import robust_spread
@@ -43,13 +42,13 @@ class Noise:
         tau = self.correlation_time
         noise = self.spread * math.sqrt(min(tau, size) / size + min(tau, self.size) / self.size)
         freedom = max((self.size - 2) / tau, 1)
-        return float(stdtrit(freedom, 1 - alpha)) * noise
+        return float(scipy.special.stdtrit(freedom, 1 - alpha)) * noise
 
 
 def _detrended(values: Floats) -> Floats:
     """Residuals of the Theil–Sen line: a trend is not noise, and must not widen what noise allows."""
     position = np.arange(values.size, dtype=np.float64)
-    slope = float(theilslopes(values, position)[0])
+    slope = float(scipy.stats.theilslopes(values, position)[0])
     residuals: Floats = values - slope * position
     residuals -= np.median(residuals)
     return residuals
@@ -72,13 +71,13 @@ def trend_of(values: Floats, correlation_time: float, tolerance: float) -> float
     if n < LEAST_TREND or np.ptp(values) == 0:
         return 0.0
     position = np.arange(n, dtype=np.float64)
-    change = float(theilslopes(values, position)[0]) * (n - 1)
+    change = float(scipy.stats.theilslopes(values, position)[0]) * (n - 1)
     if abs(change) <= tolerance:
         return 0.0
-    tau = kendalltau(position, values)
+    tau = scipy.stats.kendalltau(position, values)
     p = float(tau.pvalue)
     if correlation_time > 1:
         # Variance of Kendall's score under independence, inflated by the autocorrelation time.
         deviation = math.sqrt(2 * (2 * n + 5) / (9 * n * (n - 1)) * correlation_time)
-        p = max(p, float(2 * ndtr(-abs(float(tau.statistic)) / deviation)))
+        p = max(p, float(2 * scipy.special.ndtr(-abs(float(tau.statistic)) / deviation)))
     return change if p <= ALPHA_TREND else 0.0

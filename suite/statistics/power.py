@@ -1,4 +1,4 @@
-"""What a design can see: standard error, power, minimum detectable effect, and the best use of a time budget.
+"""What a design can see: standard error, power, minimum detectable effect, and how many rounds a launch is worth.
 
 References
 ----------
@@ -9,12 +9,10 @@ S. R. Searle, G. Casella, C. E. McCulloch (1992). Variance Components.
 import math
 
 import msgspec
-from scipy.optimize import brentq
-from scipy.special import stdtrit
-from scipy.stats import nct
+import scipy
 
 from suite.statistics.errors import InsufficientData
-from suite.statistics.student import MIN_LAUNCHES, launches_for, widening
+from suite.statistics.student import MIN_LAUNCHES, widening
 from suite.statistics.variance import VarianceSplit
 
 MAX_ROUNDS = 100
@@ -31,19 +29,6 @@ class Design(msgspec.Struct, frozen=True):
     """Between launches, log scale."""
     window_sd: float
     """Between windows of a launch, log scale, drift of the rounds removed."""
-
-
-class Allocation(msgspec.Struct, frozen=True):
-    """How to spend time on one block."""
-
-    rounds: int
-    """Rounds for each launch."""
-    generations: int | None
-    """Generations until the target is reached; None if that is out of reach."""
-    seconds: float | None
-    """Time for all of it."""
-    generation_seconds: float
-    """Time for one generation of this block."""
 
 
 def pair_sd(launch_sd: float, window_sd: float, rounds: int) -> float:
@@ -84,8 +69,9 @@ def power(effect: float, design: Design, *, alpha: float = 0.05, sequential: boo
     shift = abs(math.log1p(effect))
     if error == 0:
         return 1.0 if shift > 0 else alpha / 2
-    critical = float(stdtrit(design.launches - 1, 1 - alpha / 2)) * widening(design.launches, sequential=sequential)
-    return float(nct.sf(critical, design.launches - 1, shift / error))
+    quantile = float(scipy.special.stdtrit(design.launches - 1, 1 - alpha / 2))
+    critical = quantile * widening(design.launches, sequential=sequential)
+    return float(scipy.stats.nct.sf(critical, design.launches - 1, shift / error))
 
 
 def minimum_detectable_effect(
@@ -116,7 +102,7 @@ def minimum_detectable_effect(
     top = error
     while missing(top) < 0:
         top *= 2
-    return math.expm1(float(brentq(missing, 0.0, top, xtol=1e-7)))
+    return math.expm1(float(scipy.optimize.brentq(missing, 0.0, top, xtol=1e-7)))
 
 
 def optimal_rounds(split: VarianceSplit, *, launch_seconds: float, window_seconds: float) -> int:
@@ -141,47 +127,6 @@ def optimal_rounds(split: VarianceSplit, *, launch_seconds: float, window_second
         return MAX_ROUNDS if split.window_sd > 0 else 1
     best = math.sqrt(launch_seconds / window_seconds) * split.window_sd / split.launch_sd
     return min(max(math.ceil(best), 1), MAX_ROUNDS)
-
-
-def allocate(
-    split: VarianceSplit,
-    *,
-    target: float,
-    launch_seconds: float,
-    window_seconds: float,
-    arms: int = 2,
-    confidence: float = 0.95,
-    sequential: bool = True,
-) -> Allocation:
-    """Return rounds per launch and generations that reach a precision in the least time.
-
-    Parameters
-    ----------
-    split : VarianceSplit
-        Of this case, from a pilot (its first generations).
-    target : float
-        Half-width of each log ratio's interval: 0.01 for about ±1 %.
-    launch_seconds, window_seconds : float
-        Costs for one arm.
-    arms : int
-        Arms in the block, all measured in turn.
-    confidence, sequential
-        Of the intervals.
-
-    Returns
-    -------
-    Allocation
-    """
-    rounds = optimal_rounds(split, launch_seconds=launch_seconds, window_seconds=window_seconds)
-    generation = arms * (launch_seconds + rounds * window_seconds)
-    spread = pair_sd(split.launch_sd, split.window_sd, rounds)
-    needed = launches_for(spread, target, confidence=confidence, sequential=sequential)
-    return Allocation(
-        rounds=rounds,
-        generations=needed,
-        seconds=None if needed is None else needed * generation,
-        generation_seconds=generation,
-    )
 
 
 def _enough(design: Design) -> None:

@@ -1,7 +1,7 @@
 """How sure one can be of *k of N*."""
 
 import msgspec
-from scipy.stats import binomtest
+import scipy
 
 from suite.statistics.arrays import checked_confidence
 
@@ -41,7 +41,7 @@ def proportion(successes: int, trials: int, *, confidence: float = 0.95) -> Prop
     checked_confidence(confidence)
     if trials < 1 or not 0 <= successes <= trials:
         raise ValueError(f"{successes} of {trials} is not a share of anything.")
-    interval = binomtest(successes, trials).proportion_ci(confidence_level=confidence, method="exact")
+    interval = scipy.stats.binomtest(successes, trials).proportion_ci(confidence_level=confidence, method="exact")
     return Proportion(
         successes=successes,
         trials=trials,

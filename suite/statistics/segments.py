@@ -15,7 +15,7 @@ Statistics 1, 411–428.
 """
 
 import numpy as np
-from scipy.stats import theilslopes
+import scipy
 
 from suite.statistics.arrays import Floats
 
@@ -92,7 +92,7 @@ def is_straight(values: Floats, starts: list[int]) -> bool:
     """
     price = _price(values)
     position = np.arange(values.size, dtype=np.float64)
-    slope, intercept = theilslopes(values, position)[:2]
+    slope, intercept = scipy.stats.theilslopes(values, position)[:2]
     line = float(np.minimum((values - intercept - slope * position) ** 2, 2 * price).sum()) + 2 * price
     ends = [*starts[1:], values.size]
     steps = sum(float(((values[a:b] - values[a:b].mean()) ** 2).sum()) for a, b in zip(starts, ends, strict=True))

@@ -17,8 +17,8 @@ import math
 
 import msgspec
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import stdtr
 
 from suite.statistics.arrays import finite_or_missing
 from suite.statistics.errors import InsufficientData
@@ -78,4 +78,4 @@ def shift(log_values: ArrayLike) -> Shift:
     error = math.sqrt((spread_of(first) ** 2 + spread_of(last) ** 2) / third)
     if error == 0:
         return Shift(change, 1.0 if change == 0 else 0.0)
-    return Shift(change, float(2 * stdtr(2 * third - 2, -abs(change) / error)))
+    return Shift(change, float(2 * scipy.special.stdtr(2 * third - 2, -abs(change) / error)))

@@ -22,7 +22,6 @@ OOPSLA '17, article 52.
 
 import enum
 import itertools
-import math
 from typing import NamedTuple
 
 import msgspec
@@ -71,32 +70,14 @@ class Course(enum.StrEnum):
     TOO_FEW = "too few"
 
 
-class Segment(msgspec.Struct, frozen=True):
-    """A stretch of one level: values `start` up to, not including, `stop`."""
-
-    start: int
-    stop: int
-    level: float
-    """Median, in the unit of the input."""
-    settled: bool
-    """Whether it agrees with the settled level."""
-
-
 class SteadyState(msgspec.Struct, frozen=True):
     """Whether a launch became steady, and from where on."""
 
     steady: bool
     course: Course
-    first_steady_index: int | None
-    """Index of the first value of the steady part in the input; None without one. Values before it are *marked*, they
-    stay in the record."""
     left_out: int
-    """Number of values before it (0 if there is no steady part: nothing is left out silently)."""
-    reason: str
-    """One sentence for the reader."""
-    level: float | None
-    """Median of the steady part, in the unit of the input."""
-    segments: tuple[Segment, ...]
+    """Number of values before the steady part, which are *marked* and stay in the record; 0 if there is no steady part:
+    nothing is left out silently."""
 
 
 def steady_state(times: ArrayLike, *, tolerance: float = DEFAULT_TOLERANCE) -> SteadyState:
@@ -123,9 +104,7 @@ def steady_state(times: ArrayLike, *, tolerance: float = DEFAULT_TOLERANCE) -> S
     """
     values = positive_times(times, what="times")
     if values.size < MIN_POINTS:
-        return _without(
-            Course.TOO_FEW, f"{values.size} values cannot show a steady state; at least {MIN_POINTS} are needed.", ()
-        )
+        return _unsteady(Course.TOO_FEW)
     logs = np.log(values)
     edges = np.linspace(0, values.size, min(values.size, MAX_POINTS) + 1).astype(np.int64)
     points = _medians(logs, edges)
@@ -139,7 +118,7 @@ def steady_state(times: ArrayLike, *, tolerance: float = DEFAULT_TOLERANCE) -> S
         if judged.steady:
             break
     if judged.steady and climb != 0:
-        return _moving(climb, f"it changed steadily, by {abs(math.expm1(climb)):.1%} in all", judged.segments)
+        return _moving(climb)
     return judged
 
 
@@ -155,38 +134,23 @@ class _Pieces(NamedTuple):
 def _judge(logs: Floats, pieces: _Pieces, correlation_time: float, tolerance: float) -> SteadyState:
     points, edges, bounds, offs = pieces
     n = points.size
-    segments = tuple(
-        Segment(
-            start=int(edges[a]),
-            stop=int(edges[b]),
-            level=math.exp(float(np.median(logs[edges[a] : edges[b]]))),
-            settled=off == 0,
-        )
-        for (a, b), off in zip(bounds, offs, strict=True)
-    )
     last = bounds[-1][1] - bounds[-1][0]
     if offs[-1] != 0 and last >= max(2, LEAST_END * n):
-        return _moving(offs[-1], f"the last {last / n:.0%} of it lie {abs(math.expm1(offs[-1])):.1%} off", segments)
+        return _moving(offs[-1])
     agreeing = [a for (a, _), off in zip(bounds, offs, strict=True) if off == 0]
     first = agreeing[0] if agreeing else n
     if n - first < max(MIN_POINTS // 2, LEAST_SHARE * n):
-        return _without(
-            Course.UNSTABLE,
-            f"The level kept changing: only the last {(n - first) / n:.0%} agree with one another.",
-            segments,
-        )
+        return _unsteady(Course.UNSTABLE)
     disturbed = sum(b - a for (a, b), off in zip(bounds, offs, strict=True) if off != 0 and a >= first)
     if disturbed > MOST_DISTURBED * (n - first):
-        return _without(
-            Course.UNSTABLE, f"{disturbed / (n - first):.0%} of the later part lie off its own level.", segments
-        )
+        return _unsteady(Course.UNSTABLE)
     trend = trend_of(points[first:], correlation_time, tolerance)
     if trend != 0:
-        return _moving(trend, f"it changed steadily, by {abs(math.expm1(trend)):.1%} over its last part", segments)
-    return _found(logs, int(edges[first]), int(edges[1]), tolerance, segments)
+        return _moving(trend)
+    return _found(logs, int(edges[first]), int(edges[1]), tolerance)
 
 
-def _found(logs: Floats, start: int, stretch: int, tolerance: float, segments: tuple[Segment, ...]) -> SteadyState:
+def _found(logs: Floats, start: int, stretch: int, tolerance: float) -> SteadyState:
     """Describe a steady launch; in a long series, single slow first calls hide in the median of the first stretch."""
     level = float(np.median(logs[start:]))
     if start == 0 and stretch > 1:
@@ -196,20 +160,7 @@ def _found(logs: Floats, start: int, stretch: int, tolerance: float, segments: t
             start += 1
     before = float(np.median(logs[:start])) - level if start else 0.0
     course = Course.FLAT if not start else Course.WARM_UP if before > 0 else Course.SLOW_DOWN
-    if course is Course.FLAT:
-        reason = "Its level did not change beyond its noise."
-    else:
-        sign = "above" if before > 0 else "below"
-        reason = f"The first {start} of {logs.size} values lay {abs(math.expm1(before)):.1%} {sign} the settled level."
-    return SteadyState(
-        steady=True,
-        course=course,
-        first_steady_index=start,
-        left_out=start,
-        reason=reason,
-        level=math.exp(level),
-        segments=segments,
-    )
+    return SteadyState(steady=True, course=course, left_out=start)
 
 
 def _offset(points: Floats, bound: tuple[int, int], settled: Noise, tolerance: float, alpha: float) -> float:
@@ -245,18 +196,9 @@ def _medians(logs: Floats, edges: NDArray[np.int64]) -> Floats:
     return np.array([np.median(logs[a:b]) for a, b in itertools.pairwise(edges)])
 
 
-def _moving(change: float, how: str, segments: tuple[Segment, ...]) -> SteadyState:
-    course = Course.STILL_IMPROVING if change < 0 else Course.STILL_SLOWING
-    return _without(course, f"It was {course} when measuring ended: {how}.", segments)
+def _moving(change: float) -> SteadyState:
+    return _unsteady(Course.STILL_IMPROVING if change < 0 else Course.STILL_SLOWING)
 
 
-def _without(course: Course, reason: str, segments: tuple[Segment, ...]) -> SteadyState:
-    return SteadyState(
-        steady=False,
-        course=course,
-        first_steady_index=None,
-        left_out=0,
-        reason=reason,
-        level=None,
-        segments=segments,
-    )
+def _unsteady(course: Course) -> SteadyState:
+    return SteadyState(steady=False, course=course, left_out=0)

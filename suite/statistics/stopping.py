@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from suite.statistics.arrays import Floats, finite_or_missing
-from suite.statistics.student import MIN_LAUNCHES, half_width, launches_for, spread_of
+from suite.statistics.student import MIN_LAUNCHES, half_width, spread_of
 
 DEFAULT_TARGET = 0.01
 """Half-width of the log ratio's interval: half of the margin, so that an interval around no change lies inside it."""
@@ -45,10 +45,6 @@ class Decision(msgspec.Struct, frozen=True):
     """None: go on."""
     half_width: float | None
     """Widest interval among the ratios, log scale; None while a pair has too few launches."""
-    widest: tuple[int, int] | None
-    """The pair of arms it belongs to."""
-    further_generations: int | None
-    """Estimate of how many are still needed for the target; 0 when reached, None if unknown or out of reach."""
 
 
 def decide(
@@ -92,20 +88,17 @@ def decide(
     """
     levels = finite_or_missing(log_levels, dimensions=2, what="launch levels")
     pairs = _pairs(levels, reference)
-    width, widest, further = _widest(levels, pairs, target=target, confidence=confidence)
+    width = _widest(levels, pairs, confidence)
     reason = None
     if not pairs:
         reason = StopReason.PRECISION if levels.shape[0] >= MIN_LAUNCHES else None
     elif width is not None and width <= target:
-        before, _, _ = _widest(levels[:-1], pairs, target=target, confidence=confidence)
+        before = _widest(levels[:-1], pairs, confidence)
         if before is not None and before <= target:
             reason = StopReason.PRECISION
-            further = 0
-        else:
-            further = 1
     if reason is None and budget_s is not None and spent_s + generation_s > budget_s:
         reason = StopReason.BUDGET
-    return Decision(reason=reason, half_width=width, widest=widest, further_generations=further)
+    return Decision(reason=reason, half_width=width)
 
 
 def _pairs(levels: Floats, reference: int | None) -> list[tuple[int, int]]:
@@ -115,22 +108,13 @@ def _pairs(levels: Floats, reference: int | None) -> list[tuple[int, int]]:
     return [(arm, reference) for arm in alive if arm != reference] if reference in alive else []
 
 
-def _widest(
-    levels: Floats, pairs: list[tuple[int, int]], *, target: float, confidence: float
-) -> tuple[float | None, tuple[int, int] | None, int | None]:
-    """Widest half-width with its pair, and the generations still needed; nothing while a pair has too few launches."""
-    widths, further = [], []
+def _widest(levels: Floats, pairs: list[tuple[int, int]], confidence: float) -> float | None:
+    """Widest half-width; None without a pair, and while one has too few launches."""
+    widths = []
     for a, b in pairs:
         difference = levels[:, a] - levels[:, b]
         difference = difference[~np.isnan(difference)]
-        n = difference.size
-        if n < MIN_LAUNCHES:
-            return None, None, None
-        spread = spread_of(difference)
-        widths.append(half_width(spread, n, confidence=confidence, sequential=True))
-        needed = launches_for(spread, target, confidence=confidence, sequential=True)
-        further.append(None if needed is None else max(needed - n, 0))
-    if not widths:
-        return None, None, None
-    place = int(np.argmax(widths))
-    return widths[place], pairs[place], None if None in further else max(x for x in further if x is not None)
+        if difference.size < MIN_LAUNCHES:
+            return None
+        widths.append(half_width(spread_of(difference), difference.size, confidence=confidence, sequential=True))
+    return max(widths, default=None)

@@ -25,7 +25,7 @@ Mathematical Statistics 16, 243–258.
 import math
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+import scipy
 
 from suite.statistics.arrays import Floats
 
@@ -79,7 +79,7 @@ def half_width(
         Half-width, log scale.
     """
     tail = (1 - confidence) / (2 * comparisons)
-    critical = float(stdtrit(launches - 1, 1 - tail))
+    critical = float(scipy.special.stdtrit(launches - 1, 1 - tail))
     return critical * standard_deviation / math.sqrt(launches) * widening(launches, sequential=sequential)
 
 
@@ -91,7 +91,7 @@ def two_sided_p(mean: float, standard_error: float, launches: int, *, sequential
     if standard_error == 0:
         return 1.0 if mean == 0 else 0.0
     t = abs(mean) / (standard_error * widening(launches, sequential=sequential))
-    return float(2 * stdtr(launches - 1, -t))
+    return float(2 * scipy.special.stdtr(launches - 1, -t))
 
 
 def launches_for(

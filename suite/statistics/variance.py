@@ -1,4 +1,4 @@
-"""Where the variance is: between launches, between rounds, between windows, between calls.
+"""Where the variance is: between launches, between rounds, between windows.
 
 The model, on the log scale, for generation g, round r and arm a::
 
@@ -29,28 +29,22 @@ class VarianceSplit(msgspec.Struct, frozen=True):
     launch_sd: float
     """Between launches of the same program."""
     window_sd: float
-    """Between windows of one launch, drift of the rounds removed; includes `call_sd`."""
+    """Between windows of one launch, drift of the rounds removed."""
     round_sd: float
     """Common to all arms of a round: what pairing removes."""
-    call_sd: float | None
-    """Part of `window_sd` that the calls' own spread explains (the error of a window's median); None if not asked."""
     generations: int
     rounds: int
     """Complete rounds over all generations."""
     arms: int
 
 
-def split_variance(
-    log_windows: ArrayLike, *, calls: ArrayLike | None = None, spreads: ArrayLike | None = None
-) -> VarianceSplit:
+def split_variance(log_windows: ArrayLike) -> VarianceSplit:
     """Split the variance of a block's windows.
 
     Parameters
     ----------
     log_windows : array_like, shape (generations, rounds, arms), log of time
         Log of each window's median; NaN where there is none. Only complete rounds are used.
-    calls, spreads : array_like, same shape, optional
-        Calls of each window and their robust relative spread (`WindowSummary.spread`), to tell calls from windows.
 
     Returns
     -------
@@ -86,7 +80,6 @@ def split_variance(
         launch_sd=math.sqrt(launch),
         window_sd=math.sqrt(window),
         round_sd=math.sqrt(drift),
-        call_sd=None if calls is None or spreads is None else _call_sd(calls, spreads),
         generations=len(blocks),
         rounds=int(rounds.sum()),
         arms=arms,
@@ -111,12 +104,3 @@ def _round_variance(blocks: list[Floats]) -> float:
         squares += float(((means - means.mean()) ** 2).sum())
         freedom += block.shape[0] - 1
     return squares / freedom
-
-
-def _call_sd(calls: ArrayLike, spreads: ArrayLike) -> float:
-    """Standard error of a window's median from its calls, pi / 2 * spread² / calls, averaged over windows."""
-    number = finite_or_missing(calls, dimensions=3, what="numbers of calls")
-    spread = finite_or_missing(spreads, dimensions=3, what="spreads of calls")
-    error = np.pi / 2 * spread**2 / np.maximum(number, 1)
-    there = ~np.isnan(error)
-    return math.sqrt(float(error[there].mean())) if there.any() else 0.0

@@ -1,4 +1,4 @@
-"""Verdicts from an interval and a margin, and what an inconclusive one would still need.
+"""Verdicts from an interval and a margin.
 
 An interval inside the margin shows *practical equivalence* (two one-sided tests, Schuirmann 1987); "not significantly
 different" never does. The margin is symmetric on the log scale, [1 / (1 + m), 1 + m], so that exchanging the arms
@@ -21,11 +21,6 @@ equivalence of average bioavailability. Journal of Pharmacokinetics and Biopharm
 import enum
 import math
 
-import msgspec
-
-from suite.statistics.ratios import RatioInterval
-from suite.statistics.student import launches_for
-
 DEFAULT_MARGIN = 0.02
 """A change of 2 % is the smallest that people act on; asked for otherwise with `--margin`."""
 
@@ -37,16 +32,6 @@ class Verdict(enum.StrEnum):
     FASTER = "faster"
     SLOWER = "slower"
     INCONCLUSIVE = "inconclusive"
-
-
-class Judgement(msgspec.Struct, frozen=True):
-    """A verdict, and what it would take where there is none."""
-
-    verdict: Verdict
-    margin: float
-    further_generations: int | None = None
-    """Only for inconclusive verdicts: generations to add until the interval would decide, if the estimate and the
-    spread stay what they are; None also where that is out of reach."""
 
 
 def verdict_of(low: float, high: float, *, margin: float = DEFAULT_MARGIN) -> Verdict:
@@ -71,28 +56,3 @@ def verdict_of(low: float, high: float, *, margin: float = DEFAULT_MARGIN) -> Ve
     if high < 1:
         return Verdict.FASTER
     return Verdict.INCONCLUSIVE
-
-
-def judge(interval: RatioInterval, *, margin: float = DEFAULT_MARGIN) -> Judgement:
-    """Return the verdict on a ratio, with the further generations an inconclusive one needs.
-
-    Parameters
-    ----------
-    interval : RatioInterval
-        Of *this arm* over *the other*: slower means that this arm takes longer.
-    margin : float
-        Relative change that does not matter.
-    """
-    verdict = verdict_of(interval.low, interval.high, margin=margin)
-    if verdict is not Verdict.INCONCLUSIVE:
-        return Judgement(verdict=verdict, margin=margin)
-    return Judgement(verdict=verdict, margin=margin, further_generations=_further(interval, margin))
-
-
-def _further(interval: RatioInterval, margin: float) -> int | None:
-    """Generations to add until the half-width excludes 1 or fits into the margin, whichever is nearer."""
-    distance = abs(math.log(interval.ratio))
-    target = max(distance, math.log1p(margin) - distance)
-    spread = interval.standard_error * math.sqrt(interval.launches)
-    needed = launches_for(spread, target, confidence=interval.confidence, sequential=interval.sequential)
-    return None if needed is None else max(needed - interval.launches, 1)

@@ -31,8 +31,8 @@ import warnings
 
 import msgspec
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import stdtr
 
 from suite.statistics.arrays import Floats, finite_or_missing
 from suite.statistics.student import spread_of
@@ -145,4 +145,4 @@ def _mean_and_p(differences: Floats) -> tuple[float, float] | None:
     mean, spread = float(values.mean()), spread_of(values)
     if spread == 0:
         return mean, 0.0 if mean > 0 else 1.0
-    return mean, float(stdtr(values.size - 1, -mean / (spread / math.sqrt(values.size))))
+    return mean, float(scipy.special.stdtr(values.size - 1, -mean / (spread / math.sqrt(values.size))))

@@ -1,7 +1,7 @@
 """How often this machine raises a false alarm: many A/A runs, each exactly as `bench` would do it.
 
 `nox -s calibrate` calls it. Two arms of one backend stand in a block as they stand in any report; the runs go through
-the same plan, the same schedule and the same analysis. The result is kept in the cache (`suite.calibration`).
+the same plan, the same schedule and the same analysis. The result is kept in the cache (`suite.run.calibration`).
 """
 
 import secrets
@@ -19,23 +19,25 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from suite import __version__, analysis, plan, scratch, terminals
-from suite.analysis import levels
-from suite.beginning import Request, start
-from suite.bench import Bench
-from suite.calibration import EFFECTS, Calibration, Conditions, Repeat, conclude, load, same_machine, store
+from suite import __version__, analysis, plan
+from suite.analysis import launch_levels
 from suite.errors import LevelfieldError
 from suite.launchers.docker import DockerLauncher, connect
 from suite.machine.fingerprint import fingerprint
-from suite.outcomes import utc_now
-from suite.preparation import prepare
-from suite.profiles import STANDARD
-from suite.records import journal
-from suite.records.files import JOURNAL
-from suite.records.schema import Run
-from suite.site import Site
+from suite.plan.profiles import STANDARD
+from suite.record import journal
+from suite.record.files import JOURNAL
+from suite.record.schema import Run
+from suite.run.calibration import EFFECTS, Calibration, Conditions, Repeat, conclude, load, same_machine, store
+from suite.run.start import Request, start_run
+from suite.safety import terminals
+from suite.schedule import scratch
+from suite.schedule.listener import SilentListener
+from suite.schedule.outcomes import utc_now
+from suite.schedule.preparation import prepare
+from suite.schedule.run import RunInProgress
+from suite.schedule.site import Site
 from suite.statistics.verdicts import DEFAULT_MARGIN, verdict_of
-from suite.watching import Silent
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -74,7 +76,7 @@ def run(options: Options, say: Callable[[str], None], keep: Callable[[Calibratio
     )
     launcher = DockerLauncher(connect())
     launcher.sweep()
-    site = prepare(chosen, launcher, Silent())
+    site = prepare(chosen, launcher, SilentListener())
     scratch.remove(site.caches)  # every run gets its own
     conditions = Conditions(
         started=utc_now(),
@@ -122,11 +124,11 @@ def _before(now: Conditions) -> tuple[Conditions, list[Repeat]]:
 def _repeat(chosen: plan.Plan, site: Site) -> Repeat:
     """Make one run in a folder that is thrown away afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="levelfield-calibrate-"))
-    own = msgspec.structs.replace(site, caches=scratch.make())
+    own = msgspec.structs.replace(site, caches=scratch.make_folder())
     began = time.monotonic()
     try:
-        where = start(chosen, Request(seed=secrets.randbits(63)), own, folder)
-        Bench(where, own, Silent()).measure()
+        where = start_run(chosen, Request(seed=secrets.randbits(63)), own, folder)
+        RunInProgress(where, own, SilentListener()).measure()
         record = journal.fold(journal.read(where / JOURNAL))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -150,7 +152,7 @@ def repeat_of(record: Run, seconds: float) -> Repeat:
         raise LevelfieldError(
             "A run gave no interval for its control.", fix=f"Why: {failures[-1] if failures else 'too few launches'}."
         )
-    medians = np.exp(levels.reduce(block).log_counted)
+    medians = np.exp(launch_levels.reduce(block).log_counted)
     return Repeat(
         run=record.id,
         started=record.started,

@@ -14,15 +14,16 @@ import click
 import msgspec
 from rich.markup import escape
 
-from suite import __version__, plan, terminals
+from suite import __version__, plan
+from suite.cli.options import NAMES
 from suite.errors import LevelfieldError
 from suite.images import engine
 from suite.images.build import BuiltImage, build
 from suite.machine.fingerprint import fingerprint
-from suite.options import NAMES
-from suite.outcomes import utc_now
-from suite.records.files import write_atomically
-from suite.records.schema import Fingerprint
+from suite.record.files import write_atomically
+from suite.record.schema import Fingerprint
+from suite.safety import terminals
+from suite.schedule.outcomes import utc_now
 
 SCHEMA = 1
 SAME, DIFFERENT, COULD_NOT_RUN = 0, 1, 2

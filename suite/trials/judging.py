@@ -6,7 +6,7 @@ distribution-free interval, and the mean with its t interval stands beside it in
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from suite.statistics.errors import InsufficientData
 from suite.statistics.levels import levels_of_windows
 from suite.statistics.middle import median_interval
-from suite.statistics.ratios import ratio_interval
 from suite.statistics.student import MIN_LAUNCHES, half_width, spread_of
 from suite.trials.record import Cell, Contrast, Finding, Generation, Interval, Limit, Verdict
 
@@ -60,24 +59,7 @@ def find(
     The launch is the unit: differences are taken within a generation, and intervals are over generations.
     """
     first, second = _levels(contrast, generations, arms)
-    try:
-        found = ratio_interval(first, second, confidence=CONFIDENCE, sequential=sequential)
-        mean_ratio = Interval(found.ratio, found.low, found.high)
-    except InsufficientData:
-        mean_ratio = Interval(math.exp(float((first - second).mean())), None, None)
-    inside = contrast.one_process
-    ratio = _exp((_mean if inside else _middle)(first - second, sequential=sequential))
-    difference = (_mean if inside else _middle)(np.exp(first) - np.exp(second), sequential=sequential)
-    return Finding(
-        contrast=contrast,
-        launches=len(generations),
-        first_ns=float(np.exp(np.median(first))),
-        second_ns=float(np.exp(np.median(second))),
-        ratio=ratio,
-        mean_ratio=mean_ratio,
-        difference_ns=difference,
-        verdict=_verdict(contrast.limit, ratio, difference),
-    )
+    return _finding(contrast, first, second, typical=_mean if contrast.one_process else _middle, sequential=sequential)
 
 
 def _levels(
@@ -128,15 +110,26 @@ def pooled(contrast: Contrast, cells: Sequence[Cell]) -> Finding:
     """
     levels = [_levels(contrast, cell.generations, cell.arms) for cell in cells]
     first, second = np.concatenate([one for one, _ in levels]), np.concatenate([other for _, other in levels])
-    ratio = _exp(_middle(first - second, sequential=False))
-    difference = _middle(np.exp(first) - np.exp(second), sequential=False)
+    return _finding(contrast, first, second, typical=_middle, sequential=False)
+
+
+def _finding(
+    contrast: Contrast,
+    first: NDArray[np.float64],
+    second: NDArray[np.float64],
+    *,
+    typical: Callable[..., Interval],
+    sequential: bool,
+) -> Finding:
+    ratio = _exp(typical(first - second, sequential=sequential))
+    difference = typical(np.exp(first) - np.exp(second), sequential=sequential)
     return Finding(
         contrast=contrast,
         launches=len(first),
         first_ns=float(np.exp(np.median(first))),
         second_ns=float(np.exp(np.median(second))),
         ratio=ratio,
-        mean_ratio=_exp(_mean(first - second, sequential=False)),
+        mean_ratio=_exp(_mean(first - second, sequential=sequential)),
         difference_ns=difference,
         verdict=_verdict(contrast.limit, ratio, difference),
     )

@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from suite.records.schema import Artifact, Case, Fingerprint, Image
+from suite.record.schema import Artifact, Case, Fingerprint, Image
 
 SCHEMA = 2
 Verdict = Literal["within", "not shown", "outside", "no limit"]

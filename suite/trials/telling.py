@@ -3,11 +3,11 @@
 from rich.console import Console
 from rich.markup import escape
 
-from suite.records.schema import Warning_
-from suite.watching import Silent
+from suite.record.schema import Warning_
+from suite.schedule.listener import SilentListener
 
 
-class Lines(Silent):
+class Lines(SilentListener):
     """Prints steps and warnings, and nothing of rounds."""
 
     def __init__(self, console: Console) -> None:

@@ -9,11 +9,10 @@ import msgspec
 from suite.backends import registry
 from suite.backends.feeds.protocol import Feed, Wanted
 from suite.backends.protocol import Arrays, Resident
-from suite.worker.messages import Measure, Measured, Task
+from suite.worker.messages import FROM_DATASET, Measure, Measured, Task
 from suite.worker.window import take
 from suite.zoo import dataset, models
 
-SCENARIO = "data-pipeline"
 READY = 8
 """Batches that may lie ready when a window begins, since they were made while others had their turns. So many calls are
 made before it at the least, or the first samples would not wait as the later ones do."""
@@ -59,7 +58,7 @@ def open_feed(task: Task) -> Feed:
         No dataset was given, or it is not one.
     """
     if task.dataset_path is None:
-        raise ValueError(f"{SCENARIO} reads a dataset, and none was given.")
+        raise ValueError(f"{FROM_DATASET} reads a dataset, and none was given.")
     model = models.get(task.model)
     wanted = Wanted(
         path=Path(task.dataset_path),
@@ -86,5 +85,5 @@ def batch_of(task: Task, start: int) -> Arrays:
         No dataset was given.
     """
     if task.dataset_path is None:
-        raise ValueError(f"{SCENARIO} reads a dataset, and none was given.")
+        raise ValueError(f"{FROM_DATASET} reads a dataset, and none was given.")
     return dataset.batch(models.get(task.model), Path(task.dataset_path), start, task.batch)

@@ -12,10 +12,14 @@ import msgspec
 from suite.backends.profiling.operators import Operator
 from suite.backends.replica import Replica
 from suite.zoo.honesty import Computed
-from suite.zoo.own.spec import Own
+from suite.zoo.spec import Own
 
 PROTOCOL = 1
 """Version of this vocabulary; a worker that speaks another one is refused."""
+
+
+FROM_DATASET = "data-pipeline"
+"""Scenario whose batches come from a dataset on disk."""
 
 
 class Task(msgspec.Struct, frozen=True):

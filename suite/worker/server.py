@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 import msgspec
 
 from suite.worker.messages import (
+    FROM_DATASET,
     PROTOCOL,
     Answerable,
     CheckUpdate,
@@ -188,7 +189,7 @@ class Service:
         called = clock()
         self._task, self._model, self._inputs = task, loaded_model, (placed,)
         settings = backend.settings() | trained
-        if task.scenario == "data-pipeline":
+        if task.scenario == FROM_DATASET:
             from suite.worker.feeding import Fed
 
             self._fed = Fed(task, loaded_model)

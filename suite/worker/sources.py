@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from suite.worker.messages import Task
+from suite.worker.messages import FROM_DATASET, Task
 
 if TYPE_CHECKING:
     from suite.backends.protocol import Arrays, Source
@@ -44,9 +44,9 @@ def inputs_of(task: Task, first: int, layout: str) -> "Arrays":
     from suite.zoo import inputs, models
 
     if task.own is not None:
-        from suite.zoo.own import inputs as values
+        from suite.zoo import own_inputs
 
-        return values.make(task.own, first, task.batch)
+        return own_inputs.make(task.own, first, task.batch)
     return inputs.make(models.get(task.model), first, task.batch, layout=layout)
 
 
@@ -76,7 +76,7 @@ def _example(task: Task, layout: str) -> "Arrays":
 
     if task.scenario == converging.SCENARIO:
         return converging.example(task)
-    if task.scenario == "data-pipeline":
+    if task.scenario == FROM_DATASET:
         from suite.worker.feeding import first
 
         return first(task)

@@ -4,17 +4,21 @@ from collections.abc import Callable
 
 import msgspec
 
-from suite.zoo.bert.layers import layers as bert
-from suite.zoo.canary.layers import layers as canary
-from suite.zoo.layers import Layer
-from suite.zoo.mlp.layers import layers as mlp
-from suite.zoo.resnet50.layers import layers as resnet50
-from suite.zoo.spec import Model
+from suite.zoo import canary
+from suite.zoo.bert import spec as bert
+from suite.zoo.mlp import spec as mlp
+from suite.zoo.resnet50 import spec as resnet50
+from suite.zoo.spec import Layer, Model
 
 ITEM_BYTES = 4
 """A float32."""
 
-_LAYERS: dict[str, Callable[[], tuple[Layer, ...]]] = {"mlp": mlp, "resnet50": resnet50, "bert": bert, "canary": canary}
+_LAYERS: dict[str, Callable[[], tuple[Layer, ...]]] = {
+    "mlp": mlp.layers,
+    "resnet50": resnet50.layers,
+    "bert": bert.layers,
+    "canary": canary.layers,
+}
 
 
 class Count(msgspec.Struct, frozen=True):
@@ -31,7 +35,7 @@ class Count(msgspec.Struct, frozen=True):
     widest_bytes: int
     """Activations of the widest layer, in and out: what must fit into a cache beside the weights."""
     macs_by_kind: dict[str, int]
-    """Multiply-accumulates by the kind of layer (`suite.zoo.layers.Layer.kind`); kinds without any are left out."""
+    """Multiply-accumulates by the kind of layer (`suite.zoo.spec.Layer.kind`); kinds without any are left out."""
 
 
 def known(model: Model) -> bool:

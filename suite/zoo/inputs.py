@@ -1,7 +1,7 @@
 """Structured inputs: input *i* of a model depends on *i* alone, never on the batch it stands in.
 
 Random networks answer nearly alike to any noise, so the inputs have structure (patterns, lengths, directions) that
-makes the answers differ; each model's own `inputs` module says which.
+makes the answers differ; each model's own `spec` says which.
 """
 
 from collections.abc import Callable
@@ -9,18 +9,18 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from suite.zoo.bert.inputs import one as bert
-from suite.zoo.canary.inputs import one as canary
-from suite.zoo.mlp.inputs import one as mlp
-from suite.zoo.resnet50.inputs import one as resnet50
+from suite.zoo import canary
+from suite.zoo.bert import spec as bert
+from suite.zoo.mlp import spec as mlp
+from suite.zoo.resnet50 import spec as resnet50
 from suite.zoo.spec import Model
 from suite.zoo.weights import SEED, Arrays
 
 _ONE: dict[str, Callable[[str], Arrays]] = {
-    "mlp": mlp,
-    "resnet50": resnet50,
-    "bert": bert,
-    "canary": canary,
+    "mlp": mlp.one,
+    "resnet50": resnet50.one,
+    "bert": bert.one,
+    "canary": canary.one,
 }
 
 

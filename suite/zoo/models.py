@@ -6,27 +6,23 @@ import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from suite.zoo.bert.spec import MODEL as BERT
-from suite.zoo.canary.spec import MODEL as CANARY
-from suite.zoo.digits_mlp.spec import MODEL as DIGITS_MLP
-from suite.zoo.digits_mlp.spec import sized as sized_mlp
-from suite.zoo.digits_resnet.spec import MODEL as DIGITS_RESNET
-from suite.zoo.digits_resnet.spec import sized as sized_resnet
-from suite.zoo.mlp.spec import MODEL as MLP
-from suite.zoo.resnet50.spec import MODEL as RESNET50
+from suite.zoo import canary
+from suite.zoo.bert import spec as bert
+from suite.zoo.mlp import spec as mlp
+from suite.zoo.resnet50 import spec as resnet50
 from suite.zoo.spec import Model, Parameter, Tensor
 
 __all__ = ["Model", "Parameter", "Tensor", "get", "names"]
 
-_BENCHMARKED = {model.name: model for model in (MLP, RESNET50, BERT)}
-_CONVERGING = {model.name: model for model in (DIGITS_MLP, DIGITS_RESNET)}
+_BENCHMARKED = {model.name: model for model in (mlp.MODEL, resnet50.MODEL, bert.MODEL)}
+_CONVERGING = {model.name: model for model in (mlp.DIGITS, resnet50.DIGITS)}
 """Small siblings of the benchmarked ones, which are trained to a target."""
 _SIZED: Mapping[str, Callable[[str, tuple[int, int, int], int], Model]] = MappingProxyType(
-    {DIGITS_MLP.name: sized_mlp, DIGITS_RESNET.name: sized_resnet}
+    {mlp.DIGITS.name: mlp.sized, resnet50.DIGITS.name: resnet50.sized}
 )
 """Those of them that can be made for other images."""
-_SIZE = re.compile(r"(?P<package>\w+)@(?P<shape>[1-9]\d{0,2}(x[1-9]\d{0,3}){2})-(?P<classes>[1-9]\d{0,3})")
-_ALL = {**_BENCHMARKED, **_CONVERGING, CANARY.name: CANARY}
+_SIZE = re.compile(r"(?P<sibling>\w+)@(?P<shape>[1-9]\d{0,2}(x[1-9]\d{0,3}){2})-(?P<classes>[1-9]\d{0,3})")
+_ALL = {**_BENCHMARKED, **_CONVERGING, canary.MODEL.name: canary.MODEL}
 
 
 def names() -> tuple[str, ...]:
@@ -47,16 +43,16 @@ def get(name: str) -> Model:
     if name in _ALL:
         return _ALL[name]
     size = _SIZE.fullmatch(name)
-    if size is not None and size["package"] in _SIZED:
+    if size is not None and size["sibling"] in _SIZED:
         return _sized(name)
     close = difflib.get_close_matches(name, _ALL, n=3, cutoff=0.4)
     hint = f"Did you mean {' or '.join(close)}?" if close else f"There are {', '.join(_BENCHMARKED)}."
     raise ValueError(f"There is no model {name!r}. {hint}")
 
 
-def named(package: str, shape: tuple[int, int, int], classes: int) -> str:
+def named(sibling: str, shape: tuple[int, int, int], classes: int) -> str:
     """Return the name of a small sibling for images of a shape (channels, height, width) and so many classes."""
-    return f"{package}@{'x'.join(map(str, shape))}-{classes}"
+    return f"{sibling}@{'x'.join(map(str, shape))}-{classes}"
 
 
 @functools.cache
@@ -65,4 +61,4 @@ def _sized(name: str) -> Model:
     if size is None:
         raise ValueError(f"{name} names no size.")
     channels, height, width = map(int, size["shape"].split("x"))
-    return _SIZED[size["package"]](name, (channels, height, width), int(size["classes"]))
+    return _SIZED[size["sibling"]](name, (channels, height, width), int(size["classes"]))

@@ -1,9 +1,13 @@
-"""Where a model's definition in a native framework is: imported only when it is asked for."""
+"""Where a model's definition in a native framework is, and how it takes weights; imported only when it is asked for."""
 
 import importlib
 from types import ModuleType
+from typing import Any
+
+import numpy as np
 
 from suite.zoo.spec import Model
+from suite.zoo.weights import Arrays
 
 FRAMEWORKS = ("torch", "jax", "tensorflow")
 
@@ -11,8 +15,10 @@ FRAMEWORKS = ("torch", "jax", "tensorflow")
 def definition(model: Model, framework: str) -> ModuleType:
     """Import a model's definition, and with it the framework.
 
-    A `torch` definition has `build()`; the others have `prepare(weights)` and `forward(weights, *inputs)`, with images
-    as (batch, height, width, channels).
+    A `torch` definition has `build(model)`, and for training `prepare(network)` and `loss(network, *batch)`. The others
+    have `forward(weights, *inputs)`, with weights as `channels_last` returns them and images as (batch, height, width,
+    channels), and `loss(weights, statistics, *batch)`, which also returns the new running statistics. Batches are in
+    the order of `suite.zoo.training.batches.names`.
 
     Parameters
     ----------
@@ -28,22 +34,28 @@ def definition(model: Model, framework: str) -> ModuleType:
     ValueError
         If the model has no definition in that framework.
     """
-    return _import(model, framework, framework)
-
-
-def training(model: Model, framework: str) -> ModuleType:
-    """Import what a model's training is in a framework: its loss, beside its definition.
-
-    A `torch` one has `prepare(network)` and `loss(network, *batch)`; the others have `loss(weights, statistics,
-    *batch)`, which also returns the new running statistics, and `restore(weights)`, the inverse of the definition's
-    `prepare`. Batches are in the order of `suite.zoo.training.batches.names`.
-
-    Parameters and errors are those of `definition`.
-    """
-    return _import(model, framework, f"{framework}_training")
-
-
-def _import(model: Model, framework: str, module: str) -> ModuleType:
-    if framework not in FRAMEWORKS or model.name == "canary":
+    if framework not in FRAMEWORKS or not model.package:
         raise ValueError(f"{model.title} has no definition in {framework}.")
-    return importlib.import_module(f"suite.zoo.{model.package}.{module}")
+    return importlib.import_module(f"suite.zoo.{model.package}.{framework}")
+
+
+def channels_last(weights: Arrays) -> dict[str, Any]:
+    """Return weights as JAX and TensorFlow take them.
+
+    Kernels are (height, width, in, out), matrices (in, out); embeddings stay tables of one row a word.
+    """
+    return _transposed(weights, {4: (2, 3, 1, 0), 2: (1, 0), 1: (0,)})
+
+
+def channels_first(weights: dict[str, Any]) -> Arrays:
+    """Return tensors in the shapes of the specification: the inverse of `channels_last`."""
+    return _transposed(
+        {name: np.asarray(array) for name, array in weights.items()}, {4: (3, 2, 0, 1), 2: (1, 0), 1: (0,)}
+    )
+
+
+def _transposed(weights: Arrays, order: dict[int, tuple[int, ...]]) -> Arrays:
+    return {
+        name: array if name.startswith("embeddings.") else np.ascontiguousarray(array.transpose(order[array.ndim]))
+        for name, array in weights.items()
+    }

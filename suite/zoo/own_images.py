@@ -1,7 +1,7 @@
 """A user's own images as workers read them: one NumPy file of 8-bit records, with labels and the split inside.
 
-The file is made on the host (`suite.own_images`), so that no container needs a decoder. Pixels of training images stay
-in 8 bits until they are a batch.
+The file is made on the host (`suite.prepare.own_images`), so that no container needs a decoder. Pixels of training
+images stay in 8 bits until they are a batch.
 """
 
 import functools

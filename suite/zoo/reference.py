@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suite.zoo.bert.reference import forward as bert
-from suite.zoo.canary.reference import forward as canary
+from suite.zoo.canary import forward as canary
 from suite.zoo.mlp.reference import forward as mlp
 from suite.zoo.resnet50.reference import forward as resnet50
 from suite.zoo.spec import Model

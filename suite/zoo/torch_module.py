@@ -27,8 +27,7 @@ def load(model: Model, weights: Arrays) -> torch.nn.Module:
         If the weights are not those of the model (torch says which).
     """
     with torch.device("meta"), _Uninitialized():
-        build = definition(model, "torch").build
-        module = build() if model.name == model.package else build(model)
+        module = definition(model, "torch").build(model)
     state = {name: torch.tensor(array) for name, array in weights.items()}
     for name in module.state_dict():
         if name.endswith(".num_batches_tracked"):  # BatchNorm's counter, which only training uses

@@ -8,22 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from suite.analysis import analyse, timed
+from suite.analysis import analyse, timed_windows
 from suite.analysis.types import Analysis, Row, TimedBlock
-from suite.records.schema import (
-    Absent,
-    Arm,
-    Block,
-    Case,
-    Failure,
-    Generation,
-    Launch,
-    Memory,
-    Round,
-    Run,
-    Turn,
-    Window,
-)
+from suite.record.schema import Absent, Arm, Block, Case, Failure, Generation, Launch, Memory, Round, Run, Turn, Window
 from suite.statistics.student import MIN_LAUNCHES
 from tests.records_builder import BACKENDS, LEVELS_MS, make_noise, make_run
 
@@ -328,7 +315,9 @@ def test_at_most_one_block_in_twenty_has_a_false_rank(levels_ns: list[float], tr
     blocks = 1000
     false = 0
     for _ in range(blocks):
-        found = timed.analyse(block_of(levels_ns, rng, generations=5, rounds=2), {}, margin=0.02, sequential=False)
+        found = timed_windows.analyse(
+            block_of(levels_ns, rng, generations=5, rounds=2), {}, margin=0.02, sequential=False
+        )
         ranks = {row.arm: row.rank for row in found.rows}
         false += any((ranks[f"b{arm}"] or 0) > rank for arm, rank in enumerate(true_ranks))
     # The bound that a share of 5 % stays below in all but one of 1000 such series.

@@ -7,14 +7,14 @@ import msgspec
 import numpy as np
 import pytest
 
-from suite.ab.judging import rows as judge_pair
 from suite.analysis import analyse, costs
-from suite.analysis.levels import launch_levels
+from suite.analysis.launch_levels import launch_levels
 from suite.analysis.types import ConvergenceBlock, ConvergenceRow
-from suite.comparing.reduction import reduce
-from suite.comparing.types import Gate, Verdict
-from suite.exporting.tables import rows as table_rows
-from suite.records.schema import Convergence, Evaluation, Failure, Launch, Parity, Run
+from suite.compare.ab.arm_verdicts import rows as judge_pair
+from suite.compare.reduction import reduce
+from suite.compare.types import Gate, Verdict
+from suite.record.schema import Convergence, Evaluation, Failure, Launch, Parity, Run
+from suite.report.export.tables import rows as table_rows
 from suite.statistics.student import MIN_LAUNCHES
 from tests.records_builder import LEVELS_MS, make_run
 

@@ -5,7 +5,7 @@ import pytest
 
 from suite.analysis import analyse
 from suite.analysis.types import TimedBlock
-from suite.records.schema import Run
+from suite.record.schema import Run
 from tests.records_builder import make_run
 
 SCENARIOS = ("latency", "training")

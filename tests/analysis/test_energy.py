@@ -5,7 +5,7 @@ import pytest
 
 from suite import analysis
 from suite.analysis import energy
-from suite.records.schema import Absent, Noise, Run, Turn
+from suite.record.schema import Absent, Noise, Run, Turn
 from suite.report import html
 from tests.records_builder import make_run
 

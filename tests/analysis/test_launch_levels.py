@@ -7,22 +7,22 @@ import msgspec
 import numpy as np
 import pytest
 
-from suite import pacing
-from suite.ab import judging
-from suite.ab.comparison import compare
 from suite.analysis import analyse
-from suite.analysis.levels import launch_levels, level_matrix, reduce
-from suite.comparing.types import Gate
-from suite.comparing.welch import from_pairs
-from suite.records.schema import Arm, Block, Case, Generation, Round, Run, Turn, Window
+from suite.analysis.launch_levels import launch_levels, level_matrix, reduce
+from suite.compare.ab import arm_verdicts
+from suite.compare.ab.comparison import compare
+from suite.compare.types import Gate
+from suite.compare.welch import from_pairs
+from suite.record.schema import Arm, Block, Case, Generation, Round, Run, Turn, Window
 from suite.report import sentences
+from suite.schedule import pacing
 from suite.statistics.ratios import ratio_interval
-from suite.trials.rigor_ours import levels_of
-from suite.trials.rigor_record import Stream
-from suite.trials.rigor_table import lay_out
-from tests.ab import pairs
+from suite.trials.rigor.ours import levels_of
+from suite.trials.rigor.record import Stream
+from suite.trials.rigor.table import lay_out
+from tests.compare.ab import pairs
 from tests.records_builder import make_run
-from tests.trials.streams import Machine, stream
+from tests.trials.rigor.streams import Machine, stream
 
 TARGET = 0.01
 SHAPES: list[dict[str, Any]] = [
@@ -113,7 +113,7 @@ def test_ab_judges_the_levels_that_it_stopped_on(scenario: str, shape: dict[str,
     first, second = level_matrix(block).T
     interval = ratio_interval(second, first, sequential=True)
     assert stopped.half_width == interval.half_width
-    (row,) = judging.rows(run, pairs.A, pairs.B, Gate())
+    (row,) = arm_verdicts.rows(run, pairs.A, pairs.B, Gate())
     assert row.ratio is not None
     assert row.confidence is not None
     assert row.ratio.low is not None

@@ -5,7 +5,7 @@ import pytest
 
 from suite.analysis import analyse, precision
 from suite.analysis.precision import Tradeoff
-from suite.records.schema import Block, Run
+from suite.record.schema import Block, Run
 from tests.records_builder import SPEEDS, make_run
 
 ARMS = ("torch", "onnxruntime", "openvino")

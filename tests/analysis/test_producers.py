@@ -4,9 +4,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from suite import warnings
 from suite.analysis import analyse
-from suite.records.schema import Absent, Round, Run, Turn, Window
+from suite.record import notices
+from suite.record.schema import Absent, Round, Run, Turn, Window
 from suite.report import html, sentences
 from tests.records_builder import CANARY, make_run
 
@@ -106,7 +106,7 @@ def test_few_generations_show_a_drift_and_warn_of_none() -> None:
     canary = analyse(run).canary
     assert canary is not None
     assert canary.drift is not None
-    assert canary.drift > warnings.CANARY_LIMIT
+    assert canary.drift > notices.CANARY_LIMIT
     assert not canary.moved
     assert "machine-moved" not in codes(run)
 
@@ -122,8 +122,8 @@ def test_noise_of_a_tenth_rarely_looks_like_a_machine_that_moved() -> None:
         canary = analyse(with_windows(base, CANARY, noise)).canary
         assert canary is not None
         assert canary.drift is not None
-        beyond += abs(canary.drift) > warnings.CANARY_LIMIT
-        moved += canary.moved and abs(canary.drift) > warnings.CANARY_LIMIT
+        beyond += abs(canary.drift) > notices.CANARY_LIMIT
+        moved += canary.moved and abs(canary.drift) > notices.CANARY_LIMIT
     assert beyond > 15
     assert moved <= 4
 

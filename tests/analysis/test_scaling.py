@@ -5,7 +5,7 @@ import pytest
 
 from suite.analysis import analyse, scaling
 from suite.analysis.scaling import Scaling
-from suite.records.schema import Run
+from suite.record.schema import Run
 from tests.records_builder import SCALING, make_run
 
 

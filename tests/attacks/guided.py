@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 LONGEST_BYTES = 2_000_000
 """The longest input."""
+HANG_S = 600
+"""For libFuzzer, to whom zero is a limit; that of `fuzzing` ends a case first."""
 _DONE = re.compile(r"DONE\s+cov: (\d+) ft: (\d+) corp: (\d+)/")
 
 
@@ -70,7 +72,7 @@ def run(part: Part) -> "tuple[Found, Reached] | Died":
         )
         counted = _DONE.search(done.stdout)
         if counted is None or not found.is_file():
-            return Died(" ".join(done.stdout[-500:].split()))
+            return Died(" ".join(done.stdout[-2_000:].split()))
         return msgspec.json.decode(found.read_bytes(), type=Found), Reached(*map(int, counted.groups()))
 
 
@@ -109,7 +111,7 @@ def _main(asked: Path, found: Path, place: Path) -> None:
         "runs": part.cases,
         "seed": part.seed,
         "max_len": LONGEST_BYTES,
-        "timeout": 0,  # each case is bounded here, and goes on after a failure
+        "timeout": HANG_S,  # of a case; its processor time is bounded here, and the part goes on after that
         "rss_limit_mb": 0,
         "handle_int": 0,
     }

@@ -16,26 +16,26 @@ import msgspec
 import numpy as np
 from rich.console import Console
 
-from suite import analysis, guarded
-from suite.bundling.unpacking import unpack
-from suite.comparing import baselines
-from suite.comparing.reduction import reduce
+from suite import analysis
+from suite.analysis import guarded
+from suite.compare import baselines
+from suite.compare.reduction import reduce
 from suite.errors import LevelfieldError
-from suite.exporting import tables
-from suite.exporting.columns import COLUMNS
 from suite.history import summary
+from suite.images.bundle.unpacking import unpack
 from suite.launchers import credible
-from suite.own_file import keeping
-from suite.own_images import decoding
 from suite.plan import make
-from suite.provenance import statement
-from suite.provenance.given import Given, look
-from suite.provenance.verifying import verify
-from suite.publishing import card
-from suite.records import files, journal
-from suite.records.schema import Run
-from suite.report import html, inside, terminal
-from suite.reproducing import intent
+from suite.prepare.own_images import decoding
+from suite.prepare.own_model import store
+from suite.record import files, journal
+from suite.record.schema import Run
+from suite.report import embedded_record, html, terminal
+from suite.report.export import tables
+from suite.report.export.columns import COLUMNS
+from suite.run.reproduce import intent
+from suite.share import card, statement
+from suite.share.given import Given, open_given
+from suite.share.verify import verify
 from suite.worker.messages import Reply
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -90,7 +90,7 @@ def page(content: bytes, folder: Path) -> None:
     """A page whose inner record is this, all its digests fitting."""
     packed = zlib.compress(content)
     envelope = {
-        "format": inside.FORMAT,
+        "format": embedded_record.FORMAT,
         "packed_sha256": hashlib.sha256(packed).hexdigest(),
         "sha256": hashlib.sha256(content).hexdigest(),
         "size_bytes": len(content),
@@ -113,7 +113,7 @@ def _named_inside(content: bytes) -> str:
 
 def text_of_page(content: bytes, folder: Path) -> None:
     (folder / "report.html").write_bytes(content)
-    verify(look(folder / "report.html"))
+    verify(open_given(folder / "report.html"))
 
 
 def journal_of_run(content: bytes, folder: Path) -> None:
@@ -139,11 +139,15 @@ def signed_statement(content: bytes, folder: Path) -> None:
     """A statement beside a record, and the block with one inside a page."""
     (folder / files.NAME).write_bytes(_files("record")[0])
     (folder / statement.NAME).write_bytes(content)
-    verify(look(folder / files.NAME))
-    inside.attested(content)
+    verify(open_given(folder / files.NAME))
+    embedded_record.attested(content)
 
 
 def baseline(content: bytes, folder: Path) -> None:
+    """A baseline; the runs that the committed one names are there."""
+    for name, record in (("a", "four-scenarios"), ("b", "trainings")):
+        (folder / name).mkdir()
+        (folder / name / files.NAME).write_bytes((CORPUS / "record" / f"{record}.json").read_bytes())
     (folder / baselines.FOLDER).mkdir()
     (folder / baselines.FOLDER / "good.json").write_bytes(content)
     baselines.records(baselines.read("good", folder), folder)
@@ -162,7 +166,7 @@ def reply(content: bytes, folder: Path) -> None:
 def own_file(content: bytes, folder: Path) -> None:
     """An ONNX file; its copy goes to the cache, which the caller has put into a folder of its own."""
     (folder / "model.onnx").write_bytes(content)
-    keeping.read(folder / "model.onnx", {}, {})
+    store.read(folder / "model.onnx", {}, {})
 
 
 def image(content: bytes, folder: Path) -> None:
@@ -204,7 +208,7 @@ def _page() -> str:
 
 def _inner() -> Sequence[bytes]:
     return tuple(
-        inside.carry(run, analysis.analyse(run)).content
+        embedded_record.carry(run, analysis.analyse(run)).content
         for run in (files.decode(each, files.NAME) for each in _files("record")[:3])
     )
 

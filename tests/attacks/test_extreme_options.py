@@ -6,12 +6,13 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from suite import running
-from suite.cli import cli
+from suite.cli.main import cli
+from suite.cli.options import LARGEST_NUMBER
 from suite.errors import LevelfieldError
-from suite.options import LARGEST_NUMBER, LONGEST_S, SEED_BITS
-from suite.records import files
-from suite.site import Site
+from suite.record import files
+from suite.record.bounds import LONGEST_S, SEED_BITS
+from suite.run import bench as steps
+from suite.schedule.site import Site
 from tests import canaries
 from tests.reported import check_run
 
@@ -62,10 +63,10 @@ def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
     def prepare(*_: object, **__: object) -> Site:
         return canaries.site(canaries.plan("latency"))
 
-    monkeypatch.setattr(running, "prepare", prepare)
-    monkeypatch.setattr("suite.roofline.probe", lambda *_: None)
-    monkeypatch.setattr(running, "Bench", lambda *_, **__: None)
-    monkeypatch.setattr(running, "_measure", lambda *_: None)
+    monkeypatch.setattr(steps, "prepare", prepare)
+    monkeypatch.setattr("suite.schedule.roofline.probe", lambda *_: None)
+    monkeypatch.setattr(steps, "RunInProgress", lambda *_, **__: None)
+    monkeypatch.setattr(steps, "_measure", lambda *_: None)
 
 
 def test_every_option_has_extremes() -> None:

@@ -19,8 +19,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("name", readers.READERS)
 def test_what_cases_are_made_from_is_read(cache: Path, tmp_path: Path, name: str) -> None:
-    """What a baseline, a statement or a plan names need not be there; the rest of the corpus is taken."""
-    refusals = (LevelfieldError,) if name in ("baseline", "statement", "plan") else ()
+    """What a statement or a plan names need not be there; the rest of the corpus is taken."""
+    refusals = (LevelfieldError,) if name in ("statement", "plan") else ()
     assert readers.seeds(name)
     for number, content in enumerate(readers.seeds(name)):
         folder = tmp_path / str(number)

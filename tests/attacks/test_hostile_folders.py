@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from suite.comparing import baselines
-from suite.provenance import statement
-from suite.records import files
+from suite.compare import baselines
+from suite.record import files
+from suite.share import statement
 from tests.commands import ROOT
-from tests.provenance.evidence import leave, small
+from tests.share.evidence import leave, small
 
 pytestmark = pytest.mark.slow
 PLACES = (

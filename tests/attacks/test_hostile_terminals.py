@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.records import files
+from suite.record import files
 from tests.commands import ROOT
-from tests.provenance.evidence import small
+from tests.share.evidence import small
 
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\x9b31m"
 TURNS = "\u202e\u2066\u200f\u061c"

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.test_main import NO_ENGINE
 from tests.commands import one_clear_sentence, run
-from tests.provenance.evidence import leave, small
-from tests.test_cli import NO_ENGINE
+from tests.share.evidence import leave, small
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,8 @@ import pytest
 
 import suite
 from suite.backends import precisions, registry
-from suite.records.schema import Absent, Case, Parity
-from suite.verification import judge, verify_count
+from suite.record.schema import Absent, Case, Parity
+from suite.schedule.verification import compare_outputs, verify_count
 from suite.worker.messages import Verified
 from suite.zoo import inputs, models, parity, reference, rounding, weights
 
@@ -132,7 +132,7 @@ class Artifacts:
         said = _python(WORKER, msgspec.json.encode(task).decode(), str(count), str(answer))
         assert (way.how if not settings else "autocast") in said
         verified = msgspec.json.decode(answer.read_bytes(), type=Verified)
-        found = judge(
+        found = compare_outputs(
             verified,
             self.reference(model, count),
             claimed,

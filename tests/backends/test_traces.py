@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from suite.backends.profiling import onnxruntime, openvino, torch, xplane
 from suite.backends.profiling.openvino import Layer
 from suite.backends.profiling.operators import Operator, Span, summed
+from suite.backends.protobuf import MalformedError
 from suite.backends.protocol import Unsupported
 
 TRACES = Path(__file__).with_name("traces")
@@ -139,9 +140,9 @@ _WHOLE = trace("tensorflow-mlp.xplane.pb")
 
 
 @given(st.integers(0, len(_WHOLE) - 1), st.binary(min_size=1, max_size=4))
-def test_damage_ends_in_one_of_two_errors(where: int, put: bytes) -> None:
+def test_damage_ends_in_one_error(where: int, put: bytes) -> None:
     try:
         for each in xplane.spans(_WHOLE[:where] + put + _WHOLE[where + len(put) :]):
             assert isinstance(each, Span)
-    except (ValueError, IndexError):
+    except MalformedError:
         return

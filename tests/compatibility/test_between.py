@@ -2,7 +2,7 @@ import msgspec
 
 from suite.compatibility import table
 from suite.compatibility.between import between
-from suite.records.schema import Absent, Fingerprint, Image, Warning_
+from suite.record.schema import Absent, Fingerprint, Image, Warning_
 from tests.records_builder import make_image
 
 TABLE = table.read()

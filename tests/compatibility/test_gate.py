@@ -2,10 +2,10 @@ import pytest
 
 from suite.compatibility import table
 from suite.compatibility.devices import Gpu, Nvidia, from_facts
-from suite.compatibility.gate import judge
+from suite.compatibility.gate import check
 from suite.compatibility.selection import choose
 from suite.errors import LevelfieldError
-from suite.records.schema import Absent
+from suite.record.schema import Absent
 
 TABLE = table.read()
 VARIANTS = {"cu12": "12.8.1", "cu13": "13.1.1"}
@@ -38,7 +38,7 @@ def machine(driver: str | None, *gpus: Gpu, cuda: str | None = None) -> Nvidia:
     ],
 )
 def test_a_release_on_a_driver(release: str, driver: str, runs: bool, limited: bool) -> None:
-    found = judge(TABLE, release, machine(driver))
+    found = check(TABLE, release, machine(driver))
     assert found.runs is runs
     assert bool(found.warnings) is limited
     assert bool(found.reason) is not runs
@@ -51,14 +51,14 @@ def test_a_release_on_a_driver(release: str, driver: str, runs: bool, limited: b
 
 
 def test_a_minor_newer_than_the_table_asks_the_driver_itself() -> None:
-    assert judge(TABLE, "13.9.1", machine("620.10.01", cuda="13.9")).warnings == ()
-    found = judge(TABLE, "13.9.1", machine("620.10.01", cuda="13.3"))
+    assert check(TABLE, "13.9.1", machine("620.10.01", cuda="13.9")).warnings == ()
+    found = check(TABLE, "13.9.1", machine("620.10.01", cuda="13.3"))
     assert found.runs
     assert "newer than this Levelfield's table" in found.warnings[0]
 
 
 def test_a_family_that_nobody_knows() -> None:
-    assert "does not know" in judge(TABLE, "14.0.0", machine("700.10")).reason
+    assert "does not know" in check(TABLE, "14.0.0", machine("700.10")).reason
 
 
 @pytest.mark.parametrize(
@@ -73,26 +73,26 @@ def test_a_family_that_nobody_knows() -> None:
     ],
 )
 def test_a_release_on_a_gpu(release: str, gpu: Gpu, runs: bool) -> None:
-    found = judge(TABLE, release, machine("610.43.02", gpu))
+    found = check(TABLE, release, machine("610.43.02", gpu))
     assert found.runs is runs
     if not runs:
         assert gpu.title in found.reason
 
 
 def test_what_is_not_known_of_a_gpu_is_said() -> None:
-    found = judge(TABLE, "13.0.0", machine("610.43.02", Gpu(0, "A new one", None)))
+    found = check(TABLE, "13.0.0", machine("610.43.02", Gpu(0, "A new one", None)))
     assert found.runs
     assert "was not checked" in found.warnings[0]
 
 
 def test_slices_are_said() -> None:
-    found = judge(TABLE, "13.0.0", machine("610.43.02", Gpu(0, "NVIDIA H100", "9.0", mig=True)))
+    found = check(TABLE, "13.0.0", machine("610.43.02", Gpu(0, "NVIDIA H100", "9.0", mig=True)))
     assert any("MIG is on" in text for text in found.warnings)
 
 
 def test_no_driver_and_no_gpu_are_one_sentence_each() -> None:
-    assert judge(TABLE, "13.0.0", machine(None)).reason == "No NVIDIA driver answers here: there is none."
-    assert "shows no GPU" in judge(TABLE, "13.0.0", Nvidia(driver="610.43.02")).reason
+    assert check(TABLE, "13.0.0", machine(None)).reason == "No NVIDIA driver answers here: there is none."
+    assert "shows no GPU" in check(TABLE, "13.0.0", Nvidia(driver="610.43.02")).reason
 
 
 # ---- the choice ------------------------------------------------------------------------------------------------------
@@ -198,4 +198,4 @@ def test_a_fingerprint_becomes_devices() -> None:
 def test_facts_of_strangers_are_no_trouble(facts: dict[str, str | int | float | bool | Absent]) -> None:
     found = from_facts(facts)
     assert len(found.gpus) <= 1024
-    assert judge(TABLE, "13.0.0", found).reason or found.driver
+    assert check(TABLE, "13.0.0", found).reason or found.driver

@@ -1,8 +1,8 @@
 import msgspec
 
 from suite import analysis
-from suite.compatibility.loaded import strangers
-from suite.records.schema import Arm, Image, Launch, Library
+from suite.compatibility.loaded import not_of_the_lock
+from suite.record.schema import Arm, Image, Launch, Library
 from tests.records_builder import make_run
 
 LOCKED = {"nvidia-cudnn-cu13": "9.26.0.51", "nvidia-cublas": "13.4.1.3", "nvidia-cuda-runtime": "13.2.86"}
@@ -23,23 +23,25 @@ GOOD = (
 
 
 def test_the_locked_libraries_and_the_drivers_own_are_no_strangers() -> None:
-    assert list(strangers(launch(*GOOD), IMAGE)) == []
+    assert list(not_of_the_lock(launch(*GOOD), IMAGE)) == []
 
 
 def test_a_library_of_the_system() -> None:
-    (said,) = strangers(launch(*GOOD, ("libcublasLt.so.13", "libcublasLt.so.13", "cuBLAS")), IMAGE)
+    (said,) = not_of_the_lock(launch(*GOOD, ("libcublasLt.so.13", "libcublasLt.so.13", "cuBLAS")), IMAGE)
     assert said == "libcublasLt.so.13 was loaded from the system, and not from the locked wheels"
 
 
 def test_another_version() -> None:
-    (said,) = strangers(launch(("libcudnn.so.9 (cuDNN 9.10.2)", "other/libcudnn.so.9", "cuDNN")), IMAGE)
+    (said,) = not_of_the_lock(launch(("libcudnn.so.9 (cuDNN 9.10.2)", "other/libcudnn.so.9", "cuDNN")), IMAGE)
     assert said == "cuDNN 9.10.2 was loaded (other/libcudnn.so.9), and 9.26.0.51 is locked"
-    assert list(strangers(launch(("libcudnn.so.9 (cuDNN 9.2)", "o/libcudnn.so.9", "cuDNN")), IMAGE)), "9.2 is not 9.26"
+    assert list(not_of_the_lock(launch(("libcudnn.so.9 (cuDNN 9.2)", "o/libcudnn.so.9", "cuDNN")), IMAGE)), (
+        "9.2 is not 9.26"
+    )
 
 
 def test_where_nothing_is_locked_nothing_is_said() -> None:
     host = msgspec.structs.replace(IMAGE, launcher="host")
-    assert list(strangers(launch(("libcudnn.so.9 (cuDNN 9.1.0)", "libcudnn.so.9", "cuDNN")), host)) == []
+    assert list(not_of_the_lock(launch(("libcudnn.so.9 (cuDNN 9.1.0)", "libcudnn.so.9", "cuDNN")), host)) == []
 
 
 def test_the_report_warns_once_an_arm() -> None:

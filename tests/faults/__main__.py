@@ -14,8 +14,8 @@ from pathlib import Path
 import msgspec
 
 from suite import __version__
-from suite.beginning import tool_sha256
-from suite.records.files import write_atomically
+from suite.record.files import write_atomically
+from suite.run.start import tool_sha256
 from tests.faults.matrix import FAULTS, matrix
 from tests.faults.place import Result
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from suite.machine.fingerprint import changed
-from suite.records.journal import Event, Lost, RoundDone, TurnTaken
-from suite.records.schema import Generation, Run, Turn
+from suite.record.journal import Event, Lost, RoundDone, TurnTaken
+from suite.record.schema import Generation, Run, Turn
 
 
 class Windows(msgspec.Struct, frozen=True):

@@ -11,9 +11,9 @@ from pathlib import Path
 import docker
 import msgspec
 
-from suite.records import files, journal
-from suite.records.journal import Event, Lost
-from suite.records.schema import Run
+from suite.record import files, journal
+from suite.record.journal import Event, Lost
+from suite.record.schema import Run
 from tests.commands import Command, eventually
 from tests.engines import containers, none_left
 from tests.faults.judging import differences, windows

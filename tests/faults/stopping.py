@@ -11,9 +11,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from suite import cli
-from suite.records import journal
-from suite.records.journal import Event, Journal
+from suite.cli.main import main as levelfield
+from suite.record import journal
+from suite.record.journal import Event, Journal
 
 REACHED, GO = "reached", "go"
 """Files in the folder: the event was reached; go on."""
@@ -24,7 +24,7 @@ def main(words: list[str]) -> None:
     number, fault, folder, *command = words
     journal.Journal.write = _at(int(number), fault, Path(folder), Journal.write)  # type: ignore[method-assign]
     sys.argv = ["levelfield", *command]
-    cli.main()
+    levelfield()
 
 
 def _at(number: int, fault: str, folder: Path, write: Callable[[Journal, Event], None]) -> Callable[..., None]:

@@ -6,8 +6,8 @@ import docker
 import msgspec
 import pytest
 
-from suite.records.journal import RoundDone, TurnTaken
-from suite.records.schema import Run
+from suite.record.journal import RoundDone, TurnTaken
+from suite.record.schema import Run
 from tests.faults import harm, matrix
 from tests.faults.__main__ import Record, Repeated, repeated, table
 from tests.faults.judging import Windows, differences, windows

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from suite.analysis.insights import saturation
-from suite.own_file import reference as own_reference
-from suite.own_file.wishes import SIZED_AS
-from suite.profiles import PROFILES
+from suite.plan.profiles import PROFILES
+from suite.prepare.own_model import reference as own_reference
+from suite.prepare.own_model.support import SIZED_AS
 from suite.report import axes
+from suite.schedule import roofline
 from suite.statistics.multiple import DEFAULT_Q
 from suite.statistics.student import MIN_LAUNCHES
 from suite.statistics.verdicts import DEFAULT_MARGIN
@@ -15,7 +16,7 @@ from suite.worker import converging
 from suite.zoo import flops, honesty, models, onnx_quantize, own_images
 from suite.zoo.bert import spec as bert
 from suite.zoo.digits import data as digits
-from suite.zoo.digits_mlp import spec as digits_mlp
+from suite.zoo.mlp.spec import DIGITS_WIDTHS
 from suite.zoo.parity import TOLERANCES
 from suite.zoo.training import convergence, parity, recipe
 from tests.commands import ROOT
@@ -41,7 +42,7 @@ def _batches_of_macs() -> list[object]:
 
 
 def _sensitivities() -> list[object]:
-    found = [_power(parity.FACTOR * convergence.SENSITIVITY[name]) for name in ("digits_mlp", "digits_resnet")]
+    found = [_power(parity.FACTOR * convergence.SENSITIVITY[name]) for name in ("mlp", "resnet50")]
     return [f"{parity.FACTOR:g}", *found]
 
 
@@ -56,7 +57,7 @@ def _ratio_of_tolerances() -> list[object]:
 
 
 def _layers() -> list[object]:
-    return ["-".join(str(width) for width in digits_mlp.WIDTHS)]
+    return ["-".join(str(width) for width in DIGITS_WIDTHS)]
 
 
 _FIVE = [prints.in_words(MIN_LAUNCHES)]
@@ -85,6 +86,7 @@ _CONSTANTS: Sequence[tuple[str, str, Sequence[object]]] = (
     (METHOD, "of more than {} to test with, {} are drawn by name", [f"{own_images.MOST_TESTED:,}"] * 2),
     (METHOD, "each of {}×{} pixels", own_images.SHAPE[1:]),
     (METHOD, "taken from these images too ({} seeds)", [prints.in_words(convergence.OWN_SEEDS)]),
+    (METHOD, "times the last cache, for {} s each", [roofline.BUDGET_NS / 1e9]),
     (METHOD, "bring the loss near zero within {} steps", _STEPS),
     (METHOD, "an interval against a margin ({} % unless told otherwise)", [_percent(DEFAULT_MARGIN)]),
     (METHOD, "(Benjamini–Hochberg at {} %)", [_percent(DEFAULT_Q)]),

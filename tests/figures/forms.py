@@ -4,9 +4,9 @@ from functools import cache, partial
 
 import numpy as np
 
-from suite.analysis.levels import level_matrix
+from suite.analysis.launch_levels import level_matrix
 from suite.backends import registry
-from suite.records.schema import Block, Run
+from suite.record.schema import Block, Run
 from suite.statistics.arrays import Floats
 from suite.statistics.ratios import RatioInterval, ratio_interval
 from tests.figures import records

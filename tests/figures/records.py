@@ -6,12 +6,15 @@ import msgspec
 
 from suite.analysis import analyse
 from suite.analysis.types import Analysis, ConvergenceRow
-from suite.records import files
-from suite.records.schema import Run
-from suite.trials import folklore_findings, folklore_forms, images, rigor_record, upgrades_record
-from suite.trials.folklore_record import Folklore, Row
+from suite.record import files
+from suite.record.schema import Run
+from suite.trials import images
+from suite.trials.folklore import findings, forms
+from suite.trials.folklore.record import Folklore, Row
 from suite.trials.record import Trial
-from suite.trials.rigor_record import Finding, Stream, Tally, Variance
+from suite.trials.rigor import record as rigor_record
+from suite.trials.rigor.record import Finding, Stream, Tally, Variance
+from suite.trials.upgrades import record as upgrades_record
 from tests.commands import ROOT
 
 REPORTS = ROOT / "reports"
@@ -50,7 +53,7 @@ def stream(name: str) -> Stream:
 
 @cache
 def rules(name: str) -> dict[str, Finding]:
-    """Return what every rule makes of a stream; `tests/trials/test_rigor_published.py` judges it again."""
+    """Return what every rule makes of a stream; `tests/trials/rigor/test_published.py` judges it again."""
     return {finding.rule: finding for finding in stream(name).findings}
 
 
@@ -92,8 +95,8 @@ def folklore() -> Folklore:
 def retold() -> dict[str, Row]:
     """Judge the published comparison again, by framework."""
     record = folklore()
-    told = [each for each in folklore_forms.FRAMEWORKS if each.backend not in record.failures]
-    return {row.title: row for row in folklore_findings.rows(told, record.generations, record.said)}
+    told = [each for each in forms.FRAMEWORKS if each.backend not in record.failures]
+    return {row.title: row for row in findings.rows(told, record.generations, record.said)}
 
 
 @cache

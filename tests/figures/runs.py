@@ -1,12 +1,13 @@
 """Figures that rest on the two committed runs: the example report, and the trainings to a target accuracy."""
 
+import itertools
 import math
 from functools import partial
 
 import numpy as np
 
 from suite.report import sentences
-from suite.zoo.digits_mlp import spec as digits_mlp
+from suite.zoo.mlp.spec import DIGITS_WIDTHS
 from suite.zoo.training import convergence
 from tests.figures import prints, records
 from tests.figures.checking import Figure
@@ -82,7 +83,7 @@ def _steps_of_seeds() -> list[object]:
 def _step_of_mlp() -> list[object]:
     """Return a batch, the MFLOP of one of its steps (forward and twice that back), and how long NumPy would take."""
     goal = convergence.GOALS["mlp"]
-    macs = sum(math.prod(pair) for pair in zip(digits_mlp.WIDTHS, digits_mlp.WIDTHS[1:], strict=False))
+    macs = sum(math.prod(pair) for pair in itertools.pairwise(DIGITS_WIDTHS))
     flop = 3 * 2 * goal.batch * macs
     found = records.run(CONVERGENCE).roofline
     assert isinstance(found, tuple)

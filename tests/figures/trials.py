@@ -5,15 +5,15 @@ from functools import partial
 
 import numpy as np
 
-from suite.comparing.types import Movement
+from suite.compare.types import Movement
 from suite.statistics.calm import which_count
 from suite.statistics.levels import levels_of_windows
 from suite.statistics.proportions import Proportion
 from suite.statistics.stopping import DEFAULT_TARGET
 from suite.statistics.student import MIN_LAUNCHES
-from suite.trials import rigor_table
-from suite.trials.rigor_record import Finding
-from suite.trials.rigor_show import table_lines
+from suite.trials.rigor.record import Finding
+from suite.trials.rigor.show import table_lines
+from suite.trials.rigor.table import lay_out
 from tests.figures import prints, records
 from tests.figures.checking import Figure
 from tests.figures.records import BUSY, BUSY_AGAIN, PAIR, QUIET
@@ -69,7 +69,7 @@ def _all_count(disturbed: list[list[bool]]) -> list[list[bool]]:
 
 def _spread_of_pairs(stream: str) -> list[object]:
     """Return the standard deviation of a pair's log ratio in percent, with all generations and by the rule."""
-    table = rigor_table.lay_out(records.stream(stream).generations)
+    table = lay_out(records.stream(stream).generations)
     found: list[object] = []
     for counts in (_all_count, which_count):
         variances = []

@@ -12,8 +12,8 @@ from suite import analysis
 from suite.history import summary
 from suite.history.summary import Summary
 from suite.paths import installation_key
-from suite.records import files
-from suite.records.schema import Run
+from suite.record import files
+from suite.record.schema import Run
 from tests.records_builder import make_run
 
 BEGAN = datetime(2026, 1, 5, 9, 30, tzinfo=UTC)

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import msgspec
 
-from suite.history import folders, questions, summary
+from suite.history import folders, queries, summary
 from suite.history.store import FILE, Store
 from suite.history.trend import trend
-from suite.records import files
+from suite.record import files
 from tests.history.many import LATENCY, name, summaries, write_run
 from tests.records_builder import make_run
 
@@ -48,9 +48,9 @@ def measure(place: Path) -> None:
         outcome = folders.enter_new(store, reports, print)
     assert outcome.entered == RUNS
     with timed("one trend, with what changed"):
-        (found,) = questions.series(store, questions.matching(LATENCY, questions.results(store)), labelled=False)
+        (found,) = queries.series(store, queries.matching(LATENCY, queries.results(store)), labelled=False)
         (change,) = trend(found, margin=0.02).changes
-        questions.differences(store, found.points[change.before], found.points[change.at], found)
+        queries.differences(store, found.points[change.before], found.points[change.at], found)
     store.close()
     print(f"the store takes {(reports / FILE).stat().st_size / 1e6:.1f} MB")
     command = [sys.executable, "-m", "suite.cli", "history", LATENCY, "--reports", str(reports)]

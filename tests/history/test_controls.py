@@ -6,7 +6,7 @@ import msgspec
 
 from suite.history import controls, summary
 from suite.paths import installation_key
-from suite.records.schema import Fingerprint, Run
+from suite.record.schema import Fingerprint, Run
 from tests.history.many import at, small_run, write_run
 
 

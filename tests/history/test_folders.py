@@ -3,9 +3,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.history import folders, questions, summary
+from suite.history import folders, queries, summary
 from suite.history.store import FILE, Store
-from suite.records import files
+from suite.record import files
 from tests.history.many import LATENCY, at, name, small_run, write_run
 
 
@@ -18,7 +18,7 @@ def fill(reports: Path, days: int, *, summarised: bool = True) -> None:
 def entered(address: str) -> list[str]:
     store = Store(address)
     try:
-        return [point.run for one in questions.series(store, [LATENCY], labelled=True) for point in one.points]
+        return [point.run for one in queries.series(store, [LATENCY], labelled=True) for point in one.points]
     finally:
         store.close()
 
@@ -152,7 +152,3 @@ def test_a_run_taken_up_again_is_entered_anew(address: str, reports: Path) -> No
     outcome = enter_new(address, reports)
     assert (outcome.entered, outcome.analysed) == (1, 1)
     assert entered(address) == [name(0)]
-
-
-def test_no_folder_at_all_holds_no_runs(tmp_path: Path) -> None:
-    assert folders.runs_in(tmp_path / "none") == []

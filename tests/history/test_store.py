@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from suite.errors import LevelfieldError
-from suite.history import questions, store
+from suite.history import queries, store
 from suite.history.store import Store
 from suite.history.summary import Summary
 from tests.history import databases
@@ -44,14 +44,14 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 
 
 def one_series(opened: Store, **options: bool) -> list[str]:
-    found = questions.series(opened, [LATENCY], labelled=options.get("labelled", False))
+    found = queries.series(opened, [LATENCY], labelled=options.get("labelled", False))
     return [point.run for one in found for point in one.points]
 
 
 def test_what_is_entered_comes_back(opened: Store, template: Summary) -> None:
     given = summaries(template, 30)
     assert opened.enter(given) == 30
-    (found,) = questions.series(opened, [LATENCY], labelled=False)
+    (found,) = queries.series(opened, [LATENCY], labelled=False)
     assert [point.run for point in found.points] == [one.id for one in given]
     results = [next(result for result in one.results if result.id == LATENCY) for one in given]
     assert [point.estimate for point in found.points] == [result.estimate for result in results]
@@ -78,7 +78,7 @@ def test_runs_on_other_hardware_or_elsewhere_are_other_series(opened: Store, tem
     first, second, third = summaries(template, 3)
     second = msgspec.structs.replace(second, machine="another", machine_title="Another machine")
     opened.enter([first, second, msgspec.structs.replace(third, launcher="venv")])
-    found = questions.series(opened, [LATENCY], labelled=False)
+    found = queries.series(opened, [LATENCY], labelled=False)
     assert [(one.machine, one.launcher, len(one.points)) for one in found] == [
         (template.machine, "docker", 1),
         ("another", "docker", 1),
@@ -104,17 +104,17 @@ def test_what_changed_is_told_and_only_what_concerns_the_arm(opened: Store, temp
         "new": {"fact": "told", "none": "not known: no sensor"},
     }
     opened.enter([given[0], msgspec.structs.replace(given[1], environment=environment)])
-    (one,) = questions.series(opened, [LATENCY], labelled=False)
+    (one,) = queries.series(opened, [LATENCY], labelled=False)
     found = {
         (fact.group, fact.name): (fact.before, fact.after)
-        for fact in questions.differences(opened, one.points[0], one.points[1], one)
+        for fact in queries.differences(opened, one.points[0], one.points[1], one)
     }
     assert found == {
         ("image onnxruntime", "onnxruntime"): ("1.40", "1.41"),
         ("kernel", "release"): (template.environment["kernel"]["release"], "7.1"),
         ("new", "fact"): (None, "told"),
     }
-    assert questions.differences(opened, one.points[0], one.points[0], one) == []
+    assert queries.differences(opened, one.points[0], one.points[0], one) == []
 
 
 def test_a_group_that_many_runs_share_is_kept_once(tmp_path: Path, template: Summary) -> None:
@@ -206,7 +206,7 @@ KNOWN = [LATENCY, "openvino/mlp/latency/fp32/b1/t2/cpu", "openvino/bert/memory/f
     ],
 )
 def test_what_is_meant(asked: str, meant: list[str]) -> None:
-    assert questions.matching(asked, KNOWN) == meant
+    assert queries.matching(asked, KNOWN) == meant
 
 
 @pytest.mark.parametrize(
@@ -219,5 +219,5 @@ def test_what_is_meant(asked: str, meant: list[str]) -> None:
 )
 def test_what_is_not_there_is_answered_with_what_is_close(asked: str, says: str) -> None:
     with pytest.raises(LevelfieldError) as caught:
-        questions.matching(asked, KNOWN)
+        queries.matching(asked, KNOWN)
     assert says in caught.value.fix

@@ -6,9 +6,9 @@ import pytest
 from suite import analysis
 from suite.errors import LevelfieldError
 from suite.history import summary
-from suite.records import files
-from suite.records.schema import Failure, Run
-from tests.ab.pairs import BARE, BOX, places
+from suite.record import files
+from suite.record.schema import Failure, Run
+from tests.compare.ab.pairs import BARE, BOX, places
 from tests.history.many import LATENCY, small_run, write_run
 from tests.report.hostile import make_hostile
 

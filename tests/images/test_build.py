@@ -13,7 +13,7 @@ from suite.images import base, catalogue, debian, engine, wheels, worker_code
 from suite.images.build import BuiltImage, build
 from suite.images.cost import estimate
 from suite.images.recipe import recipe
-from suite.launchers import owner
+from suite.machine import owner
 from suite.paths import package_root
 
 pytestmark = pytest.mark.docker

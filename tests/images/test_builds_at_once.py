@@ -13,11 +13,11 @@ from pathlib import Path
 import docker
 import pytest
 
-from suite import together
 from suite.images import catalogue, clean, engine
 from suite.images.build import BuiltImage, build
 from suite.images.recipe import recipe
 from suite.paths import cache_root
+from suite.schedule import parallel
 from tests.commands import ROOT, Command, eventually
 from tests.engines import PrivateEngine
 
@@ -59,7 +59,7 @@ def test_versions_of_one_image_are_built_at_once_from_nothing(
         made[version] = build("canary", "cpu", version, progress=steps.append)
 
     other = Command("build", f"canary@{versions[0]}", folder=tmp_path)
-    together.run([partial(one, version) for version in versions], at_once=len(versions))
+    parallel.run([partial(one, version) for version in versions], at_once=len(versions))
     other.wait()
     assert other.code == 0, other.err
     steps += other.out.splitlines()
@@ -92,7 +92,7 @@ def test_what_another_process_builds_is_left_alone(client: docker.DockerClient) 
     seen: set[str] = set()
     while process.poll() is None:
         seen.update(_unfinished(client))
-        engine.remove_dangling(client, engine.abandoned)
+        engine.remove_dangling(client, engine.builder_is_dead)
         if len(seen) < 10:  # and not when the image is finished: that one `clean` removes
             clean.remove_images(client, LABEL)
     assert process.communicate()[1] == b""
@@ -138,5 +138,5 @@ def test_what_a_killed_process_left_is_removed(client: docker.DockerClient, by: 
     if by == "clean":
         clean.remove_images(client, LABEL)
     else:
-        engine.remove_dangling(client, engine.abandoned)
+        engine.remove_dangling(client, engine.builder_is_dead)
     assert _unfinished(client) == []

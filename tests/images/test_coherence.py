@@ -28,7 +28,14 @@ def test_every_lock_is_of_released_wheels_and_one_cuda(name: str, variant: str, 
 
 
 def test_locks_of_a_variant_hold_the_same_cuda() -> None:
-    assert coherence.disagreements(CUDA) == ()
+    # cuBLAS, cuFFT and their like have versions of their own, which `cuda-toolkit` names for a release.
+    apart = ("nvidia-cudnn", "nvidia-nccl", "nvidia-nvshmem", "nvidia-cusparselt", "nvidia-ml-py")
+    held: dict[tuple[str, str], set[str]] = {}
+    for lock in CUDA:
+        for pin in lock.pins:
+            if pin.name.startswith("nvidia-") and not pin.name.startswith(apart):
+                held.setdefault((lock.variant, pin.name), set()).add(pin.version)
+    assert {part: found for part, found in held.items() if len(found) > 1} == {}
     cudnn = {(lock.variant, pin.version) for lock in CUDA for pin in lock.pins if pin.name.startswith("nvidia-cudnn")}
     assert len(cudnn) == 2, "one cuDNN for each variant"
 
@@ -86,19 +93,15 @@ def test_a_release_is_no_pre_release(version: str) -> None:
     assert coherence.faults(_lock(TOOLKIT, ("certifi", version))) == ()
 
 
-def test_locks_that_disagree() -> None:
-    first, second = _lock(TOOLKIT, ("nvidia-cublas", "13.4.1.3")), _lock(TOOLKIT, ("nvidia-cublas", "13.10.0.20"))
-    (fault,) = coherence.disagreements([first, second])
-    assert fault == "nvidia-cublas is 13.4.1.3 in torch cu13 and 13.10.0.20 in torch cu13"
-    assert coherence.disagreements([first, msgspec.structs.replace(second, variant="cu14")]) == ()
-
-
 # ---- locking ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("name", "variant"), [("onnxruntime", "cu13"), ("torch", "cu12")])
 def test_a_cuda_variant_locks_again_without_its_gigabytes(checkout: Path, cache: Path, name: str, variant: str) -> None:
     before = catalogue.lock(name, variant)
+    # Given the same versions, the same files: what an index has got since is another matter.
+    with (checkout / "images" / name / f"{variant}.in").open("a") as source:
+        source.writelines(f"{pin.name}=={pin.version}\n" for pin in before.pins)
     lock = locks.lock_image(name, variant)
     assert [(pin.name, pin.version, pin.file, pin.sha256) for pin in lock.pins] == [
         (pin.name, pin.version, pin.file, pin.sha256) for pin in before.pins

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from suite.errors import LevelfieldError
-from suite.images import catalogue, debian, debian_lock, locks, named
+from suite.images import catalogue, debian, debian_lock, locks, version_locks
 
 
 @pytest.mark.parametrize("name", ["canary", "onnxruntime"])
@@ -84,7 +84,7 @@ def test_an_image_of_several_frameworks_has_no_versions(checkout: Path) -> None:
 )
 def test_near_is_by_number(version: str, nearest: tuple[str, ...]) -> None:
     there = ("1.31.1", "1.31.0", "1.30.0", "1.29.0", "1.26.0", "1.9.0")
-    assert named.near(version, there) == nearest
+    assert version_locks.near(version, there) == nearest
 
 
 def test_what_cannot_be_resolved_is_a_sentence_and_the_old_lock_stays(checkout: Path) -> None:

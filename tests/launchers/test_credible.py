@@ -8,7 +8,7 @@ import pytest
 
 from suite.launchers import credible
 from suite.launchers.worker import WorkerError
-from suite.records.schema import Failure
+from suite.record.schema import Failure
 from suite.worker.messages import (
     Converged,
     Evaluated,

@@ -20,12 +20,13 @@ import psutil
 import pytest
 
 from suite.errors import LevelfieldError
-from suite.launchers import owner
+from suite.images import engine as images
 from suite.launchers.docker import LABEL, NOBODY, DockerLauncher, connect
 from suite.launchers.local_process import LocalProcess
 from suite.launchers.protocol import LaunchSpec
 from suite.launchers.worker import Worker, WorkerError
-from suite.records.schema import Image
+from suite.machine import owner
+from suite.record.schema import Image
 from suite.worker.messages import Load, Loaded, Measure, Measured, Probe, Probed, Task, Verified, Verify
 from tests.commands import eventually
 from tests.engines import Cable, PrivateEngine, containers, none_left
@@ -138,11 +139,13 @@ attempt("network", lambda: socket.create_connection(("192.0.2.1", 80), timeout=5
 def run_inside(engine: docker.DockerClient, launcher: DockerLauncher, spec: LaunchSpec, script: str) -> Worker:
     """Launch a worker whose container runs `script` before it serves: an image with another entry point."""
     tag = f"levelfield-test/{os.getpid()}:script"
+    # Until it has its tag, a build elsewhere may take it for what a build left behind, unless its maker is alive.
+    mark = f'LABEL {images.BUILD}="{owner.mark_of(os.getpid())}/script"'
     container = engine.api.create_container(
         spec.image.tag, entrypoint=["/opt/levelfield/env/bin/python", "-P", "-c", f"{script}\n{SERVE}"]
     )["Id"]
     try:
-        engine.api.commit(container, repository=tag.partition(":")[0], tag="script")
+        engine.api.commit(container, repository=tag.partition(":")[0], tag="script", changes=mark)
     finally:
         engine.api.remove_container(container)
     try:

@@ -14,12 +14,12 @@ from suite.launchers.gpu import DRIVER, one_gpu, refused, unnamed
 from suite.launchers.host import HostLauncher
 from suite.launchers.protocol import LaunchSpec
 from suite.launchers.worker import WorkerError
-from suite.records.schema import Image
+from suite.record.schema import Image
 from suite.worker.messages import Probe, Probed
 from tests.commands import one_clear_sentence, run
-from tests.compatibility.fake_nvml import compile_library, environment
 from tests.engines import none_left
 from tests.launchers.scripts import PATIENCE_S
+from tests.machine.fake_nvml import compile_library, environment
 
 UUID = "GPU-00000000-0000-0000-0000-000000000000"
 TOOLKIT = "The container engine gives no GPU to containers: NVIDIA's container toolkit is missing"

@@ -12,7 +12,7 @@ import pytest
 
 from suite.launchers import channel as channels
 from suite.launchers.worker import Worker, WorkerError, wait_for_answers
-from suite.records.schema import FailureKind
+from suite.record.schema import FailureKind
 from suite.worker.messages import Measure, Measured, Probe, Probed
 from tests.commands import eventually
 from tests.launchers.scripts import NEXT, PATIENCE_S, READY, gone, worker

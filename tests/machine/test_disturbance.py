@@ -2,7 +2,7 @@ import msgspec
 import pytest
 
 from suite.machine.disturbance import disturbed
-from suite.records.schema import Absent, Noise
+from suite.record.schema import Absent, Noise
 
 QUIET = Noise(
     elapsed_ns=500_000_000,

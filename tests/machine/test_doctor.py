@@ -10,8 +10,9 @@ import msgspec
 import pytest
 
 from suite.machine import quiet, room, tools
-from suite.machine.doctor import Finding, Needs, examine
-from suite.records.schema import Absent, Noise
+from suite.machine.doctor import examine
+from suite.machine.findings import Finding, Needs
+from suite.record.schema import Absent, Noise
 
 QUIET = Noise(
     elapsed_ns=1_000_000_000,
@@ -195,7 +196,8 @@ def test_disk(tmp_path: Path, free: int, state: str) -> None:
 def test_one_disk_is_told_once_and_folders_need_not_be_there(tmp_path: Path) -> None:
     found = room.disks(Needs(folders=(str(tmp_path), str(tmp_path / "not/yet"))))
     assert len(found) == 1
-    assert f"{shutil.disk_usage(tmp_path).free / 2**30:.0f}"[:1] in found[0].message
+    told_gib = float(found[0].message.split()[0])
+    assert told_gib == pytest.approx(shutil.disk_usage(tmp_path).free / 2**30, abs=4.0), "others use the disk, too"
 
 
 @pytest.mark.parametrize(
@@ -248,14 +250,14 @@ def test_cpus(there: tuple[int, ...], allowed: tuple[int, ...], quota: object, s
     ],
 )
 def test_noise_right_now(changes: dict[str, int], topic: str) -> None:
-    found = states(quiet.judged(msgspec.structs.replace(QUIET, **changes), 2, ["cc1plus (7) 90 %"]))
+    found = states(quiet.describe(msgspec.structs.replace(QUIET, **changes), 2, ["cc1plus (7) 90 %"]))
     assert found.pop(topic) == "warn"
     assert set(found.values()) == {"ok"}
 
 
 def test_noise_that_cannot_be_seen_is_said() -> None:
     unknown = msgspec.structs.replace(QUIET, pressure_ns=Absent("/proc/pressure/cpu is not there"))
-    found = {finding.topic: finding for finding in quiet.judged(unknown, 2, [])}
+    found = {finding.topic: finding for finding in quiet.describe(unknown, 2, [])}
     assert "psi=1" in found["waiting for a CPU"].fix
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from suite.machine import cpu, engine, kernel, memory, system, virtualisation
 from suite.machine.fingerprint import changed, fingerprint
-from suite.records.schema import Absent, Fingerprint
+from suite.record.schema import Absent, Fingerprint
 
 PRIVATE = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}|\b(?:\d{1,3}\.){3}\d{1,3}:\d+")
 

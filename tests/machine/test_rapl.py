@@ -7,7 +7,7 @@ import pytest
 
 from suite.machine.rapl import Package, Rapl, spent_uj
 from suite.machine.signals import Signals, difference
-from suite.records.schema import Absent
+from suite.record.schema import Absent
 
 RANGE_UJ = 262_143_328_850
 

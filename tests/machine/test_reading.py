@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from suite.machine import reading
-from suite.records.schema import Absent
+from suite.record.schema import Absent
 
 
 def test_a_missing_file_is_absent_and_named_the_same_on_every_machine(tmp_path: Path) -> None:
@@ -44,4 +44,4 @@ def test_tables_of_both_kinds(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("written", "cpus"), [("0-2,5", (0, 1, 2, 5)), ("0", (0,)), ("", ()), ("1,3-4\n", (1, 3, 4))])
 def test_cpu_lists_go_there_and_back(written: str, cpus: tuple[int, ...]) -> None:
     assert reading.cpu_list(written) == cpus
-    assert reading.spelled(cpus) == written.strip()
+    assert reading.as_text(cpus) == written.strip()

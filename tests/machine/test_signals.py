@@ -10,7 +10,7 @@ import pytest
 
 from suite.machine import counters
 from suite.machine.signals import Signals, difference
-from suite.records.schema import Absent
+from suite.record.schema import Absent
 
 pytestmark = pytest.mark.alone
 

@@ -10,7 +10,7 @@ from suite.machine import toolkit
 from suite.machine.engine import described
 from suite.machine.findings import Needs
 from suite.machine.tools import container_engine
-from suite.records.schema import Absent
+from suite.record.schema import Absent
 
 HERE = Nvidia(driver="595.58.03", gpus=(Gpu(0, "NVIDIA H100", "9.0"),))
 RUNC = {"io.containerd.runc.v2": {"path": "runc"}, "runc": {"path": "runc"}}

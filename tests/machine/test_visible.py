@@ -9,7 +9,7 @@ from suite.errors import LevelfieldError
 from suite.machine.visible import only_visible
 from suite.plan import Selection, make
 from tests.commands import one_clear_sentence, run
-from tests.compatibility.fake_nvml import H100, compile_library, environment
+from tests.machine.fake_nvml import H100, compile_library, environment
 
 UUID = "GPU-00000000-0000-0000-0000-000000000001"
 THREE = Nvidia(driver="595.58.03", gpus=tuple(Gpu(index, "NVIDIA H100", "9.0") for index in range(3)))

@@ -11,9 +11,9 @@ import pytest
 
 from suite.machine import xid
 from suite.machine.xid import KernelLog, Place, codes_of
-from suite.records.schema import Absent
+from suite.record.schema import Absent
 from tests.commands import ROOT
-from tests.compatibility.fake_nvml import compile_library, environment
+from tests.machine.fake_nvml import compile_library, environment
 
 HERE = Place(0, 0x3B, 0)
 FELL_OFF = "3,1042,98123,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=4711, name=python3, GPU has fallen off the bus.\n"

@@ -3,11 +3,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suite.plan import ON_DEVICE, SCENARIOS, Selection, make
+from suite import scenarios
+from suite.plan import Selection, make
 
 CPUS = (0, 1, 2, 3)
 
-ON_CPU = [scenario for scenario in SCENARIOS if scenario not in ON_DEVICE]
+ON_CPU = [name for name in scenarios.NAMES if not scenarios.get(name).on_device]
 
 
 @given(st.permutations(ON_CPU).flatmap(lambda order: st.integers(1, 4).map(lambda count: tuple(order[:count]))))

@@ -4,10 +4,9 @@ import os
 
 import pytest
 
-from suite import cores
 from suite.errors import LevelfieldError
-from suite.plan import ALONE, CANARY, Selection, make
-from suite.profiles import PROFILES
+from suite.plan import CANARY, Selection, cpu_pinning, make
+from suite.plan.profiles import PROFILES
 
 CPUS = (0, 1, 2, 3)
 
@@ -36,7 +35,7 @@ def test_the_default_is_everything_in_the_standard_profile() -> None:
 def test_every_profile_makes_a_plan(name: str) -> None:
     made = make(Selection(profile=name), available=CPUS)
     for block in made.blocks:
-        alone = block.case.scenario in ALONE
+        alone = not block.case.timed
         planned = made.profile.launches_alone if alone else made.profile.generations
         assert block.planned_generations == (made.profile.seeds if block.case.converges else planned)
         assert block.canary == (None if alone else CANARY)
@@ -170,7 +169,7 @@ def _siblings(cpu: int) -> str:
 def test_one_cpu_of_every_core_first(
     monkeypatch: pytest.MonkeyPatch, threads: int | None, available: range | tuple[int, ...], cpus: tuple[int, ...]
 ) -> None:
-    monkeypatch.setattr(cores, "core", _siblings)
+    monkeypatch.setattr(cpu_pinning, "core", _siblings)
     made = make(Selection(threads=() if threads is None else (threads,)), available=tuple(available))
     assert made.cpus == cpus
     assert made.threads == (len(cpus),)

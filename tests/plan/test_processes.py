@@ -5,7 +5,7 @@ import pytest
 from suite.errors import LevelfieldError
 from suite.plan import Selection, make
 from suite.plan.recorded import of
-from suite.records.schema import Case
+from suite.record.schema import Case
 from tests.records_builder import make_run
 
 CPUS = (0, 1, 2, 3)

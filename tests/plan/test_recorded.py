@@ -5,7 +5,7 @@ import pytest
 
 from suite import plan
 from suite.plan import Selection, make
-from suite.records.schema import SCHEMA, Run, Settings
+from suite.record.schema import SCHEMA, Run, Settings
 
 CPUS = (0, 1, 2, 3)
 

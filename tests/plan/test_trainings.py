@@ -4,7 +4,7 @@ import pytest
 
 from suite.errors import LevelfieldError
 from suite.plan import Selection, make, pair
-from suite.profiles import PROFILES
+from suite.plan.profiles import PROFILES
 
 CPUS = (0, 1, 2, 3)
 

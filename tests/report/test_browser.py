@@ -7,7 +7,7 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 
 from suite.analysis import analyse
-from suite.records.schema import Failure, Run
+from suite.record.schema import Failure, Run
 from suite.report import html
 from tests.browsers import log, open_details, requests, show
 from tests.records_builder import make_run

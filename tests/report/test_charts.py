@@ -3,7 +3,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from suite.analysis import analyse
-from suite.records.schema import Failure
+from suite.record.schema import Failure
 from suite.report import axes, charts
 from tests.records_builder import make_run
 

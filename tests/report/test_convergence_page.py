@@ -9,8 +9,8 @@ from rich.console import Console
 
 from suite.analysis import analyse
 from suite.analysis.types import ConvergenceBlock
-from suite.publishing import card
 from suite.report import curves, html, names, parity, sentences, terminal
+from suite.share import card
 from tests.records_builder import make_run
 
 RUN = make_run(models=("mlp", "resnet50"), scenarios=("latency", "convergence"))

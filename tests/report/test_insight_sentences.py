@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from suite.analysis import analyse
-from suite.records.schema import Absent, Run
+from suite.record.schema import Absent, Run
 from suite.report import html, insights, terminal, units
 from tests.records_builder import ROOFLINE, make_run
 

@@ -8,17 +8,18 @@ import pytest
 from rich.console import Console
 
 from suite.analysis import analyse
-from suite.comparing.compare import compare
-from suite.comparing.formats import markdown
-from suite.comparing.formats import terminal as compared
-from suite.comparing.reduction import reduce
-from suite.publishing import card, shelf
-from suite.records.schema import Run
+from suite.compare.comparison import compare
+from suite.compare.formats import markdown
+from suite.compare.formats import terminal as compared
+from suite.compare.reduction import reduce
+from suite.record.schema import Run
 from suite.report import html, names, terminal
+from suite.share import card
+from suite.share.site import listing
 from suite.zoo import models
-from suite.zoo.digits_resnet import spec
+from suite.zoo.resnet50 import spec
 from suite.zoo.training import convergence
-from tests.comparing.runs import only
+from tests.compare.runs import only
 from tests.records_builder import make_run
 
 
@@ -43,7 +44,7 @@ def shown() -> dict[str, str]:
         "card": card.markdown(RUN, analysis),
         "comparison in Markdown": markdown.write(comparison),
         "comparison in the terminal": compared.plain(comparison),
-        "site": " ".join(shelf._entry(RUN, analysis, Path("folder")).models),
+        "site": " ".join(listing._entry(RUN, analysis, Path("folder")).models),
     }
 
 
@@ -56,8 +57,8 @@ def test_a_network_of_two_bottlenecks_is_no_resnet_50(place: str) -> None:
 
 def test_the_name_says_what_the_network_is() -> None:
     block = only(each for each in RUN.blocks if each.case.model == "resnet50")
-    assert convergence.of("resnet50").network == spec.MODEL.name
-    assert len(spec.blocks()) == 2
+    assert convergence.of("resnet50").network == spec.DIGITS.name
+    assert len(spec.SMALL.all_blocks()) == 2
     assert names.network(block.case) == "two-bottleneck ResNet"
     for model in models.names():
         if convergence.known(model):

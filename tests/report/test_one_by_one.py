@@ -6,9 +6,9 @@ import msgspec
 from rich.console import Console
 
 from suite.analysis import analyse
-from suite.publishing import card
-from suite.records.schema import Run
+from suite.record.schema import Run
 from suite.report import html, sentences, terminal
+from suite.share import card
 from tests.records_builder import make_run
 
 

@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from suite.analysis import analyse
-from suite.records import files
-from suite.records.schema import Failure, Run, Warning_
-from suite.report import html, inside, interaction, names, thinning
+from suite.record import files
+from suite.record.schema import Failure, Run, Warning_
+from suite.report import embedded_record, html, names, page_script, thinning
 from tests.records_builder import make_run
 from tests.report.hostile import PAYLOAD, make_hostile
 
@@ -112,8 +112,8 @@ def test_a_standard_run_fits_into_two_megabytes() -> None:
 
 def test_the_record_inside_is_the_one_that_was_rendered() -> None:
     run, text = standard()
-    embedded = inside.unpack(Page(text).data["script"].encode()).embedded
-    assert embedded == thinning.embed(run, embedded.record_sha256, tails=inside.tails(analyse(run)))[0]
+    embedded = embedded_record.unpack(Page(text).data["script"].encode()).embedded
+    assert embedded == thinning.embed(run, embedded.record_sha256, tails=embedded_record.tails(analyse(run)))[0]
     assert {entry.result.split("/")[1] for entry in embedded.thinned} == {"mlp"}
 
 
@@ -126,7 +126,7 @@ def test_the_digest_is_that_of_the_file_beside_the_page(tmp_path: Path) -> None:
 
 def test_a_page_of_what_was_inside_a_page_says_the_same_verdict() -> None:
     run, text = standard()
-    inner = inside.unpack(Page(text).data["script"].encode()).embedded.record
+    inner = embedded_record.unpack(Page(text).data["script"].encode()).embedded.record
     assert analyse(inner).status.answers_equal == analyse(run).status.answers_equal
     assert [block.best for block in analyse(inner).timed if block.case.model != "mlp"] == [
         block.best for block in analyse(run).timed if block.case.model != "mlp"
@@ -137,7 +137,7 @@ def test_nothing_is_fetched_and_nothing_runs_but_the_page_s_own_script() -> None
     text = standard()[1]
     page = Page(text)
     assert [script.get("type") for script in page.all("script")] == ["application/json", None]
-    assert page.data["program"] == interaction.script()
+    assert page.data["program"] == page_script.script()
     assert not page.all("img") + page.all("iframe") + page.all("object") + page.all("form") + page.all("base")
     assert [link["href"] for link in page.all("link")] == ["data:,"]
     for tag, attributes in page.elements:
@@ -149,7 +149,7 @@ def test_nothing_is_fetched_and_nothing_runs_but_the_page_s_own_script() -> None
 
 
 def test_the_script_makes_no_markup_and_no_requests() -> None:
-    script = interaction.script()
+    script = page_script.script()
     for word in (
         "HTML(",
         "Html",
@@ -241,7 +241,7 @@ def test_a_hostile_record_is_only_text(variants: bool) -> None:
             assert re.fullmatch(r"[A-Za-z0-9 #:,_-]*", attributes.get(name) or "")
     assert "{{7*7}}" in page.text
     assert "49" not in re.findall(r"window\.owned=1 (\S+?)\{%", page.text)
-    embedded = inside.unpack(page.data["script"].encode()).embedded
+    embedded = embedded_record.unpack(page.data["script"].encode()).embedded
     assert embedded.record == thinning.thin(run, "", embedded.cap).record
 
 

@@ -7,7 +7,7 @@ from selenium import webdriver
 
 from suite.analysis import analyse
 from suite.analysis.insights.types import ArmSaturation, BatchRate, Saturation, Span
-from suite.records.schema import Case
+from suite.record.schema import Case
 from suite.report import html, saturation, units
 from tests.browsers import show
 from tests.records_builder import make_run

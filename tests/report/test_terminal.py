@@ -4,7 +4,7 @@ import pytest
 from rich.console import Console
 
 from suite.analysis import analyse
-from suite.records.schema import Failure, Run, Warning_
+from suite.record.schema import Failure, Run, Warning_
 from suite.report import terminal
 from tests.records_builder import make_run
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suite.analysis import costs
-from suite.records.schema import Run
+from suite.record.schema import Run
 from suite.report import restoring, thinning
 from tests.records_builder import make_run
 

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from suite.analysis import analyse
-from suite.records.schema import Run
+from suite.record.schema import Run
 from suite.report import html, names, parity, sentences, terminal, units
 from tests.records_builder import make_run
 

@@ -3,21 +3,21 @@
 import io
 import re
 import shlex
-from typing import get_args
 
 import msgspec
 import pytest
 from rich.console import Console
 
+from suite import scenarios
 from suite.analysis import analyse
 from suite.analysis.types import Estimate
-from suite.cli import bench
-from suite.exporting.columns import COLUMNS
-from suite.exporting.tables import rows
-from suite.exporting.writing import write_csv
-from suite.publishing import card
-from suite.records.schema import Absent, Arm, Calibrated, ControlDraw, Failure, Fingerprint, Run, Scenario
-from suite.report import html, ledger, machine, names, parity, rerun, sentences, terminal, units
+from suite.cli.main import bench
+from suite.record.schema import Absent, Arm, Calibrated, ControlDraw, Failure, Fingerprint, Run
+from suite.report import html, machine, names, parity, rerun, sentences, settings_table, terminal, units
+from suite.report.export.columns import COLUMNS
+from suite.report.export.tables import rows
+from suite.report.export.writing import write_csv
+from suite.share import card
 from suite.statistics.verdicts import Verdict
 from tests.records_builder import make_machine, make_run
 
@@ -209,7 +209,7 @@ def test_answers_that_were_not_compared_are_told_apart_from_wrong_ones() -> None
 
 
 def test_settings_are_told_by_value_with_the_arms_that_have_it() -> None:
-    found = ledger.settings(make_run())
+    found = settings_table.settings(make_run())
     assert ("threads", "2") in found.shared
     layout, mode = found.different
     assert (layout.name, mode.name) == ("layout", "mode")
@@ -226,14 +226,14 @@ def test_a_setting_that_only_some_arms_report_is_not_shared() -> None:
     first = msgspec.structs.replace(torch, settings=torch.settings | {"freezing": "on"})
     generation = msgspec.structs.replace(generation, launches=(first, *generation.launches[1:]))
     block = msgspec.structs.replace(run.blocks[0], generations=(generation,))
-    found = ledger.settings(msgspec.structs.replace(run, blocks=(block,)))
+    found = settings_table.settings(msgspec.structs.replace(run, blocks=(block,)))
     assert [(line.name, line.values) for line in found.partial] == [("freezing", (("on", ("torch",)),))]
 
 
 def test_libraries_are_told_by_kind() -> None:
     run = make_run(models=("mlp",), scenarios=("memory",))
-    assert ledger.libraries(run).shared == (("OpenMP", "libgomp.so.1"),)
-    assert dict(ledger.library_paths(run))["jax"][0].startswith("/opt/env/lib/jax/")
+    assert settings_table.libraries(run).shared == (("OpenMP", "libgomp.so.1"),)
+    assert dict(settings_table.library_paths(run))["jax"][0].startswith("/opt/env/lib/jax/")
 
 
 def test_absences_of_one_reason_stand_together() -> None:
@@ -281,7 +281,7 @@ def test_an_anchor_is_made_of_harmless_signs() -> None:
 
 
 def test_every_scenario_has_a_name() -> None:
-    assert all(names.scenario(scenario) != scenario for scenario in get_args(Scenario))
+    assert all(names.scenario(scenario) != scenario for scenario in scenarios.NAMES)
 
 
 def test_the_command_to_run_it_again_is_one_that_the_tool_takes() -> None:

@@ -3,9 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from suite.statistics.ratios import RatioInterval, ratio_interval
-from suite.statistics.student import half_width
-from suite.statistics.verdicts import Verdict, judge, verdict_of
+from suite.statistics.ratios import ratio_interval
+from suite.statistics.verdicts import Verdict, verdict_of
 
 
 @pytest.mark.parametrize(
@@ -53,37 +52,6 @@ def test_what_is_no_interval_is_refused(low: float, high: float) -> None:
 def test_what_is_no_margin_is_refused(margin: float) -> None:
     with pytest.raises(ValueError, match="margin"):
         verdict_of(0.9, 1.1, margin=margin)
-
-
-def _interval(center: float, spread: float, launches: int = 6, *, sequential: bool = False) -> RatioInterval:
-    values = np.linspace(-1, 1, launches)
-    values = center + spread * values / values.std(ddof=1)
-    return ratio_interval(values, np.zeros(launches), sequential=sequential)
-
-
-@pytest.mark.parametrize("center", [0.0, 0.004, 0.012, 0.019, 0.03])
-@pytest.mark.parametrize("sequential", [False, True])
-def test_the_further_generations_would_decide_and_one_fewer_would_not(center: float, sequential: bool) -> None:
-    judged = judge(_interval(center, 0.05, sequential=sequential), margin=0.02)
-    assert judged.verdict is Verdict.INCONCLUSIVE
-    assert judged.further_generations is not None
-
-    def verdict_after(launches: int) -> Verdict:
-        half = half_width(0.05, launches, confidence=0.95, sequential=sequential)
-        return verdict_of(math.exp(center - half), math.exp(center + half), margin=0.02)
-
-    assert verdict_after(6 + judged.further_generations + 1) is not Verdict.INCONCLUSIVE
-    assert verdict_after(6 + judged.further_generations - 1) is Verdict.INCONCLUSIVE
-
-
-def test_a_decided_verdict_needs_nothing_more() -> None:
-    judged = judge(_interval(0.0, 0.001))
-    assert judged.verdict is Verdict.SAME
-    assert judged.further_generations is None
-
-
-def test_hopeless_noise_promises_nothing() -> None:
-    assert judge(_interval(0.01, 50.0)).further_generations is None
 
 
 def test_same_is_wrongly_said_of_a_difference_at_the_margin_at_most_as_often_as_the_interval_misses() -> None:

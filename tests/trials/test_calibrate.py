@@ -8,10 +8,10 @@ import msgspec
 import numpy as np
 import pytest
 
-from suite.calibration import NAME, Calibration, Conditions, Repeat, cited, conclude, load, same_machine, store
 from suite.errors import LevelfieldError
 from suite.paths import CACHE_FOLDERS, cache_folder
-from suite.records.schema import Case
+from suite.record.schema import Case
+from suite.run.calibration import NAME, Calibration, Conditions, Repeat, cited, conclude, load, same_machine, store
 from suite.statistics.verdicts import Verdict
 from suite.trials.calibrate import repeat_of
 from tests.records_builder import make_run

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from suite.trials.judging import find, precise
+from suite.trials.overhead.schedule import AGREE
 from suite.trials.record import Contrast, Generation, Limit, Round, Window
-from suite.trials.schedule import AGREE
 
 ARMS = ("worker", "bare loop")
 PERCENT = Contrast("worker", "bare loop", Limit(share=0.01), "")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from suite.zoo import inputs, models, parity, reference, weights
-from suite.zoo.resnet50.spec import STAGES, blocks
+from suite.zoo.resnet50.spec import RESNET50
 
 torch = pytest.importorskip("torch", reason="torch is not installed here")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed here")
@@ -37,8 +37,8 @@ def _transformers_names() -> Iterator[tuple[str, str]]:
     stem = "resnet.embedder.embedder"
     yield "conv1", f"{stem}.convolution"
     yield "bn1", f"{stem}.normalization"
-    for stage in range(len(STAGES)):
-        for index, block in enumerate(blocks(stage)):
+    for stage in range(len(RESNET50.stages)):
+        for index, (block, _) in enumerate(RESNET50.blocks(stage)):
             there = f"resnet.encoder.stages.{stage}.layers.{index}"
             for part in range(3):
                 yield f"{block}.conv{part + 1}", f"{there}.layer.{part}.convolution"

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from suite.zoo import inputs, models
-from suite.zoo.bert.inputs import CLS, PAD, SEP
+from suite.zoo.bert.spec import CLS, PAD, SEP
 from suite.zoo.training import batches
 
 NAMES = {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from suite.zoo import models, weights
-from suite.zoo.native import training
+from suite.zoo.native import definition
 from suite.zoo.training import batches, recipe
 from suite.zoo.training.trajectory import loss_and_gradients
 from tests.backends.test_update_rules import RULES, right_only
@@ -23,13 +23,13 @@ def test_gradients_and_statistics_are_those_of_autograd(name: str, batch: int) -
 
     model = models.get(name)
     made, items = weights.make(model), batches.make(model, 0, batch)
-    definition = training(model, "torch")
-    network = definition.prepare(torch_module.load(model, made)).double().train().requires_grad_()
+    defined = definition(model, "torch")
+    network = defined.prepare(torch_module.load(model, made)).double().train().requires_grad_()
     tensors = [torch.from_numpy(items[each]) for each in batches.names(model)]
     default = torch.get_default_dtype()
     try:
         torch.set_default_dtype(torch.float64)  # attention's mask is made in the default type
-        oracle = definition.loss(network, *[each.double() if each.is_floating_point() else each for each in tensors])
+        oracle = defined.loss(network, *[each.double() if each.is_floating_point() else each for each in tensors])
         oracle.backward()
     finally:
         torch.set_default_dtype(default)

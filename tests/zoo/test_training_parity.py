@@ -12,7 +12,7 @@ from suite.zoo import models, weights
 from suite.zoo.mlp import backward as mlp_backward
 from suite.zoo.mlp import reference as mlp
 from suite.zoo.resnet50 import backward as resnet50
-from suite.zoo.training import optimizers, parity, recipe, sensitivity, trajectory
+from suite.zoo.training import optimizers, parity, recipe, trajectory
 from suite.zoo.training.recipe import AdamW, decays, trained
 from suite.zoo.training.trajectory import Trajectory
 
@@ -220,7 +220,7 @@ def test_biases_and_norms_do_not_decay() -> None:
 
 @pytest.mark.slow
 def test_the_table_of_sensitivities_is_what_it_says() -> None:
-    found, told = sensitivity.measure("mlp"), parity.SENSITIVITY["mlp"]
+    found, told = parity.sensitivity(MLP), parity.SENSITIVITY["mlp"]
     assert found.losses == pytest.approx(told.losses, rel=0.05)
     assert found.gradients == pytest.approx(told.gradients, rel=0.05)
     assert found.weights == pytest.approx(told.weights, rel=0.05)

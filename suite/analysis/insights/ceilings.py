@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Sequence
 
 from suite.analysis.insights.types import Ceiling, Ceilings
-from suite.records.schema import Absent, Roofline, Run
+from suite.record.schema import Absent, Roofline, Run
 
 COPIED, ADDED = 2, 3
 """Arrays moved by a copy and by a sum."""
@@ -30,7 +30,6 @@ def _of(roofline: Roofline) -> Ceilings | None:
         flops=flops,
         array_bytes=roofline.array_bytes,
         bytes=max(copied, added, key=lambda rate: rate.per_s),
-        moved_by="copy" if copied.per_s >= added.per_s else "add",
         cache_bytes=None if isinstance(cache, Absent) or cache <= 0 else cache,
         disturbed=roofline.disturbed,
     )

@@ -1,14 +1,20 @@
-"""What peak memory leaves of what a worker may take, and of the machine's."""
+"""What peak memory leaves of a worker's limit, and of the machine's memory."""
 
 from collections.abc import Iterable
 
 from suite.analysis.insights.types import Headroom
 from suite.analysis.types import BlockAnalysis, MemoryBlock
-from suite.records.schema import Run
+from suite.record.schema import Run
 
 
 def derive(run: Run, blocks: Iterable[BlockAnalysis]) -> tuple[Headroom, ...]:
-    """Return the smallest and the largest peak of every memory case, beside the limits that are known."""
+    """Return the smallest and the largest peak of every memory case, with the known limits.
+
+    Parameters
+    ----------
+    run, blocks
+        A record, and the analysis of its blocks.
+    """
     machine = run.machine.get("memory", {}).get("total bytes")
     limit = run.settings.worker_memory_bytes
     works = {(work.model, work.batch): work for work in run.work}

@@ -1,7 +1,7 @@
-"""When compiling pays back: what it costs at the start, against what every call then saves.
+"""After how many calls compiling pays back: its time at the start over the time that every call then saves.
 
-An arm compiles where its own settings, read back from the framework, say so. It is held against the fastest arm that
-does not compile, and against its own framework without the compiler where that is another arm.
+An arm compiles where its own settings, read back from the framework, say so. It is compared with the fastest arm that
+does not compile, and with its own framework without the compiler where that is another arm.
 """
 
 import math
@@ -11,9 +11,9 @@ import msgspec
 
 from suite.analysis import estimates
 from suite.analysis.insights.types import Payback, Span, Verdict
-from suite.analysis.levels import launch_levels
+from suite.analysis.launch_levels import launch_levels
 from suite.analysis.types import BlockAnalysis, ColdBlock, ColdRow, Estimate, Row, TimedBlock
-from suite.records.schema import Arm, Block, Case, Run
+from suite.record.schema import Arm, Block, Case, Run
 
 MODE = "mode"
 """Setting that names how a backend executes."""
@@ -33,7 +33,13 @@ class _Side(msgspec.Struct, frozen=True):
 
 
 def derive(run: Run, blocks: Iterable[BlockAnalysis]) -> tuple[Payback, ...]:
-    """Return the payback of every compiling arm, in every latency case that has a cold start of the same batch."""
+    """Return the payback of every compiling arm, in every latency case that has a cold start of the same batch.
+
+    Parameters
+    ----------
+    run, blocks
+        A record, and the analysis of its blocks in the same order.
+    """
     pairs = list(zip(run.blocks, blocks, strict=True))
     cold = {_key(block.case): block for _, block in pairs if isinstance(block, ColdBlock)}
     found: list[Payback] = []
@@ -109,7 +115,7 @@ def _payback(case: Case, side: _Side, other: _Side, ratio: Estimate, *, same: bo
 
 
 def weigh(cold_ns: Span, other_cold_ns: Span, other_call_ns: float, ratio: Span) -> tuple[Verdict, Span | None]:
-    """Hold a slower start against faster calls.
+    """Compare a slower start with faster calls.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from suite.analysis.insights.types import Bound, CaseUse, Ceilings, Span, Use
 from suite.analysis.types import BlockAnalysis, Estimate, Row, TimedBlock
-from suite.records.schema import Block, Run, Work
+from suite.record.schema import Block, Run, Work
 
 NEAR = 0.5
 """From this share of a ceiling on, it is what bounds a call."""
@@ -20,13 +20,20 @@ FAR = 0.1
 FEWER_PRODUCTS = "convolution 3×3"
 """Kind of layer that Winograd's algorithm does with fewer multiplications."""
 COUNTED = frozenset({"fp32"})
-"""Precisions that the measured ceilings speak of."""
-TIMED = frozenset({"latency", "throughput"})
+"""Precisions that the measured ceilings are of."""
 """Scenarios in which a call is one pass over the model, from and to host memory."""
 
 
 def derive(run: Run, blocks: Iterable[BlockAnalysis], ceilings: Sequence[Ceilings]) -> tuple[CaseUse, ...]:
-    """Return how each timed case on the CPU used it, where its model was counted and the machine measured."""
+    """Return how each timed case used the CPU, where its model was counted and the machine measured.
+
+    Parameters
+    ----------
+    run, blocks
+        A record, and the analysis of its blocks in the same order.
+    ceilings
+        What the machine reached, by number of threads; disturbed ones are not used.
+    """
     works = {(work.model, work.batch): work for work in run.work if work.macs > 0}
     by_threads = {each.threads: each for each in ceilings if not each.disturbed}
     found: list[CaseUse] = []
@@ -35,7 +42,7 @@ def derive(run: Run, blocks: Iterable[BlockAnalysis], ceilings: Sequence[Ceiling
         work, ceiling = works.get((case.model, case.batch)), by_threads.get(case.threads)
         if not isinstance(block, TimedBlock) or work is None or ceiling is None:
             continue
-        if case.scenario in TIMED and case.device == "cpu" and case.precision in COUNTED:
+        if case.definition.serves and case.device == "cpu" and case.precision in COUNTED:
             use = _case(recorded, block, work, ceiling)
             found += [use] if use.uses else []
     return tuple(found)
@@ -94,7 +101,19 @@ def _use(row: Row, call_ns: Span, work: Work, moved: int | None, ceilings: Ceili
 
 
 def bound(compute_share: float, memory_share: float | None) -> Bound:
-    """Say what bounds a call that reached these shares of the ceilings.
+    """Return what limits a call that reached these shares of the ceilings.
+
+    Parameters
+    ----------
+    compute_share
+        Rate of arithmetic over the machine's rate of matrix products.
+    memory_share
+        Rate of traffic over the machine's bandwidth; None: not known.
+
+    Returns
+    -------
+    Bound
+        The larger of the two from `NEAR` on, `overhead` where both are below `FAR`, else `neither`.
 
     Examples
     --------

@@ -4,11 +4,10 @@ from collections.abc import Iterable, Mapping
 
 from suite.analysis.insights.types import ArmSaturation, BatchRate, Saturation, Span
 from suite.analysis.types import BlockAnalysis, Estimate, TimedBlock
-from suite.records.schema import Case
+from suite.record.schema import Case
 
 ENOUGH = 0.95
 """Share of the highest rate that counts as having reached it."""
-SCENARIOS = frozenset({"latency", "throughput"})
 """Both count items from and to host memory; latency is the batch of one."""
 
 _Key = tuple[str, str, int, str]
@@ -22,7 +21,7 @@ def derive(blocks: Iterable[BlockAnalysis]) -> tuple[Saturation, ...]:
     sweeps: dict[_Key, dict[_Arm, dict[int, Estimate]]] = {}
     largest: dict[_Key, Case] = {}
     for block in blocks:
-        if not isinstance(block, TimedBlock) or block.case.scenario not in SCENARIOS:
+        if not isinstance(block, TimedBlock) or not block.case.definition.serves:
             continue
         case = block.case
         key = (case.model, case.precision, case.threads, case.device)
@@ -52,7 +51,7 @@ def reached(arm: str, backend: str, rates: Mapping[int, Estimate]) -> ArmSaturat
     Parameters
     ----------
     arm, backend
-        Who was measured.
+        Id of the arm, and its backend.
     rates
         Items per second by batch, in two batches at the least.
     """

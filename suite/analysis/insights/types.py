@@ -4,7 +4,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from suite.records.schema import Case, Work
+from suite.record.schema import Case, Work
 
 
 class Span(msgspec.Struct, frozen=True):
@@ -32,8 +32,6 @@ class Ceilings(msgspec.Struct, frozen=True):
     flops: Ceiling
     array_bytes: int
     bytes: Ceiling
-    moved_by: Literal["copy", "add"]
-    """Which of the two was faster."""
     cache_bytes: int | None
     """Last level of cache; None: not known."""
     disturbed: str = ""

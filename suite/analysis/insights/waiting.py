@@ -7,7 +7,7 @@ import msgspec
 
 from suite.analysis.insights.types import ArmWait, Span, Waiting
 from suite.analysis.types import BlockAnalysis, Row, TimedBlock
-from suite.records.schema import Block, Generation, Run
+from suite.record.schema import Block, Generation, Run
 
 FEED, WORKERS = "feed", "feed workers"
 """Settings in which an arm says how it reads."""
@@ -22,7 +22,13 @@ class _Spent(msgspec.Struct):
 
 
 def derive(run: Run, blocks: Iterable[BlockAnalysis]) -> tuple[Waiting, ...]:
-    """Return the waiting of every arm whose answers are right, in every case that waits for data."""
+    """Return the waiting of every arm whose outputs are right, in every case that waits for data.
+
+    Parameters
+    ----------
+    run, blocks
+        A record, and the analysis of its blocks in the same order.
+    """
     found: list[Waiting] = []
     for recorded, block in zip(run.blocks, blocks, strict=True):
         if not isinstance(block, TimedBlock):

@@ -48,7 +48,7 @@ def loss_and_gradients(w: Tensors, batch: Tensors) -> tuple[float, Gradients, Gr
         back.append(way)
     rows = np.arange(len(x))[:, None]
     masked = x[rows, batch["positions"]].reshape(-1, HIDDEN)
-    table = w[WORDS].astype(np.float64)
+    table = w[WORDS].astype(np.float64, copy=False)
     loss, slope = cross_entropy(masked @ table.T, batch["labels"].reshape(-1))
     gradients[WORDS] = slope.T @ masked
     d = np.zeros(x.shape)
@@ -125,7 +125,7 @@ def _joined(x: Array, shape: tuple[int, ...]) -> Array:
 
 def dense(w: Tensors, gradients: Gradients, name: str, x: Array) -> tuple[Array, Back]:
     """Apply a dense layer to the last axis."""
-    weight = w[f"{name}.weight"].astype(np.float64)
+    weight = w[f"{name}.weight"].astype(np.float64, copy=False)
 
     def back(d: Array) -> Array:
         flat = d.reshape(-1, d.shape[-1])
@@ -139,7 +139,7 @@ def dense(w: Tensors, gradients: Gradients, name: str, x: Array) -> tuple[Array,
 
 def norm(w: Tensors, gradients: Gradients, name: str, x: Array) -> tuple[Array, Back]:
     """Apply LayerNorm over the last axis."""
-    gamma = w[f"{name}.weight"].astype(np.float64)
+    gamma = w[f"{name}.weight"].astype(np.float64, copy=False)
     centred = x - x.mean(axis=-1, keepdims=True)
     deviation = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + EPSILON)
     normal: Array = centred / deviation

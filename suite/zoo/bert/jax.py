@@ -1,26 +1,14 @@
 """BERT-base in JAX. Tensors are (batch, sequence, hidden)."""
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from suite.zoo.bert.spec import EPSILON, HEAD, HEADS, LAYERS
-from suite.zoo.weights import Arrays
+
+Tensors = dict[str, jax.Array]
 
 
-def prepare(weights: Arrays) -> dict[str, Any]:
-    """Return the weights as the network wants them: matrices as (in, out); embeddings stay tables."""
-    return {
-        name: array if name.startswith("embeddings.") else np.ascontiguousarray(array.T)
-        for name, array in weights.items()
-    }
-
-
-def forward(
-    w: dict[str, jax.Array], input_ids: jax.Array, token_type_ids: jax.Array, attention_mask: jax.Array
-) -> jax.Array:
+def forward(w: Tensors, input_ids: jax.Array, token_type_ids: jax.Array, attention_mask: jax.Array) -> jax.Array:
     """Compute `last_hidden_state`, shape (batch, 128, 768), from three int32 inputs of shape (batch, 128)."""
     words = w["embeddings.word_embeddings.weight"][input_ids]
     positions = w["embeddings.position_embeddings.weight"][: input_ids.shape[1]]
@@ -32,7 +20,7 @@ def forward(
     return x
 
 
-def layer(w: dict[str, jax.Array], name: str, x: jax.Array, mask: jax.Array) -> jax.Array:
+def layer(w: Tensors, name: str, x: jax.Array, mask: jax.Array) -> jax.Array:
     """Apply attention and the two-layer network, each added to its input and normalised after (post-norm)."""
     attended = dense(w, f"{name}.attention.output.dense", attention(w, f"{name}.attention.self", x, mask))
     x = norm(w, f"{name}.attention.output.LayerNorm", x + attended)
@@ -40,22 +28,39 @@ def layer(w: dict[str, jax.Array], name: str, x: jax.Array, mask: jax.Array) -> 
     return norm(w, f"{name}.output.LayerNorm", x + dense(w, f"{name}.output.dense", inner))
 
 
-def attention(w: dict[str, jax.Array], name: str, x: jax.Array, mask: jax.Array) -> jax.Array:
+def attention(w: Tensors, name: str, x: jax.Array, mask: jax.Array) -> jax.Array:
     """Let every token look at the tokens that are not padding."""
     split = (*x.shape[:2], HEADS, HEAD)
     query, key, value = (dense(w, f"{name}.{part}", x).reshape(split) for part in ("query", "key", "value"))
     return jax.nn.dot_product_attention(query, key, value, mask=mask).reshape(x.shape)
 
 
-def dense(w: dict[str, jax.Array], name: str, x: jax.Array) -> jax.Array:
+def dense(w: Tensors, name: str, x: jax.Array) -> jax.Array:
     """Apply a dense layer to the last axis."""
     return x @ w[f"{name}.weight"] + w[f"{name}.bias"]
 
 
-def norm(w: dict[str, jax.Array], name: str, x: jax.Array) -> jax.Array:
+def norm(w: Tensors, name: str, x: jax.Array) -> jax.Array:
     """Apply LayerNorm over the last axis; its sums are in float32, whatever the precision, as Flax has it."""
     wide = x.astype(jnp.float32)
     centred = wide - wide.mean(axis=-1, keepdims=True)
     variance = (centred * centred).mean(axis=-1, keepdims=True)
     normal = centred * jax.lax.rsqrt(variance + EPSILON) * w[f"{name}.weight"] + w[f"{name}.bias"]
     return normal.astype(x.dtype)
+
+
+def loss(
+    w: Tensors,
+    statistics: Tensors,
+    input_ids: jax.Array,
+    token_type_ids: jax.Array,
+    attention_mask: jax.Array,
+    positions: jax.Array,
+    labels: jax.Array,
+) -> tuple[jax.Array, Tensors]:
+    """Compute cross-entropy over the vocabulary, mean over the masked words; the head is the table of embeddings."""
+    hidden = forward(w, input_ids, token_type_ids, attention_mask)
+    masked = jnp.take_along_axis(hidden, positions[:, :, None], axis=1)
+    logits = masked.reshape(-1, hidden.shape[-1]) @ w["embeddings.word_embeddings.weight"].T
+    chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), labels.reshape(-1, 1), axis=1)
+    return -chosen.mean(), statistics

@@ -54,7 +54,7 @@ def heads(x: Array) -> Array:
 
 def dense(w: Weights, name: str, x: Array) -> Array:
     """Apply a dense layer to the last axis."""
-    product: Array = x @ w[f"{name}.weight"].astype(np.float64).T
+    product: Array = x @ w[f"{name}.weight"].astype(np.float64, copy=False).T
     product += w[f"{name}.bias"]
     return product
 

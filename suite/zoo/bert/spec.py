@@ -1,9 +1,14 @@
 """BERT-base (Devlin et al. 2018): twelve post-norm layers, hidden size 768, twelve heads, sequences of 128.
 
-Names are those of the `transformers` library. There is no pooler: the output is the last hidden state.
+Names are those of the `transformers` library. There is no pooler: the output is the last hidden state. Here are the
+parameters, the inputs and the layers.
 """
 
-from suite.zoo.spec import Model, Parameter, Tensor
+import numpy as np
+
+from suite.zoo import bits
+from suite.zoo.spec import Layer, Model, Parameter, Tensor, dense
+from suite.zoo.weights import Arrays
 
 LAYERS = 12
 HIDDEN = 768
@@ -59,4 +64,76 @@ MODEL = Model(
     output=Tensor("last_hidden_state", (SEQUENCE, HIDDEN), "float32"),
     parameters=_parameters(),
     source="Devlin et al., arXiv:1810.04805; as in transformers' BertModel without the pooler",
+    package="bert",
 )
+
+PAD, CLS, SEP = 0, 101, 102
+FIRST_WORD = 1000
+"""Lower numbers are special and single characters."""
+SHORTEST = 32
+
+
+def one(name: str) -> Arrays:
+    """Return the input of that name: `input_ids`, `token_type_ids` and `attention_mask`, int32, shape (128,).
+
+    Pairs of sentences as a tokenizer gives them: [CLS] first [SEP] second [SEP], padded to 128. Lengths, the place of
+    the split and the words differ between inputs; small word numbers are more frequent, as in text.
+    """
+    draws = bits.integers(name, SEQUENCE + 2)  # 24 bits each
+    length = SHORTEST + int(draws[0]) % (SEQUENCE - SHORTEST + 1)
+    split = length // 4 + int(draws[1]) % (length // 2)  # where the first sentence's [SEP] stands
+    position = np.arange(SEQUENCE)
+    # u² for a uniform u, in integers: a quarter of the vocabulary makes up half of the words.
+    squares = (draws[2:] * draws[2:]) >> 24
+    ids = FIRST_WORD + ((squares * (VOCABULARY - FIRST_WORD)) >> 24)
+    ids[0] = CLS
+    ids[[split, length - 1]] = SEP
+    real = position < length
+    return {
+        "input_ids": np.where(real, ids, PAD).astype(np.int32),
+        "token_type_ids": (real & (position > split)).astype(np.int32),
+        "attention_mask": real.astype(np.int32),
+    }
+
+
+def layers() -> tuple[Layer, ...]:
+    """Return the lookup of the embeddings, and six dense layers and two products of attention in each of twelve."""
+    return (_embeddings(), *(part for number in range(LAYERS) for part in _layer(f"encoder.layer.{number}")))
+
+
+def _embeddings() -> Layer:
+    """Return the lookup: of the word table only the rows of the input are read, so they count as activations."""
+    return Layer(
+        name="embeddings",
+        kind="lookup",
+        macs=0,
+        weights=(SEQUENCE + TYPES) * HIDDEN,
+        reads=SEQUENCE * HIDDEN,
+        writes=SEQUENCE * HIDDEN,
+    )
+
+
+def _layer(name: str) -> tuple[Layer, ...]:
+    scores = HEADS * SEQUENCE**2
+    return (
+        *(dense(f"{name}.attention.self.{part}", SEQUENCE, HIDDEN, HIDDEN) for part in ("query", "key", "value")),
+        Layer(
+            name=f"{name}.attention.scores",
+            kind="attention",
+            macs=scores * HEAD,
+            weights=0,
+            reads=2 * SEQUENCE * HIDDEN,
+            writes=scores,
+        ),
+        Layer(
+            name=f"{name}.attention.context",
+            kind="attention",
+            macs=scores * HEAD,
+            weights=0,
+            reads=scores + SEQUENCE * HIDDEN,
+            writes=SEQUENCE * HIDDEN,
+        ),
+        dense(f"{name}.attention.output.dense", SEQUENCE, HIDDEN, HIDDEN),
+        dense(f"{name}.intermediate.dense", SEQUENCE, HIDDEN, INNER),
+        dense(f"{name}.output.dense", SEQUENCE, INNER, HIDDEN),
+    )

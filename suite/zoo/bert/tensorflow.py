@@ -1,26 +1,15 @@
 """BERT-base in TensorFlow. Tensors are (batch, sequence, hidden)."""
 
 import math
-from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from suite.zoo.bert.spec import EPSILON, HEAD, HEADS, LAYERS
-from suite.zoo.weights import Arrays
+
+Variables = dict[str, tf.Variable]
 
 
-def prepare(weights: Arrays) -> dict[str, Any]:
-    """Return the weights as the network wants them: matrices as (in, out); embeddings stay tables."""
-    return {
-        name: array if name.startswith("embeddings.") else np.ascontiguousarray(array.T)
-        for name, array in weights.items()
-    }
-
-
-def forward(
-    w: dict[str, tf.Variable], input_ids: tf.Tensor, token_type_ids: tf.Tensor, attention_mask: tf.Tensor
-) -> tf.Tensor:
+def forward(w: Variables, input_ids: tf.Tensor, token_type_ids: tf.Tensor, attention_mask: tf.Tensor) -> tf.Tensor:
     """Compute `last_hidden_state`, shape (batch, 128, 768), from three int32 inputs of shape (batch, 128)."""
     words = tf.gather(w["embeddings.word_embeddings.weight"], input_ids)
     positions = w["embeddings.position_embeddings.weight"][: input_ids.shape[1]]
@@ -32,7 +21,7 @@ def forward(
     return x
 
 
-def layer(w: dict[str, tf.Variable], name: str, x: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
+def layer(w: Variables, name: str, x: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
     """Apply attention and the two-layer network, each added to its input and normalised after (post-norm)."""
     attended = dense(w, f"{name}.attention.output.dense", attention(w, f"{name}.attention.self", x, mask))
     x = norm(w, f"{name}.attention.output.LayerNorm", x + attended)
@@ -40,7 +29,7 @@ def layer(w: dict[str, tf.Variable], name: str, x: tf.Tensor, mask: tf.Tensor) -
     return norm(w, f"{name}.output.LayerNorm", x + dense(w, f"{name}.output.dense", inner))
 
 
-def attention(w: dict[str, tf.Variable], name: str, x: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
+def attention(w: Variables, name: str, x: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
     """Let every token look at the tokens that are not padding."""
     query, key, value = (heads(dense(w, f"{name}.{part}", x)) for part in ("query", "key", "value"))
     scores = tf.matmul(query, key, transpose_b=True) * (1 / math.sqrt(HEAD))  # (batch, heads, from, to)
@@ -53,16 +42,34 @@ def heads(x: tf.Tensor) -> tf.Tensor:
     return tf.transpose(tf.reshape(x, [*x.shape[:2], HEADS, HEAD]), [0, 2, 1, 3])
 
 
-def dense(w: dict[str, tf.Variable], name: str, x: tf.Tensor) -> tf.Tensor:
+def dense(w: Variables, name: str, x: tf.Tensor) -> tf.Tensor:
     """Apply a dense layer to the last axis, as one product of two matrices."""
     flat = tf.reshape(x, [-1, x.shape[-1]])
     out = tf.nn.bias_add(tf.matmul(flat, w[f"{name}.weight"]), w[f"{name}.bias"])
     return tf.reshape(out, [*x.shape[:-1], out.shape[-1]])
 
 
-def norm(w: dict[str, tf.Variable], name: str, x: tf.Tensor) -> tf.Tensor:
+def norm(w: Variables, name: str, x: tf.Tensor) -> tf.Tensor:
     """Apply LayerNorm over the last axis (768), in float32, whatever the precision, as Keras has it."""
     wide = tf.cast(x, tf.float32)
     mean, variance = tf.nn.moments(wide, [-1], keepdims=True)
     bias, weight = (tf.cast(w[f"{name}.{part}"], tf.float32) for part in ("bias", "weight"))
     return tf.cast(tf.nn.batch_normalization(wide, mean, variance, bias, weight, EPSILON), x.dtype)
+
+
+def loss(
+    w: Variables,
+    statistics: Variables,
+    input_ids: tf.Tensor,
+    token_type_ids: tf.Tensor,
+    attention_mask: tf.Tensor,
+    positions: tf.Tensor,
+    labels: tf.Tensor,
+) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
+    """Compute cross-entropy over the vocabulary, mean over the masked words; the head is the table of embeddings."""
+    del statistics  # there are none
+    hidden = forward(w, input_ids, token_type_ids, attention_mask)
+    masked = tf.reshape(tf.gather(hidden, positions, batch_dims=1), [-1, hidden.shape[-1]])
+    logits = tf.matmul(masked, w["embeddings.word_embeddings.weight"], transpose_b=True)
+    each = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=tf.reshape(labels, [-1]), logits=logits)
+    return tf.reduce_mean(each), {}

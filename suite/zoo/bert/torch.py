@@ -7,6 +7,7 @@ from torch import nn
 from torch.nn import functional
 
 from suite.zoo.bert.spec import EPSILON, HEAD, HEADS, HIDDEN, INNER, LAYERS, POSITIONS, TYPES, VOCABULARY
+from suite.zoo.spec import Model
 
 
 class BERT(nn.Module):  # type: ignore[misc,unused-ignore]
@@ -94,6 +95,27 @@ class Output(nn.Module):  # type: ignore[misc,unused-ignore]
         return self.LayerNorm(self.dense(x) + residual)
 
 
-def build() -> nn.Module:
+def build(_: Model) -> nn.Module:
     """Return the network, its weights not yet filled in."""
     return BERT()
+
+
+def prepare(network: nn.Module) -> nn.Module:
+    """Set what a layer does differently in training: nothing here, since there is no dropout."""
+    return network
+
+
+def loss(
+    network: nn.Module,
+    input_ids: torch.Tensor,
+    token_type_ids: torch.Tensor,
+    attention_mask: torch.Tensor,
+    positions: torch.Tensor,
+    labels: torch.Tensor,
+) -> torch.Tensor:
+    """Compute cross-entropy over the vocabulary, mean over the masked words; the head is the table of embeddings."""
+    hidden = network(input_ids, token_type_ids, attention_mask)
+    rows = torch.arange(len(hidden), device=hidden.device)[:, None]
+    masked = hidden[rows, positions.long()].flatten(0, 1)
+    logits = functional.linear(masked, network.embeddings.word_embeddings.weight)
+    return functional.cross_entropy(logits, labels.long().flatten())

@@ -1,34 +1,34 @@
-"""The MLP in JAX."""
-
-from typing import Any
+"""The MLPs in JAX."""
 
 import jax
-import numpy as np
 
-from suite.zoo.mlp.spec import WIDTHS
-from suite.zoo.weights import Arrays
-
-LAYERS = len(WIDTHS) - 1
+Tensors = dict[str, jax.Array]
 
 
-def prepare(weights: Arrays) -> dict[str, Any]:
-    """Return the weights as the network wants them: matrices as (in, out)."""
-    return {name: np.ascontiguousarray(array.T) for name, array in weights.items()}
+def forward(w: Tensors, features: jax.Array) -> jax.Array:
+    """Compute the probability, shape (batch, 1), or `logits`, shape (batch, classes), from `features`."""
+    z = logits(w, features)
+    return jax.nn.sigmoid(z) if z.shape[1] == 1 else z
 
 
-def forward(w: dict[str, jax.Array], features: jax.Array) -> jax.Array:
-    """Compute the probability, shape (batch, 1), from `features`, shape (batch, 200)."""
-    return jax.nn.sigmoid(logits(w, features))
-
-
-def logits(w: dict[str, jax.Array], features: jax.Array, layers: int = LAYERS) -> jax.Array:
-    """Compute what the sigmoid is taken of, shape (batch, width of the last of `layers`)."""
-    x = features
+def logits(w: Tensors, features: jax.Array) -> jax.Array:
+    """Apply all layers, with ReLU between them."""
+    x, layers = features, len(w) // 2
     for layer in range(layers - 1):
         x = jax.nn.relu(dense(w, layer, x))
     return dense(w, layers - 1, x)
 
 
-def dense(w: dict[str, jax.Array], layer: int, x: jax.Array) -> jax.Array:
+def dense(w: Tensors, layer: int, x: jax.Array) -> jax.Array:
     """Apply a dense layer: (batch, in) → (batch, out)."""
     return x @ w[f"layers.{layer}.weight"] + w[f"layers.{layer}.bias"]
+
+
+def loss(w: Tensors, statistics: Tensors, features: jax.Array, labels: jax.Array) -> tuple[jax.Array, Tensors]:
+    """Compute cross-entropy from the logits, mean over the batch: binary of one logit, else over the classes."""
+    z = logits(w, features)
+    if z.shape[1] > 1:
+        chosen = jax.numpy.take_along_axis(jax.nn.log_softmax(z), labels[:, None], axis=1)
+        return -chosen.mean(), statistics
+    z = z[:, 0]
+    return (jax.nn.softplus(z) - labels * z).mean(), statistics

@@ -1,19 +1,35 @@
-"""The MLP: 200-128-64-32-16-8-1, ReLU between layers, a sigmoid at the end."""
+"""The MLPs: their parameters, the inputs of the one that is benchmarked, and its layers.
+
+The published network, 200-128-64-32-16-8-1, gives a probability: its only logit goes through a sigmoid. The small one
+for the digits, 64-128-64-10 (for a user's own images, with other ends), gives a logit for each class. The definitions
+take both: how many layers there are, and what they give, follows from the weights.
+"""
 
 import itertools
 import math
 
-from suite.zoo.spec import Model, Parameter, Tensor
+import numpy as np
+
+from suite.zoo import bits
+from suite.zoo.spec import Layer, Model, Parameter, Tensor, dense
+from suite.zoo.weights import SEED, Arrays
 
 WIDTHS = (200, 128, 64, 32, 16, 8, 1)
+DIGITS_WIDTHS = (64, 128, 64, 10)
 
 
-def _parameters() -> tuple[Parameter, ...]:
+def widths(model: Model) -> tuple[int, ...]:
+    """Return the widths of a model's layers, that of its input first."""
+    matrices = [each.shape for each in model.parameters if each.name.endswith(".weight")]
+    return (matrices[0][1], *(fan_out for fan_out, _ in matrices))
+
+
+def _parameters(widths: tuple[int, ...], bias_std: float) -> tuple[Parameter, ...]:
     parameters = []
-    for layer, (fan_in, fan_out) in enumerate(itertools.pairwise(WIDTHS)):
+    for layer, (fan_in, fan_out) in enumerate(itertools.pairwise(widths)):
         # He et al. 2015: 2/fan_in keeps the activations' size through ReLU layers.
         parameters.append(Parameter(f"layers.{layer}.weight", (fan_out, fan_in), std=math.sqrt(2 / fan_in)))
-        parameters.append(Parameter(f"layers.{layer}.bias", (fan_out,), std=0.1))
+        parameters.append(Parameter(f"layers.{layer}.bias", (fan_out,), std=bias_std))
     return tuple(parameters)
 
 
@@ -22,6 +38,44 @@ MODEL = Model(
     title="MLP 200-128-64-32-16-8-1",
     inputs=(Tensor("features", (WIDTHS[0],), "float32"),),
     output=Tensor("probability", (1,), "float32"),
-    parameters=_parameters(),
-    source="The published spam-classifier network of seven dense layers",
+    parameters=_parameters(WIDTHS, bias_std=0.1),
+    source="The published spam-classifier network of six dense layers",
+    package="mlp",
 )
+
+
+def sized(name: str, shape: tuple[int, int, int], classes: int) -> Model:
+    """Return the small MLP for images of a shape (channels, height, width) and a number of classes."""
+    widths = (math.prod(shape), *DIGITS_WIDTHS[1:-1], classes)
+    return Model(
+        name=name,
+        title=f"MLP {'-'.join(map(str, widths))}",
+        inputs=(Tensor("features", (widths[0],), "float32"),),
+        output=Tensor("logits", (classes,), "float32"),
+        parameters=_parameters(widths, bias_std=0.0),  # as training begins everywhere
+        source="Dense layers as in the MLP, for ten classes",
+        package="mlp",
+    )
+
+
+DIGITS = sized("digits_mlp", (1, 8, 8), DIGITS_WIDTHS[-1])
+
+
+def one(name: str) -> Arrays:
+    """Return the input of that name: `features`, shape (200,), standard deviation near one.
+
+    Vectors along a common direction, more or less, with noise: the two classes of a classifier and between.
+    """
+    direction = bits.symmetric(f"{SEED}/mlp/direction", (WIDTHS[0],))
+    values = bits.symmetric(name, (WIDTHS[0] + 1,))
+    # How far along the direction: −2 … 2. Products and sums are single IEEE operations, each rounded once.
+    strength = values[0] * np.float32(2)
+    return {"features": values[1:] + strength * direction}
+
+
+def layers() -> tuple[Layer, ...]:
+    """Return the six dense layers of the benchmarked network, in the order data flows."""
+    return tuple(
+        dense(f"layers.{number}", 1, fan_in, fan_out)
+        for number, (fan_in, fan_out) in enumerate(itertools.pairwise(WIDTHS))
+    )

@@ -1,34 +1,35 @@
-"""The MLP in TensorFlow."""
+"""The MLPs in TensorFlow."""
 
-from typing import Any
-
-import numpy as np
 import tensorflow as tf
 
-from suite.zoo.mlp.spec import WIDTHS
-from suite.zoo.weights import Arrays
-
-LAYERS = len(WIDTHS) - 1
+Variables = dict[str, tf.Variable]
 
 
-def prepare(weights: Arrays) -> dict[str, Any]:
-    """Return the weights as the network wants them: matrices as (in, out)."""
-    return {name: np.ascontiguousarray(array.T) for name, array in weights.items()}
+def forward(w: Variables, features: tf.Tensor) -> tf.Tensor:
+    """Compute the probability, shape (batch, 1), or `logits`, shape (batch, classes), from `features`."""
+    z = logits(w, features)
+    return tf.nn.sigmoid(z) if z.shape[1] == 1 else z
 
 
-def forward(w: dict[str, tf.Variable], features: tf.Tensor) -> tf.Tensor:
-    """Compute the probability, shape (batch, 1), from `features`, shape (batch, 200)."""
-    return tf.nn.sigmoid(logits(w, features))
-
-
-def logits(w: dict[str, tf.Variable], features: tf.Tensor, layers: int = LAYERS) -> tf.Tensor:
-    """Compute what the sigmoid is taken of, shape (batch, width of the last of `layers`)."""
-    x = features
+def logits(w: Variables, features: tf.Tensor) -> tf.Tensor:
+    """Apply all layers, with ReLU between them."""
+    x, layers = features, len(w) // 2
     for layer in range(layers - 1):
         x = tf.nn.relu(dense(w, layer, x))
     return dense(w, layers - 1, x)
 
 
-def dense(w: dict[str, tf.Variable], layer: int, x: tf.Tensor) -> tf.Tensor:
+def dense(w: Variables, layer: int, x: tf.Tensor) -> tf.Tensor:
     """Apply a dense layer: (batch, in) → (batch, out)."""
     return tf.nn.bias_add(tf.matmul(x, w[f"layers.{layer}.weight"]), w[f"layers.{layer}.bias"])
+
+
+def loss(
+    w: Variables, statistics: Variables, features: tf.Tensor, labels: tf.Tensor
+) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
+    """Compute cross-entropy from the logits, mean over the batch: binary of one logit, else over the classes."""
+    del statistics  # there are none
+    z = logits(w, features)
+    if z.shape[1] == 1:
+        return tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=z[:, 0])), {}
+    return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=z)), {}

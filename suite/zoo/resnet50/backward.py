@@ -1,4 +1,4 @@
-"""ResNet-50's loss and gradients in NumPy float64, by hand: BatchNorm normalises by its batch, as training does.
+"""The ResNets' loss and gradients in NumPy float64, by hand: BatchNorm normalises by its batch, as training does.
 
 Every layer computes forward and returns with its output the way back: a function from the slope of the loss by its
 output to that by its input, which leaves the gradients of its own weights in the tape.
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from suite.zoo.resnet50.spec import STAGES, blocks
+from suite.zoo.resnet50.spec import Sizes, sizes_of
 from suite.zoo.training.losses import cross_entropy
 from suite.zoo.training.recipe import BATCH_NORM
 
@@ -37,12 +37,12 @@ def loss_and_gradients(w: Tensors, batch: Tensors) -> tuple[float, dict[str, Arr
     w
         Weights, float32 or float64.
     batch
-        `images`, shape (batch, 3, 224, 224), and `labels`, shape (batch,).
+        `images`, shape (batch, channels, height, width), and `labels`, shape (batch,).
     """
-    tape = Tape(w)
+    tape, sizes = Tape(w), sizes_of(w)
     back: list[Back] = []
     x = batch["images"].astype(np.float64).transpose(0, 2, 3, 1)
-    for layer in (_stem(tape), *_bottlenecks(tape), head(tape)):
+    for layer in (_stem(tape, sizes), *_bottlenecks(tape, sizes), _head(tape)):
         x, way = layer(x)
         back.append(way)
     loss, d = cross_entropy(x, batch["labels"])
@@ -54,35 +54,31 @@ def loss_and_gradients(w: Tensors, batch: Tensors) -> tuple[float, dict[str, Arr
 Layer: TypeAlias = Callable[[Array], tuple[Array, Back]]
 
 
-def _stem(tape: Tape) -> Layer:
+def _stem(tape: Tape, sizes: Sizes) -> Layer:
     def stem(x: Array) -> tuple[Array, Back]:
-        x, back_conv = conv(tape, "conv1", x, stride=2, padding=3)
+        x, back_conv = conv(tape, "conv1", x, sizes.stride, sizes.kernel // 2)
         x, back_norm = norm(tape, "bn1", x)
         x, back_relu = relu(x)
-        x, back_pool = max_pool(x)
+        x, back_pool = max_pool(x) if sizes.pooled else (x, _same)
         return x, lambda d: back_conv(back_norm(back_relu(back_pool(d))))
 
     return stem
 
 
-def _bottlenecks(tape: Tape) -> list[Layer]:
+def _bottlenecks(tape: Tape, sizes: Sizes) -> list[Layer]:
     def of(name: str, stride: int) -> Layer:
         return lambda x: bottleneck(tape, name, x, stride)
 
-    return [
-        of(block, 2 if number > 0 and index == 0 else 1)
-        for number in range(len(STAGES))
-        for index, block in enumerate(blocks(number))
-    ]
+    return [of(name, stride) for name, stride in sizes.all_blocks()]
 
 
-def head(tape: Tape) -> Layer:
+def _head(tape: Tape) -> Layer:
     """Take the mean over height and width, and apply the classifier."""
 
     def mean_and_dense(x: Array) -> tuple[Array, Back]:
         shape = x.shape
         pooled: Array = x.mean(axis=(1, 2))
-        weight = tape.w["fc.weight"].astype(np.float64)
+        weight = tape.w["fc.weight"].astype(np.float64, copy=False)
 
         def back(d: Array) -> Array:
             tape.gradients["fc.weight"] = d.T @ pooled
@@ -152,7 +148,7 @@ def conv(tape: Tape, name: str, x: Array, stride: int = 1, padding: int = 0) -> 
 def norm(tape: Tape, name: str, x: Array) -> tuple[Array, Back]:
     """Apply BatchNorm with the statistics of the batch, and follow them with the running ones."""
     count = x.size // x.shape[-1]
-    gamma = tape.w[f"{name}.weight"].astype(np.float64)
+    gamma = tape.w[f"{name}.weight"].astype(np.float64, copy=False)
     mean: Array = x.mean(axis=(0, 1, 2))
     variance: Array = x.var(axis=(0, 1, 2))  # biased
     scale = 1 / np.sqrt(variance + BATCH_NORM.epsilon)

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from suite.zoo.resnet50.spec import EPSILON, STAGES, blocks
+from suite.zoo.resnet50.spec import EPSILON, RESNET50
 
 Weights: TypeAlias = Mapping[str, npt.NDArray[Any]]
 Array: TypeAlias = npt.NDArray[np.float64]
@@ -16,7 +16,7 @@ Array: TypeAlias = npt.NDArray[np.float64]
 def forward(w: Weights, inputs: Mapping[str, npt.NDArray[Any]]) -> Array:
     """Compute `logits`, shape (batch, 1000), from `images`, shape (batch, 3, 224, 224)."""
     x = stem(w, inputs["images"].astype(np.float64).transpose(0, 2, 3, 1))
-    for number in range(len(STAGES)):
+    for number in range(len(RESNET50.stages)):
         x = stage(w, number, x)
     return head(w, x)
 
@@ -29,8 +29,8 @@ def stem(w: Weights, x: Array) -> Array:
 
 def stage(w: Weights, number: int, x: Array) -> Array:
     """Apply `layer1` … `layer4` (numbers 0 … 3); each but the first halves height and width."""
-    for index, block in enumerate(blocks(number)):
-        x = bottleneck(w, block, x, stride=2 if number > 0 and index == 0 else 1)
+    for block, stride in RESNET50.blocks(number):
+        x = bottleneck(w, block, x, stride)
     return x
 
 
@@ -53,7 +53,7 @@ def head(w: Weights, x: Array) -> Array:
 
 def conv(w: Weights, name: str, x: Array, stride: int = 1, padding: int = 0) -> Array:
     """Convolve: every window of the input times one matrix of all kernels."""
-    kernel = w[f"{name}.weight"].astype(np.float64)  # (out, in, height, width)
+    kernel = w[f"{name}.weight"].astype(np.float64, copy=False)  # (out, in, height, width)
     out, _, size, _ = kernel.shape
     if padding:
         x = np.pad(x, ((0, 0), (padding, padding), (padding, padding), (0, 0)))

@@ -1,22 +1,66 @@
-"""ResNet-50 v1.5: He et al. 2015, with the stride in the 3×3 convolution of a bottleneck instead of its first 1×1.
+"""The ResNets: their sizes and parameters, the inputs of the one that is benchmarked, and its layers.
 
-Names are torchvision's.
+ResNet-50 v1.5 is that of He et al. 2015, with the stride in the 3×3 convolution of a bottleneck instead of its first
+1×1. The small one for the digits has the same bottlenecks behind a stem for images of 8×8: a 3×3 convolution without
+stride, and nothing is pooled before the end, as in the CIFAR networks of He et al. 2015 (section 4.2), since 8×8 pixels
+have none to lose. Names are torchvision's. The definitions take both: which one it is follows from the weights.
 """
 
 import math
+from collections.abc import Container
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
-from suite.zoo.spec import Model, Parameter, Tensor
+from suite.zoo import bits
+from suite.zoo.spec import Layer, Model, Parameter, Tensor, dense
+from suite.zoo.weights import Arrays
 
-SIZE = 224
+SHAPE = (3, 224, 224)
+"""Channels, height and width of an image."""
+SIZE = SHAPE[1]
 CLASSES = 1000
 EPSILON = 1e-5
 """Of BatchNorm."""
 EXPANSION = 4
 
-STAGES = ((64, 3), (128, 4), (256, 6), (512, 3))
-"""Width and number of bottlenecks of `layer1` … `layer4`."""
+
+class Sizes(msgspec.Struct, frozen=True):
+    """Sizes of a network of bottlenecks."""
+
+    stem: int
+    """Channels of the first convolution."""
+    kernel: int
+    stride: int
+    """Of the first convolution; its padding is half its kernel."""
+    pooled: bool
+    """Whether a max pool of stride 2 follows it."""
+    stages: tuple[tuple[int, int], ...]
+    """Width and number of bottlenecks of `layer1`, `layer2`, …"""
+
+    def blocks(self, stage: int) -> tuple[tuple[str, int], ...]:
+        """Return the name and stride of a stage's bottlenecks, `layer1.0`, `layer1.1`, … (stages count from 0)."""
+        _, count = self.stages[stage]
+        return tuple((f"layer{stage + 1}.{index}", 2 if stage > 0 and index == 0 else 1) for index in range(count))
+
+    def all_blocks(self) -> tuple[tuple[str, int], ...]:
+        """Return the name and stride of every bottleneck."""
+        return tuple(block for stage in range(len(self.stages)) for block in self.blocks(stage))
+
+    @property
+    def features(self) -> int:
+        """Channels that the classifier is given."""
+        return EXPANSION * self.stages[-1][0]
+
+
+RESNET50 = Sizes(stem=64, kernel=7, stride=2, pooled=True, stages=((64, 3), (128, 4), (256, 6), (512, 3)))
+SMALL = Sizes(stem=16, kernel=3, stride=1, pooled=False, stages=((16, 1), (32, 1)))
+
+
+def sizes_of(names: Container[str]) -> Sizes:
+    """Return the sizes of the network that has weights of these names."""
+    return RESNET50 if "layer4.0.conv1.weight" in names else SMALL
 
 
 class Conv(msgspec.Struct, frozen=True):
@@ -37,56 +81,144 @@ class Conv(msgspec.Struct, frozen=True):
         return self.size_out**2 * self.fan[0] * self.fan[1] * self.kernel**2
 
 
-def blocks(stage: int) -> tuple[str, ...]:
-    """Return the names of a stage's bottlenecks: `layer1.0`, `layer1.1`, … (stages count from 0)."""
-    return tuple(f"layer{stage + 1}.{block}" for block in range(STAGES[stage][1]))
-
-
-def convolutions() -> tuple[Conv, ...]:
-    """Return all 53 convolutions in the order data flows."""
-    convs = [Conv("conv1", "bn1", (3, 64), 7, 2, SIZE // 2)]
-    channels, size = 64, SIZE // 4  # after the max pool
-    for stage, (width, _) in enumerate(STAGES):
-        for index, block in enumerate(blocks(stage)):
-            stride = 2 if stage > 0 and index == 0 else 1
+def convolutions(sizes: Sizes, shape: tuple[int, int, int]) -> tuple[Conv, ...]:
+    """Return all convolutions in the order data flows, for images of a shape: channels, height and width, a square."""
+    channels, size, _ = shape
+    size //= sizes.stride
+    convs = [Conv("conv1", "bn1", (channels, sizes.stem), sizes.kernel, sizes.stride, size)]
+    channels, size = sizes.stem, size // 2 if sizes.pooled else size
+    for stage, (width, _) in enumerate(sizes.stages):
+        for block, stride in sizes.blocks(stage):
             out, size_in = EXPANSION * width, size
             size //= stride
             convs.append(Conv(f"{block}.conv1", f"{block}.bn1", (channels, width), 1, 1, size_in))
             convs.append(Conv(f"{block}.conv2", f"{block}.bn2", (width, width), 3, stride, size))
             convs.append(Conv(f"{block}.conv3", f"{block}.bn3", (width, out), 1, 1, size))
-            if index == 0:
+            if channels != out:
                 shortcut = f"{block}.downsample"
                 convs.append(Conv(f"{shortcut}.0", f"{shortcut}.1", (channels, out), 1, stride, size))
             channels = out
     return tuple(convs)
 
 
-def _parameters() -> tuple[Parameter, ...]:
+def _parameters(
+    sizes: Sizes, shape: tuple[int, int, int], classes: int, *, last_scale: float, spread: float
+) -> tuple[Parameter, ...]:
+    """Return the parameters of a network.
+
+    Parameters
+    ----------
+    sizes, shape, classes
+        Of the network, of its images, and how many classes it tells apart.
+    last_scale
+        Mean scale of the last BatchNorm of a bottleneck, and 1 of the others.
+    spread
+        Standard deviation of what is no kernel and no matrix, relative to a scale of 1.
+    """
     parameters: list[Parameter] = []
-    for conv in convolutions():
+    for conv in convolutions(sizes, shape):
         fan_in = conv.fan[0] * conv.kernel**2
-        # He fan-in, but for projections, which no ReLU halves. The last BatchNorm of a bottleneck is scaled down, or
-        # activations would grow with every block (to hundreds at the end).
+        # He fan-in, but for projections, which no ReLU halves.
         std = math.sqrt((1 if "downsample" in conv.name else 2) / fan_in)
-        gamma = 0.3 if conv.norm.endswith("bn3") else 1.0
+        gamma = last_scale if conv.norm.endswith("bn3") else 1.0
         parameters.append(
             Parameter(f"{conv.name}.weight", (conv.fan[1], conv.fan[0], conv.kernel, conv.kernel), std=std)
         )
-        parameters.append(Parameter(f"{conv.norm}.weight", (conv.fan[1],), mean=gamma, std=0.1 * gamma))
-        parameters.append(Parameter(f"{conv.norm}.bias", (conv.fan[1],), std=0.1))
-        parameters.append(Parameter(f"{conv.norm}.running_mean", (conv.fan[1],), std=0.1))
-        parameters.append(Parameter(f"{conv.norm}.running_var", (conv.fan[1],), mean=1.0, std=0.1))
-    features = EXPANSION * STAGES[-1][0]
-    parameters.append(Parameter("fc.weight", (CLASSES, features), std=1 / math.sqrt(features)))
-    parameters.append(Parameter("fc.bias", (CLASSES,), std=0.1))
+        parameters.append(Parameter(f"{conv.norm}.weight", (conv.fan[1],), mean=gamma, std=spread * gamma))
+        parameters.append(Parameter(f"{conv.norm}.bias", (conv.fan[1],), std=spread))
+        parameters.append(Parameter(f"{conv.norm}.running_mean", (conv.fan[1],), std=spread))
+        parameters.append(Parameter(f"{conv.norm}.running_var", (conv.fan[1],), mean=1.0, std=spread))
+    parameters.append(Parameter("fc.weight", (classes, sizes.features), std=1 / math.sqrt(sizes.features)))
+    parameters.append(Parameter("fc.bias", (classes,), std=spread))
     return tuple(parameters)
 
 
 MODEL = Model(
     name="resnet50",
     title="ResNet-50 v1.5",
-    inputs=(Tensor("images", (3, SIZE, SIZE), "float32"),),
+    inputs=(Tensor("images", SHAPE, "float32"),),
     output=Tensor("logits", (CLASSES,), "float32"),
-    parameters=_parameters(),
+    # The last BatchNorm of a bottleneck is scaled down, or activations would grow with every block (to hundreds at the
+    # end).
+    parameters=_parameters(RESNET50, SHAPE, CLASSES, last_scale=0.3, spread=0.1),
     source="He et al., arXiv:1512.03385; v1.5 as in torchvision",
+    package="resnet50",
 )
+
+
+def sized(name: str, shape: tuple[int, int, int], classes: int) -> Model:
+    """Return the small ResNet for images of a shape (channels, height, width: a square) and a number of classes."""
+    return Model(
+        name=name,
+        title=f"ResNet of bottlenecks for {shape[1]}×{shape[1]}",
+        inputs=(Tensor("images", shape, "float32"),),
+        output=Tensor("logits", (classes,), "float32"),
+        # As training begins everywhere: scales one, shifts zero, statistics of nothing seen.
+        parameters=_parameters(SMALL, shape, classes, last_scale=1.0, spread=0.0),
+        source="Bottlenecks of He et al., arXiv:1512.03385, behind the stem of its section 4.2",
+        package="resnet50",
+    )
+
+
+DIGITS = sized("digits_resnet", (1, 8, 8), 10)
+
+COARSE = 32
+"""Pixels between the control points of the large blobs of an input."""
+FINE = 8
+"""The same for the small ones."""
+
+
+def one(name: str) -> Arrays:
+    """Return the input of that name: `images`, shape (3, 224, 224), values in (−3.5, 3.5), with deviation near one.
+
+    Images have a colour of their own, large smooth blobs and smaller ones, as photographs have. Random networks forget
+    most of an image but its colours: those make the answers differ by a quarter of their size. Grids of random 8-bit
+    values are interpolated bilinearly at a power-of-two spacing, all in integers, and scaled once by a power of two:
+    exact, so the same bits everywhere.
+    """
+    colour = _eights(f"{name}/colour", (3, 1, 1)) * COARSE**2
+    coarse = _blobs(f"{name}/coarse", COARSE)
+    fine = _blobs(f"{name}/fine", FINE) * (COARSE // FINE) ** 2
+    # At most 7 · 255 · 32² in size: the sum fits the 24 bits of a float32's significand.
+    return {"images": (4 * colour + 2 * coarse + fine).astype(np.float32) * np.float32(2.0**-9 / COARSE**2)}
+
+
+def _eights(name: str, shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    """Return random 8-bit values, symmetric about zero: the odd numbers from −255 to 255, in units of 2⁻⁸."""
+    return 2 * bits.integers(name, math.prod(shape), bits=8).reshape(shape) - 255
+
+
+def _blobs(name: str, spacing: int) -> npt.NDArray[np.int64]:
+    """Return a (3, 224, 224) pattern in units of 2⁻⁸ / spacing², between −1 and 1."""
+    points = SIZE // spacing + 1
+    return _stretch(_stretch(_eights(name, (3, points, points)), spacing, axis=1), spacing, axis=2)
+
+
+def _stretch(grid: npt.NDArray[np.int64], spacing: int, axis: int) -> npt.NDArray[np.int64]:
+    """Interpolate linearly along one axis; the result is `spacing` times too large, so that it stays whole."""
+    pixel = np.arange(SIZE)
+    left, offset = pixel // spacing, pixel % spacing
+    shape = [SIZE if dimension == axis else 1 for dimension in range(grid.ndim)]
+    offset = offset.reshape(shape)
+    return np.take(grid, left, axis) * (spacing - offset) + np.take(grid, left + 1, axis) * offset
+
+
+def layers() -> tuple[Layer, ...]:
+    """Return ResNet-50's 53 convolutions, each with the BatchNorm after it, and the classifier, as data flows."""
+    convs = convolutions(RESNET50, SHAPE)
+    return (*map(_convolution, convs), dense("fc", 1, RESNET50.features, CLASSES))
+
+
+def _convolution(conv: Conv) -> Layer:
+    channels_in, channels_out = conv.fan
+    size_in = conv.size_out * conv.stride
+    stride = f", stride {conv.stride}" if conv.stride > 1 else ""
+    return Layer(
+        name=conv.name,
+        kind=f"convolution {conv.kernel}×{conv.kernel}{stride}",
+        macs=conv.macs,
+        # BatchNorm folds into the kernel and one bias a channel, as every inference engine does it.
+        weights=channels_in * channels_out * conv.kernel**2 + channels_out,
+        reads=size_in**2 * channels_in,
+        writes=conv.size_out**2 * channels_out,
+    )

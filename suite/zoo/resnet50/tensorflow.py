@@ -1,41 +1,37 @@
-"""ResNet-50 v1.5 in TensorFlow. Tensors are (batch, height, width, channels)."""
+"""The ResNets in TensorFlow. Tensors are (batch, height, width, channels)."""
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-import numpy as np
 import tensorflow as tf
 
-from suite.zoo.resnet50.spec import EPSILON, STAGES, blocks
-from suite.zoo.weights import Arrays
+from suite.zoo.resnet50.spec import EPSILON, sizes_of
+from suite.zoo.training.recipe import BATCH_NORM
 
-Norm: TypeAlias = Callable[[dict[str, tf.Variable], str, tf.Tensor], tf.Tensor]
-"""BatchNorm as `norm` has it, or as training wants it."""
-
-
-def prepare(weights: Arrays) -> dict[str, Any]:
-    """Return the weights as the network wants them: kernels as (height, width, in, out), matrices as (in, out)."""
-    order = {4: (2, 3, 1, 0), 2: (1, 0), 1: (0,)}
-    return {name: np.ascontiguousarray(array.transpose(order[array.ndim])) for name, array in weights.items()}
+Variables = dict[str, tf.Variable]
+Norm: TypeAlias = Callable[[Variables, str, tf.Tensor], tf.Tensor]
+"""BatchNorm as `norm` has it, or as training wants it (`batch_norm`)."""
 
 
-def forward(w: dict[str, tf.Variable], images: tf.Tensor) -> tf.Tensor:
-    """Compute `logits`, shape (batch, 1000), from `images`, shape (batch, 224, 224, 3)."""
+def forward(w: Variables, images: tf.Tensor) -> tf.Tensor:
+    """Compute `logits`, shape (batch, classes), from `images`, shape (batch, height, width, channels)."""
     return network(w, images, norm)
 
 
-def network(w: dict[str, tf.Variable], images: tf.Tensor, normalise: Norm) -> tf.Tensor:
+def network(w: Variables, images: tf.Tensor, normalise: Norm) -> tf.Tensor:
     """Compute `logits` with one or the other BatchNorm."""
-    x = tf.nn.relu(normalise(w, "bn1", conv(w, "conv1", images, stride=2, padding=3)))
-    # After ReLU nothing is below zero, so padding with zeros is padding with −∞.
-    x = tf.nn.max_pool2d(tf.pad(x, [[0, 0], [1, 1], [1, 1], [0, 0]]), 3, 2, "VALID")
-    for number in range(len(STAGES)):
-        for index, block in enumerate(blocks(number)):
-            x = bottleneck(w, block, x, 2 if number > 0 and index == 0 else 1, normalise)
+    sizes = sizes_of(w)
+    x = conv(w, "conv1", images, stride=sizes.stride, padding=sizes.kernel // 2)
+    x = tf.nn.relu(normalise(w, "bn1", x))
+    if sizes.pooled:
+        # After ReLU nothing is below zero, so padding with zeros is padding with −∞.
+        x = tf.nn.max_pool2d(tf.pad(x, [[0, 0], [1, 1], [1, 1], [0, 0]]), 3, 2, "VALID")
+    for block, stride in sizes.all_blocks():
+        x = bottleneck(w, block, x, stride, normalise)
     return tf.nn.bias_add(tf.matmul(tf.reduce_mean(x, [1, 2]), w["fc.weight"]), w["fc.bias"])
 
 
-def bottleneck(w: dict[str, tf.Variable], name: str, x: tf.Tensor, stride: int, normalise: Norm) -> tf.Tensor:
+def bottleneck(w: Variables, name: str, x: tf.Tensor, stride: int, normalise: Norm) -> tf.Tensor:
     """Apply 1×1, 3×3 (which has the stride: v1.5) and 1×1 convolutions around a shortcut."""
     shortcut = x
     if f"{name}.downsample.0.weight" in w:
@@ -46,13 +42,49 @@ def bottleneck(w: dict[str, tf.Variable], name: str, x: tf.Tensor, stride: int, 
     return tf.nn.relu(x + shortcut)
 
 
-def conv(w: dict[str, tf.Variable], name: str, x: tf.Tensor, stride: int = 1, padding: int = 0) -> tf.Tensor:
+def conv(w: Variables, name: str, x: tf.Tensor, stride: int = 1, padding: int = 0) -> tf.Tensor:
     """Convolve with explicit padding ("SAME" would pad a stride of 2 differently)."""
     around = [[0, 0], [padding, padding], [padding, padding], [0, 0]]
     return tf.nn.conv2d(x, w[f"{name}.weight"], stride, around if padding else "VALID")
 
 
-def norm(w: dict[str, tf.Variable], name: str, x: tf.Tensor) -> tf.Tensor:
+def norm(w: Variables, name: str, x: tf.Tensor) -> tf.Tensor:
     """Apply BatchNorm with its stored statistics, which the kernel takes in float32, whatever the precision."""
     parts = [tf.cast(w[f"{name}.{part}"], tf.float32) for part in ("weight", "bias", "running_mean", "running_var")]
     return tf.compat.v1.nn.fused_batch_norm(x, *parts, epsilon=EPSILON, is_training=False)[0]
+
+
+def loss(
+    w: Variables, statistics: Variables, images: tf.Tensor, labels: tf.Tensor
+) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
+    """Compute cross-entropy over the classes, mean over the batch, and the running statistics after it."""
+    new: dict[str, tf.Tensor] = {}
+
+    def normalise(w: Variables, name: str, x: tf.Tensor) -> tf.Tensor:
+        return batch_norm(w, statistics, new, name, x)
+
+    logits = network(w, images, normalise)
+    return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)), new
+
+
+def batch_norm(w: Variables, statistics: Variables, new: dict[str, tf.Tensor], name: str, x: tf.Tensor) -> tf.Tensor:
+    """Apply BatchNorm with the statistics of the batch, and follow them.
+
+    The operator itself is asked, since TensorFlow's function around it raises an epsilon of 1e-5 to 1.001e-5. Its
+    variance for following is the unbiased one already.
+    """
+    out = tf.raw_ops.FusedBatchNormV3(
+        x=x,
+        scale=w[f"{name}.weight"],
+        offset=w[f"{name}.bias"],
+        mean=tf.zeros([0]),
+        variance=tf.zeros([0]),
+        epsilon=BATCH_NORM.epsilon,
+        exponential_avg_factor=1.0,
+        data_format="NHWC",
+        is_training=True,
+    )
+    for part, batch in (("running_mean", out.batch_mean), ("running_var", out.batch_variance)):
+        old = statistics[f"{name}.{part}"]
+        new[f"{name}.{part}"] = (1 - BATCH_NORM.update) * old + BATCH_NORM.update * batch
+    return out.y

@@ -1,32 +1,39 @@
-"""ResNet-50 v1.5 in PyTorch; channels last where the images and the weights are."""
+"""The ResNets in PyTorch; channels last where the images and the weights are."""
 
 import torch
 from torch import nn
 
-from suite.zoo.resnet50.spec import CLASSES, EPSILON, EXPANSION, STAGES
+from suite.zoo.resnet50.spec import EPSILON, EXPANSION, Sizes, sizes_of
+from suite.zoo.spec import Model
+from suite.zoo.training.recipe import BATCH_NORM
 
 
-class ResNet50(nn.Module):  # type: ignore[misc,unused-ignore]
+class ResNet(nn.Module):  # type: ignore[misc,unused-ignore]
     """Modules are named as in torchvision."""
 
-    def __init__(self) -> None:
+    def __init__(self, sizes: Sizes, channels: int, classes: int) -> None:
         super().__init__()
-        self.conv1 = nn.Conv2d(3, 64, 7, stride=2, padding=3, bias=False)
-        self.bn1 = nn.BatchNorm2d(64, eps=EPSILON)
-        self.maxpool = nn.MaxPool2d(3, stride=2, padding=1)
-        channels = 64
-        for number, (width, count) in enumerate(STAGES):
+        kernel, padding = sizes.kernel, sizes.kernel // 2
+        self.conv1 = nn.Conv2d(channels, sizes.stem, kernel, stride=sizes.stride, padding=padding, bias=False)
+        self.bn1 = nn.BatchNorm2d(sizes.stem, eps=EPSILON)
+        self.maxpool = nn.MaxPool2d(3, stride=2, padding=1) if sizes.pooled else None
+        channels = sizes.stem
+        self.stages = [f"layer{number + 1}" for number in range(len(sizes.stages))]
+        for number, (width, _) in enumerate(sizes.stages):
             blocks = []
-            for index in range(count):
-                blocks.append(Bottleneck(channels, width, stride=2 if number > 0 and index == 0 else 1))
+            for _, stride in sizes.blocks(number):
+                blocks.append(Bottleneck(channels, width, stride))
                 channels = EXPANSION * width
-            self.add_module(f"layer{number + 1}", nn.Sequential(*blocks))
-        self.fc = nn.Linear(channels, CLASSES)
+            self.add_module(self.stages[number], nn.Sequential(*blocks))
+        self.fc = nn.Linear(channels, classes)
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
-        """Compute `logits`, shape (batch, 1000), from `images`, shape (batch, 3, 224, 224)."""
-        x = self.maxpool(nn.functional.relu(self.bn1(self.conv1(images)), inplace=True))
-        x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
+        """Compute `logits`, shape (batch, classes), from `images`, shape (batch, channels, height, width)."""
+        x = nn.functional.relu(self.bn1(self.conv1(images)), inplace=True)
+        if self.maxpool is not None:
+            x = self.maxpool(x)
+        for stage in self.stages:
+            x = getattr(self, stage)(x)
         return self.fc(x.mean((2, 3)))
 
 
@@ -55,6 +62,21 @@ class Bottleneck(nn.Module):  # type: ignore[misc,unused-ignore]
         return nn.functional.relu(self.bn3(self.conv3(x)) + shortcut, inplace=True)
 
 
-def build() -> nn.Module:
+def build(model: Model) -> nn.Module:
     """Return the network, its weights not yet filled in."""
-    return ResNet50()
+    names = {parameter.name for parameter in model.parameters}
+    return ResNet(sizes_of(names), channels=model.inputs[0].shape[0], classes=model.output.shape[0])
+
+
+def prepare(network: nn.Module) -> nn.Module:
+    """Tell every BatchNorm how fast to follow the batches: torch's `momentum` is the share of what is new."""
+    for module in network.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            module.momentum = BATCH_NORM.update
+            module.eps = BATCH_NORM.epsilon
+    return network
+
+
+def loss(network: nn.Module, images: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Compute cross-entropy over the classes, mean over the batch; in training mode BatchNorm follows by itself."""
+    return nn.functional.cross_entropy(network(images), labels.long())

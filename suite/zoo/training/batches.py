@@ -8,7 +8,7 @@ import numpy as np
 
 from suite.zoo import bits
 from suite.zoo import inputs as zoo_inputs
-from suite.zoo.bert.inputs import CLS, SEP
+from suite.zoo.bert.spec import CLS, SEP
 from suite.zoo.resnet50.spec import CLASSES
 from suite.zoo.spec import Model
 from suite.zoo.weights import SEED, Arrays
@@ -20,13 +20,8 @@ MASKED = 20
 
 All of them become [MASK]; the published scheme leaves one in ten as it is and changes another, which costs the same."""
 
-_LABELS = {
-    "mlp": ("labels",),
-    "resnet50": ("labels",),
-    "bert": ("positions", "labels"),
-    "digits_mlp": ("labels",),
-    "digits_resnet": ("labels",),
-}
+_LABELS = {"mlp": ("labels",), "resnet50": ("labels",), "bert": ("positions", "labels")}
+"""By the package that defines a model."""
 _MADE = ("mlp", "resnet50", "bert")
 """Models whose batches are made; those of the others are data."""
 

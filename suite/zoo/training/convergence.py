@@ -6,7 +6,7 @@ seed chooses is the weights that training begins with and the order of batches; 
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -18,17 +18,14 @@ import numpy.typing as npt
 from suite.zoo import bits, models, own_images
 from suite.zoo.digits import data
 from suite.zoo.digits.data import Split
-from suite.zoo.digits_mlp.backward import loss_and_gradients as digits_mlp
-from suite.zoo.digits_resnet.backward import loss_and_gradients as digits_resnet
 from suite.zoo.spec import Model
 from suite.zoo.training import parity, recipe
 from suite.zoo.training.optimizers import Updater
 from suite.zoo.training.recipe import SGD, AdamW, Optimizer
+from suite.zoo.training.trajectory import loss_and_gradients
 from suite.zoo.weights import SEED, Arrays, sha256
 
-Float64s: TypeAlias = dict[str, npt.NDArray[np.float64]]
 Tensors: TypeAlias = Mapping[str, npt.NDArray[Any]]
-Backward: TypeAlias = Callable[[Tensors, Tensors], tuple[float, Float64s, Float64s]]
 
 
 class Goal(msgspec.Struct, frozen=True):
@@ -83,10 +80,9 @@ GOALS: Mapping[str, Goal] = MappingProxyType(
 )
 """By the model whose layers the network has, which is what a user names."""
 
-SENSITIVITY: Mapping[str, float] = MappingProxyType({"digits_mlp": 1.05e-7, "digits_resnet": 2.5e-4})
-"""By network, as `sensitivity` finds it; a tolerance is that times the factor of `suite.zoo.training.parity`."""
-
-_BACKWARD: dict[str, Backward] = {"digits_mlp": digits_mlp, "digits_resnet": digits_resnet}
+SENSITIVITY: Mapping[str, float] = MappingProxyType({"mlp": 1.05e-7, "resnet50": 2.5e-4})
+"""The same way, as `sensitivity` finds it on the digits; a tolerance is that times the factor of
+`suite.zoo.training.parity`."""
 
 
 class Beginning(msgspec.Struct, frozen=True):
@@ -187,7 +183,7 @@ def first_losses(goal: Goal, seed: int, begin: Tensors | None = None) -> tuple[f
     updater = Updater(network, goal.optimizer)
     losses: list[float] = []
     for batch in data.batches(split(goal).train, schedule(goal, seed)[: recipe.STEPS]):
-        loss, gradients, statistics = _BACKWARD[network.package](state, batch)
+        loss, gradients, statistics = loss_and_gradients(network, state, batch)
         losses.append(loss)
         updater.update(state, gradients)
         state |= statistics

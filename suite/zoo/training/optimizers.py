@@ -11,6 +11,9 @@ from suite.zoo.training.recipe import SGD, AdamW, Optimizer, decays, trained
 
 Tensors: TypeAlias = dict[str, npt.NDArray[np.float64]]
 
+_CHUNK = 1 << 15
+"""Elements that AdamW updates at a time, so that what it computes on the way stays in a cache."""
+
 
 class Updater:
     """One optimizer and its state; weights are changed in place."""
@@ -36,7 +39,9 @@ class Updater:
     def _sgd(
         self, rule: SGD, name: str, w: npt.NDArray[np.float64], g: npt.NDArray[np.float64], *, decay: bool
     ) -> None:
-        b = self._first.setdefault(name, np.zeros_like(w))
+        if name not in self._first:
+            self._first[name] = np.zeros_like(w)
+        b = self._first[name]
         b *= rule.momentum
         b += g
         if decay:
@@ -46,8 +51,23 @@ class Updater:
     def _adamw(
         self, rule: AdamW, name: str, w: npt.NDArray[np.float64], g: npt.NDArray[np.float64], *, decay: bool
     ) -> None:
-        m = self._first.setdefault(name, np.zeros_like(w))
-        v = self._second.setdefault(name, np.zeros_like(w))
+        if name not in self._first:
+            self._first[name], self._second[name] = np.zeros_like(w), np.zeros_like(w)
+        flat = (each.reshape(-1, copy=False) for each in (w, self._first[name], self._second[name]))
+        arrays = (*flat, g.reshape(-1))
+        for start in range(0, w.size, _CHUNK):
+            self._adamw_of(rule, *(each[start : start + _CHUNK] for each in arrays), decay=decay)
+
+    def _adamw_of(
+        self,
+        rule: AdamW,
+        w: npt.NDArray[np.float64],
+        m: npt.NDArray[np.float64],
+        v: npt.NDArray[np.float64],
+        g: npt.NDArray[np.float64],
+        *,
+        decay: bool,
+    ) -> None:
         m *= rule.beta1
         m += (1 - rule.beta1) * g
         v *= rule.beta2

@@ -4,11 +4,13 @@ How far may a correct float32 program stray? Not more than some multiple of what
 the reference itself is run from weights that are perturbed by 2⁻²⁴ relative (half a unit in the last place of a
 float32, random signs, `DRAWS` seeded draws), and the largest error that this makes is the model's *sensitivity*. A
 float32 program rounds not once but in every layer, forward and back, and sums thousands of terms, so it may stray
-`FACTOR` times as far. The table looks at no framework (`python -m suite.zoo.training.sensitivity` computes it again);
-the factor was doubled once, after errors of frameworks had been seen: `docs/method.md` says why.
+`FACTOR` times as far. The table looks at no framework; the factor was doubled once, after errors of frameworks had been
+seen: `docs/method.md` says why. `python -m suite.zoo.training.parity mlp` computes a row of the table again, in some
+seconds for the MLP and some minutes for the others.
 """
 
 import math
+import sys
 from types import MappingProxyType
 from typing import Any
 
@@ -16,8 +18,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from suite.zoo import bits
+from suite.zoo import bits, weights
 from suite.zoo.spec import Model
+from suite.zoo.training import recipe, trajectory
 from suite.zoo.training.trajectory import Trajectory
 from suite.zoo.weights import SEED, Arrays
 
@@ -69,6 +72,31 @@ def perturbed(model: Model, weights: Arrays, draw: int) -> Arrays:
         up = bits.integers(f"{SEED}/{model.name}/perturbation/{draw}/{name}", array.size, bits=1).reshape(array.shape)
         moved[name] = array.astype(np.float64) * (1 + PERTURBATION * (2 * up - 1))
     return moved
+
+
+def sensitivity(model: Model, *, batch: int | None = None, steps: int = recipe.STEPS) -> Errors:
+    """Return the largest error that weights perturbed by 2⁻²⁴ make in a model's trajectory, over the draws.
+
+    Parameters
+    ----------
+    model
+        The model.
+    batch, steps
+        As in `trajectory.run`.
+    """
+    made = weights.make(model)
+    exact = trajectory.run(model, made, batch=batch, steps=steps)
+    found = [
+        compare(trajectory.run(model, perturbed(model, made, draw), batch=batch, steps=steps), exact)
+        for draw in range(DRAWS)
+    ]
+    statistics = [errors.statistics for errors in found if errors.statistics is not None]
+    return Errors(
+        losses=max(errors.losses for errors in found),
+        gradients=max(errors.gradients for errors in found),
+        weights=max(errors.weights for errors in found),
+        statistics=max(statistics) if statistics else None,
+    )
 
 
 def tolerances(model: str) -> Errors:
@@ -144,3 +172,10 @@ def _relative(found: tuple[float, ...], reference: tuple[float, ...]) -> float:
 def _pair(found: tuple[float, ...], reference: tuple[float, ...]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]] | None:
     first, second = np.asarray(found, dtype=np.float64), np.asarray(reference, dtype=np.float64)
     return (first, second) if first.shape == second.shape and np.isfinite(first).all() else None
+
+
+if __name__ == "__main__":
+    from suite.zoo import models
+
+    for each in sys.argv[1:]:
+        print(each, sensitivity(models.get(each)), flush=True)

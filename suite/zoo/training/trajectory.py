@@ -35,6 +35,8 @@ Backward: TypeAlias = Callable[[Tensors, Tensors], tuple[float, Float64s, Float6
 
 SIGNS = 8
 """Sums of each tensor's change."""
+_PATTERNS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little") * 2.0 - 1.0
+"""The signs that each value of a byte stands for, (256, 8)."""
 _CHUNK = 1 << 20
 
 _BACKWARD: dict[str, Backward] = {"mlp": mlp, "resnet50": resnet50, "bert": bert}
@@ -83,7 +85,7 @@ def run(model: Model, weights: Tensors, *, batch: int | None = None, steps: int 
 
 def loss_and_gradients(model: Model, weights: Tensors, batch: Tensors) -> tuple[float, Float64s, Float64s]:
     """Compute a model's loss, its gradients by every trained tensor, and the running statistics after the batch."""
-    return _BACKWARD[model.name](weights, batch)
+    return _BACKWARD[model.package](weights, batch)
 
 
 def norms(model: Model, gradients: Tensors) -> tuple[float, ...]:
@@ -126,11 +128,11 @@ def change(name: str, before: npt.NDArray[Any], after: npt.NDArray[Any]) -> tupl
     """
     first, second = before.reshape(-1), np.ascontiguousarray(after).reshape(-1)
     stream = bits.generator(name)
-    total = np.zeros(SIGNS)
+    # Each byte of the stream is one element's signs; elements of one byte are summed before the signs are applied.
+    sums = np.zeros(len(_PATTERNS))
     for start in range(0, first.size, _CHUNK):
         moved = second[start : start + _CHUNK].astype(np.float64) - first[start : start + _CHUNK]
-        # Each byte of the stream is one element's signs; eight of them are a word.
         drawn = np.asarray(stream.random_raw(-(-moved.size // 8)), dtype="<u8").view(np.uint8)[: moved.size]
-        signs = np.unpackbits(drawn[:, None], axis=1, bitorder="little").astype(np.float64) * 2 - 1
-        total += moved @ signs
+        sums += np.bincount(drawn, weights=moved, minlength=sums.size)
+    total = sums @ _PATTERNS
     return tuple(float(value) for value in total / math.sqrt(SIGNS))

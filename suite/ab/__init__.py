@@ -1,1 +1,0 @@
-"""Two arms side by side in one run: nothing but what stands between them differs."""

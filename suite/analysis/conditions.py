@@ -1,0 +1,95 @@
+"""What the machine did meanwhile: the canary's course through the run, and the outside signals."""
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from suite.analysis import collect
+from suite.analysis.types import Canary, CanaryPoint, NoiseSummary
+from suite.record.schema import Absent, Noise, Run
+from suite.statistics.shift import LEAST, shift
+
+MIN_POINTS = 6
+"""Fewest generations of the canary from which a drift is reported: two in each third."""
+
+
+def canary(run: Run) -> Canary | None:
+    """Follow the canary through all blocks in the order of time, or None where it never stood."""
+    points: list[CanaryPoint] = []
+    name = ""
+    for block in run.blocks:
+        for launch in collect.canary_launches(block):
+            if not launch.measured:
+                continue
+            name = block.canary or name
+            points.append(
+                CanaryPoint(
+                    block=block.case.id,
+                    generation=launch.generation,
+                    started=launch.launch.started,
+                    median_ns=float(np.median([window.median_ns for window in launch.windows])),
+                )
+            )
+    if not points:
+        return None
+    points.sort(key=lambda point: point.started)
+    medians = np.array([point.median_ns for point in points])
+    third = len(points) // 3
+    return Canary(
+        arm=name,
+        points=tuple(points),
+        median_ns=float(np.median(medians)),
+        spread=float(medians.max() / medians.min() - 1),
+        drift=float(np.median(medians[-third:]) / np.median(medians[:third]) - 1)
+        if len(points) >= MIN_POINTS
+        else None,
+        moved=len(points) >= LEAST and shift(np.log(medians)).moved,
+    )
+
+
+def noise(run: Run) -> NoiseSummary | None:
+    """Sum the outside signals over all windows, as shares of one core's time; None where none were read."""
+    readings = [
+        turn.noise
+        for block in run.blocks
+        for generation in block.generations
+        for round_ in generation.rounds
+        for turn in round_.turns
+        if turn.noise is not None
+    ]
+    elapsed_ns = sum(reading.elapsed_ns for reading in readings)
+    if not elapsed_ns:
+        return None
+    return NoiseSummary(
+        windows=len(readings),
+        elapsed_ns=elapsed_ns,
+        steal_share=_share(readings, lambda reading: reading.steal_ns),
+        pressure_share=_share(readings, lambda reading: reading.pressure_ns),
+        others_share=_share(readings, lambda reading: reading.others_ns),
+        idle_workers_share=_share(readings, lambda reading: reading.idle_workers_ns),
+        supervisor_share=_share(readings, lambda reading: reading.supervisor_ns),
+        throttled=_sum(reading.throttled for reading in readings),
+    )
+
+
+def _sum(values: Iterable[int | Absent]) -> int | Absent:
+    """Add what was read; absent where nothing was."""
+    values = tuple(values)
+    known = [value for value in values if not isinstance(value, Absent)]
+    return sum(known) if known else next((value for value in values if isinstance(value, Absent)), Absent("not read"))
+
+
+def _share(readings: Iterable[Noise], signal: Callable[[Noise], int | Absent]) -> float | Absent:
+    """Add a signal over the windows in which it was read, over those windows' time."""
+    total_ns = elapsed_ns = 0
+    missing: Absent | None = None
+    for reading in readings:
+        value = signal(reading)
+        if isinstance(value, Absent):
+            missing = value
+        else:
+            total_ns += value
+            elapsed_ns += reading.elapsed_ns
+    if elapsed_ns:
+        return total_ns / elapsed_ns
+    return missing or Absent("not read")

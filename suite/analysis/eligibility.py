@@ -1,0 +1,109 @@
+"""Eligibility for ranking: an arm needs an answer that equals the reference, and enough launches."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from suite.analysis.types import Standing
+from suite.record.schema import Absent, Arm, Block, Failure, Parity, Run
+
+Known: TypeAlias = Mapping[tuple[str, str, str], Parity]
+"""(question, precision, arm) to the parity that holds for it."""
+NO_FAULT = frozenset({"unsupported"})
+"""Kinds of failure that are a reason for absence, not an error."""
+
+
+def parities(run: Run) -> dict[tuple[str, str, str], Parity]:
+    """Find each arm's worst parity per question and precision, over all blocks.
+
+    A launch of the cold-start or memory scenario need not compare its output: the arm was compared in another block.
+    A training is a question of its own.
+    """
+    found: dict[tuple[str, str, str], Parity] = {}
+    for block in run.blocks:
+        for arm in block.arms:
+            key = (block.case.question, block.case.precision, arm.id)
+            worst = worst_parity((*parities_of_arm(block, arm), *([found[key]] if key in found else [])))
+            if worst is not None:
+                found[key] = worst
+    return found
+
+
+def parities_of_arm(block: Block, arm: Arm) -> tuple[Parity, ...]:
+    """Return the parities of an arm's launches in a block.
+
+    Parameters
+    ----------
+    block, arm
+        A block of the record, and one of its arms; launches without a parity are left out.
+    """
+    return tuple(
+        launch.parity
+        for generation in block.generations
+        for launch in generation.launches
+        if launch.arm == arm.id and launch.parity is not None
+    )
+
+
+def parity_of(block: Block, arm: Arm, known: Known) -> Parity | None:
+    """Return the parity that holds for this arm in this block.
+
+    Parameters
+    ----------
+    block, arm
+        A block of the record, and one of its arms. Where its launches were compared, the worst of them counts.
+    known
+        Parities from anywhere in the run by question, precision and arm, used otherwise.
+
+    Returns
+    -------
+    Parity or None
+        None where the arm was never compared.
+    """
+    own = worst_parity(parities_of_arm(block, arm))
+    return own if own is not None else known.get((block.case.question, block.case.precision, arm.id))
+
+
+def worst_parity(found: Iterable[Parity]) -> Parity | None:
+    """Return the parity that is not equal, else the one with the largest relative error."""
+    return max(found, key=_badness, default=None)
+
+
+def _badness(parity: Parity) -> tuple[bool, float]:
+    error = parity.relative_error
+    return not parity.equal, float("inf") if isinstance(error, Absent) else error
+
+
+def assess(
+    *, measured: int, parity: Parity | None, failures: Sequence[Failure], needed: int | None, started: bool
+) -> tuple[Standing, str]:
+    """Return the standing of an arm, and the reason for it.
+
+    Parameters
+    ----------
+    measured
+        Launches with at least one number.
+    needed
+        Launches that a ranking takes; None where nothing is ranked.
+    started
+        Whether any launch was tried.
+    parity
+        Comparison of the arm's output with the reference; None: there was none.
+    failures
+        Of its launches, in order.
+    """
+    if not measured:
+        if failures:
+            last = failures[-1]
+            return ("absent" if last.kind in NO_FAULT else "failed"), last.message
+        reason = "no window was completed before the run ended" if started else "the run ended before its turn"
+        return "absent", reason
+    if parity is None:
+        return "shown", "its output was not compared with the reference"
+    if not parity.equal:
+        return "unequal", parity.reason or "its output is not equal to the reference"
+    if needed is None:
+        return "shown", ""
+    if measured < needed:
+        lost = f"; {len(failures)} failed: {failures[-1].message}" if failures else ""
+        return "shown", f"{measured} {'launch' if measured == 1 else 'launches'}, and a ranking takes {needed}{lost}"
+    return "ranked", ""

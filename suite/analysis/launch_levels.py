@@ -1,0 +1,236 @@
+"""From a block to launch levels: one value for each launch. Nothing else computes them.
+
+The schedule decides by these values when to stop, a report ranks by them, `ab` judges by them, and the trials measure
+how often that is wrong. So all of them use the same numbers, and an interval that ended a run is the one reported.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suite.analysis import collect, convergence
+from suite.analysis.collect import ArmSummary, LaunchSummary, WindowSummary
+from suite.analysis.estimates import matrix
+from suite.analysis.whole_launch import total_ns
+from suite.record.schema import Absent, Block, Launch
+from suite.statistics.arrays import Floats
+from suite.statistics.counting import Counting, count_windows
+from suite.statistics.levels import levels_of_windows
+from suite.statistics.stopping import CONFIDENCE, Decision, decide
+
+Levels = dict[str, dict[int, float]]
+"""Arm to generation to the launch's value: nanoseconds, or bytes where memory is asked. An arm without a value in a
+generation has no entry there."""
+
+
+def launch_levels(block: Block) -> Levels:
+    """Return what the arms of a block are compared by, one value for each launch.
+
+    Parameters
+    ----------
+    block
+        With the generations it has so far.
+
+    Returns
+    -------
+    dict
+        Of a call, an item (where throughput is asked), a step, a training to its target, a cold start (nanoseconds), or
+        peak memory (bytes).
+    """
+    match block.case.definition.sample:
+        case "window":
+            return reduce(block).compared
+        case "training run":
+            return convergence.times_ns(block)
+        case "cold start":
+            return _by_generation(block, _cold_ns)
+        case "peak memory":
+            return _by_generation(block, _peak_bytes)
+
+
+def level_matrix(block: Block) -> Floats:
+    """Return the logarithms of `launch_levels` as an array, as the schedule and the intervals take them.
+
+    Returns
+    -------
+    ndarray, shape (generations, arms)
+        In the order of the record; NaN where an arm has no value. Generations of which no round counts are left out.
+    """
+    if block.case.timed:
+        return reduce(block).matrix
+    levels = launch_levels(block)
+    return matrix({arm.id: levels[arm.id] for arm in block.arms}, [each.index for each in block.generations])
+
+
+def how_precise(
+    matrix: Floats, *, target: float, spent_s: float = 0.0, budget_s: float | None = None, generation_s: float = 0.0
+) -> Decision:
+    """Return how precisely the ratios of a block are known, and whether that ends it.
+
+    It is `suite.statistics.stopping.decide` at the confidence of runs.
+    The schedule calls this after each generation, a report for the whole record, and the trials count its results.
+
+    Parameters
+    ----------
+    matrix : ndarray, shape (generations, arms), log of time
+        One level a launch, as `level_matrix` returns it.
+    target
+        Half-width that every ratio must reach, log scale.
+    spent_s, budget_s
+        Time used, and the most that may be, in seconds; no budget if None.
+    generation_s
+        Time that another generation would take, in seconds: none is begun that the budget does not cover.
+
+    Raises
+    ------
+    UnusableData
+        Infinite values, or not two dimensions.
+    """
+    return decide(
+        matrix,
+        target=target,
+        confidence=CONFIDENCE,
+        spent_s=spent_s,
+        budget_s=budget_s,
+        generation_s=generation_s,
+    )
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """A block of windows in rounds: which of them count, and the levels that follow."""
+
+    block: Block
+    arms: tuple[ArmSummary, ...]
+    counting: Counting
+    places: Mapping[tuple[int, int], tuple[int, int]]
+    """Generation's and round's number in the record, to their place in the arrays."""
+    log_medians: Floats
+    """Log of each window's median call, whether it counts or not; shape (generations, rounds, arms)."""
+    log_items: Floats
+    """The same of the time of an item, from whole windows."""
+
+    @property
+    def log_compared(self) -> Floats:
+        """What the arms are compared by, whether a window counts or not."""
+        return self.log_items if self.block.case.per_item else self.log_medians
+
+    @property
+    def log_counted(self) -> Floats:
+        """The same, NaN where a window does not count."""
+        return np.where(self.counting.windows, self.log_compared, np.nan)
+
+    @property
+    def compared(self) -> Levels:
+        """Time of a call, or of an item where throughput is asked, one value a launch."""
+        return self.item_ns if self.block.case.per_item else self.median_ns
+
+    @property
+    def matrix(self) -> Floats:
+        """The logarithms of `compared`, shape (generations, arms), without generations of which no round counts."""
+        rounds = self.counting.rounds
+        rows = [each.index for row, each in enumerate(self.block.generations) if not each.rounds or rounds[row].any()]
+        return matrix(self.compared, rows)
+
+    @property
+    def median_ns(self) -> Levels:
+        return self._levels(self.log_medians, self.counting.windows)
+
+    @property
+    def item_ns(self) -> Levels:
+        return self._levels(self.log_items, self.counting.windows)
+
+    @property
+    def with_disturbed(self) -> Levels:
+        """What the arms are compared by, with every window that there is."""
+        return self._levels(self.log_compared, ~np.isnan(self.log_compared))
+
+    def counts(self, number: int, launch: LaunchSummary, window: WindowSummary) -> bool:
+        """Return whether a window counts.
+
+        Parameters
+        ----------
+        number
+            Index of the arm in `arms`.
+        launch, window
+            A launch of that arm, and a window of that launch.
+        """
+        return bool(self.counting.windows[(*self.places[launch.generation, window.round], number)])
+
+    def _levels(self, logs: Floats, counting: NDArray[np.bool_]) -> Levels:
+        found = levels_of_windows(np.where(counting, logs, np.nan))
+        return {
+            summary.arm.id: {
+                generation.index: math.exp(found[row, number])
+                for row, generation in enumerate(self.block.generations)
+                if not np.isnan(found[row, number])
+            }
+            for number, summary in enumerate(self.arms)
+        }
+
+
+def reduce(block: Block) -> Reduction:
+    """Return which windows of a block in rounds count (`suite.statistics.counting`), and the levels that follow."""
+    arms = collect.arms(block)
+    places = {
+        (generation.index, each.index): (row, column)
+        for row, generation in enumerate(block.generations)
+        for column, each in enumerate(generation.rounds)
+    }
+    shape = len(block.generations), max((len(generation.rounds) for generation in block.generations), default=0)
+
+    def lay_out(launches: Sequence[LaunchSummary], value: Callable[[WindowSummary], float]) -> Floats:
+        table = np.full(shape, np.nan)
+        for launch in launches:
+            for window in launch.windows:
+                table[places[launch.generation, window.round]] = math.log(value(window))
+        return table
+
+    def call_ns(window: WindowSummary) -> float:
+        return window.median_ns
+
+    def item_ns(window: WindowSummary) -> float:
+        return window.window_ns / (window.calls * block.case.batch)
+
+    def of_arms(value: Callable[[WindowSummary], float]) -> Floats:
+        if not arms:
+            return np.full((*shape, 0), np.nan)
+        return np.stack([lay_out(summary.launches, value) for summary in arms], axis=2)
+
+    log_medians = of_arms(call_ns)
+    canary = lay_out(collect.canary_launches(block), call_ns)
+    return Reduction(
+        block=block,
+        arms=arms,
+        counting=count_windows(
+            log_medians,
+            [[bool(each.disturbed) for each in generation.rounds] for generation in block.generations],
+            canary=None if np.isnan(canary).all() else canary,
+        ),
+        places=places,
+        log_medians=log_medians,
+        log_items=of_arms(item_ns),
+    )
+
+
+def _by_generation(block: Block, value: Callable[[Launch], float | None]) -> Levels:
+    found: Levels = {arm.id: {} for arm in block.arms}
+    for generation in block.generations:
+        for launch in generation.launches:
+            level = value(launch)
+            if launch.arm in found and level is not None and level > 0:
+                found[launch.arm][generation.index] = level
+    return found
+
+
+def _cold_ns(launch: Launch) -> float | None:
+    return float(total_ns(launch.startup)) if launch.startup is not None and launch.failure is None else None
+
+
+def _peak_bytes(launch: Launch) -> float | None:
+    if launch.memory is None or isinstance(launch.memory.peak_rss_bytes, Absent):
+        return None
+    return float(launch.memory.peak_rss_bytes)

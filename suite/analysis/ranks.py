@@ -1,0 +1,110 @@
+"""Ranks of a block's arms, and their controls."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import TypeVar
+
+import msgspec
+
+from suite.analysis import estimates
+from suite.analysis.types import Control, ConvergenceRow, Estimate, Row, Standing
+from suite.record.schema import Arm, Block
+from suite.statistics import ranking
+
+Levels = dict[str, dict[int, float]]
+"""Arm to generation to the launch's time."""
+
+Ranked = TypeVar("Ranked", Row, ConvergenceRow)
+
+_STANDINGS: tuple[Standing, ...] = ("ranked", "control", "shown", "unequal", "failed", "absent")
+
+
+def assign(
+    rows: dict[str, Ranked], compared: Levels, *, margin: float, sequential: bool
+) -> tuple[str | None, tuple[str, ...]]:
+    """Give the rows that may be ranked their ranks, in place; return the leader and those that share its rank.
+
+    Parameters
+    ----------
+    rows
+        Arm to row; those whose standing is `ranked` are.
+    compared
+        What they are ranked by.
+    margin
+        Relative difference that does not matter.
+    sequential
+        Whether precision was allowed to end the run.
+    """
+    arms = [arm for arm, row in rows.items() if row.standing == "ranked"]
+    if not arms:
+        return None, ()
+    found = ranking.rank(estimates.matrix({arm: compared[arm] for arm in arms}), margin=margin, sequential=sequential)
+    for place in found:
+        arm = arms[place.arm]
+        if place.rank is None or place.ratio is None:
+            rows[arm] = msgspec.structs.replace(rows[arm], standing="shown", reason=(place.reason or "").rstrip("."))
+            continue
+        ratio = Estimate(place.ratio, place.low, place.high)
+        rows[arm] = msgspec.structs.replace(rows[arm], rank=place.rank, ratio=ratio, verdict=place.verdict)
+    leaders = [arms[place.arm] for place in found if place.rank == 1]
+    return (leaders[0], tuple(leaders[1:])) if leaders else (None, ())
+
+
+def order(row: Row | ConvergenceRow) -> tuple[int, int, float]:
+    """Sort key: by rank, and by estimate within a rank; rows without one keep the order of the plan, as if unsorted."""
+    return _STANDINGS.index(row.standing), row.rank or 0, row.ratio.value if row.ratio else 0.0
+
+
+def why_nobody(rows: Iterable[Row | ConvergenceRow]) -> str:
+    """Say why no row of a block has a rank."""
+    shown = [row.reason for row in rows if row.standing == "shown"]
+    if shown:
+        return Counter(shown).most_common(1)[0][0]
+    return "no arm gave an answer equal to the reference"
+
+
+def original(arm: Arm, block: Block) -> str | None:
+    """Return the id of the arm that this one repeats.
+
+    Parameters
+    ----------
+    arm, block
+        An arm, and the block in which to look for the other one.
+
+    Returns
+    -------
+    str or None
+        None where the arm is no repetition, or the other is not in the block.
+    """
+    if arm.ordinal == 1:
+        return None
+    first = msgspec.structs.replace(arm, ordinal=1)
+    return first.id if first in block.arms else None
+
+
+def controls(block: Block, compared: Levels, *, sequential: bool) -> tuple[Control, ...]:
+    """Compare every arm that occurs twice with itself.
+
+    Parameters
+    ----------
+    block
+        A block of the record.
+    compared
+        Levels of its arms.
+    sequential
+        Whether precision was allowed to end the run; intervals are wider then.
+
+    Returns
+    -------
+    tuple of Control
+        Ratios of the repetition over the original; those without a common generation are left out.
+    """
+    found: list[Control] = []
+    for arm in block.arms:
+        first = original(arm, block)
+        if first is None or first not in compared or arm.id not in compared:
+            continue
+        ratio = estimates.ratio(compared[arm.id], compared[first], sequential=sequential)
+        if ratio is not None:
+            found.append(Control(arm=arm.id, of=first, ratio=ratio))
+    return tuple(found)

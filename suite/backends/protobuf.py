@@ -1,0 +1,125 @@
+"""Protocol Buffers' wire format, as far as one message after another needs it: no schema, and nothing is copied.
+
+A message is a row of fields, each a key (its number and one of four kinds) and a value. A reader that knows no field's
+meaning can walk over it and write it again: that is enough to read a profiler's trace, to see an ONNX file's inputs
+without the `onnx` package, and to change a few bytes of it without touching gigabytes of weights. Files come from
+strangers, so every length is checked.
+
+References
+----------
+https://protobuf.dev/programming-guides/encoding/
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+
+VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
+_MOST_SHIFT = 63
+_WORD = 1 << 64
+
+
+class MalformedError(ValueError):
+    """It is not in this format."""
+
+
+class Field(msgspec.Struct, frozen=True):
+    """One field of a message."""
+
+    number: int
+    value: int | memoryview
+    """A number, or the bytes of a text, of packed numbers or of a message."""
+    raw: memoryview
+    """All of it, the key included."""
+
+    @property
+    def integer(self) -> int:
+        """The value as a signed number."""
+        if isinstance(self.value, memoryview):
+            raise MalformedError(f"Field {self.number} is not a number.")
+        return self.value - _WORD if self.value >> _MOST_SHIFT else self.value
+
+    @property
+    def message(self) -> memoryview:
+        """The value's bytes."""
+        if isinstance(self.value, int):
+            raise MalformedError(f"Field {self.number} is a number.")
+        return self.value
+
+    @property
+    def text(self) -> str:
+        """The value as text."""
+        try:
+            return bytes(self.message).decode()
+        except UnicodeDecodeError as error:
+            raise MalformedError(f"Field {self.number} is not text.") from error
+
+
+def fields(message: memoryview) -> Iterator[Field]:
+    """Walk over a message.
+
+    Raises
+    ------
+    MalformedError
+        It is none.
+    """
+    place, end = 0, len(message)
+    while place < end:
+        start = place
+        key, place = _varint(message, place)
+        number, kind = key >> 3, key & 7
+        value: int | memoryview
+        if number == 0:
+            raise MalformedError("A field has no number.")
+        if kind == VARINT:
+            value, place = _varint(message, place)
+        else:
+            if kind == BYTES:
+                size, place = _varint(message, place)
+            elif kind in {FIXED64, FIXED32}:
+                size = 8 if kind == FIXED64 else 4
+            else:
+                raise MalformedError(f"Field {number} is of a kind that there is not.")
+            if size > end - place:
+                raise MalformedError("It ends in the middle of a field.")
+            value = message[place : place + size]
+            place += size
+        yield Field(number, value, message[start:place])
+
+
+def number(field: int, value: int) -> bytes:
+    """Write a field that is a number."""
+    return varint(field << 3 | VARINT) + varint(value)
+
+
+def header(field: int, size: int) -> bytes:
+    """Write what comes before the `size` bytes of a field."""
+    return varint(field << 3 | BYTES) + varint(size)
+
+
+def text(field: int, value: bytes) -> bytes:
+    """Write a field that is bytes: a text, or a message."""
+    return header(field, len(value)) + value
+
+
+def varint(value: int) -> bytes:
+    """Write a number, seven bits a byte, the lowest first."""
+    value %= _WORD
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def _varint(message: memoryview, place: int) -> tuple[int, int]:
+    value = shift = 0
+    while place < len(message) and shift <= _MOST_SHIFT:
+        byte = message[place]
+        place += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value % _WORD, place
+        shift += 7
+    raise MalformedError("It ends in the middle of a number, or a number is too long.")

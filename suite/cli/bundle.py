@@ -1,0 +1,64 @@
+"""`levelfield bundle FILE` on a machine with a network; `levelfield unbundle FILE` on one without."""
+
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.markup import escape
+
+from suite.errors import printable
+from suite.safety import terminals
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("images", nargs=-1)
+@click.option("--artifacts", is_flag=True, help="Take exported ONNX models along, where they are in the cache.")
+def bundle(file: Path, images: tuple[str, ...], *, artifacts: bool) -> None:
+    """Write what building IMAGES takes (default: all for the CPU) into FILE, for a machine with no network."""
+    from suite import plan
+    from suite.images.bundle.packing import pack
+    from suite.record.references import parse
+
+    console = terminals.console()
+    with console.status("fetching") as status:
+        made = pack(
+            [parse(name) for name in images or plan.all_images()],
+            file,
+            artifacts=artifacts,
+            progress=lambda text: status.update(escape(printable(text))),
+        )
+    size = sum(each.size_bytes for each in made.files)
+    _say(f"{len(made.files)} files, {size / 1e9:.2f} GB, in {file}.", console)
+    _say("There, in a checkout of the same version: levelfield unbundle, and this file.", console)
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option(
+    "--models",
+    is_flag=True,
+    help="Take exported ONNX models, too. No lock names their hashes: only from somebody you trust.",
+)
+def unbundle(file: Path, *, models: bool) -> None:
+    """Take the files of a bundle into the cache, each checked against its hash."""
+    from suite.images.bundle.unpacking import unpack, where_wheels_are
+
+    console = terminals.console()
+    found = unpack(file, models=models)
+    _say(f"{found.files} files are in the cache; {found.there} of them were there before.", console)
+    if found.models_left_out:
+        _say(
+            f"{found.models_left_out} files of exported models were left out: add --models if you trust the maker of "
+            "the bundle. Otherwise they are exported again here.",
+            console,
+        )
+    for name in found.other_locks:
+        _say(
+            f"The bundle was made for another images/{name} than this checkout's: it may ask for other files.", console
+        )
+    _say(f"For the tool itself, let pip look there alone: PIP_NO_INDEX=1 PIP_FIND_LINKS={where_wheels_are()}", console)
+
+
+def _say(text: str, console: Console) -> None:
+    console.print(escape(printable(text)), highlight=False, soft_wrap=True)

@@ -1,0 +1,64 @@
+"""`levelfield export RUN…`: records as CSV or Parquet."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.markup import escape
+
+from suite.cli.options import REPORTS
+from suite.report.export.columns import COLUMNS
+from suite.safety import terminals
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from suite.report.export.tables import Value
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN…")
+@click.option(
+    "--table",
+    type=click.Choice(list(COLUMNS)),
+    default="results",
+    show_default=True,
+    help="What a row is: a result, a launch, a window, or a single timed call.",
+)
+@click.option("--csv", "csv_file", metavar="FILE", default=None, help="Write CSV there; - is the terminal.")
+@click.option("--parquet", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), default=None)
+@REPORTS
+def export(runs: tuple[str, ...], table: str, csv_file: str | None, parquet: Path | None, reports: Path) -> None:
+    """Write runs as one table, for a DataFrame or a spreadsheet. A run is named by its id, folder or run.json.
+
+    Without --csv and --parquet, CSV goes to the terminal.
+    """
+    from suite.compare import sides
+    from suite.report.export.writing import write_csv, write_parquet
+
+    found = [sides.find(name, reports) for name in runs]
+    columns = COLUMNS[table]
+    if parquet is not None:
+        _say(write_parquet(parquet, columns, _all(found, table)), parquet)
+    if csv_file == "-" or (csv_file is None and parquet is None):
+        write_csv(terminals.PrintableText(sys.stdout), columns, _all(found, table))
+    elif csv_file is not None:
+        target = Path(csv_file)
+        with target.open("w", encoding="utf-8", newline="") as stream:
+            _say(write_csv(stream, columns, _all(found, table)), target)
+
+
+def _all(records: list[Path], table: str) -> "Iterator[dict[str, Value]]":
+    """Read records one after the other: only one is in memory at a time."""
+    from suite.analysis import guarded
+    from suite.report.export.tables import rows
+
+    for file in records:
+        record = guarded.read(file)
+        with guarded.computing(record.name):
+            yield from rows(table, record.run, record.analysis)
+
+
+def _say(count: int, target: Path) -> None:
+    terminals.console(stderr=True).print(f"{count} rows in {escape(str(target))}", highlight=False, soft_wrap=True)

@@ -1,0 +1,111 @@
+"""`levelfield history`: the trend of a result over runs, and what changed where it did."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+
+from suite.cli.options import PERCENT, REPORTS
+from suite.safety import terminals
+
+if TYPE_CHECKING:
+    from suite.history.folders import Outcome, Say
+    from suite.history.store import Store
+
+_MOST_SERIES = 12
+"""Series that are shown in full; of more, a list says which there are."""
+
+
+@click.command()
+@click.argument("case", required=False)
+@click.option("--store", metavar="URL", default=None, help="Where the history is; also LEVELFIELD_STORE.")
+@REPORTS
+@click.option("--rebuild", is_flag=True, help="Build the history again from the records of the run folders.")
+@click.option("--labelled", is_flag=True, help="Let in runs that are no results: smoke, injected, demonstrations.")
+@click.option(
+    "--margin", type=PERCENT, default="2%", show_default=True, help="Changes smaller than this are not called."
+)
+@click.option("--last", type=click.IntRange(1), default=30, show_default=True, help="Runs that are listed.")
+def history(
+    case: str | None, store: str | None, reports: Path, rebuild: bool, labelled: bool, margin: float, last: int
+) -> None:
+    """Show the trend of CASE over runs: a result id, a part of one, or a pattern like 'onnxruntime/*/latency/*'.
+
+    Without CASE, list what there is. Runs are entered when they end; those that were copied into the reports folder
+    are entered now.
+    """
+    from suite.errors import LevelfieldError
+    from suite.history import folders
+    from suite.history import store as stores
+
+    console = terminals.console()
+    address, own = stores.address(store, reports), stores.own(store)
+    if own and not reports.is_dir():
+        raise LevelfieldError(
+            f"There is no folder {reports} with runs.",
+            fix="Measure some (`levelfield bench`), or name it with --reports.",
+        )
+    if rebuild:
+        _tell(folders.rebuild(address, reports, _teller(console), own=own), console, rebuilt=True)
+    opened = stores.Store(address)
+    try:
+        if not rebuild:
+            _tell(folders.enter_new(opened, reports, _teller(console)), console, rebuilt=False)
+        if case is not None:
+            _show(opened, case, console, labelled=labelled, margin=margin, last=last)
+        elif not rebuild:
+            _list(opened, console, labelled=labelled)
+    finally:
+        opened.close()
+
+
+def _teller(console: Console) -> "Say":
+    from suite.history.show import note
+
+    return lambda text: console.print(note(text), highlight=False, markup=False)
+
+
+def _tell(outcome: "Outcome", console: Console, *, rebuilt: bool) -> None:
+    """Say what came of entering runs, where anything did."""
+    from suite.history.show import note, say
+    from suite.report.units import plural
+
+    say(console, [note(f"{one.folder} is left out: {one.reason}", "yellow") for one in outcome.skipped])
+    if rebuilt or outcome.entered:
+        again = f", {outcome.analysed} of them analysed again" if outcome.analysed else ""
+        say(console, [note(f"{plural(outcome.entered, 'run')} entered in {outcome.seconds:.1f} s{again}.")])
+
+
+def _show(store: "Store", case: str, console: Console, *, labelled: bool, margin: float, last: int) -> None:
+    from rich.text import Text
+
+    from suite.errors import LevelfieldError
+    from suite.history import queries, show
+    from suite.history.trend import trend
+
+    names = queries.matching(case, queries.results(store))
+    found = queries.series(store, names, labelled=labelled)
+    if not found:
+        raise LevelfieldError(
+            "Every run of that is labelled: smoke, injected or a demonstration, and so no result.",
+            fix="See them with --labelled.",
+        )
+    if len(found) > _MOST_SERIES:
+        show.say(console, [*show.overview(found), show.note("These are many: name one for its trend.")])
+        return
+    for one in found:
+        judged = trend(one, margin=margin)
+        show.say(console, [Text(), *show.heading(one, judged), show.table(one, judged, last=last)])
+        for change in reversed(judged.changes):
+            differing = queries.differences(store, one.points[change.before], one.points[change.at], one)
+            show.say(console, show.change(one, change, differing))
+    show.say(console, [show.rule(margin)])
+
+
+def _list(store: "Store", console: Console, *, labelled: bool) -> None:
+    from suite.history import queries, show
+
+    found = queries.series(store, queries.results(store), labelled=labelled)
+    none = [show.note("The history holds no runs that are results yet.")]
+    show.say(console, list(show.overview(found)) or none)

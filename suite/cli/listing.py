@@ -1,0 +1,60 @@
+"""`levelfield list`: what can be run, readable in a terminal of eighty columns."""
+
+from rich.console import Console
+from rich.table import Table
+
+from suite import plan, scenarios
+from suite.backends import precisions, registry
+from suite.images.catalogue import lock_names, versions
+from suite.plan.profiles import PROFILES
+from suite.zoo import models
+
+
+def show(console: Console) -> None:
+    """Print models, backends, profiles, scenarios and precisions."""
+    table = _table("Models", "name", "what", "weights", "source")
+    for name in plan.names_of_models():
+        model = models.get(name)
+        table.add_row(name, model.title, f"{model.parameter_count / 1e6:.3g} M", model.source)
+    console.print(table)
+    backends = [registry.get(name) for name in (*plan.names_of_backends(), *registry.names_on_gpus_only())]
+    table = _table("Backends", "name", "reads", "precisions", "variants")
+    for info in backends:
+        variants = dict.fromkeys(variant for variant, _ in lock_names(info.image))
+        table.add_row(
+            info.name,
+            "ONNX" if info.reads == "onnx" else "own code",
+            _precisions_of(info.name),
+            ", ".join(variants) or "none locked",
+        )
+    console.print(table)
+    table = _table("Their versions and settings", "name", "image", "versions locked", "settings")
+    for info in backends:
+        if info.name in plan.names_of_backends():
+            settings = (f"{setting}={' | '.join(values)}" for setting, values in info.settings.items())
+            table.add_row(info.name, info.image, ", ".join(versions(info.image)), "; ".join(settings))
+    console.print(table)
+    table = _table("Profiles", "name", "what")
+    for profile in PROFILES.values():
+        table.add_row(profile.name, profile.says)
+    console.print(table)
+    for title, names in (("Scenarios", scenarios.NAMES), ("Precisions", precisions.PRECISIONS)):
+        table = _table(title, "")
+        table.show_header = False
+        table.add_row(", ".join(names))
+        console.print(table)
+
+
+def _table(title: str, *headings: str) -> Table:
+    """Make a table whose names, in its first column, are never cut."""
+    table = Table(title=f"\n{title}", title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, overflow="fold", no_wrap=heading == "name")
+    return table
+
+
+def _precisions_of(backend: str) -> str:
+    """`fp32, bf16; GPU: tf32, fp16`: on the CPU, and what only a GPU adds."""
+    here = precisions.supported(backend)
+    there = [name for name in precisions.supported(backend, "cuda") if name not in here]
+    return "; ".join(filter(None, (", ".join(here), f"GPU: {', '.join(there)}" if there else "")))

@@ -1,0 +1,55 @@
+"""`levelfield publish`: the reports folder as a static site; `levelfield card RUN`: one run as SVG and Markdown."""
+
+from pathlib import Path
+
+import click
+from rich.markup import escape
+
+from suite.cli.options import REPORTS
+from suite.errors import LevelfieldError, printable
+from suite.safety import terminals
+
+
+@click.command()
+@click.option("--out", type=click.Path(path_type=Path), default=Path("site"), show_default=True, help="Its folder.")
+@REPORTS
+def publish(out: Path, reports: Path) -> None:
+    """Write a static site of all runs: an index with filters, every report, comparisons of two, and trends.
+
+    Any host of plain files serves it; no page asks for anything from elsewhere.
+    """
+    from suite.share.site.pages import publish as write
+
+    console = terminals.console()
+    if not reports.is_dir():
+        raise LevelfieldError(f"There is no folder {reports} with runs.", fix="Name one with --reports.")
+    with console.status("reading") as status:
+        made = write(reports, out, lambda text: status.update(escape(printable(text))))
+    for each in made.skipped:
+        console.print(f"[yellow]Left out: {escape(printable(each))}[/]", highlight=False, soft_wrap=True)
+    console.print(
+        f"{made.runs} runs, {made.comparisons} comparisons and {made.trends} pages of trends: "
+        f"{escape(str(out / 'index.html'))}",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+@click.command()
+@click.argument("run")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="Folder to write to.")
+@REPORTS
+def card(run: str, out: Path, reports: Path) -> None:
+    """Write a run as a picture for a README (card.svg) and as Markdown for a pull request (card.md)."""
+    from suite.analysis import guarded
+    from suite.compare import sides
+    from suite.record.files import write_atomically
+    from suite.share import card as cards
+
+    record = guarded.read(sides.find(run, reports))
+    with guarded.computing(record.name):
+        svg, markdown = cards.svg(record.run, record.analysis), cards.markdown(record.run, record.analysis)
+    out.mkdir(parents=True, exist_ok=True)
+    for name, content in (("card.svg", svg), ("card.md", markdown)):
+        write_atomically(out / name, content.encode("utf-8", "replace"))
+        terminals.console().print(escape(str(out / name)), highlight=False, soft_wrap=True)

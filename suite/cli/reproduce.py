@@ -1,0 +1,162 @@
+"""`levelfield reproduce REPORT`: measure what a report measured, here, and say whether it comes out the same."""
+
+import hashlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+
+from suite.cli.options import DURATION, PERCENT, REPORTS
+from suite.errors import LevelfieldError, printable
+from suite.safety import terminals
+
+if TYPE_CHECKING:
+    from suite.compare.reproduction.outcome import AnalysedRun
+    from suite.share.reading import Read
+
+NAME = "reproduction.json"
+
+
+@click.command()
+@click.argument("report", type=click.Path(path_type=Path))
+@click.option("--trust", is_flag=True, help="Run it although images here are not those that it names.")
+@click.option("--dry-run", is_flag=True, help="Say what would be built and run, and end.")
+@click.option(
+    "--model",
+    "own",
+    metavar="FILE.onnx",
+    type=click.Path(path_type=Path),
+    default=None,
+    help="The file of its author's own that was measured, where it is not here yet.",
+)
+@click.option(
+    "--allowed",
+    type=PERCENT,
+    default="10%",
+    show_default=True,
+    help="Differences of a cost inside it count as none; a result is reproduced where its whole interval lies inside.",
+)
+@click.option(
+    "--data",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    default=None,
+    help="The images that it trained on, where they were its user's own: the digest must be the same.",
+)
+@click.option(
+    "--launches",
+    type=click.IntRange(1, 1000),
+    default=None,
+    help="Launch everything at least so often: more launches narrow the intervals that decide.",
+)
+@click.option("--budget", type=DURATION, default=None, help="Stop between generations after this long.")
+@click.option(
+    "--launcher",
+    type=click.Choice(["docker", "venv", "host"]),
+    default="docker",
+    show_default=True,
+    help="Where workers run, whatever the report says.",
+)
+@REPORTS
+def reproduce(
+    report: Path,
+    *,
+    trust: bool,
+    dry_run: bool,
+    own: Path | None,
+    allowed: float,
+    data: Path | None,
+    launches: int | None,
+    budget: float | None,
+    launcher: str,
+    reports: Path,
+) -> None:
+    """Run a report's plan again on this machine, and judge result by result whether it comes out the same.
+
+    REPORT is a report's HTML file (the record travels inside it), a run's folder or its run.json. What it asks for is
+    shown first. What it names is looked up in this checkout: where locks differ, or it does not name an image that
+    would run, that is shown, and only --trust goes on.
+
+    Exit codes: 0 reproduced; 1 something differs; 2 could not run; 3 other hardware, or not decided.
+    """
+    from suite.analysis import guarded
+    from suite.compare.reproduction import outcome
+    from suite.plan import make, with_launches
+    from suite.prepare.own_model.request import give
+    from suite.prepare.training_data import TrainingDataRequest, again, folder_of_images
+    from suite.record import files
+    from suite.record.files import write_atomically
+    from suite.report.units import plural
+    from suite.run.bench import Options, conduct, tell
+    from suite.run.reproduce import intent
+    from suite.run.reproduce.announcement import announced
+    from suite.run.reproduce.show import foreign, show
+    from suite.share.given import open_given
+    from suite.share.reading import read
+
+    console = terminals.console()
+    given = read(open_given(report))
+    with guarded.computing(given.given.name):
+        theirs = told(given)
+    run = theirs.run
+    images = TrainingDataRequest(data=folder_of_images(data))
+    if data is not None or not dry_run:
+        images = again(images, run.settings)
+    if own is not None:
+        give(own, run.settings.own)
+    wanted = intent.read(run, locked=launcher != "host", budget_seconds=budget)
+    chosen = with_launches(make(wanted.selection), launches)
+    for line in announced(run, chosen, wanted, launcher):
+        _say(line, console)
+    differing = intent.foreign(run, chosen)
+    if differing:
+        console.print(foreign(differing), highlight=False, markup=False)
+        if not trust and not dry_run:
+            raise LevelfieldError(
+                f"{plural(len(differing), 'image')} would not be, or cannot be shown to be, what the report was "
+                "measured with: it would be another measurement.",
+                fix="Use the Levelfield that the report was made with, or go on in spite of it with --trust.",
+            )
+    if dry_run:
+        return
+    options = Options(
+        selection=wanted.selection,
+        request=msgspec.structs.replace(wanted.request, command=("levelfield", "reproduce", run.id)),
+        reports=reports,
+        launcher=launcher,
+        wanted=images,
+    )
+    folder = conduct(chosen, options, console)
+    tell(folder, console)
+    content = files.content_of(folder / files.NAME)
+    ours = outcome.whole(files.decode(content, files.NAME), hashlib.sha256(content).hexdigest())
+    with guarded.computing(given.given.name):
+        found = outcome.judge_reproduction(theirs, ours, allowed=allowed)
+    console.print()
+    show(found, console)
+    write_atomically(folder / NAME, msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
+    console.print(f"Written down: {escape(str(folder / NAME))}", highlight=False, soft_wrap=True)
+    sys.exit(found.exit_code)
+
+
+def told(given: "Read") -> "AnalysedRun":
+    """Return the run of a report with what follows from it; of a page alone, with all its samples' medians restored."""
+    from suite import analysis
+    from suite.compare.reproduction.outcome import told_of, whole
+    from suite.report import restoring
+
+    if given.whole is not None and given.given.record is not None:
+        return whole(given.whole, hashlib.sha256(given.given.record).hexdigest())
+    if given.inside is None:
+        raise LevelfieldError("There is no record in it.", fix="Name a report's HTML file, or a run's folder.")
+    embedded = given.inside.embedded
+    run = restoring.restored(embedded)
+    return told_of(run, restoring.with_tails(analysis.analyse(run), embedded), embedded.record_sha256)
+
+
+def _say(text: str, console: Console) -> None:
+    console.print(escape(printable(text)), highlight=False, soft_wrap=True)

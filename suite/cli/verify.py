@@ -1,0 +1,101 @@
+"""`levelfield verify REPORT`: whether a report holds, and who stands for it."""
+
+import contextlib
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+
+import click
+from rich.markup import escape
+
+from suite.errors import LevelfieldError, printable
+from suite.safety import terminals
+
+LIMIT_S = 600
+"""No report takes longer than this to check; what does was made to."""
+
+
+@click.command()
+@click.argument("report", type=click.Path(path_type=Path))
+@click.option(
+    "--signers",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=None,
+    help="File of the signers you know, one a line: NAME and the public key (ssh-keygen's allowed signers).",
+)
+def verify(report: Path, signers: Path | None) -> None:
+    """Check a report: its HTML file alone, a run's folder, or its run.json.
+
+    Digests, statement and signature are checked, and every figure of the page is computed anew from the samples.
+    Exit codes: 0 nothing is wrong; 1 something is; 2 it cannot be read; 3 it cannot be verified by this version, or is
+    by none of the --signers.
+    """
+    from suite.run.start import tool_sha256
+    from suite.share.given import open_given
+    from suite.share.verify import verify as check
+
+    if signers is not None and not signers.is_file():
+        raise LevelfieldError(
+            f"There is no file of signers {signers}.", fix="Write one line for each: NAME and the public key."
+        )
+    with _at_most(LIMIT_S):
+        found = check(open_given(report), tool_sha256=tool_sha256(), signers=signers)
+    console = terminals.console()
+    signs = {
+        "holds": "[green]ok  [/]",
+        "open": "[yellow]note[/]",
+        "unverified": "[yellow]note[/]",
+        "broken": "[red]bad [/]",
+    }
+    colours = {"verified": "bold green", "not verified": "bold yellow", "does not hold": "bold red"}
+    console.print(
+        f"[{colours.get(found.verdict, 'bold')}]{found.verdict.capitalize()}[/]"
+        f"{f' by {_safe(found.signer)}' if found.verdict == 'verified' else ''}: run {_safe(found.run.id)} of "
+        f"{_safe(found.run.started)}.",
+        highlight=False,
+        soft_wrap=True,
+    )
+    for each in found.checks:
+        console.print(f"{signs[each.state]} [bold]{each.topic}[/]: {_safe(each.says)}", highlight=False, soft_wrap=True)
+        for named in each.named:
+            console.print(f"       {_safe(named)}", highlight=False, soft_wrap=True)
+    console.print(_meaning(found.verdict), highlight=False, soft_wrap=True)
+    sys.exit(found.exit_code)
+
+
+def _safe(text: str) -> str:
+    return escape(printable(" ".join(text.split())))
+
+
+def _meaning(verdict: str) -> str:
+    if verdict == "verified":
+        return "Nothing was changed since it was signed. What the signer measured, and how, the signer answers for."
+    if verdict == "does not hold":
+        return "Do not rely on it: it was changed after it was made, or damaged."
+    if verdict == "not verified":
+        return "Nothing is shown to be wrong, and not everything could be checked: do not rely on its words."
+    return (
+        "Everything in it fits together. That alone does not show who made it: a forgery whose samples were changed "
+        "and all else made anew would look the same."
+    )
+
+
+@contextlib.contextmanager
+def _at_most(seconds: float) -> Iterator[None]:
+    """End what takes longer: a report may have been made to keep its reader busy."""
+
+    def late(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        raise LevelfieldError(
+            f"Checking it takes longer than {seconds:.0f} s.", fix="No run takes that; it was made to, or damaged."
+        )
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -1,0 +1,147 @@
+"""From the record of a run with two arms to a verdict for every case: what B costs over A, launch against launch.
+
+Both arms of a generation were launched and measured together, so each generation gives one log ratio; a launch is the
+unit of replication. All cases are judged together (`suite.compare.grid_verdicts`), corrected for their number.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from suite import analysis
+from suite.analysis import costs, estimates
+from suite.analysis.launch_levels import launch_levels
+from suite.analysis.types import AnyRow, BlockAnalysis, Estimate
+from suite.compare.grid_verdicts import CellVerdict, judge_grid, of_metric
+from suite.compare.rows import in_order
+from suite.compare.types import Gate, Outcome, Row, Verdict
+from suite.compare.welch import Effect, from_pairs
+from suite.record.schema import Arm, Block, Run
+from suite.statistics.errors import InsufficientData
+from suite.statistics.ratios import ratio_interval
+from suite.statistics.student import MIN_LAUNCHES
+
+Answer: TypeAlias = AnyRow
+
+_NO_NUMBER = {"failed", "absent"}
+
+
+class _Case(msgspec.Struct, frozen=True):
+    """One case, and the results of both arms."""
+
+    row: Row
+    """Without a verdict yet, where there is an effect to judge."""
+    effect: Effect | None
+    generation_seconds: float
+
+
+def rows(run: Run, old: Arm, new: Arm, gate: Gate) -> tuple[Row, ...]:
+    """Judge every case of a run with two arms; worse ones first.
+
+    Parameters
+    ----------
+    run
+        The record, finished or cut off.
+    old, new
+        A and B. Ratios are of B over A.
+    gate
+        Margin, false discovery rate, and the slowdown that is allowed.
+    """
+    sequential = run.settings.precision_target is not None
+    answers = analysis.analyse(run).blocks
+    cases = [
+        _case(block, answer, (old.id, new.id), sequential=sequential)
+        for block, answer in zip(run.blocks, answers, strict=True)
+    ]
+    judgements = iter(judge_grid([case.effect for case in cases if case.effect is not None], gate))
+    judged = [case.row if case.effect is None else _judged(case, next(judgements)) for case in cases]
+    return in_order(judged)
+
+
+def _case(block: Block, answer: BlockAnalysis, arms: tuple[str, str], *, sequential: bool) -> _Case:
+    by_arm: Mapping[str, Answer] = {row.arm: row for row in answer.rows}
+    old, new = (by_arm[arm] for arm in arms)
+    found = launch_levels(block)
+    common = sorted(found[old.arm].keys() & found[new.arm].keys())
+    first, second = estimates.matrix({each.arm: found[each.arm] for each in (old, new)}, common).T.tolist()
+    nothing = _nothing_to_judge(old, new, len(common))
+    effect = None
+    if nothing is None:
+        try:
+            effect = from_pairs(ratio_interval(second, first, sequential=sequential))
+        except InsufficientData as error:
+            nothing = Verdict.UNDECIDABLE, "undecided", str(error).rstrip(".")
+    verdict, outcome, reason = nothing or (Verdict.INCONCLUSIVE, "undecided", "")
+    further = max(MIN_LAUNCHES - len(common), 1) if verdict is Verdict.UNDECIDABLE else None
+    seconds = costs.generation_seconds(block)
+    row = Row(
+        case=block.case,
+        metric=block.case.scenario,
+        old_arm=old.arm,
+        new_arm=new.arm,
+        verdict=verdict,
+        outcome=outcome,
+        reason=reason,
+        old=_typical(first),
+        new=_typical(second),
+        ratio=Estimate(math.exp(_mean(second) - _mean(first))) if common else None,
+        old_replicates=len(common),
+        new_replicates=len(common),
+        further=further,
+        further_seconds=further * seconds if further is not None and seconds else None,
+    )
+    return _Case(row=row, effect=effect, generation_seconds=seconds)
+
+
+def _nothing_to_judge(old: Answer, new: Answer, launches: int) -> tuple[Verdict, Outcome, str] | None:
+    """Return the verdict on a case in which no speeds can be compared, and why; None where they can."""
+    missing_old, missing_new = old.standing in _NO_NUMBER, new.standing in _NO_NUMBER
+    unequal_old, unequal_new = old.standing == "unequal", new.standing == "unequal"
+    if missing_new and new.standing == "absent" and new.failure is None:
+        return Verdict.MISSING, "undecided", new.reason.rstrip(".")
+    if missing_new:
+        reason = new.reason.rstrip(".")
+        if missing_old:
+            return Verdict.FAILED, "undecided", f"neither arm answered: {reason}"
+        return Verdict.FAILED, "worse", f"{new.arm} did not answer: {reason}"
+    if missing_old:
+        return Verdict.RECOVERED, "aside", f"{old.arm} did not answer: {old.reason.rstrip('.')}"
+    if unequal_new:
+        return Verdict.UNEQUAL, "undecided" if unequal_old else "worse", new.reason.rstrip(".")
+    if unequal_old:
+        return Verdict.RECOVERED, "aside", f"{old.arm} is not equal to the reference: {old.reason.rstrip('.')}"
+    if launches < MIN_LAUNCHES:
+        launched = "launch" if launches == 1 else "launches"
+        return (
+            Verdict.UNDECIDABLE,
+            "undecided",
+            f"{launches} {launched} of both arms, and a verdict takes {MIN_LAUNCHES}",
+        )
+    return None
+
+
+def _judged(case: _Case, judgement: CellVerdict) -> Row:
+    further = judgement.further
+    return msgspec.structs.replace(
+        case.row,
+        verdict=of_metric(judgement.verdict, case.row.metric),
+        outcome=judgement.outcome,
+        ratio=judgement.ratio,
+        confidence=judgement.confidence,
+        p_value=judgement.p_value,
+        p_adjusted=judgement.p_adjusted,
+        further=further,
+        further_seconds=(
+            further * case.generation_seconds if further is not None and case.generation_seconds else None
+        ),
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _typical(values: Sequence[float]) -> float | None:
+    return math.exp(_mean(values)) if values else None

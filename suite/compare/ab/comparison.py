@@ -1,0 +1,185 @@
+"""From the record of an `ab` run to a comparison: verdicts, drift of the answers, and differing environments."""
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+
+from suite.analysis.launch_levels import how_precise, level_matrix
+from suite.compare import changes, conclusion, drift, notes, phrases
+from suite.compare.ab import arm_verdicts, containers
+from suite.compare.reduction import reduce
+from suite.compare.types import Comparison, Drift, Gate, Row, RunFacts, Side, Verdict
+from suite.errors import LevelfieldError
+from suite.images.catalogue import stem
+from suite.record.schema import Arm, Run
+from suite.report import sentences, units
+
+LABEL = "ab"
+"""Of the runs that `ab` makes."""
+
+METHOD = (
+    "Both arms were alive together and took turns in random order; every generation launched both anew and gives one "
+    "ratio. Intervals are Student's t over these ratios on the log scale; verdicts are corrected for the number of "
+    "cases (false discovery rate {q:g} %), and “same” means that the whole interval lies within ±{margin:g} %."
+)
+
+
+def arms(run: Run) -> tuple[Arm, Arm]:
+    """Return A and B of a run.
+
+    Raises
+    ------
+    LevelfieldError
+        The run does not have two arms in every block.
+    """
+    first = run.blocks[0].arms if run.blocks else ()
+    if len(first) != 2 or any(block.arms != first for block in run.blocks):
+        raise LevelfieldError(
+            f"The run {run.id} does not hold two arms against each other.", fix="Make one with `levelfield ab A B`."
+        )
+    return first[0], first[1]
+
+
+def compare(run: Run, gate: Gate, sha256: str) -> Comparison:
+    """Return the comparison of B with A in every case.
+
+    Parameters
+    ----------
+    run
+        The record, finished or cut off.
+    gate
+        What was asked.
+    sha256
+        Of the record's file.
+
+    Raises
+    ------
+    LevelfieldError
+        The run does not have two arms in every block.
+    """
+    old, new = arms(run)
+    rows = arm_verdicts.rows(run, old, new, gate)
+    before, after = reduce(_view(run, old, new), sha256), reduce(_view(run, new, old), sha256)
+    pairs = [(old.id, new.id)]
+    drifts = drift.find_drift(pairs, [before], [after], same_hardware=True)
+    facts = RunFacts(id=run.id, started=run.started, finished=run.finished, sha256=sha256, labels=run.labels)
+    around = (*containers.surroundings(run, old, new), *changes.compare([before], [after], pairs))
+    found = Comparison(
+        answer=answer(rows, drifts, gate),
+        exit_code=0,
+        kind="ab",
+        old=Side(old.id, (facts,)),
+        new=Side(new.id, (facts,)),
+        notes=(notes.changed(around), *_notes(run, old, new), *containers.notes(run, old, new, rows)),
+        rows=rows,
+        drifts=drifts,
+        changes=around,
+        gate=gate,
+        method=METHOD.format(q=100 * gate.q, margin=100 * gate.margin),
+        order="turns",
+        replicate="launch",
+        same_hardware=True,
+    )
+    return msgspec.structs.replace(found, exit_code=conclusion.exit_code(found))
+
+
+def _view(run: Run, own: Arm, other: Arm) -> Run:
+    """Return the run as if only one of its arms had been asked."""
+    image, foreign = (
+        (arm.launcher or run.settings.launcher, arm.image, stem(arm.variant, arm.version)) for arm in (own, other)
+    )
+    return msgspec.structs.replace(
+        run,
+        blocks=tuple(msgspec.structs.replace(block, arms=(own,)) for block in run.blocks),
+        images=tuple(
+            each for each in run.images if foreign == image or (each.launcher, each.name, each.variant) != foreign
+        ),
+    )
+
+
+def _notes(run: Run, old: Arm, new: Arm) -> tuple[str, ...]:
+    found = []
+    if msgspec.structs.replace(new, ordinal=old.ordinal, inject=old.inject) == old:
+        found.append("Both arms are the same thing: this run shows what no difference looks like here.")
+    found += [f"{arm.id} was slowed down by {arm.inject} on purpose." for arm in (old, new) if arm.inject]
+    if "smoke" in run.labels:
+        found.append("A smoke run shows that everything works; it has too few launches for any verdict.")
+    widest = _widest(run)
+    if widest is not None:
+        found.append(sentences.precision(widest))
+    if run.finished is None:
+        found.append("The run was cut off: what is here was measured, and no more.")
+    return tuple(found)
+
+
+def _widest(run: Run) -> float | None:
+    """Return the half-width, log scale, of the widest interval by which measuring was allowed to stop."""
+    target = run.settings.precision_target
+    if target is None:
+        return None
+    widths = [how_precise(level_matrix(block), target=target).half_width for block in run.blocks if block.case.timed]
+    return max((width for width in widths if width is not None), default=None)
+
+
+def answer(rows: Sequence[Row], drifts: Sequence[Drift], gate: Gate) -> str:
+    """Return the comparison in one line: the new arm, the old arm, in how many cases they differ and by how much.
+
+    Parameters
+    ----------
+    rows
+        Of one pair of arms.
+    drifts
+        How far the answers of the two differ.
+    gate
+        The margin is named where cases are the same within it.
+    """
+    if not rows:
+        return "Nothing was compared."
+    old, new = rows[0].old_arm, rows[0].new_arm
+    total = "the only case" if len(rows) == 1 else f"{len(rows)} cases"
+    kinds = (
+        ("slower than", (Verdict.SLOWER,)),
+        ("faster than", (Verdict.FASTER,)),
+        ("takes more memory than", (Verdict.HUNGRIER,)),
+        ("takes less memory than", (Verdict.LEANER,)),
+    )
+    clauses = []
+    for phrase, verdicts in kinds:
+        found = [row for row in rows if row.verdict in verdicts]
+        if found:
+            verb = "" if phrase.startswith("takes") else "is "
+            clauses.append(f"{verb}{phrase} {old} in {_of(len(found), len(rows))} ({_worst(found)})")
+    same = sum(row.verdict is Verdict.SAME for row in rows)
+    if same:
+        clauses.append(f"is the same within {100 * gate.margin:g} % in {_of(same, len(rows))}")
+    text = f"{new} " + "; ".join(clauses) if clauses else ""
+    broken = [row for row in rows if row.verdict in {Verdict.FAILED, Verdict.UNEQUAL}]
+    if broken:
+        text += f"{'; ' if text else f'{new} '}gives no valid answer in {_of(len(broken), len(rows))}"
+    open_ = sum(row.verdict in {Verdict.INCONCLUSIVE, Verdict.UNDECIDABLE, Verdict.MISSING} for row in rows)
+    if open_:
+        where = _of(open_, len(rows))
+        text = (
+            f"{text}; {where} could not be decided"
+            if text
+            else f"Whether {new} differs from {old} could not be decided in {total}"
+        )
+    return " ".join(part for part in (f"{text}.", conclusion.numerics(drifts)) if part)
+
+
+def _of(count: int, total: int) -> str:
+    if total == 1:
+        return "the only case"
+    return f"all {total} cases" if count == total else f"{count} of {total} cases"
+
+
+def _worst(found: Sequence[Row]) -> str:
+    """Name the largest of some changes, with its interval."""
+    row = max(found, key=lambda row: abs(math.log(row.ratio.value)) if row.ratio else 0.0)
+    place = phrases.case(row)
+    if row.ratio is None or row.ratio.low is None or row.ratio.high is None:
+        return place
+    low, high = (units.percent(edge - 1, signed=True) for edge in (row.ratio.low, row.ratio.high))
+    most = "most: " if len(found) > 1 else ""
+    return f"{most}{place}: {units.percent(row.ratio.value - 1, signed=True)}, {low} to {high}"

@@ -1,0 +1,269 @@
+"""The cost of a container: two arms of one run that use different launchers, in words, with intervals.
+
+The ratios are those of the comparison, turned so that they give the cost of the arm with more layers between it and the
+machine over the other. The additional time of a cold start is given stage by stage in milliseconds: differences of
+launches of one generation, with Student's t over generations at 95 %, each stage for itself.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+import numpy as np
+
+from suite.analysis.types import Estimate
+from suite.analysis.whole_launch import total_ns
+from suite.compare import phrases
+from suite.compare.types import Change, ChangeGroup, Row, Verdict
+from suite.history.environment import text
+from suite.images.catalogue import stem
+from suite.record.schema import Absent, Arm, Block, Image, Launch, Run, Startup
+from suite.report import names, units
+from suite.report.sentences import join
+from suite.statistics.student import MIN_LAUNCHES, half_width, spread_of
+
+CONFIDENCE = 0.95
+_FURTHEST_FIRST = ("docker", "venv", "host")
+_WHERE = {
+    "docker": "in a container",
+    "venv": "in a virtual environment of the same lock",
+    "host": "in the current interpreter, with what is installed there",
+}
+_NAMES = {"docker": "the container", "venv": "the virtual environment", "host": "the current interpreter"}
+_FEW = f"fewer than {MIN_LAUNCHES} launches, so no interval"
+_NO_COST = {Verdict.UNEQUAL, Verdict.RECOVERED, Verdict.FAILED}
+_STAGES: tuple[tuple[str, Callable[[Startup], int | Absent]], ...] = (
+    ("in all", total_ns),
+    ("start", lambda startup: startup.start_ns),
+    ("import", lambda startup: startup.import_ns),
+    ("load", lambda startup: startup.load_ns),
+    ("first call", lambda startup: startup.first_call_ns),
+)
+
+
+class _Sides(msgspec.Struct, frozen=True):
+    """The two arms, by how far they are from the machine."""
+
+    box: Arm
+    bare: Arm
+    box_place: str
+    bare_place: str
+    turned: bool
+    """The comparison's ratios are bare over box."""
+
+
+def _sides(run: Run, old: Arm, new: Arm) -> _Sides | None:
+    """Return which arm has more layers between it and the machine; None where both have the same launcher."""
+    own = run.settings.launcher
+    first, second = (arm.launcher or own for arm in (old, new))
+    if first == second:
+        return None
+    if _FURTHEST_FIRST.index(second) < _FURTHEST_FIRST.index(first):
+        return _Sides(new, old, second, first, turned=False)
+    return _Sides(old, new, first, second, turned=True)
+
+
+def notes(run: Run, old: Arm, new: Arm, rows: Sequence[Row]) -> tuple[str, ...]:
+    """Return the cost of one launcher over the other; nothing where both arms have the same one.
+
+    Parameters
+    ----------
+    run
+        The record.
+    old, new
+        A and B.
+    rows
+        Of their comparison: ratios of B over A.
+    """
+    sides = _sides(run, old, new)
+    if sides is None:
+        return ()
+    lived = f"{sides.box.id} ran {_WHERE[sides.box_place]}, {sides.bare.id} {_WHERE[sides.bare_place]}."
+    other = _otherwise(run, sides)
+    if other:
+        return (f"{lived} They differ in more than that ({other}): what the place costs cannot be told apart.",)
+    told = (*_costs(run, sides, rows), *_cold_starts(run, sides))
+    return (lived, *told) if told else (f"{lived} What that costs was not measured.",)
+
+
+def _otherwise(run: Run, sides: _Sides) -> str:
+    """Return in what the arms differ beside the launcher."""
+    alike = msgspec.structs.replace(sides.bare, ordinal=sides.box.ordinal, launcher=sides.box.launcher)
+    if alike != sides.box:
+        return "backend, version, settings or a slowdown that was asked for"
+    versions = {
+        arm.id: sorted({launch.framework_version for launch in _launches(run, arm) if launch.framework_version})
+        for arm in (sides.box, sides.bare)
+    }
+    if all(versions.values()) and versions[sides.box.id] != versions[sides.bare.id]:
+        first, second = (join(versions[arm.id]) for arm in (sides.box, sides.bare))
+        return f"version {first} and {second}"
+    return ""
+
+
+def _launches(run: Run, arm: Arm) -> Iterator[Launch]:
+    for generation in (generation for block in run.blocks for generation in block.generations):
+        yield from (launch for launch in generation.launches if launch.arm == arm.id)
+
+
+def _costs(run: Run, sides: _Sides, rows: Sequence[Row]) -> Iterator[str]:
+    """Yield one sentence for each scenario: the cost for every model."""
+    by_case = {row.case.id: row for row in rows}
+    several = len({block.case.threads for block in run.blocks}) > 1
+    told: dict[str, list[str]] = {}
+    for block in run.blocks:
+        row = by_case.get(block.case.id)
+        if row is not None and row.ratio is not None and row.verdict not in _NO_COST:
+            cost = _percents(row.ratio, turned=sides.turned)
+            told.setdefault(phrases.metric(row.metric), []).append(f"{_case(block, threads=several)} {cost}")
+    for metric, each in told.items():
+        yield f"What {_NAMES[sides.box_place]} costs in {metric}, over {_NAMES[sides.bare_place]}: {'; '.join(each)}."
+
+
+def _case(block: Block, *, threads: bool) -> str:
+    case = block.case
+    parts = [phrases.clean(names.network(case), 60)]
+    parts += [f"batch {case.batch}"] if case.per_item else []
+    parts += [phrases.clean(case.precision, 40)] if case.precision != "fp32" else []
+    parts += [units.plural(case.threads, "thread")] if threads else []
+    return ", ".join(parts)
+
+
+def _percents(ratio: Estimate, *, turned: bool) -> str:
+    """`+1.2 % (+0.4 % to +2.0 %)` of a ratio of costs."""
+    value, low, high = ratio.value, ratio.low, ratio.high
+    if turned:
+        value, low, high = 1 / value, 1 / high if high else None, 1 / low if low else None
+    told = units.percent(value - 1, signed=True)
+    if low is None or high is None:
+        return f"{told} ({_FEW})"
+    return f"{told} ({units.percent(low - 1, signed=True)} to {units.percent(high - 1, signed=True)})"
+
+
+def _cold_starts(run: Run, sides: _Sides) -> Iterator[str]:
+    """Yield one sentence for each block of cold starts: how much longer each stage takes."""
+    sequential = run.settings.precision_target is not None
+    several = len({block.case.threads for block in run.blocks}) > 1
+    for block in run.blocks:
+        if block.case.scenario != "cold-start":
+            continue
+        found = [(stage, added(block, sides.box, sides.bare, of, sequential=sequential)) for stage, of in _STAGES]
+        told = [f"{stage} {_milliseconds(one)}" for stage, one in found if one is not None]
+        if told:
+            few = "" if any(one is not None and one.low is not None for _, one in found) else f" ({_FEW})"
+            where = _case(block, threads=several)
+            yield f"What {_NAMES[sides.box_place]} adds to a cold start of {where}: {', '.join(told)}{few}."
+
+
+def added(
+    block: Block, box: Arm, bare: Arm, stage: Callable[[Startup], int | Absent], *, sequential: bool = False
+) -> Estimate | None:
+    """Return how much longer a stage takes in one arm than in the other, nanoseconds; None where it was not timed.
+
+    Parameters
+    ----------
+    box, bare
+        Arms of the block; the result is the time of `box` less that of `bare`.
+    block
+        Of cold starts.
+    stage
+        Returns the duration of the stage in a launch, in nanoseconds, or absent.
+    sequential
+        Whether precision was allowed to end the run, which widens the interval (`suite.statistics.student`).
+    """
+    first, second = (_stages(block, arm, stage) for arm in (box, bare))
+    differences = np.array([first[index] - second[index] for index in sorted(first.keys() & second.keys())])
+    count = differences.size
+    if not count:
+        return None
+    mean = float(differences.mean())
+    if count < MIN_LAUNCHES:
+        return Estimate(mean)
+    half = half_width(spread_of(differences), count, confidence=CONFIDENCE, sequential=sequential)
+    return Estimate(mean, mean - half, mean + half)
+
+
+def _stages(block: Block, arm: Arm, stage: Callable[[Startup], int | Absent]) -> dict[int, float]:
+    found = {}
+    for generation in block.generations:
+        for launch in generation.launches:
+            if launch.arm == arm.id and launch.startup is not None and launch.failure is None:
+                value = stage(launch.startup)
+                if not isinstance(value, Absent):
+                    found[generation.index] = float(value)
+    return found
+
+
+def _milliseconds(found: Estimate) -> str:
+    """`+412 ms (+398 to +426)`: all three with as many decimals as the largest deserves."""
+    values = [found.value, *(edge for edge in (found.low, found.high) if edge is not None)]
+    decimals = min(2, units.decimals_of(max(map(abs, values)) / 1e6))
+    value, *edges = (_signed(each / 1e6, decimals) for each in values)
+    inside = f" ({' to '.join(edges)})" if edges else ""
+    return f"{value}{units.NBSP}ms{inside}"
+
+
+def _signed(value: float, decimals: int) -> str:
+    plain = units.fixed(value, decimals)
+    if float(f"{value:.{decimals}f}") == 0:
+        return plain.removeprefix(units.MINUS)
+    return f"+{plain}" if value > 0 else plain
+
+
+def surroundings(run: Run, old: Arm, new: Arm) -> tuple[ChangeGroup, ...]:
+    """Compare the environments of two arms' workers, as far as the record holds them.
+
+    Parameters
+    ----------
+    run
+        The run of both arms.
+    old, new
+        The arms.
+
+    Returns
+    -------
+    tuple of ChangeGroup
+        One group, with changed facts first; empty where both arms have the same launcher.
+    """
+    if _sides(run, old, new) is None:
+        return ()
+    before, after = (_facts(run, arm) for arm in (old, new))
+    found = [
+        Change(name=name, old=before[name], new=after[name], state="same" if before[name] == after[name] else "changed")
+        for name in before
+    ]
+    found.sort(key=lambda one: one.state == "same")
+    return (ChangeGroup(title="Where workers lived", changes=tuple(found)),)
+
+
+def _facts(run: Run, arm: Arm) -> dict[str, str]:
+    place = arm.launcher or run.settings.launcher
+    image = _image(run, arm, place)
+    system = run.machine.get("system", {})
+    python = (image.python if image is not None else "") or "not known"
+    if place == "docker":
+        limit = run.settings.worker_memory_bytes
+        return {
+            "launcher": place,
+            "Python": python,
+            "system": f"the image's: {image.base}" if image is not None and image.base else "the image's",
+            "C library": "the image's",
+            "memory limit": "not known" if limit is None else units.size(limit).replace(units.NBSP, " "),
+            "root file system": "the image's layers, read-only",
+            "temporary files": "in memory",
+            "network": "none",
+        }
+    return {
+        "launcher": place,
+        "Python": python,
+        "system": text(system.get("distribution")),
+        "C library": text(system.get("C library")),
+        "memory limit": "none of its own",
+        "root file system": "this machine's",
+        "temporary files": "this machine's",
+        "network": "this machine's",
+    }
+
+
+def _image(run: Run, arm: Arm, place: str) -> Image | None:
+    wanted = place, arm.image, stem(arm.variant, arm.version)
+    return next((each for each in run.images if (each.launcher, each.name, each.variant) == wanted), None)

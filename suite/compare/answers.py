@@ -1,0 +1,130 @@
+"""The answer of one arm to one case over all runs of a side; and whether two such answers are comparable."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from suite.compare.reduction import Answer, Reduced
+from suite.compare.welch import MIN_RUNS
+
+UNMEASURED = frozenset({"smoke"})
+"""Labels of runs that show that everything works, and whose times say nothing."""
+_TRUSTED = frozenset({"ranked", "shown", "control"})
+
+
+class CaseResults(msgspec.Struct, frozen=True):
+    """The answers of one side's runs to one case."""
+
+    runs: int
+    """All runs of the side, also those that were not asked."""
+    answers: tuple[Answer, ...]
+
+    @property
+    def costs(self) -> list[float]:
+        """Costs of answers that are equal to the reference, one a run."""
+        return [answer.cost for answer in self.answers if answer.cost is not None and answer.standing in _TRUSTED]
+
+    @property
+    def unequal(self) -> tuple[Answer, ...]:
+        return self._having("unequal")
+
+    @property
+    def failed(self) -> tuple[Answer, ...]:
+        return self._having("failed")
+
+    @property
+    def absent(self) -> tuple[Answer, ...]:
+        return self._having("absent")
+
+    @property
+    def unsupported(self) -> bool:
+        return any(answer.failure == "unsupported" for answer in self.answers)
+
+    def _having(self, standing: str) -> tuple[Answer, ...]:
+        return tuple(answer for answer in self.answers if answer.standing == standing)
+
+
+def by_arm(runs: Sequence[Reduced]) -> dict[str, dict[str, CaseResults]]:
+    """Collect the answers of a side: by arm id, then by case id."""
+    found: dict[str, dict[str, list[Answer]]] = {}
+    for run in runs:
+        for (arm, case), answer in run.answers.items():
+            found.setdefault(arm, {}).setdefault(case, []).append(answer)
+    return {
+        arm: {case: CaseResults(runs=len(runs), answers=tuple(answers)) for case, answers in cases.items()}
+        for arm, cases in found.items()
+    }
+
+
+def why(answers: Iterable[Answer]) -> str:
+    """Return the first reason that any of these answers gives."""
+    return next((answer.reason.rstrip(". ") for answer in answers if answer.reason), "")
+
+
+_DIGESTS: tuple[tuple[str, Callable[[Answer], frozenset[str]]], ...] = (
+    ("images that were trained on are", lambda answer: answer.images),
+    ("target accuracy is", lambda answer: answer.target),
+    ("inputs are", lambda answer: answer.inputs),
+    ("weights are", lambda answer: answer.weights),
+    ("ONNX model is", lambda answer: answer.onnx),
+)
+
+
+def other_digests(old: Iterable[Answer], new: Iterable[Answer], *, onnx: bool = True) -> str:
+    """Return why answers to one case are not answers to the same question; empty where they are.
+
+    Parameters
+    ----------
+    old, new
+        Answers of the two sides to one case.
+    onnx
+        Whether another export of the same weights counts: its times may differ, its answers must not.
+    """
+    old, new = tuple(old), tuple(new)
+    for what, pick in _DIGESTS if onnx else _DIGESTS[:-1]:
+        first = frozenset[str]().union(*map(pick, old))
+        second = frozenset[str]().union(*map(pick, new))
+        if first and second and (first != second or len(first) > 1):
+            return f"the {what} not the same ({_short(first)} before, {_short(second)} now)"
+    return ""
+
+
+def _short(digests: frozenset[str]) -> str:
+    return " and ".join(digest[:12] for digest in sorted(digests)[:3])
+
+
+def other_region(old: Sequence[Reduced], new: Sequence[Reduced]) -> str:
+    """Return that the timed regions of two sides include different work; empty where they are the same.
+
+    Parameters
+    ----------
+    old, new
+        All runs of each side.
+
+    Returns
+    -------
+    str
+        A clause for a row's reason.
+    """
+    if {run.timed_region for run in old} != {run.timed_region for run in new}:
+        return "what the timed region includes is not the same"
+    return ""
+
+
+def too_few(counts: tuple[int, int], labels: Iterable[str]) -> str:
+    """Say why a ratio is not judged; empty where it will be.
+
+    Parameters
+    ----------
+    counts
+        Runs with a number, old and new.
+    labels
+        Of all runs.
+    """
+    if not UNMEASURED.isdisjoint(labels):
+        return "a smoke run measures too little to judge speed by"
+    if min(counts) >= MIN_RUNS:
+        return ""
+    if counts == (1, 1):
+        return "from one run a side"
+    return f"from {counts[0]} old and {counts[1]} new: {MIN_RUNS} runs a side are needed"

@@ -1,0 +1,153 @@
+"""What changed around the numbers: two sides' environments, fact by fact, changed ones first."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from suite.compare.matching import Pair
+from suite.compare.reduction import Reduced
+from suite.compare.types import Change, ChangeGroup, State
+from suite.history.environment import (
+    NOT_RECORDED,
+    Environment,
+    arm_group,
+    image_group,
+    recorded,
+)
+from suite.record.schema import Arm, elsewhere
+
+MOST = 500
+"""Facts of one group that are shown: a record from a stranger may hold any number."""
+
+_TITLES = {
+    "gpu": "GPU, driver and CUDA",
+    "kernel": "Kernel",
+    "cpu": "Processor and microcode",
+    "clock": "Clock and governor",
+    "mitigations": "Mitigations",
+    "memory": "Memory",
+    "virtualisation": "Virtualisation",
+    "system": "System",
+    "limits": "Limits",
+    "engine": "Container engine",
+    "settings": "Settings of the run",
+    "inputs": "Inputs and models",
+    "tool": "Levelfield itself",
+    "signals": "Signals watched",
+}
+"""Groups in the order in which a reader looks for the cause; images and arms come after the machine."""
+_STATES: tuple[State, ...] = ("changed", "varies", "unrecorded", "same")
+_LAST = ("settings", "inputs", "tool", "signals")
+
+
+def compare(old: Sequence[Reduced], new: Sequence[Reduced], pairs: Iterable[Pair]) -> tuple[ChangeGroup, ...]:
+    """Compare the environments of two sides.
+
+    Parameters
+    ----------
+    old, new
+        Runs of the two sides.
+    pairs
+        Arms that answer each other: their groups, and those of their images, are compared even where their names
+        differ.
+
+    Returns
+    -------
+    tuple of ChangeGroup
+        Groups with a change first; then the others. Within a group, changed facts first.
+    """
+    names = _names(old, new, pairs)
+    before = [_renamed(run.environment, names[0]) for run in old]
+    after = [_renamed(run.environment, names[1]) for run in new]
+    groups = dict.fromkeys(group for environment in (*before, *after) for group in environment)
+    found = [
+        ChangeGroup(title=_title(group), changes=_group(group, before, after))
+        for group in sorted(groups, key=lambda group: (_place(group), group))
+    ]
+    return tuple(sorted(found, key=lambda group: min((_STATES.index(each.state) for each in group.changes), default=0)))
+
+
+def _names(
+    old: Sequence[Reduced], new: Sequence[Reduced], pairs: Iterable[Pair]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Say under which name a group of either side is laid beside one of the other."""
+    arms = (
+        {name: arm for run in old for name, arm in run.arms.items()},
+        {name: arm for run in new for name, arm in run.arms.items()},
+    )
+    names: tuple[dict[str, str], dict[str, str]] = ({}, {})
+    for first, second in pairs:
+        if not first or not second or first == second:
+            continue
+        names[0][arm_group(first)] = names[1][arm_group(second)] = f"arm {first} → {second}"
+        images = [_image(arms[0][first], old), _image(arms[1][second], new)]
+        if images[0] != images[1]:
+            names[0][images[0]] = names[1][images[1]] = f"{images[0]} → {images[1].removeprefix('image ')}"
+    return names
+
+
+def _image(arm: Arm, runs: Sequence[Reduced]) -> str:
+    """Return the group of an arm's image: of its own version where the records have one for it."""
+    places = [elsewhere(arm.launcher or run.launcher, run.launcher) for run in runs]
+    for run, place in zip(runs, places, strict=True):
+        own = image_group(arm.image, f"{arm.variant}@{arm.version}", place)
+        if own in run.environment:
+            return own
+    return image_group(arm.image, arm.variant, places[0])
+
+
+def _renamed(environment: Environment, names: Mapping[str, str]) -> Environment:
+    return {names.get(group, group): facts for group, facts in environment.items()}
+
+
+def _place(group: str) -> int:
+    if group in _LAST:
+        return 300 + _LAST.index(group)
+    if group in _TITLES:
+        return list(_TITLES).index(group)
+    return 200 if group.startswith("arm ") else 100
+
+
+def _title(group: str) -> str:
+    if group in _TITLES:
+        return _TITLES[group]
+    kind, _, name = group.partition(" ")
+    return {"image": f"Image {name}", "arm": f"Settings and libraries of {name}"}.get(kind, group.capitalize())
+
+
+def _group(group: str, before: Sequence[Environment], after: Sequence[Environment]) -> tuple[Change, ...]:
+    missing = [all(group not in run for run in side) for side in (before, after)]
+    if any(missing):
+        without = recorded(None, group, "")
+        there = [without if each else without.removeprefix("not ") for each in missing]
+        return (Change(name="all of it", old=there[0], new=there[1], state=_state({there[0]}, {there[1]})),)
+    names = dict.fromkeys(name for run in (*before, *after) for name in run.get(group, {}))
+    found = [
+        _change(name, [_value(run, group, name) for run in before], [_value(run, group, name) for run in after])
+        for name in names
+    ]
+    found.sort(key=lambda change: _STATES.index(change.state))
+    return tuple(found[:MOST])
+
+
+def _value(run: Environment, group: str, name: str) -> str:
+    return recorded(run.get(group), group, name)
+
+
+def _change(name: str, old: Sequence[str], new: Sequence[str]) -> Change:
+    first, second = Counter(old), Counter(new)
+    return Change(name=name, old=_told(first), new=_told(second), state=_state(first.keys(), second.keys()))
+
+
+def _state(old: Collection[str], new: Collection[str]) -> State:
+    """Say what is known of a fact from its values on either side."""
+    if set(old) == set(new) and len(old) == 1:
+        return "same"
+    if NOT_RECORDED in old or NOT_RECORDED in new:
+        return "unrecorded"
+    return "varies" if max(len(old), len(new)) > 1 else "changed"
+
+
+def _told(values: Counter[str]) -> str:
+    if len(values) == 1:
+        return next(iter(values))
+    return "; ".join(f"{value} ({count} {'run' if count == 1 else 'runs'})" for value, count in values.items())

@@ -1,0 +1,44 @@
+"""A comparison as one HTML file: the report's own look, no request to anywhere, readable without JavaScript."""
+
+from pathlib import Path
+
+from markupsafe import Markup
+
+from suite import __version__
+from suite.compare import phrases
+from suite.compare.types import Comparison, Movement
+from suite.report import names, pages
+from suite.report.html import TEMPLATES as REPORT
+from suite.report.html import moment, unbroken
+
+TEMPLATES = Path(__file__).parent.parent / "templates"
+
+
+def write(comparison: Comparison) -> str:
+    """Return the comparison as a page, to be written as UTF-8."""
+    style = (REPORT / "page.css").read_text(encoding="utf-8")
+    return _render(
+        "comparison.html.j2",
+        comparison,
+        policy=pages.policy(style),
+        style=Markup(style),  # noqa: S704  (our own file)
+    )
+
+
+def within(comparison: Comparison) -> Markup:
+    """Return the comparison as sections of the report of the run that it is about."""
+    return Markup(_render("comparison_within.html.j2", comparison))  # noqa: S704  (rendered with escaping)
+
+
+def _render(template: str, comparison: Comparison, **further: object) -> str:
+    environment = pages.templates(TEMPLATES)
+    environment.filters |= {"moment": moment, "unbroken": unbroken}
+    return environment.get_template(template).render(
+        comparison=comparison,
+        moved=[drift for drift in comparison.drifts if drift.movement is not Movement.IDENTICAL],
+        changes=sum(len(group.changed) for group in comparison.changes),
+        names=names,
+        version=__version__,
+        words=phrases,
+        **further,
+    )

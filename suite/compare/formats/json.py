@@ -1,0 +1,39 @@
+"""A comparison for programs: one JSON object, its answer on the first line."""
+
+import msgspec
+
+from suite.compare import phrases
+from suite.compare.types import Comparison
+
+FORMAT = 1
+"""Version of this layout: a field may be added, none changes its meaning."""
+
+
+def write(comparison: Comparison) -> str:
+    """Return the comparison as JSON, each of its parts on a line of its own, the answer first."""
+    plain = {
+        "answer": comparison.answer,
+        "exit_code": comparison.exit_code,
+        "format": FORMAT,
+        **{
+            name: getattr(comparison, name)
+            for name in comparison.__struct_fields__
+            if name not in ("answer", "exit_code", "rows", "drifts")
+        },
+        "rows": [{"id": row.id, **msgspec.structs.asdict(row)} for row in comparison.rows],
+        "drifts": [{"id": drift.id, **msgspec.structs.asdict(drift)} for drift in comparison.drifts],
+    }
+    lines = (f"{msgspec.json.encode(name).decode()}: {_value(value)}" for name, value in plain.items())
+    return "{" + ",\n ".join(lines) + "}\n"
+
+
+def _value(value: object) -> str:
+    if isinstance(value, list) and value:
+        return "[\n  " + ",\n  ".join(map(_encoded, value)) + "]"
+    return _encoded(value)
+
+
+def _encoded(value: object) -> str:
+    """Return JSON on one line, with escapes for what would speak to a terminal: it is often just printed."""
+    text = msgspec.json.encode(value).decode()
+    return phrases.UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -1,0 +1,81 @@
+"""A comparison for CI systems: JUnit XML, one test a case, in which nothing undecided looks like a success.
+
+A regression, an unequal answer and a case that fails now are *failures*; a case that could not be compared is an
+*error*; one that was compared and not decided is *skipped*. A ratio is never turned into a duration: times in JUnit
+are those of tests.
+"""
+
+import xml.etree.ElementTree as ET
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from suite.compare import phrases
+from suite.compare.types import Comparison, Drift, Movement, Outcome, Row, Verdict
+
+_Kind: TypeAlias = Literal["failure", "error", "skipped", ""]
+_NO_ANSWER = frozenset({Verdict.FAILED, Verdict.MISSING, Verdict.INCOMPARABLE, Verdict.UNEQUAL})
+
+
+class _Test(msgspec.Struct, frozen=True):
+    name: str
+    group: str
+    kind: _Kind
+    label: str
+    message: str
+
+
+def write(comparison: Comparison) -> str:
+    """Return the comparison as JUnit XML; the answer is the name of the whole, on the first line."""
+    suites = {
+        "speed and memory": [_of_row(row, comparison.replicate) for row in comparison.rows],
+        "numerics": [_of_drift(drift) for drift in comparison.drifts],
+    }
+    everything = [test for tests in suites.values() for test in tests]
+    root = ET.Element("testsuites", {"name": _text(phrases.first_line(comparison)), **_counts(everything)})
+    for name, tests in suites.items():
+        suite = ET.SubElement(root, "testsuite", {"name": name, **_counts(tests)})
+        for test in tests:
+            case = ET.SubElement(suite, "testcase", name=_text(test.name), classname=_text(test.group))
+            if test.kind:
+                label = {} if test.kind == "skipped" else {"type": _text(test.label)}
+                ET.SubElement(case, test.kind, {"message": _text(test.message), **label})
+            else:
+                ET.SubElement(case, "system-out").text = _text(test.message)
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _of_row(row: Row, replicate: str) -> _Test:
+    said = f"{row.verdict}: new/old {phrases.ratio(row)}" if row.ratio is not None else row.verdict.value
+    note = phrases.note(row, replicate)
+    kind = _kind(row.outcome, compared=row.verdict not in _NO_ANSWER)
+    return _Test(row.id, f"{row.case.model}.{row.metric}", kind, row.verdict, f"{said}; {note}" if note else said)
+
+
+def _of_drift(drift: Drift) -> _Test:
+    note = phrases.drifted(drift)
+    kind = _kind(drift.outcome, compared=drift.movement is not Movement.UNKNOWN)
+    message = f"{drift.movement}: {note}" if note else drift.movement.value
+    return _Test(drift.id, f"{drift.model}.numerics", kind, drift.movement, message)
+
+
+def _kind(outcome: Outcome, *, compared: bool) -> _Kind:
+    if outcome == "worse":
+        return "failure"
+    if outcome == "undecided":
+        return "skipped" if compared else "error"
+    return ""
+
+
+def _counts(tests: Sequence[_Test]) -> dict[str, str]:
+    found = Counter(test.kind for test in tests)
+    counted = {"tests": len(tests), "failures": found["failure"], "errors": found["error"], "skipped": found["skipped"]}
+    return {name: str(count) for name, count in counted.items()}
+
+
+def _text(text: str) -> str:
+    """Replace control characters, which XML 1.0 cannot hold at all."""
+    return phrases.clean(text, 1000)

@@ -1,0 +1,122 @@
+"""A comparison in the terminal: the answer, what must be known, then case by case."""
+
+import io
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich import box
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from suite.compare import phrases
+from suite.compare.types import ChangeGroup, Comparison, Drift, Movement, Outcome, Row
+
+WIDE = 120
+"""Columns from which the costs themselves stand beside their ratio; also the width of a text file."""
+MOST_CHANGES = 40
+_STYLES: dict[Outcome, str] = {"worse": "bold red", "undecided": "yellow", "aside": "cyan", "fine": "green"}
+_ANSWER_STYLES = {0: "bold green", 1: "bold red", 3: "bold yellow"}
+
+
+def show(comparison: Comparison, console: Console) -> None:
+    """Print a comparison. Texts from records are printed as they are, never as rich's markup.
+
+    Parameters
+    ----------
+    comparison
+        What to print: the answer on its first line.
+    console
+        Where to print; its width decides on the columns.
+    """
+    answer = Text(phrases.first_line(comparison), _ANSWER_STYLES.get(comparison.exit_code, "bold"))
+    console.print(answer, soft_wrap=True)  # one line, for whoever reads only that: a person or `head -1`
+    for part in _parts(comparison, wide=console.width >= WIDE):
+        console.print(part, highlight=False, markup=False)
+
+
+def plain(comparison: Comparison) -> str:
+    """Return what a terminal would show, without colours."""
+    stream = io.StringIO()
+    show(
+        comparison, Console(file=stream, width=WIDE + 60, color_system=None, force_terminal=False, legacy_windows=False)
+    )
+    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
+
+
+def _parts(comparison: Comparison, *, wide: bool) -> Iterator[RenderableType]:
+    yield Text(f"old: {phrases.clean(comparison.old.label)}   new: {phrases.clean(comparison.new.label)}", "dim")
+    for note in comparison.notes:
+        yield Text(phrases.clean(note, 1000))
+    yield Text()
+    yield _cases(comparison.rows, comparison.replicate, wide=wide)
+    moved = [drift for drift in comparison.drifts if drift.movement is not Movement.IDENTICAL]
+    if moved:
+        yield _answers(moved)
+    yield from _changes(comparison.changes)
+    yield Text(phrases.clean(comparison.method, 1000), "dim")
+
+
+def _grid(title: str) -> Table:
+    return Table(title=Text(title, "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+
+
+def _cases(rows: Sequence[Row], replicate: str, *, wide: bool) -> Table:
+    shared = phrases.shared(rows)
+    table = _grid(f"Case by case ({shared})" if shared else "Case by case")
+    table.add_column("arm", overflow="fold")
+    table.add_column("case", overflow="fold")
+    for name in ("old", "new") if wide else ():
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("new/old", justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("", overflow="fold")
+    for row in rows:
+        costs = (phrases.cost(row.old, row.metric), phrases.cost(row.new, row.metric)) if wide else ()
+        table.add_row(
+            Text(phrases.arms(row)),
+            Text(phrases.case(row, brief=bool(shared))),
+            *(Text(cost) for cost in costs),
+            Text(phrases.ratio(row)),
+            Text(row.verdict.value, _STYLES[row.outcome]),
+            Text(phrases.note(row, replicate), "dim"),
+        )
+    return table
+
+
+def _answers(drifts: Sequence[Drift]) -> Table:
+    table = _grid("Answers that are not identical")
+    for name in ("arm and model", "movement", ""):
+        table.add_column(name, overflow="fold")
+    for drift in drifts:
+        table.add_row(
+            Text(phrases.answer_of(drift)),
+            Text(drift.movement.value, _STYLES[drift.outcome]),
+            Text(phrases.drifted(drift), "dim"),
+        )
+    return table
+
+
+def _changes(groups: Iterable[ChangeGroup]) -> Iterator[RenderableType]:
+    groups = tuple(groups)
+    missing = phrases.unrecorded(groups)
+    if missing:
+        yield Text(missing, "dim")
+    found = [(group.title, change) for group in groups for change in group.changed]
+    if not found:
+        return
+    table = _grid("What changed")
+    for name in ("where", "what", "old", "new"):
+        table.add_column(name, overflow="fold")
+    for title, change in found[:MOST_CHANGES]:
+        what = f"{change.name} (differs within a side)" if change.state == "varies" else change.name
+        table.add_row(
+            Text(phrases.clean(title)),
+            Text(phrases.clean(what)),
+            Text(phrases.value(change.old)),
+            Text(phrases.value(change.new)),
+        )
+    yield table
+    if len(found) > MOST_CHANGES:
+        yield Text(
+            f"{len(found) - MOST_CHANGES} more changes: --format html shows them, and what stayed the same.", "dim"
+        )

@@ -1,0 +1,128 @@
+"""What a reader must know before the numbers: what changed, other hardware, too few runs, labels of runs."""
+
+from collections.abc import Iterator, Sequence
+
+from suite.compare import hardware, phrases
+from suite.compare.reduction import Reduced
+from suite.compare.types import ChangeGroup, Row, Verdict
+from suite.compatibility.between import between
+from suite.compatibility.table import Table
+from suite.history.environment import NOT_THERE
+from suite.report import sentences, units
+
+MOST_CHANGES = 4
+"""Changes that are named in a sentence; the table has all."""
+
+
+def of(
+    old: Sequence[Reduced],
+    new: Sequence[Reduced],
+    rows: Sequence[Row],
+    changes: Sequence[ChangeGroup],
+    *,
+    same_hardware: bool | None,
+) -> tuple[str, ...]:
+    """Return the sentences that a reader must know before the numbers, most important first.
+
+    Parameters
+    ----------
+    old, new
+        Runs of the two sides.
+    rows
+        The judged rows.
+    changes
+        The environments, compared.
+    same_hardware
+        Whether both sides ran on the same hardware; None where that is not known.
+    """
+    return tuple(_of(old, new, rows, changes, same_hardware))
+
+
+def _of(
+    old: Sequence[Reduced],
+    new: Sequence[Reduced],
+    rows: Sequence[Row],
+    changes: Sequence[ChangeGroup],
+    same_hardware: bool | None,
+) -> Iterator[str]:
+    yield changed(changes)
+    if same_hardware is False:
+        found = next((found for run in new if (found := hardware.differences(old[0].hardware, run.hardware))), None)
+        found = found or next(found for run in old if (found := hardware.differences(old[0].hardware, run.hardware)))
+        yield f"Other hardware: {phrases.clean('; '.join(found))}. Ratios tell of machines and stacks at once."
+    elif same_hardware is None:
+        yield "A record does not tell which processor it was made on; it may be another one."
+    for label in sorted({label for run in (*old, *new) for label in run.facts.labels}):
+        yield phrases.clean(sentences.label(label))
+    cut = [run.facts.id for run in (*old, *new) if run.facts.finished is None]
+    if cut:
+        yield f"Cut off before the end, so that cases may be missing: {phrases.clean(', '.join(cut))}."
+    before, now = (" and ".join(sorted({run.launcher for run in side})) for side in (old, new))
+    if before != now:
+        yield f"Workers ran by {before} before and by {now} now."
+    if any(row.verdict is Verdict.UNDECIDABLE for row in rows):
+        yield (
+            "Between two runs of the same thing, minutes apart, cells moved by 1–38 % on the machine this was tried "
+            "on. Measure at least three runs a side, with a reboot between them where a driver or a kernel changed."
+        )
+    further = [row.further for row in rows if row.outcome == "undecided" and row.further is not None]
+    seconds = [row.further_seconds for row in rows if row.outcome == "undecided" and row.further_seconds is not None]
+    if further:
+        time = f", about {phrases.roughly(max(seconds))} in all" if seconds else ""
+        many = f"{units.count(max(further))} more {phrases.replicates(max(further), 'run')} a side{time}"
+        yield f"To decide all that is inconclusive: {many}."
+
+
+def changed(groups: Sequence[ChangeGroup]) -> str:
+    """Return `What changed: Image onnxruntime: onnxruntime 1.30.0 → 1.31.1; and 3 more`, as a sentence."""
+    found = [(group.title, change) for group in groups for change in group.changed if change.state == "changed"]
+    varying = sum(change.state == "varies" for group in groups for change in group.changes)
+    tail = (
+        f" {units.plural(varying, 'fact')} differ{'s' if varying == 1 else ''} among the runs of one side."
+        if varying
+        else ""
+    )
+    missing = sum(change.state == "unrecorded" for group in groups for change in group.changes)
+    if missing:
+        tail += f" {units.plural(missing, 'fact')} {'was' if missing == 1 else 'were'} not recorded by every run."
+    if not found:
+        return f"Nothing that is recorded about the environment changed between the sides.{tail}"
+    # A version says more than the digests that change with it, or than what only one side tells of.
+    found.sort(
+        key=lambda entry: (
+            NOT_THERE in (entry[1].old, entry[1].new),
+            phrases.value(entry[1].new) != phrases.clean(entry[1].new),
+        )
+    )
+    named = [f"{phrases.clean(title, 60)}: {phrases.change(change)}" for title, change in found[:MOST_CHANGES]]
+    more = f"; and {len(found) - MOST_CHANGES} more" if len(found) > MOST_CHANGES else ""
+    return f"What changed: {'; '.join(named)}{more}.{tail}"
+
+
+def drivers(old: Sequence[Reduced], new: Sequence[Reduced], table: Table | None) -> tuple[str, ...]:
+    """Return what a reader must know about driver and CUDA, each sentence once.
+
+    Parameters
+    ----------
+    old, new
+        Runs of the two sides, in order of time. The last of the old is compared with the first of the new, and the
+        first of the old with the last of the new.
+    table
+        Which versions fit and which compute wrongly; None: nothing is returned.
+    """
+    if table is None:
+        return ()
+    found = [
+        warning
+        for before, after in dict.fromkeys(((len(old) - 1, 0), (0, len(new) - 1)))
+        for warning in between(
+            table,
+            {"gpu": old[before].gpu},
+            {"gpu": new[after].gpu},
+            old_images=old[before].images,
+            new_images=new[after].images,
+        )
+    ]
+    about = (f"{warning.about}: {warning.message}" if warning.about else warning.message for warning in found)
+    texts = (f"{text} {warning.remedy}".strip() for text, warning in zip(about, found, strict=True))
+    return tuple(dict.fromkeys(phrases.clean(text, 1000) for text in texts))

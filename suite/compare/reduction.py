@@ -1,0 +1,198 @@
+"""From a record to what a comparison needs of it: one number for every case and arm, with its reasons, digests, parity.
+
+A record holds megabytes of samples; many runs are compared one after the other, and only this is kept of each.
+"""
+
+import hashlib
+import math
+from collections.abc import Iterator
+from datetime import datetime
+from typing import TypeAlias
+
+import msgspec
+
+from suite import analysis
+from suite.analysis import ranks
+from suite.analysis.types import AnyRow, ColdRow, ConvergenceRow, MemoryRow, Row, Standing
+from suite.compare.types import RunFacts
+from suite.history import environment
+from suite.record.schema import (
+    Absent,
+    Arm,
+    Block,
+    Case,
+    Fact,
+    FailureKind,
+    Image,
+    Launch,
+    Parity,
+    Run,
+    Settings,
+    elsewhere,
+)
+
+Place: TypeAlias = tuple[str, str]
+"""Arm id and case id."""
+Question: TypeAlias = tuple[str, str, int, int, str]
+"""Model (or its training), precision, batch, threads and device: what an output answers, whatever is timed about it."""
+
+NO_FAULT_OF_THE_NEW = frozenset({"engine", "interrupted"})
+"""Failures of what lies around a worker: they say nothing about the stack that was to be measured."""
+MOST_PARITIES = 8
+"""Different outputs of one arm that are looked at: an arm that answers anew every time shows it in a few."""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """Answer of one arm to one case in one run."""
+
+    standing: Standing
+    reason: str = ""
+    failure: FailureKind | None = None
+    cost: float | None = None
+    """Time of a call, of an item, or to the first answer in nanoseconds; or bytes. Above zero."""
+    inputs: frozenset[str] = frozenset()
+    """Digests of the inputs."""
+    weights: frozenset[str] = frozenset()
+    onnx: frozenset[str] = frozenset()
+    images: frozenset[str] = frozenset()
+    """Digest of what was trained to a target on, where that is a user's own."""
+    target: frozenset[str] = frozenset()
+    """Accuracy that was trained to."""
+
+
+class Reduced(msgspec.Struct, frozen=True):
+    """One run."""
+
+    facts: RunFacts
+    seconds: float | None
+    """How long it took; None where it was cut off or its times cannot be read."""
+    launcher: str
+    timed_region: str
+    arms: dict[str, Arm]
+    cases: dict[str, Case]
+    answers: dict[Place, Answer]
+    parities: dict[tuple[str, Question], tuple[Parity, ...]]
+    """Arm id and question to the outputs seen, each digest once."""
+    hardware: dict[str, str]
+    gpu: dict[str, Fact]
+    """Driver and devices, as the fingerprint has them."""
+    images: tuple[Image, ...]
+    environment: environment.Environment
+
+
+def question(case: Case) -> Question:
+    """Return what an output to this case answers."""
+    return case.question, case.precision, case.batch, case.threads, case.device
+
+
+def reduce(run: Run, sha256: str) -> Reduced:
+    """Reduce a run to what a comparison needs.
+
+    Parameters
+    ----------
+    run
+        The record.
+    sha256
+        Of the record's file.
+    """
+    found = analysis.analyse(run)
+    arms: dict[str, Arm] = {}
+    answers: dict[Place, Answer] = {}
+    parities: dict[tuple[str, Question], dict[str, Parity]] = {}
+    for block, analysed in zip(run.blocks, found.blocks, strict=True):
+        rows: dict[str, AnyRow] = {row.arm: row for row in analysed.rows}
+        for arm in block.arms:
+            if arm.id not in rows or ranks.original(arm, block) is not None:
+                continue  # the canary, or the same a second time
+            arms[arm.id] = arm
+            answers[arm.id, block.case.id] = _answer(rows[arm.id], block, arm, run.settings)
+            seen = parities.setdefault((arm.id, question(block.case)), {})
+            for parity in _parities(block, arm):
+                if len(seen) < MOST_PARITIES:
+                    seen.setdefault(parity.output_sha256, parity)
+    return Reduced(
+        facts=RunFacts(id=run.id, started=run.started, finished=run.finished, sha256=sha256, labels=run.labels),
+        seconds=_seconds(run),
+        launcher=run.settings.launcher,
+        timed_region=run.settings.timed_region,
+        arms=arms,
+        cases={block.case.id: block.case for block in run.blocks},
+        answers=answers,
+        parities={key: tuple(values.values()) for key, values in parities.items() if values},
+        hardware=environment.hardware(run.machine),
+        gpu=run.machine.get("gpu", {}),
+        images=run.images,
+        environment=_surroundings(run),
+    )
+
+
+def _answer(row: AnyRow, block: Block, arm: Arm, settings: Settings) -> Answer:
+    launches = list(_launches(block, arm))
+    own = settings.own_images
+    return Answer(
+        standing=row.standing,
+        reason=row.reason,
+        failure=row.failure.kind if row.failure is not None else None,
+        cost=_cost(row, throughput=block.case.per_item),
+        inputs=_seeds(launches) or frozenset(launch.inputs_sha256 for launch in launches if launch.inputs_sha256),
+        weights=frozenset(launch.weights_sha256 for launch in launches if launch.weights_sha256),
+        onnx=frozenset(launch.onnx_sha256 for launch in launches if launch.onnx_sha256),
+        images=frozenset({own.sha256 if own is not None else "the digits"} if block.case.converges else ()),
+        target=frozenset(f"{each.convergence.target:g}" for each in launches if each.convergence is not None),
+    )
+
+
+def _seeds(launches: list[Launch]) -> frozenset[str]:
+    """Return one digest of all that trainings to a target saw, seed by seed: other seeds are another question.
+
+    A time is the mean over seeds, and a seed's luck is no property of a stack. Empty where nothing was so trained.
+    """
+    seen = sorted(launch.convergence.inputs_sha256 for launch in launches if launch.convergence is not None)
+    return frozenset({hashlib.sha256("\n".join(seen).encode()).hexdigest()}) if seen else frozenset()
+
+
+def _cost(row: AnyRow, *, throughput: bool) -> float | None:
+    match row:
+        case Row() if throughput:
+            cost = 1e9 / row.items_per_second.value if row.items_per_second is not None else None
+        case Row():
+            cost = row.median_ns.value if row.median_ns is not None else None
+        case ConvergenceRow():
+            cost = row.time_ns.value if row.time_ns is not None else None
+        case ColdRow():
+            cost = row.total_ns.value if row.total_ns is not None else None
+        case MemoryRow():
+            cost = row.peak_bytes
+    return cost if cost is not None and 0 < cost < math.inf else None
+
+
+def _launches(block: Block, arm: Arm) -> Iterator[Launch]:
+    name = arm.id
+    for generation in block.generations:
+        yield from (launch for launch in generation.launches if launch.arm == name)
+
+
+def _parities(block: Block, arm: Arm) -> Iterator[Parity]:
+    return (launch.parity for launch in _launches(block, arm) if launch.parity is not None)
+
+
+def _seconds(run: Run) -> float | None:
+    if run.finished is None or run.resumed:
+        return None
+    try:
+        seconds = (datetime.fromisoformat(run.finished) - datetime.fromisoformat(run.started)).total_seconds()
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return seconds if seconds > 0 else None
+
+
+def _surroundings(run: Run) -> environment.Environment:
+    """Return the environment as the history keeps it, and the layers of each image, which only a comparison shows."""
+    found = {group: dict(facts) for group, facts in environment.environment(run).items()}
+    for image in run.images:
+        place = elsewhere(image.launcher, run.settings.launcher)
+        facts = found.setdefault(environment.image_group(image.name, image.variant, place), {})
+        facts |= {f"layer {index}": layer for index, layer in enumerate(image.layers, start=1)}
+        if not isinstance(image.size_bytes, Absent):
+            facts["size bytes"] = str(image.size_bytes)
+    return found

@@ -1,0 +1,1 @@
+"""Whether one run came out as another did."""

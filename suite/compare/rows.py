@@ -1,0 +1,280 @@
+"""Rows of a comparison: the answers of both sides to each case, and the verdict where the question is the same."""
+
+import fnmatch
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+import numpy as np
+
+from suite.analysis.types import Estimate
+from suite.compare import answers, grid_verdicts, matching, welch
+from suite.compare.answers import CaseResults
+from suite.compare.matching import Pair
+from suite.compare.reduction import NO_FAULT_OF_THE_NEW, Reduced
+from suite.compare.types import Gate, Metric, Outcome, Row, Verdict
+from suite.record.schema import Case
+
+MOST_FURTHER_SECONDS = 30 * 86_400.0
+"""More runs that take longer than this are "out of reach": a case is not worth a month of measuring."""
+
+
+class Selection(msgspec.Struct, frozen=True):
+    """Which rows to return."""
+
+    only: tuple[str, ...] = ()
+    """Globs on result ids (`onnxruntime/*`, `*/resnet50/*`); none: all."""
+    metrics: tuple[Metric, ...] = ()
+
+    def takes(self, row: Row) -> bool:
+        """Return whether a row is selected, by the id of either side."""
+        return self.asks((row.old_arm, row.new_arm), row.case)
+
+    def asks(self, arms: Pair, case: Case) -> bool:
+        """Return whether a case of a pair of arms is selected, by the id of either.
+
+        Parameters
+        ----------
+        arms, case
+            The pair, in which one id may be empty, and the case.
+        """
+        return self.named(f"{arm}/{case.id}" for arm in arms if arm) and (
+            not self.metrics or case.scenario in self.metrics
+        )
+
+    def named(self, names: Iterable[str]) -> bool:
+        """Return whether any of these ids is selected."""
+        return not self.only or any(fnmatch.fnmatchcase(name, glob) for name in names for glob in self.only)
+
+
+class _Draft(msgspec.Struct, frozen=True):
+    """A row before it is judged among the others: with the costs to judge it by, or without, and then it stands."""
+
+    row: Row
+    costs: tuple[list[float], list[float]] | None = None
+
+
+class _Sides(msgspec.Struct, frozen=True):
+    old: Sequence[Reduced]
+    new: Sequence[Reduced]
+
+    @property
+    def labels(self) -> set[str]:
+        return {label for run in (*self.old, *self.new) for label in run.facts.labels}
+
+    @property
+    def seconds(self) -> float | None:
+        """What one more run on either side takes."""
+        means = []
+        for side in (self.old, self.new):
+            known = [run.seconds for run in side if run.seconds is not None]
+            if not known:
+                return None
+            means.append(sum(known) / len(known))
+        return sum(means)
+
+
+def compare_rows(
+    old: Sequence[Reduced],
+    new: Sequence[Reduced],
+    pairs: Sequence[Pair],
+    gate: Gate,
+    selection: Selection,
+    *,
+    same_hardware: bool | None,
+) -> tuple[Row, ...]:
+    """Return one row for every selected case and arm of either side; worse ones first.
+
+    Runs are the replicates: all rows with enough of them are judged together, corrected for their number. On other
+    hardware ratios and verdicts are shown, and none of them counts as a regression or as its absence.
+
+    Parameters
+    ----------
+    old, new
+        Runs of the two sides.
+    pairs
+        Arms that answer each other; where one of the two is empty, the row says that its case is missing.
+    gate
+        Margin, largest slowdown and false discovery rate.
+    selection
+        Which rows to return; others are not counted in the correction.
+    same_hardware
+        Whether both sides ran on the same hardware; None where that is not known.
+    """
+    sides = _Sides(old, new)
+    drafts = [draft for draft in _drafts(sides, pairs) if selection.takes(draft.row)]
+    judged = iter(grid_verdicts.judge_grid([welch.from_runs(*draft.costs) for draft in drafts if draft.costs], gate))
+    seconds = sides.seconds
+    rows = [_decided(draft.row, next(judged), seconds) if draft.costs else draft.row for draft in drafts]
+    if same_hardware is not True:
+        rows = [_elsewhere(row) for row in rows]
+    return in_order(rows)
+
+
+_OUTCOMES: tuple[Outcome, ...] = ("worse", "undecided", "aside", "fine")
+_VERDICTS = tuple(Verdict)
+
+
+def in_order(rows: Iterable[Row]) -> tuple[Row, ...]:
+    """Sort rows for a reader: by outcome, worse ones first, and within an outcome by the ratio, the largest first.
+
+    A ratio is of cost, new over old, so the largest is the worst. Rows without a ratio follow those that have one.
+    """
+    return tuple(sorted(rows, key=_order))
+
+
+def _order(row: Row) -> tuple[int, bool, float, int]:
+    ratio = row.ratio.value if row.ratio is not None else 0.0
+    return _OUTCOMES.index(row.outcome), row.ratio is None, -ratio, _VERDICTS.index(row.verdict)
+
+
+def in_common(old: Iterable[Reduced], new: Iterable[Reduced], pair: Pair, selection: Selection) -> bool:
+    """Return whether both sides of a pair of arms answered a selected case, or nearly so (`matching.near`).
+
+    Parameters
+    ----------
+    old, new
+        Runs of the two sides.
+    pair
+        The arms.
+    selection
+        Which cases count.
+    """
+    first, second = _asked(old, pair[0]), _asked(new, pair[1])
+    return any(
+        name in second or matching.near(case, second) is not None
+        for name, case in first.items()
+        if selection.asks(pair, case)
+    )
+
+
+def _asked(runs: Iterable[Reduced], arm: str) -> dict[str, Case]:
+    return {case: run.cases[case] for run in runs for answered, case in run.answers if answered == arm}
+
+
+def _drafts(sides: _Sides, pairs: Sequence[Pair]) -> Iterator[_Draft]:
+    cases = _cases(sides.old), _cases(sides.new)
+    said = answers.by_arm(sides.old), answers.by_arm(sides.new)
+    for arms in pairs:
+        before, after = said[0].get(arms[0], {}), said[1].get(arms[1], {})
+        alone = {name: cases[1][name] for name in after if name not in before}
+        for name, first in before.items():
+            if name in after:
+                yield from _both(cases[0][name], arms, first, after[name], sides)
+                continue
+            other = matching.near(cases[0][name], alone)
+            if other is not None:
+                del alone[other.id]
+                apart = matching.apart(cases[0][name], other)
+                yield _draft(other, arms, Verdict.INCOMPARABLE, "undecided", apart)
+            elif first.costs or first.unequal:
+                reason = "the new side was not asked" if arms[1] else "the new side does not have this arm"
+                yield _draft(cases[0][name], arms, Verdict.MISSING, "undecided", reason)
+        for name, case in alone.items():
+            yield from _added(case, arms, after[name])
+
+
+def _cases(runs: Iterable[Reduced]) -> dict[str, Case]:
+    return {name: case for run in runs for name, case in run.cases.items()}
+
+
+def _added(case: Case, arms: Pair, after: CaseResults) -> Iterator[_Draft]:
+    """Tell of a case that the old side does not have: nothing can have got worse, and a failure is still said."""
+    if after.failed:
+        yield _failed(case, arms, after, "undecided")
+    elif after.unequal:
+        yield _draft(case, arms, Verdict.UNEQUAL, "undecided", answers.why(after.unequal))
+    elif after.costs:
+        reason = "the old side was not asked" if arms[0] else "the old side does not have this arm"
+        yield _draft(case, arms, Verdict.ADDED, "aside", reason)
+
+
+def _both(case: Case, arms: Pair, before: CaseResults, after: CaseResults, sides: _Sides) -> Iterator[_Draft]:
+    """Tell of a case that both sides were asked; of nothing where neither could answer, for no fault."""
+    if after.unequal:
+        outcome: Outcome = "undecided" if before.unequal else "worse"
+        yield _draft(case, arms, Verdict.UNEQUAL, outcome, answers.why(after.unequal))
+    elif after.failed or (after.unsupported and before.costs):
+        blameless = bool(after.failed) and all(answer.failure in NO_FAULT_OF_THE_NEW for answer in after.failed)
+        news = before.costs and not before.failed and not blameless
+        yield _failed(case, arms, after, "worse" if news else "undecided")
+    elif not after.costs:
+        if not (after.unsupported and before.unsupported):
+            reason = answers.why(after.absent) or "the new side has no number"
+            yield _draft(case, arms, Verdict.MISSING, "undecided", reason)
+    elif before.unequal or before.failed:
+        reason = "the old answer was not equal to the reference" if before.unequal else "the old side failed"
+        yield _draft(case, arms, Verdict.RECOVERED, "aside", reason)
+    elif not before.costs:
+        yield _draft(case, arms, Verdict.ADDED, "aside", answers.why(before.absent) or "the old side has no number")
+    else:
+        reason = answers.other_digests(before.answers, after.answers)
+        if case.timed:
+            reason = reason or answers.other_region(sides.old, sides.new)
+        if reason:
+            yield _draft(case, arms, Verdict.INCOMPARABLE, "undecided", reason)
+        else:
+            yield _measured(case, arms, (before.costs, after.costs), sides.labels)
+
+
+def _draft(case: Case, arms: Pair, verdict: Verdict, outcome: Outcome, reason: str) -> _Draft:
+    return _Draft(
+        Row(
+            case=case,
+            metric=case.scenario,
+            old_arm=arms[0],
+            new_arm=arms[1],
+            verdict=verdict,
+            outcome=outcome,
+            reason=reason.rstrip(". "),
+        )
+    )
+
+
+def _failed(case: Case, arms: Pair, after: CaseResults, outcome: Outcome) -> _Draft:
+    failed = after.failed or after.absent
+    some = f" (in {len(failed)} of {after.runs} runs)" if len(failed) < after.runs else ""
+    return _draft(case, arms, Verdict.FAILED, outcome, f"{answers.why(failed) or 'no reason was kept'}{some}")
+
+
+def _measured(case: Case, arms: Pair, costs: tuple[list[float], list[float]], labels: Iterable[str]) -> _Draft:
+    first, second = (math.exp(float(np.mean(np.log(side)))) for side in costs)
+    counts = len(costs[0]), len(costs[1])
+    reason = answers.too_few(counts, labels)
+    row = Row(
+        case=case,
+        metric=case.scenario,
+        old_arm=arms[0],
+        new_arm=arms[1],
+        verdict=Verdict.UNDECIDABLE,
+        outcome="undecided",
+        reason=reason,
+        old=first,
+        new=second,
+        ratio=Estimate(second / first),
+        old_replicates=counts[0],
+        new_replicates=counts[1],
+    )
+    return _Draft(row, None if reason else costs)
+
+
+def _decided(row: Row, found: grid_verdicts.CellVerdict, seconds: float | None) -> Row:
+    further_seconds = found.further * seconds if found.further is not None and seconds is not None else None
+    out_of_reach = further_seconds is not None and further_seconds > MOST_FURTHER_SECONDS
+    return msgspec.structs.replace(
+        row,
+        verdict=grid_verdicts.of_metric(found.verdict, row.metric),
+        outcome=found.outcome,
+        ratio=found.ratio,
+        confidence=found.confidence,
+        p_value=found.p_value,
+        p_adjusted=found.p_adjusted,
+        further=None if out_of_reach else found.further,
+        further_seconds=None if out_of_reach else further_seconds,
+    )
+
+
+def _elsewhere(row: Row) -> Row:
+    if row.ratio is None or row.outcome not in ("fine", "worse"):
+        return row
+    return msgspec.structs.replace(row, outcome="undecided", reason="on other hardware")

@@ -1,0 +1,236 @@
+"""What a comparison says: frozen answers, worked out once, that every format only has to write down.
+
+`compare` (runs against runs) and `ab` (arms within one run) both end in a `Comparison`; formatters take nothing else.
+"""
+
+import enum
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from suite.analysis.types import Estimate
+from suite.record.schema import Case
+from suite.scenarios import ScenarioName
+
+Metric: TypeAlias = ScenarioName
+"""What a row is about: a scenario measures one thing."""
+
+Outcome: TypeAlias = Literal["fine", "worse", "undecided", "aside"]
+"""What a row means for the exit code.
+
+fine
+    Shown not to be worse.
+worse
+    A regression, an answer that became unequal, or a case that worked before and fails now. Exit code 1.
+undecided
+    Neither shown nor ruled out: never read as "no regression". Exit code 3.
+aside
+    Cannot be a regression: only the new side has it, or it works now and did not before.
+"""
+
+
+class Verdict(enum.StrEnum):
+    """Comparison of one case and metric."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    LEANER = "leaner"
+    """Takes less memory."""
+    HUNGRIER = "hungrier"
+    """Takes more memory."""
+    SAME = "same"
+    """Equivalence shown: the whole interval inside the margin."""
+    INCONCLUSIVE = "inconclusive"
+    """Enough replicates for an interval, and it decides nothing."""
+    UNDECIDABLE = "not decidable"
+    """Too few replicates for an interval: the ratio alone says nothing."""
+    INCOMPARABLE = "not comparable"
+    """Not the same question on both sides: a reason instead of a number."""
+    UNEQUAL = "not equal"
+    """The new answer is not the reference's, or neither is: a time of something else."""
+    FAILED = "failed"
+    """The new side could not answer. Never read as slower."""
+    MISSING = "missing"
+    """The new side was not asked, or was cut off before its turn."""
+    ADDED = "added"
+    """Only the new side was asked."""
+    RECOVERED = "recovered"
+    """The old side failed, and the new one answers."""
+
+
+class Movement(enum.StrEnum):
+    """How far the outputs of one arm moved from old to new."""
+
+    IDENTICAL = "identical"
+    """The same bits."""
+    WITHIN = "moved within precision"
+    """Other bits, no further apart than rounding in this precision explains."""
+    BEYOND = "moved beyond precision"
+    BECAME_UNEQUAL = "became unequal"
+    """Equal to the reference before, and not any more: a failure."""
+    BECAME_EQUAL = "became equal"
+    UNEQUAL = "unequal on both sides"
+    UNKNOWN = "not compared"
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One case and metric of one arm, old against new.
+
+    Ratios are always of *cost*, new over old: time of a call (latency), time of an item (throughput), time to the first
+    answer (cold start), bytes (memory). Above 1 is worse.
+    """
+
+    case: Case
+    metric: Metric
+    old_arm: str
+    """Arm id; empty where the old side does not have it."""
+    new_arm: str
+    verdict: Verdict
+    outcome: Outcome
+    reason: str = ""
+    """Why there is no verdict, or what must be known beside it; a phrase without a full stop."""
+    old: float | None = None
+    """Typical cost, nanoseconds or bytes."""
+    new: float | None = None
+    ratio: Estimate | None = None
+    """New over old; bounds are None where replicates are too few for an interval."""
+    confidence: float | None = None
+    """Of the interval, after correction for all rows that were judged together."""
+    p_value: float | None = None
+    p_adjusted: float | None = None
+    """Of *no change*, Benjamini–Hochberg adjusted over the rows that were judged together."""
+    old_replicates: int = 0
+    new_replicates: int = 0
+    further: int | None = None
+    """Inconclusive: replicates a side to add until it would be decided, if estimates and spread stay what they are."""
+    further_seconds: float | None = None
+    """What measuring them would take, both sides together."""
+
+    @property
+    def id(self) -> str:
+        """`onnxruntime/resnet50/latency/fp32/b1/t2/cpu`, or with both arms where their ids differ."""
+        if self.old_arm and self.new_arm and self.old_arm != self.new_arm:
+            return f"{self.old_arm}→{self.new_arm}/{self.case.id}"
+        return f"{self.new_arm or self.old_arm}/{self.case.id}"
+
+
+class Drift(msgspec.Struct, frozen=True):
+    """Whether one arm's answers to one model moved."""
+
+    model: str
+    precision: str
+    batch: int
+    threads: int
+    device: str
+    old_arm: str
+    new_arm: str
+    movement: Movement
+    outcome: Outcome
+    reason: str = ""
+    distance: float | None = None
+    """‖new − old‖₂ / ‖old‖₂, estimated from the projections."""
+    limit: float | None = None
+    """Largest distance that rounding explains."""
+    old_error: float | None = None
+    """Relative error against the float64 reference."""
+    new_error: float | None = None
+
+    @property
+    def id(self) -> str:
+        arm = self.new_arm if self.old_arm == self.new_arm else f"{self.old_arm}→{self.new_arm}"
+        return f"{arm}/{self.model}/{self.precision}/b{self.batch}/t{self.threads}/{self.device}"
+
+
+Order: TypeAlias = Literal["lumps", "uneven", "turns", "unknown"]
+"""How the runs of two sides follow one another in time (`suite.compare.order_in_time`)."""
+
+State: TypeAlias = Literal["changed", "varies", "same", "unrecorded"]
+"""What is known of a fact.
+
+varies
+    It differs among the runs of one side, so that it cannot explain a difference between the sides.
+unrecorded
+    A run did not record it, so that it is not known whether it changed.
+"""
+
+
+class Change(msgspec.Struct, frozen=True):
+    """One fact about the environment, old and new."""
+
+    name: str
+    old: str
+    new: str
+    state: State
+
+
+class ChangeGroup(msgspec.Struct, frozen=True):
+    """Facts that belong together; changed ones first."""
+
+    title: str
+    changes: tuple[Change, ...]
+
+    @property
+    def changed(self) -> tuple[Change, ...]:
+        """Facts that differ between the sides or within one; not those that a run did not record."""
+        return tuple(change for change in self.changes if change.state in ("changed", "varies"))
+
+    @property
+    def unrecorded(self) -> tuple[Change, ...]:
+        """Facts that a run did not record."""
+        return tuple(change for change in self.changes if change.state == "unrecorded")
+
+
+class RunFacts(msgspec.Struct, frozen=True):
+    """Which record this is."""
+
+    id: str
+    started: str
+    finished: str | None
+    sha256: str
+    """Of the file `run.json`."""
+    labels: tuple[str, ...] = ()
+
+
+class Side(msgspec.Struct, frozen=True):
+    """All runs (or the one arm) on one side."""
+
+    label: str
+    """What a reader calls it: a run id, a baseline's name, `3 runs`, or an arm of an `ab`."""
+    runs: tuple[RunFacts, ...]
+
+
+class Gate(msgspec.Struct, frozen=True):
+    """What was asked."""
+
+    margin: float = 0.02
+    """Relative change that does not matter: what lies inside it on both ends is `same`."""
+    max_slowdown: float | None = None
+    """Where given, a row is worse only if it is shown to exceed this, and fine only if it is shown not to."""
+    q: float = 0.01
+    """False discovery rate over all rows judged together."""
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """Everything a format writes, most important first."""
+
+    answer: str
+    """One line for a reader who does not know the tool."""
+    exit_code: int
+    """0 nothing worse; 1 worse; 3 could not be decided."""
+    kind: Literal["compare", "ab"]
+    old: Side
+    new: Side
+    notes: tuple[str, ...]
+    """Sentences a reader must know before the numbers: other hardware, too few runs, labels of the runs."""
+    rows: tuple[Row, ...]
+    """Worse ones first."""
+    drifts: tuple[Drift, ...]
+    changes: tuple[ChangeGroup, ...]
+    gate: Gate
+    method: str
+    """How the intervals and verdicts were made, in a sentence or two."""
+    replicate: Literal["run", "launch"] = "run"
+    order: Order = "unknown"
+    """Of the runs in time; of an `ab`, whose arms take turns within a run, it is `turns`."""
+    same_hardware: bool | None = True
+    """None: it is not known."""

@@ -1,0 +1,227 @@
+"""From replicates to an effect: the log ratio of two sides, its standard error and its degrees of freedom.
+
+Two designs give the same kind of effect. Runs of one side are independent of those of the other: their logs are
+compared as two samples of unequal variance (Welch). Arms of one run are paired by generation: one sample of
+differences.
+
+References
+----------
+B. L. Welch (1947). The generalization of "Student's" problem when several different population variances are involved.
+Biometrika 34, 28–35.
+F. E. Satterthwaite (1946). An approximate distribution of estimates of variance components. Biometrics Bulletin 2,
+110–114.
+"""
+
+import math
+
+import msgspec
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike
+
+from suite.statistics.arrays import Floats, finite_or_missing
+from suite.statistics.errors import InsufficientData
+from suite.statistics.ratios import RatioInterval
+from suite.statistics.student import spread_of, widening
+
+MIN_RUNS = 3
+"""Fewest runs a side that are judged. With two, the spread of a side rests on a single difference: at 99 % the quantile
+of t is 9.9 at best and 64 at worst, so that only changes of tens of percents could be told from chance."""
+MOST_REPLICATES = 10_000
+"""Beyond this many a side, the answer to "how many more?" is "out of reach"."""
+
+
+class Effect(msgspec.Struct, frozen=True):
+    """New over old, log scale."""
+
+    log_ratio: float
+    standard_error: float
+    freedom: float
+    """Degrees of freedom of the standard error."""
+    old_sd: float
+    """Standard deviation of one replicate. A paired design has the whole spread here, and 0 for the new side."""
+    new_sd: float
+    old_replicates: int
+    new_replicates: int
+    pooled: bool = False
+    """Whether both sides are taken to have one spread (`pooled`)."""
+
+    def with_new(self, replicates: int) -> "Effect":
+        """Return what the effect would be from so many replicates of the new side, if estimate and spreads stay."""
+        error, freedom = _error((self.old_sd, self.new_sd), (self.old_replicates, replicates), pooled=self.pooled)
+        return msgspec.structs.replace(self, standard_error=error, freedom=freedom, new_replicates=replicates)
+
+    def half_width(self, confidence: float) -> float:
+        """Return the half-width of the t interval, log scale."""
+        return float(scipy.special.stdtrit(self.freedom, 0.5 + confidence / 2)) * self.standard_error
+
+    def tail(self, bound: float) -> float:
+        """Return the p value of *the log ratio is at least `bound`*, against that it is below."""
+        distance = self.log_ratio - bound
+        if self.standard_error == 0:
+            return 0.0 if distance < 0 else 1.0
+        return float(scipy.special.stdtr(self.freedom, distance / self.standard_error))
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided, of *the ratio is 1*."""
+        if self.standard_error == 0:
+            return 1.0 if self.log_ratio == 0 else 0.0
+        return float(2 * scipy.special.stdtr(self.freedom, -abs(self.log_ratio) / self.standard_error))
+
+    def p_equivalent(self, margin: float) -> float:
+        """Return the p value of *the ratio is outside the margin*: two one-sided tests (Schuirmann 1987)."""
+        reach = math.log1p(margin)
+        mirrored = msgspec.structs.replace(self, log_ratio=-self.log_ratio)
+        return max(self.tail(reach), mirrored.tail(reach))
+
+    def further(self, target: float, confidence: float) -> int | None:
+        """Return how many replicates a side must be added until the half-width is at most `target`.
+
+        Both sides are brought to the same number; spreads stay as they are.
+
+        Parameters
+        ----------
+        target
+            Half-width of the interval of the log ratio.
+        confidence
+            Of the interval, two-sided.
+
+        Returns
+        -------
+        int or None
+            Replicates beyond those of the side that has fewer; None where more than `MOST_REPLICATES` would be needed.
+        """
+        variances = self.old_sd**2 + self.new_sd**2
+        if variances == 0 or target <= 0:
+            return None
+        share = variances**2 / (self.old_sd**4 + self.new_sd**4)  # of n − 1: 1 where one side has all, 2 where equal
+        inflated = self._inflation()
+
+        def wide(count: int) -> bool:
+            quantile = float(scipy.special.stdtrit(share * (count - 1), 0.5 + confidence / 2))
+            return quantile * inflated * math.sqrt(variances / count) > target
+
+        least = min(self.old_replicates, self.new_replicates)
+        if wide(MOST_REPLICATES):
+            return None
+        low, high = max(least, 1), MOST_REPLICATES
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if wide(middle) else (low, middle)
+        return high - least
+
+    def _inflation(self) -> float:
+        """What the standard error holds beyond the spread: the widening of a sequential schedule."""
+        plain = math.sqrt(self.old_sd**2 / self.old_replicates + self.new_sd**2 / self.new_replicates)
+        return self.standard_error / plain if plain > 0 else 1.0
+
+
+def from_runs(old: ArrayLike, new: ArrayLike) -> Effect:
+    """Compare runs with runs.
+
+    Parameters
+    ----------
+    old, new : array_like, shape (runs,), cost
+        One estimate a run, above zero.
+
+    Raises
+    ------
+    InsufficientData
+        Fewer than `MIN_RUNS` on either side.
+    UnusableData
+        A cost of zero, below zero, or infinite.
+
+    Examples
+    --------
+    >>> effect = from_runs([10.0, 10.1, 10.2], [10.5, 10.6, 10.4])
+    >>> round(math.exp(effect.log_ratio), 3), effect.freedom > 3
+    (1.04, True)
+    """
+    first, second = _logs(old, "old runs"), _logs(new, "new runs")
+    if min(first.size, second.size) < MIN_RUNS:
+        raise InsufficientData(
+            f"{first.size} and {second.size} runs: a judgement needs at least {MIN_RUNS} a side. Measure more runs."
+        )
+    spreads = spread_of(first), spread_of(second)
+    error, freedom = _error(spreads, (first.size, second.size), pooled=False)
+    return Effect(
+        log_ratio=float(second.mean() - first.mean()),
+        standard_error=error,
+        freedom=freedom,
+        old_sd=spreads[0],
+        new_sd=spreads[1],
+        old_replicates=int(first.size),
+        new_replicates=int(second.size),
+    )
+
+
+def pooled(old: ArrayLike, new: ArrayLike) -> Effect:
+    """Compare two sides that are taken to have one spread (Student's t): a side may then have a single replicate.
+
+    Parameters
+    ----------
+    old, new : array_like, shape (replicates,), cost
+        One estimate a replicate, above zero; at least one a side.
+
+    Raises
+    ------
+    InsufficientData
+        A side has none, or the spread would rest on fewer than two degrees of freedom.
+    UnusableData
+        A cost of zero, below zero, or infinite.
+
+    Examples
+    --------
+    >>> effect = pooled([10.0], [10.5, 10.6, 10.4])
+    >>> round(math.exp(effect.log_ratio), 3), effect.freedom
+    (1.05, 2.0)
+    """
+    first, second = _logs(old, "old replicates"), _logs(new, "new replicates")
+    freedom = first.size + second.size - 2
+    if min(first.size, second.size) < 1 or freedom < MIN_RUNS - 1:
+        raise InsufficientData(
+            f"{first.size} and {second.size} replicates: their spread cannot be told from so few. Measure more."
+        )
+    squares = sum((side.size - 1) * spread_of(side) ** 2 for side in (first, second) if side.size > 1)
+    spread = math.sqrt(squares / freedom)
+    error, _ = _error((spread, spread), (first.size, second.size), pooled=True)
+    return Effect(
+        log_ratio=float(second.mean() - first.mean()),
+        standard_error=error,
+        freedom=float(freedom),
+        old_sd=spread,
+        new_sd=spread,
+        old_replicates=int(first.size),
+        new_replicates=int(second.size),
+        pooled=True,
+    )
+
+
+def _logs(costs: ArrayLike, what: str) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = finite_or_missing(np.log(np.asarray(costs, dtype=np.float64)), dimensions=1, what=what)
+    found: Floats = logs[~np.isnan(logs)]
+    return found
+
+
+def _error(spreads: tuple[float, float], sizes: tuple[int, int], *, pooled: bool) -> tuple[float, float]:
+    """Return the standard error of a difference of means, and its degrees of freedom (Satterthwaite 1946)."""
+    parts = spreads[0] ** 2 / sizes[0], spreads[1] ** 2 / sizes[1]
+    total = sum(parts)
+    if pooled or total == 0:
+        return math.sqrt(total), float(sum(sizes) - 2)
+    return math.sqrt(total), total**2 / (parts[0] ** 2 / (sizes[0] - 1) + parts[1] ** 2 / (sizes[1] - 1))
+
+
+def from_pairs(interval: RatioInterval) -> Effect:
+    """Take over a ratio of two arms that were paired by generation (new over old)."""
+    return Effect(
+        log_ratio=math.log(interval.ratio),
+        standard_error=interval.standard_error * widening(interval.launches, sequential=interval.sequential),
+        freedom=float(interval.launches - 1),
+        old_sd=interval.standard_error * math.sqrt(interval.launches),
+        new_sd=0.0,
+        old_replicates=interval.launches,
+        new_replicates=interval.launches,
+    )

@@ -1,1 +1,0 @@
-"""Records as tables, for whoever goes on with a DataFrame."""

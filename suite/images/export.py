@@ -1,0 +1,189 @@
+"""An image as one archive that `docker load` and podman take, for machines without registries; and its bill.
+
+The engine's own archives hold times of the build. Ours hold the same layers under a configuration without them, so that
+two builds of the same image give the same archive, byte for byte, and a loaded image has the same id everywhere.
+
+References
+----------
+Docker image specification v1.2, "Combined Image JSON + Filesystem Changeset Format".
+"""
+
+import datetime as dt
+import gzip
+import hashlib
+import io
+import tarfile
+import tempfile
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+
+from suite.errors import LevelfieldError
+from suite.images import catalogue, debian, engine, sbom
+from suite.images.archive import EPOCH
+from suite.images.build import BuiltImage
+from suite.images.wheels import Progress, silent
+from suite.paths import cache_folder, disk_space
+
+_CHUNK_BYTES = 1024 * 1024
+_CREATED = dt.datetime.fromtimestamp(EPOCH, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+_KEPT = ("architecture", "os", "config", "rootfs")
+"""What of an engine's configuration describes the image; the rest describes how and when it was built."""
+_KEPT_OF_CONFIG = ("User", "Env", "Entrypoint", "Cmd", "WorkingDir", "Labels", "Volumes", "ExposedPorts", "StopSignal")
+
+
+class _Manifest(msgspec.Struct, frozen=True):
+    config: str = msgspec.field(name="Config")
+    layers: tuple[str, ...] = msgspec.field(name="Layers")
+
+
+def export_image(built: BuiltImage, folder: Path, *, progress: Progress = silent) -> Path:
+    """Write an image and its bill of materials into a folder.
+
+    Parameters
+    ----------
+    built
+        An image that the engine has.
+    folder
+        Created if it is not there; files of the same names are replaced.
+    progress : callable
+        Called with one short line before writing.
+
+    Returns
+    -------
+    Path
+        The archive; the bill is beside it.
+
+    Raises
+    ------
+    LevelfieldError
+        The folder cannot be written, the disk is full, or the engine gives something else than the image.
+    """
+    stem = f"levelfield-{built.name}-{catalogue.stem(built.variant, built.version)}"
+    target = folder / f"{stem}.tar"
+    progress(f"writing {target.name}")
+    partial = folder / f".{target.name}.partial"
+    try:
+        with disk_space():
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=cache_folder("downloads")) as saved:
+                _save(built.tag, saved)
+                with partial.open("wb") as stream:
+                    write(saved, stream, built.tag)
+            partial.replace(target)
+            (folder / f"{stem}{sbom.SUFFIX}").write_bytes(bill(built))
+    except OSError as error:
+        raise LevelfieldError(
+            f"The image cannot be written to {folder}: {error.strerror or error}.", fix="Choose another folder."
+        ) from error
+    finally:
+        partial.unlink(missing_ok=True)
+    return target
+
+
+def bill(built: BuiltImage) -> bytes:
+    """Return the bill of materials of an image that was built here."""
+    lock = catalogue.lock(built.name, built.variant, built.version)
+    kind, _, rest = built.base.partition(" ")
+    packages = debian.read_lock().of(rest.partition(" ")[0]) if kind == "debian" else ()
+    return sbom.make(lock, packages, base_label=built.base, recipe_sha256=built.recipe_sha256)
+
+
+def _save(tag: str, stream: BinaryIO) -> None:
+    with engine.connect() as client:
+        stream.writelines(client.images.get(tag).save(chunk_size=_CHUNK_BYTES, named=True))
+    stream.seek(0)
+
+
+def write(saved: BinaryIO, target: BinaryIO, tag: str) -> None:
+    """Write an engine's archive of one image again, without what differs between two builds.
+
+    Parameters
+    ----------
+    saved
+        What `docker save` gives, at its beginning.
+    target
+        Where to.
+    tag
+        Name that the image has once it is loaded.
+
+    Raises
+    ------
+    LevelfieldError
+        It is no such archive, or a layer is not what the image's configuration says.
+    """
+    try:
+        with tarfile.open(fileobj=saved, mode="r:") as source:
+            (manifest,) = msgspec.json.decode(_member(source, "manifest.json").read(), type=tuple[_Manifest])
+            config = _without_times(msgspec.json.decode(_member(source, manifest.config).read()))
+            digests = [str(digest).removeprefix("sha256:") for digest in config["rootfs"]["diff_ids"]]
+            if len(digests) != len(manifest.layers):
+                raise _not_an_image(tag)
+            content = msgspec.json.encode(config, order="deterministic")
+            name = f"{hashlib.sha256(content).hexdigest()}.json"
+            layers = [f"{digest}.tar" for digest in digests]
+            listed = [{"Config": name, "RepoTags": [tag], "Layers": layers}]
+            with tarfile.open(fileobj=target, mode="w", format=tarfile.PAX_FORMAT) as archive:
+                _add(archive, "manifest.json", msgspec.json.encode(listed, order="deterministic"))
+                _add(archive, name, content)
+                places = dict(zip(layers, manifest.layers, strict=True))  # a layer may stand twice: it is written once
+                for layer in sorted(places):
+                    _copy(archive, layer, _member(source, places[layer]))
+    except (tarfile.TarError, msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
+        raise _not_an_image(tag) from error
+
+
+def _without_times(config: dict[str, Any]) -> dict[str, Any]:
+    kept = {name: config[name] for name in _KEPT}
+    kept["config"] = {name: kept["config"][name] for name in _KEPT_OF_CONFIG if kept["config"].get(name)}
+    kept["config"].get("Labels", {}).pop(engine.BUILD, None)
+    return {**kept, "created": _CREATED}
+
+
+def _member(source: tarfile.TarFile, name: str) -> BinaryIO:
+    found = source.extractfile(name)  # engines before 25 write a layer that stands twice as a link
+    if found is None:
+        raise KeyError(name)
+    return found  # type: ignore[return-value]  # it reads bytes
+
+
+def _copy(archive: tarfile.TarFile, name: str, layer: BinaryIO) -> None:
+    """Copy a layer as the plain archive that its digest is of; some engines keep layers compressed."""
+    if layer.read(2) == b"\x1f\x8b":
+        layer.seek(0)
+        with tempfile.TemporaryFile(dir=cache_folder("downloads")) as plain, gzip.open(layer) as packed:
+            while chunk := packed.read(_CHUNK_BYTES):
+                plain.write(chunk)
+            _add_stream(archive, name, plain)
+        return
+    _add_stream(archive, name, layer)
+
+
+def _add_stream(archive: tarfile.TarFile, name: str, stream: BinaryIO) -> None:
+    stream.seek(0)
+    if f"{hashlib.file_digest(stream, 'sha256').hexdigest()}.tar" != name:  # type: ignore[arg-type]
+        raise LevelfieldError(
+            f"The container engine gave another layer than {name.removesuffix('.tar')}.",
+            fix="Its storage may be damaged: remove the image, and build it again.",
+        )
+    size = stream.seek(0, io.SEEK_END)
+    stream.seek(0)
+    archive.addfile(_entry(name, size), stream)
+
+
+def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
+    archive.addfile(_entry(name, len(content)), io.BytesIO(content))
+
+
+def _entry(name: str, size: int) -> tarfile.TarInfo:
+    entry = tarfile.TarInfo(name)
+    entry.mtime, entry.mode, entry.size = EPOCH, 0o644, size
+    return entry
+
+
+def _not_an_image(tag: str) -> LevelfieldError:
+    return LevelfieldError(
+        f"The container engine gave no archive of {tag} such as `docker save` writes.",
+        fix="See `docker save` of that engine; archives need its classic format.",
+    )

@@ -1,0 +1,175 @@
+"""Named locks: an image with another version of its framework, and everything else held as the current lock has it."""
+
+import difflib
+import re
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from suite.errors import LevelfieldError
+from suite.images import catalogue, registries
+from suite.images.catalogue import PYTHON, Lock
+from suite.paths import images_root
+
+NEAR = 3
+"""Versions that are suggested where one is asked for that does not exist."""
+
+
+class Moved(msgspec.Struct, frozen=True):
+    """A distribution that another version of the framework does not leave where it was; None: it is not there."""
+
+    name: str
+    before: str | None
+    after: str | None
+
+    def __str__(self) -> str:
+        if self.before is None:
+            return f"needs {self.name} {self.after} as well"
+        if self.after is None:
+            return f"does not need {self.name}"
+        return f"{self.name} could not be held at {self.before}: it is {self.after}"
+
+
+def moved(before: Lock, after: Lock, *, but: str) -> tuple[Moved, ...]:
+    """Return every distribution that two locks hold in different versions, by name.
+
+    Parameters
+    ----------
+    before, after
+        Locks of the same image and variant.
+    but
+        A distribution to leave out: the framework, whose version differs on purpose.
+    """
+    old, new = before.versions, after.versions
+    return tuple(
+        Moved(name, old.get(name), new.get(name))
+        for name in sorted(old.keys() | new.keys())
+        if name != but and old.get(name) != new.get(name)
+    )
+
+
+def resolve(image_name: str, variant: str, version: str, arguments: list[str]) -> str:
+    """Return the requirements of an image at a version of its framework, every one pinned.
+
+    What is not the framework stays as the current lock has it, unless the framework asks for something else.
+
+    Parameters
+    ----------
+    image_name, variant, version
+        An image of the catalogue, `cpu` or one of its CUDA variants, and the version of its framework.
+    arguments
+        Of `uv pip compile`: platform and indexes.
+
+    Raises
+    ------
+    LevelfieldError
+        The image has no versions, or there is none of that name (the nearest are listed), or it cannot be installed.
+    """
+    asked, name = catalogue.requirement(image_name, variant), catalogue.framework(image_name, variant)
+    if asked is None or name is None:
+        raise LevelfieldError(
+            f"The image {image_name} has no versions: it is not made for one framework alone.",
+            fix="Change its requirements.in, and lock it again.",
+        )
+    local = "+" + asked.rpartition("+")[2] if "+" in asked.partition("==")[2] else ""
+    roots = [*_shared_names(), f"{asked.partition('==')[0]}=={version}{local}", *_with_cuda(image_name, variant)]
+    held = [pin for pin in catalogue.lock(image_name, variant).pins if pin.name != name]
+    with tempfile.TemporaryDirectory() as folder:
+        source, output = Path(folder) / "requirements.in", Path(folder) / "requirements.txt"
+        source.write_text("\n".join(roots) + "\n", encoding="utf-8")
+        # What uv finds in the file it is to write, it prefers: exactly as much moves as must.
+        output.write_text("".join(f"{pin.name}=={pin.version}\n" for pin in held), encoding="utf-8")
+        problem = compile_requirements([source], output, ["--no-header", "--no-annotate", *arguments])
+        if problem:
+            raise _failure(image_name, name, version, problem, variant)
+        return output.read_text(encoding="utf-8")
+
+
+def compile_requirements(sources: Sequence[Path], output: Path, arguments: list[str]) -> str:
+    """Run `uv pip compile` with the user's own index settings.
+
+    Parameters
+    ----------
+    sources
+        Files of requirements, resolved together; the folder of the first is the working directory.
+    output
+        The file to write.
+    arguments
+        Further arguments of `uv pip compile`.
+
+    Returns
+    -------
+    str
+        Empty on success; otherwise the program's complaint, without addresses.
+    """
+    command = [*registries.uv_command(), "pip", "compile", "--no-config", "--quiet", *arguments]
+    result = subprocess.run(
+        [*command, "--output-file", str(output), *map(str, sources)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=registries.environment(registries.settings()),
+        cwd=sources[0].parent,
+    )
+    return registries.without_addresses(result.stderr.strip()) or "it said nothing" if result.returncode else ""
+
+
+def _shared_names() -> list[str]:
+    """Return what every worker needs, by name: which version, the lock that is held says."""
+    text = (images_root() / "worker.in").read_text(encoding="utf-8")
+    return [line.partition("==")[0].strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
+
+
+def _with_cuda(image_name: str, variant: str) -> list[str]:
+    """Return the requirements of a CUDA variant beside its framework: the release, and what pins its parts."""
+    source = catalogue.source(image_name, variant)
+    lines = [line.strip() for line in source.read_text(encoding="utf-8").splitlines()]
+    held = [line for line in lines if line.startswith(("cuda-", "nvidia-"))]
+    return held + [f"-c {(source.parent / line[2:].strip()).resolve()}" for line in lines if line.startswith("-c")]
+
+
+def _failure(image_name: str, name: str, version: str, problem: str, variant: str) -> LevelfieldError:
+    there = _released(name)
+    if there and version not in there:
+        return LevelfieldError(
+            f"There is no {name} {version} for Python {PYTHON} on Linux x86_64.",
+            fix=f"Near it: {', '.join(near(version, there))}.",
+        )
+    fix = "Choose another version."
+    if variant != "cpu":
+        fix += f" Where it needs another CUDA release, say which in images/{image_name}/{variant}@{version}.in."
+    return LevelfieldError(f"{image_name} cannot be resolved with {name} {version}: {problem}", fix=fix)
+
+
+def _released(name: str) -> tuple[str, ...]:
+    """Return the versions of a distribution that the user's package index has; empty where it does not answer."""
+    command = [*registries.pip_command(), "index", "versions", name, "--disable-pip-version-check"]
+    command += registries.wheel_platform_arguments()
+    result = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    found = re.search(r"^Available versions: (.+)$", result.stdout, re.MULTILINE)
+    return tuple(version.strip().partition("+")[0] for version in found[1].split(",")) if found else ()
+
+
+def near(version: str, there: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the versions nearest to one that does not exist: its neighbours in order, and those spelled alike.
+
+    Parameters
+    ----------
+    version
+        The version that was asked for.
+    there
+        Versions that exist, in any order.
+
+    Examples
+    --------
+    >>> near("1.30.1", ("1.31.0", "1.30.0", "1.29.0", "1.26.0"))
+    ('1.29.0', '1.30.0', '1.31.0')
+    """
+    ordered = sorted(set(there), key=catalogue.in_order)
+    place = sum(catalogue.in_order(each) < catalogue.in_order(version) for each in ordered)
+    neighbours = ordered[max(0, place - NEAR + 1) : place + NEAR - 1]
+    alike = difflib.get_close_matches(version, ordered, n=NEAR, cutoff=0.9)
+    return tuple(sorted({*neighbours, *alike}, key=catalogue.in_order))

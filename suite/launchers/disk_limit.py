@@ -1,0 +1,79 @@
+"""A limit on what a worker writes to this machine's disk: its compile cache and, of an exporter, its files."""
+
+import contextlib
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+LIMIT_BYTES = 16 << 30
+"""Most that one launch may add to its folders; the compile caches of all our models take less than 1 GiB."""
+FREE_SHARE = 0.5
+"""Of a disk with little space, a launch may take only this share of what was free when it began."""
+LOOK_EVERY_S = 2.0
+"""How often the disk is looked at while a worker is waited for."""
+
+
+class DiskLimit:
+    """What a launch may add to its folders.
+
+    The free space of the disk is looked at first, in microseconds, and the folders only once that much is gone: others
+    may have taken it.
+
+    Parameters
+    ----------
+    folders : sequence of Path
+        Folders that the worker may write into; they exist. Empty: there is no limit.
+    limit_bytes : int
+        Most that they may grow by; less where little is free (`FREE_SHARE`).
+    """
+
+    def __init__(self, folders: Sequence[Path], limit_bytes: int = LIMIT_BYTES) -> None:
+        self._folders = tuple(folders)
+        self._free_bytes = self._free()
+        self.allowed_bytes = min(limit_bytes, int(self._free_bytes * FREE_SHARE))
+        self._before_bytes = _held(self._folders)[0]
+
+    def is_passed(self) -> bool:
+        """Return whether the worker has written more than it may; what it hides counts as too much."""
+        taken_bytes = self._free_bytes - self._free()
+        if not self._folders or taken_bytes < self.allowed_bytes:
+            return False
+        held_bytes, hidden = _held(self._folders)
+        if hidden:
+            return True
+        written_bytes = held_bytes - self._before_bytes
+        # The rest was taken by others: the folders are not walked again for it, which may be during a window.
+        self._free_bytes -= max(taken_bytes - written_bytes, 0)
+        return written_bytes >= self.allowed_bytes
+
+    def clear(self) -> None:
+        """Remove what the folders hold, once the worker has ended: the next one must find space.
+
+        What this process may not remove, since the worker took its rights away, stays.
+        """
+        for folder in self._folders:
+            with contextlib.suppress(OSError):
+                for path in list(folder.iterdir()):
+                    if path.is_dir() and not path.is_symlink():
+                        shutil.rmtree(path, ignore_errors=True)
+                    else:
+                        path.unlink(missing_ok=True)
+
+    def _free(self) -> int:
+        return min((shutil.disk_usage(folder).free for folder in self._folders), default=0)
+
+
+def _held(folders: Sequence[Path]) -> tuple[int, bool]:
+    """Return the bytes that folders take on the disk, and whether something in them cannot be looked at."""
+    unreadable: list[OSError] = []
+    total_bytes = 0
+    for folder in folders:
+        for parent, _, files in os.walk(folder, onerror=unreadable.append):
+            for file in files:
+                try:
+                    total_bytes += (Path(parent) / file).lstat().st_blocks * 512
+                except OSError as error:
+                    unreadable.append(error)
+    # A compiler may have removed a file meanwhile.
+    return total_bytes, any(not isinstance(error, FileNotFoundError) for error in unreadable)

@@ -1,0 +1,93 @@
+"""The profiles a user can name: how much is asked, and how long it may take."""
+
+import msgspec
+
+from suite.scenarios import ScenarioName
+
+
+class Profile(msgspec.Struct, frozen=True):
+    """Settings of a profile. Window lengths are the shortest allowed; slow models get longer ones."""
+
+    name: str
+    says: str
+    scenarios: tuple[ScenarioName, ...]
+    generations: int
+    """Launches of every arm in the latency and throughput blocks; fewer than five are never ranked."""
+    rounds: int
+    """Rounds in each generation, where the calls are quick."""
+    rounds_ns: int
+    """Time that the rounds of a generation may take; slow models get fewer rounds, two at the least."""
+    window_ns: int
+    min_calls: int
+    """Calls in a window at the least."""
+    launches_alone: int
+    """Launches of every arm in the cold-start and memory blocks."""
+    batches: dict[str, tuple[int, ...]]
+    """Batch sizes of throughput, by model: two items or more, since one at a time is latency."""
+    batched: tuple[str, ...]
+    """Models whose throughput is measured where neither a batch nor the scenario is named."""
+    seeds: int
+    """Trainings of every arm to a target accuracy, each from weights of its own."""
+    budget_seconds: float
+    trained: tuple[str, ...]
+    """Models that are trained where the training scenario is not named."""
+    training_batches: dict[str, tuple[int, ...]]
+    """Batch sizes of the training scenario, by model."""
+    labels: tuple[str, ...] = ()
+
+
+SMOKE = Profile(
+    name="smoke",
+    says="numbers and parity in a few minutes; never ranks",
+    scenarios=("latency",),
+    generations=2,
+    rounds=2,
+    rounds_ns=10_000_000_000,
+    window_ns=100_000_000,
+    min_calls=2,
+    launches_alone=1,
+    batches={"mlp": (1000,), "resnet50": (4,), "bert": (4,)},
+    batched=(),
+    seeds=2,
+    budget_seconds=180,
+    trained=(),
+    training_batches={"mlp": (1000,), "resnet50": (2,), "bert": (2,)},
+    labels=("smoke",),
+)
+STANDARD = Profile(
+    name="standard",
+    says="the default: five launches of everything, ranked with intervals, the MLP's throughput and training among it; "
+    "some ten minutes on two cores",
+    scenarios=("latency", "throughput", "training", "cold-start", "memory"),
+    generations=5,
+    rounds=2,
+    rounds_ns=7_000_000_000,
+    window_ns=100_000_000,
+    min_calls=1,
+    launches_alone=1,
+    batches={"mlp": (1000,), "resnet50": (4,), "bert": (4,)},
+    batched=("mlp",),
+    seeds=5,
+    budget_seconds=600,
+    trained=("mlp",),
+    training_batches={"mlp": (1000,), "resnet50": (4,), "bert": (2,)},
+)
+FULL = Profile(
+    name="full",
+    says="a batch sweep, ten launches of everything, all models trained, two of them to a target accuracy, cold starts "
+    "with intervals: some hours",
+    scenarios=("latency", "throughput", "training", "convergence", "data-pipeline", "cold-start", "memory"),
+    generations=10,
+    rounds=6,
+    rounds_ns=120_000_000_000,
+    window_ns=500_000_000,
+    min_calls=5,
+    launches_alone=5,
+    batches={"mlp": (100, 1000, 10000), "resnet50": (4, 8, 16), "bert": (4, 8, 16)},
+    batched=("mlp", "resnet50", "bert"),
+    seeds=10,
+    budget_seconds=4 * 3600,
+    trained=("mlp", "resnet50", "bert"),
+    training_batches={"mlp": (100, 1000, 10000), "resnet50": (4, 8, 16), "bert": (2, 4, 8)},
+)
+PROFILES = {profile.name: profile for profile in (SMOKE, STANDARD, FULL)}

@@ -1,0 +1,63 @@
+"""From the options on a user's own file to what is measured."""
+
+from pathlib import Path
+
+from suite.errors import LevelfieldError
+from suite.prepare.own_model import store
+from suite.record.schema import OwnFile
+
+
+def read(path: Path | None, sizes: tuple[tuple[str, str], ...], values: tuple[tuple[str, str], ...]) -> OwnFile | None:
+    """Keep and read the file; None where there is none.
+
+    Parameters
+    ----------
+    path
+        The file.
+    sizes, values
+        Pairs of a dimension and its size, and of an input and the file with its values.
+
+    Raises
+    ------
+    LevelfieldError
+        It cannot be measured; or something was said of a file, and none was given.
+    """
+    if path is None:
+        if sizes or values:
+            option = "--dim" if sizes else "--input"
+            raise LevelfieldError(
+                f"{option} is about a file of your own, and none was given.", fix="Add --model FILE.onnx."
+            )
+        return None
+    for option, pairs in (("--dim", sizes), ("--input", values)):
+        names = [name for name, _ in pairs]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise LevelfieldError(f"{option} was given twice for {twice}.", fix="Once is enough.")
+    return store.read(path, {name: int(size) for name, size in sizes}, {name: Path(file) for name, file in values})
+
+
+def give(path: Path, wanted: OwnFile | None) -> None:
+    """Keep the file that a record names, so that it is found by its digest.
+
+    Parameters
+    ----------
+    path
+        The file that the user gives; data that it keeps in files beside it is kept too.
+    wanted
+        The record's description of the file; None: the run was of the tool's own models.
+
+    Raises
+    ------
+    LevelfieldError
+        It is another file, or the record names none.
+    """
+    if wanted is None:
+        raise LevelfieldError("The report is of this tool's own models, and needs no file.", fix="Leave --model out.")
+    found = store.keep(path)
+    if (found.sha256, found.beside) != (wanted.sha256, wanted.beside):
+        raise LevelfieldError(
+            f"{path.name} is not the file that was measured: its SHA-256 is {found.sha256[:16]}…, and the report's "
+            f"{wanted.sha256[:16]}….",
+            fix=f"Ask its author for {wanted.file}.",
+        )

@@ -1,0 +1,168 @@
+"""The data of training to a target: the digits, or a user's own images. Data that fail cost their own cases only."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from suite.errors import LevelfieldError
+from suite.launchers.protocol import Progress
+from suite.prepare.artifacts import Artifacts
+from suite.prepare.own_images import preparing
+from suite.prepare.own_images.listing import UnusableError
+from suite.prepare.own_images.preparing import Prepared
+from suite.record.schema import Block, OwnImages, Settings
+from suite.zoo.training import convergence
+from suite.zoo.training.convergence import Goal
+
+GIVE_AGAIN = "Give the folder with --data PATH: a record does not hold where it was."
+
+
+class TrainingDataRequest(msgspec.Struct, frozen=True):
+    """What a user asked for."""
+
+    data: Path | None = None
+    """Folder of images; None: the digits."""
+    target: float | None = None
+    """Accuracy; None: the goal's own."""
+    expected: OwnImages | None = None
+    """What an earlier run trained on, which this one goes on with or repeats."""
+
+
+class TrainingData(msgspec.Struct, frozen=True):
+    """What is trained on in a run."""
+
+    folder: Path
+    """Of this machine's artifacts."""
+    target: float | None = None
+    prepared: Prepared | None = None
+    reason: str = ""
+    """Why a user's own images are not trained on, though they should be."""
+    sensitivity: dict[str, float] = {}
+    """Of the reference on a user's own images, by model."""
+
+    def goal(self, model: str) -> Goal:
+        """Return how a model's network is trained.
+
+        Raises
+        ------
+        ValueError
+            It cannot be.
+        """
+        if self.reason:
+            raise ValueError(self.reason)
+        if self.prepared is None:
+            return convergence.of(model, target=self.target)
+        if not preparing.whole(self.prepared, self.folder):
+            raise ValueError("The file that was made of the images is gone from the cache, or was changed there.")
+        goal = convergence.of(model, images=self.folder / self.prepared.path, target=self.target)
+        return msgspec.structs.replace(goal, sensitivity=self.sensitivity.get(model, 0.0))
+
+    @property
+    def recorded(self) -> OwnImages | None:
+        """What the record holds of a user's own images: digests and numbers, never a name."""
+        if self.prepared is not None:
+            made = self.prepared
+            return OwnImages(made.source_sha256, classes=made.classes, trained=made.trained, tested=made.tested)
+        return OwnImages(sha256="", reason=self.reason) if self.reason else None
+
+
+def folder_of_images(data: Path | None) -> Path | None:
+    """Return the folder that a user named with `--data`; None where none was.
+
+    Raises
+    ------
+    LevelfieldError
+        There is no such folder.
+    """
+    if data is not None and not data.is_dir():
+        raise LevelfieldError(f"There is no folder {data}.", fix="Name the folder of images with --data.")
+    return data
+
+
+def again(wanted: TrainingDataRequest, before: Settings) -> TrainingDataRequest:
+    """Return the request that resumes or repeats a run: its target, and images of the same digest.
+
+    Parameters
+    ----------
+    wanted
+        What the user names now; its images are compared with those of the earlier run when they are prepared.
+    before
+        Settings of the earlier run.
+
+    Raises
+    ------
+    LevelfieldError
+        The run trained on images that are not given, or images are given and it trained on none of the user's own.
+    """
+    was = before.own_images
+    if was is None and wanted.data is not None:
+        raise LevelfieldError("That run did not train on images of your own.", fix="Leave --data out.")
+    if was is not None and was.sha256 and wanted.data is None:
+        raise LevelfieldError(
+            f"That run trained on images of the user's own (SHA-256 {was.sha256[:12]}…).", fix=GIVE_AGAIN
+        )
+    return TrainingDataRequest(data=wanted.data, target=before.target, expected=was)
+
+
+def ready(wanted: TrainingDataRequest, blocks: Iterable[Block], artifacts: Artifacts, say: Progress) -> TrainingData:
+    """Make what is trained on ready.
+
+    Parameters
+    ----------
+    wanted
+        What was asked for.
+    blocks
+        Of the plan.
+    artifacts
+        Of this machine's cache.
+    say
+        Called with a short line whenever a step begins.
+
+    Raises
+    ------
+    LevelfieldError
+        The images cannot be trained on, and nothing else was asked for; or nothing is trained to a target.
+    """
+    found = list(blocks)
+    models = list(dict.fromkeys(block.case.model for block in found if block.case.converges))
+    plain = TrainingData(artifacts.root, target=wanted.target)
+    if not models:
+        if wanted.data is not None or wanted.target is not None:
+            raise LevelfieldError(
+                "--data and --target are for trainings to a target accuracy, and none was asked for.",
+                fix="Add --scenarios convergence, with --models mlp or resnet50.",
+            )
+        return plain
+    if wanted.expected is not None and wanted.expected.reason:
+        return msgspec.structs.replace(plain, reason=wanted.expected.reason)
+    if wanted.data is None:
+        return plain
+    try:
+        prepared = _prepared(wanted, wanted.data, models, artifacts, say)
+    except UnusableError as error:
+        reason = str(error)
+        if all(block.case.converges for block in found):
+            raise LevelfieldError(
+                reason, fix="Name a folder with train/CLASS/ and val/CLASS/, or with CLASS/, full of images."
+            ) from error
+        say(f"{reason} Only what trains on it is left out.")
+        return msgspec.structs.replace(plain, reason=reason)
+    sensitivity = {}
+    for model in models:
+        goal = convergence.of(model, images=artifacts.root / prepared.path)
+        sensitivity[model] = artifacts.sensitivity(goal, prepared.sha256)
+    return msgspec.structs.replace(plain, prepared=prepared, sensitivity=sensitivity)
+
+
+def _prepared(
+    wanted: TrainingDataRequest, data: Path, models: Iterable[str], artifacts: Artifacts, say: Progress
+) -> Prepared:
+    say("reading your images")
+    prepared = preparing.prepare(data, artifacts.root, max(convergence.of(model).batch for model in models))
+    if wanted.expected is not None and prepared.source_sha256 != wanted.expected.sha256:
+        raise UnusableError(
+            f"The images are not those that were trained on before: the folder's SHA-256 is "
+            f"{prepared.source_sha256[:12]}… now, and was {wanted.expected.sha256[:12]}…."
+        )
+    return prepared

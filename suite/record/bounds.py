@@ -1,0 +1,66 @@
+"""Bounds on the shape of a record: one beyond them would keep a reader busy for hours, and is refused at once."""
+
+from suite.errors import LevelfieldError
+from suite.record.files import DAMAGED
+from suite.record.schema import Block, Run
+
+MAX_BLOCKS = 2_000
+MAX_RESULTS = 20_000
+"""Blocks times arms."""
+MAX_WINDOWS = 300_000
+MAX_ROUNDS = 2_000
+"""Rounds of one generation: judging whether a launch settled compares its windows with one another."""
+MAX_PLACES = 5_000_000
+"""Generations × distinct rounds × arms of a block: how large the array of its windows is."""
+LONGEST_S = 366 * 86_400.0
+"""Longest duration that an option takes: a year."""
+SEED_BITS = 63
+"""Of a seed: what the record's whole numbers hold."""
+MAX_FACTS = 1_000_000
+"""Distributions, libraries, settings and facts of the machine together: a launch has some forty, and a `full` run has
+some three thousand launches in one precision."""
+
+
+def check(run: Run, name: str) -> None:
+    """Refuse a record whose shape no run has.
+
+    Parameters
+    ----------
+    run
+        A decoded record.
+    name
+        Name of the record in messages, such as its file.
+
+    Raises
+    ------
+    LevelfieldError
+        With one sentence that names what there is too much of.
+    """
+    _most(len(run.blocks), MAX_BLOCKS, "cases", name)
+    _most(sum(len(block.arms) for block in run.blocks), MAX_RESULTS, "results", name)
+    _most(sum(map(_windows, run.blocks)), MAX_WINDOWS, "windows", name)
+    for block in run.blocks:
+        _most(max((len(each.rounds) for each in block.generations), default=0), MAX_ROUNDS, "rounds", name)
+        rounds = {round_.index for generation in block.generations for round_ in generation.rounds}
+        arms = {turn.arm for each in block.generations for round_ in each.rounds for turn in round_.turns}
+        _most(len(block.generations) * len(rounds) * max(len(arms), len(block.arms)), MAX_PLACES, "places", name)
+    facts = sum(map(len, run.machine.values())) + len(run.machine) + len(run.warnings) + len(run.artifacts)
+    facts += sum(len(image.distributions) + len(image.layers) + 1 for image in run.images)
+    facts += sum(
+        len(launch.libraries) + len(launch.settings) + len(launch.environment)
+        for block in run.blocks
+        for generation in block.generations
+        for launch in generation.launches
+    )
+    _most(facts, MAX_FACTS, "facts", name)
+
+
+def _windows(block: Block) -> int:
+    return sum(len(launch.warmup) for each in block.generations for launch in each.launches) + sum(
+        len(round_.turns) for each in block.generations for round_ in each.rounds
+    )
+
+
+def _most(count: int, most: int, what: str, name: str) -> None:
+    if count > most:
+        raise LevelfieldError(f"{name} holds {count:,} {what}, and a run has no more than {most:,}.", fix=DAMAGED)

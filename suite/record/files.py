@@ -1,0 +1,288 @@
+"""Reading and writing `run.json`: bounded, checked against the schema, and never half written."""
+
+import math
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from suite.errors import LevelfieldError
+from suite.record.schema import SCHEMA, Block, Run
+from suite.safety import untrusted
+
+MAX_BYTES = 512 * 1024 * 1024
+"""Largest record that is read. A full run on a fast machine holds some tens of megabytes."""
+MAX_VALUES = 50_000_000
+"""Most values that a record may hold: each takes some forty bytes of memory once it is read."""
+INT_LIMIT = 2**63
+"""Whole numbers lie below this: nanoseconds of three centuries. Larger ones do not fit into arrays."""
+DAMAGED = "The file was changed or damaged."
+NAME = "run.json"
+JOURNAL = "journal.jsonl"
+
+
+def write(run: Run, folder: Path) -> Path:
+    """Write the record into `folder`, whole or not at all.
+
+    Parameters
+    ----------
+    run
+        The record.
+    folder
+        An existing folder; a record that is there is replaced.
+
+    Returns
+    -------
+    Path
+        The file, `NAME` in `folder`.
+
+    Raises
+    ------
+    LevelfieldError
+        The folder is read-only, or the disk is full.
+    """
+    target = folder / NAME
+    write_atomically(target, msgspec.json.encode(run) + b"\n")
+    return target
+
+
+def runs_in(reports: Path) -> list[Path]:
+    """Return the folders under `reports` that hold a record, by name.
+
+    Raises
+    ------
+    LevelfieldError
+        The folder cannot be read.
+    """
+    try:
+        return sorted(
+            entry for entry in reports.iterdir() if not entry.name.startswith(".") and (entry / NAME).exists()
+        )
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise LevelfieldError(
+            f"The folder {reports} cannot be read: {error.strerror or error}.", fix="Name another one with --reports."
+        ) from error
+
+
+def write_atomically(target: Path, content: bytes) -> None:
+    """Write beside `target`, flush to disk, then rename: a reader sees the old file or the new one.
+
+    Parameters
+    ----------
+    target
+        A file in an existing folder.
+    content
+        The whole content.
+
+    Raises
+    ------
+    LevelfieldError
+        The folder is read-only, or the disk is full.
+    """
+    temporary: str | None = None
+    try:
+        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(target)
+    except OSError as error:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+        raise LevelfieldError(
+            f"{target} cannot be written: {error.strerror or error}.",
+            fix="Free space on that disk, or choose a folder you can write with --reports.",
+        ) from error
+
+
+def read(path: Path) -> Run:
+    """Read a record from a file, or from the `run.json` of a folder.
+
+    Records come from strangers: the file is bounded in size and number of values, decoded against the schema, and
+    what it says is checked to make sense (`check`). Nothing in it is ever evaluated.
+
+    Raises
+    ------
+    LevelfieldError
+        With one sentence: missing, too large, not JSON, a newer schema, not of the schema (which field), or of a run
+        that cannot be.
+    """
+    file = file_of(path)
+    run = decode(content_of(file), str(file))
+    check(run, str(file))
+    return run
+
+
+def file_of(path: Path) -> Path:
+    """Return the record's file for a folder or for the file itself."""
+    return path / NAME if path.is_dir() else path
+
+
+def content_of(file: Path) -> bytes:
+    """Return the bytes of a record's file, never more than `MAX_BYTES`.
+
+    Raises
+    ------
+    LevelfieldError
+        Missing, not a plain file, or too long.
+    """
+    try:
+        return untrusted.read_plain(file, MAX_BYTES)
+    except untrusted.TooLargeError as error:
+        raise LevelfieldError(
+            f"{file} is longer than {MAX_BYTES} bytes, the most that a record may have.",
+            fix="It is not a record of Levelfield, or it was damaged.",
+        ) from error
+    except OSError as error:
+        raise LevelfieldError(
+            f"{file} cannot be read: {error.strerror or error}.", fix="Name a run's folder or its run.json."
+        ) from error
+
+
+class _Version(msgspec.Struct):
+    schema: int
+
+
+_NOT_JSON = (msgspec.MsgspecError, RecursionError, ValueError, OverflowError)
+"""Errors of decoding, also Python's own, at text that is not UTF-8 and at numbers of thousands of digits."""
+
+
+def decode(content: bytes, name: str) -> Run:
+    """Decode a record's JSON, whose content is not trusted.
+
+    Parameters
+    ----------
+    content
+        The JSON.
+    name
+        Name of the record in messages, such as its file.
+
+    Raises
+    ------
+    LevelfieldError
+        It is not JSON, has a schema of a newer version, does not follow the schema, or holds more than `MAX_VALUES`
+        values or numbers that no record has.
+    """
+    if content.count(b",") >= MAX_VALUES:
+        raise LevelfieldError(
+            f"{name} holds more than {MAX_VALUES:,} values, the most that a record may have.",
+            fix="It is not a record of Levelfield, or it was damaged.",
+        )
+    try:
+        version = msgspec.json.decode(content, type=_Version).schema
+    except _NOT_JSON as error:
+        raise LevelfieldError(
+            f"{name} is not a record: {_short(error)}.", fix="Name a run.json that Levelfield wrote."
+        ) from error
+    if version > SCHEMA:
+        raise LevelfieldError(
+            f"{name} has schema {min(version, INT_LIMIT)}; this Levelfield reads up to {SCHEMA}.",
+            fix="Install a newer Levelfield.",
+        )
+    if version < 1:
+        raise LevelfieldError(f"{name} has schema {max(version, -INT_LIMIT)}, which never was.", fix=DAMAGED)
+    try:
+        run = msgspec.json.decode(content, type=Run)
+    except _NOT_JSON as error:
+        raise LevelfieldError(f"{name} does not follow the schema: {_short(error)}.", fix=DAMAGED) from error
+    _refuse_numbers(run, name)
+    return run
+
+
+def _short(error: BaseException) -> str:
+    """Return an error's text as one line: it may quote the file."""
+    text = " ".join(str(error).split()).rstrip(".")
+    return text if len(text) <= 200 else f"{text[:200]}…"
+
+
+def _refuse_numbers(run: Run, name: str) -> None:
+    """JSON has no NaN or infinity, but `1e999` decodes to one; and it has whole numbers of any length.
+
+    Arrays hold one kind of value each, by the schema, so that one look tells whether to walk through them.
+    """
+    stack: list[Any] = [run]
+    while stack:
+        item = stack.pop()
+        kind = type(item)
+        if kind is float:
+            if not math.isfinite(item):
+                raise LevelfieldError(f"{name} holds a number that is not finite.", fix=DAMAGED)
+        elif kind is int:
+            if not -INT_LIMIT <= item < INT_LIMIT:
+                raise LevelfieldError(f"{name} holds a number that is too large to be true.", fix=DAMAGED)
+        elif kind is tuple:
+            if item and type(item[0]) is int:
+                stack += (min(item), max(item))
+            elif item and type(item[0]) is not str:
+                stack += item
+        elif kind is dict:
+            stack += item.values()
+        elif kind not in _NO_NUMBERS:
+            stack += [held for field in item.__struct_fields__ if type(held := getattr(item, field)) not in _NO_NUMBERS]
+
+
+_NO_NUMBERS = frozenset({str, bool, type(None)})
+
+
+def check(run: Run, name: str) -> None:
+    """Refuse a record that follows the schema and describes a run that cannot exist.
+
+    Parameters
+    ----------
+    run
+        A decoded record.
+    name
+        Name of the record in messages, such as its file.
+
+    Raises
+    ------
+    LevelfieldError
+        With one sentence: a margin that is no share, a calibration that does not add up, a batch or a number of
+        threads or processes below one, or duplicates of what has to be unique.
+    """
+    if not 0 < run.settings.margin < 1:
+        raise _impossible(name, f"a margin of {run.settings.margin}")
+    known = run.calibrated
+    if known is not None and not (0 <= known.different <= known.runs and 0 <= known.same <= known.runs > 0):
+        raise _impossible(name, f"a calibration with {known.different} and {known.same} of {known.runs} runs")
+    if any(draw.ratio <= 0 for draw in run.earlier_controls):
+        raise _impossible(name, "an earlier control with a ratio below zero")
+    _once((block.case.id for block in run.blocks), name, "cases")
+    for block in run.blocks:
+        if block.case.batch < 1 or block.case.threads < 1:
+            raise _impossible(name, f"a batch of {block.case.batch} on {block.case.threads} threads")
+        if block.case.processes < 1:
+            raise _impossible(name, f"a training in {block.case.processes} processes")
+        _once((arm.id for arm in block.arms), name, "arms of a case")
+        _once((generation.index for generation in block.generations), name, "generations of a case")
+        _check_generations(block, name)
+
+
+def _check_generations(block: Block, name: str) -> None:
+    for generation in block.generations:
+        _once((launch.arm for launch in generation.launches), name, "launches of a generation")
+        _once((round_.index for round_ in generation.rounds), name, "rounds of a generation")
+        for round_ in generation.rounds:
+            _once((turn.arm for turn in round_.turns), name, "turns of a round")
+
+
+def _once(values: Iterable[str | int], name: str, what: str) -> None:
+    if any(count > 1 for count in Counter(values).values()):
+        raise _impossible(name, f"two {what} of one name")
+
+
+def _impossible(name: str, what: str) -> LevelfieldError:
+    return LevelfieldError(f"{name} tells of {what}, which no run has.", fix=DAMAGED)
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of a record, generated from the types."""
+    return msgspec.json.schema(Run)

@@ -1,0 +1,370 @@
+"""The append-only journal of a run in progress, flushed to disk after every event, and its fold into a record.
+
+A record is nothing but its journal, folded: there is one way to build it, for a run that ended well, for one that was
+killed, and for one that was taken up again. A last line cut off by a kill is dropped. A line that was damaged later
+costs the rest of its generation, and the record says so.
+
+One process at a time may write: a `Journal` holds a lock on its file for as long as it is open (flock(2)).
+"""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeAlias
+
+import msgspec
+
+from suite.errors import LevelfieldError
+from suite.record import notices
+from suite.record.schema import Absent, Artifact, Block, Generation, Image, Launch, Roofline, Round, Run, Turn, Warning_
+from suite.safety import untrusted
+
+
+class Started(msgspec.Struct, frozen=True, tag="started"):
+    """The run without its results: blocks planned, none measured."""
+
+    run: Run
+
+
+class Resumed(msgspec.Struct, frozen=True, tag="resumed"):
+    at: str
+
+
+class GenerationBegun(msgspec.Struct, frozen=True, tag="generation"):
+    block: str
+    index: int
+    seed: int
+
+
+class LaunchDone(msgspec.Struct, frozen=True, tag="launch"):
+    """A worker is up and verified, or has failed; a later one for the same arm replaces it (memory read at the end)."""
+
+    block: str
+    generation: int
+    launch: Launch
+
+
+class TurnTaken(msgspec.Struct, frozen=True, tag="turn"):
+    block: str
+    generation: int
+    round: int
+    turn: Turn
+
+
+class RoundDone(msgspec.Struct, frozen=True, tag="round"):
+    block: str
+    generation: int
+    round: int
+    disturbed: str = ""
+    repeats: int = 0
+
+
+class GenerationDone(msgspec.Struct, frozen=True, tag="generation-done"):
+    block: str
+    index: int
+
+
+class ImageKnown(msgspec.Struct, frozen=True, tag="image"):
+    image: Image
+
+
+class ArtifactKnown(msgspec.Struct, frozen=True, tag="artifact"):
+    artifact: Artifact
+
+
+class RooflineKnown(msgspec.Struct, frozen=True, tag="roofline"):
+    roofline: tuple[Roofline, ...] | Absent
+
+
+class Warned(msgspec.Struct, frozen=True, tag="warning"):
+    warning: Warning_
+
+
+class Finished(msgspec.Struct, frozen=True, tag="finished"):
+    at: str
+    supervisor_window_share: float | Absent
+
+
+Event: TypeAlias = (
+    Started
+    | Resumed
+    | GenerationBegun
+    | LaunchDone
+    | TurnTaken
+    | RoundDone
+    | GenerationDone
+    | ImageKnown
+    | ArtifactKnown
+    | RooflineKnown
+    | Warned
+    | Finished
+)
+
+MAX_BYTES = 2 * 1024 * 1024 * 1024
+"""Longest journal that is read: it holds more than its record does, by what was measured again."""
+
+
+class Lost(msgspec.Struct, frozen=True):
+    """Marks a line of the journal that cannot be read."""
+
+    line: int
+
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(Event)
+
+
+class Journal:
+    """An open journal, locked for this process; every `write` is on the disk when it returns.
+
+    Parameters
+    ----------
+    path
+        The file; it is made where there is none.
+
+    Raises
+    ------
+    LevelfieldError
+        When another process has the journal open, the folder cannot be written, or the disk is full: what was written
+        before is kept.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            # Unbuffered: a buffer would be flushed again, and fail again, on closing.
+            self._file = path.open("a+b", buffering=0)
+            try:
+                self._lock()
+                self._drop_torn_tail()
+            except BaseException:
+                self._file.close()
+                raise
+        except OSError as error:
+            raise _cannot_write(path, error) from error
+
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise LevelfieldError(
+                f"The run {self.path.parent.name} is being measured by {_holder(self._file.fileno())}.",
+                fix="Wait until it has ended, or end it; then go on with --resume.",
+            ) from error
+
+    def _drop_torn_tail(self) -> None:
+        """A kill in the middle of a write leaves half a line; what is appended next must begin on a fresh one."""
+        whole = size = os.fstat(self._file.fileno()).st_size
+        while whole:
+            begin = max(0, whole - _TAIL_BYTES)
+            newline = os.pread(self._file.fileno(), whole - begin, begin).rfind(b"\n")
+            if newline >= 0:
+                whole = begin + newline + 1
+                break
+            whole = begin
+        if whole != size:
+            self._file.truncate(whole)
+
+    def write(self, event: Event) -> None:
+        line = memoryview(_encoder.encode(event) + b"\n")
+        try:
+            before = os.fstat(self._file.fileno()).st_size
+            try:
+                while line:  # a disk that fills up takes a part of the line, and refuses the rest
+                    line = line[self._file.write(line) :]
+                os.fsync(self._file.fileno())
+            except OSError:
+                self._file.truncate(before)
+                raise
+        except OSError as error:
+            raise _cannot_write(self.path, error) from error
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+_TAIL_BYTES = 1 << 20
+"""How much of a journal's end is looked through at once for its last whole line."""
+
+
+def _holder(descriptor: int) -> str:
+    """Name the process that holds a lock on an open file: /proc/locks, proc(5)."""
+    inode = str(os.fstat(descriptor).st_ino)
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        for line in Path("/proc/locks").read_text().splitlines():
+            fields = line.split()
+            if fields[1] == "FLOCK" and fields[5].rpartition(":")[2] == inode and int(fields[4]) > 0:
+                return f"process {fields[4]}"
+    return "another process"
+
+
+def _cannot_write(path: Path, error: OSError) -> LevelfieldError:
+    return LevelfieldError(
+        f"The journal {path} cannot be written: {error.strerror or error}.",
+        fix="Free space on that disk or choose another folder with --reports, then go on with --resume.",
+    )
+
+
+def read(path: Path) -> list[Event | Lost]:
+    """Read a journal's events, with `Lost` for each line that cannot be read.
+
+    Raises
+    ------
+    LevelfieldError
+        When there is no journal.
+    """
+    try:
+        lines = untrusted.read_plain(path, MAX_BYTES).split(b"\n")
+    except OSError as error:
+        raise LevelfieldError(
+            f"There is no journal to read at {path}: {error.strerror or error}.",
+            fix="Name a folder under reports/ that holds a journal.jsonl.",
+        ) from error
+    events: list[Event | Lost] = []
+    for number, line in enumerate(lines[:-1], start=1):  # what follows the last newline is nothing, or torn
+        try:
+            events.append(_decoder.decode(line))
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+            events.append(Lost(number))
+    return events
+
+
+def fold(events: Iterable[Event | Lost]) -> Run:
+    """Build the record from these events.
+
+    A generation in which a line is lost keeps the rounds that were complete before that line, and is not complete
+    itself, so that `--resume` measures it again.
+
+    Raises
+    ------
+    LevelfieldError
+        When the first event is not the start of a run, or an event is about something that never began.
+    """
+    stream = iter(events)
+    first = next(stream, None)
+    if not isinstance(first, Started):
+        raise LevelfieldError(
+            "The journal does not begin with the start of a run, so there is nothing to read.",
+            fix="The run stopped before its plan was written; start a new one.",
+        )
+    run = first.run
+    blocks = {block.case.id: _OpenBlock(block) for block in run.blocks}
+    images = {(image.launcher, image.name, image.variant): image for image in run.images}
+    artifacts = {artifact.name: artifact for artifact in run.artifacts}
+    known = list(run.warnings)
+    lost: list[int] = []
+    resumed: list[str] = []
+    finished: Finished | None = None
+    for event in stream:
+        match event:
+            case Started():
+                raise LevelfieldError("The journal holds two runs.", fix="Start a new run in a fresh folder.")
+            case Resumed(at=at):
+                resumed.append(at)
+                finished = None
+            case ImageKnown(image=image):
+                images[image.launcher, image.name, image.variant] = image
+            case ArtifactKnown(artifact=artifact):
+                artifacts[artifact.name] = artifact
+            case RooflineKnown(roofline=roofline):
+                run = msgspec.structs.replace(run, roofline=roofline)
+            case Warned(warning=warning):
+                if warning not in known:
+                    known.append(warning)
+            case Lost(line=line):
+                lost.append(line)
+                for block in blocks.values():
+                    block.interrupt()
+            case Finished():
+                finished = event
+            case _:
+                try:
+                    blocks[event.block].take(event)
+                except KeyError as error:
+                    raise LevelfieldError(
+                        f"The journal tells of {event.block} what it has not begun ({error}).",
+                        fix="The file was changed or damaged; start a new run.",
+                    ) from error
+    if lost:
+        known.append(notices.journal_damaged(lost))
+    return msgspec.structs.replace(
+        run,
+        blocks=tuple(block.close() for block in blocks.values()),
+        images=tuple(images.values()),
+        artifacts=tuple(artifacts.values()),
+        warnings=tuple(known),
+        resumed=tuple(resumed),
+        finished=finished.at if finished else None,
+        supervisor_window_share=finished.supervisor_window_share if finished else run.supervisor_window_share,
+    )
+
+
+class _OpenGeneration:
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.launches: dict[str, Launch] = {}
+        self.turns: dict[int, list[Turn]] = {}
+        self.done: dict[int, RoundDone] = {}
+        self.complete = False
+
+
+class _OpenBlock:
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self.generations: dict[int, _OpenGeneration] = {}
+        self._interrupted = False
+
+    def interrupt(self) -> None:
+        """Ignore events until the next generation begins: an event is lost, and it is not known which."""
+        self._interrupted = True
+
+    def take(self, event: GenerationBegun | LaunchDone | TurnTaken | RoundDone | GenerationDone) -> None:
+        if self._interrupted and not isinstance(event, GenerationBegun):
+            return
+        match event:
+            case GenerationBegun():
+                self._interrupted = False
+                self.generations[event.index] = _OpenGeneration(event.seed)
+            case LaunchDone():
+                self.generations[event.generation].launches[event.launch.arm] = event.launch
+            case TurnTaken():
+                self.generations[event.generation].turns.setdefault(event.round, []).append(event.turn)
+            case RoundDone():
+                self.generations[event.generation].done[event.round] = event
+            case GenerationDone():
+                self.generations[event.index].complete = True
+
+    def close(self) -> Block:
+        """Only complete rounds count: half a round would compare arms at different moments."""
+        return msgspec.structs.replace(
+            self.block,
+            generations=tuple(
+                Generation(
+                    index=index,
+                    seed=opened.seed,
+                    launches=tuple(opened.launches.values()),
+                    rounds=tuple(
+                        Round(
+                            index=number,
+                            turns=tuple(opened.turns.get(number, ())),
+                            disturbed=done.disturbed,
+                            repeats=done.repeats,
+                        )
+                        for number, done in sorted(opened.done.items())
+                    ),
+                    complete=opened.complete,
+                )
+                for index, opened in sorted(self.generations.items())
+            ),
+        )

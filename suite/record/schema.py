@@ -1,0 +1,672 @@
+"""The types of a run's record, versioned. A record holds what was measured, never what follows from it.
+
+A run is a list of blocks. A block is one case answered by all its arms, in generations; a generation is one launch of
+every arm, measured against one another in rounds; a round is one turn of every arm, in random order. Medians,
+intervals and verdicts are not stored: `suite.analysis` computes them from here, today and in ten years.
+"""
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from suite import scenarios
+from suite.scenarios import Scenario, ScenarioName
+
+SCHEMA = 1
+"""Version of these types. A reader refuses a newer one by name."""
+
+
+class Absent(msgspec.Struct, frozen=True, tag="absent"):
+    """A value that is not known, and why. Never zero."""
+
+    reason: str
+
+
+Fact: TypeAlias = str | int | float | bool | Absent
+FailureKind: TypeAlias = Literal[
+    "crashed", "timeout", "out-of-memory", "protocol", "error", "unsupported", "engine", "interrupted"
+]
+
+
+class Case(msgspec.Struct, frozen=True):
+    """What is asked."""
+
+    model: str
+    scenario: ScenarioName
+    precision: str
+    batch: int
+    threads: int
+    """Of every process."""
+    device: str = "cpu"
+    processes: int = 1
+    """That train together, each with an equal share of the batch (scenario `training`)."""
+
+    @property
+    def definition(self) -> Scenario:
+        """The registered definition of its scenario."""
+        return scenarios.get(self.scenario)
+
+    @property
+    def timed(self) -> bool:
+        """Whether single calls are timed, in windows."""
+        return self.definition.timed
+
+    @property
+    def per_item(self) -> bool:
+        """Whether what counts is the time of an item, not of a call."""
+        return self.definition.per_item
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether it counts items a second of calls of one item each: older runs called this throughput."""
+        return self.batch == 1 and self.definition.batched and not self.definition.from_dataset
+
+    @property
+    def trains(self) -> bool:
+        """Whether a call is a training step."""
+        return self.definition.trains
+
+    @property
+    def converges(self) -> bool:
+        """Whether a small sibling of the model is trained to a target accuracy."""
+        return self.definition.to_target
+
+    @property
+    def question(self) -> str:
+        """What an answer is an answer to: the model, or its training, of which equality is proven in another way."""
+        together = f" in {self.processes} processes" if self.processes > 1 else ""
+        return f"{self.model} {self.scenario}{together}" if self.trains or self.converges else self.model
+
+    @property
+    def id(self) -> str:
+        """`resnet50/latency/fp32/b1/t2/cpu`; of a training in two processes it ends with `/p2`."""
+        together = f"/p{self.processes}" if self.processes > 1 else ""
+        return f"{self.model}/{self.scenario}/{self.precision}/b{self.batch}/t{self.threads}/{self.device}{together}"
+
+
+class Arm(msgspec.Struct, frozen=True):
+    """Who answers: a backend, the image it runs in, its settings, and an ordinal so that it can stand twice."""
+
+    backend: str
+    image: str
+    variant: str = "cpu"
+    version: str | None = None
+    """Name of the lock, where it is not the current one."""
+    settings: dict[str, str] = {}
+    ordinal: int = 1
+    inject: str = ""
+    """An injected slowdown (`5%`, `0.001`): the run is labelled, and never a result."""
+    launcher: Literal["", "docker", "venv", "host"] = ""
+    """Launcher of its workers, where the arms of a run have different ones; empty: that of the run."""
+
+    @property
+    def id(self) -> str:
+        """`onnxruntime`, `onnxruntime@1.30.0`, `torch@cu13`, `onnxruntime#2`; settings are spelled out after a `+`."""
+        at = "+".join(part for part in (self.version, self.variant if self.variant != "cpu" else None) if part)
+        spelled = self.settings | ({"launcher": self.launcher} if self.launcher else {})
+        chosen = "".join(f"+{key}={value}" for key, value in sorted(spelled.items()))
+        return f"{self.backend}{'@' + at if at else ''}{chosen}{f'#{self.ordinal}' if self.ordinal > 1 else ''}"
+
+
+def elsewhere(launcher: str, of_run: str) -> str:
+    """Return the launcher of an arm or image where it is not the run's own; else an empty string.
+
+    Parameters
+    ----------
+    launcher
+        Of the arm or image; empty: the run's own.
+    of_run
+        Launcher of the run.
+    """
+    return launcher if launcher != of_run else ""
+
+
+def result_id(case: Case, arm: Arm) -> str:
+    """Return the id of an arm's answer to a case: `onnxruntime/resnet50/latency/fp32/b1/t2/cpu`.
+
+    Parameters
+    ----------
+    case, arm
+        What is asked, and what answers.
+    """
+    return f"{arm.id}/{case.id}"
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """Why an arm has no result here."""
+
+    stage: Literal["image", "launch", "load", "verify", "measure", "stop"]
+    kind: FailureKind
+    message: str
+    detail: str = ""
+    """Traceback or the end of the worker's standard error, at most a few kilobytes."""
+
+
+class Startup(msgspec.Struct, frozen=True):
+    """How a launch came up, phase by phase."""
+
+    start_ns: int
+    """From asking the launcher to the worker's first line: container and interpreter."""
+    import_ns: int
+    weights_ns: int
+    load_ns: int
+    first_call_ns: int | Absent = Absent("others were loading: only a cold start times it")
+
+
+class TrainingErrors(msgspec.Struct, frozen=True):
+    """How far a training is from the float64 reference, or may be; `suite.zoo.training.parity` says of what."""
+
+    losses: float | Absent
+    """The largest relative error of the first ten losses."""
+    gradients: float | Absent
+    """Of the gradients' norms in the first step, relative."""
+    weights: float | Absent
+    """Of the weights' change over ten steps, relative, estimated by random signs."""
+    statistics: float | Absent
+    """The same of BatchNorm's running statistics."""
+    update: float | Absent = Absent("an older version did not check the update rule by itself")
+    """The largest of a tensor's weights after steps with given gradients (`suite.zoo.training.update`), relative."""
+
+
+class TrainingParity(msgspec.Struct, frozen=True):
+    """Ten steps of training compared with the float64 reference."""
+
+    batch: int
+    """Items in each step."""
+    losses: tuple[float, ...]
+    reference: tuple[float, ...]
+    """The reference's losses."""
+    errors: TrainingErrors
+    tolerances: TrainingErrors
+
+
+class Parity(msgspec.Struct, frozen=True):
+    """An output compared with the float64 reference; of a training, its losses are the output."""
+
+    equal: bool
+    relative_error: float | Absent
+    """‖out − ref‖₂ / ‖ref‖₂."""
+    centred_error: float | Absent
+    """The same after subtracting the mean over the inputs."""
+    max_abs_error: float | Absent
+    tolerance: float
+    inputs: int
+    """How many inputs were compared."""
+    projection: tuple[float, ...]
+    """Fixed seeded projection of the output (64 numbers), so that drift can be seen years later; of a training, its
+    losses."""
+    output_sha256: str
+    reason: str = ""
+    """Why it is not equal, in words."""
+    cosine: float | Absent = Absent("an older version did not compute it")
+    """Of the angle between the output and the reference."""
+    top_1: float | Absent = Absent("its output is no vector of classes")
+    """Share of inputs whose largest number is the same one as the reference's."""
+    rounding_error: float | Absent = Absent("asked for lower precisions only")
+    """What rounding the weights to the claimed precision by itself makes of the reference: the yardstick of honesty."""
+    computed_in: str = ""
+    """The precision that it was really computed in, by `suite.zoo.honesty`; empty: not judged."""
+    emulated: str = ""
+    """How the claimed precision was emulated, where the framework says so."""
+    training: TrainingParity | None = None
+    """None: no training was compared."""
+
+
+class Computed(msgspec.Struct, frozen=True):
+    """What a framework says that it computes in."""
+
+    products: dict[str, int]
+    """Matrix products and convolutions by the type that they multiply: `fp32`, `bf16`, `int8`, …"""
+    source: str
+    """Where that was read."""
+    kernels: dict[str, int] = {}
+    """The same products by who computes them: library and instruction set (`oneDNN, brg_matmul:avx512_core`)."""
+    kernels_source: str = ""
+    """Where that was read, or why it is not known; empty: nobody asked."""
+
+
+class Library(msgspec.Struct, frozen=True):
+    name: str
+    path: str
+    kind: str
+
+
+class Memory(msgspec.Struct, frozen=True):
+    peak_rss_bytes: int | Absent
+    rss_bytes: int | Absent
+    source: str
+    device_bytes: dict[str, int] = {}
+    """Memory of the accelerator by the framework's own allocator (`peak allocated`); empty where none was reported."""
+
+
+class Window(msgspec.Struct, frozen=True):
+    """One timed window of one worker."""
+
+    rewarm_ns: tuple[int, ...]
+    """Calls made before the window, kept and not counted."""
+    samples_ns: tuple[int, ...]
+    window_ns: int
+    user_ns: int
+    system_ns: int
+    voluntary_switches: int
+    involuntary_switches: int
+    minor_faults: int
+    major_faults: int
+    waited_ns: int | None = None
+    """What of the samples was spent waiting for data, in all; None where none was waited for."""
+
+
+class Noise(msgspec.Struct, frozen=True):
+    """What the machine did during a window, from outside the workers. Differences over `elapsed_ns`."""
+
+    elapsed_ns: int
+    steal_ns: int | Absent
+    """CPU time the hypervisor gave to others, summed over CPUs."""
+    pressure_ns: int | Absent
+    """Time in which some task waited for a CPU (`/proc/pressure/cpu`, some)."""
+    others_ns: int | Absent
+    """CPU time of all processes but the workers and the supervisor."""
+    supervisor_ns: int
+    """CPU time of the supervisor within the window: from its request until it last fell asleep to wait."""
+    idle_workers_ns: int | Absent
+    """CPU time of the workers whose turn it was not."""
+    context_switches: int | Absent
+    major_faults: int | Absent
+    swapped_pages: int | Absent
+    frequency_khz: int | Absent = Absent("not asked")
+    temperature_mc: int | Absent = Absent("not asked")
+    throttled: int | Absent = Absent("not asked")
+    package_energy_uj: int | Absent = Absent("not asked")
+    """Energy that the processor's packages took (RAPL), microjoules: of the whole machine, by all processes."""
+
+
+class Evaluation(msgspec.Struct, frozen=True):
+    """One evaluation of a training to a target."""
+
+    step: int
+    """Steps taken by then."""
+    elapsed_ns: int
+    """Of these steps alone: neither compilation, evaluations nor the making of batches."""
+    loss: float
+    """Mean of the steps since the evaluation before, each before its update."""
+    accuracy: float
+    """Share of the test images classified correctly."""
+
+
+class Convergence(msgspec.Struct, frozen=True):
+    """A training to a target accuracy (`suite.zoo.training.convergence`)."""
+
+    network: str
+    """Name of what was trained: a small sibling of the case's model."""
+    seed: int
+    """Of the weights it began with and the order of its batches; the generation's index."""
+    target: float
+    """Accuracy that was to be reached."""
+    limit: int
+    """Steps it may take."""
+    points: tuple[Evaluation, ...]
+    """In the order of steps; to the limit, or to where it diverged."""
+    diverged: str = ""
+    """Why it ended before the limit; empty: it did not."""
+    weights_sha256: str = ""
+    """Of the weights it began with."""
+    inputs_sha256: str = ""
+    """Of images, labels, their split and the order of batches."""
+    noise: Noise | None = None
+    """What the machine did meanwhile."""
+    disturbed: str = ""
+    """By which outside signal it was disturbed; empty: it was not."""
+
+
+class Launch(msgspec.Struct, frozen=True):
+    """One worker from start to exit, for one arm."""
+
+    arm: str
+    started: str
+    """UTC, ISO 8601."""
+    startup: Startup | None = None
+    weights_sha256: str = ""
+    inputs_sha256: str = ""
+    """Of the batch that it was compiled for."""
+    timed_inputs: int = 1
+    """Batches of inputs that the timed calls took in turn."""
+    timed_inputs_sha256: str = ""
+    """Of these batches; empty where there was one, or where the calls read a dataset."""
+    onnx_sha256: str = ""
+    framework_version: str = ""
+    settings: dict[str, str] = {}
+    parity: Parity | None = None
+    computed: Computed | None = None
+    """What the framework says that it computed in; None where it was not asked."""
+    parity_after: Parity | None = None
+    """The same comparison after the last timed window, without its projection; None: it was not made. Where it is not
+    equal, `parity` is not either."""
+    warmup: tuple[Window, ...] = ()
+    """Windows taken before the first round; all samples kept."""
+    memory: Memory | None = None
+    libraries: tuple[Library, ...] = ()
+    environment: dict[str, str] = {}
+    cache_warm: bool = True
+    """False: compile caches were empty."""
+    served: tuple[str, ...] = ()
+    """Cases that the same process answered before this one, in order; then `start_ns` and `import_ns` are 0."""
+    convergence: Convergence | None = None
+    """None: nothing was trained to a target."""
+    failure: Failure | None = None
+
+
+class DeviceUse(msgspec.Struct, frozen=True):
+    """What the GPU did during a window, asked of NVML from outside the workers (see `suite.machine.device_use`)."""
+
+    elapsed_ns: int
+    energy_mj: int | Absent
+    """Of the whole GPU over `elapsed_ns`, millijoules: idle workers hold memory and compute nothing."""
+    power_mw: int | Absent
+    utilisation_percent: int | Absent
+    """Share of NVML's own last sampling period in which some kernel ran."""
+    memory_utilisation_percent: int | Absent
+    sm_clock_mhz: int | Absent
+    memory_clock_mhz: int | Absent
+    temperature_c: int | Absent
+    throttled: tuple[str, ...] | Absent
+    """Why the clock was below the highest, in words; empty: it was not."""
+    memory_bytes: int | Absent
+    """Of the GPU's memory, what the worker whose window it was held."""
+    ecc_errors: int | Absent
+    """Uncorrected memory errors during the window."""
+    xid_errors: tuple[int, ...] | Absent = Absent("not asked")
+    """Codes of the errors that NVIDIA's driver reported (XID) since the window before, in the order they came."""
+
+
+class Settling(msgspec.Struct, frozen=True):
+    """The wait before a window, until all workers had stopped computing (`suite.machine.settling`)."""
+
+    waited_ns: int
+    busy: tuple[str, ...] = ()
+    """Arms whose workers were still computing at the limit, when the window began; empty: none."""
+    unseen: tuple[str, ...] = ()
+    """Arms whose workers' CPU clocks cannot be read here. Where there are any, the unrecorded calls before the window
+    last for a fixed time instead."""
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """One arm's window within a round."""
+
+    arm: str
+    window: Window | None
+    noise: Noise | None = None
+    failure: Failure | None = None
+    device: DeviceUse | None = None
+    """None: no GPU was used."""
+    settling: Settling | None = None
+    """None: an earlier version did not wait, but made unrecorded calls for a fixed 40 ms."""
+
+
+class Round(msgspec.Struct, frozen=True):
+    """One turn of every arm (and the canary), in the order they were taken."""
+
+    index: int
+    turns: tuple[Turn, ...]
+    disturbed: str = ""
+    """By which outside signal this round was called disturbed; empty: it was not."""
+    repeats: int = 0
+    """How many disturbed attempts came before this one (they are kept as rounds of their own)."""
+
+
+class Generation(msgspec.Struct, frozen=True):
+    """All arms of a block launched together."""
+
+    index: int
+    seed: int
+    launches: tuple[Launch, ...] = ()
+    rounds: tuple[Round, ...] = ()
+    complete: bool = False
+
+
+class Block(msgspec.Struct, frozen=True):
+    """One case with all its arms."""
+
+    case: Case
+    arms: tuple[Arm, ...]
+    planned_generations: int
+    generations: tuple[Generation, ...] = ()
+    canary: str | None = None
+    """Arm id of the canary in this block's rounds."""
+
+
+class Image(msgspec.Struct, frozen=True):
+    """What a worker ran in."""
+
+    name: str
+    variant: str
+    launcher: Literal["docker", "venv", "host"]
+    tag: str = ""
+    image_id: str = ""
+    layers: tuple[str, ...] = ()
+    lock_sha256: str = ""
+    base: str = ""
+    """Which base, and its digest."""
+    recipe_sha256: str = ""
+    worker_sha256: str = ""
+    """Digest of the part of the suite that runs inside."""
+    python: str = ""
+    distributions: dict[str, str] = {}
+    """Every installed distribution and its version, as read inside."""
+    size_bytes: int | Absent = Absent("not asked")
+    unlocked: str = ""
+    """Why this is not what a lock says (the `host` launcher): said in the report's first lines."""
+
+
+class Artifact(msgspec.Struct, frozen=True):
+    """A file handed to workers: an ONNX export, a weights file."""
+
+    name: str
+    sha256: str
+    size_bytes: int
+    made_by: dict[str, str] = {}
+
+
+class Work(msgspec.Struct, frozen=True):
+    """What one call of a model computes and moves, in float32, counted from the model's definition."""
+
+    model: str
+    batch: int
+    macs: int
+    """Multiply-accumulates of matrix products and convolutions; a FLOP count is twice that."""
+    weight_bytes: int
+    activation_bytes: int
+    """What every layer reads and writes, element-wise work fused and nothing kept in a cache."""
+    widest_bytes: int
+    """Activations of the widest layer, in and out."""
+    macs_by_kind: dict[str, int] = {}
+    """By the kind of layer: `dense`, `convolution 3×3`, …"""
+
+
+class Roofline(msgspec.Struct, frozen=True):
+    """How fast NumPy multiplied matrices and moved memory here before the first block: lower bounds of the peaks."""
+
+    threads: int
+    gemm_size: int
+    """Rows and columns of the square float32 matrices."""
+    gemm_ns: tuple[int, ...]
+    """Each sample is one product: 2 · size³ operations."""
+    array_bytes: int
+    copy_ns: tuple[int, ...]
+    """Each sample moves two arrays."""
+    add_ns: tuple[int, ...]
+    """Each sample moves three arrays."""
+    blas_threads: str
+    last_cache_bytes: int | Absent
+    """Of the last level of cache, all that belong to the CPUs measured on."""
+    disturbed: str = ""
+    """By which outside signal the machine was disturbed meanwhile; empty: it was not."""
+
+
+class Warning_(msgspec.Struct, frozen=True):  # noqa: N801  (Warning is a builtin)
+    """Something a reader must know, with what to do about it."""
+
+    code: str
+    message: str
+    remedy: str = ""
+    about: str = ""
+    """Result, block or image it is about; empty: the whole run."""
+
+
+class OwnInput(msgspec.Struct, frozen=True):
+    """An input of a user's own file."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    """Without its batch."""
+    batched: bool
+    """Whether it begins with the batch."""
+    sha256: str = ""
+    """Of the `.npy` file with the user's own values; empty: they are seeded."""
+
+
+class OwnFile(msgspec.Struct, frozen=True):
+    """A user's own ONNX file, measured in the place of this tool's models."""
+
+    model: str
+    """What cases call it: the file's name and the beginning of its digest."""
+    file: str
+    """Its name, without the folder it lay in."""
+    sha256: str
+    size_bytes: int
+    """Of all of it, with the files beside it."""
+    inputs: tuple[OwnInput, ...]
+    outputs: tuple[str, ...]
+    precision: str
+    """That of its weights: `fp32`, `fp16`, or `int8` where it is quantised."""
+    opset: int
+    dimensions: dict[str, int] = {}
+    """Sizes that the user gave to dimensions without one, by name."""
+    beside: dict[str, str] = {}
+    """Files with its weights, where they are not in it: name to SHA-256."""
+
+    @property
+    def batched(self) -> bool:
+        """Whether it takes batches of any size; else a call is what its shapes say, and counts as one item."""
+        return any(each.batched for each in self.inputs)
+
+
+class OwnImages(msgspec.Struct, frozen=True):
+    """A user's own images, which were trained on to a target; neither where they were nor what they are called."""
+
+    sha256: str
+    """Of the folder: relative names and contents (`suite.prepare.own_images.listing.digest`); empty: not readable."""
+    classes: int = 0
+    trained: int = 0
+    """Images that were trained on."""
+    tested: int = 0
+    """Images that were only tested with."""
+    reason: str = ""
+    """Why they could not be trained on; empty: they were."""
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What was asked for: enough to run the same plan again."""
+
+    profile: str
+    models: tuple[str, ...]
+    backends: tuple[str, ...]
+    scenarios: tuple[str, ...]
+    precisions: tuple[str, ...]
+    batches: dict[str, tuple[int, ...]]
+    """Batch sizes of the throughput scenario, by model."""
+    threads: int
+    """Of every worker; where several numbers were asked for, the largest."""
+    cpus: tuple[int, ...]
+    generations: int
+    rounds: int
+    budget_seconds: float | None
+    precision_target: float | None
+    """Half-width every log ratio was to reach; None: a fixed number of generations. Intervals widen accordingly."""
+    margin: float
+    seed: int
+    launcher: Literal["docker", "venv", "host"]
+    launcher_reason: str = ""
+    """Why this launcher, where it was not the user's own choice."""
+    timed_region: str = "NumPy array in host memory in, completed NumPy array in host memory out"
+    gpu: int | None = None
+    """Index of the GPU that was used, as NVML counts (its name is in the fingerprint); None: none was."""
+    worker_memory_bytes: int | None = None
+    """What one worker may take at the most; None: an earlier version did not record it."""
+    thread_counts: tuple[int, ...] = ()
+    """All numbers of threads that were asked for, where there were several; each case names its own."""
+    training_batches: dict[str, tuple[int, ...]] = {}
+    """Batch sizes of the training scenario, by model."""
+    process_counts: tuple[int, ...] = ()
+    """Numbers of processes that train together; empty: one. Each case names its own."""
+    own: OwnFile | None = None
+    """The user's own file that was measured; None: this tool's models were."""
+    own_images: OwnImages | None = None
+    """What the scenario `convergence` trained on; None: the digits."""
+    target: float | None = None
+    """Accuracy that was asked of the scenario `convergence`; None: the networks' own."""
+
+
+Fingerprint: TypeAlias = dict[str, dict[str, Fact]]
+"""Group (`cpu`, `memory`, `kernel`, `engine`, …) to name to value."""
+
+
+class Calibrated(msgspec.Struct, frozen=True):
+    """What a calibration had shown of this machine before the run (`nox -s calibrate`: A/A runs, and nothing else)."""
+
+    finished: str
+    backend: str
+    model: str
+    launches: int
+    """Of each of the two identical arms, in every A/A run."""
+    runs: int
+    different: int
+    """Runs in which identical arms were called different."""
+    same: int
+    """Runs in which they were shown to be the same within the margin."""
+    margin: float
+    minimum_detectable_effect: float | None
+    """Relative slowdown that such a run finds in 95 % of cases at 95 % confidence; None: the runs are too few."""
+
+
+class ControlDraw(msgspec.Struct, frozen=True):
+    """What one run found between an arm and its identical twin, time over time; the truth is 1."""
+
+    run: str
+    started: str
+    arm: str
+    case: str
+    ratio: float
+    low: float | None = None
+    high: float | None = None
+
+
+class Run(msgspec.Struct, frozen=True):
+    schema: int
+    id: str
+    started: str
+    tool_version: str
+    tool_sha256: str
+    command: tuple[str, ...]
+    settings: Settings
+    machine: Fingerprint
+    images: tuple[Image, ...]
+    artifacts: tuple[Artifact, ...]
+    blocks: tuple[Block, ...]
+    warnings: tuple[Warning_, ...] = ()
+    finished: str | None = None
+    """None: the run was cut off; what is here was measured."""
+    supervisor_window_share: float | Absent = Absent("no window was measured")
+    """The supervisor's CPU time during windows, as a share of one core."""
+    resumed: tuple[str, ...] = ()
+    """When the run was taken up again."""
+    labels: tuple[str, ...] = ()
+    """`smoke`, `injected`, `demonstration`: what this run may not be used for."""
+    calibrated: Calibrated | None = None
+    """None: this machine had not been calibrated when the run began."""
+    earlier_controls: tuple[ControlDraw, ...] = ()
+    """Of the runs in the same folder and on the same machine, before this one; newest first."""
+    work: tuple[Work, ...] = ()
+    """By model and batch, for every case of the plan whose model can be counted."""
+    roofline: tuple[Roofline, ...] | Absent = Absent("it was not measured")
+    """One for each number of threads that a case on the CPU has."""

@@ -1,0 +1,221 @@
+"""Charts with two axes: speed against accuracy, speed-up against threads or processes.
+
+Positions are percents; y is from the top.
+"""
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from suite.analysis.precision import Level, Tradeoff
+from suite.analysis.scaling import Curve, Scaling
+from suite.analysis.types import Row
+from suite.record.schema import Absent
+from suite.report import axes, names, units
+from suite.report.axes import Tick
+
+SHAPES = ("circle", "square", "triangle", "diamond", "cross")
+"""Of the precisions of a chart, in the order of the run: colour alone would not do, it tells the backend."""
+_AIR = 0.06
+
+
+class Spot(msgspec.Struct, frozen=True):
+    """A point with a shape; `low` and `high` are the ends of its interval on one axis."""
+
+    x: float
+    y: float
+    shape: str
+    backend: str
+    colour: str
+    standing: str
+    label: str
+    low: float | None = None
+    high: float | None = None
+
+
+class Line(msgspec.Struct, frozen=True):
+    """From one point to another: the same arm."""
+
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+    backend: str
+    colour: str
+
+
+class Plane(msgspec.Struct, frozen=True):
+    """A chart; the templates draw it."""
+
+    x_ticks: tuple[Tick, ...]
+    y_ticks: tuple[Tick, ...]
+    x_label: str
+    y_label: str
+    spots: tuple[Spot, ...]
+    lines: tuple[Line, ...]
+    shapes: tuple[tuple[str, str], ...]
+    """Shape, and its meaning."""
+    arms: tuple[tuple[str, str, str], ...]
+    """Arm, its colour and its backend."""
+    summary: str
+    """The chart in words."""
+    ideal: tuple[Line, ...] = ()
+    """Where everything would be if threads, or processes, cost nothing."""
+
+
+def tradeoff(found: Tradeoff) -> Plane | None:
+    """Return a chart of items a second (to the right: faster) against the relative error (down: nearer the reference).
+
+    None where fewer than two answers have both.
+    """
+    plotted = [
+        (level, rate, error) for level in found.levels if (rate := _rate(level.row)) and (error := _error(level))
+    ]
+    if len(plotted) < 2:
+        return None
+    rates = [rate for _, rate, _ in plotted]
+    scale = units.scale_count(max(rates))
+    x = axes.make(rates, scale.factor, f"{scale.unit} items/s".strip(), "higher is better")
+    y_of, y_ticks = _decades([error for _, _, error in plotted])
+    shape_of = dict(zip(found.precisions, SHAPES, strict=False))
+    spots = {
+        (level.row.arm, level.precision): Spot(
+            x=x.at(rate),
+            y=y_of(error),
+            shape=shape_of.get(level.precision, SHAPES[-1]),
+            backend=level.row.backend,
+            colour=names.colour(level.row.backend),
+            standing=level.row.standing,
+            label=f"{level.row.arm}, {level.precision}: {units.rate(rate)} items/s, error {units.error(error)}",
+        )
+        for level, rate, error in plotted
+    }
+    return Plane(
+        x_ticks=x.ticks,
+        y_ticks=y_ticks,
+        x_label=f"{x.label}{', logarithmic' if x.log else ''} · {x.better}",
+        y_label="relative error, logarithmic · lower is better",
+        spots=tuple(spots.values()),
+        lines=tuple(_steps(found, spots)),
+        shapes=tuple((shape_of.get(precision, SHAPES[-1]), precision) for precision in found.precisions),
+        arms=_legend(level.row for level, _, _ in plotted),
+        summary="; ".join(spot.label for spot in spots.values()),
+    )
+
+
+def _steps(found: Tradeoff, spots: dict[tuple[str, str], Spot]) -> Iterable[Line]:
+    """Join each arm's precisions in the order of the run: what it gains and loses by the step."""
+    for arm in dict.fromkeys(arm for arm, _ in spots):
+        path = [spots[arm, precision] for precision in found.precisions if (arm, precision) in spots]
+        for start, end in itertools.pairwise(path):
+            yield Line(start.x, start.y, end.x, end.y, start.backend, start.colour)
+
+
+def _decades(values: Sequence[float]) -> tuple["_Position", tuple[Tick, ...]]:
+    """Return where a value lies on a logarithmic axis of whole decades, from the top, and the ticks of these."""
+    low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)) + 1e-9)
+    high = max(high, low + 1)
+    place = _Position(low, high)
+    step = math.ceil((high - low) / 6)
+    return place, tuple(
+        Tick(label=units.power(exponent), at=place.of_power(exponent)) for exponent in range(low, high + 1, step)
+    )
+
+
+class _Position(msgspec.Struct, frozen=True):
+    """From a value to percents from the top of a logarithmic axis."""
+
+    low: float
+    high: float
+
+    def __call__(self, value: float) -> float:
+        return self.of_power(math.log10(value))
+
+    def of_power(self, exponent: float) -> float:
+        """Return the same for a power of ten, which itself may be no float."""
+        share = (exponent - self.low) / (self.high - self.low)
+        return round(100 * (1 - _AIR - (1 - 2 * _AIR) * share), 2)
+
+
+def scaling(found: Scaling) -> Plane | None:
+    """Return a chart of every arm's speed-up against its threads or processes, with the ideal speed-up.
+
+    None where no arm has one.
+    """
+    curves = [(curve, points) for curve in found.curves if len(points := _points(curve)) > 1]
+    if not curves:
+        return None
+    fewest, most = found.counts[0], found.counts[-1]
+    top = max(most / fewest, *(high or value for _, points in curves for _, value, _, high in points)) * 1.04
+    bottom = min(1.0, *(value if low is None else low for _, points in curves for _, value, low, _ in points)) * 0.96
+
+    def x(number: int) -> float:
+        return round(4 + 92 * (number - fewest) / (most - fewest), 2)
+
+    def y(speed_up: float) -> float:
+        return round(100 * (top - speed_up) / (top - bottom), 2)
+
+    spots: list[Spot] = []
+    lines: list[Line] = []
+    for curve, points in curves:
+        colour = names.colour(curve.backend)
+        drawn = [
+            Spot(
+                x=x(number),
+                y=y(value),
+                shape=SHAPES[0],
+                backend=curve.backend,
+                colour=colour,
+                standing="ranked",
+                label=f"{curve.arm}, {units.plural(number, found.one, found.over)}: {value:.2f} times",
+                low=None if low is None else y(low),
+                high=None if high is None else y(high),
+            )
+            for number, value, low, high in points
+        ]
+        spots += drawn
+        lines += [Line(a.x, a.y, b.x, b.y, curve.backend, colour) for a, b in itertools.pairwise(drawn)]
+    return Plane(
+        x_ticks=tuple(Tick(label=str(number), at=x(number)) for number in found.counts),
+        y_ticks=tuple(Tick(label=f"{value:g}×", at=y(value)) for value in _steps_of(bottom, top)),
+        x_label=found.over,
+        y_label=f"speed-up over {units.plural(fewest, found.one, found.over)} · higher is better",
+        spots=tuple(spots),
+        lines=tuple(lines),
+        shapes=(),
+        arms=tuple((curve.arm, names.colour(curve.backend), curve.backend) for curve, _ in curves),
+        summary="; ".join(spot.label for spot in spots),
+        ideal=(Line(x(fewest), y(1.0), x(most), y(most / fewest), "", ""),),
+    )
+
+
+def _points(curve: Curve) -> list[tuple[int, float, float | None, float | None]]:
+    return [
+        (point.count, point.speed_up.value, point.speed_up.low, point.speed_up.high)
+        for point in curve.points
+        if point.speed_up is not None
+    ]
+
+
+def _steps_of(bottom: float, top: float) -> list[float]:
+    """Return some five round values between the two."""
+    least = (top - bottom) / 6
+    nice = (each for each in (0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 500, 1e4) if each >= least)
+    step = next(nice, None) or 10.0 ** math.ceil(math.log10(least))
+    first = math.ceil(bottom / step)
+    return [index * step for index in range(first, math.floor(top / step) + 1)]
+
+
+def _legend(rows: Iterable[Row]) -> tuple[tuple[str, str, str], ...]:
+    return tuple(dict.fromkeys((row.arm, names.colour(row.backend), row.backend) for row in rows))
+
+
+def _rate(row: Row) -> float | None:
+    return row.items_per_second.value if row.items_per_second is not None else None
+
+
+def _error(level: Level) -> float | None:
+    error = level.row.parity.relative_error if level.row.parity is not None else None
+    return None if error is None or isinstance(error, Absent) or error <= 0 else error

@@ -1,0 +1,1 @@
+"""Commands that measure, step by step: plan, prepare, measure, report."""

@@ -1,0 +1,181 @@
+"""The `ab` command, step by step: two arms in one run, then the verdicts, the answer first."""
+
+import hashlib
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+
+from suite import analysis, plan
+from suite.analysis.types import Analysis
+from suite.compare.ab.comparison import LABEL, arms, compare
+from suite.compare.formats import terminal
+from suite.compare.formats.html import within
+from suite.compare.types import Comparison, Gate
+from suite.errors import LevelfieldError
+from suite.history import entry
+from suite.record import files, journal
+from suite.record.schema import Run
+from suite.report import html
+from suite.run import bench
+from suite.run.ab_launchers import choose_launchers, fits
+from suite.run.bench import REPORT, Options
+from suite.share import run_evidence as provenance
+from suite.statistics.stopping import DEFAULT_TARGET
+from suite.statistics.verdicts import DEFAULT_MARGIN
+
+
+class AbResult(msgspec.Struct, frozen=True):
+    """Result of one `ab`."""
+
+    folder: Path
+    record: Path
+    run: Run
+    comparison: Comparison
+
+
+def target(asked: float | None, margin: float, profile: str) -> float | None:
+    """Return the half-width that ratios should have, so that equal arms can be shown to be the same within the margin.
+
+    A smoke run has a fixed number of generations, too few for any verdict.
+
+    Parameters
+    ----------
+    asked
+        Half-width that the user named, as a share (0.01 is 1 %); None: it follows from the margin.
+    margin
+        Relative difference that does not matter.
+    profile
+        Name of the profile.
+
+    Returns
+    -------
+    float or None
+        As a share; None: precision does not end the run.
+    """
+    if asked is not None or profile == "smoke":
+        return asked
+    return DEFAULT_TARGET * margin / DEFAULT_MARGIN
+
+
+def measure(first: str, second: str, options: Options, gate: Gate, console: Console) -> AbResult:
+    """Measure two arms against each other, and compare them.
+
+    Parameters
+    ----------
+    first, second
+        A and B, as `suite.plan.arms` reads them.
+    options
+        As for `bench`; the backends of the selection are not used.
+    gate
+        Margin, largest slowdown and false discovery rate.
+    console
+        Where to show the progress.
+
+    Raises
+    ------
+    LevelfieldError
+        Where nothing could be measured.
+    """
+    resumed = bench.find(options.resume, options.reports) if options.resume is not None else None
+    if resumed is not None:  # arms that name no launcher live where the run's workers did; batches are those of the run
+        settings = resumed[1].settings
+        selection = msgspec.structs.replace(options.selection, batches=(), batches_of=settings.batches)
+        options = msgspec.structs.replace(options, launcher=settings.launcher, selection=selection)
+    first, second, options = choose_launchers(first, second, options)
+    asked = fits(plan.pair(options.selection, first, second))
+    chosen = plan.of(resumed[1]) if resumed else asked
+    if resumed:
+        _check_arms(resumed[1], asked)
+    request = msgspec.structs.replace(options.request, labels=(LABEL, *options.request.labels))
+    folder = bench.conduct(chosen, msgspec.structs.replace(options, request=request), console, resumed=resumed)
+    return conclude(folder, gate)
+
+
+def conclude(folder: Path, gate: Gate) -> AbResult:
+    """Fold the journal of a run with two arms into its record, and compare them.
+
+    Parameters
+    ----------
+    folder
+        The run's folder; its record is written.
+    gate
+        Margin, largest slowdown and false discovery rate.
+
+    Raises
+    ------
+    LevelfieldError
+        The journal cannot be read, or the record cannot be written.
+    """
+    run = journal.fold(journal.read(folder / files.JOURNAL))
+    record = files.write(run, folder)
+    return AbResult(folder, record, run, compare(run, gate, hashlib.sha256(record.read_bytes()).hexdigest()))
+
+
+def of_record(path: Path) -> AbResult:
+    """Compare the arms of a run that was made before, from its record alone."""
+    record = files.file_of(path)
+    run = files.read(record)
+    gate = Gate(margin=run.settings.margin)
+    return AbResult(record.parent, record, run, compare(run, gate, hashlib.sha256(record.read_bytes()).hexdigest()))
+
+
+def _check_arms(run: Run, asked: plan.Plan) -> None:
+    was = [arm.id for arm in arms(run)]
+    now = [arm.id for arm in asked.blocks[0].arms]
+    if was != now:
+        raise LevelfieldError(
+            f"The run {run.id} holds {was[0]} against {was[1]}, not {now[0]} against {now[1]}.",
+            fix=f"Go on with it by `levelfield ab {was[0]} {was[1].partition('#')[0]} --resume {run.id}`.",
+        )
+
+
+def tell(found: AbResult, console: Console) -> int:
+    """Write the report, show the comparison, and enter the run into the history.
+
+    Parameters
+    ----------
+    found
+        A run that has just been measured.
+    console
+        Where to print.
+
+    Returns
+    -------
+    int
+        Exit code of the comparison.
+    """
+    result = show(found, console, new=True)
+    console.print(f"Record: {escape(str(found.record))}", highlight=False, soft_wrap=True)
+    if missed := entry.enter(found.folder, found.run, result):
+        console.print(f"[yellow]{escape(missed)}[/]", highlight=False, soft_wrap=True)
+    return found.comparison.exit_code
+
+
+def show(found: AbResult, console: Console, *, new: bool = False, sign: Path | None = None) -> Analysis:
+    """Write the report beside the record, and show the comparison, its answer first.
+
+    Parameters
+    ----------
+    found, console
+        The run with its comparison, and where to print.
+    new
+        The run has just been measured, and its statement is still to be written.
+    sign
+        SSH key that signs it.
+    """
+    result = analysis.analyse(found.run)
+    if new:
+        evidence, unproven = provenance.write_evidence(found.folder, found.run, result, sign)
+    else:
+        evidence, unproven = provenance.read_evidence(found.record, found.run, result, sign)
+    report = found.folder / REPORT
+    files.write_atomically(
+        report, html.render(found.run, result, comparison=within(found.comparison), evidence=evidence).encode()
+    )
+    terminal.show(found.comparison, console)
+    console.print(f"\nReport: [bold]{escape(str(report))}[/]", highlight=False, soft_wrap=True)
+    if unproven:
+        console.print(f"[yellow]{escape(unproven)}[/]", highlight=False, soft_wrap=True)
+    return result

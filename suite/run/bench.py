@@ -1,0 +1,391 @@
+"""The `bench` command, step by step: plan, show the cost, prepare, measure, and show the result in any case."""
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+
+from suite import analysis, plan
+from suite.analysis.types import BlockAnalysis, ConvergenceBlock, TimedBlock
+from suite.errors import LevelfieldError
+from suite.history import entry
+from suite.images.base import Kind
+from suite.launchers import owned_folders
+from suite.launchers.choice import beside, choose
+from suite.launchers.protocol import Launcher
+from suite.machine.fingerprint import fingerprint
+from suite.prepare.training_data import TrainingDataRequest, again
+from suite.record import files, journal
+from suite.record.bounds import SEED_BITS
+from suite.record.notices import PRECISION_NOT_REACHED
+from suite.record.references import suffix
+from suite.record.schema import Image, Run
+from suite.report import html, terminal
+from suite.report.progress import Terminal
+from suite.run.start import Request, check_same, start_run
+from suite.schedule import roofline, scratch
+from suite.schedule.launch_groups import remaining_groups
+from suite.schedule.preparation import prepare
+from suite.schedule.run import RunInProgress
+from suite.share import run_evidence as provenance
+from suite.share import signing
+
+REPORT = "report.html"
+INCONCLUSIVE = 3
+
+
+class Options(msgspec.Struct, frozen=True):
+    """The options of `bench`."""
+
+    selection: plan.Selection
+    request: Request
+    reports: Path
+    launcher: str | None = None
+    base: Kind = "debian"
+    resume: str | None = None
+    strict: bool = False
+    sign: Path | None = None
+    """SSH key that signs the run's statement."""
+    repeat: int = 1
+    """Whole runs, one after the other: replicates to compare with others."""
+    alternate: tuple[str, ...] = ()
+    """Backends of a second side, whose runs take turns with those of the selection; none: there is one side."""
+    wanted: TrainingDataRequest = TrainingDataRequest()
+    """Data of training to a target."""
+
+
+MIN_PAIRS = 2
+"""Fewest runs a side that can take turns."""
+_WORST_FIRST = (1, 2, INCONCLUSIVE)
+"""Exit codes of several runs: something failed; nothing could be measured; something was not decided."""
+
+
+def run_bench(options: Options, console: Console) -> int:
+    """Run a benchmark, repeat it, or resume one.
+
+    Parameters
+    ----------
+    options
+        What to measure, and how.
+    console
+        Where to print.
+
+    Returns
+    -------
+    int
+        Exit code; of several runs, the worst.
+
+    Raises
+    ------
+    LevelfieldError
+        Nothing could be measured (once something was, the record and the report are written first); or a run is to be
+        resumed and repeated at once.
+    """
+    if options.alternate and (options.repeat < MIN_PAIRS or not options.selection.backends):
+        raise LevelfieldError(
+            "--alternate makes runs of a second side in turns with those of --backends.",
+            fix="Name the first side with --backends, and how many runs of each with --repeat 3.",
+        )
+    if options.sign is not None:
+        signing.try_key(options.sign)
+    if options.repeat > 1:
+        if options.resume is not None:
+            raise LevelfieldError(
+                "A run that is taken up again is one run.", fix="Leave --repeat out, and repeat it when it is done."
+            )
+        return _repeat(options, console)
+    resumed = find(options.resume, options.reports) if options.resume is not None else None
+    chosen = plan.of(resumed[1]) if resumed else plan.make(options.selection)
+    _check_wanted(options.wanted, chosen)
+    folder = conduct(chosen, options, console, resumed=resumed)
+    return tell(folder, console, strict=options.strict, sign=options.sign)
+
+
+def _repeat(options: Options, console: Console) -> int:
+    """Make whole runs, each with a schedule of its own; an interruption costs those that were still to come.
+
+    Runs of two sides take turns, two and two, in a random order: a step of the machine falls on both alike.
+    """
+    selections = [options.selection]
+    if options.alternate:
+        selections.append(msgspec.structs.replace(options.selection, backends=options.alternate))
+    chosen = [plan.make(selection) for selection in selections]
+    order = turns(options.repeat, options.request.seed) if options.alternate else [0] * options.repeat
+    codes: set[int] = set()
+    made: list[list[str]] = [[] for _ in chosen]
+    for number, side in enumerate(order):
+        which = f": {', '.join(chosen[side].backends)}" if options.alternate else ""
+        console.print(f"[bold]Run {number + 1} of {len(order)}{escape(which)}[/]", highlight=False)
+        seed = options.request.seed
+        again = None if seed is None else (seed + number) % 2**SEED_BITS
+        request = msgspec.structs.replace(options.request, seed=again)
+        own = msgspec.structs.replace(options, request=request, selection=selections[side])
+        folder = conduct(chosen[side], own, console)
+        made[side].append(folder.name)
+        codes.add(tell(folder, console, strict=options.strict, sign=options.sign))
+    for line in _what_next(made):
+        console.print(escape(line), highlight=False, soft_wrap=True)
+    return next((code for code in _WORST_FIRST if code in codes), 0)
+
+
+def turns(pairs: int, seed: int | None) -> list[int]:
+    """Draw the order in which runs of two sides are made.
+
+    Parameters
+    ----------
+    pairs
+        Runs of each side.
+    seed
+        None: drawn from the system.
+
+    Returns
+    -------
+    list of int
+        0 for the first side and 1 for the second. Each pair of runs holds one of either side; which comes first is
+        drawn, so that both orders occur equally often, or all but equally where `pairs` is odd.
+    """
+    drawn = random.Random(seed)  # noqa: S311  (a schedule, not a secret)
+    odd = drawn.randrange(2)
+    firsts = [(number + odd) % 2 for number in range(pairs)]
+    drawn.shuffle(firsts)
+    return [side for first in firsts for side in (first, 1 - first)]
+
+
+def _what_next(made: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Say which runs were made, and the command that they are for."""
+    yield ""
+    if len(made) == 1:
+        yield f"The runs: {' '.join(made[0])}"
+        yield "Keep them as one side of a comparison: levelfield baseline set NAME, with these names behind it."
+        return
+    old, new = made
+    yield f"Old: {' '.join(old)}"
+    yield f"New: {' '.join(new)}"
+    more = "".join(f" --old {each}" for each in old[1:]) + "".join(f" --new {each}" for each in new[1:])
+    yield f"Compare them: levelfield compare {old[0]} {new[0]}{more}"
+
+
+def conduct(chosen: plan.Plan, options: Options, console: Console, *, resumed: tuple[Path, Run] | None = None) -> Path:
+    """Make what a plan needs and measure it, or resume it.
+
+    Parameters
+    ----------
+    chosen
+        The plan.
+    options
+        How to measure. The selection is not used: it is in the plan already.
+    console
+        Where to show the progress.
+    resumed
+        Folder and record so far of the run to resume; None: a new one begins.
+
+    Returns
+    -------
+    Path
+        The run's folder, which holds its journal.
+
+    Raises
+    ------
+    LevelfieldError
+        Nothing could be measured. Once something was, the record and the report are written first.
+    """
+    # A run goes on where it began: workers elsewhere would be other workers.
+    launcher, reason = choose(resumed[1].settings.launcher if resumed else options.launcher, base=options.base)
+    if reason:
+        console.print(
+            f"[bold yellow]{escape(reason)}[/] The same locked wheels run in virtual environments instead: without "
+            "pinned memory, without a network barrier, with this machine's own libraries underneath.",
+            highlight=False,
+        )
+    launchers = beside((arm.launcher for arm in chosen.answering), launcher, base=options.base)
+    swept = sum(each.sweep() for each in {one.kind: one for one in (launcher, *launchers.values())}.values())
+    owned_folders.sweep()
+    if swept:
+        console.print(f"Removed {swept} containers that a killed run had left behind.", highlight=False)
+    _writable(options.reports)
+    if resumed is None:
+        _say_cost(chosen, launcher, options.base, console)
+    wanted = again(options.wanted, resumed[1].settings) if resumed else options.wanted
+    with Terminal(console) as listener:
+        site = prepare(chosen, launcher, listener, launchers=launchers, wanted=wanted)
+        try:
+            if resumed is None:
+                request = msgspec.structs.replace(options.request, launcher_reason=reason)
+                folder = start_run(chosen, request, site, options.reports)
+            else:
+                folder = resumed[0]
+                _check_resume(resumed[1], chosen, site.images.values())
+            roofline.probe(folder, site, listener)
+            _measure(RunInProgress(folder, site, listener, resumed=resumed is not None), folder, console)
+        finally:
+            scratch.remove(site.caches)
+    return folder
+
+
+def _measure(bench: RunInProgress, folder: Path, console: Console) -> None:
+    """Measure everything; if an error ends it early, the results so far are shown first."""
+    try:
+        bench.measure()
+    except KeyboardInterrupt:
+        tell(folder, console)
+        raise LevelfieldError(
+            "Interrupted; everything measured so far is kept.", fix=f"Go on with --resume {folder.name}."
+        ) from None
+    except (LevelfieldError, OSError):
+        _try_to_tell(folder, console)
+        raise
+
+
+def tell(folder: Path, console: Console, *, strict: bool = False, sign: Path | None = None) -> int:
+    """Fold the journal, write record and report, and show the result.
+
+    Parameters
+    ----------
+    folder
+        The run's folder.
+    console
+        Where to print.
+    strict
+        Whether results that are not decided change the exit code to `INCONCLUSIVE`.
+    sign
+        SSH key that signs the run's statement; None: it is not signed.
+
+    Returns
+    -------
+    int
+        Exit code.
+    """
+    run = journal.fold(journal.read(folder / files.JOURNAL))
+    record = files.write(run, folder)
+    result = analysis.analyse(run)
+    report = folder / REPORT
+    evidence, unproven = provenance.write_evidence(folder, run, result, sign)
+    files.write_atomically(report, html.render(run, result, evidence=evidence).encode())
+    terminal.show(run, result, console)
+    console.print(f"\nReport: [bold]{escape(str(report))}[/]", highlight=False, soft_wrap=True)
+    console.print(f"Record: {escape(str(record))}", highlight=False, soft_wrap=True)
+    for missed in filter(None, (unproven, entry.enter(folder, run, result))):
+        console.print(f"[yellow]{escape(missed)}[/]", highlight=False, soft_wrap=True)
+    if strict and result.exit_code == 0 and any(_undecided(block) for block in result.blocks):
+        return INCONCLUSIVE
+    return result.exit_code
+
+
+def _undecided(block: BlockAnalysis) -> bool:
+    return isinstance(block, TimedBlock | ConvergenceBlock) and bool(block.unranked_reason)
+
+
+def _try_to_tell(folder: Path, console: Console) -> None:
+    """Write what there is; a full disk must not hide the error that ended the run."""
+    try:
+        tell(folder, console)
+    except (LevelfieldError, OSError) as error:
+        console.print(escape(str(error)), highlight=False)
+
+
+def _check_wanted(wanted: TrainingDataRequest, chosen: plan.Plan) -> None:
+    """Refuse images or a target that no case of the plan would use."""
+    option = "--data" if wanted.data is not None else "--target" if wanted.target is not None else ""
+    if option and not any(block.case.converges for block in chosen.blocks):
+        raise LevelfieldError(
+            f"{option} is for the scenario convergence, which this run does not hold.",
+            fix=f"Add --scenarios convergence, or leave {option} out.",
+        )
+
+
+def _writable(reports: Path) -> None:
+    """Find out before hours of measuring that nothing can be kept."""
+    try:
+        reports.mkdir(parents=True, exist_ok=True)
+        probe = reports / ".levelfield-can-write"
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as error:
+        raise LevelfieldError(
+            f"Reports cannot be written to {reports}: {error.strerror or error}.",
+            fix="Choose another folder with --reports.",
+        ) from error
+
+
+def find(name: str, reports: Path) -> tuple[Path, Run]:
+    """Return the folder and the record so far of a run that can be resumed.
+
+    Parameters
+    ----------
+    name
+        Id of a run under `reports`, or a run's folder.
+    reports
+        Folder of run folders.
+
+    Raises
+    ------
+    LevelfieldError
+        There is no such run, nothing of it is left to measure, or another process is measuring it.
+    """
+    folder = next((path for path in (reports / name, Path(name)) if (path / files.JOURNAL).is_file()), None)
+    if folder is None:
+        if any((path / files.NAME).is_file() for path in (reports / name, Path(name))):
+            raise _finished(name)
+        raise LevelfieldError(
+            f"There is no run {name!r} to go on with.",
+            fix=f"Name a folder under {reports} that holds a {files.JOURNAL}.",
+        )
+    with journal.Journal(folder / files.JOURNAL):  # refused at once, and not after images were built
+        run = journal.fold(journal.read(folder / files.JOURNAL))
+    if run.finished and (folder / files.NAME).is_file() and not _something_left(run):
+        raise _finished(name)
+    return folder, run
+
+
+def _something_left(run: Run) -> bool:
+    """Return whether a run that ended has generations to go, or ratios that are not as precise as was asked."""
+    short = any(warning.code == PRECISION_NOT_REACHED for warning in run.warnings)
+    return bool(remaining_groups(run.blocks)) or (run.settings.precision_target is not None and short)
+
+
+def _finished(name: str) -> LevelfieldError:
+    return LevelfieldError(f"The run {name!r} is finished.", fix="Begin another: bench without --resume.")
+
+
+def _check_resume(run: Run, chosen: plan.Plan, images: Iterable[Image]) -> None:
+    check_same(run.machine, fingerprint(chosen.cpus, identify="identity" in run.machine))
+    now = {(image.launcher, image.name, image.variant): image.tag for image in images}
+    for image in run.images:
+        found = now.get((image.launcher, image.name, image.variant))
+        if found is not None and found != image.tag:
+            raise LevelfieldError(
+                f"The image {image.name} is {found} now, and was {image.tag} when the run began.",
+                fix="Start a new run, and compare the two.",
+            )
+
+
+def _say_cost(chosen: plan.Plan, launcher: Launcher, base: Kind, console: Console) -> None:
+    """Say what the run will download, take on disk and last, before it begins."""
+    from suite.images.cost import estimate
+
+    console.print(
+        f"[bold]{len(chosen.backends)} backends[/] × {len(chosen.models)} models × {', '.join(chosen.scenarios)} on "
+        f"{len(chosen.cpus)} CPUs, profile {chosen.profile.name} ({escape(chosen.profile.says)}).",
+        highlight=False,
+    )
+    for warning in chosen.warnings:
+        console.print(f"[yellow]{escape(warning.message)}[/] {escape(warning.remedy)}", highlight=False)
+    needed = _needed(chosen, launcher)
+    for place, names in needed.items():
+        said = f"{_PLACES[place]}: " if len(needed) > 1 else ""
+        console.print(said + estimate(names, place, base).sentence(), highlight=False)
+
+
+_PLACES = {"docker": "Containers", "venv": "Virtual environments"}
+
+
+def _needed(chosen: plan.Plan, launcher: Launcher) -> dict[str, list[str]]:
+    """Return the images that are needed, by the launcher that makes them; the `host` launcher makes none."""
+    found: dict[str, list[str]] = {}
+    for arm in chosen.answering:
+        found.setdefault(arm.launcher or launcher.kind, []).append(arm.image + suffix(arm.variant, arm.version))
+    found.setdefault(launcher.kind, []).extend([plan.CANARY, *([plan.EXPORTER] if chosen.needs_onnx else [])])
+    return {place: names for place, names in found.items() if place in _PLACES}

@@ -1,0 +1,234 @@
+"""`levelfield ab A B --bisect`: which distribution of two locks makes the difference between their images.
+
+First both images are compared. The case in which they differ most is then measured again and again: A
+against an image that takes some distributions from B and the rest from A, as `suite.run.delta_debugging` asks.
+"""
+
+import math
+
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+
+from suite.compare.types import Gate, Row, Verdict
+from suite.errors import LevelfieldError
+from suite.images import catalogue, mixed_locks
+from suite.images.catalogue import Lock
+from suite.plan import arms as arm_names
+from suite.record.schema import Arm
+from suite.report.sentences import join
+from suite.run.ab import AbResult, measure, tell
+from suite.run.bench import Options
+from suite.run.delta_debugging import Effect, Finding, search
+
+_DIFFERENT = {Verdict.SLOWER, Verdict.FASTER, Verdict.LEANER, Verdict.HUNGRIER}
+HALF = 0.5
+"""A set of distributions makes the difference if its whole interval lies beyond this share of it (log scale), and makes
+none if its whole interval lies on this side."""
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One set of distributions, measured or found impossible."""
+
+    names: tuple[str, ...]
+    effect: Effect
+    run: str = ""
+    """Id of the run that measured it."""
+    row: Row | None = None
+    reason: str = ""
+
+
+class Bisection(msgspec.Struct, frozen=True):
+    """Result of a bisection."""
+
+    whole: AbResult
+    """B against A."""
+    case: Row | None
+    """The case that was measured again; None: no case differs."""
+    changed: tuple[str, ...]
+    steps: tuple[Step, ...] = ()
+    finding: Finding | None = None
+
+
+def run_bisection(first: str, second: str, options: Options, gate: Gate, console: Console) -> Bisection:
+    """Measure two arms, and search for the distribution that makes the difference.
+
+    Parameters
+    ----------
+    first, second
+        A and B, as `suite.plan.arms` reads them: two locks of one image.
+    options
+        As for `bench`; the backends of the selection are not used.
+    gate
+        Margin, largest slowdown and false discovery rate.
+    console
+        Where to show the progress.
+
+    Returns
+    -------
+    Bisection
+        Without a case and a finding where no case differs.
+
+    Raises
+    ------
+    LevelfieldError
+        The arms are not two locks of one image with the same settings, or nothing could be measured.
+    """
+    old, new = arm_names.parse(first), arm_names.parse(second)
+    locks = _locks(old, new)
+    changed = mixed_locks.changed(*locks)
+    if not changed:
+        raise LevelfieldError(
+            f"{first} and {second} hold the same distributions.", fix="Name two versions that differ."
+        )
+    console.print(f"{len(changed)} distributions differ: {escape(', '.join(changed))}.", highlight=False)
+    whole = measure(first, second, options, gate, console)
+    tell(whole, console)
+    case = clearest(whole.comparison.rows)
+    if case is None or case.ratio is None:
+        return Bisection(whole=whole, case=None, changed=changed)
+    steps: list[Step] = []
+    effect = math.log(case.ratio.value)
+
+    def judge(chosen: frozenset[str]) -> Effect:
+        step = _try(old, locks, chosen, _only(options, case), gate, effect, console)
+        steps.append(step)
+        console.print(_line(step), markup=False, highlight=False)
+        return step.effect
+
+    finding = search(changed, judge)
+    return Bisection(whole=whole, case=case, changed=changed, steps=tuple(steps), finding=finding)
+
+
+def clearest(rows: tuple[Row, ...]) -> Row | None:
+    """Return the case whose difference is largest relative to its own uncertainty, or None where none differs."""
+    found = [row for row in rows if row.verdict in _DIFFERENT and row.ratio is not None]
+    return max(found, key=_clearness, default=None)
+
+
+def _clearness(row: Row) -> float:
+    if row.ratio is None or row.ratio.low is None or row.ratio.high is None:
+        return 0.0
+    width = math.log(row.ratio.high) - math.log(row.ratio.low)
+    return abs(math.log(row.ratio.value)) / width if width > 0 else math.inf
+
+
+def effect_of(row: Row, whole_log: float) -> Effect:
+    """Say whether a measured set of distributions makes the whole difference, none of it, or neither for certain.
+
+    Parameters
+    ----------
+    row
+        The set against A.
+    whole_log
+        Log ratio of B against A.
+    """
+    if row.ratio is None or row.ratio.low is None or row.ratio.high is None:
+        return Effect.UNDECIDED
+    sign = 1.0 if whole_log > 0 else -1.0
+    edges = sorted((sign * math.log(row.ratio.low), sign * math.log(row.ratio.high)))
+    if edges[0] > HALF * abs(whole_log):
+        return Effect.MAKES
+    return Effect.LEAVES if edges[1] < HALF * abs(whole_log) else Effect.UNDECIDED
+
+
+def _locks(old: Arm, new: Arm) -> tuple[Lock, Lock]:
+    same = msgspec.structs.replace(new, version=old.version, ordinal=old.ordinal)
+    if same != old:
+        raise LevelfieldError(
+            f"{old.id} and {new.id} differ in more than their locks, so no distribution can be made out.",
+            fix="Name two versions of one backend, with the same settings.",
+        )
+    return (
+        catalogue.lock(old.image, old.variant, old.version),
+        catalogue.lock(new.image, new.variant, new.version),
+    )
+
+
+def _only(options: Options, row: Row) -> Options:
+    """Ask for one case alone."""
+    case = row.case
+    selection = msgspec.structs.replace(
+        options.selection,
+        models=(case.model,) if options.selection.own is None else (),
+        scenarios=(case.scenario,),
+        precisions=(case.precision,),
+        threads=(case.threads,),
+        processes=(case.processes,) if case.processes > 1 else (),
+        batches=(),
+        batches_of={case.model: (case.batch,)},
+        training_batches_of={case.model: (case.batch,)},
+        inject=None,
+    )
+    return msgspec.structs.replace(options, selection=selection, resume=None)
+
+
+def _try(
+    old: Arm,
+    locks: tuple[Lock, Lock],
+    chosen: frozenset[str],
+    options: Options,
+    gate: Gate,
+    effect: float,
+    console: Console,
+) -> Step:
+    names = tuple(sorted(chosen))
+    mixed = mixed_locks.mix(*locks, chosen)
+    problem = mixed_locks.conflict(mixed)
+    if problem:
+        return Step(names=names, effect=Effect.IMPOSSIBLE, reason=problem)
+    other = msgspec.structs.replace(old, version=mixed.version, ordinal=1)
+    found = measure(old.id, other.id, options, gate, console)
+    (row,) = found.comparison.rows
+    return Step(names=names, effect=effect_of(row, effect), run=found.run.id, row=row, reason=row.reason)
+
+
+def _line(step: Step) -> str:
+    what = f"{join(step.names)} from B, the rest from A: {step.effect}"
+    if step.row is not None and step.row.ratio is not None:
+        what += f" ({step.row.ratio.value:.3f})"
+    return what + (f": {step.reason}" if step.reason else "")
+
+
+def conclusion(found: Bisection) -> str:
+    """Say what the search came to, in a line."""
+    if found.case is None or found.finding is None:
+        return "There is no case in which the two are shown to differ, so there is nothing to search for."
+    finding, where = found.finding, found.case.case.id
+    named = join(finding.names)
+    if finding.single:
+        text = f"{named} makes the difference in {where}"
+        text += {
+            None: ": it is all that changed",
+            Effect.LEAVES: ": the other changes together make none",
+            Effect.MAKES: ", and so do the other changes without it",
+            Effect.UNDECIDED: "; what the other changes do could not be told",
+            Effect.IMPOSSIBLE: "; the other changes cannot be installed without it",
+        }[finding.rest]
+        return f"{text}."
+    text = f"No single distribution was shown to make the difference in {where}: {named} make it together"
+    if any(set(names) < set(finding.names) for names in finding.impossible):
+        text += ", and some of these cannot be installed without the others"
+    if any(each.effect is Effect.UNDECIDED for each in finding.tried):
+        text += "; some sets could not be told apart (a larger --budget may)"
+    return f"{text}."
+
+
+def narrate(found: Bisection, console: Console) -> int:
+    """Print the conclusion.
+
+    Parameters
+    ----------
+    found, console
+        The bisection, and where to print.
+
+    Returns
+    -------
+    int
+        Exit code: that of B against A; 3 where that is 0 and no single distribution was found.
+    """
+    console.print(conclusion(found), markup=False, highlight=False)
+    code = found.whole.comparison.exit_code
+    if found.finding is not None and not found.finding.single and code == 0:
+        return 3
+    return code

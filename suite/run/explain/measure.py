@@ -1,0 +1,73 @@
+"""Profile one result: the same images, pinning and loading as `bench`, in a launch of its own."""
+
+import msgspec
+
+from suite.errors import LevelfieldError
+from suite.launchers.protocol import Launcher
+from suite.launchers.worker import WorkerError
+from suite.record.schema import Image
+from suite.run.explain.request import ExplainRequest
+from suite.schedule import scratch
+from suite.schedule.launches import bring_up
+from suite.schedule.listener import ProgressListener
+from suite.schedule.outcomes import Outcome, end_workers
+from suite.schedule.preparation import prepare
+from suite.worker.messages import Profile, Profiled
+
+REQUEST = Profile(window_ns=500_000_000, min_calls=5, max_calls=200, rewarm_ns=200_000_000)
+TIMEOUT_S = 600.0
+"""What is compiled may be compiled once more, and a trace of two hundred calls is read."""
+
+
+class Explained(msgspec.Struct, frozen=True):
+    """Profile of one result."""
+
+    id: str
+    version: str
+    """The framework's."""
+    image: Image
+    profiled: Profiled
+
+
+def explain(asked: ExplainRequest, launcher: Launcher, listener: ProgressListener) -> Explained:
+    """Launch a worker, load as `bench` does, and profile.
+
+    Parameters
+    ----------
+    asked
+        The result to profile, and the plan that it comes from.
+    launcher
+        How to run the worker.
+    listener
+        Display of the progress.
+
+    Raises
+    ------
+    LevelfieldError
+        It could not be launched, loaded or profiled; the message gives the reason.
+    """
+    site = prepare(asked.plan, launcher, listener, judged=False)
+    try:
+        listener.say(f"loading {asked.id}")
+        (outcome,) = bring_up(site, asked.case, [asked.arm], verify=False, alone=False)
+        try:
+            listener.say(f"profiling {asked.id}")
+            profiled = _profiled(asked, outcome)
+        finally:
+            end_workers([outcome])
+        return Explained(asked.id, outcome.launch.framework_version or "", site.image(asked.arm), profiled)
+    finally:
+        scratch.remove(site.caches)
+
+
+def _profiled(asked: ExplainRequest, outcome: Outcome) -> Profiled:
+    failure = outcome.launch.failure
+    if outcome.worker is None:
+        why = failure.message if failure is not None else "its worker is gone."
+        raise LevelfieldError(
+            f"{asked.id} could not be loaded: {why}", fix="`levelfield doctor` looks at this machine."
+        )
+    try:
+        return outcome.worker.ask(REQUEST, Profiled, TIMEOUT_S)
+    except WorkerError as error:
+        raise LevelfieldError(f"{asked.id} could not be profiled: {error.message}") from error

@@ -1,0 +1,100 @@
+"""Reading what is to be explained: the id of a result, as reports print it."""
+
+import re
+
+import msgspec
+
+from suite import plan, scenarios
+from suite.errors import LevelfieldError
+from suite.plan import Plan, Selection, arms
+from suite.record.schema import Arm, Case
+
+EXAMPLE = "onnxruntime/resnet50/latency/fp32/b1/t2/cpu"
+PROFILED = tuple(name for name in scenarios.NAMES if scenarios.get(name).profiled)
+_PARTS = ("arm", "model", "scenario", "precision", "batch", "threads", "device")
+_NUMBER = {"batch": re.compile(r"b(\d{1,6})"), "threads": re.compile(r"t(\d{1,6})")}
+_TOGETHER = re.compile(r"p\d{1,6}")
+_HOW = f"Write it as reports do: {EXAMPLE}; what stands behind the model may be left out."
+
+
+class ExplainRequest(msgspec.Struct, frozen=True):
+    """One result to explain."""
+
+    id: str
+    arm: Arm
+    case: Case
+    plan: Plan
+    """Of this case and this arm alone."""
+
+
+def parse(text: str) -> ExplainRequest:
+    """Read the id of a result; parts left out at its end are those of `latency`, fp32, one thread for every core.
+
+    Raises
+    ------
+    LevelfieldError
+        A part is not known (close matches are named), or the result is none that can be profiled.
+    """
+    words = text.strip().split("/")
+    if len(words) > len(_PARTS) and _TOGETHER.fullmatch(words[-1]):
+        raise LevelfieldError(
+            "What several processes train together is not profiled.",
+            fix=f"Explain one process's training instead: {'/'.join(words[:-1])}.",
+        )
+    if not 2 <= len(words) <= len(_PARTS) or not all(words):
+        raise LevelfieldError(f"{text!r} names no result.", fix=_HOW)
+    given = dict(zip(_PARTS, words, strict=False))
+    if given["arm"] in plan.names_of_models():
+        raise LevelfieldError(
+            f"{text!r} names a case, and nobody who answers it.", fix=f"Put a backend before it: onnxruntime/{text}."
+        )
+    arm = arms.parse(given["arm"])
+    scenario = given.get("scenario", "latency")
+    if scenario in scenarios.NAMES and scenario not in PROFILED:
+        raise LevelfieldError(
+            f"{scenario} is not a matter of operators, or not of the CPU's.",
+            fix=f"Explain {arm.id}/{given['model']}/latency instead; {', '.join(PROFILED)} can be.",
+        )
+    _on_cpu(text, arm, given.get("device", "cpu"))
+    batch, threads = _number(given, "batch"), _number(given, "threads")
+    made = plan.make(
+        Selection(
+            models=(given["model"],),
+            backends=(arm.id,),
+            scenarios=(scenario,),
+            precisions=(given.get("precision", "fp32"),),
+            batches=() if batch is None else (batch,),
+            threads=() if threads is None else (threads,),
+            control="none",
+        )
+    )
+    block = made.blocks[0]  # of several batches, where none is named, the first
+    if batch not in {None, block.case.batch}:
+        raise LevelfieldError(
+            f"{scenario} is measured at batch {block.case.batch} alone.",
+            fix=f"Leave /b{batch} out, or ask for throughput/{block.case.precision}/b{batch}.",
+        )
+    alone = msgspec.structs.replace(made, blocks=(block,))
+    return ExplainRequest(id=f"{arm.id}/{block.case.id}", arm=block.arms[0], case=block.case, plan=alone)
+
+
+def _on_cpu(text: str, arm: Arm, device: str) -> None:
+    if device not in {"cpu", "cuda"}:
+        raise LevelfieldError(f"There is no device {device!r} in {text!r}.", fix="It ends with cpu.")
+    if device != "cpu" or arm.variant != "cpu":
+        raise LevelfieldError(
+            "Operators are explained on the CPU only in this version.",
+            fix="Leave the CUDA variant out, and let it end with /cpu.",
+        )
+
+
+def _number(given: dict[str, str], part: str) -> int | None:
+    if part not in given:
+        return None
+    found = _NUMBER[part].fullmatch(given[part])
+    if found is None:
+        raise LevelfieldError(
+            f"{given[part]!r} is no {'batch' if part == 'batch' else 'number of threads'}.",
+            fix=f"Write {'b8' if part == 'batch' else 't2'}. {_HOW}",
+        )
+    return int(found[1])

@@ -1,0 +1,145 @@
+"""A profile on the terminal, as JSON and as CSV. Operators' names come from models and traces: they are data."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from suite.errors import LevelfieldError, printable
+from suite.report.export.tables import Value
+from suite.run.explain.measure import Explained
+from suite.run.explain.rows import Account, Row, account, rows
+
+COLUMNS = ("result", "version", "operator", "layer", "calls", "self_us", "share", "cumulative")
+"""Of CSV."""
+
+
+def show(found: Explained, console: Console, *, by_layer: bool, top: int) -> None:
+    """Print the table of one result, and how accurate it is.
+
+    Parameters
+    ----------
+    found
+        The profile of the result.
+    console
+        Where to print.
+    by_layer
+        As in `suite.run.explain.rows.rows`.
+    top
+        How many rows to show; 0: all. The others are summed in one row.
+    """
+    every = rows(found.profiled, by_layer=by_layer)
+    title = _plain(f"{found.id}: {found.profiled.source}, version {found.version}")
+    console.print(f"[bold]{title}[/]", highlight=False, soft_wrap=True)
+    table = Table()
+    table.add_column("operator", overflow="fold")
+    if by_layer:
+        table.add_column("layer", overflow="fold")
+    for heading in ("calls", "self µs", "share", "cumulative"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    shown = every if not top else every[:top]
+    for row in shown:
+        names = (_plain(row.operator), _plain(row.layer)) if by_layer else (_plain(row.operator),)
+        table.add_row(*names, f"{row.calls:.6g}", _us(row.self_us), _share(row.share), _share(row.cumulative))
+    rest = every[len(shown) :]
+    if rest:
+        names = (f"[dim]{len(rest)} more (--top 0 shows all)[/]", "") if by_layer else (f"[dim]{len(rest)} more[/]",)
+        table.add_row(
+            *names,
+            f"{sum(row.calls for row in rest):.6g}",
+            _us(sum(row.self_us for row in rest)),
+            _share(sum(row.share for row in rest)),
+            _share(1.0),
+        )
+    console.print(table)
+    console.print(sentence(account(found.profiled)), highlight=False, soft_wrap=True)
+    console.print(f"[dim]{_plain(found.profiled.note)}[/]\n", highlight=False, soft_wrap=True)
+
+
+def sentence(said: Account) -> str:
+    """Say how much of the plain call the profile accounts for, and what profiling cost."""
+    return (
+        f"Operators take {_us(said.operators_us)} µs of a call: {_share(said.accounted)} of the plain median "
+        f"({_us(said.plain_us)} µs, {said.plain_calls} calls in the same launch). Profiled, a call took "
+        f"{said.slowdown:.2f} times as long ({_us(said.profiled_us)} µs, {said.profiled_calls} calls)."
+    )
+
+
+def as_json(found: Sequence[Explained], failed: dict[str, LevelfieldError], *, by_layer: bool) -> bytes:
+    """Return everything as one JSON object: `results`, and what could not be explained as `failed`.
+
+    Parameters
+    ----------
+    found
+        Profiles of the results.
+    failed
+        By id of the result, why it could not be profiled.
+    by_layer
+        As in `suite.run.explain.rows.rows`.
+
+    Returns
+    -------
+    bytes
+        Indented JSON, UTF-8.
+    """
+    results: list[dict[str, Any]] = [
+        {
+            "result": each.id,
+            "version": each.version,
+            "image": each.image.tag,
+            "launcher": each.image.launcher,
+            "profiler": each.profiled.source,
+            "note": each.profiled.note,
+            "account": account(each.profiled),
+            "operators": rows(each.profiled, by_layer=by_layer),
+        }
+        for each in found
+    ]
+    told = [{"result": name, "message": str(error)} for name, error in failed.items()]
+    return msgspec.json.format(msgspec.json.encode({"results": results, "failed": told}), indent=2) + b"\n"
+
+
+def as_rows(found: Sequence[Explained], *, by_layer: bool) -> Iterator[dict[str, Value]]:
+    """Yield the rows of all results for CSV.
+
+    Parameters
+    ----------
+    found
+        Profiles of the results.
+    by_layer
+        As in `suite.run.explain.rows.rows`.
+
+    Yields
+    ------
+    dict
+        By the names in `COLUMNS`.
+    """
+    for each in found:
+        for row in rows(each.profiled, by_layer=by_layer):
+            yield {"result": each.id, "version": each.version, **_values(row)}
+
+
+def _values(row: Row) -> dict[str, Value]:
+    return {
+        "operator": row.operator,
+        "layer": row.layer,
+        "calls": row.calls,
+        "self_us": row.self_us,
+        "share": row.share,
+        "cumulative": row.cumulative,
+    }
+
+
+def _plain(text: str) -> str:
+    return escape(printable(text).replace("\n", " "))
+
+
+def _us(value: float) -> str:
+    return f"{value:,.0f}".replace(",", " ") if value >= 100 else f"{value:.3g}"
+
+
+def _share(value: float) -> str:
+    return f"{100 * value:.1f} %"

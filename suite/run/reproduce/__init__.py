@@ -1,0 +1,1 @@
+"""Measure what a report measured, on this machine."""

@@ -1,0 +1,76 @@
+"""The settings of a report, in words, before any of it is run: all settings that decide what this machine does."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from suite.plan import Plan
+from suite.record.schema import Run
+from suite.report import units
+from suite.run.reproduce.intent import Intent
+
+_PLACES = {
+    "docker": "containers",
+    "venv": "virtual environments, with this machine's network and without a limit of memory",
+    "host": "processes of this Python, with this machine's network and without a limit of memory",
+}
+
+
+def announced(run: Run, plan: Plan, wanted: Intent, launcher: str) -> Iterator[str]:
+    """Yield one line a setting. Texts are the record's own: a terminal must show them as they are.
+
+    Parameters
+    ----------
+    run
+        The record.
+    plan
+        What would be run.
+    wanted
+        What the record asks for.
+    launcher
+        Where workers would run.
+    """
+    yield f"Run {run.id}, started {run.started}, measured by Levelfield {run.tool_version}."
+    yield (
+        f"It will be run again: {', '.join(plan.backends)} on {', '.join(plan.models)}, "
+        f"{', '.join(plan.scenarios)}, profile {plan.profile.name}, {_numbers(plan.threads)} threads."
+    )
+    for name, value in _settings(run, plan, wanted, launcher):
+        yield f"  {name}: {value}"
+
+
+def _settings(run: Run, plan: Plan, wanted: Intent, launcher: str) -> Iterator[tuple[str, str]]:
+    where = _PLACES[launcher]
+    theirs = run.settings.launcher
+    yield "workers run in", where if theirs == launcher else f"{where} (the report's: {theirs})"
+    yield "precisions", ", ".join(plan.precisions)
+    yield from _batches("batches", plan.batches)
+    yield from _batches("training batches", plan.training_batches)
+    if plan.processes != (1,):
+        yield "processes that train together", _numbers(plan.processes)
+    if wanted.selection.control != "none":
+        yield "twice, as a control", wanted.selection.control
+    if wanted.selection.inject is not None:
+        amount, arm = wanted.selection.inject
+        yield "slowed down on purpose", f"{arm} by {amount}"
+    yield "launches of each arm", _numbers(sorted({block.planned_generations for block in plan.blocks}))
+    request, settings = wanted.request, run.settings
+    yield "time budget", "none" if request.budget_seconds is None else units.duration(request.budget_seconds)
+    if request.precision_target is not None:
+        yield "goes on until every ratio is known to", f"±{100 * request.precision_target:g} %"
+    yield "differences that count as none", f"{100 * request.margin:g} %"
+    if settings.target is not None:
+        yield "accuracy to train to", f"{100 * settings.target:g} %"
+    if plan.gpu is not None:
+        yield "GPU", str(plan.gpu)
+    if plan.own is not None:
+        yield "file of its author's own", f"{plan.own.file} (SHA-256 {plan.own.sha256[:12]}…)"
+    if settings.own_images is not None and settings.own_images.sha256:
+        yield "images of its author's own", f"SHA-256 {settings.own_images.sha256[:12]}…"
+
+
+def _batches(name: str, batches: Mapping[str, Sequence[int]]) -> Iterator[tuple[str, str]]:
+    if batches:
+        yield name, "; ".join(f"{model} {_numbers(sizes)}" for model, sizes in batches.items())
+
+
+def _numbers(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers))

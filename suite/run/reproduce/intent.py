@@ -1,0 +1,179 @@
+"""From a stranger's record to what would be run here: names are looked up, hashes compared, nothing is believed.
+
+A record can name models, backends and versions; it cannot bring any. What it names is looked for in this checkout, and
+what this checkout would build in its place is shown beside the hash that the record tells. Where workers run is never
+taken from a record: it says how well they are isolated from this machine.
+"""
+
+import itertools
+from collections.abc import Iterable
+
+import msgspec
+
+from suite.errors import LevelfieldError
+from suite.images import catalogue
+from suite.plan import Plan, Selection
+from suite.plan import arms as arm_names
+from suite.prepare.own_model import store
+from suite.record import references
+from suite.record.bounds import LONGEST_S
+from suite.record.files import DAMAGED
+from suite.record.schema import Arm, Image, Run, Settings
+from suite.run.start import Request
+
+_SHOWN = 6
+
+
+class Foreign(msgspec.Struct, frozen=True):
+    """An image that is not, or cannot be shown to be, the same here as in the record."""
+
+    image: str
+    theirs: str
+    """Digest of its lock, shortened; empty: it was made from no lock."""
+    ours: str
+    """The same of the lock that would be taken in its place; empty: there is none."""
+    differences: tuple[str, ...]
+    """Distributions that would differ, some of them; or why there is nothing to compare."""
+
+
+class Intent(msgspec.Struct, frozen=True):
+    """What running it again means here."""
+
+    selection: Selection
+    request: Request
+
+
+def read(run: Run, *, locked: bool = True, budget_seconds: float | None = None) -> Intent:
+    """Work out what would be run.
+
+    Parameters
+    ----------
+    run
+        The record.
+    locked
+        Whether what locks name runs here, and not what is installed (`--launcher host`).
+    budget_seconds
+        The user's own; None: the record's.
+
+    Raises
+    ------
+    LevelfieldError
+        The record names what this checkout does not know, or a user's own file that is not here, or asks for what no
+        option of `bench` takes, or it is of a kind that `bench` did not measure.
+    """
+    if "ab" in run.labels:
+        raise LevelfieldError(
+            "This is the report of an `ab`, which holds two arms against each other.",
+            fix="Measure it again with the command in its last section, and read the two side by side.",
+        )
+    arms = {arm.id: arm for block in run.blocks for arm in block.arms}
+    for name in arms:
+        arm_names.parse(name)
+    settings = run.settings
+    _check_options(settings)
+    own = store.again(settings.own) if settings.own is not None else None
+    return Intent(
+        selection=Selection(
+            profile=settings.profile,
+            models=settings.models if own is None else (),
+            backends=settings.backends,
+            scenarios=settings.scenarios,
+            precisions=settings.precisions,
+            batches_of=settings.batches,
+            training_batches_of=settings.training_batches,
+            threads=settings.thread_counts or (settings.threads,),
+            processes=settings.process_counts,
+            control=next((arm.backend for arm in arms.values() if arm.ordinal > 1), "none"),
+            inject=_injected(arm for block in run.blocks for arm in block.arms),
+            variant="cpu" if settings.gpu is None else "auto",
+            gpu=None if settings.gpu is None else str(settings.gpu),
+            own=own,
+            locked=locked,
+        ),
+        request=Request(
+            budget_seconds=settings.budget_seconds if budget_seconds is None else budget_seconds,
+            precision_target=settings.precision_target,
+            margin=settings.margin,
+        ),
+    )
+
+
+def _check_options(settings: Settings) -> None:
+    """Refuse what `bench` would refuse of a user."""
+    budget_s = settings.budget_seconds
+    if budget_s is not None and not 0 < budget_s <= LONGEST_S:
+        raise LevelfieldError(f"The report asks for a budget of {budget_s:g} s, which no run has.", fix=DAMAGED)
+    for name, share in (("precision", settings.precision_target), ("accuracy", settings.target)):
+        if share is not None and not 0 < share < 1:
+            raise LevelfieldError(f"The report asks for a target of {share:g} in {name}, no share.", fix=DAMAGED)
+
+
+def foreign(run: Run, plan: Plan) -> tuple[Foreign, ...]:
+    """Return the images that are not the record's: those that it names, and those that would run and it names not.
+
+    Parameters
+    ----------
+    run
+        The record.
+    plan
+        What would be run here.
+    """
+    named = {(image.name, image.variant) for image in run.images}
+    missing = (each for each in map(references.parse, plan.images) if (each.name, _stem(each)) not in named)
+    return (*filter(None, map(_foreign, run.images)), *_unnamed(missing))
+
+
+def _stem(image: references.Reference) -> str:
+    return catalogue.stem(image.variant, image.version)
+
+
+def _unnamed(images: Iterable[references.Reference]) -> Iterable[Foreign]:
+    for image in images:
+        ours = catalogue.lock(image.name, image.variant, image.version).sha256
+        yield Foreign(f"{image.name} {_stem(image)}", "", ours[:12], ("the report does not say what it was",))
+
+
+def _injected(arms: Iterable[Arm]) -> tuple[str, str] | None:
+    slowed = list(dict.fromkeys((arm.inject, arm.id) for arm in arms if arm.inject))
+    if len(slowed) > 1:
+        raise LevelfieldError(
+            f"{len(slowed)} arms of this run were slowed down on purpose, and `bench` slows down one.",
+            fix="It is no run that can be measured again.",
+        )
+    return slowed[0] if slowed else None
+
+
+def _foreign(image: Image) -> Foreign | None:
+    """Compare an image with this checkout's lock of the same name; None where they are the same."""
+    label = f"{image.name} {image.variant}"
+    if not image.lock_sha256:
+        return Foreign(label, "", "", (image.unlocked or "it was made from no lock",))
+    variant, version = catalogue.split_stem(image.variant)
+    try:
+        # What stands behind the @ becomes part of a file's name: it is read as what people type is.
+        asked = references.parse(image.name + references.suffix(variant, version))
+        lock = catalogue.lock(asked.name, asked.variant, asked.version)
+    except LevelfieldError as error:
+        return Foreign(label, image.lock_sha256[:12], "", (error.message.rstrip("."),))
+    if lock.sha256 == image.lock_sha256:
+        return None
+    return Foreign(label, image.lock_sha256[:12], lock.sha256[:12], _differences(image, lock.versions))
+
+
+def _differences(image: Image, ours: dict[str, str]) -> tuple[str, ...]:
+    theirs = {_normal(name): version for name, version in image.distributions.items()}
+    here = {_normal(name): version for name, version in ours.items()}
+    found = [
+        f"{name} {theirs.get(name, 'not there')} → {here[name]}"
+        for name in sorted(here)
+        if theirs.get(name) != here[name]
+    ]
+    shown = list(itertools.islice(found, _SHOWN))
+    if len(found) > _SHOWN:
+        shown.append(f"and {len(found) - _SHOWN} more")
+    return tuple(shown) or ("the same versions, from other files",)
+
+
+def _normal(name: str) -> str:
+    """Spell a distribution as package indexes do (PEP 503)."""
+    return name.lower().replace("_", "-").replace(".", "-")

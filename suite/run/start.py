@@ -1,0 +1,206 @@
+"""A run's folder and the first line of its journal; and the check that a run is resumed where it began."""
+
+import hashlib
+import secrets
+from pathlib import Path
+
+import msgspec
+
+from suite import __version__
+from suite.errors import LevelfieldError
+from suite.history import controls
+from suite.machine.fingerprint import changed, fingerprint
+from suite.paths import package_root
+from suite.plan import Plan
+from suite.record import files, notices
+from suite.record.bounds import SEED_BITS
+from suite.record.files import JOURNAL
+from suite.record.journal import Journal, Started
+from suite.record.schema import SCHEMA, Artifact, Fingerprint, Run, Settings, Warning_, Work
+from suite.run import calibration
+from suite.schedule.outcomes import utc_now
+from suite.schedule.site import Site
+from suite.zoo import flops, models
+
+
+class Request(msgspec.Struct, frozen=True):
+    """Settings of a run that are not in its plan."""
+
+    budget_seconds: float | None = None
+    precision_target: float | None = None
+    margin: float = 0.02
+    seed: int | None = None
+    identify: bool = False
+    command: tuple[str, ...] = ()
+    launcher_reason: str = ""
+    labels: tuple[str, ...] = ()
+
+
+def start_run(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
+    """Write the run's folder and the first line of its journal.
+
+    What is known of the machine beforehand is written with it: its calibration, and the controls of earlier runs.
+
+    Parameters
+    ----------
+    plan
+        What is measured.
+    request
+        How it is measured.
+    site
+        Images and files that were prepared for the plan.
+    reports
+        Folder of run folders; the new one is named by time, profile and four random hexadecimal digits.
+
+    Returns
+    -------
+    Path
+        The run's folder.
+
+    Raises
+    ------
+    LevelfieldError
+        The folder cannot be made.
+    """
+    now = utc_now()
+    machine = fingerprint(plan.cpus, identify=request.identify)
+    identity = f"{now.replace(':', '').replace('-', '')[:15].replace('T', '-')}-{plan.profile.name}"
+    run = Run(
+        schema=SCHEMA,
+        id=f"{identity}-{secrets.token_hex(2)}",
+        started=now,
+        tool_version=__version__,
+        tool_sha256=tool_sha256(),
+        command=request.command,
+        settings=Settings(
+            profile=plan.profile.name,
+            models=plan.models,
+            backends=plan.backends,
+            scenarios=plan.scenarios,
+            precisions=plan.precisions,
+            batches=plan.batches,
+            threads=max(plan.threads),
+            thread_counts=plan.threads if len(plan.threads) > 1 else (),
+            training_batches=plan.training_batches,
+            process_counts=plan.processes if max(plan.processes) > 1 else (),
+            cpus=plan.cpus,
+            generations=plan.profile.generations,
+            rounds=plan.profile.rounds,
+            budget_seconds=request.budget_seconds,
+            precision_target=request.precision_target,
+            margin=request.margin,
+            seed=request.seed if request.seed is not None else secrets.randbits(SEED_BITS),
+            launcher=site.launcher.kind,
+            launcher_reason=request.launcher_reason,
+            gpu=plan.gpu,
+            worker_memory_bytes=site.memory_bytes,
+            own=plan.own,
+            own_images=site.trained.recorded if site.trained is not None else None,
+            target=site.trained.target if site.trained is not None else None,
+        ),
+        machine=machine,
+        images=tuple(site.images.values()),
+        artifacts=(
+            *(site.artifacts.weights_artifact(model) for model in plan.models if site.own is None),
+            *(site.own.artifacts if site.own is not None else ()),
+            *(onnx.artifact for onnx in site.onnx.values()),
+            *(site.artifacts.dataset_artifact(name) for name in _fed(plan)),
+            *(_images(site) if any(block.case.converges for block in plan.blocks) else ()),
+        ),
+        blocks=plan.blocks,
+        warnings=_known_beforehand(plan, request, site, machine),
+        labels=(*request.labels, *plan.profile.labels, *(["injected"] if plan.injected else [])),
+        calibrated=calibration.cited(machine),
+        earlier_controls=controls.before(reports, machine),
+        work=_work(plan),
+    )
+    _readable(run)
+    folder = reports / run.id
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise LevelfieldError(
+            f"The folder {folder} cannot be made: {error.strerror}.", fix="Choose another one with --reports."
+        ) from error
+    with Journal(folder / JOURNAL) as journal:
+        journal.write(Started(run))
+    return folder
+
+
+def _readable(run: Run) -> None:
+    """Refuse a run that could not be read again, before anything is measured."""
+    try:
+        files.check(files.decode(msgspec.json.encode(run), "The record"), "The record")
+    except (LevelfieldError, UnicodeEncodeError) as error:
+        raise LevelfieldError(
+            f"No record could be kept of a run with these options ({error}).", fix="Give other values."
+        ) from error
+
+
+def _fed(plan: Plan) -> tuple[str, ...]:
+    """Return the models whose dataset is read."""
+    return tuple(dict.fromkeys(block.case.model for block in plan.blocks if block.case.definition.from_dataset))
+
+
+def _images(site: Site) -> tuple[Artifact, ...]:
+    """Return what is trained to a target on."""
+    trained = site.trained
+    if trained is None or trained.recorded is None:
+        return (site.artifacts.digits_artifact(),)
+    return (site.artifacts.own_images_artifact(trained.prepared),) if trained.prepared is not None else ()
+
+
+def _work(plan: Plan) -> tuple[Work, ...]:
+    """Count what a call of each model and batch computes and moves; of a user's own file nothing is known."""
+    if plan.own is not None:
+        return ()
+    asked = dict.fromkeys((block.case.model, block.case.batch) for block in plan.blocks)
+    return tuple(
+        Work(model=name, batch=batch, **msgspec.structs.asdict(flops.count(models.get(name), batch)))
+        for name, batch in asked
+        if flops.known(models.get(name))
+    )
+
+
+def _known_beforehand(plan: Plan, request: Request, site: Site, machine: Fingerprint) -> tuple[Warning_, ...]:
+    """Return what a reader must know whatever is measured."""
+    found = [*notices.of_machine(machine), *plan.warnings]
+    if request.launcher_reason:
+        found.append(notices.fell_back_to_venv(request.launcher_reason))
+    found += [notices.unlocked(image.name, image.unlocked) for image in site.images.values() if image.unlocked]
+    if plan.injected:
+        found.append(notices.injected(plan.injected))
+    if plan.profile.name == "smoke":
+        found.append(notices.smoke())
+    return tuple(found)
+
+
+def tool_sha256() -> str:
+    """Return the digest of what is in the wheel of this tool: its sources without the trials."""
+    digest = hashlib.sha256()
+    for source in sorted(package_root().rglob("*.py")):
+        if source.is_relative_to(package_root() / "trials"):
+            continue
+        digest.update(f"{source.relative_to(package_root())}\n".encode() + source.read_bytes())
+    return digest.hexdigest()
+
+
+def check_same(before: Fingerprint, now: Fingerprint) -> None:
+    """Refuse to resume a run on a machine that has changed since it began.
+
+    Parameters
+    ----------
+    before, now
+        Fingerprints at the beginning of the run and now.
+
+    Raises
+    ------
+    LevelfieldError
+        The fingerprints differ; the message names the facts that changed.
+    """
+    differences = changed(before, now)
+    if differences:
+        raise LevelfieldError(
+            f"This machine is not as it was when the run began ({'; '.join(differences[:5])}).",
+            fix="Start a new run, and compare the two.",
+        )

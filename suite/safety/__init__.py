@@ -1,0 +1,1 @@
+"""Whatever a stranger wrote: the guarded way in, and the escaped way out."""

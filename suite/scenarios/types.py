@@ -1,0 +1,87 @@
+"""What a scenario says of itself, once for planning, measuring, analysing and reporting."""
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+ScenarioName: TypeAlias = Literal[
+    "latency",
+    "throughput",
+    "training",
+    "convergence",
+    "data-pipeline",
+    "cold-start",
+    "memory",
+    "latency-device",
+    "throughput-device",
+]
+Sample: TypeAlias = Literal["window", "cold start", "peak memory", "training run"]
+"""What one measurement of an arm is: a window of timed calls, or a whole launch of one of three kinds."""
+
+
+class Scenario(msgspec.Struct, frozen=True):
+    """One scenario.
+
+    Parameters
+    ----------
+    name
+        As records and command lines have it.
+    title
+        Heading on a page.
+    phrase
+        What is measured, in the middle of a sentence.
+    sample
+        What one measurement is; it decides how a turn is taken and how the block is analysed.
+    unit
+        Of the value that arms are compared by, as records keep it: `ns` or `bytes`. Less is better in all scenarios.
+    per_item
+        The time of an item counts, not that of a call.
+    batched
+        It is measured at the batch sizes that are asked for; else with one item a call, or with batches of its own.
+    trains
+        Calls are steps of training.
+    on_device
+        Inputs and outputs stay in the accelerator's memory; else they are NumPy arrays in the host's.
+    from_dataset
+        Batches come from a dataset on disk.
+    profiled
+        `levelfield explain` can profile it: single calls between host memory and host memory.
+    loaded_as
+        Scenario that a worker is told to load for, where loading is the same; empty: this one.
+    not_of_a_file
+        Why a user's own ONNX file cannot be measured in it; empty: it can.
+    """
+
+    name: ScenarioName
+    title: str
+    phrase: str
+    sample: Sample = "window"
+    unit: Literal["ns", "bytes"] = "ns"
+    per_item: bool = False
+    batched: bool = False
+    trains: bool = False
+    on_device: bool = False
+    from_dataset: bool = False
+    profiled: bool = False
+    loaded_as: str = ""
+    not_of_a_file: str = ""
+
+    @property
+    def timed(self) -> bool:
+        """Whether single calls are timed, in windows."""
+        return self.sample == "window"
+
+    @property
+    def to_target(self) -> bool:
+        """Whether a network is trained until it reaches a target accuracy."""
+        return self.sample == "training run"
+
+    @property
+    def first_calls(self) -> bool:
+        """Whether the beginning of a launch is measured: then nothing may come before it in the same launch."""
+        return self.sample in {"cold start", "peak memory"}
+
+    @property
+    def serves(self) -> bool:
+        """Whether it times plain calls of a loaded model, from host memory to host memory."""
+        return self.timed and not (self.trains or self.on_device or self.from_dataset)

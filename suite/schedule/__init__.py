@@ -1,0 +1,1 @@
+"""One run: launch groups, generations, rounds, stopping and resuming."""

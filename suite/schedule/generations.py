@@ -1,0 +1,280 @@
+"""One generation after the other: launch or reuse workers, verify, warm up, take turns; and the state between them."""
+
+import random
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from suite.machine.device_use import Device
+from suite.machine.signals import Signals
+from suite.plan.profiles import PROFILES
+from suite.record import notices
+from suite.record.bounds import SEED_BITS
+from suite.record.journal import GenerationBegun, GenerationDone, ImageKnown, Journal, LaunchDone
+from suite.record.schema import Absent, Arm, Block, Case, Failure, Launch, Run, Warning_
+from suite.schedule.convergence import trainings
+from suite.schedule.gpu_sharing import MemoryGroup, sharing_of
+from suite.schedule.launch_groups import reusable_workers
+from suite.schedule.launches import bring_up, probe
+from suite.schedule.listener import ProgressListener
+from suite.schedule.outcomes import Outcome, end_workers
+from suite.schedule.preparation import canary_arm, canary_case
+from suite.schedule.rounds import Pace, RoundScheduler, SupervisorClock, affordable, warm_up
+from suite.schedule.site import Site
+from suite.schedule.timed_inputs import rotate
+from suite.schedule.verification import verify_again, verify_trainings
+from suite.schedule.whole_launch import cold_starts, peak_memory, work
+
+GIVE_UP_AFTER = 2
+"""Failures of an arm in one block after which it is not launched again there."""
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """What one arm of a block costs: a launch until it is warm, and a turn."""
+
+    launch_s: float
+    window_s: float
+
+
+class Generations:
+    """Measure one generation at a time, and own the workers that are kept from one case to the next.
+
+    Parameters
+    ----------
+    run
+        The record so far.
+    site, journal, listener, warn
+        Where it is measured, what it is written to, who is told of progress, and what takes warnings.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        site: Site,
+        journal: Journal,
+        listener: ProgressListener,
+        warn: Callable[[Warning_], None],
+    ) -> None:
+        self._site = site
+        self._journal = journal
+        self._listener = listener
+        self._warn = warn
+        self._signals = Signals(site.cpus)
+        gpu = run.settings.gpu
+        self._device = Device(gpu) if gpu is not None else None
+        self._sharing = sharing_of(run, self._device)
+        self._profile = PROFILES[run.settings.profile]
+        self._seed = run.settings.seed
+        self._canary: Outcome | None = None
+        self._living: dict[str, Outcome] = {}
+        self._known: set[str] = set()
+        self._load_ns: dict[tuple[str, str], float] = {}
+        self._failed: dict[tuple[str, str], int] = {}
+        self.clock = SupervisorClock()
+        self.rounds: dict[str, int] = {}
+        """Rounds of a generation, by case, where they are not the profile's."""
+        self.costs: dict[str, Cost] = {}
+        """By case, as its last generation showed."""
+        for block in run.blocks:
+            for generation in block.generations:
+                for launch in generation.launches:
+                    self._count_failure(block.case.id, launch.arm, launch.failure)
+                for turn in (turn for each in generation.rounds for turn in each.turns):
+                    self._count_failure(block.case.id, turn.arm, turn.failure)
+
+    def begin(self) -> None:
+        """Read what a GPU has free, before a launch group launches a worker."""
+        self._sharing.look()
+
+    def close(self) -> None:
+        """End every worker and free what was held; safe to call twice."""
+        try:
+            self.keep([])
+            if self._canary is not None:
+                end_workers([self._canary])
+                self._canary = None
+        finally:
+            self._signals.close()
+            if self._device is not None:
+                self._device.close()
+
+    def keep(self, outcomes: Iterable[Outcome]) -> None:
+        """Keep these workers for the model's next case, and end the others."""
+        kept = {outcome.arm.id: outcome for outcome in outcomes}
+        workers = [outcome.worker for outcome in kept.values()]
+        end_workers([outcome for outcome in self._living.values() if outcome.worker not in workers])
+        self._living = kept
+
+    def take(self, block: Block, index: int, *, last: bool) -> None:
+        """Measure one generation of a block. Its workers are kept until others are.
+
+        Parameters
+        ----------
+        block, index
+            What, and the number that the generation has in the record.
+        last
+            Whether it is the last of its launch group: then no worker has to be kept.
+
+        Raises
+        ------
+        LevelfieldError
+            When the engine is gone, or two workers hold different weights or inputs.
+        """
+        case = block.case
+        # Not drawn one after the other: a resumed run has to have the schedule that it would have had in one go.
+        seed = random.Random(f"{self._seed}/{case.id}/{index}").getrandbits(SEED_BITS)  # noqa: S311  (a schedule)
+        self._listener.generation(case.id, index, block.planned_generations)
+        self._journal.write(GenerationBegun(case.id, index, seed))
+        arms = [arm for arm in block.arms if self._failed.get((case.id, arm.id), 0) < GIVE_UP_AFTER]
+        if not arms:
+            self._listener.progress("no backend is left that can answer", {})
+        elif case.definition.sample == "cold start":
+            live_on = not last and case.device == "cpu"  # a GPU's memory may not hold all
+            outcomes = cold_starts(self._site, block, arms, index, seed, self._journal, self._listener, live_on=live_on)
+            self.keep(outcomes)
+            for outcome in outcomes:
+                self._count_failure(case.id, outcome.arm.id, outcome.launch.failure)
+                self._learn_cost(case, outcome.launch)
+        elif case.definition.sample == "peak memory":
+            for group in self._groups(case, arms, seed):
+                self.keep([])
+                outcomes = peak_memory(self._site, block, group, index, seed, self._journal, self._listener)
+                self.keep(outcomes)
+                for outcome in outcomes:
+                    self._count_failure(case.id, outcome.arm.id, outcome.launch.failure)
+                    self._learn_cost(case, outcome.launch)
+                    if self._site.image(outcome.arm).tag not in self._known:  # whoever goes on is not asked again
+                        self._look_at(outcome)
+        elif case.converges:
+            for group in self._groups(case, arms, seed):
+                self.keep([])
+                self.keep(trainings(self._site, block, group, index, seed, self._signals, self._listener))
+                for outcome in self._living.values():
+                    self._look_at(outcome)
+                    self._note(case.id, index, outcome)
+        else:
+            first_round = 0
+            for group in self._groups(case, arms, seed):
+                self.keep(reusable_workers(group, self._living).values())
+                first_round = self._interleaved(block, group, index, seed, first_round)
+        self._tell_xid_errors(case)
+        self._journal.write(GenerationDone(case.id, index))
+
+    def _interleaved(self, block: Block, arms: Sequence[Arm], index: int, seed: int, first_round: int) -> int:
+        """Measure a group of arms that take turns; return the index of the round after its last."""
+        case = block.case
+        began = time.monotonic()
+        pace = Pace(
+            rounds=self.rounds.get(case.id, self._profile.rounds),
+            window_ns=self._profile.window_ns,
+            min_calls=self._profile.min_calls,
+            repeats=max(1, self._profile.rounds // 2),
+        )
+        expected_ns = {
+            arm.id: self._load_ns[case.model, arm.id] for arm in arms if (case.model, arm.id) in self._load_ns
+        }
+        outcomes = bring_up(
+            self._site, case, arms, verify=not case.trains, alone=False, living=self._living, expected_ns=expected_ns
+        )
+        self.keep(outcomes)
+        for outcome in outcomes:
+            self._learn_cost(case, outcome.launch)
+            if case.trains:
+                work(outcome)
+                if not outcome.launch.served:
+                    # To compare, weights are copied out and another batch may be compiled: the peak is read before.
+                    self._look_at(outcome)
+        if case.trains:
+            verify_trainings(self._site, case, outcomes)
+        rotate(self._site, case, outcomes)
+        for outcome in outcomes:
+            warm_up(outcome, pace, injecting=any(arm.inject for arm in arms))
+        canary = self._living_canary(pace)
+        if case.id not in self.rounds:
+            fitting = affordable([*outcomes, canary], pace, self._profile.rounds_ns)
+            pace = msgspec.structs.replace(pace, rounds=fitting)
+        for outcome in (*outcomes, canary):
+            self._note(case.id, index, outcome)
+        self._tell_xid_errors(case)  # what came while arms loaded is no window's
+        scheduler = RoundScheduler(
+            [*outcomes, canary],
+            block=case.id,
+            generation=index,
+            seed=seed,
+            signals=self._signals,
+            journal=self._journal,
+            clock=self.clock,
+            listener=self._listener,
+            device=self._device if case.device != "cpu" else None,
+            first_round=first_round,
+        )
+        launched = time.monotonic()
+        lost = scheduler.measure_rounds(pace)
+        self._sharing.record_memory_use(case, scheduler.held_bytes)
+        self.costs[case.id] = Cost(
+            launch_s=(launched - began) / len(outcomes),
+            window_s=(time.monotonic() - launched) / max(scheduler.windows, 1),
+        )
+        for turn in lost:
+            self._count_failure(case.id, turn.arm, turn.failure)
+        for outcome in outcomes:
+            if not outcome.launch.served and not case.trains:
+                self._look_at(outcome)
+            if outcome.worker is not None:
+                verify_again(self._site, case, outcome)
+                self._count_failure(case.id, outcome.launch.arm, outcome.launch.failure)
+            self._journal.write(LaunchDone(case.id, index, outcome.launch))
+        return scheduler.next_round
+
+    def _learn_cost(self, case: Case, launch: Launch) -> None:
+        """Remember how long a fresh launch took to load, so that the longest can begin first."""
+        if launch.startup is not None and not launch.served:
+            self._load_ns[case.model, launch.arm] = launch.startup.import_ns + launch.startup.load_ns
+
+    def _note(self, block: str, index: int, outcome: Outcome) -> None:
+        self._journal.write(LaunchDone(block, index, outcome.launch))
+        self._count_failure(block, outcome.launch.arm, outcome.launch.failure)
+
+    def _count_failure(self, block: str, arm: str, failure: Failure | None) -> None:
+        """What a backend cannot do, it will not learn; anything else is tried a second time."""
+        if failure is not None and failure.kind == "out-of-memory":
+            self._sharing.record_out_of_memory(block, arm)
+        if failure is not None:
+            learned = failure.kind != "unsupported"
+            self._failed[block, arm] = self._failed.get((block, arm), 0) + 1 if learned else GIVE_UP_AFTER
+
+    def _look_at(self, outcome: Outcome) -> None:
+        """Probe a worker after its rounds, if it is there; the first of each image says what is installed there."""
+        if outcome.worker is None:
+            return
+        image = self._site.image(outcome.arm)
+        known = image.tag in self._known
+        probed = probe(outcome, installed=not known)
+        if probed is None or known:
+            return
+        self._known.add(image.tag)
+        self._journal.write(
+            ImageKnown(msgspec.structs.replace(image, distributions=probed.distributions, python=probed.python))
+        )
+
+    def _living_canary(self, pace: Pace) -> Outcome:
+        """Return the canary, launched once a run and again if it died."""
+        if self._canary is None or self._canary.worker is None:
+            self._canary = bring_up(self._site, canary_case(len(self._site.cpus)), [canary_arm()])[0]
+            warm_up(self._canary, pace)
+            self._look_at(self._canary)
+        return self._canary
+
+    def _groups(self, case: Case, arms: Sequence[Arm], seed: int) -> list[MemoryGroup]:
+        """Divide the arms of a generation so that the GPU's memory is enough; on the CPU all are one group."""
+        found, said = self._sharing.divide(case, arms, seed)
+        for warning in said:
+            self._warn(warning)
+        return found
+
+    def _tell_xid_errors(self, case: Case) -> None:
+        """Warn of errors that NVIDIA's driver reported outside of windows: a turn's own are in its record."""
+        codes = self._device.xid_errors() if self._device is not None and case.device != "cpu" else ()
+        if codes and not isinstance(codes, Absent):
+            self._warn(notices.gpu_xid(codes, case.id))

@@ -1,0 +1,111 @@
+"""The order of a run: which generation is next, and which cases the same launches answer one after the other."""
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from suite.record.schema import Arm, Block
+from suite.schedule.outcomes import Outcome
+
+Entry: TypeAlias = tuple[Block, int]
+"""A block, and the number of its next generation."""
+LaunchGroup: TypeAlias = list[Entry]
+"""What the same launches answer, one after the other."""
+
+
+def remaining_groups(blocks: Sequence[Block]) -> list[LaunchGroup]:
+    """Return what is left to measure: every block's first generation before any block's second.
+
+    A model's latency, throughput and training share their launches, in this order, since to start and to load costs
+    more than to measure. Where the beginning of a launch is itself measured (a cold start, peak memory, the peak of a
+    training) it comes first in its group, one of these in each: what a launch does afterwards changes nothing of what
+    was read before. A launch is the unit of the statistics of each case all the same: no case has one twice.
+    """
+    by_arms: dict[tuple[str, ...], list[Block]] = {}
+    for block in blocks:
+        by_arms.setdefault(_arms_of(block), []).append(block)
+    numbered = [entry for same in by_arms.values() for entry in _grouped(same)]
+    return [group for _, group in sorted(numbered, key=lambda entry: entry[0])]
+
+
+def _grouped(blocks: Sequence[Block]) -> list[tuple[int, LaunchGroup]]:
+    """Return the launch groups of blocks that have the same arms, each with the number of its turn."""
+    groups: dict[int, LaunchGroup] = {}
+    beginnings: list[tuple[int, Entry]] = []
+    for block in blocks:
+        if block.case.definition.first_calls:
+            beginnings += _to_come(block)
+            continue
+        for turn, entry in _to_come(block):
+            groups.setdefault(turn, []).append(entry)
+    own: list[tuple[int, LaunchGroup]] = []
+    free = sorted(groups)
+    for turn, entry in sorted(beginnings, key=lambda each: each[0]):
+        if free:
+            groups[free.pop(0)].insert(0, entry)
+        else:
+            own.append((turn, [entry]))
+    for block in blocks:
+        if block.case.trains and not _peak_is_known(block):
+            entries = {turn: entry for turn, group in groups.items() for entry in group if entry[0] is block}
+            begin = next((turn for turn in free if turn in entries), None)
+            if begin is not None:
+                free.remove(begin)
+                groups[begin].sort(key=lambda each: each is not entries[begin])  # it comes first
+            elif entries:
+                turn = min(entries)
+                groups[turn].remove(entries[turn])
+                own.append((turn, [entries[turn]]))
+    return sorted([*own, *groups.items()], key=lambda each: each[0])
+
+
+def _to_come(block: Block) -> list[tuple[int, Entry]]:
+    """Return what is left of a block: the turn of each generation, counting complete ones, and its number."""
+    complete = sum(generation.complete for generation in block.generations)
+    next_index = max((generation.index for generation in block.generations), default=-1) + 1
+    left = max(0, block.planned_generations - complete)
+    return [(complete + extra, (block, next_index + extra)) for extra in range(left)]
+
+
+def _peak_is_known(block: Block) -> bool:
+    """Say whether every arm has had a launch that did nothing before it trained."""
+    complete = [generation for generation in block.generations if generation.complete]
+    fresh = {launch.arm for generation in complete for launch in generation.launches if not launch.served}
+    return bool(complete) and fresh.issuperset(arm.id for arm in block.arms)
+
+
+def reusable_workers(arms: Sequence[Arm], living: Mapping[str, Outcome]) -> dict[str, Outcome]:
+    """Return the workers that are reused for the next case.
+
+    A worker of an arm that occurs twice, as a control does, is reused only if that of its twin can be: both must have
+    the same past.
+
+    Parameters
+    ----------
+    arms
+        Arms of the next case.
+    living
+        Workers of the case before, by arm id.
+
+    Returns
+    -------
+    dict of str to Outcome
+        By arm id.
+    """
+    strangers = {_alike(arm) for arm in arms if arm.id not in living}
+    wanted = {arm.id for arm in arms if _alike(arm) not in strangers}
+    return {name: outcome for name, outcome in living.items() if name in wanted}
+
+
+def _alike(arm: Arm) -> str:
+    """Return what an arm has in common with its twin."""
+    return msgspec.structs.replace(arm, ordinal=1, inject="").id
+
+
+def _arms_of(block: Block) -> tuple[str, ...]:
+    """Return what blocks have in common whose cases one launch answers; a training to a target has its own launches."""
+    case = block.case
+    if case.converges:
+        return (case.id,)
+    return (case.model, case.precision, str(case.threads), case.device, str(case.processes))

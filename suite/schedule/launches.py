@@ -1,0 +1,274 @@
+"""Bring workers up: start, load, verify against the reference; several at the same time, each failure its own."""
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from suite.backends import precisions, registry
+from suite.errors import LevelfieldError
+from suite.launchers.protocol import READY_TIMEOUT_S, LaunchSpec
+from suite.launchers.worker import Worker, WorkerError, wait_for_answers
+from suite.plan import cpu_pinning
+from suite.record.schema import Arm, Case, Failure, Launch, Library, Memory, Startup
+from suite.schedule.outcomes import Outcome, end_workers, fail, utc_now
+from suite.schedule.site import Site, cache_folder, task_for
+from suite.schedule.verification import verify_outcome
+from suite.worker.messages import Load, Loaded, Probe, Probed
+from suite.zoo.training import convergence
+
+LOAD_TIMEOUT_S = 600.0
+"""The slowest honest load measured (seven compilers side by side on two cores) took about a minute."""
+PROBE_TIMEOUT_S = 60.0
+
+
+def bring_up(
+    site: Site,
+    case: Case,
+    arms: Sequence[Arm],
+    *,
+    verify: bool = True,
+    alone: bool = True,
+    living: Mapping[str, Outcome] = {},
+    expected_ns: Mapping[str, float] = {},
+) -> list[Outcome]:
+    """Launch every arm, load as many at once as there are CPUs, then verify one after the other.
+
+    Parameters
+    ----------
+    site, case, arms
+        Images and artifacts of the run, the case to load, and the arms to launch.
+    verify
+        Whether outputs are compared with the reference now. A worker that is reused for the model that it has loaded
+        already was compared before, and that result is kept.
+    alone
+        Whether the launches are themselves what is measured; see `suite.worker.messages.Load`.
+    living
+        Outcomes of an earlier case, by arm id, whose workers are reused.
+    expected_ns
+        How long an arm's import and load took last time, by arm id: the longest begin first.
+
+    Returns
+    -------
+    list of Outcome
+        In the order of `arms`; one without a worker has a failure in its launch.
+
+    Raises
+    ------
+    LevelfieldError
+        When the engine is gone, or two workers hold different weights or inputs.
+    """
+    outcomes: list[Outcome] = []
+    try:
+        for arm in arms:
+            earlier = living.get(arm.id)
+            if earlier is not None and earlier.worker is not None:
+                outcomes.append(_go_on(site, case, earlier))
+            else:
+                outcomes.append(_to_launch(site, case, arm))
+        _load_all(site, case, outcomes, expected_ns, alone=alone)
+        _refuse_disagreement(site, case, outcomes)
+        if verify:
+            for outcome in outcomes:
+                if outcome.launch.parity is None:
+                    verify_outcome(site, case, outcome)
+    except BaseException:
+        end_workers([*outcomes, *living.values()])
+        raise
+    return outcomes
+
+
+def _spec(site: Site, case: Case, arm: Arm) -> LaunchSpec:
+    return LaunchSpec(
+        name=f"{arm.id}/{case.id}",
+        image=site.image(arm),
+        threads=case.threads,
+        cpus=cpu_pinning.pinned(case.threads * case.processes, site.cpus),
+        memory_bytes=site.memory_bytes,
+        artifacts=site.artifacts.root,
+        cache=cache_folder(site, case, arm),
+        gpu=site.gpu if case.device != "cpu" else "",
+    )
+
+
+def _to_launch(site: Site, case: Case, arm: Arm) -> Outcome:
+    """Return an outcome to come, with a folder for its compile cache; or what cannot come, with the reason."""
+    reason = precisions.why_not(arm.backend, case.precision, case.device)
+    if reason:
+        absent = Failure(stage="load", kind="unsupported", message=reason)
+        return Outcome(arm, case, Launch(arm=arm.id, started=utc_now(), failure=absent))
+    cache = cache_folder(site, case, arm)
+    cache.mkdir(parents=True, exist_ok=True)
+    return Outcome(arm, case, Launch(arm=arm.id, started=utc_now(), cache_warm=_is_warm(cache)))
+
+
+def _start(site: Site, outcome: Outcome) -> None:
+    """Launch a worker and wait for its first line."""
+    outcome.launch = msgspec.structs.replace(outcome.launch, started=utc_now())
+    try:
+        outcome.worker = site.launcher_of(outcome.arm).launch(_spec(site, outcome.case, outcome.arm))
+        outcome.worker.await_ready(READY_TIMEOUT_S)
+    except WorkerError as error:
+        fail(outcome, "launch", error)
+
+
+def _go_on(site: Site, case: Case, earlier: Outcome) -> Outcome:
+    """Let a worker that has answered another case answer this one too: its launch is the same, its record is not."""
+    launch = Launch(
+        arm=earlier.launch.arm,
+        started=earlier.launch.started,
+        served=(*earlier.launch.served, earlier.case.id),
+        cache_warm=earlier.launch.cache_warm and _is_warm(cache_folder(site, case, earlier.arm)),
+    )
+    inside = site.launcher_of(earlier.arm).inside(_spec(site, case, earlier.arm))
+    if task_for(site, earlier.case, earlier.arm, inside) != task_for(site, case, earlier.arm, inside):
+        return Outcome(earlier.arm, case, launch, earlier.worker)
+    launch = msgspec.structs.replace(launch, parity=earlier.launch.parity, computed=earlier.launch.computed)
+    return Outcome(earlier.arm, case, launch, earlier.worker, earlier.answered)
+
+
+def _is_warm(cache: Path) -> bool:
+    return any(cache.iterdir())
+
+
+def _load_all(
+    site: Site, case: Case, outcomes: Sequence[Outcome], expected_ns: Mapping[str, float], *, alone: bool
+) -> None:
+    """Keep as many loads going as there are CPUs, the longest first; loads are mostly one thread's work."""
+    queue = sorted(outcomes, key=lambda outcome: expected_ns.get(outcome.arm.id, math.inf), reverse=True)
+    loading: dict[Worker, tuple[Outcome, float]] = {}
+    while queue or loading:
+        while queue and len(loading) < case.threads:
+            outcome = queue.pop(0)
+            if not outcome.launch.served and outcome.launch.failure is None:
+                _start(site, outcome)
+            _begin_load(site, case, outcome, alone=alone)
+            if outcome.worker is not None:
+                loading[outcome.worker] = outcome, time.monotonic() + LOAD_TIMEOUT_S
+        if not loading:
+            continue
+        answered = wait_for_answers(list(loading), min(deadline for _, deadline in loading.values()))
+        for worker in answered:
+            _finish_load(loading.pop(worker)[0])
+        if not answered:
+            worker = min(loading, key=lambda each: loading[each][1])
+            fail(loading.pop(worker)[0], "load", worker.overdue(LOAD_TIMEOUT_S))
+
+
+def _begin_load(site: Site, case: Case, outcome: Outcome, *, alone: bool) -> None:
+    if outcome.worker is None:
+        return
+    inside = site.launcher_of(outcome.arm).inside(_spec(site, case, outcome.arm))
+    try:
+        outcome.worker.post(Load(task_for(site, case, outcome.arm, inside), alone))
+    except WorkerError as error:
+        fail(outcome, "load", error)
+
+
+def _finish_load(outcome: Outcome) -> None:
+    if outcome.worker is None:
+        return
+    try:
+        loaded = outcome.worker.collect(Loaded, LOAD_TIMEOUT_S)
+    except WorkerError as error:
+        fail(outcome, "load", error)
+        return
+    startup = Startup(
+        start_ns=0 if outcome.launch.served else outcome.worker.start_ns,
+        import_ns=loaded.import_ns,
+        weights_ns=loaded.weights_ns,
+        load_ns=loaded.load_ns,
+    )
+    if loaded.first_call_ns is not None:
+        startup = msgspec.structs.replace(startup, first_call_ns=loaded.first_call_ns)
+    outcome.launch = msgspec.structs.replace(
+        outcome.launch,
+        startup=startup,
+        weights_sha256=loaded.weights_sha256,
+        inputs_sha256=loaded.inputs_sha256,
+        framework_version=loaded.version,
+        settings=loaded.settings,
+    )
+
+
+def _refuse_disagreement(site: Site, case: Case, outcomes: Sequence[Outcome]) -> None:
+    if all(outcome.worker is None for outcome in outcomes):
+        return  # nobody holds anything, perhaps because what was to be held is gone
+    weights_sha256 = site.weights_sha256.get(case.model, "")
+    if case.converges:
+        weights_sha256, inputs_sha256 = convergence.loaded_sha256(site.goal(case.model))
+    elif (own := site.own_of(case)) is not None:
+        inputs_sha256 = own.inputs_sha256[case.batch]
+    elif case.trains:
+        inputs_sha256 = site.artifacts.training_batch_sha256(case.model, case.batch)
+    else:
+        from_dataset = case.definition.from_dataset
+        inputs_sha256 = site.artifacts.inputs_sha256(case.model, case.batch, from_dataset=from_dataset)
+    for outcome in outcomes:
+        launch = outcome.launch
+        if outcome.worker is None:
+            continue
+        if registry.get(outcome.arm.backend).reads == "onnx":
+            launch = outcome.launch = msgspec.structs.replace(
+                launch, onnx_sha256=site.file_of(case, outcome.arm).sha256
+            )
+        elif launch.weights_sha256 != weights_sha256:
+            raise disagreement(outcome.arm, case, "weights", launch.weights_sha256)
+        if launch.inputs_sha256 != inputs_sha256:
+            raise disagreement(outcome.arm, case, "inputs", launch.inputs_sha256)
+
+
+def disagreement(arm: Arm, case: Case, what: str, found: str) -> LevelfieldError:
+    """Return the error that ends a run in which a worker holds other weights or inputs than the rest.
+
+    Parameters
+    ----------
+    arm, case
+        The arm of the worker, and the case that it was loaded for.
+    what
+        What differs: `weights`, `inputs` or `timed inputs`.
+    found
+        Digest of what the worker holds, hexadecimal.
+    """
+    return LevelfieldError(
+        f"{arm.id} holds other {what} for {case.model} than this run ({found[:12]}…), so nothing can be compared.",
+        fix="Run `levelfield clean` and start again; if it stays, that NumPy makes other bits: please report it.",
+    )
+
+
+def probe(outcome: Outcome, *, installed: bool = True) -> Probed | None:
+    """Ask a worker for its memory, libraries and environment, and keep them in its launch.
+
+    Parameters
+    ----------
+    outcome
+        Its launch is replaced. A worker that does not answer is ended, with a failure.
+    installed
+        Whether to ask for the installed distributions too.
+
+    Returns
+    -------
+    Probed or None
+        None where there is no worker, or it did not answer.
+    """
+    if outcome.worker is None:
+        return None
+    try:
+        probed = outcome.worker.ask(Probe(installed=installed), Probed, PROBE_TIMEOUT_S)
+    except WorkerError as error:
+        fail(outcome, "stop", error)
+        return None
+    outcome.launch = msgspec.structs.replace(
+        outcome.launch,
+        memory=Memory(
+            peak_rss_bytes=probed.peak_rss_bytes,
+            rss_bytes=probed.rss_bytes,
+            source=probed.peak_source,
+            device_bytes=probed.device_bytes,
+        ),
+        libraries=tuple(Library(each.name, each.path, each.kind) for each in probed.libraries),
+        environment=probed.environment,
+    )
+    return probed

@@ -1,0 +1,68 @@
+"""How much more to measure: a pure function of a block's results so far, called between generations only.
+
+Rounds are worth their time where the variance lies between windows, launches where it lies between launches (Kalibera &
+Jones 2013). A block is finished when every ratio is as precise as was asked, or the budget is spent; never because a
+difference became significant.
+"""
+
+from suite.analysis import launch_levels
+from suite.record.schema import Block
+from suite.statistics.errors import InsufficientData
+from suite.statistics.power import optimal_rounds
+from suite.statistics.stopping import Decision
+from suite.statistics.variance import VarianceSplit, split_variance
+
+FEWEST_ROUNDS = 2
+"""Below this a launch cannot show its own spread between windows."""
+MOST_ROUNDS = 24
+"""Launch effects dominate long before; more would only delay the next look at the budget."""
+
+
+def split(block: Block) -> VarianceSplit | None:
+    """Return where a block's variance lies; None while it has too little to say."""
+    try:
+        return split_variance(launch_levels.reduce(block).log_counted)
+    except InsufficientData:
+        return None
+
+
+def rounds_for(block: Block, *, launch_s: float, window_s: float, otherwise: int) -> int:
+    """Return how many rounds the next generation of a block is worth.
+
+    Parameters
+    ----------
+    block
+        With the generations it has.
+    launch_s, window_s
+        What one arm's launch and one of its windows cost, in seconds; zero: not known yet.
+    otherwise
+        Rounds as long as the variance is not known.
+    """
+    known = split(block)
+    if known is None or launch_s <= 0 or window_s <= 0:
+        return otherwise
+    best = optimal_rounds(known, launch_seconds=launch_s, window_seconds=window_s)
+    return min(max(best, FEWEST_ROUNDS), MOST_ROUNDS)
+
+
+def finished(block: Block, *, target: float, spent_s: float, budget_s: float | None, generation_s: float) -> Decision:
+    """Decide whether a block needs another generation, by the levels that it is judged by afterwards.
+
+    Parameters
+    ----------
+    block
+        All generations so far.
+    target
+        Half-width that every ratio must reach, log scale (0.01 is about 1 %).
+    spent_s, budget_s
+        Time that the block has taken so far, and may take in all; seconds. None: there is no limit.
+    generation_s
+        Time that one more generation would take, in seconds.
+    """
+    return launch_levels.how_precise(
+        launch_levels.level_matrix(block),
+        target=target,
+        spent_s=spent_s,
+        budget_s=budget_s,
+        generation_s=generation_s,
+    )

@@ -1,0 +1,160 @@
+"""Before anything is measured: images, weights, ONNX files and reference outputs, all made or found."""
+
+import functools
+from collections.abc import Mapping
+
+import msgspec
+import psutil
+
+from suite.launchers.docker import DockerLauncher
+from suite.launchers.protocol import Launcher, LaunchSpec
+from suite.machine import devices
+from suite.plan import CANARY, EXPORTER, Plan
+from suite.prepare.artifacts import Artifacts, Onnx
+from suite.prepare.own_model import reference, store
+from suite.prepare.training_data import TrainingDataRequest, ready
+from suite.record.schema import Arm, Case, Image
+from suite.schedule import parallel, scratch
+from suite.schedule.listener import ProgressListener
+from suite.schedule.site import Site
+from suite.schedule.verification import verify_count
+from suite.zoo import models, weights
+
+MEMORY_SHARE = 0.75
+"""Share of the machine's memory that one worker may take at the most."""
+MEMORY_BYTES = 12 << 30
+IMAGES_AT_ONCE = 2
+"""To make one waits for the network and the disk half of the time."""
+
+
+def prepare(
+    plan: Plan,
+    launcher: Launcher,
+    listener: ProgressListener,
+    *,
+    judged: bool = True,
+    launchers: Mapping[str, Launcher] = {},
+    wanted: TrainingDataRequest | None = None,
+) -> Site:
+    """Make everything the plan needs: images, weights, ONNX files, and, where answers are judged, reference outputs.
+
+    Parameters
+    ----------
+    plan
+        Blocks, images and files of the run.
+    launcher
+        Of the canary, the exporter, and every arm that names no other.
+    launchers
+        Those that arms name.
+    wanted
+        Data of training to a target, where the user named them; None: the digits.
+    listener
+        Display of the progress.
+    judged
+        Whether outputs will be compared with references, which are then computed.
+    """
+    gpu = devices.uuid_of(plan.gpu) if plan.gpu is not None else ""
+    container = next((each for each in (launcher, *launchers.values()) if isinstance(each, DockerLauncher)), None)
+    if gpu and container is not None:
+        listener.say("asking the engine for the GPU")
+        container.check_gpu(container.prepare(CANARY, "cpu", None, listener.say), gpu)
+    artifacts = Artifacts(progress=listener.say)
+    trained = ready(wanted, plan.blocks, artifacts, listener.say) if wanted is not None else None
+    images, onnx = _images_and_exports(plan, {"": launcher, **launchers}, artifacts, listener)
+    zoo = plan.models if plan.own is None else ()
+    for model in zoo:
+        artifacts.weights(model)
+    # In how many processes a model is trained makes no other reference.
+    asked = dict.fromkeys(msgspec.structs.replace(block.case, processes=1) for block in plan.blocks if zoo)
+    for case in (*asked, canary_case(len(plan.cpus))) if judged else ():
+        if case.trains:
+            artifacts.trajectory(case.model)
+            continue
+        if case.converges:  # each seed's is computed when its turn comes
+            continue
+        artifacts.reference(case.model, verify_count(case), from_dataset=case.definition.from_dataset)
+        if case.precision != "fp32":
+            artifacts.rounding_error(case.model, case.precision, verify_count(case))
+    return Site(
+        launcher=launcher,
+        images=images,
+        artifacts=artifacts,
+        onnx=onnx,
+        weights_sha256={
+            CANARY: weights.sha256(weights.make(models.get(CANARY))),
+            **{name: artifacts.weights_artifact(name).sha256 for name in zoo},
+        },
+        cpus=plan.cpus,
+        memory_bytes=_memory_limit(),
+        caches=scratch.make_folder(),
+        gpu=gpu,
+        launchers=dict(launchers),
+        own=_own(plan, launcher, images, listener),
+        trained=trained,
+    )
+
+
+def _own(
+    plan: Plan, launcher: Launcher, images: dict[tuple[str, str, str, str | None], Image], listener: ProgressListener
+) -> reference.Reference | None:
+    """Compute the reference of the user's own file."""
+    if plan.own is None:
+        return None
+    image = images["", reference.IMAGE, "cpu", None]
+    spec = LaunchSpec(
+        name=f"reference of {plan.own.model}",
+        image=image,
+        threads=len(plan.cpus),
+        cpus=plan.cpus,
+        memory_bytes=_memory_limit(),
+        artifacts=Artifacts().root,
+    )
+    batches = [block.case.batch for block in plan.blocks]
+    return reference.compute(plan.own, batches, image=image, launcher=launcher, spec=spec, progress=listener.say)
+
+
+def _images_and_exports(
+    plan: Plan, launchers: Mapping[str, Launcher], artifacts: Artifacts, listener: ProgressListener
+) -> tuple[dict[tuple[str, str, str, str | None], Image], dict[tuple[str, str, int], Onnx]]:
+    """Make all images, and meanwhile, as soon as their exporter is there, the ONNX files."""
+    images: dict[tuple[str, str, str, str | None], Image] = {}
+    onnx: dict[tuple[str, str, int], Onnx] = {}
+
+    def image_of(place: str, name: str, variant: str, version: str | None) -> None:
+        images[place, name, variant, version] = launchers[place].prepare(name, variant, version, listener.say)
+
+    arms = (*plan.answering, canary_arm(), *([Arm(reference.IMAGE, reference.IMAGE)] if plan.own is not None else []))
+    keys = dict.fromkeys((arm.launcher, arm.image, arm.variant, arm.version) for arm in arms)
+    parallel.run(
+        [
+            lambda: onnx.update(_exports(plan, launchers[""], artifacts, listener)),
+            *(functools.partial(image_of, *key) for key in keys),
+        ],
+        at_once=IMAGES_AT_ONCE,
+    )
+    return {key: images[key] for key in keys}, onnx
+
+
+def _exports(
+    plan: Plan, launcher: Launcher, artifacts: Artifacts, listener: ProgressListener
+) -> dict[tuple[str, str, int], Onnx]:
+    if plan.own is not None:
+        return {key: store.prepared(plan.own, key[2]) for key in plan.files}
+    if not plan.files:
+        return {}
+    exporter = launcher.prepare(EXPORTER, "cpu", None, listener.say)
+    return {
+        key: artifacts.onnx(*key, exporter=exporter, launcher=launcher, progress=listener.say) for key in plan.files
+    }
+
+
+def _memory_limit() -> int:
+    return min(MEMORY_BYTES, int(psutil.virtual_memory().total * MEMORY_SHARE))
+
+
+def canary_arm() -> Arm:
+    return Arm(backend=CANARY, image=CANARY)
+
+
+def canary_case(threads: int) -> Case:
+    return Case(CANARY, "latency", "fp32", 1, threads)

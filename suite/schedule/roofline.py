@@ -1,0 +1,122 @@
+"""Before the first block: how fast this machine multiplies matrices and moves memory, measured once and kept."""
+
+from pathlib import Path
+
+from suite.launchers.protocol import READY_TIMEOUT_S, LaunchSpec
+from suite.launchers.worker import Worker, WorkerError
+from suite.machine.cpu import last_cache_bytes
+from suite.machine.disturbance import disturbed
+from suite.machine.signals import Signals, difference
+from suite.plan import cpu_pinning
+from suite.record import journal
+from suite.record.files import JOURNAL
+from suite.record.journal import Journal, RooflineKnown
+from suite.record.schema import Absent, Roofline, Run
+from suite.schedule.listener import ProgressListener
+from suite.schedule.preparation import canary_arm
+from suite.schedule.site import Site
+from suite.worker.messages import MeasureRoofline, RooflineMeasured
+
+NAME = "roofline"
+BUDGET_NS = 800_000_000
+"""For the products, and as much for the memory: with a launch, about three seconds of a run."""
+SMOKE_BUDGET_NS = 100_000_000
+TIMEOUT_S = 60.0
+ATTEMPTS = 2
+"""A disturbed measurement is repeated so often at the most, and the last one kept."""
+CACHES = 4
+"""An array is so many times as large as the last level of cache, as STREAM asks."""
+SMALLEST_BYTES, LARGEST_BYTES = 64 << 20, 512 << 20
+"""Of an array: where the kernel shows no caches, and where there are very many of them."""
+
+
+def probe(folder: Path, site: Site, listener: ProgressListener) -> None:
+    """Measure and write into a run's journal, unless it is there; where it cannot be measured, the reason.
+
+    Parameters
+    ----------
+    folder
+        The run's folder, which holds its journal.
+    site
+        Images, CPUs and memory of the workers.
+    listener
+        Display of the progress.
+    """
+    run = journal.fold(journal.read(folder / JOURNAL))
+    if not isinstance(run.roofline, Absent):
+        return
+    listener.say("measuring how fast this machine multiplies matrices and moves memory")
+    asked = sorted({block.case.threads for block in run.blocks if block.case.device == "cpu"})
+    try:
+        found: tuple[Roofline, ...] | Absent = tuple(_measured(site, threads, _budget_ns(run)) for threads in asked)
+    except WorkerError as error:
+        found = Absent(error.message)
+    with Journal(folder / JOURNAL) as written:
+        written.write(RooflineKnown(found or Absent("nothing is computed on the CPU")))
+
+
+def _budget_ns(run: Run) -> int:
+    return SMOKE_BUDGET_NS if "smoke" in run.labels else BUDGET_NS
+
+
+def _measured(site: Site, threads: int, budget_ns: int) -> Roofline:
+    cache_bytes = last_cache_bytes(site.cpus)
+    worker = site.launcher.launch(
+        LaunchSpec(
+            name=NAME,
+            image=site.image(canary_arm()),
+            threads=threads,
+            cpus=cpu_pinning.pinned(threads, site.cpus),
+            memory_bytes=site.memory_bytes,
+            artifacts=site.artifacts.root,
+        )
+    )
+    try:
+        worker.await_ready(READY_TIMEOUT_S)
+        request = MeasureRoofline(threads, array_bytes(cache_bytes, site.memory_bytes), budget_ns)
+        for _ in range(ATTEMPTS):
+            measured, reason = _watched(worker, site, request)
+            if not reason:
+                break
+    finally:
+        worker.stop()
+    return Roofline(
+        threads=threads,
+        gemm_size=measured.gemm_size,
+        gemm_ns=measured.gemm_ns,
+        array_bytes=measured.array_bytes,
+        copy_ns=measured.copy_ns,
+        add_ns=measured.add_ns,
+        blas_threads=measured.blas_threads,
+        last_cache_bytes=cache_bytes,
+        disturbed=reason,
+    )
+
+
+def _watched(worker: Worker, site: Site, request: MeasureRoofline) -> tuple[RooflineMeasured, str]:
+    """Ask, and say whether something else was about meanwhile."""
+    pids = {NAME: worker.pid} if worker.pid is not None else {}
+    with Signals(site.cpus) as signals:
+        before = signals.snapshot(pids)
+        measured = worker.ask(request, RooflineMeasured, TIMEOUT_S)
+        noise = difference(before, signals.snapshot(pids), NAME)
+        return measured, disturbed([noise], len(signals.cpus)) if pids else ""
+
+
+def array_bytes(cache_bytes: int | Absent, memory_bytes: int) -> int:
+    """Return the size of each of three arrays for measuring the memory's bandwidth.
+
+    Parameters
+    ----------
+    cache_bytes
+        Size of the last level of cache; arrays several times as large do not stay in it.
+    memory_bytes
+        Memory of the worker, of which all three may take half.
+
+    Returns
+    -------
+    int
+        Bytes, from `SMALLEST_BYTES` to `LARGEST_BYTES`, or less where the memory is small.
+    """
+    wanted = SMALLEST_BYTES if isinstance(cache_bytes, Absent) else CACHES * cache_bytes
+    return min(max(SMALLEST_BYTES, min(wanted, LARGEST_BYTES)), memory_bytes // 6)

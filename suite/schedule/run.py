@@ -1,0 +1,143 @@
+"""A run in progress: which generation comes next, until the plan, the budget or the asked precision ends it."""
+
+import math
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from suite.machine.fingerprint import changed, fingerprint
+from suite.plan.profiles import PROFILES
+from suite.record import journal as journals
+from suite.record import notices
+from suite.record.files import JOURNAL
+from suite.record.journal import Finished, Journal, Resumed, Warned
+from suite.record.schema import Absent, Block, Fingerprint, Warning_
+from suite.schedule import pacing, scratch
+from suite.schedule.generations import Generations
+from suite.schedule.launch_groups import LaunchGroup, remaining_groups
+from suite.schedule.listener import ProgressListener
+from suite.schedule.outcomes import utc_now
+from suite.schedule.site import Site
+from suite.statistics.stopping import StopReason
+
+
+class RunInProgress:
+    """One run in progress."""
+
+    def __init__(self, folder: Path, site: Site, listener: ProgressListener, *, resumed: bool = False) -> None:
+        self._folder = folder
+        self._journal = Journal(folder / JOURNAL)  # first: what is read then is written by nobody else
+        self._run = journals.fold(journals.read(folder / JOURNAL))
+        self._site = site
+        self._listener = listener
+        self._said: set[Warning_] = set()
+        self._seconds: dict[str, float] = {}
+        self._profile = PROFILES[self._run.settings.profile]
+        self._begun = time.monotonic()
+        self._generations = Generations(self._run, site, self._journal, listener, self._warn)
+        if resumed:
+            self._journal.write(Resumed(utc_now()))
+
+    def measure(self) -> None:
+        """Take every planned generation that is not in the journal yet; stop early only where the budget is spent."""
+        try:
+            groups = remaining_groups(self._run.blocks)
+            total, done = sum(map(len, groups)), 0
+            for number, group in enumerate(groups):
+                left = [each for later in groups[number:] for each in later]
+                if self._budget_spent(group, left):
+                    break
+                for _ in self._measure_group(group):
+                    done += 1
+                    self._listener.done(done / total, self._left(left[1:]))
+                    left = left[1:]
+            else:
+                self._until_precise()
+            share: float | Absent = self._generations.clock.share
+            if not self._generations.clock.elapsed_ns:
+                share = Absent("no window was measured")
+            differences = changed(self._run.machine, self._machine())
+            if differences:
+                self._warn(notices.machine_changed(differences))
+            self._journal.write(Finished(utc_now(), share))
+        finally:
+            self.close()
+
+    def _machine(self) -> Fingerprint:
+        return fingerprint(self._run.settings.cpus, identify="identity" in self._run.machine)
+
+    def close(self) -> None:
+        """End every worker and free what the run held; safe to call twice."""
+        try:
+            self._generations.close()
+        finally:
+            self._journal.close()
+            scratch.remove(self._site.caches)
+
+    def _measure_group(self, group: LaunchGroup) -> Iterator[None]:
+        """Measure a generation of each block of a group, with the same launches where they are kept."""
+        self._generations.begin()
+        try:
+            for block, index in group:
+                began = time.monotonic()
+                self._generations.take(block, index, last=(block, index) == group[-1])
+                self._seconds[block.case.id] = time.monotonic() - began
+                yield
+        finally:
+            self._generations.keep([])
+
+    def _until_precise(self) -> None:
+        """Add generations to each block until its ratios are as precise as was asked, or the budget is spent."""
+        target = self._run.settings.precision_target
+        if target is None:
+            return
+        budget = self._run.settings.budget_seconds or self._profile.budget_seconds
+        unfinished = [block.case.id for block in self._run.blocks if block.case.timed]
+        while unfinished:
+            run = journals.fold(journals.read(self._folder / JOURNAL))
+            for block in (block for block in run.blocks if block.case.id in unfinished):
+                decision = pacing.finished(
+                    block,
+                    target=target,
+                    spent_s=time.monotonic() - self._begun,
+                    budget_s=budget,
+                    generation_s=self._seconds.get(block.case.id, 0.0),
+                )
+                if decision.reason is None:
+                    self._pace(block)
+                    for _ in self._measure_group([(block, max(each.index for each in block.generations) + 1)]):
+                        pass
+                    continue
+                unfinished.remove(block.case.id)
+                if decision.reason is StopReason.BUDGET:
+                    self._warn(notices.precision_not_reached(decision.half_width or math.inf, target, block.case.id))
+
+    def _pace(self, block: Block) -> None:
+        """Give a block as many rounds a launch as its variance says they are worth."""
+        cost = self._generations.costs.get(block.case.id)
+        if cost is not None:
+            self._generations.rounds[block.case.id] = pacing.rounds_for(
+                block, launch_s=cost.launch_s, window_s=cost.window_s, otherwise=self._profile.rounds
+            )
+
+    def _budget_spent(self, group: LaunchGroup, left: LaunchGroup) -> bool:
+        budget = self._run.settings.budget_seconds
+        if budget is None:
+            return False
+        next_one = sum(self._seconds.get(block.case.id, 0.0) for block, _ in group)
+        if time.monotonic() - self._begun + next_one <= budget:
+            return False
+        self._warn(notices.budget_spent(budget, len(left)))
+        return True
+
+    def _left(self, todo: LaunchGroup) -> float | None:
+        known = list(self._seconds.values())
+        if not known:
+            return None
+        return sum(self._seconds.get(block.case.id, sum(known) / len(known)) for block, _ in todo)
+
+    def _warn(self, warning: Warning_) -> None:
+        if warning not in self._said:
+            self._said.add(warning)
+            self._journal.write(Warned(warning))
+            self._listener.warn(warning)

@@ -1,0 +1,128 @@
+"""Where a run's workers run, and what each loads."""
+
+from pathlib import Path
+
+import msgspec
+
+from suite.backends import precisions, registry
+from suite.launchers.protocol import Inside, Launcher
+from suite.prepare.artifacts import Artifacts, Onnx
+from suite.prepare.own_model import store
+from suite.prepare.own_model.reference import Reference
+from suite.prepare.training_data import TrainingData
+from suite.record.schema import Arm, Case, Image
+from suite.worker.messages import Task
+from suite.zoo.training import convergence
+from suite.zoo.training.convergence import Goal
+
+"""Scenarios that need of a worker what latency does: they differ in what is read off it."""
+
+
+class Site(msgspec.Struct, frozen=True):
+    """Where a run's workers run, and the files that they read."""
+
+    launcher: Launcher
+    """Of all workers but those of arms that name another."""
+    images: dict[tuple[str, str, str, str | None], Image]
+    """By the launcher that an arm names (empty: the run's), name, variant and version."""
+    artifacts: Artifacts
+    onnx: dict[tuple[str, str, int], Onnx]
+    """By model, precision of the file, and batch."""
+    weights_sha256: dict[str, str]
+    cpus: tuple[int, ...]
+    """Of the most threads and processes; a case with fewer has some of them (`suite.plan.cpu_pinning.pinned`)."""
+    memory_bytes: int
+    caches: Path
+    """Compile caches of this run."""
+    gpu: str = ""
+    """UUID of the GPU that is used; empty: none is. It is never recorded."""
+    launchers: dict[str, Launcher] = {}
+    """Those that arms name."""
+    own: Reference | None = None
+    """The user's own file, where one is measured."""
+    trained: TrainingData | None = None
+    """Data of training to a target; None: the digits."""
+
+    def own_of(self, case: Case) -> Reference | None:
+        """Return the user's own file where a case is about it: the canary's are not."""
+        return self.own if self.own is not None and self.own.model.model == case.model else None
+
+    def goal(self, model: str) -> Goal:
+        """Return how a model's network is trained to a target; raises ValueError where it cannot be."""
+        return self.trained.goal(model) if self.trained is not None else convergence.of(model)
+
+    def file_of(self, case: Case, arm: Arm) -> Onnx:
+        """Return the ONNX file that an arm answers a case with.
+
+        Parameters
+        ----------
+        case, arm
+            What is asked, and what answers: the backend decides in which precision the file is.
+        """
+        return self.onnx[case.model, precisions.way(arm.backend, case.precision, case.device).file, case.batch]
+
+    def image(self, arm: Arm) -> Image:
+        return self.images[arm.launcher, arm.image, arm.variant, arm.version]
+
+    def launcher_of(self, arm: Arm) -> Launcher:
+        return self.launchers[arm.launcher] if arm.launcher else self.launcher
+
+
+def cache_folder(site: Site, case: Case, arm: Arm) -> Path:
+    """Return the compile cache of an arm and model: shared by all its launches in this run.
+
+    Parameters
+    ----------
+    site
+        Holds the folder of all caches.
+    case, arm
+        Of the case, only model, precision and threads matter.
+    """
+    name = "".join(character if character.isalnum() or character in "-._" else "_" for character in arm.id)
+    return site.caches / f"{name}-{case.model}-{case.precision}-t{case.threads}"
+
+
+def task_for(site: Site, case: Case, arm: Arm, inside: Inside) -> Task:
+    """Return the task that a worker loads.
+
+    Parameters
+    ----------
+    site
+        Artifacts of the run.
+    case, arm
+        What is asked, and what answers.
+    inside
+        The folders under the names that the worker sees them by.
+    """
+    reads = registry.get(arm.backend).reads
+    onnx = site.file_of(case, arm) if reads == "onnx" else None
+    weights = f"{inside.artifacts}/{site.artifacts.weights(case.model)}" if reads == "native" else None
+    if case.converges:
+        weights = None  # a seed's, made in the worker
+    own = site.own_of(case)
+    return Task(
+        backend=arm.backend,
+        model=case.model,
+        batch=case.batch,
+        threads=case.threads,
+        scenario=case.definition.loaded_as or case.scenario,
+        precision=case.precision,
+        device=case.device,
+        weights_path=weights,
+        onnx_path=f"{inside.artifacts}/{onnx.path}" if onnx else None,
+        onnx_sha256=onnx.sha256 if onnx else None,
+        cache_path=inside.cache,
+        dataset_path=f"{inside.artifacts}/{dataset}" if (dataset := _dataset(site, case)) else None,
+        settings=arm.settings,
+        processes=case.processes,
+        own=store.description(own.model, inside.artifacts) if own is not None else None,
+    )
+
+
+def _dataset(site: Site, case: Case) -> str:
+    """Return the file, under the artifacts folder, that a case's items come from; empty: from none."""
+    if case.definition.from_dataset:
+        return site.artifacts.dataset(case.model)
+    if case.converges and site.trained is not None and site.trained.prepared is not None:
+        return site.trained.prepared.path
+    return ""

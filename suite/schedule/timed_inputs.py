@@ -1,0 +1,107 @@
+"""How many batches of inputs the timed calls of a case take in turn, and that all workers hold the same."""
+
+import functools
+import math
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from suite.launchers.worker import WorkerError
+from suite.prepare.own_model import store
+from suite.record.schema import Case
+from suite.schedule.launches import disagreement
+from suite.schedule.outcomes import Outcome, fail
+from suite.schedule.site import Site
+from suite.worker import rotation
+from suite.worker.messages import Rotate, Rotated
+from suite.zoo import inputs, models, own_inputs
+
+SETS = 4
+"""Batches, unless they are large."""
+FEWEST = 2
+MOST_BYTES = 64 << 20
+"""Of all batches together, unless two of them are more."""
+TIMEOUT_S = 300.0
+
+
+def sets_of(site: Site, case: Case) -> int:
+    """Return how many batches of inputs a case's timed calls take in turn.
+
+    One where the calls choose no inputs, or must not: `data-pipeline` reads the next batch of a dataset in every call
+    anyway; a training step changes the weights, so that no call repeats another, and processes that train together need
+    not agree on which batch comes next.
+
+    Parameters
+    ----------
+    site
+        Knows the size of a user's own inputs.
+    case
+        Its scenario decides, and the size of its batch: all batches together take `MOST_BYTES` at the most, but for a
+        least number of `FEWEST`.
+    """
+    if not case.timed or case.trains or case.definition.from_dataset:
+        return 1
+    return max(FEWEST, min(SETS, MOST_BYTES // max(1, _batch_bytes(site, case))))
+
+
+def rotate(site: Site, case: Case, outcomes: Sequence[Outcome]) -> None:
+    """Have every worker make the inputs of its timed calls; a worker that cannot is ended.
+
+    Parameters
+    ----------
+    site
+        Artifacts of the run.
+    case
+        The case that all workers have loaded.
+    outcomes
+        Their launches get number and digest of the batches.
+
+    Raises
+    ------
+    LevelfieldError
+        A worker's inputs are not those that were asked for.
+    """
+    sets = sets_of(site, case)
+    if sets == 1:
+        return
+    for outcome in outcomes:
+        if outcome.worker is None:
+            continue
+        try:
+            rotated = outcome.worker.ask(Rotate(sets), Rotated, TIMEOUT_S)
+        except WorkerError as error:
+            fail(outcome, "load", error)
+            continue
+        if rotated.sets not in (1, sets) or rotated.sha256 != _digest(site, case, rotated.sets):
+            raise disagreement(outcome.arm, case, "timed inputs", rotated.sha256)
+        outcome.launch = msgspec.structs.replace(
+            outcome.launch, timed_inputs=rotated.sets, timed_inputs_sha256=rotated.sha256
+        )
+
+
+def _batch_bytes(site: Site, case: Case) -> int:
+    own = site.own_of(case)
+    if own is not None:
+        return sum(
+            np.dtype(each.dtype).itemsize * math.prod(each.shape) * (case.batch if each.batched else 1)
+            for each in own.model.inputs
+        )
+    tensors = models.get(case.model).inputs
+    return case.batch * sum(np.dtype(tensor.dtype).itemsize * math.prod(tensor.shape) for tensor in tensors)
+
+
+def _digest(site: Site, case: Case, sets: int) -> str:
+    own = site.own_of(case)
+    if own is None:
+        return _zoo_digest(case.model, case.batch, sets)
+    described = store.description(own.model, str(site.artifacts.root))
+    made = rotation.batches(lambda first: own_inputs.make(described, first, case.batch), sets=sets, batch=case.batch)
+    return rotation.digest(made)
+
+
+@functools.cache
+def _zoo_digest(model: str, batch: int, sets: int) -> str:
+    """Return the digest of a model's first batches; made once, since they are the same in every launch."""
+    found = models.get(model)
+    return rotation.digest(rotation.batches(lambda first: inputs.make(found, first, batch), sets=sets, batch=batch))

@@ -1,0 +1,348 @@
+"""Compare a worker's output with the float64 reference, and check in which precision it was computed."""
+
+import hashlib
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import msgspec
+import numpy as np
+
+from suite.launchers.worker import Worker, WorkerError
+from suite.prepare.own_model import reference
+from suite.record.schema import Absent, Case, Computed, Parity, TrainingErrors, TrainingParity, Window
+from suite.schedule import parallel
+from suite.schedule.outcomes import Outcome, fail
+from suite.schedule.site import Site
+from suite.worker.messages import CheckUpdate, Converged, Train, Trained, Updated, Verified, Verify
+from suite.zoo import honesty, models, parity
+from suite.zoo.training import convergence, recipe, update
+from suite.zoo.training import parity as training_parity
+from suite.zoo.training.convergence import Beginning, Goal
+from suite.zoo.training.recipe import Optimizer
+from suite.zoo.training.trajectory import Trajectory
+
+VERIFY_TIMEOUT_S = 300.0
+TRAIN_TIMEOUT_S = 900.0
+"""Ten steps of BERT took half a minute; compiling them for another batch may take minutes."""
+ITEM_BYTES = 4
+"""A float32."""
+VERIFY_INPUTS = 2
+"""Inputs compared at the least, in every launch: the centred error needs two."""
+VERIFY_NUMBERS = 64
+"""In lower precisions, numbers of the output at the least: the size of an error is told from them."""
+VERIFY_CLASSES = 16
+"""In int8, inputs of a classifier at the least: whether its first class stays the same is told from them."""
+AFTER_WINDOWS = "It was equal before the timed windows and is not after them."
+"""Precedes the reason of an answer that changed."""
+HIDDEN = ("bf16", "tf32")
+"""What an answer that claims fp32 may have been computed in; looked for only where it is over its tolerance."""
+
+_Reference = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+_Yardstick = Callable[[str], float]
+"""Precision to the relative error that rounding the weights to it makes."""
+
+
+def verify_count(case: Case) -> int:
+    """Return how many inputs are compared: whole batches, and as many as the case's precision needs."""
+    least = VERIFY_INPUTS
+    if case.precision != honesty.FP32:
+        output = models.get(case.model).output.shape
+        least = max(least, -(-VERIFY_NUMBERS // math.prod(output)))
+        if case.precision == "int8" and len(output) == 1:
+            least = max(least, VERIFY_CLASSES)
+    return -(-max(case.batch, least) // case.batch) * case.batch
+
+
+def verify_outcome(site: Site, case: Case, outcome: Outcome) -> None:
+    """Compare a worker's output, or its training, with the reference; a worker that cannot answer is ended.
+
+    Parameters
+    ----------
+    site
+        Holds the references.
+    case
+        The case that the worker has loaded.
+    outcome
+        Its launch gets the parity.
+    """
+    if outcome.worker is None:
+        return
+    own = site.own_of(case)
+    count = verify_count(case) if own is None else reference.count_of(case.batch)
+    try:
+        if case.trains:
+            rule = recipe.of(case.model)
+            updated = check_update(outcome.worker, case.model, rule.optimizer, case.processes)
+            trained = outcome.worker.ask(Train(recipe.STEPS, rule.trajectory_batch), Trained, TRAIN_TIMEOUT_S)
+            compared = judge_training(trained, updated, site.artifacts.trajectory(case.model), case.model)
+            outcome.launch = msgspec.structs.replace(outcome.launch, parity=compared)
+            return
+        verified = outcome.worker.ask(Verify(count), Verified, VERIFY_TIMEOUT_S)
+    except WorkerError as error:
+        fail(outcome, "verify", error)
+        return
+    outcome.answered = Window(**msgspec.structs.asdict(verified.calls)) if verified.calls is not None else None
+    said = verified.computed
+    outcome.launch = msgspec.structs.replace(
+        outcome.launch,
+        parity=_judge(site, case, verified, count),
+        computed=Computed(**msgspec.structs.asdict(said)) if said is not None else None,
+    )
+
+
+def verify_again(site: Site, case: Case, outcome: Outcome) -> None:
+    """Compare a worker's outputs with the reference once more, after its timed windows.
+
+    The inputs and the tolerance are those of the first comparison, so that a slow model costs a call or two. A training
+    is not compared again: that would take its ten steps once more; each of its timed steps has to have a finite loss.
+
+    Parameters
+    ----------
+    site, case
+        As in `verify_outcome`.
+    outcome
+        Its launch gets the second parity; where that is not equal, it replaces the first.
+    """
+    first = outcome.launch.parity
+    if outcome.worker is None or case.trains or first is None or not first.equal:
+        return
+    own = site.own_of(case)
+    count = verify_count(case) if own is None else reference.count_of(case.batch)
+    try:
+        verified = outcome.worker.ask(Verify(count, again=True), Verified, VERIFY_TIMEOUT_S)
+    except WorkerError as error:
+        fail(outcome, "verify", error)
+        return
+    said = outcome.launch.computed
+    if said is not None:  # what it is loaded as did not change
+        verified = msgspec.structs.replace(verified, computed=honesty.Computed(said.products, said.source))
+    found = _judge(site, case, verified, count)
+    outcome.launch = msgspec.structs.replace(outcome.launch, parity_after=msgspec.structs.replace(found, projection=()))
+    if not found.equal:
+        moved = msgspec.structs.replace(found, reason=f"{AFTER_WINDOWS} {found.reason}")
+        outcome.launch = msgspec.structs.replace(outcome.launch, parity=moved)
+
+
+def _judge(site: Site, case: Case, verified: Verified, count: int) -> Parity:
+    own = site.own_of(case)
+    if own is not None:
+        return reference.compare_answer(verified, own.answers[case.batch], case.precision, count)
+    return compare_outputs(
+        verified,
+        site.artifacts.reference(case.model, count, from_dataset=case.definition.from_dataset),
+        case.precision,
+        yardstick=lambda precision: site.artifacts.rounding_error(case.model, precision, count),
+    )
+
+
+def verify_trainings(site: Site, case: Case, outcomes: Sequence[Outcome]) -> None:
+    """Compare every training with the reference, as many at once as there are CPUs: most of it is compiling.
+
+    Parameters
+    ----------
+    site, case
+        As in `verify_outcome`.
+    outcomes
+        Their launches get the parities.
+    """
+    site.artifacts.trajectory(case.model)  # made once, before several look for it
+    parallel.run([partial(verify_outcome, site, case, outcome) for outcome in outcomes], at_once=case.threads)
+
+
+def compare_outputs(
+    verified: Verified, reference: _Reference, precision: str, *, yardstick: _Yardstick | None = None
+) -> Parity:
+    """Compare a worker's outputs with the reference; the shape that it reports is not trusted.
+
+    Parameters
+    ----------
+    verified
+        Outputs as the worker sent them.
+    reference : ndarray of float64, shape (count, …)
+        Output of the reference for the same inputs.
+    precision
+        Its tolerance applies.
+    yardstick
+        Returns the error that rounding the weights to a precision causes; None: the precision is not judged.
+    """
+    whole = len(verified.output) // ITEM_BYTES * ITEM_BYTES
+    flat = np.frombuffer(verified.output[:whole], dtype="<f4")
+    fits = math.prod(verified.shape) == flat.size and min(verified.shape, default=1) >= 0
+    output = flat.reshape(verified.shape) if fits and whole == len(verified.output) else flat
+    judgement = parity.judge(output, reference, precision)
+    errors = judgement.errors
+    finite = errors is not None and errors.finite
+    absent = Absent(judgement.reason or "not comparable")
+    found = Parity(
+        equal=judgement.equal,
+        relative_error=errors.relative_l2 if errors and finite else absent,
+        centred_error=(
+            errors.centred_relative_l2 if errors and finite and errors.centred_relative_l2 is not None else absent
+        ),
+        max_abs_error=errors.max_abs if errors and finite else absent,
+        tolerance=judgement.tolerance,
+        inputs=len(reference),
+        projection=parity.project(output) if finite else (),
+        output_sha256=hashlib.sha256(verified.output).hexdigest(),
+        reason=judgement.reason,
+        cosine=errors.cosine if errors and errors.cosine is not None else absent,
+        top_1=errors.top_1 if errors and errors.top_1 is not None else Absent("its output is no vector of classes"),
+    )
+    if yardstick is None or errors is None or not finite:
+        return found
+    return _honest(found, errors.relative_l2, precision, verified.computed, yardstick)
+
+
+def _honest(
+    found: Parity, error: float, claimed: str, computed: honesty.Computed | None, yardstick: _Yardstick
+) -> Parity:
+    """Add in what it was computed; a claim that does not hold is not equal, whatever its error."""
+    looked_for = (claimed,) if claimed != honesty.FP32 else HIDDEN if not found.equal else ()
+    sizes = {precision: yardstick(precision) for precision in looked_for}
+    finding = honesty.judge(claimed, error, sizes, computed)
+    return msgspec.structs.replace(
+        found,
+        equal=found.equal and finding.holds,
+        reason=found.reason if finding.holds else finding.reason,
+        rounding_error=sizes.get(claimed, Absent("asked for lower precisions only")),
+        computed_in=finding.computed_in,
+        emulated=finding.emulated,
+    )
+
+
+def check_update(worker: Worker, network: str, optimizer: Optimizer, processes: int = 1) -> update.Judgement:
+    """Let a worker that trains take steps with given gradients, and compare its weights with the float64 rule's.
+
+    Parameters
+    ----------
+    worker
+        With a training that is loaded.
+    network
+        Name of the model that is trained.
+    optimizer
+        The recipe's.
+    processes
+        That train together.
+
+    Raises
+    ------
+    WorkerError
+        It cannot.
+    """
+    by = update.amplification(optimizer)
+    updated = worker.ask(CheckUpdate(by.learning_rate, by.weight_decay), Updated, TRAIN_TIMEOUT_S)
+    return update.judge(updated.values, models.get(network), optimizer, processes=processes)
+
+
+def judge_training(trained: Trained, updated: update.Judgement, reference: Trajectory, model: str) -> Parity:
+    """Compare a worker's ten steps with the reference; it is the losses that stand for the output.
+
+    Parameters
+    ----------
+    trained
+        What the worker says; not trusted to have as many numbers as it should.
+    updated
+        What was found of its update rule.
+    reference
+        The float64 trajectory.
+    model
+        Whose training it is.
+    """
+    found = Trajectory(trained.losses, trained.gradients, trained.weights, trained.statistics)
+    judgement = training_parity.judge(found, reference, model)
+    losses = judgement.errors.losses
+    whole = math.isfinite(losses)
+    absent = Absent(judgement.reason or "not comparable")
+    steps = np.asarray(trained.losses, dtype="<f8")
+    return Parity(
+        equal=judgement.equal and updated.equal,
+        relative_error=losses if whole else absent,
+        centred_error=Absent("a training has no inputs to take the mean over"),
+        max_abs_error=float(np.abs(steps - reference.losses).max()) if whole else absent,
+        tolerance=judgement.tolerances.losses,
+        inputs=len(reference.losses) * recipe.of(model).trajectory_batch,
+        projection=trained.losses if whole else (),
+        output_sha256=hashlib.sha256(steps.tobytes()).hexdigest(),
+        reason=_both(updated.reason, judgement.reason),
+        training=TrainingParity(
+            batch=recipe.of(model).trajectory_batch,
+            losses=trained.losses if whole else (),
+            reference=reference.losses,
+            errors=_known(judgement.errors, updated.error),
+            tolerances=_known(judgement.tolerances, updated.tolerance),
+        ),
+    )
+
+
+def judge_convergence(converged: Converged, updated: update.Judgement, beginning: Beginning, goal: Goal) -> Parity:
+    """Compare the first ten losses of a training to a target with the reference's, from the same seed.
+
+    Parameters
+    ----------
+    converged
+        What the worker says; not trusted to have as many losses as it should.
+    updated
+        What was found of its update rule.
+    beginning
+        The float64 reference's.
+    goal
+        What was trained.
+    """
+    found = convergence.error(converged.losses, beginning.losses, own=bool(goal.images))
+    whole = math.isfinite(found)
+    equal = found <= beginning.tolerance
+    reason = ""
+    if not equal and converged.diverged:
+        reason = converged.diverged
+    elif not equal:
+        off = f"off by {found:.1e}" if whole else "not comparable"
+        reason = (
+            f"It does not train as the reference does: the losses of the first ten steps are {off} "
+            f"({beginning.tolerance:.0e} allowed)."
+        )
+    absent = Absent("of a training to a target, the first losses are compared")
+    losses = converged.losses if whole else ()
+    steps = np.asarray(converged.losses, dtype="<f8")
+    return Parity(
+        equal=equal and updated.equal,
+        relative_error=found if whole else Absent(reason),
+        centred_error=absent,
+        max_abs_error=float(np.abs(steps - beginning.losses).max()) if whole else Absent(reason),
+        tolerance=beginning.tolerance,
+        inputs=len(beginning.losses) * goal.batch,
+        projection=losses,
+        output_sha256=hashlib.sha256(steps.tobytes()).hexdigest(),
+        reason=_both(updated.reason, reason),
+        training=TrainingParity(
+            batch=goal.batch,
+            losses=losses,
+            reference=beginning.losses,
+            errors=TrainingErrors(
+                found if whole else Absent(reason), absent, absent, absent, _comparable(updated.error)
+            ),
+            tolerances=TrainingErrors(beginning.tolerance, absent, absent, absent, updated.tolerance),
+        ),
+    )
+
+
+def _both(*reasons: str) -> str:
+    return " ".join(reason for reason in reasons if reason)
+
+
+def _known(errors: training_parity.Errors, update_error: float) -> TrainingErrors:
+    return TrainingErrors(
+        losses=_comparable(errors.losses),
+        gradients=_comparable(errors.gradients),
+        weights=_comparable(errors.weights),
+        statistics=(
+            Absent("the model has no running statistics")
+            if errors.statistics is None
+            else _comparable(errors.statistics)
+        ),
+        update=_comparable(update_error),
+    )
+
+
+def _comparable(error: float) -> float | Absent:
+    return error if math.isfinite(error) else Absent("what the worker said cannot be compared")

@@ -1,0 +1,123 @@
+"""Launches that are measured as a whole: cold starts, one at a time, and peak memory."""
+
+import random
+import shutil
+from collections.abc import Sequence
+
+from suite.launchers.worker import WorkerError
+from suite.record.journal import Journal, LaunchDone
+from suite.record.schema import Arm, Block
+from suite.schedule.launches import bring_up, probe
+from suite.schedule.listener import ProgressListener
+from suite.schedule.outcomes import Outcome, end_workers, fail
+from suite.schedule.site import Site, cache_folder
+from suite.schedule.verification import verify_outcome
+from suite.worker.messages import Measure, Measured
+
+MEMORY_CALLS = 3
+"""Calls before peak memory is read: allocators reach their plateau in the first two."""
+MEMORY_TIMEOUT_S = 300.0
+
+
+def cold_starts(
+    site: Site,
+    block: Block,
+    arms: Sequence[Arm],
+    index: int,
+    seed: int,
+    journal: Journal,
+    listener: ProgressListener,
+    *,
+    live_on: bool,
+) -> list[Outcome]:
+    """Launch every arm once, one after the other, with empty compile caches (the page cache stays warm).
+
+    Parameters
+    ----------
+    site
+        Images and artifacts of the run.
+    block, arms
+        The block, and those of its arms that take part.
+    index
+        Of the generation.
+    seed
+        Of the order of launches.
+    journal, listener
+        Each launch is written, and shown, when it is over.
+    live_on
+        Whether the workers are kept for the model's next case. They sleep while the others start.
+    """
+    outcomes: list[Outcome] = []
+    try:
+        for number, arm in enumerate(_shuffled(arms, seed), start=1):
+            shutil.rmtree(cache_folder(site, block.case, arm), ignore_errors=True)
+            outcomes += bring_up(site, block.case, [arm])
+            journal.write(LaunchDone(block.case.id, index, outcomes[-1].launch))
+            if not live_on:
+                end_workers(outcomes)
+            listener.progress(f"cold start of {arm.id} ({number} of {len(arms)})", {})
+    except BaseException:
+        end_workers(outcomes)
+        raise
+    return outcomes
+
+
+def peak_memory(
+    site: Site, block: Block, arms: Sequence[Arm], index: int, seed: int, journal: Journal, listener: ProgressListener
+) -> list[Outcome]:
+    """Launch every arm, let it answer a few calls, and read its peak; only then is its output verified.
+
+    All launches are alive at once, as in the timed rounds: another process does not change this one's memory. They are
+    kept alive, since what they do after the reading does not change it either.
+
+    Parameters
+    ----------
+    site
+        Images and artifacts of the run.
+    block, arms
+        The block, and those of its arms that take part.
+    index
+        Of the generation.
+    seed
+        Of the order of launches.
+    journal, listener
+        Each launch is written, and shown, when it has been read.
+
+    Returns
+    -------
+    list of Outcome
+        In the order of launches, failed ones included.
+
+    Raises
+    ------
+    LevelfieldError
+        A worker holds other weights or inputs than the rest.
+    """
+    outcomes = bring_up(site, block.case, _shuffled(arms, seed), verify=False)
+    try:
+        for number, outcome in enumerate(outcomes, start=1):
+            work(outcome)
+            probe(outcome, installed=False)
+            verify_outcome(site, block.case, outcome)
+            journal.write(LaunchDone(block.case.id, index, outcome.launch))
+            listener.progress(f"peak memory of {outcome.arm.id} ({number} of {len(outcomes)})", {})
+    except BaseException:
+        end_workers(outcomes)
+        raise
+    return outcomes
+
+
+def _shuffled(arms: Sequence[Arm], seed: int) -> list[Arm]:
+    shuffled = sorted(arms, key=lambda arm: arm.id)
+    random.Random(seed).shuffle(shuffled)  # noqa: S311  (a schedule, not a secret)
+    return shuffled
+
+
+def work(outcome: Outcome) -> None:
+    """Let a worker make the calls after which its memory no longer grows; one that cannot is ended."""
+    if outcome.worker is None:
+        return
+    try:
+        outcome.worker.ask(Measure(window_ns=0, min_calls=MEMORY_CALLS), Measured, MEMORY_TIMEOUT_S)
+    except WorkerError as error:
+        fail(outcome, "measure", error)

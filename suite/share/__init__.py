@@ -1,0 +1,1 @@
+"""What a stranger is given, and whether it holds: statements, signatures, verification, cards and sites."""

@@ -1,0 +1,154 @@
+"""Check that a statement is of its run and the bills are of the run's images, and who signed."""
+
+import hashlib
+from pathlib import Path
+
+from suite import analysis
+from suite.errors import LevelfieldError
+from suite.record.schema import Image, elsewhere
+from suite.report import embedded_record
+from suite.report.units import plural
+from suite.share import signing, statement
+from suite.share.given import MAX_SBOM_BYTES, SBOM_NAME, content_of
+from suite.share.reading import Check, Read
+
+
+def of_statement(read: Read, tool_sha256: str) -> list[Check]:
+    """Make the statement again from the record, and compare.
+
+    Parameters
+    ----------
+    read
+        What was given to verify, as it was read.
+    tool_sha256
+        Digest of this tool, hexadecimal. Without a page, the thinned record is made again only for a run of this tool:
+        another version may choose other samples.
+
+    Returns
+    -------
+    list of Check
+        One on the statement, and one more where the page carries another statement than the one beside it.
+    """
+    if read.statement is None:
+        return [Check("statement", "open", "There is none: nothing binds record, images and inputs together.")]
+    checks: list[Check] = []
+    if read.page is not None and read.page.statement is not None and read.given.statement is not None:
+        text, signature = embedded_record.attested(read.page.statement.encode())
+        if text.encode(errors="replace") != read.statement or signature != read.signature:
+            checks.append(Check("statement inside the page", "broken", "It or its signature is not the one beside it."))
+    told = statement.read(read.statement)
+    if told is None:
+        return [*checks, Check("statement", "broken", "It is no statement of Levelfield.")]
+    wrong = [name for name in told.sboms if not SBOM_NAME.fullmatch(name)]
+    if wrong:
+        return [*checks, Check("statement", "broken", "It names files that no run writes.", tuple(wrong[:10]))]
+    record = hashlib.sha256(read.given.record).hexdigest() if read.given.record is not None else None
+    expected = statement.make(
+        read.run,
+        record_sha256=record or (read.inside.embedded.record_sha256 if read.inside is not None else ""),
+        inside_sha256=_inside_sha256(read, tool_sha256) or told.inside_sha256,
+        sboms=told.sboms,
+    )
+    if expected == read.statement:
+        says = "It is of exactly this record, these images and these inputs."
+        return [*checks, Check("statement", "holds", says)]
+    named = statement.differences(read.statement, expected)
+    return [*checks, Check("statement", "broken", "It is not of this record.", named)]
+
+
+def _inside_sha256(read: Read, tool_sha256: str) -> str:
+    """Return the digest of the record inside the page; without a page, that of what this version puts into one."""
+    if read.inside is not None:
+        return read.inside.sha256
+    if read.run.tool_sha256 != tool_sha256:  # another version may choose other samples
+        return ""
+    digest = hashlib.sha256(read.given.record or b"").hexdigest()
+    return embedded_record.carry(read.run, analysis.analyse(read.run), digest).sha256
+
+
+def of_bills(read: Read) -> list[Check]:
+    """Compare the bills of materials with the statement's digests, and with the images of the record."""
+    told = statement.read(read.statement) if read.statement is not None else None
+    if told is None or not told.sboms:
+        return []
+    if read.given.folder is None:
+        says = f"The page came alone; {plural(len(told.sboms), 'bill')} of materials are in the run's folder."
+        return [Check("bills of materials", "open", says)]
+    wrong: list[str] = []
+    absent: list[str] = []
+    from suite.images import sbom
+
+    own = read.run.settings.launcher
+    names = (sbom.file_name(image.name, image.variant, elsewhere(image.launcher, own)) for image in read.run.images)
+    images = {f"{sbom.FOLDER}/{name}": image for name, image in zip(names, read.run.images, strict=True)}
+    for name, sha256 in told.sboms.items():
+        if not SBOM_NAME.fullmatch(name):
+            continue  # said of the statement
+        folder = read.given.folder / sbom.FOLDER
+        content = content_of(read.given.folder / name, MAX_SBOM_BYTES) if not folder.is_symlink() else None
+        if content is None:
+            absent.append(name)
+        elif hashlib.sha256(content).hexdigest() != sha256:
+            wrong.append(f"{name} is not the file that the statement names{_told_apart(content, name, images)}")
+        elif name in images:
+            wrong += [f"{name}: {each}" for each in sbom.contradictions(content, images[name])[:5]]
+        else:
+            wrong.append(f"{name} is of no image of this run")
+    if wrong:
+        return [Check("bills of materials", "broken", "They are not what they should be.", tuple(wrong[:20]))]
+    if absent:
+        return [Check("bills of materials", "open", f"{plural(len(absent), 'bill')} of materials are not here.")]
+    says = f"All {len(told.sboms)} are those that the statement names, and list what the record does."
+    return [Check("bills of materials", "holds", says)]
+
+
+def _told_apart(content: bytes, name: str, images: dict[str, Image]) -> str:
+    """Return what differs in a changed bill, where that is known."""
+    from suite.images import sbom
+
+    if name not in images:
+        return ""
+    named = sbom.contradictions(content, images[name])
+    if not named:
+        try:
+            made = sbom.of_record(images[name])
+        except LevelfieldError:
+            return ""
+        named = sbom.first_difference(content, made)
+    return f" ({'; '.join(named[:3])})" if named else ""
+
+
+def of_signature(read: Read, signers: Path | None) -> tuple[str, Check]:
+    """Check the signature of a statement.
+
+    Parameters
+    ----------
+    read
+        What was given to verify, as it was read.
+    signers
+        A file of allowed signers; None: no signer is known.
+
+    Returns
+    -------
+    signer : str
+        Name of the signer by that file; empty where it names none with this key.
+    check : Check
+        The result for the reader.
+
+    Raises
+    ------
+    LevelfieldError
+        ssh-keygen is missing, or the file of signers is.
+    """
+    if read.statement is None or not read.signature:
+        return "", Check("signature", "open", "Nobody signed: whoever changed a sample could have made all else fit.")
+    found = signing.check(read.statement, read.signature, signers)
+    if not found.good:
+        return "", Check("signature", "broken", "The signature is not of this statement.")
+    if found.signer:
+        return found.signer, Check("signature", "holds", f"By {found.signer}, with the key {found.key}.")
+    if signers is None:
+        says = f"It is by the key {found.key}; name the signers that you know with --signers to learn whose that is."
+    else:
+        says = f"It is by the key {found.key}, which is nobody's whom {signers} names."
+    return "", Check("signature", "open", says)

@@ -1,0 +1,162 @@
+"""A run as a card: an SVG for a README, and Markdown for a pull request."""
+
+from collections.abc import Iterator
+from xml.sax.saxutils import escape
+
+from suite.analysis.types import Analysis, ConvergenceBlock, TimedBlock
+from suite.errors import printable
+from suite.record.schema import Run
+from suite.report import names, sentences, separation, units
+from suite.report.separation import IN_THESE_MINUTES
+from suite.safety.markdown import text as cell
+
+WIDTH = 720
+_ROW, _TITLE, _EDGE = 22, 46, 20
+_MOST_ROWS = 8
+_COLOURS = {
+    "torch": "#cf4a0c",
+    "torch-compile": "#a86f00",
+    "tensorflow": "#1565b0",
+    "tensorflow-xla": "#2f8fc4",
+    "jax": "#7a4fb0",
+    "onnxruntime": "#0d7f5b",
+    "openvino": "#bd3a7c",
+}
+"""As on the page, on white."""
+
+
+def markdown(run: Run, analysis: Analysis) -> str:
+    """Return the run's verdicts as Markdown: a sentence, then a table for every timed case.
+
+    Parameters
+    ----------
+    run, analysis
+        A record, and the analysis of it.
+    """
+    return "\n".join(_lines(run, analysis)) + "\n"
+
+
+def _lines(run: Run, analysis: Analysis) -> Iterator[str]:
+    yield f"**{cell(sentences.overall(analysis))}**"
+    yield ""
+    yield cell(f"{sentences.parity(analysis)} {sentences.place(run)} Run {run.id}, {run.started[:10]}.")
+    for block in analysis.timed:
+        yield ""
+        yield f"### {cell(_title(block))}"
+        yield ""
+        value = "items/s" if block.case.per_item else "geometric mean"
+        yield f"| | arm | {value} (95 % {IN_THESE_MINUTES}) | behind the best (95 %) | best is |"
+        yield "|---:|---|---:|---:|---|"
+        for row in block.rows:
+            cost = (
+                units.rate_with_interval(row.items_per_second)
+                if block.case.per_item
+                else units.time_with_interval(row.median_ns)
+            )
+            rank = "" if row.rank is None else str(row.rank)
+            cells = (rank, row.arm, cost, separation.behind(row, block), separation.best_is(row, block))
+            yield f"| {' | '.join(map(cell, cells))} |"
+        if block.case.one_by_one:
+            yield ""
+            yield sentences.ONE_BY_ONE
+    for trained in analysis.convergence:
+        yield ""
+        yield from _convergence(trained, sentences.images(run))
+
+
+def _convergence(block: ConvergenceBlock, images: str) -> Iterator[str]:
+    goal = units.accuracy(block.target) if block.target is not None else "the target"
+    yield f"### {cell(f'{names.network(block.case)}, training to {goal} on {images}')}"
+    yield ""
+    yield f"| | arm | time (95 % {IN_THESE_MINUTES}) | behind the best (95 %) | best is | steps (95 %) |"
+    yield "|---:|---|---:|---:|---|---:|"
+    for row in block.rows:
+        time, steps = units.time_with_interval(row.time_ns), units.rate_with_interval(row.steps)
+        cells = (row.arm, time, separation.behind(row, block), separation.best_is(row, block), steps)
+        yield f"| {'' if row.rank is None else row.rank} | {' | '.join(map(cell, cells))} |"
+
+
+def svg(run: Run, analysis: Analysis) -> str:
+    """Return the run's latency (or the first timed blocks, where there is none) as one picture with bars.
+
+    Parameters
+    ----------
+    run, analysis
+        A record, and the analysis of it. Texts of the record are escaped.
+
+    Returns
+    -------
+    str
+        An SVG document, `WIDTH` pixels wide.
+    """
+    parts: list[str] = []
+    top = _EDGE + 22
+    for text, size, weight in (
+        (_short(sentences.overall(analysis), 92), 15, 700),
+        (_short(f"{sentences.parity(analysis)} {run.started[:10]}, {_machine(run)}.", 110), 12, 400),
+    ):
+        parts.append(_text(_EDGE, top, text, size=size, weight=weight))
+        top += 20
+    for block in [block for block in analysis.timed if block.case.scenario == "latency"] or list(analysis.timed[:3]):
+        parts.append(_text(_EDGE, top + 22, _title(block), size=13, weight=600))
+        top += _TITLE - 12
+        parts += _bars(block, top)
+        top += _ROW * min(_MOST_ROWS, len(block.rows)) + 6
+    height = top + _EDGE
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
+        f'role="img" aria-label="{_xml(_short(sentences.overall(analysis), 200))}" '
+        'font-family="system-ui, sans-serif">'
+        f'<rect width="{WIDTH}" height="{height}" rx="10" fill="#fcfcfa" stroke="#dddfe3"/>'
+        + "".join(parts)
+        + "</svg>\n"
+    )
+
+
+def _bars(block: TimedBlock, top: int) -> Iterator[str]:
+    costs = {
+        row.arm: (row.items_per_second if block.case.per_item else row.median_ns)
+        for row in block.rows
+        if row.standing in ("ranked", "shown")
+    }
+    longest = max((cost.value for cost in costs.values() if cost is not None), default=1.0)
+    for place, row in enumerate(block.rows[:_MOST_ROWS]):
+        y = top + _ROW * place
+        cost = costs.get(row.arm)
+        yield _text(_EDGE + 126, y + 14, _short(row.arm, 22), size=12, anchor="end")
+        if cost is None:
+            yield _text(_EDGE + 136, y + 14, row.standing, size=12, colour="#5a6069")
+            continue
+        width = max(2.0, 380 * cost.value / longest)
+        colour = _COLOURS.get(row.backend, "#55606e")
+        yield f'<rect x="{_EDGE + 136}" y="{y + 3}" width="{width:.1f}" height="14" rx="2" fill="{colour}"/>'
+        value = units.rate(cost.value) + " items/s" if block.case.per_item else units.time(cost.value)
+        yield _text(_EDGE + 142 + width, y + 14, value, size=12)
+
+
+def _title(block: TimedBlock) -> str:
+    case = block.case
+    return f"{names.model(case.model)}, {names.asked(case).lower()}, batch {case.batch}"
+
+
+def _machine(run: Run) -> str:
+    from suite.history.environment import machine_title
+
+    return machine_title(run.machine)
+
+
+def _text(
+    x: float, y: float, text: str, *, size: int, weight: int = 400, anchor: str = "start", colour: str = "#1a1d21"
+) -> str:
+    return (
+        f'<text x="{x:g}" y="{y:g}" font-size="{size}" font-weight="{weight}" text-anchor="{anchor}" fill="{colour}">'
+        f"{_xml(text)}</text>"
+    )
+
+
+def _xml(text: str) -> str:
+    return escape(printable(text), {'"': "&quot;"})
+
+
+def _short(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

@@ -1,0 +1,104 @@
+"""Make the page that follows from a record again, every figure from the samples."""
+
+import msgspec
+
+from suite import analysis
+from suite.analysis.types import Analysis
+from suite.compare.ab import comparison as pairs
+from suite.compare.formats.html import within
+from suite.compare.types import Gate
+from suite.errors import LevelfieldError
+from suite.record.schema import Run
+from suite.report import embedded_record, html, restoring, units
+from suite.report.embedded_record import Evidence, Inside
+from suite.share.page import Difference, Tables, differences, parse_page, tables
+
+
+class RenderedPage(msgspec.Struct, frozen=True):
+    """A page made again, compared with the one that was given."""
+
+    differing: int
+    named: tuple[Difference, ...]
+    tables: Tables
+    """Looked at where parts differ, for pages of other versions."""
+
+
+def from_record(run: Run, evidence: Evidence, given: str) -> RenderedPage:
+    """Render the page of a whole record, and compare.
+
+    Parameters
+    ----------
+    run
+        The whole record.
+    evidence
+        What the page carries besides: the record inside it, statement and signature.
+    given
+        The page to compare with, without its inert blocks.
+    """
+    return _compare(run, analysis.analyse(run), evidence, given)
+
+
+def from_inside(evidence: Evidence, given: str) -> RenderedPage:
+    """Render the page of the record that travels inside it, and compare.
+
+    Medians of windows that were thinned are those that travel beside them, and so are their results' upper quantiles.
+
+    Parameters
+    ----------
+    evidence, given
+        As in `from_record`.
+    """
+    embedded = evidence.inside.embedded
+    run = restoring.restored(embedded)
+    found = restoring.with_tails(analysis.analyse(run), embedded)
+    return _compare(run, found, evidence, given)
+
+
+def _compare(run: Run, found: Analysis, evidence: Evidence, given: str) -> RenderedPage:
+    best: RenderedPage | None = None
+    for gate in _gates(run):
+        within_page = None
+        if gate is not None:
+            within_page = within(pairs.compare(run, gate, evidence.inside.embedded.record_sha256))
+        page = html.render(run, found, comparison=within_page, evidence=evidence)
+        around = parse_page(page).around
+        count, named = differences(given, around)
+        if best is None or count < best.differing:
+            best = RenderedPage(
+                differing=count, named=named, tables=tables(given, around) if count else Tables(0, 0, ())
+            )
+        if not count:
+            break
+    if best is None:
+        raise LevelfieldError("The page of this record cannot be made again.")
+    return best
+
+
+def _gates(run: Run) -> tuple[Gate | None, ...]:
+    """Return what an `ab` run may have been asked: what was typed, or what its record alone says."""
+    if pairs.LABEL not in run.labels:
+        return (None,)
+    plain = Gate(margin=run.settings.margin)
+    for index, word in enumerate(run.command):
+        name, _, value = word.partition("=")
+        if name == "--max-slowdown":
+            text = value or "".join(run.command[index + 1 : index + 2])
+            share = units.parse_share(text)
+            return (plain,) if share is None else (msgspec.structs.replace(plain, max_slowdown=share), plain)
+    return (plain,)
+
+
+def same_inside(run: Run, given: Inside) -> bool:
+    """Return whether the record inside a page is this one, thinned.
+
+    Parameters
+    ----------
+    run
+        The whole record.
+    given
+        The record inside the page; it is thinned again to the same number of samples.
+    """
+    from suite.report.thinning import thin
+
+    found = embedded_record.tails(analysis.analyse(run))
+    return thin(run, given.embedded.record_sha256, given.embedded.cap, found) == given.embedded

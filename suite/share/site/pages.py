@@ -1,0 +1,180 @@
+"""The site: an index with filters, a page for every run, comparisons of two, and trends; any static host serves it."""
+
+import hashlib
+import itertools
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+from markupsafe import Markup
+
+from suite import __version__
+from suite.analysis.types import Analysis
+from suite.compare.comparison import compare
+from suite.compare.formats import html as comparison_page
+from suite.errors import LevelfieldError
+from suite.record import files
+from suite.record.schema import Run
+from suite.report import html, pages
+from suite.report.html import TEMPLATES as REPORT
+from suite.share import card, run_evidence
+from suite.share.site import listing, trends
+from suite.share.site.listing import Entry, Shelf
+from suite.share.site.trends import Page
+
+TEMPLATES = Path(__file__).parent / "templates"
+MARK = ".levelfield-site"
+"""Marks a folder that was made here, and may be replaced."""
+PAIRS = 6
+"""Newest runs of a machine of which any two are compared."""
+
+
+class Published(msgspec.Struct, frozen=True):
+    """What was written."""
+
+    runs: int
+    comparisons: int
+    trends: int
+    skipped: tuple[str, ...]
+
+
+def publish(reports: Path, out: Path, say: Callable[[str], None]) -> Published:
+    """Write the site of a reports folder; one that was there is replaced as a whole, or not at all.
+
+    Parameters
+    ----------
+    reports
+        Folder of runs.
+    out
+        Folder of the site; made here before, empty, or not there.
+    say
+        Called with one short line whenever a step begins.
+
+    Raises
+    ------
+    LevelfieldError
+        There is nothing to publish, or `out` holds something else.
+    """
+    _replaceable(out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as place:
+        fresh = Path(place) / "site"
+        fresh.mkdir()
+        (fresh / MARK).write_text(f"{__version__}\n", encoding="utf-8")
+        filled = listing.fill(reports, say, lambda one, run, found: _run(one, run, found, fresh / "runs" / one.id))
+        if not filled.entries:
+            why = f" {filled.skipped[0]}" if filled.skipped else ""
+            raise LevelfieldError(
+                f"There is no run under {reports} that can be published.{why}", fix="Measure one with levelfield bench."
+            )
+        pairs = _comparisons(filled.entries, fresh / "compare", say)
+        found = trends.pages(filled.summaries)
+        for page in found:
+            _write(fresh / "trends" / f"{page.name}.html", _page("trends.html.j2", page=page))
+        _write(fresh / "index.html", _index(filled, pairs, found))
+        _put(fresh, out)
+    return Published(len(filled.entries), len(pairs), len(found), filled.skipped)
+
+
+def _replaceable(out: Path) -> None:
+    if out.is_dir() and any(out.iterdir()) and not (out / MARK).is_file():
+        raise LevelfieldError(
+            f"The folder {out} holds something that is no site of Levelfield's, and would be lost.",
+            fix="Name another folder with --out.",
+        )
+    if out.exists() and not out.is_dir():
+        raise LevelfieldError(f"{out} is no folder.", fix="Name another one with --out.")
+
+
+def _put(fresh: Path, out: Path) -> None:
+    """Put the new site in the place of the old one: two renames, so that no reader finds half of it for long."""
+    old = fresh.parent / "old"
+    if out.exists():
+        out.rename(old)
+    try:
+        fresh.chmod(0o755)
+        fresh.replace(out)
+    except OSError:
+        if old.exists():
+            old.rename(out)
+        raise
+
+
+def _run(one: Entry, run: Run, found: Analysis, folder: Path) -> None:
+    """Write a run's page anew from its record: a page that lies beside a record may be anybody's."""
+    comparison = None
+    if "ab" in run.labels:
+        from suite.compare.ab import comparison as pairs
+        from suite.compare.formats.html import within
+        from suite.compare.types import Gate
+
+        record = files.content_of(one.folder / files.NAME)
+        comparison = within(pairs.compare(run, Gate(margin=run.settings.margin), hashlib.sha256(record).hexdigest()))
+    evidence = run_evidence.found(one.folder / files.NAME, run, found)
+    # All of it is made before any of it is written: a run is on the site as a whole, or not.
+    made = {
+        "index.html": html.render(run, found, comparison=comparison, evidence=evidence),
+        "card.svg": card.svg(run, found),
+        "card.md": card.markdown(run, found),
+    }
+    for name, content in made.items():
+        _write(folder / name, content)
+    shutil.copyfile(one.folder / files.NAME, folder / files.NAME)
+
+
+def _comparisons(entries: Sequence[Entry], folder: Path, say: Callable[[str], None]) -> dict[tuple[str, str], str]:
+    """Compare any two of the newest runs of each machine; return old and new id to the page."""
+    found: dict[tuple[str, str], str] = {}
+    machines: dict[tuple[str, str], list[Entry]] = {}
+    for one in entries:
+        if not one.labels:
+            machines.setdefault((one.machine, one.launcher), []).append(one)
+    for runs in machines.values():
+        reduced = {one.id: listing.reduced(one.folder) for one in runs[:PAIRS]}
+        for newer, older in itertools.combinations(runs[:PAIRS], 2):
+            say(f"comparing {older.id} and {newer.id}")
+            try:
+                made = compare((reduced[older.id],), (reduced[newer.id],))
+            except LevelfieldError:
+                continue  # they have no case in common
+            name = f"{older.id}--{newer.id}.html"
+            _write(folder / name, comparison_page.write(made))
+            found[older.id, newer.id] = f"compare/{name}"
+    return found
+
+
+def _index(filled: Shelf, pairs: dict[tuple[str, str], str], found: Sequence[Page]) -> str:
+    entries = filled.entries
+    script = (TEMPLATES / "filters.js").read_text(encoding="utf-8")
+    return _page(
+        "index.html.j2",
+        script=script,
+        entries=entries,
+        pairs=[{"old": old, "new": new, "page": page} for (old, new), page in pairs.items()],
+        trends=found,
+        machines=dict(sorted({one.machine: one.machine_title for one in entries}.items(), key=lambda each: each[1])),
+        backends=sorted({name for one in entries for name in one.backends}),
+        models=sorted({name for one in entries for name in one.models}),
+        launchers=sorted({one.launcher for one in entries}),
+        skipped=len(filled.skipped),
+    )
+
+
+def _page(template: str, *, script: str = "", **values: object) -> str:
+    style = "\n".join(path.read_text(encoding="utf-8") for path in (REPORT / "page.css", TEMPLATES / "site.css"))
+    environment = pages.templates(TEMPLATES)
+    environment.filters |= {"moment": html.moment, "unbroken": html.unbroken}
+    return environment.get_template(template).render(
+        policy=pages.policy(style, script=script, images="'self' data:"),
+        style=Markup(style),  # noqa: S704  (our own files)
+        script=Markup(script),  # noqa: S704  (our own file)
+        version=__version__,
+        **values,
+    )
+
+
+def _write(file: Path, content: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(content, encoding="utf-8", errors="replace")

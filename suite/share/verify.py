@@ -1,0 +1,185 @@
+"""Whether a report holds: its digests, its statement, its signature, and every figure anew from the samples.
+
+A signature says who stands for a report. Without one that a reader knows, whoever changed a sample can make everything
+else fit again: such a report is *consistent, not authentic*. Whether what was signed was ever measured, nothing tells.
+"""
+
+import hashlib
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from suite.analysis import guarded
+from suite.record.schema import Run
+from suite.report import embedded_record, restoring
+from suite.report.embedded_record import Evidence
+from suite.report.units import plural
+from suite.share import attestation, rendering
+from suite.share.active_content import not_ours
+from suite.share.given import Given
+from suite.share.reading import Check, Read, read
+
+Verdict: TypeAlias = Literal["verified", "consistent, not authentic", "not verified", "does not hold"]
+INCONCLUSIVE = 3
+
+
+class Verified(msgspec.Struct, frozen=True):
+    """Result of a verification."""
+
+    run: Run
+    checks: tuple[Check, ...]
+    verdict: Verdict
+    signer: str = ""
+    signers_asked: bool = False
+
+    @property
+    def exit_code(self) -> int:
+        """0 nothing is wrong; 1 something is; 3 it cannot be told, or signers were named and it is by none of them."""
+        if self.verdict == "does not hold":
+            return 1
+        unknown = self.verdict == "not verified" or (self.signers_asked and self.verdict != "verified")
+        return INCONCLUSIVE if unknown else 0
+
+
+def verify(given: Given, *, tool_sha256: str = "", signers: Path | None = None) -> Verified:
+    """Check all that was given.
+
+    Parameters
+    ----------
+    given
+        As `suite.share.given.open_given` read it.
+    tool_sha256
+        Digest of this tool's own sources, as records hold it: where a page was made by others, that is said.
+    signers
+        A file of the signers that the reader knows.
+
+    Raises
+    ------
+    LevelfieldError
+        It is no report or cannot be read; with exit code 1 where it was one and was damaged.
+    """
+    found = read(given)
+    signed, signature = attestation.of_signature(found, signers)
+    with guarded.computing(given.name):
+        checks = [
+            *_records(found, tool_sha256),
+            *_figures(found, tool_sha256),
+            *attestation.of_statement(found, tool_sha256),
+            *attestation.of_bills(found),
+            signature,
+        ]
+    broken = any(check.state == "broken" for check in checks)
+    judged = found.page is None or all(check.state == "holds" for check in checks if check.topic == "figures")
+    covered = bool(signed) and found.statement is not None and judged
+    verdict: Verdict = "verified" if covered else "consistent, not authentic"
+    if broken:
+        verdict = "does not hold"
+    elif any(check.state == "unverified" for check in checks):
+        verdict = "not verified"
+    return Verified(
+        run=found.run,
+        checks=tuple(checks),
+        verdict=verdict,
+        signer=signed,
+        signers_asked=signers is not None,
+    )
+
+
+# ---- the record ------------------------------------------------------------------------------------------------------
+
+
+def _records(read: Read, tool_sha256: str) -> list[Check]:
+    checks = [_whole(read)] if read.whole is not None else []
+    if read.inside is None:
+        return checks
+    embedded = read.inside.embedded
+    if read.whole is not None:
+        same = rendering.same_inside(read.whole, read.inside)
+        says = "It is the record of run.json." if same else "It is not the record of run.json."
+        return [*checks, Check("record inside the page", "holds" if same else "broken", says)]
+    doubtful = tuple(restoring.unsupported(embedded))
+    if doubtful:
+        return [Check("record inside the page", "broken", "Samples inside cannot be of the windows stated.", doubtful)]
+    if embedded.thinned:
+        says = "It follows the schema and agrees with its digests; the whole record is not here."
+        return [Check("record inside the page", "holds", says)]
+    digest = hashlib.sha256(msgspec.json.encode(embedded.record) + b"\n").hexdigest()
+    if digest == embedded.record_sha256:
+        return [Check("record inside the page", "holds", "It is the whole record, and has the digest that is named.")]
+    if embedded.record.tool_sha256 == tool_sha256:
+        return [Check("record inside the page", "broken", "It is whole, and not the record that the page names.")]
+    says = "Another version of Levelfield wrote it, so that the digest of its file cannot be made again."
+    return [Check("record inside the page", "open", says)]
+
+
+def _whole(read: Read) -> Check:
+    digest = hashlib.sha256(read.given.record or b"").hexdigest()
+    if read.inside is not None and read.inside.embedded.record_sha256 != digest:
+        says = f"run.json has the SHA-256 {digest}, and the page names {read.inside.embedded.record_sha256}."
+        return Check("record", "broken", says)
+    says = "run.json follows the schema" + ("." if read.inside is None else " and has the digest that the page names.")
+    return Check("record", "holds", says)
+
+
+# ---- the figures -----------------------------------------------------------------------------------------------------
+
+
+def _figures(read: Read, tool_sha256: str) -> list[Check]:
+    if read.page is None or read.inside is None:
+        return [Check("figures", "open", "There is no page here, so that there are no figures to compute again.")]
+    carried = embedded_record.attested(read.page.statement.encode()) if read.page.statement is not None else ("", "")
+    evidence = Evidence(read.inside, *carried)
+    if read.whole is not None:
+        again = rendering.from_record(read.whole, evidence, read.page.around)
+    else:
+        again = rendering.from_inside(evidence, read.page.around)
+    if not again.differing:
+        return [Check("figures", "holds", f"Every figure of the page follows from {_source(read)}.")]
+    if read.run.tool_sha256 != tool_sha256:
+        return [_by_another_version(again, read)]
+    return [Check("figures", "broken", _not_following(again, read), tuple(map(str, again.named)))]
+
+
+def _not_following(again: rendering.RenderedPage, read: Read) -> str:
+    do = "does" if again.differing == 1 else "do"
+    return f"{plural(again.differing, 'part')} of the page {do} not follow from {_source(read)}."
+
+
+def _by_another_version(again: rendering.RenderedPage, read: Read) -> Check:
+    """Judge a page that another version may have written: rightly, its words and drawings may differ.
+
+    Which version wrote it is said by the record, which a stranger may have written, too. So such a page is never called
+    consistent: it is *broken* where it could act on its reader, and otherwise *unverified*; what differs is named.
+    """
+    assert read.page is not None  # it differs from the page made again
+    active = not_ours(read.page.around)
+    if active:
+        says = "The page holds what no version of Levelfield that is known here writes. If a newer version wrote it, "
+        return Check("figures", "broken", f"{says}verify it with that version.", active)
+    found = again.tables
+    version = f"levelfield {read.run.tool_version} ({read.run.tool_sha256[:12]})"
+    if found.differing or found.unmatched > found.same or not found.same:
+        says = (
+            f"{_not_following(again, read)} The run was made by {version}, this is another one, which may compute or "
+        )
+        says += "write figures by other rules: take that version to tell a changed page from an older one."
+        return Check("figures", "unverified", says, tuple(map(str, found.differing or again.named)))
+    says = f"The page was written by {version}, and this is another one: its words and drawings are not compared. "
+    says += f"{found.same:,} figures in its tables follow from {_source(read)}"
+    says += f"; {found.unmatched:,} stand where this version has none." if found.unmatched else "."
+    return Check("figures", "unverified", f"{says} Take that version to check every word.")
+
+
+def _source(read: Read) -> str:
+    if read.whole is not None:
+        return "all samples, which are in run.json"
+    assert read.inside is not None
+    thinned = read.inside.embedded.thinned
+    if not thinned:
+        return "all samples, which are inside the page"
+    kept, of = sum(each.kept for each in thinned), sum(each.of for each in thinned)
+    return (
+        f"the samples inside the page; of {plural(len(thinned), 'result')} they are {kept:,} of {of:,}, whose windows' "
+        "medians and upper quantiles are taken from beside them (the run's folder has all)"
+    )

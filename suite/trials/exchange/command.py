@@ -1,0 +1,305 @@
+"""How exchangeable runs are: from records of the same thing over days, how often a comparison is a false alarm.
+
+`nox -s exchange -- RUNS` calls it. It measures nothing: it reads run records, finds which of them measured the same
+thing on the same machine, estimates how far runs and sessions (days) lie apart, and draws comparisons in lumps and in
+turns from them (`suite.trials.exchange.draws`). What is missing for an answer is said.
+"""
+
+import datetime as dt
+import math
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import click
+import msgspec
+import numpy as np
+from rich.markup import escape
+
+from suite import __version__
+from suite.cli.options import DURATION
+from suite.compare.reduction import Reduced
+from suite.compare.sides import load
+from suite.compare.types import Gate
+from suite.compare.welch import MIN_RUNS
+from suite.errors import LevelfieldError
+from suite.history.environment import arm_group
+from suite.record import files
+from suite.record.files import write_atomically
+from suite.report import units
+from suite.safety import terminals
+from suite.schedule.outcomes import utc_now
+from suite.trials.exchange.draws import Runs, Spread, Tally, expected, lumps, sessions, spread, tally, turns
+
+SCHEMA = 1
+NO_RESULT = frozenset({"smoke", "injected", "demonstration"})
+"""Labels of runs that are no results."""
+
+
+class RunOfGroup(msgspec.Struct, frozen=True):
+    """One run."""
+
+    id: str
+    started: str
+    sha256: str
+    """Of its record."""
+    session: int
+
+
+class Group(msgspec.Struct, frozen=True):
+    """Runs on one machine, launched alike."""
+
+    machine: str
+    launcher: str
+    runs: tuple[RunOfGroup, ...]
+    """In the order of time."""
+    results: tuple[str, ...]
+    """What two of them or more measured: arm, case, and what tells one version and question from another."""
+    spread: Spread
+    in_lumps: Tally | None
+    in_turns: Tally | None
+    expected_in_lumps: float | None
+    """Simulated share of cases that are called changed, with normal noise of the estimated spreads."""
+    expected_in_turns: float | None
+    missing: tuple[str, ...]
+    """Why something above is not known."""
+
+
+class Record(msgspec.Struct, frozen=True):
+    """What the trial found."""
+
+    schema: int
+    updated: str
+    tool_version: str
+    runs_a_side: int
+    gap_seconds: float
+    draws: int
+    seed: int
+    groups: tuple[Group, ...]
+
+
+class Thresholds(msgspec.Struct, frozen=True):
+    """How comparisons are drawn."""
+
+    runs_a_side: int = MIN_RUNS
+    gap_seconds: float = 6 * 3600.0
+    """A pause between runs from which a new session begins."""
+    draws: int = 200
+    """Comparisons drawn from a pair of sessions, and in turns."""
+    seed: int = 1
+
+
+def study(runs: Sequence[Reduced], asked: Thresholds) -> Record:
+    """Study runs: those of one machine and launcher together.
+
+    Raises
+    ------
+    LevelfieldError
+        None of them is a result.
+    """
+    places: dict[tuple[str, str], list[Reduced]] = {}
+    for run in runs:
+        if NO_RESULT.isdisjoint(run.facts.labels) and _seconds(run) is not None:
+            hardware = msgspec.json.encode(sorted(run.hardware.items())).decode()
+            places.setdefault((hardware, run.launcher), []).append(run)
+    if not places:
+        raise LevelfieldError("There is no run here that is a result.", fix="Name runs that are no smoke runs.")
+    return Record(
+        schema=SCHEMA,
+        updated=utc_now(),
+        tool_version=__version__,
+        runs_a_side=asked.runs_a_side,
+        gap_seconds=asked.gap_seconds,
+        draws=asked.draws,
+        seed=asked.seed,
+        groups=tuple(_group(members, asked) for members in places.values()),
+    )
+
+
+def _group(members: list[Reduced], asked: Thresholds) -> Group:
+    ordered = sorted(members, key=lambda run: _seconds(run) or 0.0)
+    numbers = sessions([_seconds(run) or 0.0 for run in ordered], asked.gap_seconds)
+    costs = [dict(_costs(run)) for run in ordered]
+    counted = [name for each in costs for name in each]
+    results = tuple(name for name in dict.fromkeys(counted) if counted.count(name) > 1)
+    table = np.array([[math.log(each[name]) if name in each else math.nan for name in results] for each in costs])
+    whole = Runs(numbers, table.reshape(len(ordered), len(results)))
+    found, gate = spread(whole), Gate()
+    rng = np.random.default_rng(asked.seed)
+    in_lumps = tally(whole, lumps(whole, asked.runs_a_side, asked.draws, rng), gate)
+    in_turns = tally(whole, turns(whole, asked.runs_a_side, asked.draws, rng), gate)
+    shares = expected(found, asked.runs_a_side, gate, rng) or (None, None)
+    return Group(
+        machine=_machine(ordered[0]),
+        launcher=ordered[0].launcher,
+        runs=tuple(
+            RunOfGroup(run.facts.id, run.facts.started, run.facts.sha256, number)
+            for run, number in zip(ordered, numbers, strict=True)
+        ),
+        results=results,
+        spread=found,
+        in_lumps=in_lumps,
+        in_turns=in_turns,
+        expected_in_lumps=shares[0],
+        expected_in_turns=shares[1],
+        missing=tuple(_missing(found, in_lumps, in_turns, asked)),
+    )
+
+
+def _missing(found: Spread, in_lumps: Tally | None, in_turns: Tally | None, asked: Thresholds) -> Iterator[str]:
+    count = asked.runs_a_side
+    if not found.cases:
+        yield "no result was measured by two of them: nothing can be said of how far runs lie apart"
+        return
+    if found.run_sd is None:
+        yield "no session has two runs of a result: runs and sessions cannot be told apart"
+    if found.sessions < 2:
+        yield "there is one session: how far days lie apart is not known"
+    if in_lumps is None:
+        yield f"no two sessions have {count} runs each: comparisons in lumps cannot be drawn"
+    elif in_lumps.session_pairs < _FEW_PAIRS:
+        yield (
+            f"{units.plural(in_lumps.session_pairs, 'pair')} of sessions: the share of false changes is of these days, "
+            "and says little of others"
+        )
+    if in_turns is None:
+        yield f"there are fewer than {count} pairs of neighbours: comparisons in turns cannot be drawn"
+
+
+_FEW_PAIRS = 10
+"""Pairs of sessions below which a share of false changes is said to be of these days alone."""
+
+
+def _machine(run: Reduced) -> str:
+    known = (run.hardware.get(name, "") for name in ("cpu model", "cpu family", "cpu model number", "memory"))
+    model, family, number, memory = known
+    return f"{model} (family {family}, model {number}), {memory}"
+
+
+def _seconds(run: Reduced) -> float | None:
+    try:
+        return dt.datetime.fromisoformat(run.facts.started).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _costs(run: Reduced) -> Iterator[tuple[str, float]]:
+    """Yield every cost that counts, by what was measured: another version or another question has another name."""
+    for (arm, case), answer in run.answers.items():
+        if answer.cost is None or answer.standing not in ("ranked", "shown"):
+            continue
+        version = run.environment.get(arm_group(arm), {}).get("version", "")
+        digests = sorted(answer.inputs | answer.weights | answer.onnx | answer.images | answer.target)
+        question = " ".join(digest[:8] for digest in digests)
+        yield f"{arm}/{case} {version} {question}".strip(), answer.cost
+
+
+# ---- what is told ----------------------------------------------------------------------------------------------------
+
+
+def markdown(record: Record) -> str:
+    """Return what was found as Markdown."""
+    return "\n".join(_lines(record)) + "\n"
+
+
+def _lines(record: Record) -> Iterator[str]:
+    yield f"# How exchangeable runs are, {record.updated[:10]}"
+    yield ""
+    yield (
+        f"Comparisons have {record.runs_a_side} runs a side and are judged as `levelfield compare` does, at its false "
+        f"discovery rate of {100 * Gate().q:.0f} %. Nothing differs between the sides, so every change that is called "
+        f"is false. A session ends where no run begins for {record.gap_seconds / 3600:.3g} hours."
+    )
+    for group in record.groups:
+        yield ""
+        yield f"## {group.machine}, {group.launcher}"
+        yield ""
+        yield from (f"- {line}" for line in _of_group(group))
+
+
+def _of_group(group: Group) -> Iterator[str]:
+    found = group.spread
+    yield (
+        f"{units.plural(found.runs, 'run')} in {units.plural(found.sessions, 'session')}, "
+        f"from {group.runs[0].started} to {group.runs[-1].started}; "
+        f"{units.plural(found.cases, 'result')} measured twice or more."
+    )
+    if found.run_sd is not None:
+        yield f"Runs of one session scatter by {100 * found.run_sd:.2g} % (standard deviation, all results together)."
+    if found.session_sd is not None:
+        yield f"Sessions lie apart by {100 * found.session_sd:.2g} % (standard deviation) beyond that."
+    for name, drawn in (("two sessions", group.in_lumps), ("neighbours in time", group.in_turns)):
+        if drawn is not None:
+            yield (
+                f"Comparisons of {name}: {drawn.with_change} of {drawn.comparisons} drawn call some case changed, "
+                f"{drawn.changed} of {drawn.rows} rows."
+            )
+    if group.expected_in_lumps is not None and group.expected_in_turns is not None:
+        yield (
+            f"With normal noise of these sizes, {100 * group.expected_in_lumps:.1f} % of cases are called changed in "
+            f"lumps and {100 * group.expected_in_turns:.1f} % in turns (simulated)."
+        )
+    if group.missing:
+        yield f"Missing: {'; '.join(group.missing)}."
+
+
+def _folders(given: Sequence[Path]) -> Iterator[Path]:
+    for each in given:
+        if each.is_file() or (each / files.NAME).is_file():
+            yield each if each.is_file() else each / files.NAME
+        else:
+            yield from (folder / files.NAME for folder in files.runs_in(each))
+
+
+def read(given: Sequence[Path], say: Callable[[str], None]) -> list[Reduced]:
+    """Read run records, one run once; what cannot be read is told and left out.
+
+    Parameters
+    ----------
+    given
+        Records, folders of runs, or folders that hold these.
+
+    Raises
+    ------
+    LevelfieldError
+        There is none.
+    """
+    found: dict[str, Reduced] = {}
+    for file in _folders(given):
+        try:
+            run = load(file)
+        except (LevelfieldError, OSError) as error:
+            say(f"{file} is left out: {error}")
+            continue
+        found.setdefault(run.facts.id, run)
+    if not found:
+        raise LevelfieldError("There is no run that can be read.", fix="Name run folders, or a folder of them.")
+    return list(found.values())
+
+
+@click.command()
+@click.argument("runs", nargs=-1, type=click.Path(path_type=Path, exists=True))
+@click.option("--runs-a-side", type=click.IntRange(MIN_RUNS, 50), default=MIN_RUNS, show_default=True)
+@click.option("--gap", type=DURATION, default="6h", show_default=True, help="A pause that ends a session.")
+@click.option("--draws", type=click.IntRange(1, 10_000), default=200, show_default=True)
+@click.option("--seed", type=int, default=1, show_default=True)
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), default=None, help="Write the record here too.")
+def main(runs: tuple[Path, ...], *, runs_a_side: int, gap: float, draws: int, seed: int, out: Path | None) -> None:
+    """Estimate from RUNS of the same thing over days how often a comparison would call a change that is none."""
+    console = terminals.console()
+
+    def say(text: str) -> None:
+        console.print(f"[dim]{escape(text)}[/]", highlight=False, soft_wrap=True)
+
+    try:
+        asked = Thresholds(runs_a_side=runs_a_side, gap_seconds=gap, draws=draws, seed=seed)
+        record = study(read(runs or (Path("reports"),), say), asked)
+        console.print(escape(markdown(record)), highlight=False, soft_wrap=True, end="")
+        if out is not None:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(out, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
+            write_atomically(out.with_suffix(".md"), markdown(record).encode())
+            console.print(f"Record: {escape(str(out))}", highlight=False, soft_wrap=True)
+    except (LevelfieldError, OSError) as error:
+        console.print(f"[red]{escape(str(error))}[/]", highlight=False, soft_wrap=True)
+        sys.exit(2)

@@ -1,0 +1,5 @@
+"""`python -m suite.trials.folklore`."""
+
+from suite.trials.folklore.command import main
+
+main()

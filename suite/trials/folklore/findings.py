@@ -1,0 +1,171 @@
+"""From the windows of the folklore trial to two tables, and the reason for every rank that flips. Pure."""
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from suite.report import units
+from suite.statistics import ranking
+from suite.statistics.errors import InsufficientData
+from suite.statistics.ratios import level_interval, ratio_interval
+from suite.trials.folklore.forms import AS_PUBLISHED, FAIRLY, Framework, path
+from suite.trials.folklore.record import Form, Mended, Row, Said, Standing
+from suite.trials.judging import launch_levels
+from suite.trials.record import Generation, Interval
+
+OWN_SHARE = 1.25
+"""A framework whose time changes by less than this is moved by the others alone."""
+
+_Levels = Mapping[str, NDArray[np.float64]]
+"""Arm to the log level of each launch."""
+
+
+def rows(frameworks: Sequence[Framework], generations: Sequence[Generation], said: Sequence[Said]) -> tuple[Row, ...]:
+    """Return both tables, one row a framework, in the order of the published one.
+
+    Parameters
+    ----------
+    frameworks
+        Those of which every form has a window in every round.
+    generations
+        What was measured.
+    said
+        What the forms answered. A form whose answer is not shown to equal the reference has no rank.
+    """
+    if not generations or not frameworks:
+        return ()
+    arms = [form.arm for framework in frameworks for form in framework.forms]
+    levels = dict(zip(arms, launch_levels(generations, arms).T, strict=True))
+    answers = {each.arm: each for each in said}
+    published = _table(frameworks, levels, AS_PUBLISHED, answers)
+    fairly = _table(frameworks, levels, FAIRLY, answers)
+    found = [
+        _row(framework, published[framework.backend], fairly[framework.backend], levels) for framework in frameworks
+    ]
+    return tuple(_explained(row, found) for row in found)
+
+
+def _table(
+    frameworks: Sequence[Framework], levels: _Levels, name: str, answers: Mapping[str, Said]
+) -> dict[str, Standing]:
+    arms = {framework.backend: _form(framework, name).arm for framework in frameworks}
+    unequal = {arm: reason for arm in arms.values() if (reason := _unequal(answers.get(arm)))}
+    equal = [arm for arm in arms.values() if arm not in unequal]
+    places = ranking.rank(np.stack([levels[arm] for arm in equal], axis=1)) if equal else []
+    ranked = {equal[place.arm]: place for place in places}
+    return {
+        backend: Standing(arm, _level(levels[arm]), None, unequal[arm])
+        if arm in unequal
+        else Standing(arm, _level(levels[arm]), ranked[arm].rank, ranked[arm].reason or "")
+        for backend, arm in arms.items()
+    }
+
+
+def _unequal(said: Said | None) -> str:
+    """Say why an answer is not shown to equal the reference; empty where it is."""
+    if said is None:
+        return "Its answer was not compared with the reference."
+    if said.equal:
+        return ""
+    what = "Its answer cannot be compared" if said.equal is None else "It does not equal the reference"
+    return f"{what}: {said.reason.rstrip('.')}."
+
+
+def _row(framework: Framework, published: Standing, fairly: Standing, levels: _Levels) -> Row:
+    way = path(framework)
+    return Row(
+        backend=framework.backend,
+        title=framework.title,
+        published_ms=framework.published_ms,
+        published=published,
+        fairly=fairly,
+        factor=_factor(levels[published.arm], levels[fairly.arm]),
+        mended=tuple(
+            Mended(after.mends, _factor(levels[before.arm], levels[after.arm]))
+            for before, after in itertools.pairwise(way)
+        ),
+    )
+
+
+def _form(framework: Framework, name: str) -> Form:
+    return next(form for form in framework.forms if form.name == name)
+
+
+def _level(logs: NDArray[np.float64]) -> Interval:
+    try:
+        found = level_interval(logs)
+    except InsufficientData:
+        return Interval(math.exp(float(np.nanmean(logs))), None, None)
+    return Interval(found.level, found.low, found.high)
+
+
+def _factor(before: NDArray[np.float64], after: NDArray[np.float64]) -> Interval:
+    try:
+        found = ratio_interval(before, after)
+    except InsufficientData:
+        return Interval(math.exp(float(np.nanmean(before - after))), None, None)
+    return Interval(found.ratio, found.low, found.high)
+
+
+def _explained(row: Row, table: Sequence[Row]) -> Row:
+    """Say whom a framework overtakes and who overtakes it, and why where its rank is not that of before."""
+    overtakes = tuple(each.title for each in table if _before(each, row, "published") and _before(row, each, "fairly"))
+    by = tuple(each.title for each in table if _before(row, each, "published") and _before(each, row, "fairly"))
+    explained = msgspec.structs.replace(row, overtakes=overtakes, overtaken_by=by)
+    if row.fairly.rank is None or row.published.rank == row.fairly.rank:
+        return explained
+    return msgspec.structs.replace(explained, reason=_reason(explained))
+
+
+def _before(first: Row, second: Row, table: str) -> bool:
+    one: Standing = getattr(first, table)
+    other: Standing = getattr(second, table)
+    return one.rank is not None and other.rank is not None and one.rank < other.rank
+
+
+def _reason(row: Row) -> str:
+    """Say by what a framework's own time changed, the largest change first, and how the others moved round it."""
+    parts = sorted(row.mended, key=lambda each: abs(math.log(each.factor.value)), reverse=True)
+    changes = "; ".join(f"{each.mends} ({_change(each.factor)})" for each in parts)
+    if abs(math.log(row.factor.value)) < math.log(OWN_SHARE):
+        own = f"Its own time hardly changes ({_change(row.factor)})"
+    else:
+        own = f"{_capital(_change(row.factor))} fairly: {changes}"
+    others = []
+    if row.overtakes:
+        others.append(f"it overtakes {_join(row.overtakes)}")
+    if row.overtaken_by:
+        others.append(f"{_join(row.overtaken_by)}, no longer held back, {_overtake(row.overtaken_by)} it")
+    return f"{own}. {_capital(' and '.join(others))}." if others else f"{own}."
+
+
+def _overtake(names: Sequence[str]) -> str:
+    return "overtakes" if len(names) == 1 else "overtake"
+
+
+def _change(factor: Interval) -> str:
+    """`47.1 times (46.0–48.2) faster`, `1.2 times slower`."""
+    if factor.value >= 1:
+        return f"{times(factor)} faster"
+    low, high = factor.low, factor.high
+    return f"{times(Interval(1 / factor.value, 1 / high if high else None, 1 / low if low else None))} slower"
+
+
+def times(factor: Interval) -> str:
+    """`47.1 times (46.0–48.2)`."""
+    text = f"{units.digits(factor.value)} times"
+    if factor.low is None or factor.high is None:
+        return text
+    return f"{text} ({units.digits(factor.low)}–{units.digits(factor.high)})"
+
+
+def _join(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,162 @@
+"""The folklore trial in the terminal and as Markdown: both tables side by side, and why rows flip."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from suite.report import units
+from suite.report.sentences import join
+from suite.report.separation import IN_THESE_MINUTES
+from suite.trials.folklore.forms import AS_PUBLISHED, FAIRLY, get
+from suite.trials.folklore.record import Folklore, Row, Said, Standing
+from suite.trials.record import Interval
+
+SOURCE = (
+    "“Deep Learning GPU Benchmarks”, Data Science Blogathon, Analytics Vidhya, January 2025, and the script of the "
+    "repository analystanand/benchmarks"
+)
+
+
+def heading(record: Folklore) -> str:
+    """Say what was compared, on what."""
+    launches = len(record.generations)
+    rounds = sum(len(each.rounds) for each in record.generations)
+    return (
+        f"A multilayer perceptron over {units.count(record.batch)} samples, time of one pass over all of them; "
+        f"{units.plural(launches, 'launch', 'launches')} of every form, {units.plural(rounds, 'round')} in turns, "
+        f"{units.plural(record.threads, 'thread')}. Times are geometric means over launches; their 95 % t "
+        f"intervals hold {IN_THESE_MINUTES}, only ratios travel. At least as many frameworks as a rank less one are "
+        "faster (all pairs judged at once, 95 %); what is not shown to equal the float64 reference has no rank."
+    )
+
+
+HOW = (
+    "Both sides run in containers of the same images, with the same weights and inputs, on the same CPUs. As published "
+    "means as the script does it, its questions for CPU share and memory inside the timed region included; fairly "
+    "means the whole batch in one call, from NumPy to NumPy, completed, compiled where the framework is meant to be, "
+    "and equal to the float64 reference."
+)
+
+
+def show(record: Folklore, console: Console) -> None:
+    """Print both tables side by side, then the reasons."""
+    table = Table(title="Five frameworks on a spam classifier", title_justify="left")
+    for name in ("framework", "stated, ms"):
+        table.add_column(name, no_wrap=True, justify="right" if name != "framework" else "left")
+    for name in ("as published", "rank", "fairly", "rank", "as published ÷ fairly"):
+        table.add_column(name, justify="right")
+    for row in record.rows:
+        table.add_row(*(escape(cell) for cell in _cells(row)))
+    console.print(table)
+    for line in _below(record):
+        console.print(escape(line), highlight=False)
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    return (
+        row.title,
+        f"{row.published_ms:.2f}",
+        time(row.published.ns),
+        rank(row.published),
+        time(row.fairly.ns),
+        rank(row.fairly),
+        ratio(row.factor),
+    )
+
+
+def time(interval: Interval) -> str:
+    """`14.7 ms (14.5–14.9)`."""
+    scale = units.scale_ns(interval.value)
+    text = f"{units.digits(interval.value / scale.factor)} {scale.unit}"
+    if interval.low is None or interval.high is None:
+        return text
+    return f"{text} ({units.digits(interval.low / scale.factor)}–{units.digits(interval.high / scale.factor)})"
+
+
+def ratio(interval: Interval) -> str:
+    """`47.1 (46.0–48.2)`."""
+    text = units.digits(interval.value)
+    if interval.low is None or interval.high is None:
+        return text
+    return f"{text} ({units.digits(interval.low)}–{units.digits(interval.high)})"
+
+
+def rank(standing: Standing) -> str:
+    return units.NO_VALUE if standing.rank is None else str(standing.rank)
+
+
+def markdown(record: Folklore) -> str:
+    """Return the two tables side by side, the reasons and the steps between them as Markdown."""
+    return "\n".join(_lines(record)) + "\n"
+
+
+def _lines(record: Folklore) -> Iterator[str]:
+    yield f"# A published comparison, both ways, {record.started[:10]}"
+    yield ""
+    yield heading(record)
+    yield ""
+    yield f"Stated: what {SOURCE} give for another machine. {HOW}"
+    yield ""
+    yield "| framework | stated, ms | as published | rank | fairly | rank | as published ÷ fairly |"
+    yield "|---|---:|---:|---:|---:|---:|---:|"
+    for row in record.rows:
+        yield f"| {' | '.join(_cells(row))} |"
+    yield ""
+    for line in _below(record):
+        yield f"- {line}"
+    yield ""
+    yield "## From one to the other"
+    yield ""
+    yield "| framework | what is timed | what it mends | before ÷ after | answer |"
+    yield "|---|---|---|---:|---|"
+    yield from _steps(record)
+
+
+def _steps(record: Folklore) -> Iterator[str]:
+    said = {each.arm: each for each in record.said}
+    rows = {row.backend: row for row in record.rows}
+    for form in record.forms:
+        row = rows.get(form.backend)
+        mended = next((each for each in row.mended if each.mends == form.mends), None) if row and form.mends else None
+        factor = ratio(mended.factor) if mended is not None else ""
+        cells = (get(form.backend).title, f"{form.name}: {form.does}", form.mends, factor, answer(said.get(form.arm)))
+        yield f"| {' | '.join(cells)} |"
+
+
+def answer(said: Said | None) -> str:
+    """Say how a form's answer stands to the reference."""
+    if said is None:
+        return "not compared"
+    if said.equal is None:
+        return f"not comparable: {said.reason}"
+    error = "" if said.relative_error is None else f" (error {units.error(said.relative_error)})"
+    return f"equal{error}" if said.equal else f"**not equal**{error}"
+
+
+def _below(record: Folklore) -> Iterator[str]:
+    """Say why rows flip, what is not the same computation, and what was not measured."""
+    for row in record.rows:
+        if row.flips:
+            yield f"{row.title}, rank {row.published.rank} as published, is {row.fairly.rank} fairly. {row.reason}"
+        elif row.reason:
+            yield f"{row.title}, without a rank as published, is {row.fairly.rank} fairly. {row.reason}"
+    yield from _unranked(record.rows)
+    for backend, why in record.failures.items():
+        yield f"{get(backend).title} is in neither table: {why}"
+    rounds = [each for one in record.generations for each in one.rounds]
+    disturbed = sum(bool(each.disturbed) for each in rounds)
+    were = "was" if disturbed == 1 else "were"
+    yield f"{disturbed} of {units.plural(len(rounds), 'round')} {were} disturbed from outside."
+
+
+def _unranked(rows: Sequence[Row]) -> Iterator[str]:
+    """Say why forms have no rank; a reason that several share is said once."""
+    reasons: dict[str, list[str]] = {}
+    for row in rows:
+        for standing, name in ((row.published, AS_PUBLISHED), (row.fairly, FAIRLY)):
+            if standing.unranked:
+                reasons.setdefault(standing.unranked, []).append(f"{row.title} {name}")
+    for reason, forms in reasons.items():
+        yield f"{join(forms)}: no rank. {reason}"

@@ -1,0 +1,5 @@
+"""`python -m suite.trials.overhead`."""
+
+from suite.trials.overhead.command import main
+
+main()

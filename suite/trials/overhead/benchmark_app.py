@@ -1,0 +1,142 @@
+"""OpenVINO's own `benchmark_app`, run as a user would run it, in the image that Levelfield measures OpenVINO in.
+
+Three things are said to it beyond `-hint latency -api sync -infer_precision f32`, so that both sides answer the same
+question: the number of threads (in a file, since it refuses `-nthreads` beside `-hint`), the type of image inputs
+(it would make the network take bytes and convert them), and the inputs themselves.
+"""
+
+import re
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import docker
+import docker.errors
+import msgspec
+import numpy as np
+from docker.types import LogConfig
+
+from suite.errors import LevelfieldError
+from suite.images.engine import USER_PROXIES
+from suite.launchers.environment import worker_environment
+from suite.record.schema import Arm, Case
+from suite.schedule.site import Site
+from suite.trials.overhead.contestants import LABEL, Pace, Reading, python_of, user
+from suite.zoo import inputs, models
+
+_UNITS_NS = {"us": 1e3, "ms": 1e6}
+_TOLD = ("INFERENCE_NUM_THREADS", "INFERENCE_PRECISION_HINT", "PERFORMANCE_HINT", "NUM_STREAMS")
+TIMEOUT_S = 300
+
+
+class BenchmarkApp:
+    """Every window is a run of its own, for a whole number of seconds."""
+
+    process = "benchmark_app"
+    pid: int | None = None
+
+    def __init__(self, client: docker.DockerClient, site: Site, case: Case, arm: Arm) -> None:
+        self._client = client
+        self._tag = site.image(arm).tag
+        self._site = site
+        self._threads = case.threads
+        self._onnx = site.onnx[case.model, case.precision, case.batch].path
+        self._folder = Path(tempfile.mkdtemp(prefix="levelfield-trial-"))
+        self._folder.chmod(0o755)
+        self._inputs = _write_inputs(case, self._folder, case.threads)
+        self.notes: dict[str, str] = {}
+
+    def window(self, pace: Pace) -> Reading:
+        """Run it once.
+
+        Raises
+        ------
+        LevelfieldError
+            It failed, computed something else than Levelfield does, or said something that is not understood.
+        """
+        seconds = max(1, round(pace.window_ns / 1e9))
+        command = self._command(seconds)
+        said = self._run(command)
+        settings = _settings(said)
+        if settings.get("INFERENCE_NUM_THREADS") != str(self._threads):
+            raise LevelfieldError(f"benchmark_app did not use {self._threads} threads: {settings}.")
+        if "float32" not in settings.get("INFERENCE_PRECISION_HINT", ""):
+            raise LevelfieldError(f"benchmark_app did not compute in float32: {settings}.")
+        self.notes = {"command": " ".join(command), **settings}
+        return parse(said)
+
+    def _command(self, seconds: int) -> list[str]:
+        app = str(Path(python_of(self._client, self._tag)).with_name("benchmark_app"))
+        return [
+            *(app, "-m", f"/artifacts/{self._onnx}", "-d", "CPU"),
+            *("-hint", "latency", "-api", "sync", "-infer_precision", "f32"),
+            *("-t", str(seconds), "-load_config", "/trial/config.json"),
+            *("-iop", ",".join(f"{name}:{kind}" for name, kind in self._inputs.items())),
+            *("-i", *(f"{name}:/trial/{name}.npy" for name in self._inputs)),
+        ]
+
+    def _run(self, command: list[str]) -> str:
+        container: Any = self._client.containers.create(
+            self._tag,
+            entrypoint=command,
+            command=[],
+            user=user(),
+            # Without a home its telemetry takes over the log, and its results are not printed.
+            environment=worker_environment(threads=self._threads, cpus=self._site.cpus),
+            labels={LABEL: "benchmark_app"},
+            volumes={
+                str(self._site.artifacts.root): {"bind": "/artifacts", "mode": "ro"},
+                str(self._folder): {"bind": "/trial", "mode": "ro"},
+            },
+            network_mode="none",
+            cpuset_cpus=",".join(str(cpu) for cpu in self._site.cpus),
+            log_config=LogConfig(type=LogConfig.types.JSON),
+            use_config_proxy=USER_PROXIES,
+        )
+        try:
+            container.start()
+            code = container.wait(timeout=TIMEOUT_S)["StatusCode"]
+            said = container.logs(stdout=True, stderr=True).decode("utf-8", "replace")
+        finally:
+            container.remove(force=True)
+        if code:
+            raise LevelfieldError(f"benchmark_app ended with code {code}.", fix=f"Its last words: {said[-800:]}")
+        return str(said)
+
+    def close(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def parse(said: str) -> Reading:
+    r"""Read the median latency and the number of calls; below a millisecond it speaks of `us`, else of `ms`.
+
+    Examples
+    --------
+    >>> parse("[ INFO ] Count:   5611 iterations\n[ INFO ]    Median:        16.66 us\n")
+    Reading(median_ns=16660.0, calls=5611)
+    """
+    median = re.search(r"Median:\s+([\d.]+) (us|ms)", said)
+    count = re.search(r"Count:\s+(\d+) iterations", said)
+    if median is None or count is None or float(median[1]) <= 0:
+        raise LevelfieldError("benchmark_app did not name its median latency.", fix=f"It said: {said[-800:]}")
+    return Reading(median_ns=round(float(median[1]) * _UNITS_NS[median[2]], 3), calls=int(count[1]))
+
+
+def _settings(said: str) -> dict[str, str]:
+    """Return the effective settings it printed."""
+    found = {name: re.search(rf"\s{name}: (.+)", said) for name in _TOLD}
+    return {name: match[1].strip() for name, match in found.items() if match}
+
+
+def _write_inputs(case: Case, folder: Path, threads: int) -> dict[str, str]:
+    """Write the case's own inputs and the configuration; return each input's type as OpenVINO calls it."""
+    kinds: dict[str, str] = {}
+    for name, array in inputs.make(models.get(case.model), 0, case.batch).items():
+        np.save(folder / f"{name}.npy", array, allow_pickle=False)
+        kinds[name] = f"{array.dtype.kind}{8 * array.dtype.itemsize}"
+    config = {"CPU": {"INFERENCE_NUM_THREADS": str(threads)}}
+    (folder / "config.json").write_bytes(msgspec.json.encode(config))
+    for file in folder.iterdir():
+        file.chmod(0o644)
+    return kinds

@@ -1,0 +1,308 @@
+"""What Levelfield adds to a measurement: its worker against a bare loop, and against OpenVINO's own `benchmark_app`.
+
+`nox -s overhead` calls it. It wants a quiet machine for half an hour; its record is committed with the reports.
+
+Every backend is compared with a bare loop twice. In one process, the worker's loop and the bare one take short turns:
+what is particular to a launch is in both, so a few launches show a percent. Between two processes, the worker and a
+plain container with the bare loop, the variance between launches (about 1 % of a call) is in the ratio: six launches of
+one backend do not show a percent there. The median over the launches of all backends is judged as well, since the
+harness around each of them is the same.
+"""
+
+import datetime as dt
+import os
+import secrets
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import click
+import docker
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+
+from suite import __version__, plan
+from suite.backends import registry
+from suite.cli.options import NAMES
+from suite.errors import LevelfieldError
+from suite.launchers.docker import DockerLauncher, connect
+from suite.launchers.worker import WorkerError
+from suite.machine.fingerprint import fingerprint
+from suite.record.files import write_atomically
+from suite.record.schema import Block
+from suite.safety import terminals
+from suite.schedule.outcomes import utc_now
+from suite.schedule.preparation import prepare
+from suite.schedule.site import Site
+from suite.trials.judging import pooled
+from suite.trials.overhead.contestants import Pace
+from suite.trials.overhead.schedule import Effort, apps, loops, measure
+from suite.trials.overhead.show import markdown, show
+from suite.trials.record import SCHEMA, Cell, Contrast, Finding, Limit, Trial
+from suite.trials.telling import Lines
+
+APP = "openvino"
+WITHIN, OUTSIDE, COULD_NOT_RUN, INCONCLUSIVE = 0, 1, 2, 3
+
+
+def contrasts_with_bare_loop(model: str) -> tuple[Contrast, ...]:
+    """Return what is asked of a cell: 1 % of a call, or 2 µs for the MLP, whose whole call takes some ten."""
+    limit = Limit(ns=2000.0) if model == "mlp" else Limit(share=0.01)
+    return (
+        Contrast("worker", "bare loop", limit, "between two processes: worker against bare loop"),
+        Contrast(
+            "worker's loop",
+            "bare loop",
+            limit,
+            "in one process: the worker's loop against the bare one",
+            one_process=True,
+        ),
+    )
+
+
+def contrasts_with_benchmark_app(model: str) -> tuple[Contrast, ...]:
+    """Return what is asked of OpenVINO: 2 % of a call, or 2 µs for the MLP by the clock that both sides share.
+
+    OpenVINO's own clock, which `benchmark_app` reads, starts and stops inside the library; Levelfield's goes from NumPy
+    to NumPy. What lies between is nothing beside ResNet-50, and as much as the MLP's inference itself: the first
+    contrast of the MLP is shown without a limit.
+    """
+    small = model == "mlp"
+    return (
+        Contrast(
+            "worker",
+            "benchmark_app",
+            Limit() if small else Limit(share=0.02),
+            "from NumPy to NumPy against OpenVINO's own clock",
+        ),
+        Contrast(
+            "OpenVINO's clock",
+            "benchmark_app",
+            Limit(ns=2000.0) if small else Limit(share=0.02),
+            "the same step by the same clock",
+        ),
+        Contrast(
+            "worker",
+            "OpenVINO's clock",
+            Limit(),
+            "what lies outside OpenVINO's own clock: the call from Python, with its inputs and outputs",
+        ),
+    )
+
+
+TURNS = {"mlp": (16, Pace(40_000_000, 5)), "resnet50": (20, Pace(60_000_000, 2)), "bert": (12, Pace(250_000_000, 2))}
+"""Turns of each loop in a launch, by model: they are what a percent takes of the time of this trial."""
+
+
+class Options(msgspec.Struct, frozen=True):
+    """What the trial was asked for."""
+
+    models: tuple[str, ...]
+    backends: tuple[str, ...]
+    effort: Effort
+    """Turns are added by model."""
+    app_effort: Effort | None
+    """None: `benchmark_app` is left out."""
+    threads: int | None = None
+    seed: int = 0
+
+
+def run(options: Options, console: Console, keep: Callable[[Trial], None]) -> Trial:
+    """Measure every cell and return the record; what fails costs its own cell only.
+
+    Parameters
+    ----------
+    keep
+        Is given the record after every cell, so that an interruption loses one cell at the most.
+
+    Raises
+    ------
+    LevelfieldError
+        No engine answers, or the images cannot be made.
+    """
+    started, load_before = utc_now(), os.getloadavg()
+    client = connect()
+    backends = (*options.backends, APP) if options.app_effort else options.backends
+    chosen = plan.make(
+        plan.Selection(
+            profile="smoke",
+            models=options.models,
+            backends=tuple(dict.fromkeys(backends)),
+            scenarios=("latency",),
+            threads=() if options.threads is None else (options.threads,),
+        )
+    )
+    say = Lines(console)
+    launcher = DockerLauncher(client)
+    launcher.sweep()
+    site = prepare(chosen, launcher, say)
+    machine = fingerprint(site.cpus)
+    cells: list[Cell] = []
+
+    def trial() -> Trial:
+        return Trial(
+            schema=SCHEMA,
+            started=started,
+            finished=utc_now(),
+            tool_version=__version__,
+            seed=options.seed,
+            settings=_settings(options),
+            machine=machine,
+            images=tuple(site.images.values()),
+            artifacts=tuple(onnx.artifact for onnx in site.onnx.values()),
+            load_before=load_before,
+            load_after=os.getloadavg(),
+            cells=tuple(cells),
+            pooled=pool(cells),
+        )
+
+    try:
+        for app, names in ((False, options.backends), (True, (APP,) if options.app_effort else ())):
+            for block in chosen.blocks:
+                for backend in names:
+                    cells.append(_cell(options, client, site, block, backend, app=app, say=say.say))
+                    keep(trial())
+    finally:
+        shutil.rmtree(site.caches, ignore_errors=True)
+    return trial()
+
+
+def _cell(
+    options: Options,
+    client: docker.DockerClient,
+    site: Site,
+    block: Block,
+    backend: str,
+    *,
+    app: bool,
+    say: Callable[[str], None],
+) -> Cell:
+    case = block.case
+    arm = next(arm for arm in block.arms if arm.backend == backend)
+    wanted = contrasts_with_benchmark_app(case.model) if app else contrasts_with_bare_loop(case.model)
+    effort = options.app_effort if app and options.app_effort else _with_turns(options.effort, case.model)
+    cell = Cell(
+        backend=backend,
+        case=case,
+        arms=tuple(dict.fromkeys(name for each in wanted for name in (each.first, each.second))),
+        generations=(),
+        findings=(),
+    )
+    title = f"{case.model}, {backend}{', benchmark_app' if app else ''}"
+    launch = partial(apps if app else loops, client, site, case, arm)
+    try:
+        return measure(
+            cell, wanted, launch, effort, cpus=site.cpus, seed=options.seed, say=lambda text: say(f"{title}: {text}")
+        )
+    except (LevelfieldError, WorkerError) as error:
+        say(f"{title}: {error}")
+        return msgspec.structs.replace(cell, failure=str(error))
+
+
+def _with_turns(effort: Effort, model: str) -> Effort:
+    turns, pace = TURNS.get(model, TURNS["bert"])
+    return msgspec.structs.replace(effort, turns=min(turns, effort.turns), turn=pace)
+
+
+def pool(cells: Sequence[Cell]) -> dict[str, tuple[Finding, ...]]:
+    """Judge each model's contrasts with a bare loop over the launches of all backends together."""
+    found: dict[str, tuple[Finding, ...]] = {}
+    for model in dict.fromkeys(cell.case.model for cell in cells):
+        among = [cell for cell in cells if cell.case.model == model and cell.findings and "bare loop" in cell.arms]
+        if len(among) > 1:
+            found[model] = tuple(pooled(contrast, among) for contrast in contrasts_with_bare_loop(model))
+    return found
+
+
+def _settings(options: Options) -> dict[str, float]:
+    efforts = {"bare loop": options.effort, "benchmark_app": options.app_effort}
+    return {
+        f"{name}, {what}": value
+        for name, effort in efforts.items()
+        if effort is not None
+        for what, value in (
+            ("launches at least", effort.launches),
+            ("launches at most", effort.most),
+            ("rounds", effort.rounds),
+            ("window ns", effort.pace.window_ns),
+            ("calls at least", effort.pace.min_calls),
+            ("turns at most", effort.turns),
+        )
+    }
+
+
+def exit_code(cells: Sequence[Cell]) -> int:
+    """Return what the trial says to the shell.
+
+    0: everything is within its limit; 1: something is not; 2: something could not be measured; 3: something was not
+    shown.
+    """
+    verdicts = {finding.verdict for cell in cells for finding in cell.findings}
+    if "outside" in verdicts:
+        return OUTSIDE
+    if any(cell.failure for cell in cells) or not verdicts:
+        return COULD_NOT_RUN
+    return INCONCLUSIVE if "not shown" in verdicts else WITHIN
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--models", type=NAMES, default=("mlp", "resnet50", "bert"), help="Only these, separated by commas.")
+@click.option("--backends", type=NAMES, default=registry.names(), help="Backends held against a bare loop.")
+@click.option("--app/--no-app", default=True, help="Hold OpenVINO against benchmark_app as well.")
+@click.option("--launches", type=click.IntRange(1), default=6, show_default=True, help="Launches of a cell, at least.")
+@click.option(
+    "--most", type=click.IntRange(1), default=6, show_default=True, help="Launches of a cell, until it is precise."
+)
+@click.option("--rounds", type=click.IntRange(1), default=2, show_default=True, help="Windows of each process.")
+@click.option("--window", type=click.FloatRange(0.01), default=0.25, show_default=True, help="Seconds in a window.")
+@click.option(
+    "--turns", type=click.IntRange(1), default=1000, show_default=True, help="Turns of each loop, at most; see TURNS."
+)
+@click.option("--app-rounds", type=click.IntRange(1), default=1, show_default=True, help="Runs of benchmark_app.")
+@click.option("--app-window", type=click.IntRange(1), default=2, show_default=True, help="Seconds each of them takes.")
+@click.option("--threads", type=int, default=None, help="Threads of every side; default: one per core.")
+@click.option("--seed", type=int, default=None, help="Seed of the schedule; the record holds it.")
+@click.option("--quick", is_flag=True, help="Two launches and short windows: it shows that all works, and no more.")
+@click.option("--out", type=click.Path(path_type=Path), default=None, help="Record; default: under reports/trials/.")
+def main(
+    models: tuple[str, ...],
+    backends: tuple[str, ...],
+    app: bool,
+    launches: int,
+    most: int,
+    rounds: int,
+    window: float,
+    turns: int,
+    app_rounds: int,
+    app_window: int,
+    threads: int | None,
+    seed: int | None,
+    quick: bool,
+    out: Path | None,
+) -> None:
+    """Measure what Levelfield adds to a call, and hold it against its limits."""
+    console = terminals.console()
+    effort = Effort(launches, max(launches, most), rounds, Pace(round(window * 1e9), min_calls=3), turns)
+    app_effort = Effort(launches, max(launches, most), app_rounds, Pace(app_window * 1_000_000_000, min_calls=5))
+    if quick:
+        effort = Effort(2, 2, 2, Pace(50_000_000, min_calls=3), turns=3)
+        app_effort = Effort(2, 2, 1, Pace(1_000_000_000, min_calls=3))
+    out = out if out is not None else Path("reports/trials") / f"overhead-{dt.datetime.now(dt.UTC):%Y-%m-%d}.json"
+    seed = seed if seed is not None else secrets.randbits(63)
+
+    def keep(trial: Trial) -> None:
+        write_atomically(out, msgspec.json.format(msgspec.json.encode(trial), indent=1) + b"\n")
+
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        trial = run(Options(models, backends, effort, app_effort if app else None, threads, seed), console, keep)
+    except (LevelfieldError, OSError) as error:
+        console.print(f"[red]{escape(str(error))}[/]", highlight=False)
+        sys.exit(COULD_NOT_RUN)
+    write_atomically(out.with_suffix(".md"), markdown(trial).encode())
+    show(trial, console)
+    console.print(f"Record: {escape(str(out))}", highlight=False, soft_wrap=True)
+    sys.exit(exit_code(trial.cells))

@@ -1,0 +1,205 @@
+"""The schedule of one cell: generations of fresh launches, in each of them rounds in which every arm takes a window."""
+
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+
+import docker
+import msgspec
+
+from suite.machine.disturbance import disturbed
+from suite.machine.settling import settle
+from suite.machine.signals import Signals, difference
+from suite.record.schema import Arm, Case, Noise
+from suite.schedule.site import Site
+from suite.trials.judging import find, precise
+from suite.trials.overhead.bare import AskTurns
+from suite.trials.overhead.benchmark_app import BenchmarkApp
+from suite.trials.overhead.contestants import BareProcess, Contestant, Harness, Loop, Pace
+from suite.trials.record import Cell, Contrast, Finding, Generation, Round, Window
+
+AGREE = 2
+"""The intervals must be short at so many boundaries in a row before the trial of a cell ends early."""
+TURN_REWARM_NS = 10_000_000
+"""Of unrecorded calls before each short turn (one call at the least): no other process ran in between, but the harness
+collects garbage before it warms up."""
+CALM_S = 0.5
+CALM_MOST_S = 20.0
+"""A launch waits until nothing else has run for so long, or for the second time at the most: what a framework's
+compiler leaves running is no part of a call."""
+
+
+class Effort(msgspec.Struct, frozen=True):
+    """How much is measured."""
+
+    launches: int
+    """Generations at the least."""
+    most: int
+    """Generations at the most; between the two the width of the intervals decides."""
+    rounds: int
+    pace: Pace
+    turns: int = 0
+    """Short windows of each of two loops in one process, in every launch; they come before the rounds."""
+    turn: Pace = Pace(0, 1)
+
+
+Opened = AbstractContextManager[Mapping[str, Contestant]]
+
+
+@contextmanager
+def loops(
+    client: docker.DockerClient, site: Site, case: Case, arm: Arm, order: random.Random
+) -> Iterator[Mapping[str, Contestant]]:
+    """Bring up Levelfield's worker and a bare loop; the latter's process also runs the worker's loop."""
+    with ExitStack() as stack:
+        worker, process = _both(stack, client, site, case, arm, order)
+        yield {"worker": worker, "bare loop": Loop(process, "bare"), "worker's loop": Loop(process, "take")}
+
+
+@contextmanager
+def apps(
+    client: docker.DockerClient, site: Site, case: Case, arm: Arm, order: random.Random
+) -> Iterator[Mapping[str, Contestant]]:
+    """Bring up Levelfield's OpenVINO worker, the same step asked for OpenVINO's own clock, and `benchmark_app`."""
+    with ExitStack() as stack:
+        app = BenchmarkApp(client, site, case, arm)
+        stack.callback(app.close)
+        worker, process = _both(stack, client, site, case, arm, order)
+        yield {"worker": worker, "OpenVINO's clock": Loop(process, "own-clock"), "benchmark_app": app}
+
+
+def _both(
+    stack: ExitStack, client: docker.DockerClient, site: Site, case: Case, arm: Arm, order: random.Random
+) -> tuple[Harness, BareProcess]:
+    """Launch the two side by side, in random order: the first may find the memory in another state."""
+    makers: list[Callable[[], Harness | BareProcess]] = [
+        lambda: Harness(site, case, arm),
+        lambda: BareProcess(client, site, case, arm),
+    ]
+    order.shuffle(makers)
+    with ThreadPoolExecutor(len(makers)) as pool:
+        futures = [pool.submit(make) for make in makers]
+    for future in futures:
+        if future.exception() is None:
+            stack.callback(future.result().close)
+    made = [future.result() for future in futures]
+    worker = next(each for each in made if isinstance(each, Harness))
+    return worker, next(each for each in made if isinstance(each, BareProcess))
+
+
+def measure(
+    cell: Cell,
+    contrasts: Sequence[Contrast],
+    launch: Callable[[random.Random], Opened],
+    effort: Effort,
+    *,
+    cpus: Sequence[int],
+    seed: int,
+    say: Callable[[str], None],
+) -> Cell:
+    """Measure a cell until its contrasts are known well enough, or the effort is spent."""
+    generations: list[Generation] = []
+    findings: list[Finding] = []
+    agreed = 0
+    sequential = effort.most > effort.launches
+    began = time.monotonic()
+    with Signals(cpus) as signals:
+        while len(generations) < effort.most:
+            order = random.Random(f"{seed}/{cell.backend}/{cell.case.id}/{len(generations)}")  # noqa: S311 (a schedule)
+            with launch(order) as arms:
+                generations.append(generation(arms, effort, order, signals))
+                notes = next((each.notes for each in arms.values() if isinstance(each, BenchmarkApp)), cell.notes)
+            names = cell.arms
+            findings = [find(contrast, generations, names, sequential=sequential) for contrast in contrasts]
+            most = f" to {effort.most}" if sequential else ""
+            say(f"launch {len(generations)} of {effort.launches}{most}: {_summary(findings)}")
+            agreed = agreed + 1 if precise(findings) else 0
+            if len(generations) >= effort.launches and agreed >= AGREE:
+                break
+    return msgspec.structs.replace(
+        cell,
+        generations=tuple(generations),
+        findings=tuple(findings),
+        notes=notes,
+        seconds=time.monotonic() - began,
+    )
+
+
+def generation(arms: Mapping[str, Contestant], effort: Effort, order: random.Random, signals: Signals) -> Generation:
+    """Wait until compilers have finished, warm every contestant up, and let all of them take turns."""
+    await_calm(arms, signals)
+    for contestant in arms.values():
+        if not isinstance(contestant, BenchmarkApp):  # it starts anew for every window, so it cannot be warmed up
+            contestant.window(effort.pace)
+    turns = _turns(arms, effort, order, signals) if effort.turns else ()
+    # Where the worker's loop has its turns beside the bare one, a round is of the two processes alone.
+    between = {name: each for name, each in arms.items() if not (turns and _loop(each) == "take")}
+    return Generation((*turns, *(_round(between, effort.pace, order, signals) for _ in range(effort.rounds))))
+
+
+def await_calm(
+    arms: Mapping[str, Contestant], signals: Signals, *, calm_s: float = CALM_S, most_s: float = CALM_MOST_S
+) -> bool:
+    """Wait until a moment passes in which nothing disturbs the machine; return whether one did."""
+    pids = {each.process: each.pid for each in arms.values() if each.pid is not None}
+    end = time.monotonic() + most_s
+    before = signals.snapshot(pids)
+    while time.monotonic() < end:
+        time.sleep(calm_s)
+        after = signals.snapshot(pids)
+        if not disturbed([difference(before, after, None)], len(signals.cpus)):
+            return True
+        before = after
+    return False
+
+
+def _loop(contestant: Contestant) -> str:
+    return contestant.loop if isinstance(contestant, Loop) else ""
+
+
+def _turns(arms: Mapping[str, Contestant], effort: Effort, order: random.Random, signals: Signals) -> tuple[Round, ...]:
+    """Let the loops of the bare process take turns; every turn is a round."""
+    loops = {each.loop: name for name, each in arms.items() if isinstance(each, Loop)}
+    process = next(each.inside for each in arms.values() if isinstance(each, Loop))
+    pids = {process_name: pid for process_name, pid in ((each.process, each.pid) for each in arms.values()) if pid}
+    first, second = loops
+    before = signals.snapshot(pids)
+    found = process.turns(
+        AskTurns(
+            loops=(first, second),
+            turns=effort.turns,
+            window_ns=effort.turn.window_ns,
+            min_calls=effort.turn.min_calls,
+            rewarm_ns=TURN_REWARM_NS,
+            seed=order.getrandbits(32),
+        )
+    )
+    noise = difference(before, signals.snapshot(pids), Loop.process)
+    why = disturbed([noise], len(signals.cpus))
+    return tuple(
+        Round(tuple(Window(loops[loop], taken.median_ns, taken.calls) for loop, taken in turn.items()), disturbed=why)
+        for turn in found
+    )
+
+
+def _round(arms: Mapping[str, Contestant], pace: Pace, order: random.Random, signals: Signals) -> Round:
+    names = sorted(arms)
+    order.shuffle(names)
+    pids = {each.process: each.pid for each in arms.values() if each.pid is not None}
+    known = all(each.pid is not None for each in arms.values())
+    windows: list[Window] = []
+    noises: list[Noise] = []
+    for name in names:
+        if known:
+            settle(pids)
+        before = signals.snapshot(pids)
+        reading = arms[name].window(pace)
+        noises.append(difference(before, signals.snapshot(pids), arms[name].process))
+        windows.append(Window(arm=name, median_ns=reading.median_ns, calls=reading.calls))
+    return Round(tuple(windows), disturbed=disturbed(noises, len(signals.cpus)) if known else "")
+
+
+def _summary(findings: Sequence[Finding]) -> str:
+    return ", ".join(f"{each.contrast.first} / {each.contrast.second} {each.ratio.value:.4f}" for each in findings)

@@ -1,0 +1,161 @@
+"""Levelfield's own rules: two arms interleaved, launch-level t intervals of the ratio, and a margin.
+
+Everything that decides is what the product uses: which windows count (`suite.statistics.counting`), launch levels with
+the drift of the pair's rounds removed, when to stop (`suite.statistics.stopping`), and what is then said: by `bench` of
+an interval, by `ab` of a case at a false discovery rate (`suite.compare.grid_verdicts`). Each row is named after the
+command that does this.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from suite.compare.grid_verdicts import judge_grid
+from suite.compare.types import Gate
+from suite.compare.welch import from_pairs
+from suite.statistics.counting import count_windows
+from suite.statistics.levels import levels_of_windows
+from suite.statistics.ratios import ratio_interval
+from suite.statistics.stopping import decide
+from suite.statistics.verdicts import verdict_of
+from suite.trials.rigor.rules import Rules
+from suite.trials.rigor.table import Floats, Outcome, Rule, Said, Table
+
+EVERY = slice(None)
+SOURCE = "this repository, `suite.statistics`"
+
+Say = Callable[[Floats], Said]
+"""From launch levels, shape (generations, 2), to what is said of the second arm."""
+
+
+def rules(table: Table, frozen: Rules) -> list[Rule]:
+    """Return what `ab` and `bench` do with two arms; a row's name is the command.
+
+    Parameters
+    ----------
+    table
+        The stream.
+    frozen
+        The rules that it is judged by.
+    """
+    stop = frozen.stop
+    until = (
+        f"generations of {table.rounds} interleaved rounds until the {stop.confidence:.0%} interval is "
+        f"±{stop.half_width:.0%}, {stop.budget_s:.0f} s at the most"
+    )
+    minutes = f"{stop.budget_s / 60:g}m"
+    found = [
+        Rule(
+            f"ab --budget {minutes}",
+            f"{until}; judged at a false discovery rate of {frozen.judge.ab_false_discovery_rate:.0%}",
+            SOURCE,
+            _until_precise(frozen, lambda levels: as_ab(levels, frozen)),
+            ours=True,
+        ),
+        Rule(
+            f"bench --precision-target {stop.half_width:.0%} --budget {minutes}",
+            f"{until}; judged by that interval",
+            SOURCE,
+            _until_precise(frozen, lambda levels: as_bench(levels, frozen, sequential=True)),
+            ours=True,
+        ),
+    ]
+    fixed = [
+        Rule(
+            f"bench, {size} launches",
+            f"{size} launches of each arm, {table.rounds} interleaved rounds in each; judged by the "
+            f"{frozen.judge.bench_confidence:.0%} interval",
+            SOURCE,
+            _fixed(size, lambda levels: as_bench(levels, frozen, sequential=False)),
+            ours=True,
+        )
+        for size in frozen.launches.bench
+    ]
+    return [*found, *fixed]
+
+
+def as_ab(levels: Floats, frozen: Rules) -> Said:
+    """Return what `ab` says of its only case."""
+    effect = from_pairs(ratio_interval(levels[:, 1], levels[:, 0], sequential=True))
+    gate = Gate(margin=frozen.judge.margin, q=frozen.judge.ab_false_discovery_rate)
+    said: Said = judge_grid([effect], gate)[0].verdict.value
+    return said
+
+
+def as_bench(levels: Floats, frozen: Rules, *, sequential: bool) -> Said:
+    """Return what `bench` says of an arm that stands beside another."""
+    interval = ratio_interval(
+        levels[:, 1], levels[:, 0], confidence=frozen.judge.bench_confidence, sequential=sequential
+    )
+    said: Said = verdict_of(interval.low, interval.high, margin=frozen.judge.margin).value
+    return said
+
+
+def generation_seconds(table: Table) -> Floats:
+    """Return what each generation of each pair took, shape (generations, lanes)."""
+    arms = table.launch_s[:, None] + table.wall_s.sum(axis=1)
+    seconds: Floats = arms[:, 0::2] + arms[:, 1::2]
+    return seconds
+
+
+def levels_of(table: Table, lane: int, factor: float = 1.0, generations: slice = EVERY) -> Floats:
+    """Return the log levels of a pair's launches, shape (generations that count, 2), the second arm's times scaled.
+
+    As `suite.analysis.launch_levels.level_matrix` returns them of a block of these two arms and the canary.
+    """
+    windows = np.log(table.median_ns[generations, :, 2 * lane : 2 * lane + 2])
+    windows[:, :, 1] += np.log(factor)
+    canary = np.log(table.canary_ns[generations]) if table.canary_ns is not None else None
+    counting = count_windows(windows, table.disturbed[generations, :, lane].tolist(), canary=canary)
+    levels: Floats = levels_of_windows(np.where(counting.windows, windows, np.nan))[counting.rounds.any(axis=1)]
+    return levels
+
+
+def _fixed(size: int, say: Say) -> Callable[[Table, float], list[Outcome]]:
+    def decide_all(table: Table, factor: float) -> list[Outcome]:
+        seconds = generation_seconds(table)
+        found = []
+        for lane in range(table.lanes):
+            for group in range(table.generations // size):
+                chosen = slice(group * size, (group + 1) * size)
+                said = say(levels_of(table, lane, factor, chosen))
+                found.append(Outcome(said, group, float(seconds[chosen, lane].sum())))
+        return found
+
+    return decide_all
+
+
+def _until_precise(frozen: Rules, say: Say) -> Callable[[Table, float], list[Outcome]]:
+    """Decide, then begin anew with the next generation: each lane is a chain of decisions.
+
+    What the end of the stream cuts off is dropped. A cluster is a stretch of the stream as long as a decision is on
+    average, by where the decision's middle lies: lanes stop at different generations, so neighbours may share some.
+    """
+    stop = frozen.stop
+
+    def decide_all(table: Table, factor: float) -> list[Outcome]:
+        seconds = generation_seconds(table)
+        made: list[tuple[Said, int, int, float]] = []
+        for lane in range(table.lanes):
+            first = 0
+            for end in range(1, table.generations + 1):
+                if end - first < stop.fewest_launches:
+                    continue
+                spent = float(seconds[first:end, lane].sum())
+                levels = levels_of(table, lane, factor, slice(first, end))
+                decision = decide(
+                    levels,
+                    target=stop.half_width,
+                    confidence=stop.confidence,
+                    spent_s=spent,
+                    budget_s=stop.budget_s,
+                    generation_s=float(seconds[end - 1, lane]),
+                )
+                if decision.reason is None:
+                    continue
+                made.append((say(levels), first, end, spent))
+                first = end
+        stretch = float(np.mean([end - first for _, first, end, _ in made])) if made else 1.0
+        return [Outcome(said, int((first + end) / 2 // stretch), spent) for said, first, end, spent in made]
+
+    return decide_all

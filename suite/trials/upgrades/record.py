@@ -1,0 +1,166 @@
+"""The record of the upgrade trial: what `ab` made of nothing, of a known slowdown, and of released versions."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from suite.compare.types import Comparison, Gate, Movement, Verdict
+from suite.record.files import write_atomically
+from suite.record.schema import Fingerprint, Image
+from suite.statistics.proportions import Proportion, proportion
+from suite.trials import reading
+
+SCHEMA = 1
+MAX_BYTES = 1 << 26
+Kind: TypeAlias = Literal["same", "injected", "upgrade"]
+DIFFERENT = frozenset({Verdict.FASTER, Verdict.SLOWER, Verdict.LEANER, Verdict.HUNGRIER})
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """What was said of one case."""
+
+    case: str
+    verdict: Verdict
+    reason: str
+    launches: int
+    ratio: float | None
+    low: float | None
+    high: float | None
+    confidence: float | None
+
+
+class Move(msgspec.Struct, frozen=True):
+    """What became of one answer."""
+
+    answer: str
+    movement: Movement
+    distance: float | None
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """One `ab`."""
+
+    kind: Kind
+    old: str
+    new: str
+    inject: str
+    """The slowdown of the new arm; empty: none."""
+    run: str
+    started: str
+    seconds: float
+    """Machine time, launches and all; images were made before."""
+    answer: str
+    decisions: tuple[Decision, ...]
+    moves: tuple[Move, ...]
+
+    @property
+    def different(self) -> bool:
+        """Whether any case was called different."""
+        return any(decision.verdict in DIFFERENT for decision in self.decisions)
+
+    @property
+    def all_slower(self) -> bool:
+        """Whether every case was called slower."""
+        return bool(self.decisions) and all(decision.verdict is Verdict.SLOWER for decision in self.decisions)
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """How often `ab` said what, over all trials of a kind."""
+
+    kind: Kind
+    wanted: str
+    """What is counted, in words."""
+    by_trial: Proportion
+    by_decision: Proportion
+    verdicts: dict[str, int]
+    """Decisions by their verdict."""
+    seconds: float
+    """Machine time of all of them."""
+
+
+class Record(msgspec.Struct, frozen=True):
+    """The whole of it."""
+
+    schema: int
+    started: str
+    updated: str
+    tool_version: str
+    settings: dict[str, str]
+    gate: Gate
+    machine: Fingerprint
+    images: tuple[Image, ...]
+    trials: tuple[Trial, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+def trial_of(kind: Kind, inject: str, comparison: Comparison, seconds: float) -> Trial:
+    """Reduce one comparison to what the record keeps of it."""
+    facts = comparison.new.runs[0]
+    return Trial(
+        kind=kind,
+        old=comparison.old.label,
+        new=comparison.new.label,
+        inject=inject,
+        run=facts.id,
+        started=facts.started,
+        seconds=seconds,
+        answer=comparison.answer,
+        decisions=tuple(
+            Decision(
+                case=row.case.id,
+                verdict=row.verdict,
+                reason=row.reason,
+                launches=row.new_replicates,
+                ratio=row.ratio.value if row.ratio else None,
+                low=row.ratio.low if row.ratio else None,
+                high=row.ratio.high if row.ratio else None,
+                confidence=row.confidence,
+            )
+            for row in comparison.rows
+        ),
+        moves=tuple(Move(drift.id, drift.movement, drift.distance) for drift in comparison.drifts),
+    )
+
+
+def findings(trials: Sequence[Trial]) -> tuple[Finding, ...]:
+    """Count what was said of nothing and of a known slowdown; released versions have no known truth to count."""
+    found = []
+    for kind, wanted in (
+        ("same", "the same thing was called different"),
+        ("injected", "the slowdown was found"),
+    ):
+        chosen = [trial for trial in trials if trial.kind == kind]
+        if not chosen:
+            continue
+        decisions = [decision for trial in chosen for decision in trial.decisions]
+        looked_for = DIFFERENT if kind == "same" else {Verdict.SLOWER}
+        hits = [trial.different if kind == "same" else trial.all_slower for trial in chosen]
+        found.append(
+            Finding(
+                kind=chosen[0].kind,
+                wanted=wanted,
+                by_trial=proportion(sum(hits), len(chosen)),
+                by_decision=proportion(
+                    sum(decision.verdict in looked_for for decision in decisions), max(len(decisions), 1)
+                ),
+                verdicts={
+                    verdict.value: count
+                    for verdict in Verdict
+                    if (count := sum(decision.verdict is verdict for decision in decisions))
+                },
+                seconds=sum(trial.seconds for trial in chosen),
+            )
+        )
+    return tuple(found)
+
+
+def write(record: Record, path: Path) -> None:
+    """Write it, whole or not at all."""
+    write_atomically(path, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
+
+
+def read(path: Path) -> Record:
+    """Read it; raises `LevelfieldError` where it is not there, or not such a record."""
+    return reading.read(path, Record, schema=SCHEMA, most_bytes=MAX_BYTES, trial="the upgrade trial")

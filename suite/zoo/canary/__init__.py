@@ -1,1 +1,0 @@
-"""The canary: a fixed NumPy workload that shows when the machine moved."""

@@ -1,1 +1,0 @@
-"""An MLP for the digits, of the same layers as the MLP that is benchmarked."""

@@ -1,1 +1,0 @@
-"""A model that a user's own ONNX file defines."""

@@ -1,0 +1,100 @@
+"""Whatever a record's values make of a computation is one sentence, and never looks like a verdict."""
+
+from pathlib import Path
+
+import click
+import msgspec
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from suite import analysis
+from suite.analysis import guarded
+from suite.cli.main import cli
+from suite.errors import LevelfieldError
+from suite.record import files
+from suite.share import statement
+from suite.statistics.errors import InsufficientData, UnusableData
+from tests.share.evidence import leave, small
+
+FAILURES = (
+    ArithmeticError("x"), OverflowError("x"), LookupError("x"), KeyError("x"), ValueError("x"), RecursionError("x"),
+    StopIteration(), MemoryError(), InsufficientData("x"), UnusableData("x"),
+)  # fmt: skip
+
+
+def names(error: BaseException) -> str:
+    return type(error).__name__
+
+
+@pytest.mark.parametrize("failure", FAILURES, ids=names)
+def test_a_failure_is_one_sentence(failure: Exception) -> None:
+    with pytest.raises(LevelfieldError) as caught, guarded.computing("run.json"):
+        raise failure
+    assert caught.value.exit_code == 2
+    assert caught.value.message.startswith("run.json holds values that no measurement gives: ")
+    assert caught.value.message.endswith(".")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_failure_may_quote_the_record_at_any_length() -> None:
+    with pytest.raises(LevelfieldError) as caught, guarded.computing("run.json"):
+        raise ValueError("a\nline " * 10_000)
+    assert len(str(caught.value)) < 400
+    assert "\n" not in str(caught.value)
+
+
+def test_an_answer_of_ours_keeps_its_exit_code() -> None:
+    with pytest.raises(LevelfieldError) as caught, guarded.computing("run.json"):
+        raise LevelfieldError("It was changed.", exit_code=1)
+    assert caught.value.exit_code == 1
+
+
+@pytest.mark.parametrize("values", [(1e308, 1e308), (np.inf, -np.inf)])
+def test_an_array_that_overflows_is_a_sentence_and_no_warning(values: tuple[float, float]) -> None:
+    with pytest.raises(LevelfieldError), guarded.computing("run.json"):
+        np.sum(np.asarray(values))
+
+
+def test_a_defect_of_ours_is_not_blamed_on_the_record() -> None:
+    with pytest.raises(TypeError), guarded.computing("run.json"):
+        raise TypeError("no such argument")
+
+
+@pytest.mark.parametrize("failure", FAILURES, ids=names)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("report", "RUN"), ("card", "RUN"), ("export", "RUN"), ("verify", "RUN"), ("reproduce", "RUN", "--dry-run"),
+        ("compare", "RUN", "OTHER"),
+    ],
+    ids=lambda words: words[0],
+)  # fmt: skip
+def test_every_command_that_reads_a_record_is_behind_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], failure: Exception
+) -> None:
+    folder = leave(small(), tmp_path / "RUN")
+    (folder / statement.NAME).unlink()
+    (tmp_path / "OTHER").mkdir()
+    files.write(msgspec.structs.replace(small(), id="other"), tmp_path / "OTHER")
+    monkeypatch.chdir(tmp_path)
+
+    def fails(run: object) -> None:
+        raise failure
+
+    monkeypatch.setattr(analysis, "analyse", fails)
+    done = CliRunner().invoke(cli, list(words), standalone_mode=False)
+    assert not isinstance(done.exception, click.ClickException)
+    assert isinstance(done.exception, LevelfieldError)
+    assert done.exception.exit_code == 2
+    assert "holds values that no measurement gives" in done.exception.message
+
+
+def test_a_shape_that_no_run_has_is_refused_by_every_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from suite.record import bounds
+
+    files.write(small(), tmp_path)
+    assert guarded.read(tmp_path).run == small()
+    monkeypatch.setattr(bounds, "MAX_WINDOWS", 3)
+    with pytest.raises(LevelfieldError, match="and a run has no more than 3"):
+        guarded.read(tmp_path)

@@ -1,0 +1,81 @@
+"""Two processors of one name are told apart, in the headline, on the page, and by a comparison."""
+
+import pytest
+
+from suite.analysis import analyse, processor
+from suite.compare import hardware
+from suite.compare.comparison import compare
+from suite.history import environment
+from suite.machine.cpu import cpu
+from suite.record.schema import Absent, Fact, Fingerprint
+from suite.report import html, machine
+from tests.compare.runs import reduced, run, with_machine
+
+ZEN_4 = "avx avx2 avx512_bf16 avx512_vnni avx512f fma sse4_2"
+ZEN_3 = "avx avx2 fma sse4_2"
+
+
+def epyc(family: int, flags: str = ZEN_4) -> dict[str, Fact]:
+    return {"model": "AMD EPYC", "family": family, "model number": 17, "stepping": 1, "flags": flags}
+
+
+@pytest.mark.parametrize(
+    ("flags", "name"),
+    [
+        (ZEN_4, "AVX-512 (bf16, VNNI)"),
+        (ZEN_3, "AVX2 (FMA)"),
+        ("avx avx2 avx_vnni fma", "AVX2 (FMA, VNNI)"),
+        ("avx", "AVX"),
+        ("sse4_2 ssse3", "SSE4.2"),
+        ("amx_bf16 amx_int8 amx_tile avx512_fp16 avx512f", "AMX (bf16, int8), AVX-512 (fp16)"),
+        ("asimd sve sve2 svebf16", "SVE2 (bf16)"),
+        ("asimd sme sve", "SME, SVE"),
+        ("", ""),
+        ("fphp atomics", ""),
+    ],
+)
+def test_the_widest_vectors_are_named(flags: str, name: str) -> None:
+    assert processor.instruction_set(flags) == name
+
+
+def test_families_of_one_name_read_differently() -> None:
+    older, newer = (environment.machine_title({"cpu": epyc(family)}) for family in (25, 26))
+    assert older.startswith("AMD EPYC (family 25, model 17, stepping 1; AVX-512 (bf16, VNNI))")
+    assert newer.startswith("AMD EPYC (family 26, ")
+    assert environment.machine_title({"cpu": {"model": "AMD EPYC"}}).startswith("AMD EPYC, ")
+    assert processor.title({"cpu": {"model": Absent("not read"), "family": 25}}) == ""
+
+
+def test_the_page_says_which_processor_it_was() -> None:
+    record = with_machine(run("a"), cpu=epyc(26))
+    page = html.render(record, analyse(record))
+    assert "AMD EPYC (family 26, model 17, stepping 1; AVX-512 (bf16, VNNI))" in page
+    lines = {line.name: line.value for line in machine.essentials(record.machine)}
+    assert lines["processor family"] == "family 26, model 17, stepping 1"
+    assert lines["instruction set"] == "AVX-512 (bf16, VNNI)"
+
+
+def test_another_family_or_instruction_set_is_other_hardware() -> None:
+    old, newer = with_machine(run("a"), cpu=epyc(25)), with_machine(run("b"), cpu=epyc(26))
+    found = compare([reduced(old)], [reduced(newer)])
+    assert found.same_hardware is False
+    assert any("cpu family (25 and 26)" in note for note in found.notes)
+    masked = with_machine(run("c"), cpu=epyc(25, ZEN_3))
+    assert hardware.alike([reduced(old), reduced(masked)]) is False
+    told = hardware.differences(reduced(old).hardware, reduced(masked).hardware)
+    assert told == ["cpu instruction set (AVX-512 (bf16, VNNI) and AVX2 (FMA))"]
+    unknown = with_machine(run("d"), cpu=epyc(25) | {"flags": Absent("/proc/cpuinfo lists none")})
+    assert hardware.alike([reduced(old), reduced(unknown)]) is True
+
+
+def test_a_machine_keeps_its_key() -> None:
+    """The key of a machine in a history is of the same facts as before, so that no series is cut in two."""
+    facts: Fingerprint = {"cpu": epyc(25)}
+    without: Fingerprint = {"cpu": {name: fact for name, fact in epyc(25).items() if name != "flags"}}
+    assert environment.machine_key(facts) == environment.machine_key(without)
+
+
+def test_this_machine_has_a_title() -> None:
+    found: Fingerprint = {"cpu": cpu()}
+    if isinstance(found["cpu"]["model"], str):
+        assert processor.title(found).startswith(found["cpu"]["model"])

@@ -1,0 +1,129 @@
+"""`levelfield compare` and `levelfield baseline` as people type them, in processes of their own."""
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from suite.record import files
+from tests import commands
+from tests.commands import one_clear_sentence
+from tests.compare import many
+from tests.compare.runs import run
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with `reports/`: three old runs, three new ones in which onnxruntime is slower, exactly."""
+    folder = tmp_path_factory.mktemp("compare")
+    for number in range(3):
+        for side, slower in (("old", {}), ("new", {"onnxruntime": 1.25})):
+            name = f"{side}-{number}"
+            (folder / "reports" / name).mkdir(parents=True)
+            files.write(run(name, slower=slower, noise_scale=0.0), folder / "reports" / name)
+    return folder
+
+
+MANY = [word for side in ("old", "new") for number in range(3) for word in (f"--{side}", f"{side}-{number}")]
+
+
+def test_one_run_a_side(place: Path) -> None:
+    command = commands.run("compare", "old-0", "reports/new-0/run.json", folder=place)
+    assert command.code == 3, command.err
+    assert command.out.startswith("Whether anything got slower cannot be decided from one run a side")
+    assert "1.250" in command.out
+
+
+def test_three_runs_a_side_and_all_formats(place: Path, tmp_path: Path) -> None:
+    outputs = [tmp_path / f"found.{ending}" for ending in ("md", "xml", "json", "html", "txt")]
+    words = [word for path in outputs for word in ("--output", path)]
+    command = commands.run("compare", *MANY, *words, folder=place)
+    assert command.code == 1, command.err
+    assert command.out.startswith("Worse: onnxruntime on MLP (latency, batch 1): 25")
+    assert all("Worse: onnxruntime" in path.read_text(encoding="utf-8")[:3000] for path in outputs)
+    assert json.loads(outputs[2].read_text(encoding="utf-8"))["exit_code"] == 1
+    assert ET.parse(outputs[1]).getroot().attrib["failures"] == "1"
+
+
+@pytest.mark.parametrize(("words", "code"), [(["--max-slowdown", "30%"], 0), (["--max-slowdown", "10%"], 1)])
+def test_a_gate(place: Path, words: list[str], code: int) -> None:
+    command = commands.run("compare", *MANY, *words, folder=place)
+    assert command.code == code, command.out + command.err
+
+
+def test_a_part_of_the_cases_as_json_on_stdout(place: Path) -> None:
+    command = commands.run("compare", *MANY, "--only", "jax/*", "--format", "json", folder=place)
+    assert command.code == 0
+    assert [row["id"] for row in json.loads(command.out)["rows"]] == ["jax/mlp/latency/fp32/b1/t2/cpu"]
+
+
+def test_a_baseline(place: Path) -> None:
+    command = commands.run("baseline", "list", folder=place)
+    assert "There are no baselines" in command.out
+    command = commands.run("baseline", "set", "good", "old-0", "old-1", "old-2", folder=place)
+    assert command.code == 0, command.err
+    assert "The baseline good is 3 runs" in command.out
+    command = commands.run("compare", "--baseline", "good", "new-0", "new-1", "new-2", folder=place)
+    assert command.code == 1, command.err
+    assert "old: baseline good" in command.out
+    assert "unchanged" in commands.run("baseline", "list", folder=place).out
+    record = place / "reports" / "old-1" / "run.json"
+    content = record.read_bytes()
+    record.write_bytes(content.replace(b'"seed":1,', b'"seed":2,', 1))
+    command = commands.run("compare", "--baseline", "good", "new-0", folder=place)
+    one_clear_sentence(command, "was changed since it became part of the baseline good")
+    assert "was changed" in commands.run("baseline", "list", folder=place).out
+    record.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["old-0", "new"], "There is no run called 'new'. Did you mean 'new-"),
+        (["old-0", "old-0"], "The run old-0 stands on both sides."),
+        (["old-0", "."], "holds no run.json"),
+        (["old-0", "new-0", "--only", "torch/*"], "No case is left to compare with --only torch/*."),
+        (["--baseline", "none", "new-0"], "There is no baseline called 'none'."),
+        (["old-0", "new-0", "--output", "gone/found.md"], "cannot be written: No such file or directory"),
+    ],
+)
+def test_what_cannot_be_compared_is_one_sentence(place: Path, words: list[str], says: str) -> None:
+    one_clear_sentence(commands.run("compare", *words, folder=place), says)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["old-0"], "1 runs were named where OLD and NEW belong"),
+        ([], "Name the old and the new side"),
+        (["--baseline", "good"], "name the new runs alone"),
+        (["old-0", "new-0", "--output", "found.docx"], "names no format"),
+        (
+            ["old-0", "new-0", "--metric", "speed"],
+            "'training', 'convergence', 'data-pipeline', 'cold-start'",
+        ),
+        (["old-0", "new-0", "--max-slowdown", "fast"], "not a share such as"),
+    ],
+)
+def test_what_cannot_be_understood(place: Path, words: list[str], says: str) -> None:
+    command = commands.run("compare", *words, folder=place)
+    assert command.code == 2
+    assert says in " ".join(command.err.split())
+    assert "Traceback" not in command.err
+
+
+def test_a_run_without_its_record_yet(place: Path) -> None:
+    (place / "reports" / "cut").mkdir()
+    (place / "reports" / "cut" / "journal.jsonl").write_text("{}\n", encoding="utf-8")
+    one_clear_sentence(
+        commands.run("compare", "old-0", "cut", folder=place), "was cut off before its record", "--resume"
+    )
+
+
+@pytest.mark.alone
+def test_many_cases_in_many_runs_take_little_time(tmp_path: Path) -> None:
+    """Two hundred cases in ten runs take some three seconds on two cores (`python -m tests.compare.many`)."""
+    found, seconds = many.once(many.write(tmp_path, cases=42, runs=4))
+    assert len(found.rows) == 42
+    assert seconds < 10  # a third of a second, on a machine that does nothing else

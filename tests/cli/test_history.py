@@ -1,0 +1,227 @@
+"""The command as people type it, and what the end of a run does."""
+
+import io
+import json
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+from rich.console import Console
+
+from suite import analysis
+from suite.history import entry, folders, show, summary
+from suite.history.queries import series
+from suite.history.store import FILE, VARIABLE, Store
+from suite.history.trend import trend
+from suite.record import files
+from tests.commands import one_clear_sentence, run
+from tests.history.many import LATENCY, name, small_run, summaries, write_run
+
+
+@pytest.fixture(scope="module")
+def year(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a store of forty runs, of which the last fifteen are 13 % slower."""
+    reports = tmp_path_factory.mktemp("reports")
+    template = write_run(small_run(), tmp_path_factory.mktemp("template") / "run")
+    store = Store(f"sqlite:///{reports / FILE}")
+    store.enter(summaries(template, 40, level=lambda day: 1.13 if day >= 25 else 1.0))
+    store.close()
+    return reports
+
+
+def test_a_trend_with_its_change_and_what_changed(tmp_path: Path, year: Path) -> None:
+    command = run("history", "onnxruntime/mlp/latency", "--reports", year, folder=tmp_path)
+    assert command.code == 0, command.err
+    first = command.out.strip().splitlines()[0]
+    assert first.startswith(LATENCY)
+    assert "% slower since 2026-01-30 (15 runs)" in first
+    assert "image onnxruntime" in command.out
+    assert "was 1.40" in command.out
+    assert "is 1.41" in command.out
+    assert name(39) in command.out
+    assert "changes under 2.0\u00a0% are not called" in command.out
+
+
+def test_what_went_down_is_said_in_the_metrics_own_words(tmp_path: Path, year: Path) -> None:
+    words = ("history", "openvino/mlp/latency", "--reports", year)
+    assert "one level over 40 runs" in run(*words, folder=tmp_path).out
+    assert "% faster since" in run("history", "onnxruntime/mlp/throughput", "--reports", year, folder=tmp_path).out
+    assert "% larger since" in run("history", "onnxruntime/mlp/memory", "--reports", year, folder=tmp_path).out
+
+
+def test_the_list_of_all_there_is(tmp_path: Path, year: Path) -> None:
+    command = run("history", "--reports", year, folder=tmp_path)
+    assert command.code == 0, command.err
+    assert LATENCY in command.out
+    assert "canary" in command.out
+
+
+def test_an_unknown_case(tmp_path: Path, year: Path) -> None:
+    one_clear_sentence(
+        run("history", "onxruntime/mlp/latency", "--reports", year, folder=tmp_path), "no result like", LATENCY
+    )
+
+
+def test_no_folder_and_no_runs(tmp_path: Path) -> None:
+    one_clear_sentence(run("history", "--reports", "nothing", folder=tmp_path), "There is no folder nothing")
+    (tmp_path / "reports").mkdir()
+    assert "holds no runs" in run("history", folder=tmp_path).out
+    one_clear_sentence(run("history", "mlp", folder=tmp_path), "holds no runs")
+
+
+def test_folders_that_were_copied_are_entered_and_broken_ones_named(tmp_path: Path) -> None:
+    reports = tmp_path / "reports"
+    made = write_run(small_run(), reports / "20261121-101500-standard", summarised=False)
+    (reports / "broken").mkdir()
+    (reports / "broken" / files.NAME).write_text("{}", encoding="utf-8")
+    command = run("history", "mlp/latency", folder=tmp_path)
+    assert command.code == 0, command.err
+    assert "broken is left out: " in command.out
+    assert "1 run entered" in command.out
+    assert made.id in command.out
+    rebuilt = run("history", "--rebuild", folder=tmp_path)
+    assert rebuilt.code == 0
+    assert "1 of them analysed again" in rebuilt.out
+
+
+def test_a_run_that_is_no_result_is_shown_when_asked(tmp_path: Path) -> None:
+    write_run(small_run(labels=("smoke",)), tmp_path / "reports" / "20261121-101500-standard")
+    one_clear_sentence(run("history", "mlp/latency", folder=tmp_path), "labelled", "--labelled")
+    assert "labelled smoke" in run("history", "mlp/latency", "--labelled", folder=tmp_path).out
+
+
+# ---- the end of a run ------------------------------------------------------------------------------------------------
+
+
+def test_the_end_of_a_run_enters_it(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    done = small_run()
+    folder = reports / done.id
+    folder.mkdir(parents=True)
+    files.write(done, folder)
+    for _ in range(2):  # a run that is told twice is entered once
+        assert entry.enter(folder, done, analysis.analyse(done)) == ""
+    assert summary.kept(folder, verify=True) is not None
+    store = Store(f"sqlite:///{reports / FILE}")
+    assert list(store.sizes()) == [done.id]
+    assert folders.enter_new(store, reports, print).analysed == 0
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "url", ["sqlite:////nobody/is/here/history.sqlite", "moon://a:secret@b/c", "mysql+mysqldb://a:secret@localhost/x"]
+)
+def test_a_run_does_not_fail_where_it_cannot_be_entered(
+    reports: Path, monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    monkeypatch.setenv(VARIABLE, url)
+    done = small_run()
+    folder = reports / done.id
+    folder.mkdir(parents=True)
+    files.write(done, folder)
+    sentence = entry.enter(folder, done, analysis.analyse(done))
+    assert sentence.startswith("This run is not in the history yet: ")
+    assert len(sentence.splitlines()) == 1
+    assert "secret" not in sentence
+    assert summary.kept(folder, verify=True) is not None
+
+
+def test_a_full_disk_is_a_sentence_too(small_disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    done = small_run()
+    folder = small_disk / done.id
+    folder.mkdir()
+    (folder / files.NAME).write_bytes(b"x" * 60_000)
+    assert "is not in the history yet" in entry.enter(folder, done, analysis.analyse(done))
+
+
+# ---- strangers -------------------------------------------------------------------------------------------------------
+
+PAYLOAD = "[red]x[/] \x1b[31m\x07 [link=file:///]y[/link]"
+
+
+def test_texts_of_strangers_are_printed_as_they_stand(tmp_path: Path) -> None:
+    template = write_run(small_run(), tmp_path / "template" / "run")
+    given = summaries(template, 20, level=lambda day: 1.13 if day >= 10 else 1.0)
+    hostile = [
+        msgspec.structs.replace(
+            one,
+            id=f"{one.id}{PAYLOAD}",
+            machine_title=PAYLOAD,
+            environment={**one.environment, PAYLOAD: {PAYLOAD: f"{index >= 10}{PAYLOAD}"}},
+            results=tuple(msgspec.structs.replace(result, id=f"{result.id}{PAYLOAD}") for result in one.results),
+        )
+        for index, one in enumerate(given)
+    ]
+    store = Store(f"sqlite:///{tmp_path / FILE}")
+    store.enter(hostile)
+    store.close()
+    command = run("history", LATENCY, "--reports", tmp_path, folder=tmp_path)
+    assert command.code == 0, command.err
+    assert "13\u00a0% slower" in command.out
+    assert "\x1b" not in command.out
+    assert "\x07" not in command.out
+    assert command.out.count("[red]x[/]") > 20
+    unknown = run("history", "nothing", "--reports", tmp_path, folder=tmp_path)
+    assert unknown.code == 2
+    assert "\x1b" not in unknown.err
+
+
+# ---- bars and lines --------------------------------------------------------------------------------------------------
+
+
+def test_bars_and_sparklines() -> None:
+    values = [1.0, 2.0, 3.0]
+    assert show.bar(3.0, values) == "█" * 12
+    assert show.bar(2.0, values) == "█" * 6
+    assert show.bar(1.0, values) == "▏"
+    assert show.bar(None, values) == ""
+    assert show.bar(1.0, [1.0]) == ""
+    assert show.sparkline(values) == "▁▅█"
+    assert show.sparkline([5.0, 5.0]) == "▄▄"
+    assert show.sparkline([]) == ""
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_nothing_is_cut_off(year: Path, width: int) -> None:
+    store = Store(f"sqlite:///{year / FILE}")
+    (one,) = series(store, [LATENCY], labelled=False)
+    store.close()
+    console = Console(file=io.StringIO(), width=width, force_terminal=False)
+    judged = trend(one, margin=0.02)
+    show.say(console, [*show.heading(one, judged), show.table(one, judged, last=30)])
+    assert isinstance(console.file, io.StringIO)
+    text = console.file.getvalue()
+    assert "…" not in text
+    assert text.count("µs") >= 30
+
+
+# ---- a thousand runs -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.alone
+@pytest.mark.slow
+def test_a_thousand_runs_are_imported_and_asked_in_seconds(tmp_path: Path) -> None:
+    """Of processor time, so that a busy machine is no failure."""
+    template = write_run(small_run(), tmp_path / "template" / "run")
+    record = (tmp_path / "template" / "run" / files.NAME).read_bytes()
+    reports = tmp_path / "reports"
+    for one in summaries(template, 1000, level=lambda day: 1.13 if day >= 700 else 1.0):
+        folder = reports / one.id
+        folder.mkdir(parents=True)
+        (folder / files.NAME).write_bytes(record)
+        (folder / summary.NAME).write_bytes(msgspec.json.encode(one))
+    store = Store(f"sqlite:///{tmp_path / FILE}")
+    began = time.process_time()
+    outcome = folders.enter_new(store, reports, print)
+    imported = time.process_time()
+    (found,) = series(store, [LATENCY], labelled=False)
+    judged = trend(found, margin=0.02)
+    asked = time.process_time()
+    store.close()
+    assert (outcome.entered, outcome.analysed) == (1000, 0)
+    assert [change.at for change in judged.changes] == [700]
+    assert imported - began < 2.0
+    assert asked - imported < 2.0
+    assert json.loads((reports / name(0) / summary.NAME).read_bytes())["id"] == name(0)

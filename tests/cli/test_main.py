@@ -1,0 +1,251 @@
+"""The command as people type it: every mistake ends in one sentence with the fix, and exit code 2."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from suite import plan, scenarios
+from suite.backends import precisions
+from suite.record import files
+from suite.run.bench import REPORT
+from tests.commands import ROOT, Command, eventually, one_clear_sentence, run
+from tests.records_builder import make_run
+
+NO_ENGINE = {"DOCKER_HOST": "unix:///nobody/is/here.sock"}
+needs_no_jax = pytest.mark.skipif(find_spec("jax") is not None, reason="this interpreter has jax")
+JAX = ("bench", "--profile", "smoke", "--models", "mlp", "--backends", "jax", "--launcher", "host", "--reports")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--models", "resnet"], ["There is no model called 'resnet'.", "Did you mean 'resnet50'?"]),
+        (["--backends", "pytorch"], ["There is no backend called 'pytorch'.", "Did you mean 'torch'"]),
+        (["--scenarios", "cold_start"], ["There is no scenario called 'cold_start'.", "Did you mean 'cold-start'?"]),
+        (["--profile", "quick"], ["There is no profile called 'quick'.", "Known: full, smoke, standard."]),
+        (["--precision", "fp8"], ["There is no precision called 'fp8'."]),
+        (["--batch", "0"], ["A batch of 0 cannot be measured."]),
+        (["--threads", "0"], ["0 threads cannot compute anything."]),
+        (["--threads", "100000"], ["100000 threads were asked for, and this process may use", "fewer"]),
+        (["--processes", "1,2"], ["Only training is divided among processes", "--scenarios training"]),
+        (["--control", "tensorrt"], ["There is no backend called 'tensorrt'."]),
+        (["--resume", "20200101-000000-standard-0000"], ["There is no run '20200101-000000-standard-0000' to go on"]),
+        (["--resume", "20200101", "--repeat", "3"], ["A run that is taken up again is one run.", "Leave --repeat out"]),
+        (["--alternate", "jax"], ["--alternate makes runs of a second side in turns", "--repeat 3"]),
+        (["--repeat", "3", "--alternate", "jax"], ["--alternate makes runs", "Name the first side with --backends"]),
+        (["--repeat", "3", "--backends", "jax", "--alternate", "jxa"], ["There is no backend called 'jxa'."]),
+        (["--launcher", "docker"], ["No container engine answers", "--launcher venv"]),
+    ],
+)
+def test_what_cannot_be_run(tmp_path: Path, words: list[str], says: list[str]) -> None:
+    """None of these needs an engine to be found out, but the last."""
+    one_clear_sentence(run("bench", *words, folder=tmp_path, environment=NO_ENGINE), *says)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["bench", "--budget", "soon"], "not a duration such as 90s, 10m or 2h"),
+        (["bench", "--margin", "200%"], "not a share such as 2% or 0.02"),
+        (["bench", "--batch", "1,two"], "not a list of whole numbers"),
+        (["bench", "--launcher", "podman"], "'docker', 'venv', 'host'"),
+        (["bench", "--repeat", "0"], "0 is not in the range 1<=x<=100"),
+        (["bench", "--modles", "mlp"], "No such option"),
+        (["benhc"], "No such command"),
+        (["report"], "Missing argument"),
+    ],
+)
+def test_what_cannot_be_understood(tmp_path: Path, words: list[str], says: str) -> None:
+    command = run(*words, folder=tmp_path)
+    assert command.code == 2
+    assert says in command.err
+    assert "Usage: " in command.err
+    assert "Traceback" not in command.err
+
+
+@pytest.mark.parametrize("columns", [80, 200])
+def test_list_shows_all_there_is(tmp_path: Path, columns: int) -> None:
+    command = run("list", folder=tmp_path, environment={"COLUMNS": str(columns)})
+    assert command.code == 0, command.err
+    assert "…" not in command.out, "nothing is cut"
+    assert max(map(len, command.out.splitlines())) <= columns
+    for name in (*plan.names_of_models(), *plan.names_of_backends(), *scenarios.NAMES, *precisions.PRECISIONS):
+        assert name in command.out
+    assert "canary" not in command.out
+
+
+def test_help_and_version(tmp_path: Path) -> None:
+    assert "bench" in run("--help", folder=tmp_path).out
+    assert "levelfield" in run("--version", folder=tmp_path).out
+    command = run("bench", "-h", folder=tmp_path)
+    for option in (
+        "models",
+        "backends",
+        "scenarios",
+        "batch",
+        "threads",
+        "processes",
+        "precision",
+        "profile",
+        "budget",
+        "resume",
+    ):
+        assert f"--{option}" in command.out
+
+
+def test_a_command_begins_without_what_it_may_never_need() -> None:
+    """Each of these takes half a second to import, which a command that refuses its options would wait for in vain."""
+    loaded = "import sys, suite.cli, suite.run.start, suite.compare.comparison; print(*sys.modules)"
+    modules = subprocess.run(
+        [sys.executable, "-c", loaded], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    assert "scipy" in modules.split()
+    assert not {"scipy.stats", "scipy.optimize", "sqlalchemy"} & set(modules.split())
+
+
+def test_the_schema_is_printed_and_a_record_follows_it(tmp_path: Path) -> None:
+    command = run("schema", folder=tmp_path)
+    assert command.code == 0
+    schema = json.loads(command.out)
+    assert schema == json.loads(json.dumps(files.schema()))
+    record = json.loads(msgspec.json.encode(make_run(models=["mlp"], backends=["jax"], generations=1, rounds=1)))
+    _follows(record, schema, schema["$defs"])
+
+
+def _follows(value: object, schema: dict[str, object], definitions: dict[str, dict[str, object]]) -> None:
+    """Check the part of JSON Schema that says what an object must hold, all the way down."""
+    reference = schema.get("$ref")
+    if isinstance(reference, str):
+        schema = definitions[reference.rpartition("/")[2]]
+    if isinstance(value, dict):
+        properties, required = schema.get("properties", {}), schema.get("required", [])
+        assert isinstance(properties, dict)
+        assert isinstance(required, list)
+        assert set(required) <= set(value)
+        for name, held in value.items():
+            if name in properties:
+                _follows(held, properties[name], definitions)
+    items = schema.get("items")
+    if isinstance(value, list) and isinstance(items, dict):
+        for held in value:
+            _follows(held, items, definitions)
+
+
+def test_a_report_is_rendered_again(tmp_path: Path) -> None:
+    files.write(make_run(), tmp_path)
+    command = run("report", tmp_path, folder=tmp_path)
+    assert command.code == 0, command.err
+    assert (tmp_path / REPORT).read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert "Traceback" not in command.err
+
+
+def test_a_report_is_named_by_its_run(tmp_path: Path) -> None:
+    (tmp_path / "reports" / "a-run").mkdir(parents=True)
+    files.write(make_run(), tmp_path / "reports" / "a-run")
+    command = run("report", "a-run", folder=tmp_path)
+    assert command.code == 0, command.err
+    assert (tmp_path / "reports" / "a-run" / REPORT).is_file()
+
+
+def test_a_finished_run_is_not_gone_on_with(tmp_path: Path) -> None:
+    (tmp_path / "reports" / "a-run").mkdir(parents=True)
+    files.write(make_run(), tmp_path / "reports" / "a-run")
+    one_clear_sentence(run("bench", "--resume", "a-run", folder=tmp_path), "is finished")
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [(None, "There is no run"), (b"{}", "is not a record"), (b'{"schema": 999}', "has schema 999"), (b"[", "is not a")],
+)
+def test_a_report_of_what_is_no_record(tmp_path: Path, content: bytes | None, says: str) -> None:
+    record = tmp_path / "run.json"
+    if content is not None:
+        record.write_bytes(content)
+    one_clear_sentence(run("report", record, folder=tmp_path), says)
+
+
+@needs_no_jax
+def test_a_run_in_which_nothing_could_answer(reports: Path, tmp_path: Path) -> None:
+    command = run(*JAX, reports, folder=tmp_path)
+    assert "Traceback" not in command.err
+    assert "jax needs the module jax, which is not installed here" in command.out
+    (folder,) = (path for path in reports.iterdir() if path.is_dir())
+    assert files.read(folder).finished
+    assert (folder / REPORT).exists()
+    assert f"Report: {folder / REPORT}" in command.out
+    assert "--reports" not in files.read(folder).command
+    assert str(tmp_path) not in (folder / "run.json").read_text(encoding="utf-8")
+
+
+def test_reports_on_a_read_only_disk(small_disk: Path, tmp_path: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    one_clear_sentence(
+        run(*JAX, small_disk, folder=tmp_path), "Reports cannot be written to", "Read-only file system", "--reports"
+    )
+
+
+def test_reports_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "reports").write_text("not a folder")
+    command = run(*JAX, tmp_path / "reports", folder=tmp_path)
+    assert command.code == 2
+    assert "is a file" in command.err
+    assert "Traceback" not in command.err
+
+
+def test_a_full_disk_before_anything_is_measured(small_disk: Path, tmp_path: Path) -> None:
+    free = os.statvfs(small_disk)
+    (small_disk / "ballast").write_bytes(bytes(free.f_bavail * free.f_bsize))
+    command = run(*JAX, small_disk, folder=tmp_path)
+    one_clear_sentence(command, "No space left on device", "--reports")
+
+
+def test_a_cache_that_cannot_be_written(small_disk: Path, tmp_path: Path, reports: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    command = run(*JAX, reports, folder=tmp_path, environment={"LEVELFIELD_CACHE": str(small_disk / "cache")})
+    one_clear_sentence(command, "LEVELFIELD_CACHE")
+
+
+def test_a_cache_that_is_full(small_disk: Path, tmp_path: Path, reports: Path) -> None:
+    command = run(*JAX, reports, folder=tmp_path, environment={"LEVELFIELD_CACHE": str(small_disk)})
+    one_clear_sentence(command, "No space left on device")
+    left = [path for path in small_disk.rglob("*") if path.is_file() and path.stat().st_size > 0]
+    assert not left, "half a file would be taken for a whole one by the next run"
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_while_it_prepares(tmp_path: Path, reports: Path, number: signal.Signals) -> None:
+    """A fresh cache keeps it busy making the weights of all models."""
+    command = Command(
+        "bench", "--launcher", "host", "--backends", "jax", "--reports", reports,
+        folder=tmp_path, environment={"LEVELFIELD_CACHE": str(tmp_path / "cache")},
+    )  # fmt: skip
+    assert eventually(lambda: not command.running or (tmp_path / "cache" / "artifacts").exists())
+    command.send(number)
+    one_clear_sentence(command.wait(), "Interrupted.")
+    shutil.rmtree(tmp_path / "cache")
+
+
+def test_a_reader_that_goes_away(tmp_path: Path) -> None:
+    """`levelfield schema | head -1`."""
+    command = subprocess.Popen(
+        [sys.executable, "-m", "suite.cli", "schema"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert command.stdout is not None
+    command.stdout.close()
+    assert command.stderr is not None
+    said = command.stderr.read()
+    command.stderr.close()
+    command.wait(60)
+    assert said == b""

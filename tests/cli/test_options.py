@@ -1,0 +1,74 @@
+"""What people type, as values."""
+
+from typing import Any
+
+import click
+import pytest
+
+from suite.cli.options import DURATION, NAMES, NUMBERS, PERCENT, SIZE, VALUES, without_paths
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        (NAMES, "a,b", ("a", "b")),
+        (NAMES, " a , b ,", ("a", "b")),
+        (NUMBERS, "1,8,32", (1, 8, 32)),
+        (NUMBERS, " 4 ", (4,)),
+        (DURATION, "90", 90.0),
+        (DURATION, "90s", 90.0),
+        (DURATION, "10m", 600.0),
+        (DURATION, "10 min", 600.0),
+        (DURATION, "1.5h", 5400.0),
+        (PERCENT, "2%", 0.02),
+        (PERCENT, "0.02", 0.02),
+        (PERCENT, " 12.5 % ", 0.125),
+        (SIZE, "tokens[1]=128", ("tokens[1]", "128")),
+        (VALUES, "x=a=b.npy", ("x", "a=b.npy")),
+    ],
+)
+def test_values(kind: click.ParamType[Any], text: str, value: object) -> None:
+    assert kind.convert(text, None, None) == value
+    assert kind.convert(value, None, None) == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (NUMBERS, "1,two"),
+        (NUMBERS, "1.5"),
+        (SIZE, "sequence"),
+        (SIZE, "sequence=-1"),
+        (SIZE, "sequence=²"),
+        (VALUES, "=x.npy"),
+        (DURATION, "soon"),
+        (DURATION, "-5"),
+        (DURATION, "5 weeks"),
+        (DURATION, "0"),
+        (DURATION, "9" * 400),
+        (DURATION, ""),
+        (PERCENT, "0"),
+        (PERCENT, "100%"),
+        (PERCENT, "-2%"),
+        (PERCENT, "nan"),
+        (PERCENT, "2"),
+        (PERCENT, "%"),
+    ],
+)
+def test_what_is_no_value_says_what_one_looks_like(kind: click.ParamType[Any], text: str) -> None:
+    with pytest.raises(click.BadParameter, match="such as"):
+        kind.convert(text, None, None)
+
+
+def test_a_record_holds_no_folder_of_the_users() -> None:
+    typed = [
+        "bench", "--model", "/home/someone/m.onnx", "--models=mlp", "--dim", "a=1", "--input", "x=/home/someone/x.npy",
+        "--model=/home/someone/m.onnx", "--input=x=/home/someone/x.npy", "--reports", "/home/someone", "--sign=/home/k",
+        "--seed", "1", "--resume", "/home/someone/reports/a-run", "--resume=~/a-run", "--gpu", "GPU-1234",
+        "--gpu=1", "--data", "/x",
+    ]  # fmt: skip
+    assert without_paths(typed) == [
+        "bench", "--model", "m.onnx", "--models=mlp", "--dim", "a=1", "--input", "x=x.npy",
+        "--model=m.onnx", "--input=x=x.npy", "--seed", "1",
+        "--resume", "a-run", "--resume=a-run", "--gpu", "UUID", "--gpu=1",
+    ]  # fmt: skip

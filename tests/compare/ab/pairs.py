@@ -1,0 +1,107 @@
+"""Synthetic records of two arms: A, and B that costs so many times as much."""
+
+from typing import Any
+
+import msgspec
+
+from suite.record.schema import Arm, Block, Failure, Generation, Launch, Run, Startup, Turn, Window
+from tests.records_builder import make_run
+
+A = Arm("onnxruntime", "onnxruntime", version="1.30.0")
+B = Arm("onnxruntime", "onnxruntime")
+BOX = Arm("onnxruntime", "onnxruntime", launcher="docker")
+BARE = Arm("onnxruntime", "onnxruntime", launcher="venv")
+
+
+def run(
+    factor: float = 1.0,
+    *,
+    first: Arm = A,
+    second: Arm = B,
+    spread: float = 0.2,
+    failing: tuple[str, ...] = (),
+    **options: Any,
+) -> Run:
+    """Make a record in which `second` takes `factor` times as long and as much memory as `first`.
+
+    Parameters
+    ----------
+    spread
+        Factor on the noise measured on a real machine.
+    failing
+        Arm ids whose launches all fail.
+    options
+        Of `tests.records_builder.make_run`.
+    """
+    plain = make_run(backends=("onnxruntime",), control="onnxruntime", noise_scale=spread, **options)
+    names = {"onnxruntime": first.id, "onnxruntime#2": second.id}
+    factors = {first.id: 1.0, second.id: factor}
+
+    def block(one: Block) -> Block:
+        return msgspec.structs.replace(
+            one, arms=(first, second), generations=tuple(generation(each) for each in one.generations)
+        )
+
+    def generation(one: Generation) -> Generation:
+        return msgspec.structs.replace(
+            one,
+            launches=tuple(launch(each) for each in one.launches),
+            rounds=tuple(
+                msgspec.structs.replace(each, turns=tuple(turn(one_turn) for one_turn in each.turns))
+                for each in one.rounds
+            ),
+        )
+
+    def launch(one: Launch) -> Launch:
+        arm = names.get(one.arm, one.arm)
+        if arm in failing:
+            return Launch(arm=arm, started=one.started, failure=Failure("load", "error", f"{arm} would not load."))
+        by = factors.get(arm, 1.0)
+        startup, memory = one.startup, one.memory
+        if startup is not None:
+            startup = Startup(*(round(by * value) for value in msgspec.structs.astuple(startup)))
+        if memory is not None and isinstance(memory.peak_rss_bytes, int):
+            memory = msgspec.structs.replace(memory, peak_rss_bytes=round(by * memory.peak_rss_bytes))
+        parity = one.parity
+        if parity is not None:  # both arms answer alike
+            parity = msgspec.structs.replace(parity, projection=(1.0,) * 64, output_sha256="0" * 64)
+        return msgspec.structs.replace(one, arm=arm, startup=startup, memory=memory, parity=parity)
+
+    def turn(one: Turn) -> Turn:
+        arm = names.get(one.arm, one.arm)
+        if arm in failing:
+            return msgspec.structs.replace(one, arm=arm, window=None)
+        return msgspec.structs.replace(one, arm=arm, window=window(one.window, factors.get(arm, 1.0)))
+
+    def window(one: Window | None, by: float) -> Window | None:
+        if one is None:
+            return None
+        return msgspec.structs.replace(
+            one,
+            samples_ns=tuple(round(by * value) for value in one.samples_ns),
+            window_ns=round(by * one.window_ns),
+        )
+
+    (image,) = plain.images
+    older = msgspec.structs.replace(
+        image,
+        variant="cpu@1.30.0",
+        tag="levelfield/onnxruntime:older",
+        distributions={**image.distributions, "onnxruntime": "1.30.0"},
+    )
+    return msgspec.structs.replace(
+        plain,
+        blocks=tuple(block(each) for each in plain.blocks),
+        images=(image, older) if A in (first, second) else (image,),
+        labels=("ab", *plain.labels),
+    )
+
+
+def places(factor: float, *, first: Arm = BOX, second: Arm = BARE, generations: int = 8, **options: Any) -> Run:
+    """Make a record of arms in a container and in a virtual environment, with an image for each place."""
+    made = run(factor, first=first, second=second, models=("mlp",), generations=generations, **options)
+    (image,) = made.images
+    other = msgspec.structs.replace(
+        image, launcher="venv", tag="onnxruntime-cpu-venv", python="3.11.7", base="", layers=(), recipe_sha256=""
+    )
+    return msgspec.structs.replace(made, images=(image, other))

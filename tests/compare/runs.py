@@ -1,0 +1,95 @@
+"""Runs for comparisons: synthetic records, reduced, with whatever a test wants to be different about them."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from suite.compare.reduction import Reduced, reduce
+from suite.record.schema import Arm, Block, Generation, Launch, Parity, Run
+from tests.records_builder import make_run
+
+
+def run(name: str, seed: int = 1, **options: Any) -> Run:
+    """A small record: two backends, one model, latency, unless told otherwise."""
+    chosen: dict[str, Any] = {
+        "models": ["mlp"],
+        "backends": ["jax", "onnxruntime"],
+        "scenarios": ["latency"],
+        "generations": 5,
+        "rounds": 2,
+        "max_calls": 12,
+    } | options
+    return msgspec.structs.replace(make_run(seed=seed, **chosen), id=name)
+
+
+def side(name: str, count: int, first_seed: int = 1, **options: Any) -> list[Reduced]:
+    """So many runs of one side, each with noise of its own."""
+    return [reduced(run(f"{name}-{number}", first_seed + number, **options)) for number in range(count)]
+
+
+def reduced(record: Run) -> Reduced:
+    return reduce(record, "0" * 64)
+
+
+def with_machine(record: Run, **facts: dict[str, Any]) -> Run:
+    """Change facts of the fingerprint, group by group."""
+    return msgspec.structs.replace(
+        record, machine=record.machine | {group: record.machine.get(group, {}) | more for group, more in facts.items()}
+    )
+
+
+def with_launches(record: Run, change: Callable[[Launch], Launch]) -> Run:
+    """Change every launch of the arms, the canary's apart."""
+
+    def in_generation(generation: Generation) -> Generation:
+        return msgspec.structs.replace(generation, launches=tuple(map(change, generation.launches)))
+
+    return _blocks(
+        record,
+        lambda block: msgspec.structs.replace(block, generations=tuple(map(in_generation, block.generations))),
+    )
+
+
+def with_parity(record: Run, arm: str, change: Callable[[Parity], Parity]) -> Run:
+    def in_launch(launch: Launch) -> Launch:
+        if launch.arm != arm or launch.parity is None:
+            return launch
+        return msgspec.structs.replace(launch, parity=change(launch.parity))
+
+    return with_launches(record, in_launch)
+
+
+def with_case(record: Run, **changes: Any) -> Run:
+    """Ask another question in every block."""
+    return _blocks(
+        record, lambda block: msgspec.structs.replace(block, case=msgspec.structs.replace(block.case, **changes))
+    )
+
+
+def without_arm(record: Run, arm: str) -> Run:
+    return _blocks(
+        record,
+        lambda block: msgspec.structs.replace(block, arms=tuple(each for each in block.arms if each.id != arm)),
+    )
+
+
+def with_arm(record: Run, arm: str, other: Arm) -> Run:
+    """Let another arm have given all that this one gave."""
+    plain = msgspec.to_builtins(record)
+    for block in plain["blocks"]:
+        block["arms"] = [msgspec.to_builtins(other) if Arm(**each).id == arm else each for each in block["arms"]]
+        for generation in block["generations"]:
+            entries = [*generation["launches"], *(turn for one in generation["rounds"] for turn in one["turns"])]
+            for entry in entries:
+                entry["arm"] = other.id if entry["arm"] == arm else entry["arm"]
+    return msgspec.convert(plain, Run)
+
+
+def _blocks(record: Run, change: Callable[[Block], Block]) -> Run:
+    return msgspec.structs.replace(record, blocks=tuple(map(change, record.blocks)))
+
+
+def only(found: Iterable[Any]) -> Any:
+    (one,) = found
+    return one

@@ -1,0 +1,143 @@
+"""Baselines: a name for runs, found again as they were; and one that was edited is found out."""
+
+from pathlib import Path
+
+import pytest
+
+from suite.compare import baselines
+from suite.errors import LevelfieldError
+from suite.record import files
+from tests.compare.runs import run
+
+
+@pytest.fixture
+def reports(tmp_path: Path) -> Path:
+    folder = tmp_path / "reports"
+    for name in ("a", "b"):
+        (folder / name).mkdir(parents=True)
+        files.write(run(name), folder / name)
+    return folder
+
+
+def record(reports: Path, name: str) -> Path:
+    return reports / name / files.NAME
+
+
+def test_it_is_read_as_it_was_set(reports: Path) -> None:
+    made = baselines.define("good", [record(reports, "a"), record(reports, "b")], reports)
+    assert baselines.read("good", reports) == made
+    assert [pointer.file for pointer in made.runs] == ["a/run.json", "b/run.json"]
+    assert baselines.records(made, reports) == [record(reports, "a"), record(reports, "b")]
+    assert [each.name for each in baselines.all_of(reports)] == ["good"]
+
+
+def test_reports_can_be_moved(reports: Path, tmp_path: Path) -> None:
+    baselines.define("good", [record(reports, "a")], reports)
+    moved = reports.rename(tmp_path / "elsewhere")
+    assert baselines.records(baselines.read("good", moved), moved) == [record(moved, "a")]
+
+
+def test_it_can_be_set_again(reports: Path) -> None:
+    baselines.define("good", [record(reports, "a")], reports)
+    baselines.define("good", [record(reports, "b")], reports)
+    assert [pointer.file for pointer in baselines.read("good", reports).runs] == ["b/run.json"]
+
+
+def test_an_edited_run_is_found_out(reports: Path) -> None:
+    made = baselines.define("good", [record(reports, "a")], reports)
+    content = record(reports, "a").read_bytes()
+    record(reports, "a").write_bytes(content.replace(b'"threads":2', b'"threads":4'))
+    with pytest.raises(LevelfieldError, match="was changed since it became part of the baseline good"):
+        baselines.records(made, reports)
+    record(reports, "a").write_bytes(content)
+    assert baselines.records(made, reports)
+
+
+def test_a_run_that_is_gone(reports: Path) -> None:
+    made = baselines.define("good", [record(reports, "a")], reports)
+    record(reports, "a").unlink()
+    with pytest.raises(LevelfieldError, match="cannot be read: No such file"):
+        baselines.records(made, reports)
+
+
+@pytest.mark.parametrize("name", ["", ".hidden", "a/b", "../up", "a b", "x" * 65, "-x"])
+def test_names_are_names_of_files(reports: Path, name: str) -> None:
+    with pytest.raises(LevelfieldError, match="A baseline cannot be called"):
+        baselines.define(name, [record(reports, "a")], reports)
+
+
+def test_a_name_that_is_not_there(reports: Path) -> None:
+    baselines.define("good", [record(reports, "a")], reports)
+    with pytest.raises(LevelfieldError, match=r"There is no baseline called 'god'\. Did you mean 'good'"):
+        baselines.read("god", reports)
+    with pytest.raises(LevelfieldError, match="There is no baseline called"):
+        baselines.read("../a/run", reports)
+
+
+def test_runs_elsewhere_and_runs_twice(reports: Path, tmp_path: Path) -> None:
+    files.write(run("c"), tmp_path)
+    with pytest.raises(LevelfieldError, match="does not lie under"):
+        baselines.define("good", [tmp_path / files.NAME], reports)
+    with pytest.raises(LevelfieldError, match="stands twice"):
+        baselines.define("good", [record(reports, "a")] * 2, reports)
+
+
+def test_a_baseline_under_another_name_is_refused_without_quoting_it(reports: Path) -> None:
+    baselines.define("good", [record(reports, "a")], reports)
+    good = reports / baselines.FOLDER / "good.json"
+    good.write_bytes(good.read_bytes().replace(b'"good"', b'"\\n\\n# x"'))
+    with pytest.raises(LevelfieldError, match="of another name") as error:
+        baselines.read("good", reports)
+    assert "\n" not in error.value.message
+
+
+def test_files_that_no_baseline_is_called_are_passed_over(reports: Path) -> None:
+    baselines.define("good", [record(reports, "a")], reports)
+    (reports / baselines.FOLDER / "a\n\x1b[2Jb.json").write_text("{}")
+    assert [each.name for each in baselines.all_of(reports)] == ["good"]
+
+
+def test_only_records_can_be_a_baseline(reports: Path) -> None:
+    record(reports, "a").write_bytes(b"{}")
+    with pytest.raises(LevelfieldError, match="is not a record"):
+        baselines.define("good", [record(reports, "a")], reports)
+
+
+@pytest.mark.parametrize("pointer", ["/etc/passwd", "../../secret", "a/../../secret", ""])
+def test_a_stranger_s_baseline_leads_nowhere_else(reports: Path, pointer: str) -> None:
+    made = baselines.Baseline("bad", "now", (baselines.Pointer(pointer, "0"),))
+    with pytest.raises(LevelfieldError, match="names a file outside of"):
+        baselines.records(made, reports)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"[" * 100_000,
+        b'{"name": "bad"}',
+        b'{"name":"bad","set_at":"","runs":[]}',
+        b'"\xff"',
+        b" " * 2_000_000,
+    ],
+)
+def test_a_damaged_baseline_is_one_sentence(reports: Path, content: bytes) -> None:
+    (reports / baselines.FOLDER).mkdir()
+    (reports / baselines.FOLDER / "bad.json").write_bytes(content)
+    with pytest.raises(LevelfieldError) as caught:
+        baselines.read("bad", reports)
+    assert len(str(caught.value).splitlines()) == 1
+    assert "baseline set" in caught.value.fix
+
+
+@pytest.mark.parametrize("name", ["a" * 5000, "a\\u0000b", "a/run.json\\n", "a\\n\\n# x"], ids=len)
+def test_a_path_that_no_run_has_is_not_quoted(reports: Path, name: str) -> None:
+    """A stranger's baseline may name anything; the system's own errors would repeat it."""
+    baselines.define("good", [record(reports, "a")], reports)
+    file = reports / baselines.FOLDER / "good.json"
+    file.write_bytes(file.read_bytes().replace(b"a/run.json", name.encode()))
+    with pytest.raises(LevelfieldError, match="is not a baseline") as caught:
+        baselines.records(baselines.read("good", reports), reports)
+    assert len(str(caught.value)) < 500
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,136 @@
+"""What changed: every fact that differs, nothing that does not, and what differs within a side told apart."""
+
+import msgspec
+
+from suite.compare import changes, notes, phrases
+from suite.compare.sides import load
+from suite.compare.types import Change, ChangeGroup
+from suite.record.schema import Absent, Arm, Run
+from tests.commands import ROOT
+from tests.compare.runs import reduced, run, with_arm, with_launches, with_machine
+from tests.figures.records import CONVERGENCE, EXAMPLE
+
+SAME = (("jax", "jax"), ("onnxruntime", "onnxruntime"))
+
+
+def found(old: list[Run], new: list[Run], pairs: tuple[tuple[str, str], ...] = SAME) -> dict[str, list[Change]]:
+    groups = changes.compare([reduced(one) for one in old], [reduced(one) for one in new], pairs)
+    return {group.title: list(group.changed) for group in groups if group.changed}
+
+
+def test_nothing_changed() -> None:
+    groups = changes.compare([reduced(run("a"))], [reduced(run("b", seed=2))], SAME)
+    assert not [group for group in groups if group.changed]
+    titles = [group.title for group in groups]
+    for title in ("Kernel", "Image jax", "Settings and libraries of onnxruntime", "Inputs and models"):
+        assert title in titles
+
+
+def test_the_machine_s_facts() -> None:
+    new = with_machine(
+        run("b"),
+        kernel={"release": "6.2"},
+        gpu={"driver": "580.95.05"},
+        clock={"governor": "powersave"},
+        cpu={"microcode": "0xff"},
+    )
+    old = with_machine(run("a"), gpu={"driver": Absent("no driver answers")}, clock={"governor": "performance"})
+    told = found([old], [new])
+    assert told["Kernel"] == [Change("release", "6.1.0-37-amd64", "6.2", "changed")]
+    assert told["GPU, driver and CUDA"] == [Change("driver", "not known: no driver answers", "580.95.05", "changed")]
+    assert told["Clock and governor"] == [Change("governor", "performance", "powersave", "changed")]
+    assert told["Processor and microcode"] == [Change("microcode", "0xb002151", "0xff", "changed")]
+    assert next(iter(told)) == "GPU, driver and CUDA"  # what is asked about first
+
+
+def test_images_libraries_settings_and_inputs() -> None:
+    new = run("b")
+    image = new.images[1]
+    assert image.name == "onnxruntime"
+    image = msgspec.structs.replace(
+        image,
+        distributions=image.distributions | {"onnxruntime": "1.32.0", "added": "1"},
+        layers=(*image.layers[:2], "sha256:other"),
+    )
+    new = msgspec.structs.replace(new, images=(new.images[0], image))
+    new = with_launches(
+        new,
+        lambda launch: (
+            msgspec.structs.replace(
+                launch,
+                settings=launch.settings | {"threads": "3"},
+                libraries=launch.libraries[:1],
+                inputs_sha256="f" * 64,
+            )
+            if launch.arm == "onnxruntime"
+            else launch
+        ),
+    )
+    told = found([run("a")], [new])
+    names = {change.name: (change.old, change.new) for change in told["Image onnxruntime"]}
+    assert names["onnxruntime"] == ("1.31.1", "1.32.0")
+    assert names["added"] == ("not there", "1")
+    assert names["layer 3"][1] == "sha256:other"
+    names = {change.name: (change.old, change.new) for change in told["Settings and libraries of onnxruntime"]}
+    assert names["setting threads"] == ("2", "3")
+    assert names["loaded oneDNN"][1] == "not there"
+    assert "Inputs and models" in told
+    assert "Settings and libraries of jax" not in told
+
+
+def test_what_differs_within_a_side_is_told_apart() -> None:
+    old = [with_machine(run("a"), kernel={"release": "6.1"}), with_machine(run("b"), kernel={"release": "6.2"})]
+    new = [with_machine(run("c"), kernel={"release": "6.2"})]
+    (change,) = found(old, new)["Kernel"]
+    assert (change.state, change.old, change.new) == ("varies", "6.1 (1 run); 6.2 (1 run)", "6.2")
+
+
+def test_another_version_of_an_arm_is_laid_beside_the_old_one() -> None:
+    old = run("a")
+    version = Arm("onnxruntime", "onnxruntime", version="1.30.0")
+    image = msgspec.structs.replace(old.images[1], variant="cpu@1.30.0", distributions={"onnxruntime": "1.30.0"})
+    old = with_arm(msgspec.structs.replace(old, images=(old.images[0], image)), "onnxruntime", version)
+    told = found([old], [run("b")], (("jax", "jax"), (version.id, "onnxruntime")))
+    (title,) = [title for title in told if title.startswith("Image")]
+    assert "onnxruntime" in title
+    assert ("1.30.0", "1.31.1") in [(change.old, change.new) for change in told[title]]
+
+
+def test_a_group_that_one_side_lacks_is_one_line() -> None:
+    told = found([run("a")], [run("b", backends=["jax", "onnxruntime", "torch"])])
+    assert told["Image torch"] == [Change("all of it", "not there", "there", "changed")]
+
+
+def test_what_a_record_lacks_was_not_recorded() -> None:
+    """A group of the fingerprint that an older release did not ask for, and an image without its Python."""
+    old, new = run("a"), run("b")
+    images = tuple(msgspec.structs.replace(image, python="") for image in new.images)
+    new = msgspec.structs.replace(new, images=images)
+    new = with_machine(new, cpu={"instruction set": "AVX-512"})
+    groups = changes.compare([reduced(old)], [reduced(new)], SAME)
+    assert not [group for group in groups if group.changed]
+    told = {group.title: list(group.unrecorded) for group in groups if group.unrecorded}
+    assert told["Processor and microcode"] == [Change("instruction set", "not recorded", "AVX-512", "unrecorded")]
+    (python,) = told["Image jax"]
+    assert (python.name, python.old, python.new) == ("Python", old.images[0].python, "not recorded")
+    told_in_words = phrases.unrecorded(groups)
+    assert told_in_words.startswith("Not recorded by every run: Processor and microcode: instruction set (not recorded")
+    assert notes.changed(groups) == (
+        "Nothing that is recorded about the environment changed between the sides. 3 facts were not recorded by every "
+        "run."
+    )
+
+
+def test_no_change_of_the_published_runs_ends_in_nothing() -> None:
+    """Their canary's image once changed from `Python 3.11.2` to nothing."""
+    published = [load(ROOT / "reports" / name / "run.json") for name in (EXAMPLE, CONVERGENCE)]
+    groups = changes.compare(published[:1], published[1:], SAME)
+    facts = [(group.title, fact) for group in groups for fact in group.changes]
+    assert all(fact.old and fact.new for _, fact in facts)
+    assert ("Image canary", Change("Python", "3.11.2", "not recorded", "unrecorded")) in facts
+
+
+def test_a_hostile_number_of_facts_is_bounded() -> None:
+    new = with_machine(run("b"), kernel={f"fact {number}": number for number in range(2000)})
+    groups: tuple[ChangeGroup, ...] = changes.compare([reduced(run("a"))], [reduced(new)], SAME)
+    assert len(next(group for group in groups if group.title == "Kernel").changes) == changes.MOST

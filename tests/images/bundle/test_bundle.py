@@ -1,0 +1,213 @@
+"""A bundle: what goes in comes out in another cache, and nothing else does."""
+
+import hashlib
+import io
+import os
+import subprocess
+import sys
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from suite.errors import LevelfieldError
+from suite.images import catalogue
+from suite.images.bundle.packing import FORMAT, MANIFEST, File, Manifest, pack
+from suite.images.bundle.unpacking import unpack
+from suite.paths import images_root
+from suite.record.references import Reference
+
+CONTENT = b"a wheel"
+
+
+def entry(name: str, content: bytes = CONTENT, **changes: Any) -> tuple[tarfile.TarInfo, bytes]:
+    made = tarfile.TarInfo(name)
+    made.size = len(content)
+    for field, value in changes.items():
+        setattr(made, field, value)
+    return made, content
+
+
+def manifest(*names: str, **changes: Any) -> dict[str, Any]:
+    files = [{"name": n, "sha256": hashlib.sha256(CONTENT).hexdigest(), "size_bytes": len(CONTENT)} for n in names]
+    return {"format": FORMAT, "tool_version": "0", "locks": {}, "files": files} | changes
+
+
+def bundle(folder: Path, told: dict[str, Any], *entries: tuple[tarfile.TarInfo, bytes]) -> Path:
+    path = folder / "bundle.tar"
+    with tarfile.open(path, "w") as out:
+        for made, content in (entry(MANIFEST, msgspec.json.encode(told)), *entries):
+            out.addfile(made, io.BytesIO(content))
+    return path
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_what_is_named_and_right_is_taken_in_once(cache: Path, tmp_path: Path) -> None:
+    names = ("wheels/one-1.0-py3-none-any.whl", "debs/libc6_2.36-9%3a1_amd64.deb", "artifacts/onnx/mlp-fp32/model.onnx")
+    path = bundle(tmp_path, manifest(*names), *(entry(name) for name in names))
+    assert (found := unpack(path, models=True)).files == 3
+    assert found.there == 0
+    for name in names:
+        assert (cache / name).read_bytes() == CONTENT
+    assert unpack(path, models=True).there == 3
+
+
+def test_exported_models_are_taken_from_somebody_trusted_alone(cache: Path, tmp_path: Path) -> None:
+    name = "artifacts/onnx/mlp-fp32/model.onnx"
+    path = bundle(tmp_path, manifest(name), entry(name))
+    assert unpack(path).models_left_out == 1
+    assert not (cache / name).exists()
+
+
+def test_an_exported_model_that_is_there_is_never_replaced(cache: Path, tmp_path: Path) -> None:
+    name = "artifacts/onnx/mlp-fp32/model.onnx"
+    (cache / name).parent.mkdir(parents=True)
+    (cache / name).write_bytes(b"exported here")
+    path = bundle(tmp_path, manifest(name), entry(name))
+    with pytest.raises(LevelfieldError, match="is not the file that is in the cache"):
+        unpack(path, models=True)
+    assert (cache / name).read_bytes() == b"exported here"
+
+
+def test_a_sparse_file_of_a_few_bytes_is_refused(cache: Path, tmp_path: Path) -> None:
+    (tmp_path / "wheels").mkdir()
+    name = "wheels/one-1.0-py3-none-any.whl"
+    with (tmp_path / name).open("wb") as file:
+        file.truncate(300_000_000)
+    (tmp_path / "manifest.json").write_bytes(
+        msgspec.json.encode(Manifest(FORMAT, "1", {}, (File(name, "0" * 64, 300_000_000),)))
+    )
+    path = tmp_path / "bundle"
+    subprocess.run(["tar", "-cSf", path, "-C", tmp_path, "manifest.json", name], check=True)
+    assert path.stat().st_size < 100_000
+    with pytest.raises(LevelfieldError, match="which its manifest does not name"):
+        unpack(path)
+    assert not any(file.is_file() for file in cache.rglob("*.whl"))
+
+
+@pytest.mark.usefixtures("cache")
+@pytest.mark.parametrize("content", [b'{"format": "\xc3("}', b"\xff", b'{"format": "a\\nb"', b"[" * 100_000])
+def test_a_manifest_that_cannot_be_read_is_one_sentence(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "bundle.tar"
+    with tarfile.open(path, "w") as out:
+        out.addfile(entry(MANIFEST, content)[0], io.BytesIO(content))
+    with pytest.raises(LevelfieldError, match=r"The manifest of .* cannot be read") as caught:
+        unpack(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "bundle")
+    with pytest.raises(LevelfieldError, match="not a plain file"):
+        unpack(tmp_path / "bundle")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "wheels/../../outside.whl", "../outside", "/etc/passwd", "wheels/.hidden", "venvs/python", "wheels/a/b.whl",
+        "artifacts/weights/x", "artifacts/onnx/../../x/y", "wheels/" + "x" * 300, "wheels/a\nb",
+    ],
+)  # fmt: skip
+def test_nothing_gets_out_of_the_cache(cache: Path, tmp_path: Path, name: str) -> None:
+    path = bundle(tmp_path, manifest(name), entry(name))
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(LevelfieldError, match="which no bundle holds"):
+        unpack(path)
+    assert [each for each in sorted(tmp_path.rglob("*")) if cache not in each.parents and each != cache] == before
+
+
+GOOD = "wheels/one.whl"
+
+
+def link(made: tarfile.TarInfo) -> tuple[tarfile.TarInfo, bytes]:
+    made.type, made.linkname, made.size = tarfile.SYMTYPE, "/etc/passwd", 0
+    return made, b""
+
+
+@pytest.mark.parametrize(
+    ("told", "entries", "says"),
+    [
+        (manifest(GOOD), [entry(GOOD, b"another")], "is not the file that its manifest names"),
+        (manifest(GOOD), [entry(GOOD, b"longer than that")], "which its manifest does not name"),
+        (manifest(GOOD), [link(tarfile.TarInfo(GOOD))], "which its manifest does not name"),
+        (manifest(GOOD), [entry(GOOD), entry(GOOD)], "which its manifest does not name"),
+        (manifest(GOOD), [entry(GOOD), entry("wheels/two.whl")], "which its manifest does not name"),
+        (manifest(GOOD), [], "was cut off: 1 files are missing"),
+        (manifest(GOOD, format="levelfield-bundle-9"), [entry(GOOD)], "this Levelfield reads levelfield-bundle-1"),
+        ({"format": FORMAT}, [], "The manifest of .* cannot be read"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(
+    cache: Path, tmp_path: Path, told: dict[str, Any], entries: list[Any], says: str
+) -> None:
+    with pytest.raises(LevelfieldError, match=says):
+        unpack(bundle(tmp_path, told, *entries))
+    assert not list(cache.glob("downloads/[!.]*"))
+    assert not list(cache.glob("wheels/two.whl"))
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda path: path.write_bytes(b"rubbish"),
+        lambda path: path.write_bytes(path.read_bytes()[:700]),
+        lambda path: path.unlink(),
+    ],
+)
+@pytest.mark.usefixtures("cache")
+def test_a_file_that_is_no_bundle(tmp_path: Path, spoil: Callable[[Path], object]) -> None:
+    path = bundle(tmp_path, manifest(GOOD), entry(GOOD))
+    spoil(path)
+    with pytest.raises(LevelfieldError):
+        unpack(path)
+
+
+@pytest.mark.usefixtures("cache")
+def test_other_locks_than_the_checkout_s_are_told(tmp_path: Path) -> None:
+    locks = {"canary/cpu.lock": "0" * 64, "../../etc/passwd": "0" * 64, "jax/cpu.lock": catalogue.lock("jax").sha256}
+    assert unpack(bundle(tmp_path, manifest(locks=locks))).other_locks == ("canary/cpu.lock", "../../etc/passwd")
+
+
+@pytest.mark.slow
+def test_a_real_bundle_is_enough_for_pip_with_no_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The canary's wheels and the tool's own, fetched, bundled, taken in elsewhere, and installed with no network."""
+    out = tmp_path / "bundle.tar"
+    made = pack([Reference("canary")], out)
+    with tarfile.open(out) as opened:
+        told = msgspec.json.decode(opened.extractfile(MANIFEST).read(), type=Manifest)  # type: ignore[union-attr]
+    assert told == made
+    assert any(file.name.startswith("debs/") for file in made.files)
+    monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path / "elsewhere"))
+    found = unpack(out)
+    assert found.files == len(made.files)
+    assert found.other_locks == ()
+    wheels = tmp_path / "elsewhere" / "wheels"
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--dry-run",
+        "--quiet",
+        "--no-index",
+        "--find-links",
+        str(wheels),
+    ]
+    command += ["--require-hashes", "--ignore-installed", "--target", str(tmp_path / "target"), "--no-deps"]
+    for lock in ("nox.lock", "runtime.lock"):
+        done = subprocess.run(
+            [*command, "--requirement", str(images_root() / "tool" / lock)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr

@@ -1,0 +1,131 @@
+"""How much a worker may write to this machine's disk, on this machine's disk."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from suite.launchers.disk_limit import DiskLimit
+from suite.launchers.worker import Worker, WorkerError, wait_for_answers
+from suite.worker.messages import Measure, Measured, Probe, Probed
+from tests.commands import ROOT
+from tests.launchers.scripts import NEXT, PATIENCE_S, READY, channel
+
+MIB = 1 << 20
+WRITES = """
+import time
+while True:
+    try:
+        with open({path!r}, "ab") as file:
+            file.write(bytes(1 << 20))
+    except OSError:
+        {then}
+"""
+
+
+@pytest.fixture
+def folder(disk_of_its_own: Path) -> Path:
+    place = disk_of_its_own / "cache"
+    place.mkdir()
+    (place / "kept").write_bytes(b"from an earlier launch")
+    return place
+
+
+def writer(folder: Path, limit: DiskLimit, then: str = "time.sleep(0.1)") -> Worker:
+    """Start a program that writes without end; `then` is what it does when the disk is full."""
+    script = READY + NEXT + WRITES.format(path=str(folder / "ballast"), then=then)
+    one = Worker("the script", channel(script), started_ns=time.perf_counter_ns(), disk=limit)
+    one.await_ready(PATIENCE_S)
+    return one
+
+
+def test_a_worker_that_writes_without_end_is_ended_whoever_waits_for_it(folder: Path) -> None:
+    one = writer(folder, DiskLimit([folder], 64 * MIB))
+    with pytest.raises(WorkerError, match=r"the script wrote more than 0\.1 GiB to its compile cache") as caught:
+        one.ask(Probe(), Probed, PATIENCE_S)
+    assert caught.value.kind == "error"
+    assert caught.value.gone
+    assert list(folder.iterdir()) == []
+
+    one = writer(folder, DiskLimit([folder], 64 * MIB))
+    with pytest.raises(WorkerError, match="wrote more than"):
+        one.ask_asleep(Measure(window_ns=1), Measured, PATIENCE_S)
+
+    one = writer(folder, DiskLimit([folder], 64 * MIB))
+    one.post(Probe())
+    assert wait_for_answers([one], time.monotonic() + PATIENCE_S) == [one]
+    with pytest.raises(WorkerError, match="wrote more than"):
+        one.collect(Probed, PATIENCE_S)
+
+
+def test_one_that_fills_the_disk_and_fails_of_it_leaves_it_free(folder: Path) -> None:
+    one = writer(folder, DiskLimit([folder], 64 * MIB), then="raise")
+    with pytest.raises(WorkerError, match=r"exited with code 1|wrote more than"):
+        one.ask(Probe(), Probed, PATIENCE_S)
+    assert list(folder.iterdir()) == []
+
+
+def test_what_others_write_and_what_was_there_is_not_the_workers(folder: Path) -> None:
+    (folder / "large").write_bytes(bytes(100 * MIB))
+    limit = DiskLimit([folder], 64 * MIB)
+    (folder.parent / "of somebody else").write_bytes(bytes(200 * MIB))
+    assert not limit.is_passed()
+    (folder / "larger").write_bytes(bytes(64 * MIB))
+    assert limit.is_passed()
+
+
+HIDES = """
+import os, sys
+from pathlib import Path
+from typing import Any
+from suite.launchers.disk_limit import DiskLimit
+os.chdir(sys.argv[1])  # to nobody the folders above are closed
+os.chown(".", 65534, -1)
+os.setuid(65534)
+folder = Path("cache")
+folder.mkdir()
+limit = DiskLimit([folder], 16 << 20)
+hidden = folder / "hidden"
+hidden.mkdir()
+for name in ("one", "two"):
+    (hidden / name).write_bytes(bytes(32 << 20))
+for mode in (0o000, 0o400):
+    hidden.chmod(mode)
+    assert limit.is_passed(), oct(mode)
+folder.chmod(0o000)
+assert limit.is_passed()
+limit.clear()
+folder.chmod(0o700)
+hidden.chmod(0o700)
+limit.clear()
+assert list(folder.iterdir()) == []
+"""
+
+
+def test_what_a_worker_hides_counts_and_no_rights_of_its_folders_end_the_run(disk_of_its_own: Path) -> None:
+    """As somebody who is not root: root reads everything."""
+    subprocess.run([sys.executable, "-c", HIDES, disk_of_its_own], check=True, cwd=ROOT)
+
+
+def test_what_others_take_is_looked_at_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folders may be looked at while a window is measured, so not at every answer."""
+    walks: list[Path] = []
+    walk = os.walk
+
+    def counted(top: Path, **words: Any) -> Any:
+        walks.append(top)
+        return walk(top, **words)
+
+    limit = DiskLimit([folder], 256 * MIB)
+    monkeypatch.setattr(os, "walk", counted)
+    (folder.parent / "of somebody else").write_bytes(bytes(400 * MIB))
+    assert not any(limit.is_passed() for _ in range(10))
+    assert len(walks) == 1
+
+
+def test_without_a_folder_there_is_no_limit() -> None:
+    assert not DiskLimit(()).is_passed()

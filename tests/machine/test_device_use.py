@@ -1,0 +1,193 @@
+"""NVML asked round by round, through ctypes: a fake library whose answers change while a process asks."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from suite.machine.device_use import Device
+from suite.record.schema import Absent
+from tests.commands import ROOT
+from tests.machine.fake_nvml import H100, FakeGpu, compile_library, environment
+
+_QUESTION = """
+import json, os, pathlib, sys, msgspec
+from suite.machine.device_use import Device
+now = pathlib.Path(os.environ["FAKE_NVML"])
+before, after, pids = json.loads(sys.argv[1])
+def set_(values):
+    now.write_text("".join(f"{name}={value}\\n" for name, value in values.items()))
+set_(before)
+with Device(0) as device:
+    first = device.read()
+    set_(after)
+    print(json.dumps(msgspec.to_builtins(device.use(first, pids, "torch@cu13"))))
+device.close()
+"""
+
+
+def use(
+    folder: Path,
+    before: dict[str, int],
+    after: dict[str, int],
+    pids: dict[str, int] | None = None,
+    without: tuple[str, ...] = (),
+    gpus: tuple[FakeGpu, ...] = (H100,),
+    first: str = "",
+) -> dict[str, Any]:
+    folder.mkdir(exist_ok=True)
+    library = compile_library(folder / "nvml", without=without, gpus=gpus)
+    answer = subprocess.run(
+        [sys.executable, "-c", first + _QUESTION, json.dumps([before, after, pids or {}])],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "FAKE_NVML": str(folder / "now"), **environment(library)},
+    )
+    found = json.loads(answer.stdout)
+    assert isinstance(found, dict)
+    return found
+
+
+def test_counters_are_what_they_grew_by_and_the_rest_is_what_it_is(tmp_path: Path) -> None:
+    found = use(
+        tmp_path,
+        {"energy": 1_000_000, "ecc-uncorrected": 3},
+        {
+            "energy": 1_000_750,
+            "ecc-uncorrected": 4,
+            "power": 412_000,
+            "utilisation": 88,
+            "memory-utilisation": 35,
+            "sm": 1980,
+            "memory-clock": 2619,
+            "temperature": 61,
+            "reasons": 0,
+            "pid": 4711,
+            "process-bytes": 2 << 30,
+        },
+        {"torch@cu13": 4711, "jax@cu13": 4712},
+    )
+    assert found.pop("elapsed_ns") > 0
+    assert found == {
+        "energy_mj": 750,
+        "power_mw": 412_000,
+        "utilisation_percent": 88,
+        "memory_utilisation_percent": 35,
+        "sm_clock_mhz": 1980,
+        "memory_clock_mhz": 2619,
+        "temperature_c": 61,
+        "throttled": [],
+        "memory_bytes": 2 << 30,
+        "ecc_errors": 1,
+        "xid_errors": [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("mask", "words"),
+    [
+        (0x1, []),  # idle is no throttling
+        (0x4, ["power limit"]),
+        (0x4 | 0x40, ["power limit", "too hot (hardware)"]),
+        (0x8 | 0x20 | 0x80, ["hardware slowdown", "too hot (software)", "power brake"]),
+    ],
+)
+def test_reasons_are_told_in_words(tmp_path: Path, mask: int, words: list[str]) -> None:
+    assert use(tmp_path, {}, {"reasons": mask})["throttled"] == words
+
+
+def test_what_held_the_clocks_down_during_a_window_is_told_after_it(tmp_path: Path) -> None:
+    """Right after a window the GPU idles, and the reasons of that moment say so and no more: counters remember."""
+    minute = 60_000_000_000  # longer than any window here
+    found = use(tmp_path, {"held-by-power": 5 * minute}, {"reasons": 1, "held-by-power": 6 * minute})
+    assert found["throttled"] == ["power limit"]
+    both = use(tmp_path / "both", {}, {"reasons": 4, "held-by-power": minute, "held-by-heat": minute})
+    assert both["throttled"] == ["power limit", "too hot"]
+    before = use(tmp_path / "before", {"held-by-heat": minute}, {"held-by-heat": minute + 1})
+    assert before["throttled"] == [], "what was before the window, or for a nanosecond of it, is not told"
+    assert use(tmp_path / "none", {}, {"reasons": 4}, without=("POLICIES",))["throttled"] == ["power limit"]
+
+
+def test_bindings_of_an_older_age_are_asked_in_their_words(tmp_path: Path) -> None:
+    older = """
+import pynvml
+for name in [name for name in vars(pynvml) if "EventReason" in name and "Reasons" not in name]:
+    delattr(pynvml, name)
+del pynvml.nvmlDeviceGetTotalEnergyConsumption
+"""
+    found = use(tmp_path, {}, {"reasons": 0x8 | 0x40}, first=older)
+    assert found["throttled"] == ["hardware slowdown", "too hot (hardware)"]
+    assert "nvidia-ml-py is too old" in found["energy_mj"]["reason"]
+
+
+def test_memory_is_of_the_process_whose_turn_it_was(tmp_path: Path) -> None:
+    other = use(tmp_path, {}, {"pid": 4712}, {"torch@cu13": 4711})
+    assert "does not list the worker's process" in other["memory_bytes"]["reason"]
+    unseen = use(tmp_path, {}, {"pid": 4712})
+    assert "process id is not known" in unseen["memory_bytes"]["reason"]
+    # NVML's "not available" is all ones.
+    untold = use(tmp_path, {}, {"pid": 4711, "process-bytes": 2**64 - 1}, {"torch@cu13": 4711})
+    assert untold["memory_bytes"]["reason"] == "the driver does not tell it by process"
+
+
+def test_a_counter_that_fell_is_absent(tmp_path: Path) -> None:
+    found = use(tmp_path, {"energy": 900}, {"energy": 5})
+    assert "went backwards" in found["energy_mj"]["reason"]
+
+
+def test_what_the_device_does_not_tell_is_absent_with_a_reason(tmp_path: Path) -> None:
+    found = use(tmp_path, {}, {}, without=("ENERGY",))
+    assert found["energy_mj"]["reason"].startswith("NVML: ")
+    assert found["power_mw"] == 310_000
+    (tmp_path / "less").mkdir()
+    nothing = use(tmp_path / "less", {}, {}, {"torch@cu13": 4711}, without=("SENSORS",))
+    values = [value for name, value in nothing.items() if name != "elapsed_ns"]
+    assert len(values) == 11
+    assert all(value["type"] == "absent" and value["reason"] for value in values)
+
+
+def test_a_gpu_that_is_not_there(tmp_path: Path) -> None:
+    found = use(tmp_path, {}, {}, gpus=())
+    assert found["power_mw"]["type"] == "absent"
+
+
+@pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="This machine has an NVIDIA driver.")
+def test_without_a_driver_everything_is_absent_with_its_reason() -> None:
+    with Device(0) as device:
+        used = device.use(device.read(), {"torch": os.getpid()}, "torch")
+    device.close()
+    assert used.elapsed_ns > 0
+    for name in used.__struct_fields__:
+        value = getattr(used, name)
+        if name != "elapsed_ns":
+            assert isinstance(value, Absent)
+            assert "no NVIDIA driver here" in value.reason
+
+
+def test_xid_errors_are_those_since_the_window_before(tmp_path: Path) -> None:
+    assert use(tmp_path, {}, {"xid-count": 2, "xid": 31})["xid_errors"] == [31, 31]
+    absent = use(tmp_path / "older", {}, {}, without=("SENSORS",))
+    assert "NVML tells no events" in absent["xid_errors"]["reason"]
+
+
+def test_free_memory_is_asked_before_anything_is_launched(tmp_path: Path) -> None:
+    question = _QUESTION.replace('msgspec.to_builtins(device.use(first, pids, "torch@cu13"))', "device.free_bytes()")
+    (tmp_path / "now").touch()
+    answer = subprocess.run(
+        [sys.executable, "-c", question, json.dumps([{}, {"free": 3 << 30}, {}])],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "FAKE_NVML": str(tmp_path / "now"),
+            **environment(compile_library(tmp_path / "nvml")),
+        },
+    )
+    assert json.loads(answer.stdout) == 3 << 30

@@ -1,0 +1,213 @@
+"""The real bindings, asked through ctypes: this machine, and a fake library that answers like many others."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from suite.compatibility import table
+from suite.compatibility.devices import Gpu, Nvidia
+from suite.compatibility.selection import choose
+from suite.images import catalogue, variants
+from suite.machine.driver import findings
+from suite.machine.gpu import gpu
+from suite.record.schema import Absent
+from tests.commands import run
+from tests.machine import fake_nvml
+from tests.machine.fake_nvml import A100, B200, H100, K80, P100, RTX_4090, T4, V100, FakeGpu, ask, compile_library
+
+VARIANTS = {"cu12": "12.8.1", "cu13": "13.1.1"}
+
+
+def devices(found: dict[str, Any]) -> Nvidia:
+    said = found["nvidia"]
+    return Nvidia(
+        driver=said["driver"],
+        cuda=said["cuda"],
+        gpus=tuple(Gpu(**one) for one in said["gpus"]),
+        problem=said["problem"],
+        fix=said["fix"],
+    )
+
+
+@pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="This machine has an NVIDIA driver.")
+def test_this_machine_has_no_driver() -> None:
+    driver = gpu()["driver"]
+    assert isinstance(driver, Absent)
+    assert driver.reason == "there is no NVIDIA driver here (its library, NVML, is not found)"
+    (finding,) = findings()
+    assert (finding.state, finding.topic) == ("ok", "NVIDIA driver")
+    assert "Everything runs on the CPU" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("driver", "cuda", "device", "variant"),
+    [
+        ("470.57.02", 11040, A100, None),
+        ("525.60.13", 12000, A100, "cu12"),
+        ("535.104.05", 12020, T4, "cu12"),
+        ("550.54.15", 12040, V100, "cu12"),
+        ("560.35.03", 12060, RTX_4090, "cu12"),
+        ("570.124.06", 12080, H100, "cu12"),
+        ("580.95.05", 13000, H100, "cu13"),
+        ("580.95.05", 13000, P100, "cu12"),
+        ("590.48.01", 13010, B200, "cu13"),
+        ("590.48.01", 13010, K80, None),
+    ],
+)
+def test_drivers_and_gpus(tmp_path: Path, driver: str, cuda: int, device: FakeGpu, variant: str | None) -> None:
+    found = ask(compile_library(tmp_path, driver=driver, cuda=cuda, gpus=(device,)))
+    facts = found["facts"]
+    assert facts["driver"] == driver
+    assert facts["CUDA supported"] == f"{cuda // 1000}.{cuda % 1000 // 10}"
+    assert facts["device 0 name"] == device.name
+    assert facts["device 0 compute capability"] == f"{device.major}.{device.minor}"
+    assert facts["device 0 memory bytes"] == device.memory_bytes
+    assert facts["device 0 ECC"] is True
+    assert facts["device 0 PCIe width"]["type"] == "absent"  # a question this library does not have
+    choice = choose(table.read(), devices(found), VARIANTS)
+    assert choice.variant == variant
+    assert bool(choice.reason) is (variant is None)
+
+
+def test_two_gpus_of_different_kinds(tmp_path: Path) -> None:
+    found = ask(compile_library(tmp_path, driver="590.48.01", cuda=13010, gpus=(H100, V100)))
+    assert [finding["topic"] for finding in found["findings"]] == ["NVIDIA driver", "GPUs"]
+    assert "of 2 kinds" in found["findings"][1]["message"]
+    assert found["findings"][1]["fix"] == "Choose it with --gpu: 0 is NVIDIA H100 80GB HBM3."
+    assert choose(table.read(), devices(found), VARIANTS).variant == "cu12"
+    assert choose(table.read(), devices(found), VARIANTS, gpu=0).variant == "cu13"
+
+
+def test_two_gpus_of_one_kind_are_no_matter(tmp_path: Path) -> None:
+    found = ask(compile_library(tmp_path, gpus=(H100, H100)))
+    assert [finding["state"] for finding in found["findings"]] == ["ok"]
+
+
+def test_slices(tmp_path: Path) -> None:
+    found = ask(compile_library(tmp_path, gpus=(H100._replace(mig=1),)))
+    assert found["facts"]["device 0 MIG"] is True
+    warning = found["findings"][1]
+    assert (warning["topic"], warning["state"]) == ("GPU 0", "warn")
+    assert "MIG is on" in warning["message"]
+    assert "-mig 0" in warning["fix"]
+
+
+@pytest.mark.parametrize(("mode", "says"), [(2, "lets no process compute"), (3, "lets one process in at a time")])
+def test_a_gpu_that_does_not_let_several_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int, says: str
+) -> None:
+    (tmp_path / "now").write_text(f"mode={mode}\n")
+    monkeypatch.setenv("FAKE_NVML", str(tmp_path / "now"))
+    found = ask(compile_library(tmp_path / "nvml"))
+    warning = found["findings"][1]
+    assert (warning["topic"], warning["state"]) == ("GPU 0", "warn")
+    assert says in warning["message"]
+    assert warning["fix"] == "Let several in: nvidia-smi -i 0 -c DEFAULT (as root)."
+
+
+def test_a_driver_that_lets_the_gpu_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "now").write_text("persistence=0\n")
+    monkeypatch.setenv("FAKE_NVML", str(tmp_path / "now"))
+    warning = ask(compile_library(tmp_path / "nvml"))["findings"][1]
+    assert (warning["topic"], warning["state"]) == ("GPU 0", "warn")
+    assert "persistence mode is off" in warning["message"]
+    assert warning["fix"] == "Keep it ready: nvidia-smi -i 0 -pm 1 (as root)."
+    unknown = ask(compile_library(tmp_path / "older", without=("SENSORS",)))
+    assert [finding["topic"] for finding in unknown["findings"]] == ["NVIDIA driver"], "what is not told is no fault"
+
+
+def test_an_old_library_that_has_never_heard_of_slices(tmp_path: Path) -> None:
+    found = ask(compile_library(tmp_path, driver="470.57.02", cuda=11040, gpus=(V100,), without=("MIG",)))
+    assert found["facts"]["device 0 MIG"]["type"] == "absent"
+    assert found["findings"][0]["state"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("code", "says", "fix"),
+    [
+        (18, "has not been restarted since", "Restart the machine"),
+        (9, "the kernel has not loaded the driver", "modprobe nvidia"),
+        (4, "may not talk to it", "/dev/nvidia"),
+        (999, "does not answer as it should", "Restart"),
+    ],
+)
+def test_a_driver_that_does_not_answer(tmp_path: Path, code: int, says: str, fix: str) -> None:
+    found = ask(compile_library(tmp_path, init=code))
+    assert says in found["facts"]["driver"]["reason"]
+    (finding,) = found["findings"]
+    assert finding["state"] == "warn"
+    assert says in finding["message"]
+    assert fix in finding["fix"]
+    assert fix in found["nvidia"]["fix"]
+    choice = choose(table.read(), devices(found), VARIANTS)
+    assert choice.variant is None
+    assert says in choice.reason
+
+
+def test_a_library_too_old_to_be_opened(tmp_path: Path) -> None:
+    found = ask(compile_library(tmp_path, without=("INIT",)))
+    assert "too old to be asked" in found["facts"]["driver"]["reason"]
+
+
+def test_a_driver_that_shows_no_gpu(tmp_path: Path) -> None:
+    found = ask(compile_library(tmp_path, gpus=()))
+    assert found["findings"][0]["state"] == "warn"
+    assert "shows no GPU" in choose(table.read(), devices(found), VARIANTS).reason
+
+
+def test_a_gpu_that_fell_off_the_bus(tmp_path: Path) -> None:
+    found = ask(compile_library(tmp_path, gpus=(H100, H100), lost=1))
+    assert found["facts"]["device 1"]["type"] == "absent"
+    assert devices(found).gpus[1] == Gpu(1, "unnamed", None)
+
+
+def test_closing_may_fail_once_all_is_told(tmp_path: Path) -> None:
+    assert ask(compile_library(tmp_path, shutdown=999))["facts"]["driver"] == "580.95.05"
+
+
+# ---- doctor and locks ------------------------------------------------------------------------------------------------
+
+
+def test_doctor_prints_the_table_where_there_is_a_driver(tmp_path: Path) -> None:
+    library = compile_library(tmp_path / "nvml", driver="570.124.06", cuda=12080, gpus=(H100, V100))
+    command = run("doctor", folder=tmp_path, environment=fake_nvml.environment(library))
+    assert "570.124.06, made for CUDA up to 12.8: GPU 0 (NVIDIA H100 80GB HBM3, 9.0), GPU 1" in command.out
+    rows = {line.split()[0]: line for line in command.out.splitlines() if line.strip()[:3] in ("12.", "13.")}
+    assert rows["12.8.1"].split()[1:4] == ["570.124.06", "525.60.13", "yes"]
+    assert "with limits" in rows["12.9.1"]
+    assert rows["13.0.2"].split()[1:4] == ["580.95.05", "580.65.06", "no"]
+    newer = compile_library(tmp_path / "newer", driver="590.48.01", cuda=13010, gpus=(H100, V100))
+    command = run("doctor", folder=tmp_path, environment=fake_nvml.environment(newer))
+    assert any("GPU 0 only" in line for line in command.out.splitlines() if line.strip().startswith("13.1.1"))
+
+
+@pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="This machine has an NVIDIA driver.")
+def test_doctor_says_in_a_line_that_there_is_none(tmp_path: Path) -> None:
+    command = run("doctor", folder=tmp_path)
+    assert "NVIDIA driver: None to be used: there is no NVIDIA driver here" in command.out
+    assert "CUDA on this machine" not in command.out
+
+
+def test_the_variants_of_an_image_are_its_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "catalogue.toml").write_text('[torch]\nbase = "slim"\npurpose = "p"\n', encoding="utf-8")
+    (tmp_path / "torch").mkdir()
+
+    def pin(name: str, version: str) -> catalogue.Pin:
+        return catalogue.Pin(name, version, f"{name}-{version}-py3-none-any.whl", "0" * 64, 1, 1)
+
+    catalogue.write(tmp_path / "torch" / "cpu.lock", (pin("torch", "2.13.0"),))
+    cu12 = (pin("cuda-toolkit", "12.8.1"), pin("nvidia-cublas-cu12", "12.8.4.1"), pin("nvidia-cudnn-cu12", "9.10.0.56"))
+    catalogue.write(tmp_path / "torch" / "cu12.lock", cu12)
+    catalogue.write(tmp_path / "torch" / "cu13.lock", (pin("nvidia-cuda-runtime", "13.0.96"),))
+    catalogue.write(tmp_path / "torch" / "cu13@2.12.0.lock", (pin("cuda-toolkit", "13.0.0"),))
+    rows = table.read()
+    monkeypatch.setattr(catalogue, "images_root", lambda: tmp_path)
+    monkeypatch.setattr(table, "read", lambda: rows)
+    assert variants.cuda_variants("torch") == {"cu12": "12.8.1", "cu13": "13.0"}
+    assert variants.cuda_variants("torch", "2.12.0") == {"cu13": "13.0.0"}
+    here = Nvidia(driver="570.124.06", gpus=(Gpu(0, "NVIDIA H100", "9.0"),))
+    choice = variants.choose("torch", here)
+    assert choice.variant == "cu12"
+    assert "Version 9.10.0.56 of cuDNN is known to compute wrongly" in choice.warnings[0]
+    assert variants.choose("torch", Nvidia(driver=None, problem="there is none")).variant is None

@@ -1,0 +1,271 @@
+"""Where arms compute, decided from locks, driver and GPUs before anything is fetched."""
+
+from pathlib import Path
+
+import pytest
+
+from suite import plan, scenarios
+from suite.compatibility.devices import Gpu, Nvidia
+from suite.errors import LevelfieldError
+from suite.plan import Selection, make, pair, placement
+from suite.plan.placement import DeviceRequest
+from tests.commands import run
+from tests.machine.fake_nvml import H100, T4, V100, compile_library, environment
+
+CPUS = (0, 1)
+NONE = Nvidia(driver=None, problem="there is no NVIDIA driver here (its library, NVML, is not found)")
+HOPPER = Gpu(0, "NVIDIA H100", "9.0")
+VOLTA = Gpu(1, "Tesla V100", "7.0")
+SLICED = Gpu(0, "NVIDIA H100", "9.0", mig=True)
+PROHIBITED = Gpu(0, "NVIDIA H100", "9.0", prohibited=True)
+MISMATCHED = Nvidia(driver=None, problem="the driver was updated, and the machine not restarted", fix="Restart it.")
+
+
+def nvidia(driver: str = "595.58.03", *gpus: Gpu) -> Nvidia:
+    return Nvidia(driver=driver, gpus=gpus or (HOPPER,))
+
+
+def arms(made: plan.Plan) -> set[str]:
+    return {arm.id for block in made.blocks for arm in block.arms if arm.ordinal == 1}
+
+
+def test_without_a_gpu_everything_is_as_it_was() -> None:
+    made = make(Selection(variant="auto"), available=CPUS, here=NONE)
+    assert made == make(Selection(), available=CPUS)
+    assert made.gpu is None
+    assert made.warnings == ()
+
+
+def test_a_gpu_is_used_where_there_is_one() -> None:
+    made = make(Selection(variant="auto", scenarios=("latency",)), available=CPUS, here=nvidia())
+    assert made.gpu == 0
+    assert {block.case.device for block in made.blocks} == {"cuda"}
+    assert arms(made) == {
+        "torch@cu13",
+        "torch-compile@cu13",
+        "tensorflow@cu12",
+        "tensorflow-xla@cu12",
+        "jax@cu13",
+        "onnxruntime@cu13",
+    }
+    assert made.blocks[0].case.id.endswith("/cuda")
+    assert made.images == (
+        "torch@cu13",
+        "tensorflow@cu12",
+        "jax@cu13",
+        "onnxruntime@cu13",
+        "canary",
+    )
+    warning, other = made.warnings
+    assert (warning.code, "openvino" in warning.message) == ("left-out", True)
+    assert "tensorrt" not in warning.message, "what is not locked yet is not missed"
+    assert other.code == "left-out"
+    assert "compute capability 8.6, 8.9, 12.0 and newer, and GPU 0 (NVIDIA H100, 9.0) is none of them" in other.message
+    assert other.message.endswith("): onnxruntime-tensorrt-rtx.")
+    assert other.remedy == "Use another GPU for it."
+
+
+@pytest.mark.parametrize("capability", ["8.6", "8.9", "12.0", "12.1"])
+def test_a_gpu_of_the_kind_that_the_plug_in_is_made_for(capability: str) -> None:
+    here = nvidia("595.58.03", Gpu(0, "NVIDIA RTX", capability))
+    made = make(Selection(variant="auto", scenarios=("latency",)), available=CPUS, here=here)
+    assert "onnxruntime-tensorrt-rtx@cu13" in arms(made)
+
+
+def test_who_names_a_backend_may_try_it_on_any_gpu() -> None:
+    selection = Selection(variant="auto", backends=("onnxruntime-tensorrt-rtx",), scenarios=("latency",))
+    made = make(selection, available=CPUS, here=nvidia())
+    assert arms(made) == {"onnxruntime-tensorrt-rtx@cu13"}
+    assert any("is none of them" in warning.message for warning in made.warnings)
+    unsaid = make(selection, available=CPUS, here=nvidia("595.58.03", Gpu(0, "NVIDIA", None)))
+    assert not any("is none of them" in warning.message for warning in unsaid.warnings), "what is not known is tried"
+
+
+@pytest.mark.parametrize(
+    ("here", "why"),
+    [
+        (
+            nvidia("570.124.06", Gpu(0, "RTX 4090", "8.9")),
+            "needs the driver 580.65.06 or newer, and this machine has 570",
+        ),
+        (nvidia("595.58.03", VOLTA), "and GPU 1 (Tesla V100, 7.0) is none of them"),
+    ],
+)
+def test_one_that_cannot_run_does_not_keep_the_others_off_the_gpu(here: Nvidia, why: str) -> None:
+    """The plug-in for TensorRT-RTX has no variant of CUDA 12: an older driver, or GPU, costs its own arm only."""
+    made = make(Selection(variant="auto", scenarios=("latency",)), available=CPUS, here=here)
+    assert made.gpu == here.gpus[0].index
+    assert {"torch@cu12", "jax@cu12", "onnxruntime@cu12", "tensorflow@cu12"} <= arms(made)
+    assert not any("rtx" in arm for arm in arms(made))
+    (left,) = (warning for warning in made.warnings if "onnxruntime-tensorrt-rtx" in warning.message)
+    assert left.code == "left-out"
+    assert why in left.message
+    assert left.remedy
+
+
+def test_a_driver_that_is_broken_is_said_and_the_cpu_taken() -> None:
+    made = make(Selection(variant="auto"), available=CPUS, here=MISMATCHED)
+    assert made.gpu is None
+    (warning,) = made.warnings
+    assert warning.code == "gpu-not-used"
+    assert "the machine not restarted" in warning.message
+    assert warning.remedy == "Restart it."
+    assert make(Selection(), available=CPUS, here=MISMATCHED).warnings == (), "who asks for the CPU is told nothing"
+
+
+@pytest.mark.parametrize(
+    ("here", "variant"),
+    [
+        (nvidia("580.95.05"), "cu13"),
+        (nvidia("570.124.06"), "cu12"),
+        (nvidia("595.58.03", Gpu(0, "Tesla V100", "7.0")), "cu12"),
+    ],
+)
+def test_driver_and_gpu_choose_the_variant(here: Nvidia, variant: str) -> None:
+    made = make(Selection(variant="auto", backends=("jax",)), available=CPUS, here=here)
+    assert arms(made) == {f"jax@{variant}"}
+
+
+def test_an_older_driver_of_the_family_is_told_its_limits() -> None:
+    made = make(Selection(variant="auto", backends=("jax",)), available=CPUS, here=nvidia("580.95.05"))
+    (warning,) = made.warnings
+    assert (warning.code, warning.about) == ("cuda-misfit", "jax@cu13")
+    assert "minor-version compatibility" in warning.message
+
+
+def test_a_gpu_that_nothing_runs_on_leaves_the_cpu_and_a_warning() -> None:
+    made = make(Selection(variant="auto"), available=CPUS, here=nvidia("470.57.02"))
+    assert made.gpu is None
+    assert {block.case.device for block in made.blocks} == {"cpu"}
+    (warning,) = made.warnings
+    assert warning.code == "gpu-not-used"
+    assert "needs the driver 525.60.13 or newer, and this machine has 470.57.02" in warning.message
+    sliced = make(Selection(variant="auto"), available=CPUS, here=nvidia("595.58.03", SLICED))
+    assert "cut into slices" in sliced.warnings[0].message
+    assert "-mig 0" in sliced.warnings[0].remedy
+
+
+@pytest.mark.parametrize(
+    ("selection", "here", "message", "fix"),
+    [
+        (Selection(variant="auto", gpu="0"), NONE, "No NVIDIA driver answers here", "Leave out --gpu"),
+        (Selection(variant="auto", gpu="0"), nvidia("470.57.02"), "needs the driver 525", "Install the driver"),
+        (Selection(variant="auto", gpu="0"), MISMATCHED, "the machine not restarted", "Restart it."),
+        (Selection(variant="auto", gpu="0"), nvidia("595.58.03", PROHIBITED), "is PROHIBITED", "-c DEFAULT"),
+        (Selection(variant="auto", gpu="3"), nvidia(), "There is no GPU 3 here.", "GPU 0 (NVIDIA H100, 9.0)"),
+        (Selection(variant="auto", gpu="0"), nvidia("595.58.03", SLICED), "MIG is on", "nvidia-smi -i 0 -mig 0"),
+        (Selection(gpu="0"), nvidia(), "--gpu asks for a GPU, and --variant cpu for none", "Leave one"),
+        (Selection(backends=("torch@cu13",)), nvidia(), "torch@cu13 asks for a GPU", "Leave one"),
+        (Selection(variant="cu13", backends=("tensorflow",)), nvidia(), "tensorflow has no cu13.", "--backends"),
+        (Selection(variant="auto", gpu="0", backends=("openvino",)), nvidia(), "no CUDA variant", "--variant cpu"),
+        (Selection(variant="cu99"), nvidia(), "torch has no cu99.", "--variant cpu"),
+        (Selection(scenarios=("latency-device",)), NONE, "latency-device keeps inputs", "--gpu 0"),
+        (Selection(variant="auto", gpu="0", backends=("tensorrt",)), nvidia(), "no CUDA", "lock tensorrt@cu13"),
+        (Selection(backends=("tensorrt",)), NONE, "tensorrt runs on NVIDIA GPUs only", "--gpu 0"),
+        (Selection(variant="auto", backends=("onnxruntime-tensorrt-rtx",)), NONE, "GPUs only", "doctor"),
+        (Selection(variant="auto", gpu="first"), nvidia(), "'first' names no GPU.", "nvidia-smi -L"),
+    ],
+)
+def test_what_cannot_be_is_said_before_anything_is_fetched(
+    selection: Selection, here: Nvidia, message: str, fix: str
+) -> None:
+    with pytest.raises(LevelfieldError) as caught:
+        make(selection, available=CPUS, here=here)
+    assert message in caught.value.message
+    assert fix in caught.value.fix
+
+
+def test_a_variant_that_is_asked_for_is_taken_with_a_warning() -> None:
+    made = make(Selection(variant="cu13", backends=("jax",)), available=CPUS, here=nvidia("570.124.06"))
+    assert arms(made) == {"jax@cu13"}
+    assert "cu13 was asked for, and is not expected to run here" in made.warnings[0].message
+    some = make(Selection(variant="cu13", scenarios=("latency",)), available=CPUS, here=nvidia())
+    names = ("torch", "torch-compile", "jax", "onnxruntime")
+    assert arms(some) == {f"{name}@cu13" for name in names}
+
+
+def test_of_two_gpus_the_first_that_all_can_use_or_the_one_that_was_named() -> None:
+    both = nvidia("595.58.03", Gpu(0, "Tesla K80", "3.7"), Gpu(1, "NVIDIA H100", "9.0"))
+    assert make(Selection(variant="auto"), available=CPUS, here=both).gpu == 1
+    mixed = nvidia("595.58.03", HOPPER, VOLTA)
+    assert make(Selection(variant="auto", gpu="1", backends=("jax",)), available=CPUS, here=mixed).gpu == 1
+    assert arms(make(Selection(variant="auto", gpu="1", backends=("jax",)), available=CPUS, here=mixed)) == {"jax@cu12"}
+    assert arms(make(Selection(variant="auto", backends=("jax",)), available=CPUS, here=mixed)) == {"jax@cu13"}
+
+
+def test_two_variants_side_by_side() -> None:
+    made = pair(Selection(variant="auto"), "torch@cu12", "torch@cu13", available=CPUS, here=nvidia())
+    assert [arm.id for arm in made.blocks[0].arms] == ["torch@cu12", "torch@cu13"]
+    twice = pair(Selection(variant="auto"), "torch", "torch", available=CPUS, here=nvidia())
+    assert [arm.id for arm in twice.blocks[0].arms] == ["torch@cu13", "torch@cu13#2"]
+    one = pair(Selection(variant="auto"), "torch", "torch@cu12", available=CPUS, here=nvidia())
+    assert [arm.id for arm in one.blocks[0].arms] == ["torch@cu13", "torch@cu12"]
+    assert {block.case.device for block in one.blocks} == {"cuda"}
+
+
+def test_the_host_launcher_takes_what_cuda_there_is() -> None:
+    made = make(Selection(variant="auto", locked=False, backends=("torch", "jax")), available=CPUS, here=nvidia())
+    assert arms(made) == {"torch@cuda", "jax@cuda"}
+    assert made.warnings == ()
+
+
+def test_device_scenarios_have_names_of_their_own() -> None:
+    selection = Selection(variant="auto", backends=("jax",), models=("mlp",), scenarios=scenarios.NAMES)
+    made = make(selection, available=CPUS, here=nvidia())
+    assert [block.case.scenario for block in made.blocks] == [
+        "cold-start",
+        "memory",
+        "latency",
+        "throughput",
+        "training",
+        "convergence",
+        "data-pipeline",
+        "latency-device",
+        "throughput-device",
+    ]
+    by_scenario = {block.case.scenario: block.case for block in made.blocks}
+    assert by_scenario["throughput-device"].batch == by_scenario["throughput"].batch > 1
+    assert by_scenario["throughput-device"].per_item
+    assert not by_scenario["latency-device"].per_item
+
+
+def test_images_to_build() -> None:
+    named, said = placement.as_typed(("torch", "canary"), DeviceRequest("auto"), nvidia())
+    assert named == ("torch@cu13", "canary")
+    assert said == ()
+    assert placement.as_typed(("torch@cu12",), DeviceRequest("auto"), nvidia())[0] == ("torch@cu12",)
+    assert placement.as_typed(("torch",), DeviceRequest("cu13", named=True), NONE)[0] == ("torch@cu13",)
+    assert "not expected to run here" in placement.as_typed(("torch",), DeviceRequest("cu13", named=True), NONE)[1][0]
+    with pytest.raises(LevelfieldError, match="no CUDA variant of this image"):
+        placement.as_typed(("canary",), DeviceRequest("auto", named=True), nvidia())
+
+
+# ---- the command, with a driver that answers through ctypes ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--gpu", "GPU-00000000-0000-0000-0000-000000000007"), "No GPU here has the UUID"),
+        (("--gpu", "2"), "There is no GPU 2 here."),
+        (("--variant", "cu13", "--backends", "tensorflow"), "tensorflow has no cu13."),
+        (("--variant", "cpu", "--gpu", "0"), "--gpu asks for a GPU"),
+        (("--variant", "cpu", "--scenarios", "latency-device"), "none is used"),
+    ],
+)
+def test_bench_refuses_in_a_sentence(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+    library = compile_library(tmp_path / "nvml", gpus=(H100, V100))
+    command = run("bench", *words, folder=tmp_path, environment=environment(library))
+    assert command.code == 2
+    assert says in " ".join(command.err.split())
+
+
+def test_ab_and_build_refuse_alike(tmp_path: Path) -> None:
+    library = compile_library(tmp_path / "nvml", driver="470.57.02", cuda=11040, gpus=(T4,))
+    command = run("ab", "torch", "torch@cu13", folder=tmp_path, environment=environment(library))
+    # A variant that was typed is taken with a warning; the other arm finds none that fits.
+    assert command.code == 2
+    assert "needs the driver 525.60.13 or newer" in " ".join(command.err.split())
+    command = run("build", "torch", "--variant", "auto", folder=tmp_path, environment=environment(library))
+    assert command.code == 2
+    assert "needs the driver 525.60.13 or newer" in " ".join(command.err.split())

@@ -1,0 +1,60 @@
+"""A user's own file from the command to the report, in real containers."""
+
+from pathlib import Path
+
+import docker
+import pytest
+
+from suite.record import files
+from suite.run.bench import REPORT
+from tests.commands import one_clear_sentence, run
+from tests.engines import none_left
+from tests.prepare.own_model import onnx_files
+
+pytestmark = [pytest.mark.docker, pytest.mark.slow]
+
+
+def test_a_file_of_ones_own(engine: docker.DockerClient, tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    path = onnx_files.write(tmp_path, "encoder.onnx", onnx_files.encoder())
+    command = run(
+        "bench", "--profile", "smoke", "--model", path, "--dim", "sequence=12", "--control", "none",
+        "--scenarios", "throughput", "--batch", "3", "--reports", tmp_path / "reports", folder=tmp_path,
+    )  # fmt: skip
+    assert command.code == 0, command.err + command.out
+    assert "asking ONNX Runtime, with its optimisations off, for the answers of encoder.onnx" in command.out
+    (folder,) = (file.parent for file in (tmp_path / "reports").glob(f"*/{files.NAME}"))
+    one = files.read(folder)
+    own = one.settings.own
+    assert own is not None
+    assert [block.case.id for block in one.blocks] == [f"{own.model}/throughput/fp32/b3/t{one.settings.threads}/cpu"]
+    for block in one.blocks:
+        for launch in (launch for generation in block.generations for launch in generation.launches):
+            assert launch.failure is None
+            assert launch.parity is not None
+            assert launch.parity.equal, launch.parity.reason
+            assert launch.parity.tolerance == (1e-5 if launch.arm == block.canary else 1e-4)
+            assert launch.onnx_sha256 or launch.arm == block.canary
+    assert {image.name for image in one.images} == {"onnxruntime", "openvino", "canary"}
+    assert own.sha256 in {artifact.sha256 for artifact in one.artifacts if artifact.name == "encoder.onnx"}
+    (reference,) = [each for each in one.artifacts if each.name == f"{own.model} batch 3 reference"]
+    assert reference.made_by["graph optimisation"] == "ORT_DISABLE_ALL"
+    page = (folder / REPORT).read_text(encoding="utf-8")
+    assert "ONNX Runtime with all of its graph optimisations off" in page
+    assert own.sha256 in page
+    assert str(tmp_path) not in page + (folder / files.NAME).read_text(encoding="utf-8")
+    assert run("verify", folder / REPORT, folder=tmp_path).code == 0
+    again = run("reproduce", folder / REPORT, "--dry-run", folder=tmp_path)
+    assert f"on {own.model}" in again.out, again.err
+
+    # What only ONNX Runtime can find out: an operator that there is not.
+    graph = onnx_files.model(
+        [onnx_files.node("Nonsense", ["x"], ["y"])], [],
+        [onnx_files.value("x", onnx_files.FLOAT, [1, 2])], [onnx_files.value("y", onnx_files.FLOAT, [1, 2])],
+    )  # fmt: skip
+    broken = onnx_files.write(tmp_path, "broken.onnx", graph)
+    refused = run("bench", "--profile", "smoke", "--model", broken, "--backends", "openvino", folder=tmp_path)
+    one_clear_sentence(refused, "cannot run broken.onnx", "Nonsense", "onnx.checker.check_model")
+    assert str(tmp_path) not in refused.err
+    assert none_left(engine, command.pid)
+    assert none_left(engine, refused.pid)

@@ -1,0 +1,115 @@
+"""What answers of a user's own file are held against, and when they are equal."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from suite.errors import LevelfieldError
+from suite.prepare.own_model import reference
+from suite.prepare.own_model.reference import Answer
+from suite.record.schema import Absent, OwnFile, OwnInput, Parity
+from suite.worker import outputs as answers
+from suite.worker.messages import Output, Verified
+from suite.zoo.honesty import Computed
+
+RANDOM = np.random.Generator(np.random.Philox(5))
+LOGITS: npt.NDArray[np.float32] = RANDOM.standard_normal((4, 10)).astype(np.float32)
+CLASSES: npt.NDArray[np.int64] = LOGITS.argmax(axis=1)
+OWN = OwnFile(
+    "m-0", "m.onnx", "0" * 64, 1, (OwnInput("x", "float32", (2,), batched=True),), ("logits", "class"), "fp32", 17
+)
+
+
+def said(*outputs: npt.NDArray[Any], computed: Computed | None = None) -> Verified:
+    """What a worker says that answers in two calls."""
+    half = [[each[:2] for each in outputs], [each[2:] for each in outputs]]
+    calls = [answers.copied(call if len(call) > 1 else call[0]) for call in half]
+    return Verified(shape=(), output=b"", computed=computed, outputs=answers.together(calls))
+
+
+REFERENCE = reference._usable(OWN, said(LOGITS, CLASSES).outputs)
+
+
+def judge(found: Verified, precision: str = "fp32", expected: tuple[Answer, ...] = REFERENCE) -> Parity:
+    return reference.compare_answer(found, expected, precision, 4)
+
+
+def test_the_same_is_equal() -> None:
+    one = judge(said(LOGITS, CLASSES))
+    assert one.equal
+    assert one.relative_error == 0
+    assert one.tolerance == 1e-4
+    assert one.inputs == 4
+    assert len(one.projection) == 64
+    assert one.computed_in == "fp32"
+
+
+def test_rounding_is_equal_and_a_mistake_is_not() -> None:
+    assert judge(said(LOGITS * np.float32(1 + 5e-5), CLASSES)).equal
+    one = judge(said(LOGITS * np.float32(1 + 2.2e-4), CLASSES))
+    assert not one.equal
+    assert one.reason == "The relative error of the output logits is 2.2e-04, over the tolerance of 1e-04."
+    assert judge(said(LOGITS * np.float32(1 + 2.2e-4), CLASSES), "fp16").equal, "by the tolerance of its precision"
+
+
+def test_whole_numbers_are_the_same_or_not() -> None:
+    other = CLASSES.copy()
+    other[1] += 1
+    one = judge(said(LOGITS, other))
+    assert not one.equal
+    assert one.reason == "Of the output class, 1 of 4 whole numbers are others."
+
+
+def test_a_small_output_does_not_hide_behind_a_large_one() -> None:
+    tiny = LOGITS * np.float32(1e-6)
+    expected = reference._usable(OWN, said(LOGITS, tiny).outputs)
+    assert judge(said(LOGITS, tiny), expected=expected).equal
+    assert not judge(said(LOGITS, tiny * np.float32(1.01)), expected=expected).equal
+
+
+def test_what_a_worker_may_say_that_is_no_answer() -> None:
+    for found in (
+        said(LOGITS),
+        said(LOGITS, CLASSES, CLASSES),
+        said(LOGITS[:, :9], CLASSES),
+        Verified(shape=(), output=b""),
+        Verified(shape=(), output=b"", outputs=(Output((4, 10), "<f4", b"1234", False),) * 2),
+        Verified(shape=(), output=b"", outputs=(Output((-4, -10), "<f4", LOGITS.tobytes(), False),) * 2),
+        Verified(shape=(), output=b"", outputs=(Output((1 << 70,), "<f8", b"", False),) * 2),
+    ):
+        one = judge(found)
+        assert not one.equal
+        assert one.reason
+    spoiled = LOGITS.copy()
+    spoiled[3, 3] = np.nan
+    one = judge(said(spoiled, CLASSES))
+    assert not one.equal
+    assert one.reason == "The output logits holds NaN or infinity."
+    assert isinstance(one.relative_error, Absent)
+
+
+def test_what_was_computed_in_something_else_is_not_equal() -> None:
+    one = judge(said(LOGITS, CLASSES, computed=Computed({"bf16": 9, "fp32": 1}, "its graph")))
+    assert not one.equal
+    assert "It was asked for fp32" in one.reason
+
+
+def test_outputs_of_another_size_in_every_call_are_laid_out_flat() -> None:
+    (one,) = answers.together([[np.ones((1, 3, 2))], [np.ones((1, 5, 2))]])
+    assert one.shape == (16,)
+    (number,) = answers.together([[np.float32(1)], [np.float32(2)]])  # type: ignore[list-item]
+    assert number.shape == (2,)
+
+
+def test_a_reference_that_is_no_number_is_refused() -> None:
+    with pytest.raises(LevelfieldError, match=r"answers with NaN or infinity .logits.*--input"):
+        reference._usable(OWN, said(LOGITS * np.float32(np.inf), CLASSES).outputs)
+    with pytest.raises(LevelfieldError, match="answers with nothing"):
+        reference._usable(OWN, ())
+
+
+@pytest.mark.parametrize(("batch", "count"), [(1, 2), (2, 2), (3, 3), (8, 8)])
+def test_how_many_are_compared(batch: int, count: int) -> None:
+    assert reference.count_of(batch) == count

@@ -1,0 +1,187 @@
+"""Files that are made once and kept; what is damaged is made again."""
+
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from suite.errors import LevelfieldError
+from suite.launchers.host import HostLauncher
+from suite.launchers.protocol import Inside, LaunchSpec
+from suite.launchers.venv import as_they_are, start_process
+from suite.launchers.worker import Worker
+from suite.prepare.artifacts import MANIFEST, Artifacts
+from suite.record.schema import Image
+from suite.worker.files import digest_of, files_in
+from suite.zoo import inputs, models, reference, weights
+from tests.launchers.scripts import READY
+
+EXPORTER = Image(name="exporter", variant="cpu", launcher="host", tag="host:exporter")
+
+
+@pytest.fixture
+def artifacts(tmp_path: Path) -> Artifacts:
+    return Artifacts(tmp_path / "artifacts")
+
+
+def test_weights_are_made_once(artifacts: Artifacts) -> None:
+    path = artifacts.root / artifacts.weights("mlp")
+    made = path.stat().st_mtime_ns
+    assert artifacts.weights("mlp") == str(path.relative_to(artifacts.root))
+    assert path.stat().st_mtime_ns == made
+    artifact = artifacts.weights_artifact("mlp")
+    assert artifact.sha256 == weights.sha256(weights.make(models.get("mlp")))
+    assert artifact.size_bytes == path.stat().st_size
+
+
+def test_only_what_is_computed_is_told(tmp_path: Path) -> None:
+    """A warm start once said eight times that it computes a reference which it read from the cache."""
+
+    def use() -> list[str]:
+        told: list[str] = []
+        artifacts = Artifacts(tmp_path, told.append)
+        artifacts.weights("mlp")
+        artifacts.dataset("mlp")
+        artifacts.reference("mlp", 2)
+        artifacts.reference("mlp", 2, from_dataset=True)
+        artifacts.rounding_error("mlp", "bf16", 2)
+        artifacts.trajectory("mlp")
+        return told
+
+    cold = use()
+    assert cold[:3] == [
+        "making the weights of mlp",
+        "making the dataset of mlp",
+        "computing the reference of mlp in float64",
+    ]
+    assert len(cold) == 6
+    assert use() == []
+
+
+@pytest.mark.parametrize("damage", ["", "null", "-1", "x"])
+def test_what_rounding_makes_is_computed_once_and_again_where_it_is_damaged(artifacts: Artifacts, damage: str) -> None:
+    error = artifacts.rounding_error("mlp", "bf16", 64)
+    assert 1e-4 < error < 1e-2
+    assert artifacts.rounding_error("mlp", "int8", 64) != error
+    (path,) = (artifacts.root / "references").glob("mlp-n64-*-rounded-bf16.json")
+    made = path.stat().st_mtime_ns
+    assert artifacts.rounding_error("mlp", "bf16", 64) == error
+    assert path.stat().st_mtime_ns == made
+    path.write_text(damage)
+    assert artifacts.rounding_error("mlp", "bf16", 64) == error
+
+
+def test_damaged_weights_are_made_again(artifacts: Artifacts) -> None:
+    path = artifacts.root / artifacts.weights("mlp")
+    whole = path.read_bytes()
+    for damaged in (b"", whole[:-1], whole[:100], b"x" * len(whole)):
+        path.write_bytes(damaged)
+        artifacts.weights("mlp")
+        assert path.read_bytes() == whole
+
+
+def test_a_reference_is_computed_once_and_again_when_damaged(artifacts: Artifacts) -> None:
+    mlp = models.get("mlp")
+    wanted = reference.run(mlp, weights.make(mlp), inputs.make(mlp, 0, 4))
+    for damage in (None, b"", b"\x93NUMPY", b"not an array"):
+        if damage is not None:
+            (kept,) = (artifacts.root / "references").iterdir()
+            kept.write_bytes(damage)
+        np.testing.assert_array_equal(artifacts.reference("mlp", 4), wanted)
+    (kept,) = (artifacts.root / "references").iterdir()
+    made = kept.stat().st_mtime_ns
+    np.testing.assert_array_equal(artifacts.reference("mlp", 4), wanted)
+    assert kept.stat().st_mtime_ns == made
+
+
+def test_a_kept_reference_cannot_run_code(artifacts: Artifacts) -> None:
+    artifacts.reference("mlp", 4)
+    (kept,) = (artifacts.root / "references").iterdir()
+    np.save(kept, np.array([print], dtype=object), allow_pickle=True)
+    assert artifacts.reference("mlp", 4).dtype == np.float64
+
+
+def test_inputs_have_one_digest(artifacts: Artifacts) -> None:
+    assert artifacts.inputs_sha256("mlp", 4) == weights.sha256(inputs.make(models.get("mlp"), 0, 4))
+    assert artifacts.inputs_sha256("mlp", 4) != artifacts.inputs_sha256("mlp", 5)
+
+
+class Exporting(HostLauncher):
+    """Launches a little program in place of the exporter."""
+
+    def __init__(self, script: str) -> None:
+        self._script = script
+        self.launched = 0
+
+    def inside(self, spec: LaunchSpec) -> Inside:
+        return as_they_are(spec)
+
+    def launch(self, spec: LaunchSpec) -> Worker:
+        import sys
+
+        self.launched += 1
+        return start_process([sys.executable, "-c", READY + self._script], spec.name, {}, Path("/"))
+
+
+WRITES = """
+import hashlib, json, pathlib, sys
+request = json.loads(sys.stdin.readline())
+folder = pathlib.Path(request["folder"])
+(folder / "model.onnx").write_bytes(b"graph")
+(folder / "model.onnx.data").write_bytes(b"weights")
+assert pathlib.Path(request["weights_path"]).exists()
+files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+print(json.dumps({"type": "exported", "files": FILES, "opset": 20, "versions": {"torch": "1"}}), flush=True)
+sys.stdin.read()
+"""
+
+
+def test_an_export_is_made_once_and_again_when_it_is_not_whole(artifacts: Artifacts) -> None:
+    launcher = Exporting(WRITES.replace("FILES", "files"))
+
+    def export() -> Path:
+        onnx = artifacts.onnx("mlp", "fp32", 1, exporter=EXPORTER, launcher=launcher, progress=lambda _: None)
+        folder = (artifacts.root / onnx.path).parent
+        assert onnx.sha256 == onnx.artifact.sha256 == digest_of(files_in(folder, "model.onnx*"))
+        assert onnx.artifact.size_bytes == len(b"graphweights")
+        assert onnx.artifact.made_by == {"torch": "1", "opset": "20"}
+        return folder
+
+    folder = export()
+    assert export() == folder
+    assert launcher.launched == 1
+    (folder / "model.onnx.data").unlink()
+    assert export() == folder
+    (folder / MANIFEST).write_bytes(b"{")
+    assert export() == folder
+    assert launcher.launched == 3
+    assert [path.name for path in folder.parent.iterdir()] == [folder.name], "no half export is left"
+    assert msgspec.json.decode((folder / MANIFEST).read_bytes())["opset"] == 20
+
+
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [
+        (WRITES.replace("FILES", '{"model.onnx": "0" * 64}'), "reports other files than it wrote"),
+        (WRITES.replace("FILES", "{}"), "reports other files than it wrote"),
+        ("raise RuntimeError('no such operator')", "could not be exported to ONNX: .* exited with code 1"),
+        ("import sys; sys.stdin.readline(); print('rubbish', flush=True); sys.stdin.read()", "not a reply"),
+    ],
+)
+def test_an_export_that_fails_leaves_nothing(artifacts: Artifacts, script: str, says: str) -> None:
+    with pytest.raises(LevelfieldError, match=says) as caught:
+        artifacts.onnx("mlp", "fp32", 1, exporter=EXPORTER, launcher=Exporting(script), progress=lambda _: None)
+    assert caught.value.fix
+    assert "\n" not in str(caught.value)
+    assert not list((artifacts.root / "onnx").iterdir())
+
+
+def test_another_exporter_another_export(artifacts: Artifacts) -> None:
+    launcher = Exporting(WRITES.replace("FILES", "files"))
+    paths = {
+        artifacts.onnx("mlp", "fp32", batch, exporter=exporter, launcher=launcher, progress=lambda _: None).path
+        for batch in (1, 2)
+        for exporter in (EXPORTER, msgspec.structs.replace(EXPORTER, lock_sha256="1"))
+    }
+    assert len(paths) == 4

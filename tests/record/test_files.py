@@ -1,0 +1,198 @@
+"""Records on disk: whole or not at all; and records from strangers, which are only data."""
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from suite.errors import LevelfieldError
+from suite.record import files
+from suite.record.schema import SCHEMA, Run
+from tests.records_builder import make_run
+
+RUN = make_run(models=["mlp"], backends=["jax"], scenarios=["latency"], generations=1, rounds=1, max_calls=5)
+PLAIN: dict[str, Any] = msgspec.to_builtins(RUN)
+
+
+def changed(**fields: object) -> bytes:
+    return msgspec.json.encode({**PLAIN, **fields})
+
+
+CALIBRATED = {
+    "finished": "2026-11-20T10:00:00Z",
+    "backend": "onnxruntime",
+    "model": "resnet50",
+    "launches": 5,
+    "runs": 40,
+    "different": 0,
+    "same": 38,
+    "margin": 0.02,
+    "minimum_detectable_effect": 0.03,
+}
+DRAW = {"run": "r", "started": "2026-11-20T10:00:00Z", "arm": "jax", "case": "c", "ratio": 1.0}
+
+
+def spoiled(old: bytes, new: bytes) -> bytes:
+    content = msgspec.json.encode(RUN)
+    assert old in content
+    return content.replace(old, new)
+
+
+def test_a_record_is_read_from_its_folder_and_from_its_file(tmp_path: Path) -> None:
+    path = files.write(RUN, tmp_path)
+    assert files.read(tmp_path) == RUN
+    assert files.read(path) == RUN
+    assert [entry.name for entry in tmp_path.iterdir()] == ["run.json"]
+    assert path.stat().st_mode & 0o777 == 0o644
+
+
+def test_a_missing_record(tmp_path: Path) -> None:
+    with pytest.raises(LevelfieldError, match=r"cannot be read: No such file") as caught:
+        files.read(tmp_path)
+    assert "run.json" in caught.value.fix
+
+
+def test_a_longer_file_than_any_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = files.write(RUN, tmp_path)
+    monkeypatch.setattr(files, "MAX_BYTES", path.stat().st_size)
+    assert files.read(path) == RUN
+    monkeypatch.setattr(files, "MAX_BYTES", path.stat().st_size - 1)
+    with pytest.raises(LevelfieldError, match="longer than"):
+        files.read(path)
+
+
+@pytest.mark.parametrize("endless", ["/dev/zero", "pipe"])
+def test_what_never_ends_is_not_read(tmp_path: Path, endless: str) -> None:
+    link = tmp_path / "run.json"
+    if endless == "pipe":
+        os.mkfifo(link)
+    else:
+        link.symlink_to(endless)
+    with pytest.raises(LevelfieldError, match="not a plain file"):
+        files.read(tmp_path)
+
+
+def test_a_newer_schema_is_refused_by_name() -> None:
+    with pytest.raises(LevelfieldError, match=f"has schema {SCHEMA + 1}; this Levelfield reads up to {SCHEMA}"):
+        files.decode(changed(schema=SCHEMA + 1, machine="of another shape by then"), "run.json")
+
+
+def test_a_schema_that_never_was() -> None:
+    with pytest.raises(LevelfieldError, match="has schema -1, which never was"):
+        files.decode(changed(schema=-1), "run.json")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"null",
+        b"[]",
+        b'"text"',
+        b"\xff\xfe",
+        b'{"schema": "1"}',
+        b'{"schema": 1e999}',
+        b'{"schema": 1}',
+        b'{"schema": 1, "id": "\xff"}',
+        b"[" * 200_000,
+        b'{"schema": 1, "blocks": ' + b"[" * 200_000,
+        b'{"schema": 1, "nobody asked for this": ' + b"[" * 200_000,
+        changed(blocks=[{"case": {}}]),
+        changed(blocks="x"),
+        changed(supervisor_window_share="a lot"),
+        changed(machine={"cpu": {"model": ["a", "list"]}}),
+        msgspec.json.encode(RUN)[:-1],
+        msgspec.json.encode(RUN)[: len(msgspec.json.encode(RUN)) // 2],
+        spoiled(b'"seed":1,', b'"seed":1e999,'),
+        spoiled(b'"margin":0.02', b'"margin":1e999'),
+        spoiled(b'"margin":0.02', b'"margin":NaN'),
+    ],
+)
+def test_what_is_no_record_ends_in_one_sentence(content: bytes) -> None:
+    with pytest.raises(LevelfieldError) as caught:
+        files.decode(content, "run.json")
+    assert caught.value.exit_code == 2
+    assert caught.value.message.startswith("run.json")
+    assert caught.value.fix
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (changed(calibrated=CALIBRATED | {"runs": 0, "same": 0}), "a calibration with 0 and 0 of 0 runs"),
+        (changed(calibrated=CALIBRATED | {"different": 41}), "a calibration with 41 and 38 of 40 runs"),
+        (changed(calibrated=CALIBRATED | {"same": -1}), "a calibration with 0 and -1 of 40 runs"),
+        (changed(earlier_controls=[DRAW | {"ratio": 0}]), "an earlier control with a ratio below zero"),
+    ],
+)
+def test_what_no_run_can_know_beforehand(content: bytes, says: str) -> None:
+    with pytest.raises(LevelfieldError, match=says):
+        files.check(files.decode(content, "run.json"), "run.json")
+    files.check(files.decode(changed(calibrated=CALIBRATED, earlier_controls=[DRAW]), "run.json"), "run.json")
+
+
+def test_the_field_that_is_wrong_is_named() -> None:
+    with pytest.raises(LevelfieldError, match=r"\$\.settings\.seed"):
+        files.decode(changed(settings={**PLAIN["settings"], "seed": "one"}), "run.json")
+
+
+def test_unknown_fields_are_let_be() -> None:
+    """A later version of the same schema may add fields: they are not needed to understand the rest."""
+    assert files.decode(changed(colour="blue"), "run.json") == RUN
+
+
+def test_hostile_text_is_only_text() -> None:
+    text = "<script>alert(1)</script>\x00\x1b]0;title\x07{{ 7*7 }} ${x} '; DROP TABLE"
+    run = files.decode(changed(command=[text], machine={text: {text: text}}), "run.json")
+    assert run.command == (text,)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_a_damaged_record_is_read_or_refused_and_nothing_else(data: st.DataObject) -> None:
+    content = bytearray(msgspec.json.encode(RUN))
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        read = files.decode(bytes(content), "run.json")
+    except LevelfieldError as error:
+        assert error.message.startswith("run.json")  # noqa: PT017  (either outcome is right)
+    else:
+        assert isinstance(read, Run)
+
+
+def test_a_full_disk_keeps_the_old_record(small_disk: Path) -> None:
+    path = small_disk / "run.json"
+    files.write_atomically(path, b"old")
+    with pytest.raises(LevelfieldError, match=r"cannot be written: No space left on device") as caught:
+        files.write_atomically(path, bytes(1 << 20))
+    assert "--reports" in caught.value.fix
+    assert path.read_bytes() == b"old"
+    assert [entry.name for entry in small_disk.iterdir()] == ["run.json"]
+
+
+def test_a_read_only_folder(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    if os.getuid() == 0:  # root writes wherever the file system lets it
+        tmp_path = request.getfixturevalue("small_disk")
+        subprocess.run(["mount", "-o", "remount,ro", tmp_path], check=True)
+    else:
+        tmp_path.chmod(0o500)
+    with pytest.raises(LevelfieldError, match=r"cannot be written: (Read-only file system|Permission denied)"):
+        files.write(RUN, tmp_path)
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(LevelfieldError, match="No such file"):
+        files.write(RUN, tmp_path / "gone")
+
+
+def test_no_folder_at_all_holds_no_runs(tmp_path: Path) -> None:
+    assert files.runs_in(tmp_path / "none") == []

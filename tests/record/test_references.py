@@ -1,0 +1,44 @@
+"""What people type behind an `@`."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from suite.errors import LevelfieldError
+from suite.record.references import Reference, parse, suffix
+
+
+@pytest.mark.parametrize(
+    ("text", "reference"),
+    [
+        ("onnxruntime", Reference("onnxruntime")),
+        ("onnxruntime@1.30.0", Reference("onnxruntime", "1.30.0")),
+        ("torch@cu13", Reference("torch", None, "cu13")),
+        ("torch@2.12.0+cu13", Reference("torch", "2.12.0", "cu13")),
+        ("torch@nightly", Reference("torch", "nightly")),
+    ],
+)
+def test_a_reference_is_read_and_spelled(text: str, reference: Reference) -> None:
+    assert parse(text) == reference
+    assert str(reference) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["onnxruntime@", "onnxruntime@../../etc", "onnxruntime@.x", "torch@1.0+rocm", "torch@a/b", "torch@cu13+cpu"]
+)
+def test_what_names_no_version_says_how_to_write_one(text: str) -> None:
+    with pytest.raises(LevelfieldError) as caught:
+        parse(text)
+    assert text in caught.value.message
+    assert "@1.30.0" in caught.value.fix
+
+
+@given(st.text(max_size=30))
+def test_no_text_reaches_a_file_outside_its_folder(text: str) -> None:
+    try:
+        found = parse(f"onnxruntime@{text}")
+    except LevelfieldError:
+        return
+    spelled = suffix(found.variant, found.version)
+    assert "/" not in spelled
+    assert ".." not in spelled.removeprefix("@")[:2]

@@ -1,0 +1,81 @@
+"""The id of a result, as reports print it, and every way to mistype one."""
+
+import os
+
+import pytest
+
+from suite.errors import LevelfieldError
+from suite.record.schema import result_id
+from suite.run.explain.request import parse
+
+CORES = len(os.sched_getaffinity(0))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "onnxruntime/resnet50/latency/fp32/b1/t1/cpu",
+        "torch-compile/bert/throughput/fp32/b8/t1/cpu",
+        "openvino/mlp/latency/bf16/b1/t1/cpu",
+        "jax/mlp/training/fp32/b64/t1/cpu",
+        "onnxruntime@1.30.0+spinning=off/mlp/throughput/int8/b100/t1/cpu",
+    ],
+)
+def test_an_id_is_read_as_it_was_printed(text: str) -> None:
+    found = parse(text)
+    assert found.id == text
+    assert result_id(found.case, found.arm) == text
+    assert [block.case for block in found.plan.blocks] == [found.case]
+    assert found.plan.answering == (found.arm,)
+
+
+def test_what_is_left_out_is_the_plain_case() -> None:
+    found = parse("torch/mlp")
+    assert found.case.scenario == "latency"
+    assert (found.case.precision, found.case.batch, found.case.device) == ("fp32", 1, "cpu")
+    assert 1 <= found.case.threads <= CORES
+    assert parse(" torch/mlp/throughput ").case.batch == parse("torch/mlp/throughput").case.batch
+
+
+def test_the_same_thing_a_second_time_is_still_that_arm() -> None:
+    assert parse("onnxruntime#2/resnet50").arm.backend == "onnxruntime"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "names no result"),
+        ("onnxruntime", "names no result"),
+        ("onnxruntime//latency", "names no result"),
+        ("a/b/c/d/e/f/g/h", "names no result"),
+        ("resnet50/latency/fp32", "Put a backend before it: onnxruntime/resnet50/latency/fp32."),
+        ("onnxruntim/resnet50", "Did you mean 'onnxruntime'"),
+        ("onnxruntime/resnet", "Did you mean 'resnet50'"),
+        ("onnxruntime@9.9.9/resnet50", "9.9.9"),
+        ("onnxruntime+spining=off/mlp", "Did you mean 'spinning'"),
+        ("onnxruntime/mlp/latancy", "Did you mean 'latency'"),
+        ("onnxruntime/mlp/latency/fp23", "There is no precision called 'fp23'"),
+        ("onnxruntime/mlp/latency/tf32", "a CPU has none"),
+        ("onnxruntime/mlp/latency/bf16", "no bf16 kernels"),
+        ("onnxruntime/mlp/latency/fp32/8", "Write b8."),
+        ("onnxruntime/mlp/latency/fp32/b1/2", "Write t2."),
+        ("onnxruntime/mlp/latency/fp32/b8", "latency is measured at batch 1 alone."),
+        ("onnxruntime/mlp/throughput/fp32/b0", "A batch of 0"),
+        ("onnxruntime/bert/throughput/fp32/b1", "one item at a time is latency"),
+        ("onnxruntime/mlp/latency/fp32/b1/t0", "0 threads"),
+        ("onnxruntime/mlp/latency/fp32/b1/t999999", "this process may use"),
+        ("onnxruntime/mlp/training", "onnxruntime cannot train"),
+        ("onnxruntime/mlp/cold-start", "Explain onnxruntime/mlp/latency instead"),
+        ("onnxruntime/mlp/latency/fp32/b1/t1/gpu", "There is no device 'gpu'"),
+        ("onnxruntime/mlp/latency/fp32/b1/t1/cuda", "on the CPU only"),
+        ("torch/mlp/training/fp32/b8/t1/cpu/p2", "instead: torch/mlp/training/fp32/b8/t1/cpu."),
+        ("torch@cu13/mlp", "on the CPU only"),
+        ("tensorrt/mlp", "tensorrt"),
+    ],
+)
+def test_what_is_not_there_says_what_is(text: str, says: str) -> None:
+    with pytest.raises(LevelfieldError) as caught:
+        parse(text)
+    assert says in str(caught.value)
+    assert caught.value.fix
+    assert caught.value.exit_code == 2

@@ -1,0 +1,233 @@
+"""`levelfield ab` as people type it, with real containers of two released versions."""
+
+from pathlib import Path
+
+import docker
+import pytest
+
+from suite.compare.ab.comparison import compare
+from suite.compare.types import Gate, Verdict
+from suite.images import catalogue
+from suite.record import files
+from suite.record.schema import Run
+from suite.run.bench import REPORT
+from tests.commands import ROOT, Command, one_clear_sentence, run
+from tests.engines import none_left
+
+pytestmark = [pytest.mark.docker, pytest.mark.slow]
+
+
+class Case:
+    """A folder for reports, and the one run in it."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.chmod(0o755)
+        self.folder = folder
+        self.reports = folder / "reports"
+
+    def ab(self, *words: str) -> Command:
+        return run("ab", *words, "--reports", self.reports, folder=self.folder)
+
+    @property
+    def record(self) -> Run:
+        (path,) = self.reports.glob("*/run.json")
+        return files.read(path)
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> Case:
+    return Case(tmp_path)
+
+
+def test_two_released_versions_get_a_verdict_for_every_case(engine: docker.DockerClient, case: Case) -> None:
+    old = "onnxruntime@1.30.0"
+    command = case.ab(old, "onnxruntime", "--models", "mlp", "--budget", "2m", "--precision-target", "80%")
+    assert command.code in {0, 1, 3}, command.err
+    assert not command.err
+    one = case.record
+    assert one.labels == ("ab",)
+    assert len(one.blocks) == 4
+    for block in one.blocks:
+        assert [arm.id for arm in block.arms] == [old, "onnxruntime"]
+        assert {launch.framework_version for each in block.generations for launch in each.launches} - {""} <= {
+            "1.30.0",
+            str(catalogue.current_version("onnxruntime")),
+            *([] if block.canary is None else [catalogue.lock("canary").versions["numpy"]]),
+        }
+    images = {(image.name, image.variant): image for image in one.images}
+    before, after = images["onnxruntime", "cpu@1.30.0"], images["onnxruntime", "cpu"]
+    assert before.distributions["onnxruntime"] == "1.30.0"
+    differing = [one != other for one, other in zip(before.layers, after.layers, strict=True)]
+    assert differing == [False, True, False], "base and worker are the same; what is installed is not"
+    assert {**before.distributions, "onnxruntime": ""} == {**after.distributions, "onnxruntime": ""}
+    found = compare(one, Gate(), "0" * 64)
+    assert found.exit_code == command.code
+    assert command.out.count(found.answer.split("(")[0].strip()) >= 1
+    judged = {row.verdict for row in found.rows}
+    assert judged <= set(Verdict) - {Verdict.FAILED, Verdict.UNEQUAL, Verdict.INCOMPARABLE}
+    assert len(found.rows) == 4
+    page = (case.reports / one.id / REPORT).read_text(encoding="utf-8")
+    assert 'id="comparison"' in page
+    assert "1.30.0" in page
+    again = run("report", case.reports / one.id, folder=case.folder)
+    assert again.code == found.exit_code, again.err
+    assert (case.reports / one.id / REPORT).read_text(encoding="utf-8") == page, "a record gives its report again"
+    assert none_left(engine, command.pid)
+
+
+def test_the_same_arm_twice_with_a_slowdown(engine: docker.DockerClient, case: Case) -> None:
+    command = case.ab(
+        "onnxruntime", "onnxruntime", "--inject", "100%@onnxruntime#2", "--models", "mlp", "--scenarios", "latency",
+        "--precision-target", "60%", "--budget", "30s", "--batch", "1",
+    )  # fmt: skip
+    assert command.code == 1, command.out + command.err
+    one = case.record
+    assert one.labels == ("ab", "injected")
+    (row,) = compare(one, Gate(), "0" * 64).rows
+    assert row.verdict is Verdict.SLOWER
+    assert row.ratio is not None
+    assert row.ratio.value > 1.4
+    assert "was slowed down by 100% on purpose" in " ".join(command.out.split())
+    assert none_left(engine, command.pid)
+
+
+def test_a_run_is_gone_on_with_by_the_same_arms_only(case: Case) -> None:
+    words = ("--profile", "smoke", "--models", "mlp", "--scenarios", "latency")
+    output = case.folder / "comparison.md"
+    first = case.ab("onnxruntime@1.30.0", "onnxruntime", *words, "--output", str(output))
+    assert first.code == 3, first.err
+    assert output.read_text(encoding="utf-8").startswith("**Whether onnxruntime differs from")
+    before = case.record
+    again = case.ab("onnxruntime@1.30.0", "onnxruntime", *words, "--resume", before.id)
+    one_clear_sentence(again, "is finished")
+    assert case.record == before
+    (journal,) = case.reports.glob("*/journal.jsonl")
+    lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
+    last = max(number for number, line in enumerate(lines) if '"type":"generation"' in line)
+    journal.write_text("".join(lines[: last + 1]), encoding="utf-8")  # as if it was killed there
+    other = case.ab("onnxruntime@1.29.0", "onnxruntime", *words, "--resume", before.id)
+    one_clear_sentence(other, "holds onnxruntime@1.30.0 against onnxruntime, not onnxruntime@1.29.0 against")
+
+
+def test_versions_in_virtual_environments(case: Case) -> None:
+    command = case.ab(
+        "onnxruntime@1.30.0", "onnxruntime", "--profile", "smoke", "--models", "mlp", "--scenarios", "latency",
+        "--launcher", "venv",
+    )  # fmt: skip
+    assert command.code == 3, command.err
+    images = {image.variant: image for image in case.record.images if image.name == "onnxruntime"}
+    assert images["cpu@1.30.0"].distributions["onnxruntime"] == "1.30.0"
+    assert images["cpu"].distributions["onnxruntime"] == catalogue.current_version("onnxruntime")
+
+
+def test_what_the_container_costs(engine: docker.DockerClient, case: Case) -> None:
+    """The command of the documentation, cut down to a smoke run of one model."""
+    page = (ROOT / "docs" / "container.md").read_text(encoding="utf-8")
+    typed = next(line.split() for line in page.splitlines() if line.startswith("    levelfield ab "))
+    command = case.ab(*typed[2:], "--profile", "smoke", "--models", "mlp", "--scenarios", "latency,cold-start,memory")
+    assert command.code == 3, command.out + command.err
+    assert not command.err
+    one = case.record
+    box, bare = (f"onnxruntime+launcher={place}" for place in ("docker", "venv"))
+    assert {tuple(arm.id for arm in block.arms) for block in one.blocks} == {(box, bare)}
+    assert one.settings.launcher == "docker"
+    images = {image.launcher: image for image in one.images if image.name == "onnxruntime"}
+    assert images["docker"].lock_sha256 == images["venv"].lock_sha256
+    assert images["docker"].distributions == images["venv"].distributions
+    assert images["docker"].worker_sha256 == images["venv"].worker_sha256
+    assert images["docker"].layers
+    assert not images["venv"].layers
+    (cold,) = (block for block in one.blocks if block.case.scenario == "cold-start")
+    for generation in cold.generations:
+        assert {launch.arm for launch in generation.launches} == {box, bare}
+        assert not any(launch.cache_warm or launch.failure for launch in generation.launches)
+    loaded = {
+        launch.arm: " ".join(library.path for library in launch.libraries)
+        for block in one.blocks
+        for generation in block.generations
+        for launch in generation.launches
+        if launch.libraries
+    }
+    assert loaded[box] == loaded[bare]
+    variables = [
+        {name: value for name, value in launch.environment.items() if not name.startswith("PYTHON")}
+        for block in one.blocks
+        for launch in block.generations[0].launches
+        if launch.arm in loaded and launch.environment
+    ]
+    assert variables
+    assert all(each == variables[0] for each in variables)
+    out = " ".join(command.out.split())
+    assert f"{box} ran in a container, {bare} in a virtual environment of the same lock." in out
+    for metric in ("latency", "cold start", "peak memory"):
+        assert f"What the container costs in {metric}, over the virtual environment: MLP " in out
+    assert "What the container adds to a cold start of MLP: in all " in out
+    assert "launcher docker → venv" in out
+    told = (case.reports / one.id / REPORT).read_text(encoding="utf-8")
+    assert "What the container adds to a cold start of MLP" in told
+    assert {path.name for path in (case.reports / one.id / "sbom").iterdir()} >= {
+        "onnxruntime-cpu.cdx.json",
+        "onnxruntime-cpu+venv.cdx.json",
+    }
+    assert run("verify", case.reports / one.id, folder=case.folder).code == 0
+    assert none_left(engine, command.pid)
+
+
+def test_settings_reach_the_framework(case: Case) -> None:
+    command = case.ab(
+        "onnxruntime+graph=off", "onnxruntime+spinning=off", "--profile", "smoke", "--models", "mlp",
+        "--scenarios", "latency",
+    )  # fmt: skip
+    assert command.code == 3, command.err
+    said = {
+        launch.arm: launch.settings
+        for each in case.record.blocks[0].generations
+        for launch in each.launches
+        if launch.settings
+    }
+    assert said["onnxruntime+graph=off"]["graph optimisation"] == "ORT_DISABLE_ALL"
+    assert said["onnxruntime+graph=off"]["spinning"].startswith("on")
+    assert said["onnxruntime+spinning=off"]["spinning"] == "off"
+
+
+def test_bisecting_names_the_distribution(case: Case) -> None:
+    """Five distributions changed since 1.22.1; peak memory tells the two apart in a few launches.
+
+    Each mixture is an environment of its own, and a virtual one is made in seconds; images of mixtures are built in
+    `tests/images/test_builds_at_once.py`.
+    """
+    command = case.ab(
+        "onnxruntime@1.22.1", "onnxruntime", "--models", "mlp", "--scenarios", "memory", "--bisect",
+        "--launcher", "venv",
+    )  # fmt: skip
+    assert command.code in {0, 1}, command.err
+    assert not command.err
+    out = " ".join(command.out.split())
+    assert "5 distributions differ: coloredlogs, humanfriendly, mpmath, onnxruntime, sympy." in out
+    assert "cannot be installed together" in out, "1.22.1 cannot do without sympy"
+    assert "onnxruntime makes the difference in mlp/memory/fp32/b1" in out
+    assert "cannot be installed without it" in out
+
+
+def test_a_setting_of_openvino_reaches_it(case: Case) -> None:
+    command = case.ab(
+        "openvino", "openvino+hint=throughput", "--profile", "smoke", "--models", "mlp", "--scenarios", "latency"
+    )
+    assert command.code == 3, command.err
+    said = {launch.arm: launch.settings for launch in case.record.blocks[0].generations[0].launches}
+    assert said["openvino"]["performance hint"] == "LATENCY"
+    assert said["openvino+hint=throughput"]["performance hint"] == "THROUGHPUT"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("onnxruntime@1.2.3", "onnxruntime"), "There is no lock of onnxruntime 1.2.3 for cpu."),
+        (("onnxruntime", "onnxruntme"), "There is no backend called 'onnxruntme'. Did you mean 'onnxruntime'"),
+        (("onnxruntime", "onnxruntime", "--inject", "5%@jax"), "There is no arm called 'jax'."),
+        (("onnxruntime@1.30.0", "jax", "--bisect"), "differ in more than their locks"),
+        (("onnxruntime@1.30.0", "onnxruntime", "--launcher", "host"), "The host launcher runs what is installed here"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(case: Case, words: tuple[str, ...], says: str) -> None:
+    one_clear_sentence(case.ab(*words), says)

@@ -1,0 +1,317 @@
+"""The whole command with real containers, on good days and on bad ones."""
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import docker
+import pytest
+
+from suite.images import catalogue
+from suite.record import files, journal
+from suite.record.journal import Event, LaunchDone, Lost, RoundDone, Started, TurnTaken
+from suite.record.schema import Run
+from suite.run.bench import REPORT, turns
+from tests.commands import Command, eventually, one_clear_sentence, run
+from tests.engines import Cable, containers, none_left, nothing_runs
+
+pytestmark = [pytest.mark.docker, pytest.mark.slow]
+
+JAX = ("bench", "--profile", "smoke", "--models", "mlp", "--backends", "jax", "--reports")
+"""A run of about ten seconds: two containers of JAX, one of the canary."""
+
+
+class Case:
+    """A folder for reports, and a folder for temporary files that must be empty in the end."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.chmod(0o755)
+        self.folder = folder
+        self.reports = folder / "reports"
+        self.temporary = folder / "temporary"
+        self.temporary.mkdir()
+        self.environment = {"TMPDIR": str(self.temporary)}
+
+    def start(self, *words: str | Path, **environment: str) -> Command:
+        return Command(*words, folder=self.folder, environment={**self.environment, **environment})
+
+    def run(self, *words: str | Path, **environment: str) -> Command:
+        return run(*words, folder=self.folder, environment={**self.environment, **environment})
+
+    @property
+    def journal(self) -> Path | None:
+        return next(self.reports.glob("*/journal.jsonl"), None) if self.reports.exists() else None
+
+    def events(self) -> list[Event | Lost]:
+        return journal.read(self.journal) if self.journal is not None else []
+
+    def record(self) -> Run:
+        assert self.journal is not None
+        return files.read(self.journal.parent)
+
+    def until(self, command: Command, kind: type[Any], count: int) -> None:
+        """Wait until the journal of a running command holds so many events of a kind."""
+
+        def there() -> bool:
+            return sum(isinstance(event, kind) for event in self.events()) >= count
+
+        assert eventually(lambda: not command.running or there())
+        assert command.running, command.wait().err
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> Case:
+    return Case(tmp_path)
+
+
+def complete(one: Run) -> None:
+    """Check that a record is whole: every planned generation, every answer equal to the reference."""
+    assert one.finished
+    for block in one.blocks:
+        whole = [generation for generation in block.generations if generation.complete]
+        assert len(whole) == block.planned_generations
+        for generation in whole:
+            for launch in generation.launches:
+                assert launch.failure is None
+                assert launch.parity is not None
+                assert launch.parity.equal, launch.parity.reason
+                assert isinstance(launch.parity.relative_error, float)
+                assert launch.parity.relative_error < 1e-5
+
+
+def test_a_whole_bench(engine: docker.DockerClient, case: Case) -> None:
+    command = case.start(
+        "bench", "--profile", "smoke", "--models", "mlp", "--backends", "jax,onnxruntime", "--batch", "100",
+        "--scenarios", "latency,throughput,cold-start,memory", "--reports", case.reports,
+    )  # fmt: skip
+    command.wait()
+    assert command.code == 0, command.err + command.out
+    one = case.record()
+    complete(one)
+    assert [block.case.scenario for block in one.blocks] == ["cold-start", "memory", "latency", "throughput"]
+    assert one.blocks[3].case.batch == 100
+    assert {image.name for image in one.images} >= {"jax", "onnxruntime", "canary"}
+    for image in one.images:
+        assert image.launcher == "docker"
+        assert image.layers
+        assert image.lock_sha256
+        assert image.base.startswith("debian")
+        assert "numpy" in image.distributions
+    assert {"jax", "jaxlib"} <= next(image for image in one.images if image.name == "jax").distributions.keys()
+    assert {artifact.name.rpartition(" ")[2] for artifact in one.artifacts} == {"weights", "onnx"}
+    cold, memory, latency, _ = (block.generations[0] for block in one.blocks)
+    assert not any(launch.cache_warm for launch in cold.launches)
+    for launch in (*cold.launches, *memory.launches, *latency.launches):
+        assert launch.startup is not None
+        assert min(launch.startup.start_ns, launch.startup.import_ns, launch.startup.load_ns) >= 0
+        assert launch.weights_sha256 or launch.onnx_sha256
+    for launch in cold.launches:
+        assert launch.startup is not None
+        assert isinstance(launch.startup.first_call_ns, int)
+        assert min(launch.startup.start_ns, launch.startup.import_ns, launch.startup.first_call_ns) > 0
+    for launch in memory.launches:
+        assert launch.memory is not None
+        assert isinstance(launch.memory.peak_rss_bytes, int)
+        assert launch.memory.peak_rss_bytes > 20 << 20
+    for each in latency.rounds:
+        assert {turn.arm for turn in each.turns} == {"jax", "onnxruntime", "onnxruntime#2", "canary"}
+    assert isinstance(one.supervisor_window_share, float)
+    assert one.supervisor_window_share < 0.05
+    assert case.journal is not None
+    page = (case.journal.parent / REPORT).read_text(encoding="utf-8")
+    assert "onnxruntime" in page
+    assert str(case.folder) not in page + (case.journal.parent / "run.json").read_text(encoding="utf-8")
+    assert f"Report: {case.journal.parent / REPORT}" in command.out
+    assert none_left(engine, command.pid)
+    assert not list(case.temporary.iterdir())
+
+
+def test_a_run_that_compiles_from_nothing_holds(case: Case) -> None:
+    """What compiling imports is not installed; the run and its page are verified, as those of every command are."""
+    command = case.run(
+        "bench", "--profile", "smoke", "--models", "mlp", "--backends", "torch-compile", "--scenarios", "latency",
+        "--reports", case.reports,
+    )  # fmt: skip
+    assert command.code == 0, command.err + command.out
+    one = case.record()
+    assert not any(launch.cache_warm for launch in one.blocks[0].generations[0].launches)
+    (image,) = (image for image in one.images if image.name == "torch")
+    assert image.distributions == catalogue.lock("torch").versions
+
+
+def test_repeated_runs_are_replicates_of_one_side(engine: docker.DockerClient, case: Case) -> None:
+    command = case.run(*JAX, case.reports, "--repeat", "2", "--seed", "7")
+    assert command.code == 0, command.err + command.out
+    made = sorted((files.read(folder) for folder in case.reports.glob("*-smoke-*")), key=lambda one: one.started)
+    assert [one.settings.seed for one in made] == [7, 8]
+    for one in made:
+        complete(one)
+    names = [one.id for one in made]
+    assert f"The runs: {' '.join(names)}" in command.out
+    kept = case.run("baseline", "set", "both", *names, "--reports", case.reports)
+    assert "The baseline both is 2 runs" in kept.out
+    assert none_left(engine, command.pid)
+
+
+def test_runs_of_two_sides_take_turns(engine: docker.DockerClient, case: Case) -> None:
+    """The same on both sides: the order of the runs is that of the schedule, and the command that is told compares."""
+    command = case.run(*JAX, case.reports, "--repeat", "2", "--seed", "7", "--alternate", "jax")
+    assert command.code == 0, command.err + command.out
+    made = sorted((files.read(folder) for folder in case.reports.glob("*-smoke-*")), key=lambda one: one.started)
+    assert [one.settings.seed for one in made] == [7, 8, 9, 10]
+    sides = [[one.id for one, each in zip(made, turns(2, 7), strict=True) if each == side] for side in (0, 1)]
+    assert f"Old: {' '.join(sides[0])}" in command.out
+    assert f"New: {' '.join(sides[1])}" in command.out
+    (told,) = [line for line in command.out.splitlines() if line.startswith("Compare them: levelfield ")]
+    compared = case.run(*told.removeprefix("Compare them: levelfield ").split(), "--reports", case.reports)
+    assert compared.code == 3, compared.err + compared.out  # smoke runs are not judged
+    assert "Speed cannot be judged from smoke runs" in compared.out
+    assert none_left(engine, command.pid)
+
+
+@pytest.mark.parametrize(("kind", "count"), [(Started, 1), (LaunchDone, 2), (TurnTaken, 2), (RoundDone, 3)])
+def test_a_killed_run_is_taken_up_again(engine: docker.DockerClient, case: Case, kind: type[Any], count: int) -> None:
+    """While the first workers load, while they warm up, within a round, and in the second generation."""
+    command = case.start(*JAX, case.reports)
+    case.until(command, kind, count)
+    command.send(signal.SIGKILL)
+    command.wait()
+    assert nothing_runs(engine, command.pid)
+    before = journal.fold(case.events())
+    assert before.finished is None
+
+    again = case.run("bench", "--resume", before.id, "--reports", case.reports)
+    assert again.code == 0, again.err + again.out
+    one = case.record()
+    complete(one)
+    assert one.id == before.id
+    assert len(one.resumed) == 1
+    kept = before.blocks[0].generations
+    assert one.blocks[0].generations[: len(kept)] == kept, "complete rounds of the cut generation are kept"
+    cut = [generation for generation in one.blocks[0].generations if not generation.complete]
+    assert len(cut) == sum(not generation.complete for generation in kept)
+    assert none_left(engine, again.pid)
+    assert none_left(engine, command.pid)
+
+
+def test_another_machine_or_image_cannot_go_on_with_a_run(engine: docker.DockerClient, case: Case) -> None:
+    command = case.start(*JAX, case.reports)
+    case.until(command, RoundDone, 1)
+    command.send(signal.SIGKILL)
+    command.wait()
+    assert case.journal is not None
+    left = set(case.temporary.iterdir())
+    assert any(folder.name.startswith("levelfield-run-") for folder in left), "nothing could tidy up after the kill"
+    first, _, rest = case.journal.read_text(encoding="utf-8").partition("\n")
+    for changes, says in (
+        (("machine", "cpu", "model"), "This machine is not as it was when the run began (cpu, model: other became"),
+        (("images", 0, "tag"), "now, and was other when the run began."),
+    ):
+        started = json.loads(first)
+        place = started["run"]
+        for step in changes[:-1]:
+            place = place[step]
+        place[changes[-1]] = "other"
+        case.journal.write_text(json.dumps(started) + "\n" + rest, encoding="utf-8")
+        before = case.journal.read_bytes()
+        again = case.run("bench", "--resume", started["run"]["id"], "--reports", case.reports)
+        one_clear_sentence(again, says, "Start a new run, and compare the two.")
+        assert case.journal.read_bytes() == before
+        kept = {folder for folder in left if not folder.name.startswith("levelfield-run-")}
+        assert set(case.temporary.iterdir()) == kept, "the next command removes what the killed one left"
+    assert none_left(engine, command.pid)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_keeps_what_it_has(engine: docker.DockerClient, case: Case, number: signal.Signals) -> None:
+    command = case.start(*JAX, case.reports)
+    case.until(command, TurnTaken, 4)
+    command.send(number)
+    one_clear_sentence(command.wait(), "Interrupted; everything measured so far is kept.", "Go on with --resume")
+    one = case.record()
+    assert one.finished is None
+    assert one.blocks[0].generations[0].rounds
+    assert case.journal is not None
+    assert (case.journal.parent / REPORT).exists()
+    assert none_left(engine, command.pid)
+    assert not list(case.temporary.iterdir())
+
+
+def test_an_interrupt_while_workers_load(engine: docker.DockerClient, case: Case) -> None:
+    command = case.start(*JAX, case.reports)
+    assert eventually(lambda: not command.running or bool(containers(engine, command.pid)))
+    command.send(signal.SIGINT)
+    one_clear_sentence(command.wait(), "Interrupted")
+    assert none_left(engine, command.pid)
+
+
+def test_a_worker_killed_in_the_middle(engine: docker.DockerClient, case: Case) -> None:
+    command = case.start(*JAX, case.reports)
+    case.until(command, TurnTaken, 1)
+    victim = next(
+        each for each in containers(engine, command.pid) if each.labels["levelfield.name"].startswith("jax#2/")
+    )
+    victim.kill()
+    command.wait()
+    assert "Traceback" not in command.err
+    assert command.code in {0, 1}
+    one = case.record()
+    assert one.finished
+    first, second = one.blocks[0].generations
+    lost = [turn for each in first.rounds for turn in each.turns if turn.failure]
+    assert [turn.arm for turn in lost] in (["jax#2"], []), "[]: it was killed between its last turn and its end"
+    assert not any(turn.failure for each in second.rounds for turn in each.turns), "it is launched again"
+    assert {turn.arm for turn in second.rounds[0].turns} == {"jax", "jax#2", "canary"}
+    for each in first.rounds:
+        assert {turn.arm for turn in each.turns if turn.window} >= {"jax", "canary"}
+    assert none_left(engine, command.pid)
+
+
+def test_an_engine_that_stops_answering(engine: docker.DockerClient, case: Case, cable: tuple[Cable, str]) -> None:
+    command = case.start(*JAX, case.reports, DOCKER_HOST=cable[1])
+    case.until(command, RoundDone, 1)
+    cable[0].cut()
+    one_clear_sentence(command.wait(), "The container engine stopped answering", "is kept", "--resume")
+    one = case.record()
+    assert one.finished is None
+    assert one.blocks[0].generations[0].rounds
+    assert none_left(engine, command.pid)
+    again = case.run("bench", "--resume", one.id, "--reports", case.reports)
+    assert again.code == 0, again.err
+    complete(case.record())
+
+
+def test_a_disk_that_fills_up(engine: docker.DockerClient, case: Case, small_disk: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,size=2m", small_disk], check=True)
+    case.reports = small_disk
+    command = case.start(*JAX, case.reports)
+    case.until(command, RoundDone, 1)
+    free = os.statvfs(small_disk)
+    (small_disk / "ballast").write_bytes(bytes(free.f_bavail * free.f_bsize))
+    command.wait()
+    one_clear_sentence(command, "cannot be written: No space left on device", "--resume")
+    cut = journal.fold(case.events())
+    assert cut.blocks[0].generations[0].rounds
+    assert none_left(engine, command.pid)
+    (small_disk / "ballast").unlink()
+    subprocess.run(["mount", "-o", "remount,size=8m", small_disk], check=True)
+    again = case.run("bench", "--resume", cut.id, "--reports", case.reports)
+    assert again.code == 0, again.err
+    complete(case.record())
+
+
+def test_a_reports_folder_that_is_taken_away(engine: docker.DockerClient, case: Case, small_disk: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,size=8m", small_disk], check=True)
+    case.reports = small_disk
+    command = case.start(*JAX, case.reports)
+    case.until(command, TurnTaken, 1)
+    # A file system with an open file cannot be remounted read-only: the disk is detached instead.
+    subprocess.run(["umount", "--lazy", small_disk], check=True)
+    command.wait()
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", small_disk], check=True)
+    assert "Traceback" not in command.err
+    assert command.code == 2
+    assert none_left(engine, command.pid)

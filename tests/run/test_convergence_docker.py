@@ -1,0 +1,54 @@
+"""Real trainings to the target, in real containers."""
+
+from pathlib import Path
+
+import docker
+import pytest
+
+from suite import analysis
+from suite.record import files
+from suite.run.bench import REPORT
+from suite.zoo.training import convergence
+from tests.commands import run
+from tests.engines import none_left
+
+pytestmark = [pytest.mark.docker, pytest.mark.slow]
+
+TRAINING = ("torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax")
+
+
+def test_five_backends_train_the_mlp_to_the_target(engine: docker.DockerClient, tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    reports = tmp_path / "reports"
+    command = run(
+        "bench", "--profile", "smoke", "--models", "mlp", "--scenarios", "convergence", "--reports", reports,
+        folder=tmp_path,
+    )  # fmt: skip
+    assert command.code == 0, command.err + command.out
+    folder = next(reports.glob("*/run.json")).parent
+    one = files.read(folder)
+    (block,) = one.blocks
+    assert {arm.id for arm in block.arms} == set(TRAINING)
+    assert {artifact.name for artifact in one.artifacts} >= {"digits"}
+    assert [generation.index for generation in block.generations] == [0, 1]
+    for generation in block.generations:
+        assert generation.complete
+        assert not generation.rounds
+        beginning = convergence.beginning(convergence.of("mlp"), generation.index)
+        assert {launch.arm for launch in generation.launches} == set(TRAINING)
+        for launch in generation.launches:
+            assert launch.failure is None
+            assert launch.parity is not None
+            assert launch.parity.equal, launch.parity.reason
+            assert launch.parity.training is not None
+            assert isinstance(launch.parity.training.errors.update, float)
+            assert launch.convergence is not None
+            assert launch.convergence.seed == generation.index
+            assert launch.convergence.weights_sha256 == beginning.weights_sha256
+            assert launch.convergence.noise is not None
+            assert launch.memory is not None
+    (found,) = analysis.analyse(one).convergence
+    assert all(row.seeds_reached == 2 and row.standing == "shown" for row in found.rows)
+    assert "small MLP, training to 97.0\u00a0% on the digits" in command.out
+    assert "Test accuracy of small MLP over training time" in (folder / REPORT).read_text(encoding="utf-8")
+    assert none_left(engine, command.pid)

@@ -1,0 +1,79 @@
+"""The data pipeline in containers: each framework reads the same, computes the same, and says what it waited."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from suite import analysis, plan
+from suite.errors import LevelfieldError
+from suite.launchers.docker import DockerLauncher, connect
+from suite.prepare.artifacts import Artifacts
+from suite.record import journal
+from suite.record.files import JOURNAL
+from suite.run.start import Request, start_run
+from suite.schedule.listener import SilentListener
+from suite.schedule.preparation import prepare
+from suite.schedule.run import RunInProgress
+from suite.zoo import dataset, models
+
+FEEDS = {
+    "torch": "DataLoader, items decoded in processes",
+    "tensorflow": "tf.data, items decoded in threads",
+    "jax": "NumPy in a thread",
+}
+
+
+def test_models_without_a_dataset_are_left_out_or_refused() -> None:
+    chosen = plan.make(plan.Selection(scenarios=("data-pipeline", "latency"), backends=("jax",)))
+    assert {block.case.model for block in chosen.blocks if block.case.scenario == "data-pipeline"} == {
+        "mlp",
+        "resnet50",
+    }
+    assert all(block.case.per_item for block in chosen.blocks if block.case.scenario == "data-pipeline")
+    with pytest.raises(LevelfieldError, match=r"^bert: data-pipeline reads images or features"):
+        plan.make(plan.Selection(scenarios=("data-pipeline",), models=("bert",), backends=("jax",)))
+
+
+def test_a_damaged_dataset_is_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / Artifacts(tmp_path).dataset("mlp")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    artifacts = Artifacts(tmp_path)
+    assert artifacts.dataset_artifact("mlp").sha256 == dataset.sha256(path)
+    assert path.read_bytes() == whole
+    assert artifacts.inputs_sha256("mlp", 3, from_dataset=True) != artifacts.inputs_sha256("mlp", 3)
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+def test_every_framework_reads_the_same_and_says_what_it_waited(reports: Path) -> None:
+    chosen = plan.make(
+        plan.Selection(
+            profile="smoke", models=("mlp",), backends=tuple(FEEDS), scenarios=("data-pipeline",), batches=(100,)
+        )
+    )
+    launcher = DockerLauncher(connect())
+    site = prepare(chosen, launcher, SilentListener())
+    try:
+        folder = start_run(chosen, Request(seed=7), site, reports)
+        RunInProgress(folder, site, SilentListener()).measure()
+    finally:
+        shutil.rmtree(site.caches, ignore_errors=True)
+    run = journal.fold(journal.read(folder / JOURNAL))
+    (block,) = run.blocks
+    assert dataset.known(models.get(block.case.model))
+    assert any(artifact.name == "mlp dataset" for artifact in run.artifacts)
+    for generation in block.generations:
+        for launch in (each for each in generation.launches if each.arm in FEEDS):
+            assert launch.failure is None, launch.failure
+            assert launch.parity is not None
+            assert launch.parity.equal, launch.parity
+            assert launch.settings["feed"] == FEEDS[launch.arm]
+        for turn in (turn for each in generation.rounds for turn in each.turns if turn.arm in FEEDS):
+            assert turn.window is not None
+            assert turn.window.waited_ns is not None
+            assert 0 < turn.window.waited_ns <= sum(turn.window.samples_ns)
+    (found,) = analysis.analyse(run).insights.waiting
+    assert {arm.arm for arm in found.arms} == set(FEEDS)
+    assert all(0 < arm.share.value < 1 for arm in found.arms)

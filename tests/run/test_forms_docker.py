@@ -1,0 +1,67 @@
+"""Every form that a setting can ask for, in containers: it computes the same, and says who multiplies."""
+
+from pathlib import Path
+
+import docker
+import pytest
+
+from suite.backends import registry
+from suite.backends.kernels import MKL, ONEDNN
+from suite.record import files
+from suite.run.bench import REPORT
+from tests.commands import run
+
+pytestmark = [pytest.mark.docker, pytest.mark.slow]
+
+PREPARING = ("frozen", "linear")
+"""Settings that choose what is prepared from the weights before the first call."""
+FORMS = tuple(
+    f"{name}+{setting}={value}"
+    for name in registry.names()
+    for setting, values in registry.get(name).settings.items()
+    if setting in PREPARING
+    for value in values[1:]
+)
+
+
+def test_every_form_computes_the_same_and_names_who_multiplies(engine: docker.DockerClient, tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    assert {"torch+frozen=on", "torch+linear=onednn", "torch-compile+frozen=off", "jax+frozen=off"} <= set(FORMS)
+    command = run(
+        "bench", "--profile", "smoke", "--models", "mlp", "--scenarios", "latency", "--control", "none",
+        "--backends", ",".join((*registry.names(), *FORMS)), "--reports", tmp_path / "reports", folder=tmp_path,
+    )  # fmt: skip
+    assert command.code == 0, command.err + command.out
+    (record,) = (tmp_path / "reports").glob("*/run.json")
+    page = (record.parent / REPORT).read_text(encoding="utf-8")
+    (block,) = files.read(record.parent).blocks
+    told = {}
+    for launch in (launch for generation in block.generations for launch in generation.launches):
+        assert launch.failure is None
+        assert launch.parity is not None
+        assert launch.parity.equal, launch.parity.reason
+        if launch.arm != block.canary:
+            assert launch.computed is not None
+            assert launch.computed.kernels_source
+            told[launch.arm] = launch
+    assert set(told) == {*registry.names(), *FORMS}
+    packed, plain = told["torch+linear=onednn"].computed, told["torch"].computed
+    assert packed is not None
+    assert plain is not None
+    assert sum(plain.kernels.values()) == sum(packed.kernels.values()) == 6  # its six layers
+    assert all(name.startswith(MKL) for name in plain.kernels)
+    assert all(name.startswith(ONEDNN) for name in packed.kernels)
+    for name in (*plain.kernels, *packed.kernels):
+        assert name in page
+    openvino = told["openvino"].computed
+    assert openvino is not None
+    assert sum(openvino.kernels.values()) == sum(openvino.products.values())
+    for arm, launch in told.items():
+        frozen = arm.endswith("+frozen=on") or (not arm.endswith("+frozen=off") and arm != "torch")
+        for name, value in (("torch-compile", "freezing"), ("tensorflow", "weights"), ("jax", "weights")):
+            if arm.partition("+")[0] == name:
+                assert launch.settings[value] in (
+                    {"on", "constants of the graph", "constants of the compiled function"}
+                    if frozen
+                    else {"off", "variables", "arguments of every call"}
+                )

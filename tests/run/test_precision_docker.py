@@ -1,0 +1,103 @@
+"""Lower precisions and several numbers of threads through the whole command, with real containers."""
+
+from pathlib import Path
+
+import docker
+import pytest
+
+from suite.analysis import native_precisions
+from suite.record import files
+from suite.record.schema import Absent, Run
+from suite.run.bench import REPORT
+from tests.commands import run
+
+pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.alone]  # it needs two CPUs
+
+
+def bench(folder: Path, *words: str, code: int = 0) -> tuple[Run, str, str]:
+    """Run a small bench; return its record, its page, and what the terminal said."""
+    folder.chmod(0o755)
+    command = run(
+        "bench", "--profile", "smoke", "--models", "mlp", "--scenarios", "latency", "--control", "none",
+        "--reports", folder / "reports", *words, folder=folder,
+    )  # fmt: skip
+    assert command.code == code, command.err + command.out
+    (record,) = (folder / "reports").glob("*/run.json")
+    return files.read(record.parent), (record.parent / REPORT).read_text(encoding="utf-8"), command.out
+
+
+def test_two_precisions_and_two_numbers_of_threads(engine: docker.DockerClient, tmp_path: Path) -> None:
+    one, page, out = bench(tmp_path, "--backends", "torch,openvino", "--precision", "fp32,bf16", "--threads", "1,2")
+    assert one.finished
+    assert one.settings.thread_counts == (1, 2)
+    assert [block.case.id for block in one.blocks] == [
+        f"mlp/latency/{precision}/b1/t{threads}/cpu" for precision in ("fp32", "bf16") for threads in (1, 2)
+    ]
+    for block in one.blocks:
+        for launch in (launch for generation in block.generations for launch in generation.launches):
+            if launch.arm == block.canary:
+                continue
+            if (
+                launch.arm == "openvino"
+                and block.case.precision == "bf16"
+                and native_precisions.missing(one.machine, "bf16")
+            ):
+                assert launch.failure is not None  # torch emulates it, OpenVINO does not
+                assert launch.failure.kind == "unsupported"
+                continue
+            assert launch.failure is None
+            assert launch.parity is not None
+            assert launch.parity.equal, launch.parity.reason
+            assert launch.parity.computed_in == block.case.precision
+            assert launch.environment["OMP_NUM_THREADS"] == str(block.case.threads)
+            assert launch.environment["LEVELFIELD_CPUS"].count(",") == block.case.threads - 1
+            assert launch.computed is not None
+            error = launch.parity.relative_error
+            assert isinstance(error, float)
+            if block.case.precision == "bf16":
+                assert isinstance(launch.parity.rounding_error, float)
+                assert error > launch.parity.rounding_error / 10
+                assert launch.parity.inputs == 64
+            else:
+                assert error < 1e-5
+    for text in ("Speed and accuracy", "Scaling with threads"):
+        assert text in page
+        assert text in out
+    verified = run("verify", next((tmp_path / "reports").glob("*/report.html")), folder=tmp_path)
+    assert verified.code == 0, verified.err + verified.out
+
+
+def test_eight_bits_from_one_file_for_both_who_read_it(engine: docker.DockerClient, tmp_path: Path) -> None:
+    one, page, _ = bench(tmp_path, "--backends", "jax,onnxruntime,openvino", "--precision", "int8")
+    assert {image.name for image in one.images} == {"onnxruntime", "openvino", "canary"}, "JAX's was not needed"
+    (block,) = one.blocks
+    digests = set()
+    for generation in block.generations:
+        for launch in generation.launches:
+            if launch.arm in {"onnxruntime", "openvino"}:
+                digests.add(launch.onnx_sha256)
+                assert launch.parity is not None
+                assert launch.parity.equal, launch.parity.reason
+                assert launch.computed is not None
+                # With one thread OpenVINO fuses them all, and does not name them.
+                assert launch.computed.products.get("int8", 0) >= 6 or "hides them" in launch.computed.source
+                assert launch.arm == "openvino" or launch.computed.products == {"int8": 6}
+                assert not isinstance(launch.parity.cosine, Absent)
+                assert launch.parity.cosine > 0.98
+    (digest,) = digests
+    (artifact,) = [each for each in one.artifacts if each.name == "mlp int8 batch 1 onnx"]
+    assert artifact.sha256 == digest
+    assert artifact.made_by["onnxruntime"]
+    absent = [launch.failure for launch in block.generations[0].launches if launch.arm == "jax"]
+    assert absent[0] is not None
+    assert absent[0].kind == "unsupported"
+    assert "JAX has no static quantisation" in page
+
+
+def test_what_nobody_computes_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    command = run("bench", "--precision", "tf32", "--variant", "cpu", folder=tmp_path)
+    assert command.code == 2
+    assert "Nobody here computes in tf32 on the CPU" in command.err
+    command = run("bench", "--threads", "1,1", folder=tmp_path)
+    assert command.code == 2
+    assert "names 1 twice" in command.err

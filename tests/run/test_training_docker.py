@@ -1,0 +1,120 @@
+"""Training in real containers: a small bench, every framework on every model, and a batch that does not fit."""
+
+import shutil
+from pathlib import Path
+
+import docker
+import pytest
+
+from suite import analysis, plan
+from suite.launchers.docker import DockerLauncher
+from suite.prepare.artifacts import Artifacts
+from suite.record import files
+from suite.record.schema import TrainingParity
+from suite.run.bench import REPORT
+from suite.schedule.launches import bring_up
+from suite.schedule.listener import SilentListener
+from suite.schedule.outcomes import end_workers
+from suite.schedule.preparation import prepare
+from suite.schedule.verification import verify_trainings
+from suite.statistics.windows import least_calls
+from tests.commands import run
+from tests.engines import none_left
+
+pytestmark = [pytest.mark.docker, pytest.mark.slow]
+
+TRAINING = ("torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax")
+
+
+@pytest.mark.parametrize("model", ["resnet50", "bert"])
+def test_every_training_equals_the_reference(engine: docker.DockerClient, model: str) -> None:
+    """The two large models on all five backends, each with one launch and no rounds; the MLP's whole run is below."""
+    chosen = plan.make(plan.Selection(profile="smoke", models=(model,), scenarios=("training",)))
+    (block,) = chosen.blocks
+    assert {arm.id for arm in block.arms} == set(TRAINING)
+    site = prepare(chosen, DockerLauncher(engine), SilentListener())
+    try:
+        outcomes = bring_up(site, block.case, block.arms, verify=False, alone=False)
+        try:
+            verify_trainings(site, block.case, outcomes)
+        finally:
+            end_workers(outcomes)
+    finally:
+        shutil.rmtree(site.caches, ignore_errors=True)
+    for outcome in outcomes:
+        assert outcome.launch.parity is not None, outcome.launch.failure
+        assert outcome.launch.parity.training is not None
+        assert outcome.launch.parity.equal, outcome.launch.parity.reason
+        print(model, outcome.arm.id, outcome.launch.parity.training.errors)
+        _follows_the_rule(outcome.launch.parity.training)
+    assert none_left(engine)
+
+
+def test_five_backends_train_the_mlp(engine: docker.DockerClient, tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    reports = tmp_path / "reports"
+    command = run(
+        "bench", "--profile", "smoke", "--models", "mlp", "--scenarios", "training", "--reports", reports,
+        folder=tmp_path,
+    )  # fmt: skip
+    assert command.code == 0, command.err + command.out
+    folder = next(reports.glob("*/run.json")).parent
+    one = files.read(folder)
+    (block,) = one.blocks
+    assert block.case.batch == 1000
+    assert {arm.id for arm in block.arms} == set(TRAINING)
+    assert one.settings.training_batches == {"mlp": (1000,)}
+    for generation in block.generations:
+        assert generation.complete
+        for launch in generation.launches:
+            if launch.arm == block.canary:
+                continue
+            assert launch.failure is None
+            assert launch.served == (), "its launches are its own: peak memory is a training's alone"
+            assert launch.parity is not None
+            assert launch.parity.equal, launch.parity.reason
+            assert launch.parity.training is not None
+            assert len(launch.parity.training.losses) == 10
+            _follows_the_rule(launch.parity.training)
+            assert launch.settings["training recipe"].startswith("AdamW, learning rate 0.001")
+            assert launch.memory is not None
+            assert isinstance(launch.memory.peak_rss_bytes, int)
+        for each in generation.rounds:
+            assert {turn.arm for turn in each.turns if turn.window} == {*TRAINING, "canary"}
+    (timed,) = analysis.analyse(one).timed
+    assert all(row.items_per_second and row.peak_bytes for row in timed.rows)
+    fewest = least_calls(0.9)  # a slow machine takes fewer calls in a window
+    assert all((row.p90_ns is not None) == (row.counts.calls >= fewest) for row in timed.rows)
+    page = (folder / REPORT).read_text(encoding="utf-8")
+    assert "Update rule, given gradients" in page
+    assert "MLP, training, batch 1000" in command.out
+    assert none_left(engine, command.pid)
+
+
+def _follows_the_rule(training: TrainingParity) -> None:
+    assert isinstance(training.errors.update, float), training.errors.update
+    assert isinstance(training.tolerances.update, float)
+    assert 0 < training.errors.update < training.tolerances.update < 1e-5
+
+
+@pytest.mark.alone  # it takes all of the memory that a worker may have
+def test_a_batch_that_does_not_fit_costs_its_own_case_only(engine: docker.DockerClient, tmp_path: Path) -> None:
+    """BERT in batches of 1024 would keep some hundred gigabytes for its way back."""
+    tmp_path.chmod(0o755)
+    reports = tmp_path / "reports"
+    Artifacts().trajectory("bert")  # minutes, where nobody has computed it yet: not of the command's
+    command = run(
+        "bench", "--profile", "smoke", "--models", "bert", "--backends", "jax", "--scenarios", "training",
+        "--batch", "2,1024", "--control", "none", "--reports", reports,
+        folder=tmp_path,
+    )  # fmt: skip
+    assert command.code == 1, command.err + command.out
+    one = files.read(next(reports.glob("*/run.json")).parent)
+    small, large = analysis.analyse(one).timed
+    assert [row.standing for row in small.rows] == ["shown"]
+    (row,) = large.rows
+    assert row.standing == "failed"
+    assert row.failure is not None
+    assert row.failure.kind in {"out-of-memory", "crashed"}
+    assert "memory" in row.failure.message
+    assert none_left(engine, command.pid)

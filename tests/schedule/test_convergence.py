@@ -1,0 +1,103 @@
+"""What a worker says of its training to a target is checked: where it began, how it went on, and who may be asked."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from suite.errors import LevelfieldError
+from suite.machine.signals import Signals
+from suite.record.schema import Absent, Arm, Block, Case
+from suite.schedule import convergence as converging
+from suite.schedule.listener import SilentListener
+from suite.schedule.verification import judge_convergence
+from suite.worker.messages import Converged, Evaluated
+from suite.zoo.digits import data
+from suite.zoo.training import convergence, update
+from tests import canaries
+
+GOAL = convergence.of("mlp")
+CASE = Case("mlp", "convergence", "fp32", GOAL.batch, 2)
+FOLLOWED = update.Judgement(error=5e-8, tolerance=2e-6, reason="")
+JAX, TORCH = Arm("jax", "jax"), Arm("torch", "torch")
+
+
+@pytest.fixture(scope="module")
+def beginning() -> convergence.Beginning:
+    return convergence.beginning(GOAL, 0)
+
+
+def converged(beginning: convergence.Beginning, **changes: Any) -> Converged:
+    """What an honest worker says."""
+    told = Converged(
+        points=(Evaluated(step=10, elapsed_ns=5_000_000, loss=1.5, accuracy=0.5),),
+        losses=tuple(loss * (1 + 1e-7) for loss in beginning.losses),
+        weights_sha256=beginning.weights_sha256,
+        inputs_sha256=beginning.inputs_sha256,
+    )
+    return msgspec.structs.replace(told, **changes)
+
+
+def test_a_training_that_begins_as_the_reference_is_equal(beginning: convergence.Beginning) -> None:
+    judged = judge_convergence(converged(beginning), FOLLOWED, beginning, GOAL)
+    assert judged.equal
+    assert judged.relative_error == pytest.approx(1e-7, rel=0.01)
+    assert judged.inputs == 10 * 64
+    assert judged.projection == judged.training.losses if judged.training else False
+
+
+@pytest.mark.parametrize(
+    ("losses", "says"),
+    [
+        (lambda losses: tuple(loss * 1.001 for loss in losses), "the first ten steps are off by 1.0e-03"),
+        (lambda losses: losses[:-1], "not comparable"),
+        (lambda losses: (*losses, 1.0), "not comparable"),
+        (lambda losses: losses[:0], "not comparable"),
+        (lambda losses: (math.nan, *losses[1:]), "not comparable"),
+    ],
+)
+def test_another_beginning_is_not_equal(beginning: convergence.Beginning, losses: Any, says: str) -> None:
+    judged = judge_convergence(converged(beginning, losses=losses(beginning.losses)), FOLLOWED, beginning, GOAL)
+    assert not judged.equal
+    assert says in judged.reason
+    assert isinstance(judged.relative_error, Absent) == ("not comparable" in says)
+
+
+def test_early_divergence_is_told_in_its_own_words(beginning: convergence.Beginning) -> None:
+    said = "Training diverged: the loss of step 3 is nan."
+    told = converged(beginning, losses=beginning.losses[:2], points=(), diverged=said)
+    assert judge_convergence(told, FOLLOWED, beginning, GOAL).reason == said
+
+
+def test_an_optimizer_that_does_not_follow_the_recipe_is_not_equal(beginning: convergence.Beginning) -> None:
+    said = "Its optimizer does not follow the recipe."
+    judged = judge_convergence(converged(beginning), update.Judgement(0.1, 2e-6, said), beginning, GOAL)
+    assert not judged.equal
+    assert judged.reason == said
+    assert judged.training is not None
+    assert (judged.training.errors.update, judged.training.tolerances.update) == (0.1, 2e-6)
+
+
+@pytest.mark.parametrize("what", ["weights", "inputs"])
+def test_workers_that_hold_something_else_end_the_run(beginning: convergence.Beginning, what: str) -> None:
+    told = converged(beginning, **{f"{what}_sha256": "0" * 64})
+    with pytest.raises(LevelfieldError, match=f"jax holds other {what} for mlp than this run"):
+        converging._refuse_disagreement(JAX, CASE, told, beginning)
+    converging._refuse_disagreement(JAX, CASE, converged(beginning), beginning)
+
+
+def test_images_that_are_not_there_cost_their_own_case_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No worker is asked for, and the run goes on to its other cases."""
+    monkeypatch.setattr(data, "FILE", tmp_path / "digits.csv.gz")
+    block = Block(case=CASE, arms=(JAX, TORCH), planned_generations=5)
+    site = canaries.site(canaries.plan("latency"))
+    with Signals((0,)) as signals:
+        outcomes = converging.trainings(site, block, block.arms, 0, 1, signals, SilentListener())
+    site.caches.rmdir()
+    assert {outcome.arm.id for outcome in outcomes} == {"jax", "torch"}
+    for outcome in outcomes:
+        assert outcome.worker is None
+        assert outcome.launch.failure is not None
+        assert "The digits cannot be read from digits.csv.gz" in outcome.launch.failure.message

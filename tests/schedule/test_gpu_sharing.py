@@ -1,0 +1,203 @@
+"""Who lives on a GPU together, decided from what is known of its memory."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from suite.machine.device_use import Device
+from suite.record.schema import Absent, Arm, Case, Run
+from suite.schedule.gpu_sharing import MemoryGroup, MemorySharing, estimate, memory_groups, sharing_of
+from tests import canaries
+from tests.canaries import ARMS
+from tests.records_builder import make_run
+
+if TYPE_CHECKING:
+    from suite.scenarios import ScenarioName
+
+pytestmark = pytest.mark.alone
+
+GIB = 1 << 30
+TORCH, JAX, ORT = (Arm(name, name, variant="cu13") for name in ("torch", "jax", "onnxruntime"))
+TWIN = msgspec.structs.replace(ORT, ordinal=2)
+CASE = Case("resnet50", "latency", "fp32", 1, 2, "cuda")
+
+
+class Card(Device):
+    """A GPU of which only the free memory is asked."""
+
+    def __init__(self, free: int | Absent) -> None:
+        self.free = free
+
+    def free_bytes(self) -> int | Absent:
+        return self.free
+
+
+def names(found: list[MemoryGroup]) -> list[list[str]]:
+    return [[arm.id for arm in group] for group in found]
+
+
+def sharing(free: int | Absent, *, one_process: bool = False) -> MemorySharing:
+    made = MemorySharing(Card(free), one_process=one_process)
+    made.look()
+    return made
+
+
+# ---- the division ----------------------------------------------------------------------------------------------------
+
+
+def test_all_together_where_they_fit() -> None:
+    needs = {arm.id: 2 * GIB for arm in (TORCH, JAX, ORT)}
+    assert names(memory_groups((TORCH, JAX, ORT), needs, 6 * GIB)) == [["torch@cu13", "jax@cu13", "onnxruntime@cu13"]]
+
+
+def test_as_few_groups_as_first_fit_finds_and_everybody_once() -> None:
+    needs = {TORCH.id: 3 * GIB, JAX.id: 4 * GIB, ORT.id: 2 * GIB}
+    assert names(memory_groups((TORCH, JAX, ORT), needs, 5 * GIB)) == [["torch@cu13", "onnxruntime@cu13"], ["jax@cu13"]]
+
+
+def test_what_does_not_fit_stands_alone_and_is_tried() -> None:
+    needs = {TORCH.id: 9 * GIB, JAX.id: 1 * GIB, ORT.id: 1 * GIB}
+    assert names(memory_groups((TORCH, JAX, ORT), needs, 4 * GIB)) == [["torch@cu13"], ["jax@cu13", "onnxruntime@cu13"]]
+
+
+def test_a_control_stays_with_its_twin_where_both_fit() -> None:
+    needs = {TORCH.id: 3 * GIB, JAX.id: 2 * GIB, ORT.id: 2 * GIB, TWIN.id: 2 * GIB}
+    found = names(memory_groups((TORCH, ORT, JAX, TWIN), needs, 5 * GIB))
+    assert found == [["torch@cu13", "jax@cu13"], ["onnxruntime@cu13", "onnxruntime@cu13#2"]]
+    assert len(memory_groups((ORT, TWIN), needs, 3 * GIB)) == 2
+
+
+def test_those_apart_have_the_gpu_to_themselves() -> None:
+    needs = {arm.id: 1 * GIB for arm in (TORCH, JAX, ORT)}
+    found = names(memory_groups((TORCH, JAX, ORT), needs, 9 * GIB, apart=[JAX.id]))
+    assert found == [["torch@cu13", "onnxruntime@cu13"], ["jax@cu13"]]
+
+
+# ---- what is known ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", ["torch", "torch-compile", "tensorflow", "jax", "onnxruntime", "tensorrt", "new"])
+def test_an_estimate_grows_with_the_model_and_the_batch(backend: str) -> None:
+    small = estimate(CASE, backend)
+    assert 1 * GIB <= small < 3 * GIB
+    larger = estimate(msgspec.structs.replace(CASE, batch=16), backend)
+    assert larger - small == 15 * 4 * 11_200_000
+    assert estimate(msgspec.structs.replace(CASE, model="bert"), backend) > small
+    assert estimate(msgspec.structs.replace(CASE, model="mlp"), backend) < small
+
+
+def test_what_was_seen_counts_more_than_what_was_guessed() -> None:
+    known = sharing(80 * GIB)
+    guessed = known.need(CASE, TORCH)
+    known.record_memory_use(CASE, {TORCH.id: 3 * GIB, JAX.id: 1 * GIB})
+    known.record_memory_use(CASE, {TORCH.id: 2 * GIB})
+    assert known.need(CASE, TORCH) == int(3 * GIB * 1.1) != guessed
+    same: ScenarioName = "throughput-device"
+    assert known.need(msgspec.structs.replace(CASE, scenario=same), TORCH) == int(3 * GIB * 1.1)
+    assert known.need(msgspec.structs.replace(CASE, batch=8), TORCH) == estimate(
+        msgspec.structs.replace(CASE, batch=8), "torch"
+    )
+
+
+def test_enough_memory_says_nothing() -> None:
+    found, said = sharing(80 * GIB).divide(CASE, (TORCH, JAX, ORT), seed=1)
+    assert (len(found), said) == (1, ())
+    assert MemorySharing(None).divide(CASE, (TORCH, JAX), seed=1) == ([(TORCH, JAX)], ())
+    cpu = msgspec.structs.replace(CASE, device="cpu")
+    assert sharing(0).divide(cpu, (TORCH, JAX), seed=1) == ([(TORCH, JAX)], ())
+
+
+def test_too_little_memory_divides_and_says_so() -> None:
+    found, (warning,) = sharing(3 * GIB).divide(CASE, (TORCH, JAX, ORT), seed=1)
+    assert len(found) == 2
+    assert (warning.code, warning.about) == ("gpu-memory-divided", CASE.id)
+    assert "in 2 groups (torch@cu13, onnxruntime@cu13; jax@cu13)" in warning.message
+    assert "3.0 GiB is free" in warning.message
+    assert "nvidia-smi" in warning.remedy
+
+
+def test_one_at_a_time_where_not_two_fit() -> None:
+    found, (warning,) = sharing(2 * GIB).divide(CASE, (TORCH, JAX), seed=1)
+    assert len(found) == 2
+    assert "were measured one at a time" in warning.message
+
+
+def test_what_fits_nowhere_is_tried_alone_and_said() -> None:
+    found, (warning,) = sharing(1 * GIB).divide(CASE, (TORCH,), seed=1)
+    assert found == [(TORCH,)]
+    assert (warning.code, warning.about) == ("gpu-memory-short", f"{TORCH.id}/{CASE.id}")
+
+
+def test_free_memory_that_is_not_told_divides_nobody() -> None:
+    found, said = sharing(Absent("NVML: Not Supported")).divide(CASE, (TORCH, JAX), seed=1)
+    assert (found, said) == ([(TORCH, JAX)], ())
+
+
+def test_who_ran_out_is_alone_the_next_time() -> None:
+    known = sharing(80 * GIB)
+    known.record_out_of_memory(CASE.id, JAX.id)
+    found, (warning,) = known.divide(CASE, (TORCH, JAX, ORT), seed=1)
+    assert sorted(map(len, found)) == [1, 2]
+    assert "jax@cu13 ran out of the GPU's memory beside others" in warning.message
+    other = msgspec.structs.replace(CASE, batch=8)
+    assert len(known.divide(other, (TORCH, JAX, ORT), seed=1)[0]) == 1
+
+
+def test_a_gpu_that_lets_one_process_in() -> None:
+    found, (warning,) = sharing(80 * GIB, one_process=True).divide(CASE, (ORT, TWIN, JAX), seed=1)
+    assert sorted(names(found)) == [["jax@cu13"], ["onnxruntime@cu13"], ["onnxruntime@cu13#2"]]
+    assert warning.code == "gpu-one-process"
+    assert "-c DEFAULT" in warning.remedy
+
+
+def test_the_order_of_groups_follows_from_the_seed() -> None:
+    known = sharing(2 * GIB)
+    orders = {tuple(map(tuple, names(known.divide(CASE, (TORCH, JAX), seed)[0]))) for seed in range(20)}
+    assert len(orders) == 2, "neither is always first"
+    assert known.divide(CASE, (TORCH, JAX), 7) == known.divide(CASE, (TORCH, JAX), 7)
+
+
+def test_a_fingerprint_says_whether_one_process_is_let_in() -> None:
+    def on(mode: int, gpu: int) -> Run:
+        run = make_run(models=("mlp",), scenarios=("latency",))
+        facts = {"driver": "595.58.03", "devices": 2, "device 1 name": "NVIDIA H100", "device 1 compute mode": mode}
+        settings = msgspec.structs.replace(run.settings, gpu=gpu)
+        return msgspec.structs.replace(run, machine={**run.machine, "gpu": facts}, settings=settings)
+
+    card = Card(80 * GIB)
+    assert [len(sharing_of(on(mode, 1), card).divide(CASE, (TORCH, JAX), 1)[0]) for mode in (0, 1, 2, 3)] == [
+        1,
+        2,
+        1,
+        2,
+    ]
+    assert len(sharing_of(on(3, 0), card).divide(CASE, (TORCH, JAX), 1)[0]) == 1
+
+
+# ---- a run -----------------------------------------------------------------------------------------------------------
+
+
+def test_groups_take_their_turns_apart_in_one_generation(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Real workers: each generation is measured in two groups of one arm, and the record holds both."""
+
+    def apart(self: MemorySharing, case: Case, arms: tuple[Arm, ...], seed: int) -> object:
+        del self, case, seed
+        return [(arm,) for arm in arms], ()
+
+    monkeypatch.setattr(MemorySharing, "divide", apart)
+    run = canaries.Harness(canaries.plan("memory", "latency"), reports).measure()
+    assert run.finished
+    memory, latency = run.blocks
+    assert {launch.arm for launch in memory.generations[0].launches} == {arm.id for arm in ARMS}
+    for generation in latency.generations:
+        assert generation.complete
+        assert {launch.arm for launch in generation.launches} == {*(arm.id for arm in ARMS), "canary"}
+        assert all(launch.failure is None for launch in generation.launches)
+        indices = [each.index for each in generation.rounds]
+        assert indices == list(range(len(indices)))
+        groups_ = [{turn.arm for turn in each.turns} - {"canary"} for each in generation.rounds]
+        assert all(len(group) == 1 for group in groups_)
+        assert set().union(*groups_) == {arm.id for arm in ARMS}
+        assert all("canary" in {turn.arm for turn in each.turns} for each in generation.rounds)

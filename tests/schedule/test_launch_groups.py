@@ -1,0 +1,124 @@
+"""The order of a run, and who shares a launch."""
+
+import msgspec
+
+from suite.record.schema import Arm, Block, Case, Generation, Launch
+from suite.scenarios import ScenarioName
+from suite.schedule.launch_groups import remaining_groups, reusable_workers
+from suite.schedule.outcomes import Outcome
+
+
+def block(model: str, scenario: ScenarioName, batch: int = 1, planned: int = 2, done: int = 0) -> Block:
+    case = Case(model, scenario, "fp32", batch, 2)
+    generations = tuple(Generation(index=index, seed=0, complete=True) for index in range(done))
+    return Block(case=case, arms=(), planned_generations=planned, generations=generations)
+
+
+def names(blocks: list[Block]) -> list[list[str]]:
+    return [
+        [f"{each.case.model}/{each.case.scenario}/{index}" for each, index in group]
+        for group in remaining_groups(blocks)
+    ]
+
+
+def test_a_models_latency_and_throughput_share_their_launches() -> None:
+    blocks = [block("mlp", "latency"), block("bert", "latency"), block("mlp", "throughput", 8)]
+    assert names(blocks) == [
+        ["mlp/latency/0", "mlp/throughput/0"],
+        ["bert/latency/0"],
+        ["mlp/latency/1", "mlp/throughput/1"],
+        ["bert/latency/1"],
+    ]
+
+
+def test_numbers_of_processes_share_no_launch() -> None:
+    alone, together = block("mlp", "training", 8, done=1), block("mlp", "training", 8, done=1)
+    together = msgspec.structs.replace(together, case=msgspec.structs.replace(together.case, processes=2))
+    assert names([alone, together]) == [["mlp/training/1"], ["mlp/training/1"]]
+
+
+def test_what_measures_a_beginning_comes_first_one_in_each_sitting() -> None:
+    blocks = [
+        block("mlp", "cold-start", planned=1),
+        block("mlp", "memory", planned=1),
+        block("mlp", "latency", planned=3),
+        block("mlp", "training", 8, planned=3),
+    ]
+    assert names(blocks) == [
+        ["mlp/cold-start/0", "mlp/latency/0", "mlp/training/0"],
+        ["mlp/memory/0", "mlp/latency/1", "mlp/training/1"],
+        ["mlp/training/2", "mlp/latency/2"],
+    ]
+
+
+def test_cold_starts_and_memory_alternate() -> None:
+    blocks = [block("mlp", "cold-start"), block("mlp", "memory"), block("mlp", "latency", planned=4)]
+    assert names(blocks) == [
+        ["mlp/cold-start/0", "mlp/latency/0"],
+        ["mlp/memory/0", "mlp/latency/1"],
+        ["mlp/cold-start/1", "mlp/latency/2"],
+        ["mlp/memory/1", "mlp/latency/3"],
+    ]
+
+
+def test_beginnings_that_no_sitting_is_left_for_stand_alone() -> None:
+    alone = [block("mlp", "cold-start"), block("mlp", "memory", planned=1)]
+    assert names(alone) == [["mlp/cold-start/0"], ["mlp/memory/0"], ["mlp/cold-start/1"]]
+    blocks = [
+        block("mlp", "memory", planned=1),
+        block("mlp", "latency", planned=1),
+        block("mlp", "training", planned=1),
+    ]
+    assert names(blocks) == [["mlp/training/0"], ["mlp/memory/0", "mlp/latency/0"]]
+
+
+def test_each_training_is_once_the_first_in_its_launches_for_its_peak_memory() -> None:
+    blocks = [block("mlp", "latency"), block("mlp", "training", 8), block("mlp", "training", 16)]
+    assert names(blocks) == [
+        ["mlp/training/0", "mlp/latency/0", "mlp/training/0"],
+        ["mlp/training/1", "mlp/latency/1", "mlp/training/1"],
+    ]
+    assert [block.case.batch for group in remaining_groups(blocks) for block, _ in group[:1]] == [8, 16]
+
+
+def test_a_training_whose_peak_is_known_need_not_come_first_again() -> None:
+    arm = Arm("torch", "torch")
+    for served, begins in (((), "latency"), (("mlp/latency",), "training")):
+        launch = Launch(arm=arm.id, started="", served=served)
+        known = msgspec.structs.replace(
+            block("mlp", "training", 8),
+            arms=(arm,),
+            generations=(Generation(index=0, seed=0, complete=True, launches=(launch,)),),
+        )
+        assert names([block("mlp", "latency", done=1), known])[0][0] == f"mlp/{begins}/1"
+
+
+def test_another_precision_is_another_launch() -> None:
+    other = msgspec.structs.replace(block("mlp", "throughput", planned=1), case=Case("mlp", "throughput", "bf16", 1, 2))
+    assert len(remaining_groups([block("mlp", "latency", planned=1), other])) == 2
+
+
+def test_a_run_that_was_cut_off_goes_on_where_it_was() -> None:
+    blocks = [block("mlp", "latency", done=1), block("mlp", "throughput", 8)]
+    assert names(blocks) == [["mlp/throughput/0"], ["mlp/latency/1", "mlp/throughput/1"]]
+
+
+def test_a_generation_that_broke_off_is_not_counted_and_not_overwritten() -> None:
+    broken = msgspec.structs.replace(
+        block("mlp", "latency"), generations=(Generation(index=0, seed=0), Generation(index=1, seed=0, complete=True))
+    )
+    assert names([broken]) == [["mlp/latency/2"]]
+
+
+def outcomes(*arms: Arm) -> dict[str, Outcome]:
+    case = Case("mlp", "memory", "fp32", 1, 2)
+    return {arm.id: Outcome(arm, case, Launch(arm=arm.id, started="")) for arm in arms}
+
+
+def test_who_goes_on_to_the_next_case() -> None:
+    one, two, other = Arm("jax", "jax"), Arm("jax", "jax", ordinal=2), Arm("torch", "torch")
+    assert set(reusable_workers((one, other), outcomes(one, other))) == {"jax", "torch"}
+    assert set(reusable_workers((one, two, other), outcomes(one, other))) == {"torch"}, "its twin has no past yet"
+    assert set(reusable_workers((one, two, other), outcomes(one, two, other))) == {"jax", "jax#2", "torch"}
+    assert set(reusable_workers((one, other), outcomes(one, two, other))) == {"jax", "torch"}
+    assert reusable_workers((one,), {}) == {}

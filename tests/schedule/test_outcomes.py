@@ -1,0 +1,37 @@
+"""What came of launches, and how their workers end."""
+
+from pathlib import Path
+
+import pytest
+
+from suite.record.schema import Arm, Case, Launch
+from suite.schedule.outcomes import Outcome, end_workers
+from tests.launchers.scripts import NEXT, PATIENCE_S, READY, gone, worker
+
+pytestmark = pytest.mark.alone
+
+LEAVES = """
+import pathlib, time
+folder = pathlib.Path({folder!r})
+(folder / "{own}-asked").touch()
+while not (folder / "{other}-asked").exists():
+    time.sleep(0.01)
+(folder / "{own}-left").touch()
+"""
+
+
+def test_all_are_asked_to_end_before_one_is_waited_for(tmp_path: Path) -> None:
+    case = Case("mlp", "latency", "fp32", 1, 2)
+    outcomes = []
+    for own, other in (("one", "another"), ("another", "one")):
+        script = READY + NEXT + LEAVES.format(folder=str(tmp_path), own=own, other=other)
+        outcomes.append(Outcome(Arm(own, "jax"), case, Launch(arm=own, started=""), worker(script)))
+    workers = [outcome.worker for outcome in outcomes if outcome.worker is not None]
+    for each in workers:
+        each.await_ready(PATIENCE_S)
+    end_workers(outcomes)
+    assert (tmp_path / "one-left").exists(), "it ended by itself, and needed the other's request for it"
+    assert (tmp_path / "another-left").exists()
+    assert all(each.pid is not None and gone(each.pid) for each in workers)
+    assert [outcome.worker for outcome in outcomes] == [None, None]
+    end_workers(outcomes)

@@ -1,0 +1,81 @@
+"""The roofline probe of a run: measured once, kept in the journal, absent with a reason where it cannot be."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from suite.launchers.protocol import LaunchSpec
+from suite.launchers.worker import Worker, WorkerError
+from suite.record import journal
+from suite.record.files import JOURNAL
+from suite.record.schema import Absent, Run
+from suite.run.start import Request, start_run
+from suite.schedule import roofline
+from suite.schedule.listener import SilentListener
+from suite.schedule.site import Site
+from suite.zoo import flops, models
+from tests.canaries import plan, site, workers
+
+pytestmark = pytest.mark.alone
+
+
+def begun(reports: Path) -> tuple[Path, Site]:
+    made = plan("latency", "memory")
+    where = site(made)
+    return start_run(made, Request(seed=7), where, reports), where
+
+
+def record(folder: Path) -> Run:
+    return journal.fold(journal.read(folder / JOURNAL))
+
+
+def test_it_is_measured_once_and_kept(reports: Path) -> None:
+    folder, where = begun(reports)
+    assert isinstance(record(folder).roofline, Absent)
+    roofline.probe(folder, where, SilentListener())
+    assert not workers()
+    found = record(folder).roofline
+    assert not isinstance(found, Absent)
+    (one,) = found
+    assert one.threads == 1
+    assert one.blas_threads == "1"
+    assert min(*one.gemm_ns, *one.copy_ns, *one.add_ns) > 0
+    before = (folder / JOURNAL).read_bytes()
+    roofline.probe(folder, where, SilentListener())  # as a resumed run does
+    assert (folder / JOURNAL).read_bytes() == before
+
+
+def test_what_a_call_computes_is_in_the_record(reports: Path) -> None:
+    folder, where = begun(reports)
+    run = record(folder)
+    (work,) = run.work
+    assert (work.model, work.batch, work.macs) == ("canary", 1, flops.macs(models.get("canary")))
+    assert run.settings.worker_memory_bytes == where.memory_bytes
+
+
+def test_a_worker_that_dies_leaves_the_reason_and_the_run_goes_on(reports: Path) -> None:
+    folder, where = begun(reports)
+
+    class Broken:
+        kind = where.launcher.kind
+
+        def launch(self, spec: LaunchSpec) -> Worker:
+            raise WorkerError("crashed", f"{spec.name} exited with code 1 during start.")
+
+    roofline.probe(folder, msgspec.structs.replace(where, launcher=Broken()), SilentListener())
+    assert record(folder).roofline == Absent("roofline exited with code 1 during start.")
+
+
+@pytest.mark.parametrize(
+    ("cache_bytes", "memory_bytes", "expected"),
+    [
+        (32 << 20, 12 << 30, 128 << 20),
+        (1 << 20, 12 << 30, 64 << 20),
+        (1 << 30, 12 << 30, 512 << 20),
+        (32 << 20, 240 << 20, 40 << 20),
+        (Absent("the kernel shows no caches"), 12 << 30, 64 << 20),
+    ],
+)
+def test_arrays_are_several_caches_long_and_fit(cache_bytes: int | Absent, memory_bytes: int, expected: int) -> None:
+    assert roofline.array_bytes(cache_bytes, memory_bytes) == expected

@@ -1,0 +1,298 @@
+"""Whole runs of real workers, and the days on which they are cut short."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import msgspec
+import psutil
+import pytest
+
+from suite.errors import LevelfieldError
+from suite.plan.profiles import SMOKE
+from suite.record.schema import Absent, Arm, Case, Run
+from suite.run.start import Request, check_same, start_run
+from suite.schedule import launches
+from suite.schedule import run as bench
+from suite.schedule.listener import SilentListener
+from suite.schedule.outcomes import Outcome
+from suite.schedule.rounds import order
+from suite.schedule.site import Site
+from suite.schedule.verification import verify_outcome
+from tests.canaries import ARMS, Harness, plan, site, workers
+
+pytestmark = pytest.mark.alone
+
+FIRST, SECOND = ARMS
+needs_no_jax = pytest.mark.skipif(find_spec("jax") is not None, reason="this interpreter has jax")
+
+
+class Meddler(SilentListener):
+    """A listener that does something the first time a round has ended."""
+
+    def __init__(self, deed: Callable[[], None]) -> None:
+        self._deed: Callable[[], None] | None = deed
+
+    def progress(self, text: str, estimates_ns: dict[str, float]) -> None:
+        del text
+        if self._deed is not None and estimates_ns:
+            deed, self._deed = self._deed, None
+            deed()
+
+
+def interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+def test_what_is_installed_is_known_of_every_image_where_only_memory_was_read(reports: Path) -> None:
+    (image,) = Harness(plan("memory"), reports).measure().images
+    assert "numpy" in image.distributions
+
+
+def test_a_machine_that_changed_during_a_run_is_told(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fingerprint is read again at the end; here one of its facts is made to differ by then."""
+    assert "machine-changed" not in [each.code for each in Harness(plan("memory"), reports).measure().warnings]
+    harness = Harness(plan("memory"), reports)
+    before = harness.record().machine
+    after = before | {"clock": before["clock"] | {"governor": "powersave"}}
+    monkeypatch.setattr(bench, "fingerprint", lambda *_, **__: after)
+    (warning,) = [each for each in harness.measure().warnings if each.code == "machine-changed"]
+    assert "clock, governor:" in warning.message
+    assert warning.message.endswith("became powersave.")
+
+
+def test_a_whole_run(reports: Path) -> None:
+    run = Harness(plan("cold-start", "memory", "latency"), reports).measure()
+    assert run.finished
+    assert isinstance(run.supervisor_window_share, float)
+    assert run.supervisor_window_share < 0.2
+    cold, memory, latency = run.blocks
+    for block in run.blocks:
+        assert len(block.generations) == block.planned_generations
+        for generation in block.generations:
+            assert generation.complete
+            wanted = {arm.id for arm in block.arms} | ({block.canary} if block.canary else set())
+            assert {launch.arm for launch in generation.launches} == wanted
+            for launch in generation.launches:
+                assert launch.failure is None
+                assert launch.parity is not None
+                assert launch.parity.equal
+                assert launch.startup is not None
+                assert launch.startup.start_ns > 0 or launch.served
+                assert launch.weights_sha256
+    assert not any(launch.cache_warm for launch in cold.generations[0].launches)
+    for launch in memory.generations[0].launches:
+        assert launch.memory is not None
+        assert isinstance(launch.memory.peak_rss_bytes, int)
+        assert launch.memory.peak_rss_bytes > 16 << 20
+        assert launch.libraries
+    for generation in latency.generations:
+        assert len([each for each in generation.rounds if not each.repeats]) >= 2
+        for each in generation.rounds:
+            turns = [turn.arm for turn in each.turns]
+            assert turns == order(turns, generation.seed, each.index)
+            assert set(turns) == {FIRST.id, SECOND.id, "canary"}
+            for turn in each.turns:
+                assert turn.window
+                assert len(turn.window.samples_ns) >= SMOKE.min_calls
+                assert turn.noise
+    assert len({generation.seed for generation in latency.generations}) == 2
+    (image,) = run.images
+    assert "numpy" in image.distributions
+
+
+def test_nothing_stays_behind(reports: Path) -> None:
+    harness = Harness(plan("latency"), reports)
+    where = site(harness.plan)
+    before = psutil.Process().num_fds()
+    harness.measure(where=where)
+    assert not where.caches.exists()
+    assert psutil.Process().num_fds() <= before
+
+
+@pytest.mark.parametrize("batch", [1, 2])
+def test_one_launch_answers_a_models_cases_in_turn(reports: Path, monkeypatch: pytest.MonkeyPatch, batch: int) -> None:
+    """What is loaded and verified already is neither again; another batch is both."""
+    verified: list[tuple[str, str]] = []
+
+    def verify(where: Site, case: Case, outcome: Outcome) -> None:
+        verified.append((outcome.arm.id, case.id))
+        verify_outcome(where, case, outcome)
+
+    monkeypatch.setattr(launches, "verify_outcome", verify)
+    made = plan("latency", "throughput")
+    one, other = made.blocks
+    other = msgspec.structs.replace(other, case=msgspec.structs.replace(other.case, batch=batch))
+    run = Harness(msgspec.structs.replace(made, blocks=(one, other)), reports).measure()
+    latency, throughput = run.blocks
+    for first, second in zip(latency.generations, throughput.generations, strict=True):
+        assert all(launch.served == () for launch in first.launches)
+        before = {launch.arm: launch for launch in first.launches}
+        after = {launch.arm: launch for launch in second.launches if launch.arm != "canary"}
+        assert set(after) == {FIRST.id, SECOND.id}
+        for launch in after.values():
+            assert launch.served == (latency.case.id,)
+            assert launch.startup is not None
+            assert (launch.startup.start_ns, launch.startup.import_ns) == (0, 0)
+            assert (launch.startup.load_ns > 0) == (batch != 1)
+            assert launch.parity is not None
+            assert launch.parity.equal
+            assert launch.parity == before[launch.arm].parity
+            assert launch.warmup
+        assert all(turn.window for each in second.rounds for turn in each.turns)
+    again = [arm for arm, case in verified if case == throughput.case.id]
+    assert sorted(again) == ([] if batch == 1 else sorted([FIRST.id, SECOND.id] * len(throughput.generations)))
+
+
+def test_a_worker_lost_in_one_case_is_launched_again_for_the_next(reports: Path) -> None:
+    run = Harness(plan("latency", "throughput"), reports).measure(Meddler(kill_the_oldest))
+    served = {launch.arm: launch.served for launch in run.blocks[1].generations[0].launches}
+    assert served[FIRST.id] == ()
+    assert served[SECOND.id] == (run.blocks[0].case.id,)
+    assert all(turn.window for each in run.blocks[1].generations[0].rounds for turn in each.turns)
+
+
+def kill_the_oldest() -> None:
+    os.kill(min(workers(), key=lambda worker: worker.create_time()).pid, signal.SIGKILL)
+
+
+def test_a_killed_worker_costs_its_own_turns_only(reports: Path) -> None:
+    run = Harness(plan("latency"), reports).measure(Meddler(kill_the_oldest))
+    first, second = run.blocks[0].generations
+    assert first.complete
+    lost = [turn for each in first.rounds for turn in each.turns if turn.failure]
+    assert [(turn.arm, turn.failure.kind) for turn in lost if turn.failure] == [(FIRST.id, "crashed")]
+    assert "SIGKILL" in str(lost[0].failure)
+    for each in first.rounds:
+        assert {turn.arm for turn in each.turns if turn.window} >= {SECOND.id, "canary"}
+    assert all(turn.window for each in second.rounds for turn in each.turns), "it is launched again"
+
+
+def test_an_interrupted_run_keeps_its_rounds_and_goes_on(reports: Path) -> None:
+    harness = Harness(plan("latency"), reports)
+    with pytest.raises(KeyboardInterrupt):
+        harness.measure(Meddler(interrupt))
+    cut = harness.record()
+    assert cut.finished is None
+    (half,) = cut.blocks[0].generations
+    assert not half.complete
+    assert len(half.rounds) == 1
+    assert len(half.rounds[0].turns) == 3
+
+    run = harness.measure(resumed=True)
+    assert run.finished
+    assert len(run.resumed) == 1
+    assert run.blocks[0].generations[0] == half, "what was measured is as it was"
+    assert [generation.complete for generation in run.blocks[0].generations] == [False, True, True]
+    assert len({generation.seed for generation in run.blocks[0].generations}) == 3
+    unbroken = Harness(plan("latency"), reports).measure()
+    seeds = [generation.seed for generation in unbroken.blocks[0].generations]
+    assert [generation.seed for generation in run.blocks[0].generations][: len(seeds)] == seeds, "the same schedule"
+
+
+def test_a_finished_run_has_nothing_to_go_on_with(reports: Path) -> None:
+    harness = Harness(plan("memory"), reports)
+    before = harness.measure()
+    after = harness.measure(resumed=True)
+    assert after.blocks == before.blocks
+    assert after.finished
+
+
+def test_a_spent_budget_ends_a_run_between_generations(reports: Path) -> None:
+    run = Harness(plan("latency"), reports, request=Request(seed=1, budget_seconds=0.5)).measure()
+    assert run.finished
+    assert len(run.blocks[0].generations) == 1
+    assert run.blocks[0].generations[0].complete
+    assert [warning.code for warning in run.warnings].count("budget-spent") == 1
+
+
+@needs_no_jax
+def test_what_cannot_run_here_is_absent_with_its_reason(reports: Path) -> None:
+    run = Harness(plan("latency", "memory", arms=(Arm("jax", "jax"), FIRST)), reports).measure()
+    assert run.finished
+    latency, memory = run.blocks
+    launches = [launch for generation in latency.generations for launch in generation.launches if launch.arm == "jax"]
+    assert len(launches) == 1, "what a backend cannot do, it will not learn"
+    for launch in (*launches, *(each for each in memory.generations[0].launches if each.arm == "jax")):
+        assert launch.failure is not None
+        assert launch.failure.kind == "unsupported"
+        assert "not installed" in launch.failure.message
+    assert all(turn.window for generation in latency.generations for each in generation.rounds for turn in each.turns)
+
+
+@needs_no_jax
+def test_a_run_in_which_nothing_can_run_ends(reports: Path) -> None:
+    jax = plan("latency", arms=(Arm("jax", "jax"),), model="mlp")
+    run = Harness(jax, reports, request=Request(seed=1, precision_target=0.01, budget_seconds=120.0)).measure()
+    assert run.finished
+    assert len(run.blocks[0].generations) < 10
+
+
+@pytest.mark.parametrize("what", ["weights", "inputs"])
+def test_workers_that_hold_something_else_are_refused(
+    reports: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    harness = Harness(plan("latency"), reports)
+    where = site(harness.plan)
+    if what == "weights":
+        where = msgspec.structs.replace(where, weights_sha256={"canary": "0" * 64})
+    else:
+        monkeypatch.setattr(where.artifacts, "inputs_sha256", lambda *_, **__: "0" * 64)
+    with pytest.raises(LevelfieldError, match=f"holds other {what} for canary") as caught:
+        harness.measure(where=where)
+    assert "levelfield clean" in caught.value.fix
+
+
+def test_a_disk_that_fills_up_keeps_what_was_measured(small_disk: Path) -> None:
+    harness = Harness(plan("latency"), small_disk)
+    (small_disk / "ballast").write_bytes(bytes(_free_bytes(small_disk) - 20 * 1024))
+    with pytest.raises(LevelfieldError, match=r"The journal .* cannot be written: No space left") as caught:
+        harness.measure()
+    assert "--resume" in caught.value.fix
+    cut = harness.record()
+    assert cut.finished is None
+    assert cut.blocks[0].generations[0].launches
+    (small_disk / "ballast").unlink()
+    subprocess.run(["mount", "-o", "remount,size=8m", small_disk], check=True)
+    run = harness.measure(resumed=True)
+    assert run.finished
+    assert run.blocks[0].generations[0].launches == cut.blocks[0].generations[0].launches
+
+
+def _free_bytes(folder: Path) -> int:
+    free = os.statvfs(folder)
+    return free.f_bavail * free.f_bsize
+
+
+def test_reports_that_cannot_be_written(small_disk: Path) -> None:
+    made = plan("latency")
+    where = site(made)
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    with pytest.raises(LevelfieldError, match="cannot be made: Read-only file system") as caught:
+        start_run(made, Request(), where, small_disk)
+    assert "--reports" in caught.value.fix
+
+
+def test_a_run_begins_with_all_it_knows(reports: Path) -> None:
+    run: Run = Harness(plan("latency"), reports, request=Request(seed=5, margin=0.03, command=("a", "b"))).record()
+    assert run.settings.seed == 5
+    assert run.settings.margin == 0.03
+    assert run.command == ("a", "b")
+    assert run.labels == ("smoke",)
+    assert {"cpu", "memory", "kernel", "engine", "signals"} <= run.machine.keys()
+    assert "identity" not in run.machine
+    assert {"unlocked", "smoke"} <= {warning.code for warning in run.warnings}
+    assert run.supervisor_window_share == Absent("no window was measured")
+
+
+def test_another_machine_is_refused(reports: Path) -> None:
+    run = Harness(plan("latency"), reports).record()
+    check_same(run.machine, run.machine)
+    other = {**run.machine, "cpu": {**run.machine["cpu"], "model": "Z80"}}
+    with pytest.raises(LevelfieldError, match=r"cpu, model: .* became Z80"):
+        check_same(run.machine, other)
+    with pytest.raises(LevelfieldError, match="cpu"):
+        check_same(run.machine, {name: facts for name, facts in run.machine.items() if name != "cpu"})

@@ -1,0 +1,63 @@
+"""Folders of runs: a killed run's goes, a live one's stays."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from suite.launchers import owned_folders
+from suite.launchers.venv import start_process
+from suite.schedule import scratch
+
+
+@pytest.fixture(autouse=True)
+def _temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+
+
+def test_a_killed_runs_folder_is_removed_and_a_live_ones_is_not(tmp_path: Path) -> None:
+    killed = (
+        "import os, signal; from suite.schedule import scratch;"
+        " print(scratch.make_folder(), flush=True); os.kill(os.getpid(), 9)"
+    )
+    done = subprocess.run([sys.executable, "-c", killed], stdout=subprocess.PIPE, check=False)
+    left = Path(done.stdout.decode().strip())
+    assert left.is_dir()
+    mine = scratch.make_folder()
+    assert owned_folders.sweep() == 1
+    assert not left.parent.exists()
+    assert mine.is_dir()
+    scratch.remove(mine)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_folders_of_others_and_links_are_not_touched(tmp_path: Path) -> None:
+    (tmp_path / "levelfield-run-unmarked").mkdir()
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "owner").write_text("1:1")
+    (tmp_path / "levelfield-run-link").symlink_to(tmp_path / "thesis")
+    (tmp_path / "levelfield-run-pipe").mkdir()
+    os.mkfifo(tmp_path / "levelfield-run-pipe" / "owner")
+    assert owned_folders.sweep() == 0
+    assert (tmp_path / "thesis" / "owner").exists()
+
+
+def test_the_home_of_a_killed_supervisors_worker_is_removed(tmp_path: Path) -> None:
+    killed = (
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from suite.launchers.venv import start_process\n"
+        "start_process([sys.executable, '-c', 'input()'], 'one', {}, Path('.'))\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    subprocess.run([sys.executable, "-c", killed], check=False)
+    assert list(tmp_path.glob("*/home"))
+    living = start_process([sys.executable, "-c", "input()"], "one", {}, tmp_path)
+    assert owned_folders.sweep() == 1
+    assert len(list(tmp_path.glob("*/home"))) == 1
+    living.stop()
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,65 @@
+"""Where workers live and what they are told, as they see it."""
+
+from pathlib import Path
+
+import msgspec
+
+from suite.launchers.host import HostLauncher
+from suite.launchers.protocol import Inside, LaunchSpec
+from suite.launchers.worker import Worker
+from suite.record.schema import Arm, Case
+from suite.schedule.listener import SilentListener
+from suite.schedule.preparation import prepare
+from suite.schedule.site import cache_folder, task_for
+from tests import canaries
+
+
+class Counting(HostLauncher):
+    """Remembers whom it launched."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def launch(self, spec: LaunchSpec) -> Worker:
+        self.names.append(spec.name)
+        return super().launch(spec)
+
+
+def test_arms_have_compile_caches_of_their_own(reports: Path) -> None:
+    site = canaries.site(canaries.plan("latency"))
+    case = Case("mlp", "latency", "fp32", 1, 1)
+    other = Case("bert", "latency", "fp32", 1, 1)
+    folders = {
+        cache_folder(site, each, arm)
+        for each in (case, other)
+        for arm in (Arm("jax", "jax"), Arm("jax", "jax", ordinal=2), Arm("jax", "jax", settings={"a": "../../x"}))
+    }
+    assert len(folders) == 6
+    assert all(folder.parent == site.caches for folder in folders)
+    site.caches.rmdir()
+
+
+def test_a_task_names_files_as_the_worker_sees_them() -> None:
+    site = canaries.site(canaries.plan("latency"))
+    case = Case("mlp", "latency", "fp32", 1, 1)
+    task = task_for(site, case, Arm("jax", "jax"), Inside(artifacts="/artifacts", cache="/cache", export=None))
+    assert task.weights_path is not None
+    assert task.weights_path.startswith("/artifacts/weights/mlp-")
+    assert task.cache_path == "/cache"
+    assert task.onnx_path is None
+    site.caches.rmdir()
+
+
+def test_every_arm_lives_where_it_says(reports: Path) -> None:
+    first, second = canaries.ARMS
+    other = msgspec.structs.replace(second, launcher="venv")
+    made = canaries.plan("latency", arms=(first, other))
+    usual, named = Counting(), Counting()
+    site = prepare(made, usual, SilentListener(), launchers={"venv": named})
+    assert set(site.images) == {("", "canary", "cpu", None), ("venv", "canary", "cpu", None)}
+    assert (site.launcher_of(first), site.launcher_of(other)) == (usual, named)
+    harness = canaries.Harness(made, reports, where=site)
+    run = harness.measure(where=site)
+    assert {name.partition("/")[0] for name in named.names} == {other.id}
+    assert {name.partition("/")[0] for name in usual.names} == {first.id, "canary"}
+    assert all(turn.window for each in run.blocks[0].generations for one in each.rounds for turn in one.turns)

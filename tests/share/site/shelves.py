@@ -1,0 +1,31 @@
+"""A reports folder for tests: two machines, several runs each, one labelled, one broken."""
+
+from pathlib import Path
+
+import msgspec
+
+from suite.record import files
+from suite.record.schema import Run
+from tests.compare.runs import with_machine
+from tests.history.many import at, small_run
+
+
+def made(number: int, *, other: bool = False, slower: float = 1.0, labels: tuple[str, ...] = ()) -> Run:
+    run = small_run(seed=number, slower={"openvino": slower})
+    run = msgspec.structs.replace(
+        run, id=f"run-{number:02}{'-other' if other else ''}", started=at(number), labels=labels
+    )
+    return with_machine(run, cpu={"model": "Another Processor"}) if other else run
+
+
+def fill(reports: Path) -> Path:
+    """Write eight runs of one machine (the last three slower), one of another, a smoke run, and rubbish."""
+    runs = [made(number, slower=1.0 if number < 5 else 1.5) for number in range(8)]
+    runs += [made(3, other=True), made(9, labels=("smoke",))]
+    for run in runs:
+        (reports / run.id).mkdir(parents=True)
+        files.write(run, reports / run.id)
+        (reports / run.id / "report.html").write_text("<script>alert('not ours')</script>", encoding="utf-8")
+    (reports / "broken").mkdir()
+    (reports / "broken" / files.NAME).write_text("{", encoding="utf-8")
+    return reports

@@ -1,0 +1,161 @@
+"""The site as files: whole or not at all, made from records alone."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import msgspec
+import pytest
+
+from suite import analysis
+from suite.errors import LevelfieldError
+from suite.history.summary import Summary
+from suite.record import files
+from suite.record.schema import Run
+from suite.share import card
+from suite.share.site import trends
+from suite.share.site.pages import MARK, PAIRS, Published, publish
+from tests.commands import one_clear_sentence, run
+from tests.history.many import small_run, write_run
+from tests.report.hostile import make_hostile
+from tests.share.site.shelves import fill, made
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Published]:
+    folder = tmp_path_factory.mktemp("published")
+    told: list[str] = []
+    result = publish(fill(folder / "reports"), folder / "site", told.append)
+    assert any("run-07" in line for line in told)
+    return folder / "site", result
+
+
+class Links(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        del tag
+        self.found += [value for name, value in attrs if name in ("href", "src") and value is not None]
+
+
+def links(page: Path) -> list[str]:
+    parser = Links()
+    parser.feed(page.read_text(encoding="utf-8"))
+    return parser.found
+
+
+def test_every_run_is_there_and_what_is_broken_is_named(site: tuple[Path, Published]) -> None:
+    folder, result = site
+    assert result.runs == 10
+    assert [each.partition(":")[0] for each in result.skipped] == ["broken"]
+    assert result.comparisons == PAIRS * (PAIRS - 1) // 2
+    assert result.trends == 1
+    assert len(list(folder.glob("runs/*/index.html"))) == 10
+
+
+def test_every_link_leads_somewhere_in_the_site(site: tuple[Path, Published]) -> None:
+    folder, _ = site
+    pages = list(folder.rglob("*.html"))
+    assert len(pages) == 10 + 15 + 1 + 1
+    for page in pages:
+        for link in links(page):
+            if link.startswith(("data:", "#")):
+                continue
+            assert not re.match(r"[a-z]+:|/", link), link
+            assert (page.parent / link.partition("#")[0]).resolve().is_file(), f"{page.name}: {link}"
+
+
+def test_a_page_beside_a_record_is_not_taken_over(site: tuple[Path, Published]) -> None:
+    folder, _ = site
+    assert not any("not ours" in page.read_text(encoding="utf-8") for page in folder.rglob("*.html"))
+
+
+def test_a_trend_tells_where_the_level_changed() -> None:
+    runs = [made(number, slower=1.0 if number < 5 else 1.5) for number in range(10)]
+    summaries = [write_summary(one) for one in runs]
+    (page,) = trends.pages(summaries)
+    slower = [line for line in page.lines if line.result == "openvino/mlp/latency/fp32/b1/t2/cpu"]
+    assert len(slower) == 1
+    assert "slower since" in slower[0].says
+    assert sum(dot.changed for dot in slower[0].dots) == 1
+    steady = next(line for line in page.lines if line.result.startswith("onnxruntime/mlp/latency"))
+    assert not any(dot.changed for dot in steady.dots)
+
+
+def write_summary(one: Run) -> Summary:
+    from suite.history import summary
+
+    return summary.summarise(one, analysis.analyse(one), record_sha256="0" * 64, record_bytes=1)
+
+
+def test_it_is_replaced_as_a_whole_and_never_in_the_place_of_something_else(tmp_path: Path) -> None:
+    reports = tmp_path / "reports"
+    write_run(small_run(), reports / "one")
+    out = tmp_path / "site"
+    publish(reports, out, print)
+    (out / "stale.html").write_text("old", encoding="utf-8")
+    publish(reports, out, print)
+    assert not (out / "stale.html").exists()
+    assert (out / MARK).is_file()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["reports", "site"]
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "thesis.txt").write_text("years", encoding="utf-8")
+    with pytest.raises(LevelfieldError, match="no site of Levelfield's, and would be lost"):
+        publish(reports, precious, print)
+    assert (precious / "thesis.txt").read_text(encoding="utf-8") == "years"
+
+
+def test_a_run_cannot_name_its_way_out_of_the_site(tmp_path: Path) -> None:
+    reports = tmp_path / "reports"
+    for number, name in enumerate(("../../outside", "", ".", "a/b", "x" * 300, "good")):
+        (reports / str(number)).mkdir(parents=True)
+        files.write(msgspec.structs.replace(small_run(), id=name), reports / str(number))
+    made_ = publish(reports, tmp_path / "site", print)
+    assert made_.runs == 1
+    assert sorted(path.name for path in (tmp_path / "site" / "runs").iterdir()) == ["good"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["reports", "site"]
+
+
+def test_hostile_texts_are_only_texts(tmp_path: Path) -> None:
+    hostile = msgspec.structs.replace(make_hostile(variants=False), id="hostile", started="2026-01-01T00:00:00Z")
+    (tmp_path / "reports" / "hostile").mkdir(parents=True)
+    files.write(hostile, tmp_path / "reports" / "hostile")
+    publish(tmp_path / "reports", tmp_path / "site", print)
+    index = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    assert index.count("<script") == 1
+    assert "&lt;" in index  # what would have been markup is there, as text
+    assert not re.search(r"<(img|iframe|object|svg)\b", index)
+    ET.fromstring((tmp_path / "site" / "runs" / "hostile" / "card.svg").read_text(encoding="utf-8"))
+
+
+def test_nothing_to_publish_is_one_sentence(tmp_path: Path) -> None:
+    one_clear_sentence(run("publish", folder=tmp_path), "There is no folder reports with runs")
+    (tmp_path / "reports").mkdir()
+    one_clear_sentence(run("publish", folder=tmp_path), "There is no run under reports that can be published")
+
+
+def test_a_card_tells_the_verdict_in_both_forms(tmp_path: Path) -> None:
+    one = small_run()
+    write_run(one, tmp_path / "reports" / one.id)
+    command = run("card", one.id, "--out", tmp_path / "cards", folder=tmp_path)
+    assert command.code == 0, command.err
+    picture = ET.fromstring((tmp_path / "cards" / "card.svg").read_text(encoding="utf-8"))
+    texts = [element.text or "" for element in picture.iter("{http://www.w3.org/2000/svg}text")]
+    assert any("is fastest on" in text or "are not separated on" in text or "are equal on" in text for text in texts)
+    assert "openvino" in texts
+    told = (tmp_path / "cards" / "card.md").read_text(encoding="utf-8")
+    assert told.startswith("**")
+    assert told.count("| best |") == 2
+
+
+def test_a_stranger_s_name_cannot_leave_its_cell() -> None:
+    found = analysis.analyse(hostile := make_hostile(variants=False))
+    told = card.markdown(hostile, found)
+    for line in told.splitlines():
+        if line.startswith("| ") and not line.startswith("| |"):
+            assert len(re.findall(r"(?<!\\)\|", line)) == 6, line
+    assert not re.search(r"(?<!\\)<script", told)

@@ -1,0 +1,292 @@
+"""Reports made to do harm: each ends in a sentence, within seconds, and nothing is written anywhere."""
+
+import base64
+import functools
+import hashlib
+import json
+import os
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from suite.analysis import analyse
+from suite.errors import LevelfieldError
+from suite.record import bounds, files
+from suite.record.schema import Run
+from suite.report import html
+from suite.share import statement
+from suite.share.given import MAX_PAGE_BYTES, Given, open_given
+from suite.share.verify import verify
+from tests.commands import one_clear_sentence, run
+from tests.compare.test_hostile_records import HOSTILE, PLACES, PLAIN
+from tests.report.hostile import PAYLOAD, make_hostile
+from tests.share.evidence import TOOL_SHA256, broken, check, leave, small
+
+
+def tree(folder: Path) -> dict[str, bytes | None]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() and not path.is_symlink() else None
+        for path in sorted(folder.rglob("*"))
+        if not path.name.startswith(("out-", "err-"))
+    }
+
+
+@pytest.fixture(autouse=True)
+def _soon(tmp_path: Path) -> Iterator[None]:
+    del tmp_path
+    began = _processor_s()
+    yield
+    assert _processor_s() - began < 60
+
+
+def _processor_s() -> float:
+    """Return the processor time used here and by what was started here: a busy machine is no failure."""
+    return sum(os.times()[:4])
+
+
+@functools.cache
+def plain_page() -> str:
+    return html.render(small(), analyse(small()))
+
+
+def page_with(content: bytes, folder: Path, **changed: Any) -> Path:
+    """A page whose block holds this as its record, all digests fitting."""
+    text = plain_page()
+    packed = zlib.compress(content, 9)
+    envelope = {
+        "format": "levelfield-record-1",
+        "packed_sha256": hashlib.sha256(packed).hexdigest(),
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "size_bytes": len(content),
+        "record_sha256": "0" * 64,
+        "data": base64.b64encode(packed).decode(),
+    } | changed
+    start = text.index('id="record">') + len('id="record">')
+    path = folder / "report.html"
+    path.write_text(text[:start] + json.dumps(envelope) + text[text.index("</script>", start) :])
+    return path
+
+
+def embedded(record: Any) -> bytes:
+    return msgspec.json.encode({"record_sha256": "0" * 64, "cap": 5000, "record": record})
+
+
+@pytest.mark.parametrize("variants", [False, True])
+def test_scripts_in_every_field_are_text_and_the_page_holds(tmp_path: Path, variants: bool) -> None:
+    hostile = make_hostile(variants=variants)
+    files.write(hostile, tmp_path)
+    (tmp_path / "report.html").write_text(html.render(hostile, analyse(hostile)), encoding="utf-8")
+    before = tree(tmp_path)
+    done = run("verify", tmp_path, folder=tmp_path)
+    assert done.code == 0, done.out + done.err
+    assert "Consistent, not authentic" in done.out
+    assert "\x1b" not in done.out
+    assert tree(tmp_path) == before
+
+
+def test_a_script_put_into_a_page_is_found(tmp_path: Path) -> None:
+    folder = leave(small(), tmp_path / "run")
+    text = (folder / "report.html").read_text()
+    (folder / "report.html").write_text(text.replace("</main>", "<script>window.owned=1</script></main>"))
+    assert "<script>window.owned=1</script>" in broken(check(folder))
+    (folder / "report.html").write_text(text.replace("default-src &#39;none&#39;", "default-src *"))
+    assert "default-src *" in broken(check(folder))
+
+
+def test_signs_that_speak_to_the_terminal_are_not_printed(tmp_path: Path) -> None:
+    plain = msgspec.to_builtins(small())
+    plain["id"] = "\x1b]0;owned\x07\x1b[2J[red]x[/red]"
+    files.write(msgspec.convert(plain, Run), tmp_path)
+    done = run("verify", tmp_path, folder=tmp_path)
+    assert done.code == 0
+    assert "\x1b" not in done.out + done.err
+    assert "[red]x[/red]" in done.out
+
+
+def test_a_statement_that_names_files_elsewhere_does_not_hold(tmp_path: Path) -> None:
+    folder = leave(small(), tmp_path / "run")
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    sha256 = hashlib.sha256(b"secret").hexdigest()
+    record = hashlib.sha256((folder / "run.json").read_bytes()).hexdigest()
+    for name in (
+        "sbom/../../secret",
+        str(secret),
+        "../secret",
+        "sbom/../secret.cdx.json",
+        "sbom/.cdx.json",
+        "sbom/a\n.cdx.json",
+    ):
+        made = statement.make(small(), record_sha256=record, inside_sha256="0" * 64, sboms={name: sha256})
+        (folder / statement.NAME).write_bytes(made)
+        assert "It names files that no run writes." in broken(check(folder / "run.json"))
+
+
+def test_links_pipes_and_devices_are_not_read(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("{}")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for number, target in enumerate((secret, Path("/dev/zero"), pipe)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "report.html").symlink_to(target)
+        with pytest.raises(LevelfieldError, match="it is a link"):
+            open_given(folder)
+    for path in (pipe, Path("/dev/zero"), tmp_path / "absent", tmp_path):
+        with pytest.raises(LevelfieldError):
+            open_given(path)
+    folder = tmp_path / "circle"
+    folder.mkdir()
+    (folder / "run.json").symlink_to(folder / "run.json")
+    with pytest.raises(LevelfieldError):
+        open_given(folder / "run.json")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"PK\x03\x04" + bytes(100),
+        b"\x1f\x8b\x08" + bytes(100),
+        b"\x80\x04\x95\x10",
+        b"[" * 1000,
+        b"<svg onload=x>",
+        "<!doctype html>ü".encode("latin-1"),
+        b"<!doctype html>" + b"<" * 1_000_000,
+        b"<!doctype html>" + b"<!--" * 1_000_000,
+        b'{"schema": ' + b"9" * 5000 + b"}",
+        b'{"a":' * 100_000,
+    ],
+)
+def test_what_is_no_report_is_one_sentence(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "report.html"
+    path.write_bytes(content)
+    with pytest.raises(LevelfieldError) as caught:
+        check(path)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 600
+
+
+def test_a_page_of_gigabytes_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    with path.open("wb") as stream:
+        stream.write(b"<!doctype html>")
+        stream.truncate(MAX_PAGE_BYTES + 1)
+    with pytest.raises(LevelfieldError, match="is longer than"):
+        check(path)
+    with path.open("wb") as stream:
+        stream.truncate(2**40)
+    with pytest.raises(LevelfieldError, match="is longer than"):
+        check(tmp_path)
+
+
+def test_a_bomb_inside_a_page_is_one_sentence_of_the_command(tmp_path: Path) -> None:
+    path = page_with(bytes(2**28), tmp_path, size_bytes=1000)
+    before = tree(tmp_path)
+    done = run("verify", path, folder=tmp_path)
+    one_clear_sentence(done, "larger than it says", code=2)
+    assert tree(tmp_path) == before
+
+
+def many(what: str) -> Any:
+    """A record with far too much of something, each small in itself."""
+    plain: Any = msgspec.to_builtins(small())
+    block = plain["blocks"][0]
+    generation = block["generations"][0]
+    if what == "cases":
+        plain["blocks"] = [
+            {"case": block["case"] | {"batch": number}, "arms": [], "planned_generations": 1}
+            for number in range(1, bounds.MAX_BLOCKS + 2)
+        ]
+    elif what == "results":
+        arms = [block["arms"][0] | {"ordinal": number} for number in range(1, 12)]
+        plain["blocks"] = [
+            {"case": block["case"] | {"batch": number}, "arms": arms, "planned_generations": 1}
+            for number in range(1, bounds.MAX_BLOCKS)
+        ]
+    elif what == "rounds":
+        generation["rounds"] = [{"index": number, "turns": []} for number in range(bounds.MAX_ROUNDS + 1)]
+    elif what == "windows":
+        generation["launches"][0]["warmup"] = [
+            generation["rounds"][0]["turns"][0]["window"] | {"samples_ns": [], "rewarm_ns": []}
+        ] * (bounds.MAX_WINDOWS + 1)
+    elif what == "places":
+        turn = generation["rounds"][0]["turns"][0] | {"window": None}
+        block["generations"] = [
+            {
+                "index": number,
+                "seed": 1,
+                "rounds": [{"index": 1000 * number + each, "turns": [turn]} for each in range(10)],
+            }
+            for number in range(1000)
+        ]
+    elif what == "facts":
+        plain["images"] = [plain["images"][0] | {"distributions": {str(n): "1" for n in range(bounds.MAX_FACTS)}}]
+    return plain
+
+
+@pytest.mark.parametrize("what", ["cases", "results", "rounds", "windows", "places", "facts"])
+def test_enormous_arrays_are_refused_inside_a_page_and_in_a_record(tmp_path: Path, what: str) -> None:
+    record = many(what)
+    (tmp_path / "run.json").write_text(json.dumps(record))
+    for path in (page_with(embedded(record), tmp_path), tmp_path / "run.json"):
+        with pytest.raises(LevelfieldError, match=f"holds [\\d,]+ {what}, and a run has no more"):
+            check(path)
+
+
+def test_a_run_of_every_size_that_tests_make_is_within_the_bounds() -> None:
+    bounds.check(make_hostile(variants=False), "it")
+    bounds.check(small(), "it")
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.sampled_from(PLACES), HOSTILE)
+def test_whatever_stands_anywhere_in_a_record_ends_in_a_verdict_or_a_sentence(
+    tmp_path: Path, place: tuple[Any, ...], value: Any
+) -> None:
+    record = msgspec.json.decode(msgspec.json.encode(PLAIN))
+    held: Any = record
+    for step in place[:-1]:
+        held = held[step]
+    held[place[-1]] = value
+    content = msgspec.json.encode(record)
+    for given_ in (open_given(page_with(embedded(record), tmp_path)), Given(name="x", record=content)):
+        said, verdict = "", ""
+        try:
+            verdict = verify(given_, tool_sha256=TOOL_SHA256).verdict
+        except LevelfieldError as error:
+            said = str(error)
+        assert verdict in {"does not hold", "consistent, not authentic"} or (said and "\n" not in said)
+
+
+def test_what_takes_too_long_is_ended() -> None:
+    from suite.cli.verify import _at_most
+
+    def endless() -> None:
+        with _at_most(0.05):
+            while True:
+                pass
+
+    with pytest.raises(LevelfieldError, match="takes longer than 0 s"):
+        endless()
+
+
+def test_the_command_names_a_changed_figure_and_ends_with_one(tmp_path: Path) -> None:
+    from suite.run.start import tool_sha256
+
+    folder = leave(msgspec.structs.replace(small(), tool_sha256=tool_sha256()), tmp_path / "run")
+    text = (folder / "report.html").read_text()
+    (folder / "report.html").write_text(text.replace("All 2 answers", "All 3 answers"))
+    done = run("verify", folder / "report.html", folder=tmp_path)
+    assert done.code == 1
+    assert done.out.startswith("Does not hold: run ")
+    assert "the page says “All 3 answers" in done.out
+    assert TOOL_SHA256 not in done.out
+    assert PAYLOAD not in done.out

@@ -1,0 +1,161 @@
+"""The overhead trial in its quick form, for real: that it works, not what it finds."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from suite.record.schema import Case
+from suite.trials.judging import find
+from suite.trials.overhead.command import contrasts_with_bare_loop, contrasts_with_benchmark_app, exit_code, pool
+from suite.trials.overhead.show import summary
+from suite.trials.record import Cell, Finding, Generation, Interval, Limit, Round, Trial, Verdict, Window
+
+
+def cell(*verdicts: Verdict, failure: str = "") -> Cell:
+    contrast = contrasts_with_bare_loop("resnet50")[0]
+    one = Interval(1.0, None, None)
+    findings = tuple(Finding(contrast, 2, 1.0, 1.0, one, one, one, verdict) for verdict in verdicts)
+    case = Case("resnet50", "latency", "fp32", 1, 2)
+    return Cell("jax", case, ("worker", "bare loop"), (), findings, failure=failure)
+
+
+@pytest.mark.parametrize(
+    ("cells", "code"),
+    [
+        ([cell("within", "no limit")], 0),
+        ([cell("within"), cell("outside")], 1),
+        ([cell(failure="it broke"), cell("outside")], 1),
+        ([cell("within"), cell(failure="it broke")], 2),
+        ([], 2),
+        ([cell("within", "not shown")], 3),
+    ],
+)
+def test_the_exit_code_tells_the_worst(cells: list[Cell], code: int) -> None:
+    assert exit_code(cells) == code
+
+
+def test_the_limits_are_those_that_were_promised() -> None:
+    assert {each.limit for each in contrasts_with_bare_loop("mlp")} == {Limit(ns=2000.0)}
+    assert {each.limit for each in contrasts_with_bare_loop("bert")} == {Limit(share=0.01)}
+    assert {each.limit for each in contrasts_with_benchmark_app("resnet50")[:2]} == {Limit(share=0.02)}
+
+
+def test_all_backends_of_a_model_are_judged_together() -> None:
+    made = [
+        cell("within"),
+        *(
+            Cell(backend, Case("bert", "latency", "fp32", 1, 2), ARMS, generations(1.002), findings("bert"))
+            for backend in ("jax", "torch")
+        ),
+    ]
+    found = pool(made)
+    assert list(found) == ["bert"]  # of ResNet-50 there is one backend
+    between, inside = found["bert"]
+    assert (between.launches, inside.launches) == (12, 12)
+    assert between.verdict == inside.verdict == "within"
+    assert between.ratio.value == pytest.approx(1.002, abs=1e-4)
+
+
+def test_the_worst_contrast_is_named() -> None:
+    cells = [
+        Cell(backend, Case("bert", "latency", "fp32", 1, 2), ARMS, generations(ratio), findings("bert", ratio))
+        for backend, ratio in (("jax", 1.002), ("torch", 0.97), ("openvino", 1.02))
+    ]
+    text = summary(msgspec.structs.replace(EMPTY, cells=tuple(cells)))
+    assert "In one process: 1 within, 2 outside; farthest from the other torch on bert: 0.970" in text
+
+
+def generations(ratio: float) -> tuple[Generation, ...]:
+    """Six launches: turns of two loops in one process, then a round of two processes."""
+    return tuple(
+        Generation(
+            (
+                *(
+                    Round((Window("worker's loop", 1e8 * ratio * drift, 3), Window("bare loop", 1e8 * drift, 3)))
+                    for drift in (1.0, 1.2, 0.9, 1.1)
+                ),
+                Round((Window("worker", 1e8 * ratio, 3), Window("bare loop", 1e8, 3))),
+            )
+        )
+        for _ in range(6)
+    )
+
+
+def findings(model: str, ratio: float = 1.002) -> tuple[Finding, ...]:
+    return tuple(find(each, generations(ratio), ARMS) for each in contrasts_with_bare_loop(model))
+
+
+ARMS = ("worker", "bare loop", "worker's loop")
+EMPTY = Trial(
+    schema=2,
+    started="2026-01-01T00:00:00Z",
+    finished="2026-01-01T00:00:01Z",
+    tool_version="0",
+    seed=1,
+    settings={},
+    machine={},
+    images=(),
+    artifacts=(),
+    load_before=(0.0, 0.0, 0.0),
+    load_after=(0.0, 0.0, 0.0),
+    cells=(),
+)
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+def test_the_quick_trial_measures_real_calls(tmp_path: Path) -> None:
+    out = tmp_path / "overhead.json"
+    command = [
+        sys.executable,
+        "-m",
+        "suite.trials.overhead",
+        "--quick",
+        "--models",
+        "mlp",
+        "--backends",
+        "onnxruntime",
+    ]
+    done = subprocess.run(
+        [*command, "--seed", "7", "--out", str(out)], capture_output=True, text=True, check=False, timeout=900
+    )
+    assert done.returncode == 3, done.stdout + done.stderr  # two launches show nothing, and it says so
+    assert "onnxruntime" in done.stdout
+    trial = msgspec.json.decode(out.read_bytes(), type=Trial)
+    assert trial.seed == 7
+    assert {image.name for image in trial.images} >= {"onnxruntime", "openvino"}
+
+    loops, app = trial.cells
+    assert loops.backend == "onnxruntime"
+    assert set(loops.arms) == {"worker", "bare loop", "worker's loop"}
+    assert app.backend == "openvino"
+    assert set(app.arms) == {"worker", "OpenVINO's clock", "benchmark_app"}
+    assert "-hint latency -api sync -infer_precision f32" in app.notes["command"]
+    assert app.notes["INFERENCE_NUM_THREADS"] == str(app.case.threads)
+    assert "float32" in app.notes["INFERENCE_PRECISION_HINT"]
+    orders = set()
+    kinds = set()
+    for each in (loops, app):
+        assert not each.failure
+        assert len(each.generations) == 2
+        for generation in each.generations:
+            for one in generation.rounds:
+                arms = {window.arm for window in one.windows}
+                if each is app:
+                    assert arms == set(app.arms)
+                else:
+                    assert arms in ({"worker", "bare loop"}, {"worker's loop", "bare loop"})
+                kinds.add((each.backend, frozenset(arms)))
+                orders.add((each.backend, tuple(window.arm for window in one.windows)))
+                for window in one.windows:
+                    # An MLP of 36,000 weights takes microseconds: neither nothing nor milliseconds.
+                    assert 1_000 < window.median_ns < 5_000_000
+                    assert window.calls >= 3
+        assert all(finding.verdict in {"not shown", "no limit"} for finding in each.findings)
+    assert len(kinds) == 3  # the two loops in one process, the two processes, benchmark_app
+    assert len(orders) > 3
+    medians = [window.median_ns for each in loops.generations for one in each.rounds for window in one.windows]
+    assert len(set(medians)) > len(medians) // 2  # made-up numbers repeat, measured ones hardly do

@@ -1,0 +1,39 @@
+"""Waiting for a calm machine before anything is timed."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from suite.machine.signals import Signals
+from suite.trials.overhead.schedule import await_calm
+
+pytestmark = pytest.mark.alone
+
+
+@pytest.fixture
+def signals() -> Iterator[Signals]:
+    with Signals(sorted(os.sched_getaffinity(0))) as opened:
+        yield opened
+
+
+def test_a_process_that_still_computes_is_waited_for(signals: Signals) -> None:
+    code = "import time\nend = time.monotonic() + 2\nwhile time.monotonic() < end: pass"
+    with subprocess.Popen([sys.executable, "-c", code]) as process:
+        began = time.monotonic()
+        calm = await_calm({}, signals, calm_s=0.25, most_s=60)
+        waited = time.monotonic() - began
+    assert process.returncode == 0
+    assert calm
+    assert waited > 1.5
+
+
+def test_waiting_has_an_end(signals: Signals) -> None:
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as process:
+        began = time.monotonic()
+        assert not await_calm({}, signals, calm_s=0.1, most_s=1)
+        assert time.monotonic() - began < 3
+        process.kill()

@@ -1,0 +1,145 @@
+"""The stream taken for real: canaries in this interpreter, which need only NumPy."""
+
+import itertools
+import time
+from importlib.util import find_spec
+
+import msgspec
+import pytest
+
+from suite.errors import LevelfieldError
+from suite.schedule.outcomes import utc_now
+from suite.schedule.preparation import canary_case
+from suite.schedule.site import Site
+from suite.trials.rigor.measure import GIVE_UP_AFTER, measure
+from suite.trials.rigor.record import SCHEMA, Setup, Stream
+from suite.trials.rigor.table import lay_out
+from tests.canaries import plan, site, workers
+
+pytestmark = pytest.mark.alone
+
+needs_no_jax = pytest.mark.skipif(find_spec("jax") is not None, reason="this interpreter has jax")
+
+
+@pytest.fixture(scope="module")
+def place() -> Site:
+    return site(plan("latency"))
+
+
+def begun(*, backend: str = "canary", canary: bool = True) -> Stream:
+    return Stream(
+        schema=SCHEMA,
+        started=utc_now(),
+        updated=utc_now(),
+        tool_version="0",
+        setup=Setup(
+            case=canary_case(1),
+            backend=backend,
+            arms=4,
+            rounds=3,
+            window_ns=5_000_000,
+            min_calls=2,
+            seed=11,
+            canary=canary,
+        ),
+        machine={},
+        images=(),
+        artifacts=(),
+    )
+
+
+def test_every_arm_takes_a_turn_in_every_round_and_nothing_is_left(place: Site) -> None:
+    kept: list[Stream] = []
+    done = measure(begun(), place, 2, kept.append, seconds=300)
+    assert not workers()
+    assert kept[-1] == done
+    assert [len(each.generations) for each in kept] == [1, 2]
+    table = lay_out(done.generations)
+    assert table.median_ns.shape == (2, 3, 4)
+    assert table.canary_ns is not None
+    assert (table.launch_s > 0).all()
+    orders = []
+    for generation in done.generations:
+        turns = []
+        for row in generation.rounds:
+            for pair in row.pairs:
+                first, second = pair.windows
+                assert {first.arm, second.arm} == {2 * pair.lane, 2 * pair.lane + 1}
+                assert first.start_ns + first.wall_ns <= second.start_ns  # one after the other
+                assert pair.outside.elapsed_ns > 0
+                orders.append((first.arm, second.arm))
+                turns += [first, second]
+            assert row.canary is not None
+            turns.append(row.canary)
+        spans = sorted((turn.start_ns, turn.start_ns + turn.wall_ns) for turn in turns)
+        assert all(end <= begin for (_, end), (begin, _) in itertools.pairwise(spans))
+        assert all(turn.calls >= 2 and turn.p10_ns <= turn.median_ns <= turn.p90_ns for turn in turns)
+    assert len(set(orders)) > 2  # the two of a pair change places
+
+
+def test_the_order_follows_from_the_seed(place: Site) -> None:
+    def orders(stream: Stream) -> list[list[int]]:
+        done = measure(stream, place, 1, lambda _: None, seconds=300)
+        return [[w.arm for pair in row.pairs for w in pair.windows] for row in done.generations[0].rounds]
+
+    assert orders(begun()) == orders(begun())
+
+
+def test_a_stream_goes_on_after_a_canary_died(place: Site) -> None:
+    killed = []
+
+    def keep(now: Stream) -> None:
+        if len(now.generations) == 1 and not now.lost:
+            (canary,) = workers()
+            canary.kill()
+            killed.append(canary)
+
+    done = measure(begun(), place, 2, keep, seconds=300)
+    assert killed
+    assert len(done.generations) == 2
+    assert len(done.lost) == 1
+    assert "generation 1" in done.lost[0]
+    assert [generation.index for generation in done.generations] == [0, 2]
+    assert not workers()
+
+
+@needs_no_jax
+def test_what_always_fails_ends_the_trial(place: Site) -> None:
+    kept: list[Stream] = []
+    with pytest.raises(LevelfieldError, match=f"{GIVE_UP_AFTER} generations failed in a row"):
+        measure(begun(backend="jax", canary=False), _with_image(place, "jax"), 5, kept.append, seconds=300)
+    assert [len(each.lost) for each in kept] == [1, 2]
+    assert not workers()
+
+
+def _with_image(place: Site, name: str) -> Site:
+    image = next(iter(place.images.values()))
+    return msgspec.structs.replace(place, images={("", name, "cpu", None): msgspec.structs.replace(image, name=name)})
+
+
+def test_no_generation_begins_that_the_time_does_not_cover(place: Site) -> None:
+    kept: list[Stream] = []
+    began = time.monotonic()
+    done = measure(begun(canary=False), place, 1000, kept.append, seconds=3)
+    took = time.monotonic() - began
+    assert 0 < len(done.generations) < 1000
+    assert took < 3 + 2 * took / len(done.generations)
+    assert measure(begun(), place, 5, kept.append, seconds=0).generations == ()
+
+
+def test_a_wrong_answer_ends_the_trial(place: Site) -> None:
+    honest = place.artifacts.reference
+
+    class Lying:
+        root = place.artifacts.root
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(place.artifacts, name)
+
+        def reference(self, model: str, count: int, *, from_dataset: bool = False) -> object:
+            return honest(model, count, from_dataset=from_dataset) * 1.01
+
+    wrong = msgspec.structs.replace(place, artifacts=Lying())
+    with pytest.raises(LevelfieldError, match="not equal to the reference"):
+        measure(begun(), wrong, 1, lambda _: None, seconds=300)
+    assert not workers()

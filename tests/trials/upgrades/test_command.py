@@ -1,0 +1,115 @@
+"""The upgrade trial: what it plans, what it counts, and one of each kind for real."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from suite.compare.ab.comparison import compare
+from suite.compare.types import Comparison, Gate
+from suite.errors import LevelfieldError
+from suite.images import catalogue
+from suite.trials.upgrades import command
+from suite.trials.upgrades import record as upgrades_record
+from suite.trials.upgrades.command import TrialRequest, Upgrade
+from suite.trials.upgrades.record import Kind, Record, Trial
+from suite.trials.upgrades.show import markdown
+from tests.compare.ab.pairs import run
+
+ASKED = TrialRequest(
+    kinds=command.KINDS,
+    count=2,
+    arm="onnxruntime",
+    models=("mlp",),
+    scenarios=("latency",),
+    effect="5%",
+    budget_seconds=60.0,
+    backends=("onnxruntime", "openvino"),
+    upgrade_models=("mlp",),
+    upgrade_scenarios=("latency",),
+    upgrade_budget_seconds=60.0,
+    profile="smoke",
+    margin=0.02,
+)
+
+
+def comparison(factor: float) -> Comparison:
+    record = run(factor, generations=10, models=("mlp",), scenarios=("latency", "throughput"))
+    return compare(record, Gate(), "0" * 64)
+
+
+def trial(kind: Kind, factor: float) -> Trial:
+    return upgrades_record.trial_of(kind, "5%" if kind == "injected" else "", comparison(factor), 30.0)
+
+
+def test_every_trial_is_planned_in_turn() -> None:
+    todo = list(command.wanted(ASKED))
+    assert [each.kind for each in todo[:4]] == ["same", "injected", "same", "injected"]
+    assert all(each.old == each.new == "onnxruntime" for each in todo[:4])
+    versions = [(each.old, each.new) for each in todo[4:]]
+    known = catalogue.versions("onnxruntime")
+    assert versions[0] == (f"onnxruntime@{known[0]}", f"onnxruntime@{known[1]}")
+    assert versions[-1][1] == f"openvino@{catalogue.current_version('openvino')}"
+    assert len(versions) == len(known) + len(catalogue.versions("openvino")) - 2
+
+
+def test_going_on_makes_only_what_is_left() -> None:
+    done = msgspec.structs.replace(trial("same", 1.0), old="onnxruntime", new="onnxruntime#2")
+    todo = command.left(command.wanted(ASKED), (done,))
+    assert [each.kind for each in todo[:3]] == ["injected", "same", "injected"]
+    finished = tuple(
+        msgspec.structs.replace(done, kind=each.kind, old=each.old, new=each.new, inject=each.inject)
+        for each in command.wanted(ASKED)
+    )
+    assert command.left(command.wanted(ASKED), finished) == []
+
+
+def test_only_known_truths_are_counted() -> None:
+    made = (trial("same", 1.0), trial("same", 1.2), trial("injected", 1.2), trial("injected", 1.0), trial("upgrade", 2))
+    alarms, found = upgrades_record.findings(made)
+    assert (alarms.by_trial.successes, alarms.by_trial.trials) == (1, 2)
+    assert (alarms.by_decision.successes, alarms.by_decision.trials) == (2, 4)
+    assert (found.by_trial.successes, found.by_trial.trials) == (1, 2)
+    assert found.verdicts == {"slower": 2, "same": 2}
+    assert found.seconds == 60.0
+
+
+def test_what_is_not_such_a_record_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    with pytest.raises(LevelfieldError, match="cannot be read"):
+        upgrades_record.read(path)
+    path.write_text("[]")
+    with pytest.raises(LevelfieldError, match="is not a record of the upgrade trial"):
+        upgrades_record.read(path)
+    with pytest.raises(LevelfieldError, match="is there already"):
+        command.run(ASKED, path, lambda _: None, add=False)
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+def test_one_of_each_for_real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "upgrades.json"
+    asked = msgspec.structs.replace(ASKED, count=1)
+
+    def few(_: TrialRequest) -> list[Upgrade]:
+        """One upgrade instead of all."""
+        everything = list(upgrades_wanted(asked))
+        return [*everything[:2], everything[-1]]
+
+    upgrades_wanted = command.wanted
+    monkeypatch.setattr(command, "wanted", few)
+    said: list[str] = []
+    record = command.run(asked, out, said.append, add=False)
+    assert [each.kind for each in record.trials] == ["same", "injected", "upgrade"]
+    assert record.trials[0].new == "onnxruntime#2"
+    assert record.trials[1].inject == "5%"
+    assert {each.reason for one in record.trials for each in one.decisions} == {
+        "2 launches of both arms, and a verdict takes 5"
+    }
+    assert all(each.movement == "identical" for each in record.trials[0].moves)
+    assert upgrades_record.read(out) == record
+    assert out.with_suffix(".md").read_text() == markdown(record)
+    with pytest.raises(LevelfieldError, match="other settings"):
+        command.run(msgspec.structs.replace(asked, margin=0.05), out, said.append, add=True)
+    again: Record = command.run(asked, out, said.append, add=True)
+    assert again == record, "there is nothing left to do"

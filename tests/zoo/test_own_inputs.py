@@ -1,0 +1,62 @@
+"""Seeded inputs of a user's own file."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from suite.zoo import own_inputs
+from suite.zoo.spec import DTYPES, FLOATING, Own, OwnInput
+from suite.zoo.weights import sha256
+
+MODEL = Own(
+    (
+        OwnInput("x", "float32", (3, 4), batched=True),
+        OwnInput("ids", "int64", (7,), batched=True),
+        OwnInput("k", "float16", (2,), batched=False),
+    )
+)
+
+
+def test_the_same_bits_as_ever() -> None:
+    assert sha256(own_inputs.make(MODEL, 0, 2)) == "abb610455e9ebff1f3901b0d0024e4ea0f47332dfc73100bd492617d6f2f69b6"
+
+
+def test_an_item_does_not_depend_on_its_batch() -> None:
+    two, four = own_inputs.make(MODEL, 2, 2), own_inputs.make(MODEL, 0, 4)
+    for name in ("x", "ids"):
+        np.testing.assert_array_equal(two[name], four[name][2:])
+    assert not np.array_equal(four["x"][0], four["x"][1])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_values_are_of_their_type_and_bounded(dtype: str) -> None:
+    values = own_inputs.seeded("some", (50, 20), dtype)
+    assert values.dtype.name == dtype
+    whole = values.astype(np.float64)
+    if dtype in FLOATING:
+        assert whole.min() >= -1
+        assert whole.max() <= 1
+        assert abs(whole.mean()) < 0.1
+        assert (whole != 0).all()
+    else:
+        assert set(np.unique(whole)) <= set(range(256 if dtype == "uint8" else 2))
+        assert whole.max() == (255 if dtype == "uint8" else 1)
+
+
+def test_what_there_are_no_values_for() -> None:
+    with pytest.raises(ValueError, match="complex64"):
+        own_inputs.seeded("some", (1,), "complex64")
+    with pytest.raises(ValueError, match="at least one"):
+        own_inputs.make(MODEL, 0, 0)
+
+
+def test_values_of_ones_own_are_taken_in_turn(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.arange(6, dtype=np.float32).reshape(3, 2))
+    batched = Own((OwnInput("x", "float32", (2,), batched=True, path=str(tmp_path / "x.npy")),))
+    np.testing.assert_array_equal(own_inputs.make(batched, 2, 2)["x"], [[4, 5], [0, 1]])
+    whole = Own((OwnInput("x", "float32", (3, 2), batched=False, path=str(tmp_path / "x.npy")),))
+    for start in (0, 1):
+        found = own_inputs.make(whole, start, 1)["x"]
+        np.testing.assert_array_equal(found, np.arange(6).reshape(3, 2))
+        assert type(found) is np.ndarray, "not a view of the file"
