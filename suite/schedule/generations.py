@@ -219,7 +219,7 @@ class Generations:
         for turn in lost:
             self._count_failure(case.id, turn.arm, turn.failure)
         for outcome in outcomes:
-            if not outcome.launch.served and not case.trains:
+            if not case.trains and (not outcome.launch.served or self._site.image(outcome.arm).tag not in self._known):
                 self._look_at(outcome)
             if outcome.worker is not None:
                 verify_again(self._site, case, outcome)

@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from suite.errors import LevelfieldError
+from suite.plan import CANARY
 from suite.plan.profiles import SMOKE
 from suite.record.schema import Absent, Arm, Case, Run
 from suite.run.start import Request, check_same, start_run
@@ -50,6 +51,16 @@ def interrupt() -> None:
 def test_what_is_installed_is_known_of_every_image_where_only_memory_was_read(reports: Path) -> None:
     (image,) = Harness(plan("memory"), reports).measure().images
     assert "numpy" in image.distributions
+
+
+def test_what_is_installed_is_known_where_one_launch_answers_all_cases(reports: Path) -> None:
+    """A short run ends after one generation, whose latency is answered by the launch of the cold start."""
+    made = plan("cold-start", "latency", arms=(Arm(CANARY, "other", ordinal=2),))
+    blocks = tuple(msgspec.structs.replace(block, planned_generations=1) for block in made.blocks)
+    run = Harness(msgspec.structs.replace(made, blocks=blocks), reports).measure()
+    (launch,) = [each for each in run.blocks[1].generations[0].launches if each.arm != CANARY]
+    assert launch.served
+    assert {image.name: "numpy" in image.distributions for image in run.images} == {"other": True, CANARY: True}
 
 
 def test_a_machine_that_changed_during_a_run_is_told(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
