@@ -97,15 +97,16 @@ def _environment(client: docker.DockerClient, wanted: Recipe, *, use_cache: bool
     files = wheels.fetch(wanted.lock, progress=progress)
     base.ensure(client, wanted.base, progress=progress)
     progress(f"installing {len(files)} wheels of {wanted.lock.label}, no network")
-    engine.build(
+    engine.run_and_commit(
         client,
+        wanted.base.reference,
         [
+            ("inputs/environment.sh", images_root() / ENVIRONMENT),
             ("inputs/requirements.lock", wanted.lock.path),
             *((f"inputs/wheels/{file.name}", file) for file in files),
         ],
-        recipe=(images_root() / ENVIRONMENT).read_bytes(),
+        command=["/bin/sh", "/mnt/inputs/environment.sh", str(archive.EPOCH)],
         tag=wanted.environment_tag,
-        arguments={"BASE": wanted.base.reference, "EPOCH": str(archive.EPOCH)},
         labels={"levelfield.image": f"{wanted.lock.image}-env", engine.IDENTITY: wanted.environment_identity},
     )
 

@@ -65,6 +65,7 @@ def remove_images(client: docker.DockerClient, label: str = LABEL) -> None:
     label
         A label, or `label=value`.
     """
+    engine.remove_dangling(client, engine.builder_is_dead)
     # An image goes only after those that stand on it, so tags are removed until a pass removes none.
     while True:
         removed = 0

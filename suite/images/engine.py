@@ -13,6 +13,7 @@ import docker
 import requests
 from docker.errors import APIError, DockerException, ImageNotFound
 from docker.models.images import Image
+from docker.types import Mount
 
 from suite.errors import LevelfieldError
 from suite.images import archive
@@ -28,6 +29,8 @@ BUILD = "levelfield.build"
 which of its builds it is."""
 BUILD_TIMEOUT_S = 1800
 _RECIPE = "Dockerfile"
+_INSTALLER = "levelfield-install-"
+"""How names of containers begin in which environments are made."""
 USER_PROXIES = False
 """Whether the proxies of `~/.docker/config.json` enter builds and containers. They may hold a password, an image is
 published, and neither builds nor workers have a network."""
@@ -125,22 +128,88 @@ def build(
     that no other build has: no two builds have a step in common, and a build removes by that label what is its own.
     The label stays on the image; it changes no layer.
     """
+    with _replacing(client, tag) as mark, tempfile.TemporaryFile(dir=cache_folder("downloads")) as context:
+        labelled = re.sub(rb"(?m)^FROM .*$", rb'\g<0>\nLABEL %s="%s"' % (BUILD.encode(), mark.encode()), recipe)
+        archive.write(context, [(_RECIPE, labelled), *files])
+        context.seek(0)
+        return _build(client, context, tag=tag, arguments=arguments, labels=labels)
+
+
+def run_and_commit(
+    client: docker.DockerClient,
+    base: str,
+    files: Iterable[tuple[str, Path | bytes]],
+    *,
+    command: list[str],
+    tag: str,
+    labels: dict[str, str],
+) -> Image:
+    """Run a command in a container of an image, with no network, and return an image with what it wrote as one layer.
+
+    A build from a Dockerfile writes every file three times: what it is given, what it installs, and what it copies
+    into the last stage, and it hashes each of these layers. Here files are written and hashed once.
+
+    Parameters
+    ----------
+    client
+        A connected engine.
+    base : str
+        The image.
+    files : iterable of (str, Path or bytes)
+        Name and content of what the command finds in `/mnt`, a volume that is no part of the layer.
+    command : list of str
+        What runs, as the base's user.
+    tag, labels
+        As for `build`.
+
+    Raises
+    ------
+    LevelfieldError
+        The command failed; the sentence ends with what it said last.
+    """
+    with _replacing(client, tag) as mark, tempfile.TemporaryFile(dir=cache_folder("downloads")) as inputs:
+        archive.write(inputs, files)
+        inputs.seek(0)
+        container = client.containers.create(
+            base,
+            command,
+            name=f"{_INSTALLER}{mark.rpartition('/')[2]}",
+            hostname="levelfield",
+            labels={**labels, BUILD: mark},
+            mounts=[Mount("/mnt", None, type="volume")],
+            network_mode="none",
+            cap_drop=["ALL"],
+            security_opt=["no-new-privileges"],
+            use_config_proxy=USER_PROXIES,
+        )
+        container.put_archive("/mnt", inputs)
+        container.start()
+        code = container.wait(timeout=BUILD_TIMEOUT_S)["StatusCode"]
+        if code:
+            said = container.logs(tail=5).decode(errors="replace").splitlines()
+            raise _failed(tag, f"A step returned a non-zero code: {code}.", said)
+        repository, _, name = tag.rpartition(":")
+        config = client.images.get(base).attrs["Config"]
+        return container.commit(repository, name, conf={"Cmd": config["Cmd"]})
+
+
+@contextlib.contextmanager
+def _replacing(client: docker.DockerClient, tag: str) -> Iterator[str]:
+    """Yield the mark of a build, and remove afterwards what it left and the image that had its name before.
+
+    The image of that name stays where it is in use, or where another process that may still be alive built it.
+    """
     process = owner.mark_of(os.getpid())
     mark = f"{process}/{secrets.token_hex(8)}"
     before = _named(client, tag)
-    labelled = re.sub(rb"(?m)^FROM .*$", rb'\g<0>\nLABEL %s="%s"' % (BUILD.encode(), mark.encode()), recipe)
-    with tempfile.TemporaryFile(dir=cache_folder("downloads")) as context:
-        archive.write(context, [(_RECIPE, labelled), *files])
-        context.seek(0)
-        try:
-            image = _build(client, context, tag=tag, arguments=arguments, labels=labels)
-        finally:
-            remove_dangling(client, lambda each: each == mark)
-    if before is not None and before.id != image.id:
+    try:
+        yield mark
+    finally:
+        remove_dangling(client, lambda each: each == mark)
+    if before is not None and _named(client, tag) != before:
         built_by = before.labels.get(BUILD, "")
         if built_by.startswith(f"{process}/") or not built_by or builder_is_dead(built_by):
             _remove(client, str(before.id))
-    return image
 
 
 def _build(
@@ -171,16 +240,19 @@ def _build(
             f"The container engine refused to build {tag}: {error.explanation or error}", fix="See the engine's log."
         ) from error
     if failure:
-        failure = re.sub(r"^The command '.*' returned a", "A step returned a", failure, flags=re.DOTALL)
-        raise LevelfieldError(
-            f"Building {tag} failed: {failure} It said last: {' / '.join(said[-5:])}",
-            fix="The recipe runs with no network; see `docker images` and `df -h` for space.",
-        )
+        raise _failed(tag, re.sub(r"^The command '.*' returned a", "A step returned a", failure, flags=re.DOTALL), said)
     return client.images.get(tag)
 
 
+def _failed(tag: str, failure: str, said: list[str]) -> LevelfieldError:
+    return LevelfieldError(
+        f"Building {tag} failed: {failure} It said last: {' / '.join(said[-5:])}",
+        fix="The recipe runs with no network; see `docker images` and `df -h` for space.",
+    )
+
+
 def remove_dangling(client: docker.DockerClient, chosen: Callable[[str], bool]) -> None:
-    """Remove the images that builds left behind: those without a tag that no other image is based on.
+    """Remove what builds left behind: their containers, and images without a tag that no other image is based on.
 
     Parameters
     ----------
@@ -190,6 +262,11 @@ def remove_dangling(client: docker.DockerClient, chosen: Callable[[str], bool]) 
         Whether what a build left is to go, by the value of its label `BUILD`.
     """
     with contextlib.suppress(APIError):  # they are only disk space, and the next `clean` takes them
+        # By name: the containers of workers inherit their image's labels.
+        for found in client.api.containers(all=True, filters={"name": f"^/{_INSTALLER}"}):
+            if chosen(found["Labels"].get(BUILD, "")):
+                with contextlib.suppress(APIError):
+                    client.api.remove_container(found["Id"], v=True, force=True)
         # Not `prune`, which fails while another prune runs, and not `images.list`, which fails if one is removed
         # meanwhile.
         for found in client.api.images(filters={"dangling": True, "label": BUILD}):

@@ -8,7 +8,7 @@ from suite.images import base, catalogue, worker_code
 from suite.images.archive import EPOCH
 from suite.paths import images_root
 
-ENVIRONMENT = "environment.Dockerfile"
+ENVIRONMENT = "environment.sh"
 WORKER = "worker.Dockerfile"
 
 

@@ -34,7 +34,7 @@ def _tags(made: Recipe) -> tuple[str, str]:
     "change",
     [
         pytest.param(_append("images/canary/cpu.lock"), id="lock"),
-        pytest.param(_append("images/environment.Dockerfile"), id="recipe"),
+        pytest.param(_append("images/environment.sh"), id="recipe"),
         pytest.param(
             _replace("images/base.lock", 'name = "bash", version = "', 'name = "bash", version = "9'), id="base"
         ),
