@@ -1,10 +1,12 @@
 """Images made by a command in a container: what they hold, and what is left when the command or its process ends."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import docker
 import pytest
@@ -71,18 +73,24 @@ def test_a_layer_holds_what_the_command_wrote_and_not_what_it_was_given(client: 
 
 def test_a_command_that_fails_is_one_sentence_and_leaves_nothing(client: docker.DockerClient, base: str) -> None:
     before = containers(client)
-    with pytest.raises(LevelfieldError, match=r"returned a non-zero code: 3\. It said last: no such wheel "):
+    with pytest.raises(LevelfieldError, match=r"returned a non-zero code: 3\. It said last: no such wheel"):
         install(client, base, "echo no such wheel; exit 3")
     assert containers(client) <= before
     assert engine.find(client, TAG, "") is None
 
 
 def test_a_command_has_neither_a_network_nor_the_users_proxies(
-    client: docker.DockerClient, base: str, monkeypatch: pytest.MonkeyPatch
+    base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(client.api._proxy_configs, "http", "http://user:secret@proxy.example:1")
-    with pytest.raises(LevelfieldError, match=r"It said last: lo / [^@]*$"):
-        install(client, base, "ls /sys/class/net; env | tr '\\n' ' '; echo; exit 1")
+    proxies = {"httpProxy": "http://user:secret@proxy.invalid"}
+    (tmp_path / "config.json").write_text(json.dumps({"proxies": {"default": proxies}}))
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    with (
+        engine.connect() as client,
+        pytest.raises(LevelfieldError, match=r"It said last: lo / .*HOME=") as caught,
+    ):
+        install(client, base, "ls /sys/class/net; env | sort -r | tr '\\n' ' '; echo; exit 1")
+    assert "secret" not in caught.value.message
 
 
 @pytest.mark.alone  # any other build would remove what the killed one left
