@@ -17,7 +17,7 @@ from suite.safety import terminals
 def bundle(file: Path, images: tuple[str, ...], *, artifacts: bool) -> None:
     """Write what building IMAGES takes (default: all for the CPU) into FILE, for a machine with no network."""
     from suite import plan
-    from suite.images.bundle.packing import pack
+    from suite.images.bundle import pack
     from suite.record.references import parse
 
     console = terminals.console()
@@ -42,7 +42,8 @@ def bundle(file: Path, images: tuple[str, ...], *, artifacts: bool) -> None:
 )
 def unbundle(file: Path, *, models: bool) -> None:
     """Take the files of a bundle into the cache, each checked against its hash."""
-    from suite.images.bundle.unpacking import unpack, where_wheels_are
+    from suite.images.bundle import unpack
+    from suite.images.wheels import wheel_folder
 
     console = terminals.console()
     found = unpack(file, models=models)
@@ -57,7 +58,7 @@ def unbundle(file: Path, *, models: bool) -> None:
         _say(
             f"The bundle was made for another images/{name} than this checkout's: it may ask for other files.", console
         )
-    _say(f"For the tool itself, let pip look there alone: PIP_NO_INDEX=1 PIP_FIND_LINKS={where_wheels_are()}", console)
+    _say(f"For the tool itself, let pip look there alone: PIP_NO_INDEX=1 PIP_FIND_LINKS={wheel_folder()}", console)
 
 
 def _say(text: str, console: Console) -> None:

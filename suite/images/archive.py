@@ -4,7 +4,7 @@ import io
 import tarfile
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 EPOCH = 1_767_225_600
 """The time that every file of ours gets: the first second of 2026."""
@@ -24,18 +24,29 @@ def write(stream: BinaryIO, files: Iterable[tuple[str, Path | bytes]]) -> None:
     folders = {str(parent) for name in contents for parent in PurePosixPath(name).parents if str(parent) != "."}
     with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for name in sorted(folders | contents.keys()):
-            entry = tarfile.TarInfo(name)
-            entry.mtime = EPOCH
             if name in folders:
-                entry.type, entry.mode = tarfile.DIRTYPE, 0o755
+                entry = tarfile.TarInfo(name)
+                entry.mtime, entry.type, entry.mode = EPOCH, tarfile.DIRTYPE, 0o755
                 archive.addfile(entry)
                 continue
-            entry.mode = 0o644
             content = contents[name]
-            if isinstance(content, bytes):
-                entry.size = len(content)
-                archive.addfile(entry, io.BytesIO(content))
-            else:
-                entry.size = content.stat().st_size
-                with content.open("rb") as source:
-                    archive.addfile(entry, source)
+            with io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as source:
+                add_file(archive, name, source)
+
+
+def add_file(archive: tarfile.TarFile, name: str, source: BinaryIO | IO[bytes]) -> None:
+    """Add a file with fixed times, owner and mode to an archive.
+
+    Parameters
+    ----------
+    archive
+        Opened for writing.
+    name
+        Name inside the archive.
+    source : file
+        The content, read from its beginning to its end.
+    """
+    entry = tarfile.TarInfo(name)
+    entry.mtime, entry.mode, entry.size = EPOCH, 0o644, source.seek(0, io.SEEK_END)
+    source.seek(0)
+    archive.addfile(entry, source)

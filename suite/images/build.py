@@ -1,30 +1,13 @@
 """Build images: from a base, locked wheels and a recipe, with no network; what is already there is reused."""
 
 import docker
-import msgspec
-from docker.models.images import Image
+from docker.models.images import Image as EngineImage
 
-from suite.images import archive, base, engine, wheels, worker_code
+from suite.images import archive, base, catalogue, engine, wheels, worker_code
 from suite.images.recipe import ENVIRONMENT, WORKER, Recipe, recipe
 from suite.images.wheels import Progress, silent
 from suite.paths import cache_folder, disk_space, file_lock, images_root
-
-
-class BuiltImage(msgspec.Struct, frozen=True):
-    """An image that the engine has."""
-
-    name: str
-    variant: str
-    version: str | None
-    tag: str
-    image_id: str
-    layers: tuple[str, ...]
-    lock_sha256: str
-    base: str
-    """Which base, and its digest."""
-    recipe_sha256: str
-    worker_sha256: str
-    size_bytes: int
+from suite.record.schema import Image
 
 
 def build(
@@ -35,8 +18,8 @@ def build(
     base_kind: base.Kind = "debian",
     use_cache: bool = True,
     progress: Progress = silent,
-) -> BuiltImage:
-    """Return an image, built if the engine does not have it.
+) -> Image:
+    """Return an image as a run's record describes it, built if the engine does not have it.
 
     Parameters
     ----------
@@ -59,10 +42,10 @@ def build(
         image = engine.find(client, wanted.tag, wanted.identity) if use_cache else None
         if image is None:
             image = _made(client, wanted, use_cache=use_cache, progress=progress)
-    return BuiltImage(
+    return Image(
         name=name,
-        variant=variant,
-        version=version,
+        variant=catalogue.stem(variant, version),
+        launcher="docker",
         tag=wanted.tag,
         image_id=str(image.id),
         layers=engine.layers(image),
@@ -74,7 +57,7 @@ def build(
     )
 
 
-def _made(client: docker.DockerClient, wanted: Recipe, *, use_cache: bool, progress: Progress) -> Image:
+def _made(client: docker.DockerClient, wanted: Recipe, *, use_cache: bool, progress: Progress) -> EngineImage:
     """Build an image while other builds on the same environment wait."""
 
     def waiting() -> None:
@@ -111,7 +94,7 @@ def _environment(client: docker.DockerClient, wanted: Recipe, *, use_cache: bool
     )
 
 
-def _worker(client: docker.DockerClient, wanted: Recipe) -> Image:
+def _worker(client: docker.DockerClient, wanted: Recipe) -> EngineImage:
     return engine.build(
         client,
         [(f"files/opt/levelfield/worker/{name}", content) for name, content in worker_code.files().items()],

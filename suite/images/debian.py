@@ -207,8 +207,13 @@ def _download(packages: tuple[Package, ...], folder: Path) -> None:
             fix=f"Run `nox -s lock` for today's versions, name a mirror that keeps old ones in {MIRRORS}, or use a "
             "ready base: `--base registry`.",
         )
-    said = next((line for line in result.stderr.splitlines() if line.startswith("E:")), "E: apt gave no reason")
     raise LevelfieldError(
-        f"The Debian packages {names} could not be fetched: {said.removeprefix('E: ')}",
+        f"The Debian packages {names} could not be fetched: {apt_error(result.stderr)}",
         fix="Check that `apt-get update` works here.",
     )
+
+
+def apt_error(stderr: str) -> str:
+    """Return the first error that apt printed."""
+    errors = (line.removeprefix("E: ") for line in stderr.splitlines() if line.startswith("E:"))
+    return next(errors, "apt gave no reason")

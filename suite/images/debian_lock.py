@@ -1,10 +1,13 @@
 """Resolve the packages of the bases again and write `images/base.lock`: part of `nox -s lock`."""
 
 import datetime as dt
+import json
 import subprocess
 import tempfile
 from email.parser import Parser
 from pathlib import Path
+
+import msgspec
 
 from suite.errors import LevelfieldError
 from suite.images import debian
@@ -129,9 +132,9 @@ def _describe(options: list[str], chosen: dict[tuple[str, str], set[str]]) -> tu
 def _apt(command: list[str]) -> str:
     result = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if result.returncode:
-        said = next((line for line in result.stderr.splitlines() if line.startswith("E:")), "E: no reason given")
         raise LevelfieldError(
-            f"apt could not resolve the base: {said.removeprefix('E: ')}", fix="Check that `apt-get update` works here."
+            f"apt could not resolve the base: {debian.apt_error(result.stderr)}",
+            fix="Check that `apt-get update` works here.",
         )
     return result.stdout
 
@@ -147,11 +150,7 @@ def _toml(lock: BaseLock) -> str:
         "packages = [",
     ]
     for package in lock.packages:
-        bases = ", ".join(f'"{base}"' for base in package.bases)
-        lines.append(
-            f'  {{ name = "{package.name}", version = "{package.version}", architecture = "{package.architecture}", '
-            f'sha256 = "{package.sha256}", size_bytes = {package.size_bytes}, '
-            f'installed_bytes = {package.installed_bytes}, archive = "{package.archive}", path = "{package.path}", '
-            f"bases = [{bases}] }},"
-        )
+        # Texts, whole numbers and lists of texts are written in TOML as in JSON.
+        fields = (f"{name} = {json.dumps(value)}" for name, value in msgspec.structs.asdict(package).items())
+        lines.append(f"  {{ {', '.join(fields)} }},")
     return "\n".join([*lines, "]", ""])

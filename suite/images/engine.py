@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 import docker
 import requests
-from docker.errors import APIError, DockerException, ImageNotFound
+from docker.errors import APIError, ImageNotFound
 from docker.models.images import Image
 from docker.types import Mount
 
@@ -19,7 +19,8 @@ from suite.errors import LevelfieldError
 from suite.images import archive
 from suite.images.catalogue import MACHINE
 from suite.machine import owner
-from suite.machine.engine import knock, short
+from suite.machine.engine import ENGINE_ERRORS, short
+from suite.machine.engine import connect as open_client
 from suite.paths import cache_folder
 
 IDENTITY = "levelfield.identity"
@@ -46,10 +47,9 @@ def connect() -> Iterator[docker.DockerClient]:
         None answers, or it stops answering while it is used.
     """
     try:
-        knock()
-        client = docker.from_env(timeout=BUILD_TIMEOUT_S)
-    except (DockerException, OSError) as error:
-        raise _no_engine(error) from error
+        client = open_client(BUILD_TIMEOUT_S)
+    except ENGINE_ERRORS as error:
+        raise no_engine(error) from error
     with contextlib.closing(client):
         try:
             yield client
@@ -308,7 +308,8 @@ def _words(event: dict[str, Any]) -> list[str]:
     return [line.strip() for line in event.get("stream", "").splitlines() if line.strip()]
 
 
-def _no_engine(error: Exception) -> LevelfieldError:
+def no_engine(error: Exception) -> LevelfieldError:
+    """Return the error for a user whose container engine does not answer, or does not let them in."""
     if isinstance(error, PermissionError):
         return LevelfieldError(
             "The container engine does not let you in.", fix="Add yourself to its group (docker), or run as root."

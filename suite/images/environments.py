@@ -23,31 +23,12 @@ _MARKER = "levelfield.lock"
 class Environment(msgspec.Struct, frozen=True):
     """A virtual environment that holds exactly what a lock says."""
 
-    name: str
-    variant: str
-    version: str | None
+    image: Image
+    """Its entry in a run's record."""
     python: Path
     """The interpreter to start workers with."""
     worker_code: Path
     """Folder for `PYTHONPATH`: the same files that images carry."""
-    lock_sha256: str
-    worker_sha256: str
-    python_version: str
-    """Full version of the interpreter."""
-    size_bytes: int
-
-    def record(self) -> Image:
-        """Return its entry in a run's record."""
-        return Image(
-            name=self.name,
-            variant=catalogue.stem(self.variant, self.version),
-            launcher="venv",
-            tag=self.python.parents[1].name,
-            lock_sha256=self.lock_sha256,
-            worker_sha256=self.worker_sha256,
-            python=self.python_version,
-            size_bytes=self.size_bytes,
-        )
 
 
 def make(name: str, variant: str = "cpu", version: str | None = None, *, progress: Progress = silent) -> Environment:
@@ -74,17 +55,17 @@ def make(name: str, variant: str = "cpu", version: str | None = None, *, progres
             if not is_there(folder):  # another process may have made it meanwhile
                 progress(f"installing {len(files)} wheels of {lock.label} into a virtual environment")
                 _install(lock, files, interpreter, folder)
-    return Environment(
+    image = Image(
         name=name,
-        variant=variant,
-        version=version,
-        python=folder / "bin" / "python",
-        worker_code=worker_code.folder(),
+        variant=catalogue.stem(variant, version),
+        launcher="venv",
+        tag=folder.name,
         lock_sha256=lock.sha256,
         worker_sha256=worker_code.digest(),
-        python_version=full_version,
+        python=full_version,
         size_bytes=sum(path.lstat().st_size for path in folder.rglob("*")),
     )
+    return Environment(image, python=folder / "bin" / "python", worker_code=worker_code.folder())
 
 
 def location(lock: catalogue.Lock, python_version: str) -> Path:

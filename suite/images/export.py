@@ -12,6 +12,7 @@ import datetime as dt
 import gzip
 import hashlib
 import io
+import shutil
 import tarfile
 import tempfile
 from pathlib import Path
@@ -20,11 +21,11 @@ from typing import Any, BinaryIO
 import msgspec
 
 from suite.errors import LevelfieldError
-from suite.images import catalogue, debian, engine, sbom
-from suite.images.archive import EPOCH
-from suite.images.build import BuiltImage
+from suite.images import engine, sbom
+from suite.images.archive import EPOCH, add_file
 from suite.images.wheels import Progress, silent
 from suite.paths import cache_folder, disk_space
+from suite.record.schema import Image
 
 _CHUNK_BYTES = 1024 * 1024
 _CREATED = dt.datetime.fromtimestamp(EPOCH, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -38,13 +39,13 @@ class _Manifest(msgspec.Struct, frozen=True):
     layers: tuple[str, ...] = msgspec.field(name="Layers")
 
 
-def export_image(built: BuiltImage, folder: Path, *, progress: Progress = silent) -> Path:
+def export_image(image: Image, folder: Path, *, progress: Progress = silent) -> Path:
     """Write an image and its bill of materials into a folder.
 
     Parameters
     ----------
-    built
-        An image that the engine has.
+    image
+        As `suite.images.build.build` returns it: the engine has it.
     folder
         Created if it is not there; files of the same names are replaced.
     progress : callable
@@ -60,7 +61,7 @@ def export_image(built: BuiltImage, folder: Path, *, progress: Progress = silent
     LevelfieldError
         The folder cannot be written, the disk is full, or the engine gives something else than the image.
     """
-    stem = f"levelfield-{built.name}-{catalogue.stem(built.variant, built.version)}"
+    stem = f"levelfield-{image.name}-{image.variant}"
     target = folder / f"{stem}.tar"
     progress(f"writing {target.name}")
     partial = folder / f".{target.name}.partial"
@@ -68,11 +69,11 @@ def export_image(built: BuiltImage, folder: Path, *, progress: Progress = silent
         with disk_space():
             folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=cache_folder("downloads")) as saved:
-                _save(built.tag, saved)
+                _save(image.tag, saved)
                 with partial.open("wb") as stream:
-                    write(saved, stream, built.tag)
+                    write(saved, stream, image.tag)
             partial.replace(target)
-            (folder / f"{stem}{sbom.SUFFIX}").write_bytes(bill(built))
+            (folder / f"{stem}{sbom.SUFFIX}").write_bytes(sbom.of_record(image))
     except OSError as error:
         raise LevelfieldError(
             f"The image cannot be written to {folder}: {error.strerror or error}.", fix="Choose another folder."
@@ -80,14 +81,6 @@ def export_image(built: BuiltImage, folder: Path, *, progress: Progress = silent
     finally:
         partial.unlink(missing_ok=True)
     return target
-
-
-def bill(built: BuiltImage) -> bytes:
-    """Return the bill of materials of an image that was built here."""
-    lock = catalogue.lock(built.name, built.variant, built.version)
-    kind, _, rest = built.base.partition(" ")
-    packages = debian.read_lock().of(rest.partition(" ")[0]) if kind == "debian" else ()
-    return sbom.make(lock, packages, base_label=built.base, recipe_sha256=built.recipe_sha256)
 
 
 def _save(tag: str, stream: BinaryIO) -> None:
@@ -125,8 +118,8 @@ def write(saved: BinaryIO, target: BinaryIO, tag: str) -> None:
             layers = [f"{digest}.tar" for digest in digests]
             listed = [{"Config": name, "RepoTags": [tag], "Layers": layers}]
             with tarfile.open(fileobj=target, mode="w", format=tarfile.PAX_FORMAT) as archive:
-                _add(archive, "manifest.json", msgspec.json.encode(listed, order="deterministic"))
-                _add(archive, name, content)
+                add_file(archive, "manifest.json", io.BytesIO(msgspec.json.encode(listed, order="deterministic")))
+                add_file(archive, name, io.BytesIO(content))
                 places = dict(zip(layers, manifest.layers, strict=True))  # a layer may stand twice: it is written once
                 for layer in sorted(places):
                     _copy(archive, layer, _member(source, places[layer]))
@@ -153,8 +146,7 @@ def _copy(archive: tarfile.TarFile, name: str, layer: BinaryIO) -> None:
     if layer.read(2) == b"\x1f\x8b":
         layer.seek(0)
         with tempfile.TemporaryFile(dir=cache_folder("downloads")) as plain, gzip.open(layer) as packed:
-            while chunk := packed.read(_CHUNK_BYTES):
-                plain.write(chunk)
+            shutil.copyfileobj(packed, plain, _CHUNK_BYTES)
             _add_stream(archive, name, plain)
         return
     _add_stream(archive, name, layer)
@@ -167,19 +159,7 @@ def _add_stream(archive: tarfile.TarFile, name: str, stream: BinaryIO) -> None:
             f"The container engine gave another layer than {name.removesuffix('.tar')}.",
             fix="Its storage may be damaged: remove the image, and build it again.",
         )
-    size = stream.seek(0, io.SEEK_END)
-    stream.seek(0)
-    archive.addfile(_entry(name, size), stream)
-
-
-def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
-    archive.addfile(_entry(name, len(content)), io.BytesIO(content))
-
-
-def _entry(name: str, size: int) -> tarfile.TarInfo:
-    entry = tarfile.TarInfo(name)
-    entry.mtime, entry.mode, entry.size = EPOCH, 0o644, size
-    return entry
+    add_file(archive, name, stream)
 
 
 def _not_an_image(tag: str) -> LevelfieldError:

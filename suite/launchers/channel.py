@@ -1,11 +1,12 @@
 """Lines to and from a worker, whatever carries them, and the end of what it says on stderr."""
 
+import abc
 import collections
 import os
 import select
 import time
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 MAX_LINE_BYTES = 256 * 1024 * 1024
 """Longest line a worker may send; the largest honest one (BERT's verification outputs) is about 20 MB."""
@@ -31,63 +32,15 @@ class LineTooLong(Exception):  # noqa: N818
     """The worker sent more than any honest line holds."""
 
 
-class Ending:
-    """How a worker process ended.
+class Ending(NamedTuple):
+    """How a worker process ended."""
 
-    Parameters
-    ----------
-    code
-        Exit code; None where it is not known.
-    out_of_memory
-        It passed the memory limit of its container.
-    killed_here
-        It did not exit by itself, and was killed by this process.
-    """
-
-    def __init__(self, *, code: int | None, out_of_memory: bool = False, killed_here: bool = False) -> None:
-        self.code = code
-        self.out_of_memory = out_of_memory
-        self.killed_here = killed_here
-
-
-class Channel(Protocol):
-    """One worker's stdin, stdout and stderr."""
-
-    pid: int | None
-    """Process id as this host sees it; None where the engine runs elsewhere."""
-
-    def send(self, line: bytes) -> None:
-        """Write one line; raises `ChannelClosed` when the other end is closed."""
-        ...
-
-    def receive(self, timeout_s: float) -> bytes:
-        """Return the next line of stdout without its newline; the caller sleeps until it is there."""
-        ...
-
-    def poll(self) -> bool:
-        """Read what has come, without waiting; True where `receive` would now return or raise at once."""
-        ...
-
-    def descriptors(self) -> tuple[int, ...]:
-        """Return the file descriptors that become readable when something comes."""
-        ...
-
-    def unasked(self) -> bool:
-        """Return whether a line waits that no request has asked for; to be asked before the next request is sent."""
-        ...
-
-    def stderr_tail(self) -> str: ...
-
-    def end(self, grace_s: float) -> None:
-        """Close stdin, wait for the exit, kill after `grace_s`; then free everything the worker held.
-
-        Never raises, so that the next worker can be ended too.
-        """
-        ...
-
-    def ending(self) -> Ending:
-        """Return how the worker ended, once `end` was called; to ask may take a moment."""
-        ...
+    code: int | None
+    """Exit code; None where it is not known."""
+    out_of_memory: bool
+    """It passed the memory limit of its container."""
+    killed_here: bool
+    """It did not exit by itself, and was killed by this process."""
 
 
 class Lines:
@@ -139,6 +92,78 @@ class Lines:
         """Return the end of stderr, after a note of how much output was dropped."""
         note = f"[{self._dropped_bytes:,} bytes of output dropped]\n" if self._dropped_bytes else ""
         return note + self._tail.decode("utf-8", "replace")
+
+
+class Channel(abc.ABC):
+    """One worker's stdin, stdout and stderr.
+
+    Parameters
+    ----------
+    pid
+        Process id as this host sees it; None where the engine runs elsewhere.
+    """
+
+    def __init__(self, pid: int | None) -> None:
+        self.pid = pid
+        self._lines = Lines()
+        self._killed_here = False
+
+    @abc.abstractmethod
+    def send(self, line: bytes) -> None:
+        """Write one line; raises `ChannelClosed` when the other end is closed."""
+
+    @abc.abstractmethod
+    def descriptors(self) -> tuple[int, ...]:
+        """Return the file descriptors that become readable when something comes."""
+
+    @abc.abstractmethod
+    def _at_end(self) -> bool:
+        """Return whether stdout has ended."""
+
+    @abc.abstractmethod
+    def _read(self, ready: Sequence[int]) -> None:
+        """Take in what has come on those descriptors."""
+
+    def receive(self, timeout_s: float) -> bytes:
+        """Return the next line of stdout without its newline; the caller sleeps until it is there."""
+        deadline = time.monotonic() + timeout_s
+        while (line := self._lines.pop()) is None:
+            if self._at_end():
+                raise ChannelClosed
+            self._read(wait_readable(self.descriptors(), deadline))
+        return line
+
+    def poll(self) -> bool:
+        """Read what has come, without waiting; True where `receive` would now return or raise at once."""
+        try:
+            for _ in range(READS_AT_ONCE):
+                if self._lines.waiting() or self._at_end():
+                    return True
+                if not (ready := readable_now(self.descriptors())):
+                    return False
+                self._read(ready)
+        except LineTooLong:
+            return True
+        return self._lines.waiting()
+
+    def has_unrequested_line(self) -> bool:
+        """Return whether a line waits that no request has asked for; to be asked before the next request is sent."""
+        return self._lines.waiting()
+
+    def stderr_tail(self) -> str:
+        """Return the end of what the worker wrote to stderr."""
+        return self._lines.tail()
+
+    @abc.abstractmethod
+    def end(self, grace_s: float) -> None:
+        """Close stdin, wait for the exit, kill after `grace_s`; then free everything the worker held.
+
+        Never raises, so that the next worker can be ended too.
+        """
+
+    @abc.abstractmethod
+    def ending(self) -> Ending:
+        """Return how the worker ended, once `end` was called; to ask may take a moment."""
 
 
 def wait_readable(descriptors: Iterable[int], deadline: float) -> list[int]:

@@ -5,7 +5,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import docker
@@ -13,19 +13,9 @@ import docker.errors
 import requests.exceptions
 
 from suite.errors import LevelfieldError
-from suite.launchers.channel import (
-    READS_AT_ONCE,
-    ChannelClosed,
-    ChannelTimeout,
-    Ending,
-    Lines,
-    LineTooLong,
-    read_some,
-    readable_now,
-    send_all,
-    wait_readable,
-)
+from suite.launchers.channel import Channel, ChannelTimeout, Ending, LineTooLong, read_some, send_all, wait_readable
 from suite.launchers.local_process import LocalProcess
+from suite.machine.engine import ENGINE_ERRORS, short
 
 FRAME_HEADER_BYTES = 8
 """Engine API, ContainerAttach: stream type, three zero bytes, big-endian length."""
@@ -42,7 +32,7 @@ SIGKILLED = 128 + 9
 """Exit code of a container that ended by SIGKILL."""
 
 
-class ContainerChannel:
+class ContainerChannel(Channel):
     """A container's attached streams: raw bytes in, framed stdout and stderr out."""
 
     def __init__(
@@ -52,7 +42,7 @@ class ContainerChannel:
         attached: Any,  # noqa: ANN401  (the SDK has no type for it)
         process: LocalProcess | None,
     ) -> None:
-        self.pid = process.pid if process else None
+        super().__init__(process.pid if process else None)
         self._process = process
         self._client = client
         self._container = container
@@ -60,42 +50,19 @@ class ContainerChannel:
         self._socket: socket.socket = attached._sock  # noqa: SLF001  (the SDK offers no other way to the socket)
         self._socket.setblocking(False)
         self._buffer = bytearray()
-        self._lines = Lines()
         self._eof = False
         self._ended = False
-        self._killed_here = False
 
     def send(self, line: bytes) -> None:
         send_all(self._socket.fileno(), line + b"\n")
 
-    def receive(self, timeout_s: float) -> bytes:
-        deadline = time.monotonic() + timeout_s
-        while (line := self._lines.pop()) is None:
-            if self._eof:
-                raise ChannelClosed
-            wait_readable([self._socket.fileno()], deadline)
-            self._take()
-        return line
-
-    def poll(self) -> bool:
-        try:
-            for _ in range(READS_AT_ONCE):
-                if self._lines.waiting() or self._eof:
-                    return True
-                if not readable_now([self._socket.fileno()]):
-                    return False
-                self._take()
-        except LineTooLong:
-            return True
-        return self._lines.waiting()
-
-    def unasked(self) -> bool:
-        return self._lines.waiting()
-
     def descriptors(self) -> tuple[int, ...]:
         return () if self._eof else (self._socket.fileno(),)
 
-    def _take(self) -> None:
+    def _at_end(self) -> bool:
+        return self._eof
+
+    def _read(self, _: Sequence[int]) -> None:
         try:
             chunk = read_some(self._socket.fileno())
         except BlockingIOError:
@@ -117,9 +84,6 @@ class ContainerChannel:
                 self._lines.feed(payload)
             elif stream == STDERR:
                 self._lines.feed_stderr(payload)
-
-    def stderr_tail(self) -> str:
-        return self._lines.tail()
 
     def end(self, grace_s: float) -> None:
         if self._ended:
@@ -144,8 +108,7 @@ class ContainerChannel:
         """Read until the engine closes the stream, which it does when the container is dead."""
         try:
             while not self._eof:
-                wait_readable([self._socket.fileno()], deadline)
-                self._take()
+                self._read(wait_readable(self.descriptors(), deadline))
         except (ChannelTimeout, LineTooLong):
             return
 
@@ -171,7 +134,7 @@ class ContainerChannel:
             if code == SIGKILLED and not self._killed_here:
                 events = self._events()  # the kernel's word about memory may come after the end itself
             forgotten = "start" not in events and self._all_events() < EVENTS_KEPT
-        except (docker.errors.DockerException, requests.exceptions.RequestException, OSError) as error:
+        except ENGINE_ERRORS as error:
             raise engine_gone(error) from error
         if forgotten:
             raise LevelfieldError(
@@ -213,7 +176,3 @@ def engine_gone(error: Exception) -> LevelfieldError:
         f"The container engine stopped answering ({short(error)}); what was measured is kept.",
         fix="Start the engine again, then go on with --resume.",
     )
-
-
-def short(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]

@@ -11,12 +11,10 @@ import docker.errors
 import requests.exceptions
 from docker.types import LogConfig
 
-from suite.errors import LevelfieldError
 from suite.images.base import Kind
 from suite.images.build import build
-from suite.images.catalogue import stem
-from suite.images.engine import USER_PROXIES
-from suite.launchers.container import ContainerChannel, close, engine_gone, short
+from suite.images.engine import USER_PROXIES, no_engine
+from suite.launchers.container import ContainerChannel, close, engine_gone
 from suite.launchers.disk_limit import DiskLimit
 from suite.launchers.environment import cuda_cache, worker_environment
 from suite.launchers.gpu import DRIVER, LINKED, one_gpu, refused, unnamed
@@ -24,7 +22,8 @@ from suite.launchers.local_process import LocalProcess
 from suite.launchers.protocol import Inside, LaunchSpec, Progress
 from suite.launchers.worker import Worker, WorkerError
 from suite.machine import owner
-from suite.machine.engine import knock
+from suite.machine.engine import ENGINE_ERRORS
+from suite.machine.engine import connect as open_client
 from suite.record.schema import Image
 
 if TYPE_CHECKING:
@@ -51,22 +50,9 @@ class DockerLauncher:
 
     def prepare(self, image: str, variant: str, version: str | None, progress: Progress) -> Image:
         try:
-            built = build(image, variant, version, base_kind=self._base, progress=progress)
+            return build(image, variant, version, base_kind=self._base, progress=progress)
         except (docker.errors.DockerException, requests.exceptions.RequestException) as error:
             raise engine_gone(error) from error
-        return Image(
-            name=image,
-            variant=stem(variant, version),
-            launcher="docker",
-            tag=built.tag,
-            image_id=built.image_id,
-            layers=built.layers,
-            lock_sha256=built.lock_sha256,
-            base=built.base,
-            recipe_sha256=built.recipe_sha256,
-            worker_sha256=built.worker_sha256,
-            size_bytes=built.size_bytes,
-        )
 
     def inside(self, spec: LaunchSpec) -> Inside:
         return Inside(
@@ -89,7 +75,7 @@ class DockerLauncher:
                 detail = unnamed(str(error.explanation))
                 raise WorkerError("engine", f"{refusal.message} {refusal.fix}", detail) from error
             raise WorkerError("engine", f"The engine would not start {spec.name}: {error.explanation}.") from error
-        except (requests.exceptions.RequestException, docker.errors.DockerException, OSError) as error:
+        except ENGINE_ERRORS as error:
             raise engine_gone(error) from error
         return Worker(spec.name, channel, started_ns=started_ns, disk=disk)
 
@@ -175,7 +161,7 @@ class DockerLauncher:
                 api.remove_container(container, force=True)
         except docker.errors.APIError as error:
             raise refused(str(error.explanation)) from error
-        except (requests.exceptions.RequestException, docker.errors.DockerException, OSError) as error:
+        except ENGINE_ERRORS as error:
             raise engine_gone(error) from error
 
     def sweep(self) -> int:
@@ -187,7 +173,7 @@ class DockerLauncher:
                 with contextlib.suppress(docker.errors.APIError):
                     container.remove(force=True)
                     removed += 1
-        except (docker.errors.DockerException, requests.exceptions.RequestException, OSError) as error:
+        except ENGINE_ERRORS as error:
             raise engine_gone(error) from error
         return removed
 
@@ -222,14 +208,10 @@ def connect() -> docker.DockerClient:
         When none answers.
     """
     try:
-        knock()
-        client = docker.from_env(timeout=ENGINE_TIMEOUT_S)
+        client = open_client(ENGINE_TIMEOUT_S)
         client.ping()
-    except (docker.errors.DockerException, requests.exceptions.RequestException, OSError) as error:
-        raise LevelfieldError(
-            f"No container engine answers ({short(error)}).",
-            fix="Install and start one (Debian: apt-get install docker.io), or use --launcher venv.",
-        ) from error
+    except ENGINE_ERRORS as error:
+        raise no_engine(error) from error
     return client
 
 

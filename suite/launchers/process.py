@@ -10,19 +10,17 @@ from pathlib import Path
 
 from suite.launchers.channel import (
     READS_AT_ONCE,
+    Channel,
     ChannelClosed,
     ChannelTimeout,
     Ending,
-    Lines,
-    LineTooLong,
     read_some,
-    readable_now,
     send_all,
     wait_readable,
 )
 
 
-class ProcessChannel:
+class ProcessChannel(Channel):
     """Start `command` in a process group of its own and talk to it over pipes."""
 
     def __init__(self, command: Sequence[str], *, environment: Mapping[str, str], folder: Path) -> None:
@@ -36,8 +34,7 @@ class ProcessChannel:
             start_new_session=True,
             bufsize=0,
         )
-        self.pid: int | None = self._process.pid
-        self._lines = Lines()
+        super().__init__(self._process.pid)
         if self._process.stdin is None or self._process.stdout is None or self._process.stderr is None:
             raise RuntimeError("A process was started without its pipes.")
         self._stdin = self._process.stdin
@@ -45,38 +42,17 @@ class ProcessChannel:
         self._stderr = self._process.stderr
         os.set_blocking(self._stdin.fileno(), False)
         self._open = {self._stdout.fileno(): "stdout", self._stderr.fileno(): "stderr"}
-        self._killed_here = False
 
     def send(self, line: bytes) -> None:
         if self._stdin.closed:
             raise ChannelClosed
         send_all(self._stdin.fileno(), line + b"\n")
 
-    def receive(self, timeout_s: float) -> bytes:
-        deadline = time.monotonic() + timeout_s
-        while (line := self._lines.pop()) is None:
-            if "stdout" not in self._open.values():
-                raise ChannelClosed
-            self._read(wait_readable(self._open, deadline))
-        return line
-
-    def poll(self) -> bool:
-        try:
-            for _ in range(READS_AT_ONCE):
-                if self._lines.waiting() or "stdout" not in self._open.values():
-                    return True
-                if not (ready := readable_now(self._open)):
-                    return False
-                self._read(ready)
-        except LineTooLong:
-            return True
-        return self._lines.waiting()
-
-    def unasked(self) -> bool:
-        return self._lines.waiting()
-
     def descriptors(self) -> tuple[int, ...]:
         return tuple(self._open)
+
+    def _at_end(self) -> bool:
+        return "stdout" not in self._open.values()
 
     def _read(self, ready: Sequence[int]) -> None:
         for descriptor in ready:
@@ -90,14 +66,14 @@ class ProcessChannel:
 
     def stderr_tail(self) -> str:
         if self._stderr.closed:
-            return self._lines.tail()
+            return super().stderr_tail()
         os.set_blocking(self._stderr.fileno(), False)
         with contextlib.suppress(OSError):
             for _ in range(READS_AT_ONCE):
                 if self._stderr.fileno() not in self._open or not (chunk := read_some(self._stderr.fileno())):
                     break
                 self._lines.feed_stderr(chunk)
-        return self._lines.tail()
+        return super().stderr_tail()
 
     def end(self, grace_s: float) -> None:
         with contextlib.suppress(OSError):
@@ -128,7 +104,7 @@ class ProcessChannel:
         return True
 
     def ending(self) -> Ending:
-        return Ending(code=self._process.returncode, killed_here=self._killed_here)
+        return Ending(self._process.returncode, out_of_memory=False, killed_here=self._killed_here)
 
     def _kill_group(self) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):

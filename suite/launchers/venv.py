@@ -25,9 +25,8 @@ class VenvLauncher:
         from suite.images.environments import make
 
         environment = make(image, variant, version=version, progress=progress)
-        record = environment.record()
-        self._places[record.tag] = (environment.python, environment.worker_code)
-        return record
+        self._places[environment.image.tag] = (environment.python, environment.worker_code)
+        return environment.image
 
     def inside(self, spec: LaunchSpec) -> Inside:
         return as_they_are(spec)

@@ -87,7 +87,7 @@ class Worker:
         """Send a request without waiting, so that several workers can load at the same time."""
         self._asked = type(request).__name__.lower()
         self._asked_ns = time.perf_counter_ns()
-        if self._channel.unasked():
+        if self._channel.has_unrequested_line():
             raise self._lost("protocol", f"{self.name} sent a line before {self._asked} that nothing had asked for.")
         try:
             self._channel.send(_encoder.encode(request))

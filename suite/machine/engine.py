@@ -1,5 +1,6 @@
 """The container engine that answers, and what it says about itself."""
 
+import contextlib
 import os
 import socket
 from collections.abc import Iterable
@@ -14,6 +15,8 @@ from suite.record.schema import Absent, Fact
 
 TIMEOUT_SECONDS = 5
 DEFAULT_SOCKET = "unix:///var/run/docker.sock"
+ENGINE_ERRORS = (docker.errors.DockerException, requests.RequestException, OSError)
+"""What the SDK raises where an engine does not answer, or stops answering."""
 
 
 class Client(Protocol):
@@ -27,19 +30,29 @@ class Client(Protocol):
 def engine() -> Facts:
     """Ask the engine that the environment names; absent with the reason when none answers."""
     try:
-        knock()
-        client = docker.from_env(timeout=TIMEOUT_SECONDS)
-    except (OSError, docker.errors.DockerException, requests.RequestException) as error:
+        client = connect(TIMEOUT_SECONDS)
+    except ENGINE_ERRORS as error:
         return {"engine": Absent(f"no container engine answers: {short(error)}")}
-    try:
-        return described(client)
-    except (docker.errors.DockerException, requests.RequestException) as error:
-        return {"engine": Absent(f"the container engine does not say: {short(error)}")}
-    finally:
-        client.close()
+    with contextlib.closing(client):
+        try:
+            return described(client)
+        except ENGINE_ERRORS as error:
+            return {"engine": Absent(f"the container engine does not say: {short(error)}")}
 
 
-def knock() -> None:
+def connect(timeout_s: int) -> docker.DockerClient:
+    """Return a client of the engine that `DOCKER_HOST` names; raises one of `ENGINE_ERRORS` where none answers.
+
+    Parameters
+    ----------
+    timeout_s
+        How long a single answer of the engine may take, in seconds.
+    """
+    check_socket()
+    return docker.from_env(timeout=timeout_s)
+
+
+def check_socket() -> None:
     """Open the engine's local socket and close it again.
 
     The error says what is wrong more plainly than the SDK's does, which also forgets the socket it could not connect.

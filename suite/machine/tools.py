@@ -1,5 +1,6 @@
 """The programs a run needs: a container engine, mmdebstrap, the locks' Python, a compiler, and ways to fetch."""
 
+import contextlib
 import importlib.util
 import os
 import shutil
@@ -9,11 +10,9 @@ import sysconfig
 from pathlib import Path
 
 import docker
-import docker.errors
 import msgspec
-import requests
 
-from suite.machine.engine import DEFAULT_SOCKET, described, knock, short
+from suite.machine.engine import DEFAULT_SOCKET, ENGINE_ERRORS, check_socket, connect, described, short
 from suite.machine.findings import Finding, Needs, bad, ok, warn
 from suite.machine.reading import ROOT, Facts, integer
 
@@ -35,20 +34,15 @@ class Engine(msgspec.Struct, frozen=True):
 def container_engine(needs: Needs) -> Engine:
     """Look for the engine, and whether it reaches its registry; say why there is none, each reason with its own fix."""
     try:
-        knock()
+        check_socket()
     except OSError as error:
         return Engine((no_engine(error, installed=shutil.which("dockerd") is not None),), answers=False)
     try:
-        client = docker.from_env(timeout=_REGISTRY_TIMEOUT_SECONDS)
-    except (docker.errors.DockerException, requests.RequestException) as error:
+        with contextlib.closing(connect(_REGISTRY_TIMEOUT_SECONDS)) as client:
+            facts = described(client)
+            found, reached = engine_found(facts), registry(client, needs.registry_image)
+    except ENGINE_ERRORS as error:
         return Engine((no_answer(error),), answers=False)
-    try:
-        facts = described(client)
-        found, reached = engine_found(facts), registry(client, needs.registry_image)
-    except (docker.errors.DockerException, requests.RequestException) as error:
-        return Engine((no_answer(error),), answers=False)
-    finally:
-        client.close()
     reaches = reached.message.startswith(_REACHED)
     return Engine((found, reached), answers=True, reaches_registry=reaches, facts=facts)
 
@@ -113,7 +107,7 @@ def registry(client: docker.DockerClient, image: str) -> Finding:
     topic = "image registry"
     try:
         client.api.inspect_distribution(image)  # type: ignore[no-untyped-call]
-    except (docker.errors.DockerException, requests.RequestException) as error:
+    except ENGINE_ERRORS as error:
         cause = str(error).rstrip('")').rsplit(": ", 1)[-1][:120]  # of a long chain the end, where the reason is
         return ok(topic, f"The engine does not reach it ({cause}); bases made from Debian packages do without.")
     return ok(topic, f"{_REACHED}: --base registry can be used.")

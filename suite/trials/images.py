@@ -9,6 +9,7 @@ import datetime as dt
 import sys
 import time
 from pathlib import Path
+from typing import cast
 
 import click
 import msgspec
@@ -18,7 +19,7 @@ from suite import __version__, plan
 from suite.cli.options import NAMES
 from suite.errors import LevelfieldError
 from suite.images import engine
-from suite.images.build import BuiltImage, build
+from suite.images.build import build
 from suite.machine.fingerprint import fingerprint
 from suite.record.files import write_atomically
 from suite.record.schema import Fingerprint
@@ -69,7 +70,7 @@ def twice(name: str) -> Twice:
         As `suite.images.build.build` does.
     """
     began = time.monotonic()
-    first: BuiltImage = build(name, use_cache=False)
+    first = build(name, use_cache=False)
     second = build(name, use_cache=False)
     return Twice(
         image=name,
@@ -78,7 +79,7 @@ def twice(name: str) -> Twice:
         base=second.base,
         first=first.layers,
         second=second.layers,
-        size_bytes=second.size_bytes,
+        size_bytes=cast("int", second.size_bytes),
         seconds=time.monotonic() - began,
     )
 

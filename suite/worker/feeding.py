@@ -71,13 +71,15 @@ def open_feed(task: Task) -> Feed:
     return feed
 
 
-def first(task: Task) -> Arrays:
-    """Return the first batch of a task's dataset: what a backend compiles for."""
-    return batch_of(task, 0)
-
-
 def batch_of(task: Task, start: int) -> Arrays:
-    """Return a batch of a task's dataset, from the item `start` on, read without its feed.
+    """Return a batch of a task's dataset, read without its feed.
+
+    Parameters
+    ----------
+    task
+        Its batch says how many items, its file which.
+    start
+        Number of the first item.
 
     Raises
     ------

@@ -10,9 +10,7 @@ import sys
 import threading
 from pathlib import Path
 
-import msgspec
-
-from suite.worker.messages import Probed
+from suite.worker.messages import Probed, Used
 
 _KEPT = re.compile(
     r"(OMP|KMP|GOMP|MKL|OPENBLAS|BLIS|GOTO|TBB|VECLIB|TF|XLA|JAX|LIBTPU|TORCH\w*|PYTORCH|ATEN|ORT|ONNX\w*|OV|OPENVINO|"
@@ -30,18 +28,7 @@ _PRIVATE = re.compile(
 """Secrets, folders that are others in every run, and the variables of Terraform, which begin as TensorFlow's do."""
 
 
-class Usage(msgspec.Struct, frozen=True):
-    """What this process has used since its start, all threads."""
-
-    user_ns: int
-    system_ns: int
-    voluntary_switches: int
-    involuntary_switches: int
-    minor_faults: int
-    major_faults: int
-
-
-def usage() -> Usage:
+def usage() -> Used:
     """Read the process's counters: one system call, about a microsecond.
 
     Notes
@@ -50,7 +37,7 @@ def usage() -> Usage:
     comes from timer ticks.
     """
     now = resource.getrusage(resource.RUSAGE_SELF)
-    return Usage(
+    return Used(
         user_ns=round(now.ru_utime * 1e9),
         system_ns=round(now.ru_stime * 1e9),
         voluntary_switches=now.ru_nvcsw,

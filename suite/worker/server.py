@@ -9,42 +9,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
-from suite.worker.messages import (
-    FROM_DATASET,
-    PROTOCOL,
-    Answerable,
-    CheckUpdate,
-    Converge,
-    Converged,
-    Export,
-    Exported,
-    Failed,
-    Join,
-    Joined,
-    Load,
-    Loaded,
-    Measure,
-    Measured,
-    MeasureRoofline,
-    Probe,
-    Profile,
-    Profiled,
-    Ready,
-    Reply,
-    Request,
-    Rotate,
-    Rotated,
-    Step,
-    Stop,
-    Task,
-    Train,
-    Trained,
-    Updated,
-    Use,
-    Used,
-    Verified,
-    Verify,
-)
+from suite.worker import messages
+from suite.worker.messages import FROM_DATASET, PROTOCOL, Failed, Task
 from suite.worker.speaking import Speaker
 
 if TYPE_CHECKING:
@@ -56,7 +22,7 @@ if TYPE_CHECKING:
     from suite.worker.team import Team
     from suite.zoo.honesty import Computed
 
-_decoder = msgspec.json.Decoder(Request)
+_decoder = msgspec.json.Decoder(messages.Request)
 
 
 class NotLoadedError(RuntimeError):
@@ -75,48 +41,48 @@ class Service:
         self._backend: Backend | None = None
         self._set_up_as: tuple[str, Options] | None = None
         self._task: Task | None = None
-        self._reply: Loaded | None = None
+        self._reply: messages.Loaded | None = None
         self._model: Resident | None = None
         self._trainer: Trainer | None = None
         self._inputs: tuple[Any, ...] = ()
         """Placed batches, which the calls of a window take in turn."""
         self._fed: Fed | None = None
 
-    def answer(self, request: Answerable) -> Reply:
+    def answer(self, request: messages.Answerable) -> messages.Reply:
         if self.team is not None and self.team.lost is not None:
             return self.team.lost
         match request:
-            case Load(task=task, alone=alone):
+            case messages.Load(task=task, alone=alone):
                 return self._load(task, alone=alone)
-            case Verify(count=count, again=again):
+            case messages.Verify(count=count, again=again):
                 return self._verify(count, again=again)
-            case Rotate(sets=sets):
+            case messages.Rotate(sets=sets):
                 return self._rotate(sets)
-            case Train(steps=steps, batch=batch):
+            case messages.Train(steps=steps, batch=batch):
                 return self._train(steps, batch)
-            case CheckUpdate():
+            case messages.CheckUpdate():
                 return self._check_update(request)
-            case Converge(seed=seed):
+            case messages.Converge(seed=seed):
                 return self._converge(seed)
-            case Measure():
+            case messages.Measure():
                 return self._measure(request)
-            case Profile():
+            case messages.Profile():
                 return self._profile(request)
-            case Probe(installed=installed):
+            case messages.Probe(installed=installed):
                 from suite.worker.probes import probe
 
                 probed = msgspec.structs.replace(probe(installed=installed), device_bytes=self._device_bytes())
                 return self.team.probed(probed) if self.team is not None else probed
-            case MeasureRoofline():
+            case messages.MeasureRoofline():
                 from suite.worker.roofline import measure
 
                 return measure(request)
-            case Export():
+            case messages.Export():
                 return _export(request)
-            case Join(replica=replica):
+            case messages.Join(replica=replica):
                 self._replica = replica
-                return Joined()
-            case Use():
+                return messages.Joined()
+            case messages.Use():
                 return _use()
 
     def step(self) -> None:
@@ -124,7 +90,7 @@ class Service:
         _, loaded = self._loaded()
         loaded.run(self._inputs[0])
 
-    def _load(self, task: Task, *, alone: bool) -> Loaded:
+    def _load(self, task: Task, *, alone: bool) -> messages.Loaded:
         if self._reply is not None and self._task == task:
             return msgspec.structs.replace(self._reply, import_ns=0, weights_ns=0, load_ns=0, first_call_ns=None)
         if task.processes > 1 and self._replica is None:
@@ -133,13 +99,13 @@ class Service:
             self.team = Team(task.processes, self._last_words or _nobody_listens)
             self._replica = self.team.replica
         if self.team is not None:
-            self.team.post(Load(task, alone))
+            self.team.post(messages.Load(task, alone))
         self._reply = self._load_anew(task, alone=alone)
         if self.team is not None:
-            self.team.collect(Loaded)
+            self.team.collect(messages.Loaded)
         return self._reply
 
-    def _load_anew(self, task: Task, *, alone: bool) -> Loaded:
+    def _load_anew(self, task: Task, *, alone: bool) -> messages.Loaded:
         if alone:
             return self._load_now(task, first_call=True)
         gc.disable()  # imports and compilers make millions of objects that stay: 10 % of the time is spent on looking
@@ -148,7 +114,7 @@ class Service:
         finally:
             gc.enable()
 
-    def _load_now(self, task: Task, *, first_call: bool) -> Loaded:
+    def _load_now(self, task: Task, *, first_call: bool) -> messages.Loaded:
         clock = time.perf_counter_ns
         if self._fed is not None:
             self._fed.close()
@@ -196,7 +162,7 @@ class Service:
             settings |= self._fed.settings
         gc.collect()
         gc.freeze()  # a framework's modules are not looked through again before every window
-        return Loaded(
+        return messages.Loaded(
             import_ns=imported - begin if fresh else 0,
             weights_ns=ready - imported,
             load_ns=loaded - ready,
@@ -223,8 +189,7 @@ class Service:
             self._backend, self._set_up_as = registry.create(task.backend, options), (task.backend, options)
         return self._backend
 
-    def _rotate(self, sets: int) -> Rotated:
-        from suite.backends import registry
+    def _rotate(self, sets: int) -> messages.Rotated:
         from suite.worker import rotation
         from suite.worker.sources import inputs_of
 
@@ -232,91 +197,76 @@ class Service:
         if sets < 1 or self._fed is not None or self._trainer is not None:
             raise ValueError(f"The calls of {task.scenario} do not take {sets} batches in turn.")
         sets = 1 if loaded.one_at_a_time else sets
-        layout = registry.get(task.backend).layout if task.own is None else "NCHW"
-        made = list(rotation.batches(lambda first: inputs_of(task, first, layout), sets=sets, batch=task.batch))
+        made = list(rotation.batches(lambda first: inputs_of(task, first), sets=sets, batch=task.batch))
         self._inputs = ()
         self._inputs = tuple(loaded.place(each) for each in made)
-        return Rotated(sets=sets, sha256=rotation.digest(made))
+        return messages.Rotated(sets=sets, sha256=rotation.digest(made))
 
-    def _verify(self, count: int, *, again: bool) -> Verified:
+    def _verify(self, count: int, *, again: bool) -> messages.Verified:
         import numpy as np
 
-        from suite.backends import registry
+        from suite.worker import outputs
         from suite.worker.feeding import batch_of
         from suite.worker.sources import inputs_of
         from suite.worker.window import answers
 
         task, loaded = self._loaded()
-        layout = registry.get(task.backend).layout
         if count % task.batch:
             raise ValueError(f"{count} inputs are not a whole number of batches of {task.batch}.")
-        if task.own is not None:
-            return self._verify_own(count, again=again)
         if self._fed is not None and not again:  # its first batches are those that the reference is computed for
             fed = [self._fed.answer() for _ in range(count // task.batch)]
             output = np.concatenate([np.array(each, dtype="<f4", copy=True) for each in fed])
-            return Verified(shape=output.shape, output=output.tobytes())
-        firsts = range(0, count, task.batch)
-        given = (batch_of(task, first) if self._fed is not None else inputs_of(task, first, layout) for first in firsts)
-        outputs, calls = answers(
-            loaded.run, map(loaded.place, given), lambda output: np.array(loaded.fetch(output), dtype="<f4", copy=True)
-        )
-        output = np.concatenate(outputs)
-        computed = self._computed(layout) if not again else None  # to ask may take longer than to answer
-        return Verified(shape=output.shape, output=output.tobytes(), computed=computed, calls=calls)
+            return messages.Verified(shape=output.shape, output=output.tobytes())
+        read = inputs_of if self._fed is None else batch_of
+        placed = (loaded.place(read(task, first)) for first in range(0, count, task.batch))
+        if task.own is not None:
+            several, calls = answers(loaded.run, placed, lambda output: outputs.copied(loaded.fetch(output)))
+            verified = messages.Verified(shape=(), output=b"", calls=calls, outputs=outputs.together(several))
+        else:
+            single, calls = answers(
+                loaded.run, placed, lambda output: np.array(loaded.fetch(output), dtype="<f4", copy=True)
+            )
+            output = np.concatenate(single)
+            verified = messages.Verified(shape=output.shape, output=output.tobytes(), calls=calls)
+        # To ask may take longer than to answer.
+        return verified if again else msgspec.structs.replace(verified, computed=self._computed())
 
-    def _verify_own(self, count: int, *, again: bool) -> Verified:
-        from suite.worker.outputs import copied, together
-        from suite.worker.sources import inputs_of
-        from suite.worker.window import answers
-
-        task, loaded = self._loaded()
-        placed = (loaded.place(inputs_of(task, first, "NCHW")) for first in range(0, count, task.batch))
-        found, calls = answers(loaded.run, placed, lambda output: copied(loaded.fetch(output)))
-        outputs = together(found)
-        computed = self._computed("NCHW") if not again else None
-        return Verified(shape=(), output=b"", computed=computed, calls=calls, outputs=outputs)
-
-    def _computed(self, layout: str) -> "Computed | None":
+    def _computed(self) -> "Computed | None":
         """Ask the framework in what it computes what is loaded: after the answers, and outside of all that is timed."""
         from suite.backends.protocol import SaysPrecision
         from suite.worker.sources import inputs_of
 
-        task, _ = self._loaded()
-        example = inputs_of(task, 0, layout)
+        example = inputs_of(self._loaded()[0], 0)
         return self._backend.computed(example) if isinstance(self._backend, SaysPrecision) else None
 
-    def _train(self, steps: int, batch: int) -> Trained:
+    def _train(self, steps: int, batch: int) -> messages.Trained:
         from suite.worker import training
-        from suite.worker.sources import seeded
-        from suite.zoo import models
+        from suite.worker.sources import initial_weights
 
-        task, _ = self._loaded()
-        if self._trainer is None:
-            raise NotLoadedError(f"{task.scenario} is not training.")
-        model = models.get(task.model)
+        task, trainer = self._training()
         if self.team is not None:
-            self.team.post(Train(steps, batch))
-        trained = training.follow(self._trainer, task, seeded(task, model), steps, batch, self._replica)
+            self.team.post(messages.Train(steps, batch))
+        trained = training.follow(trainer, task, initial_weights(task), steps, batch, self._replica)
         return self.team.agreed(trained) if self.team is not None else trained
 
-    def _check_update(self, request: CheckUpdate) -> Updated:
-        from suite.worker import converging, training
-        from suite.worker.sources import seeded
-        from suite.zoo import models
+    def _check_update(self, request: messages.CheckUpdate) -> messages.Updated:
+        from suite.worker import training
+        from suite.worker.sources import initial_weights, trained_model
 
+        task, trainer = self._training()
+        if self.team is not None:
+            self.team.post(request)
+        updated = training.check_update(trainer, trained_model(task), request, self._replica)
+        trainer.restart(initial_weights(task))
+        return self.team.same(updated) if self.team is not None else updated
+
+    def _training(self) -> "tuple[Task, Trainer]":
         task, _ = self._loaded()
         if self._trainer is None:
             raise NotLoadedError(f"{task.scenario} is not training.")
-        to_target = task.scenario == converging.SCENARIO
-        model = converging.network(task) if to_target else models.get(task.model)
-        if self.team is not None:
-            self.team.post(request)
-        updated = training.check_update(self._trainer, model, request, self._replica)
-        self._trainer.restart(converging.begin(task) if to_target else seeded(task, model))
-        return self.team.same(updated) if self.team is not None else updated
+        return task, self._trainer
 
-    def _converge(self, seed: int) -> Converged:
+    def _converge(self, seed: int) -> messages.Converged:
         from suite.worker import converging
 
         task, _ = self._loaded()
@@ -324,7 +274,7 @@ class Service:
             raise NotLoadedError(f"{task.scenario} is not training to a target.")
         return converging.train(self._trainer, converging.goal_of(task), seed)
 
-    def _measure(self, request: Measure) -> Measured:
+    def _measure(self, request: messages.Measure) -> messages.Measured:
         from suite.worker.window import take
 
         _, loaded = self._loaded()
@@ -334,7 +284,7 @@ class Service:
             return take(self.team.led(loaded.run), self._inputs, request, self.team.usage)
         return take(loaded.run, self._inputs, request)
 
-    def _profile(self, request: Profile) -> Profiled:
+    def _profile(self, request: messages.Profile) -> messages.Profiled:
         from suite.backends.protocol import Unsupported
         from suite.worker.profiling import profile
 
@@ -375,41 +325,41 @@ def _nobody_listens(_: Failed) -> None:
     """Say nothing: there is no supervisor."""
 
 
-def _use() -> Used:
+def _use() -> messages.Used:
     """Say what this process has used; a led process rests its garbage collector between these questions."""
     from suite.worker.probes import usage
 
     gc.collect()
     gc.disable()
-    return Used(**msgspec.structs.asdict(usage()))
+    return usage()
 
 
-def _export(request: Export) -> Exported:
+def _export(request: messages.Export) -> messages.Exported:
     from suite.zoo import models, onnx_export, weights
 
     model = models.get(request.model)
     parameters = weights.load(Path(request.weights_path), model) if request.weights_path else weights.make(model)
     made = onnx_export.export(model, parameters, request.batch, request.precision, Path(request.folder))
-    return Exported(files=made.files, opset=made.opset, versions=made.versions)
+    return messages.Exported(files=made.files, opset=made.opset, versions=made.versions)
 
 
 def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
     """Answer every line of `requests` with one line on `replies`."""
     speaker = Speaker(replies)
     service, device = Service(speaker.last_words), "cpu"
-    speaker.say(Ready(protocol=PROTOCOL, pid=os.getpid(), python=platform.python_version()))
+    speaker.say(messages.Ready(protocol=PROTOCOL, pid=os.getpid(), python=platform.python_version()))
     for line in requests:
         try:
             request: Any = _decoder.decode(line)
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
             speaker.say(Failed(kind="error", message=f"This request is not understood: {error}."))
             continue
-        if isinstance(request, Stop):
+        if isinstance(request, messages.Stop):
             return
-        if isinstance(request, Load):
+        if isinstance(request, messages.Load):
             device = request.task.device
         try:
-            if isinstance(request, Step):
+            if isinstance(request, messages.Step):
                 service.step()
                 continue
             speaker.asked()

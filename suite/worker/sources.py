@@ -19,72 +19,78 @@ def source_of(task: Task) -> "Source":
         No ONNX file was given to a backend that reads one, or another than the plan names.
     """
     from suite.backends import registry
-    from suite.backends.protocol import Source
+    from suite.backends.protocol import Source, Unsupported
+
+    reads_onnx = registry.get(task.backend).reads == "onnx"
+    if task.own is not None and not reads_onnx:
+        raise Unsupported(f"{task.backend} reads no ONNX file.")
+    example = _example(task)
+    parameters: Arrays = {}
+    if reads_onnx:
+        _check_onnx(task)
+    else:
+        parameters = initial_weights(task)
+    name = task.model if task.own is not None else trained_model(task).name
+    onnx = Path(task.onnx_path) if task.onnx_path else None
+    return Source(model=name, batch=task.batch, weights=parameters, example=example, onnx=onnx)
+
+
+def trained_model(task: Task) -> "Model":
+    """Return the model that a task loads: training to a target has a network of its own."""
     from suite.worker import converging
     from suite.zoo import models
 
-    if task.own is not None:
-        return _own(task)
-    to_target, info = task.scenario == converging.SCENARIO, registry.get(task.backend)
-    model = converging.network(task) if to_target else models.get(task.model)
-    example = _example(task, info.layout)
-    parameters: Arrays = {}
-    if info.reads == "onnx":
-        _check_onnx(task)
-    elif to_target:
-        parameters = converging.begin(task)
-    else:
-        parameters = seeded(task, model)
-    onnx = Path(task.onnx_path) if task.onnx_path else None
-    return Source(model=model.name, batch=task.batch, weights=parameters, example=example, onnx=onnx)
+    return converging.network(task) if task.scenario == converging.SCENARIO else models.get(task.model)
 
 
-def inputs_of(task: Task, first: int, layout: str) -> "Arrays":
-    """Return the inputs of one call, from the item `first` on."""
-    from suite.zoo import inputs, models
+def initial_weights(task: Task) -> "Arrays":
+    """Return the seeded weights of a task's model: read where a file of them was given, else made."""
+    from suite.worker import converging
+    from suite.zoo import weights
 
+    if task.scenario == converging.SCENARIO:
+        return converging.begin(task)
+    model = trained_model(task)
+    return weights.load(Path(task.weights_path), model) if task.weights_path else weights.make(model)
+
+
+def inputs_of(task: Task, first: int) -> "Arrays":
+    """Return the inputs of one call.
+
+    Parameters
+    ----------
+    task
+        Its model says which inputs, its backend in which layout.
+    first
+        Number of the first item; the task's batch says how many follow.
+    """
     if task.own is not None:
         from suite.zoo import own_inputs
 
         return own_inputs.make(task.own, first, task.batch)
-    return inputs.make(models.get(task.model), first, task.batch, layout=layout)
-
-
-def _own(task: Task) -> "Source":
-    """Return a user's own file and its example inputs."""
     from suite.backends import registry
-    from suite.backends.protocol import Source, Unsupported
+    from suite.zoo import inputs, models
 
-    if registry.get(task.backend).reads != "onnx":
-        raise Unsupported(f"{task.backend} reads no ONNX file.")
-    _check_onnx(task)
-    onnx = Path(task.onnx_path) if task.onnx_path else None
-    return Source(model=task.model, batch=task.batch, weights={}, example=inputs_of(task, 0, "NCHW"), onnx=onnx)
+    return inputs.make(models.get(task.model), first, task.batch, layout=registry.get(task.backend).layout)
 
 
-def seeded(task: Task, model: "Model") -> "Arrays":
-    """Return a model's seeded weights: read where a file of them was given, else made."""
-    from suite.zoo import weights
-
-    return weights.load(Path(task.weights_path), model) if task.weights_path else weights.make(model)
-
-
-def _example(task: Task, layout: str) -> "Arrays":
+def _example(task: Task) -> "Arrays":
     """Return inputs of the task's batch, to compile with."""
     from suite.worker import converging, training
-    from suite.zoo import models
 
     if task.scenario == converging.SCENARIO:
         return converging.example(task)
     if task.scenario == FROM_DATASET:
-        from suite.worker.feeding import first
+        from suite.worker.feeding import batch_of
 
-        return first(task)
+        return batch_of(task, 0)
     if task.scenario == training.SCENARIO:
+        from suite.backends import registry
         from suite.zoo.training import batches
 
-        return batches.make(models.get(task.model), 0, task.batch, layout=layout)
-    return inputs_of(task, 0, layout)
+        layout = registry.get(task.backend).layout
+        return batches.make(trained_model(task), 0, task.batch, layout=layout)
+    return inputs_of(task, 0)
 
 
 def _check_onnx(task: Task) -> None:

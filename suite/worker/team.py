@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -35,9 +35,6 @@ from suite.worker.messages import (
     Use,
     Used,
 )
-
-if TYPE_CHECKING:
-    from suite.worker.probes import Usage
 
 _R = TypeVar("_R")
 _encoder = msgspec.json.Encoder()
@@ -120,17 +117,12 @@ class Team:
 
         return led_step
 
-    def usage(self) -> "Usage":
+    def usage(self) -> Used:
         """Return what all processes have used since their start, in all."""
         from suite.worker.probes import usage
 
-        others = self.ask(Used, lambda _: Use())
-        own = usage()
-        added = {
-            name: value + sum(getattr(each, name) for each in others)
-            for name, value in msgspec.structs.asdict(own).items()
-        }
-        return msgspec.structs.replace(own, **added)
+        processes = [*self.ask(Used, lambda _: Use()), usage()]
+        return Used(*(sum(counts) for counts in zip(*map(msgspec.structs.astuple, processes), strict=True)))
 
     def agreed(self, own: Trained) -> Trained:
         """Return what all processes' steps were: the losses' mean, and gradients and weights, of which all hold copies.

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import cycle
 from typing import Any
 
-from suite.worker.messages import Measure, Measured
-from suite.worker.probes import Usage, usage
+import msgspec
+
+from suite.worker.messages import Measure, Measured, Used
+from suite.worker.probes import usage
 
 
 def take(
-    step: Callable[[Any], object], batches: Sequence[Any], request: Measure, used: Callable[[], Usage] = usage
+    step: Callable[[Any], object], batches: Sequence[Any], request: Measure, used: Callable[[], Used] = usage
 ) -> Measured:
     """Call `step` for one window, with one of `batches` after the other, and return every call's duration.
 
@@ -67,18 +69,9 @@ def answers(run: Callable[[Any], Any], placed: Iterable[Any], keep: Callable[[An
     return outputs, _measured((), samples, elapsed, before, after)
 
 
-def _measured(rewarm: Sequence[int], samples: Sequence[int], window_ns: int, before: Usage, after: Usage) -> Measured:
-    return Measured(
-        rewarm_ns=tuple(rewarm),
-        samples_ns=tuple(samples),
-        window_ns=window_ns,
-        user_ns=after.user_ns - before.user_ns,
-        system_ns=after.system_ns - before.system_ns,
-        voluntary_switches=after.voluntary_switches - before.voluntary_switches,
-        involuntary_switches=after.involuntary_switches - before.involuntary_switches,
-        minor_faults=after.minor_faults - before.minor_faults,
-        major_faults=after.major_faults - before.major_faults,
-    )
+def _measured(rewarm: Sequence[int], samples: Sequence[int], window_ns: int, before: Used, after: Used) -> Measured:
+    spent = {name: value - getattr(before, name) for name, value in msgspec.structs.asdict(after).items()}
+    return Measured(rewarm_ns=tuple(rewarm), samples_ns=tuple(samples), window_ns=window_ns, **spent)
 
 
 def _rewarm(step: Callable[[Any], object], following: Callable[[], Any], request: Measure) -> list[int]:

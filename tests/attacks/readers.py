@@ -22,7 +22,7 @@ from suite.compare import baselines
 from suite.compare.reduction import reduce
 from suite.errors import LevelfieldError
 from suite.history import summary
-from suite.images.bundle.unpacking import unpack
+from suite.images.bundle import unpack
 from suite.launchers import credible
 from suite.plan import make
 from suite.prepare.own_images import decoding

@@ -42,10 +42,10 @@ ATTACKS = {
         "history/test_controls.py::test_a_ratio_that_no_run_has_does_not_count",
     ),
     "a bundle": (
-        "images/bundle/test_bundle.py::test_nothing_gets_out_of_the_cache",
-        "images/bundle/test_bundle.py::test_a_sparse_file_of_a_few_bytes_is_refused",
-        "images/bundle/test_bundle.py::test_an_exported_model_that_is_there_is_never_replaced",
-        "images/bundle/test_bundle.py::test_a_manifest_that_cannot_be_read_is_one_sentence",
+        "images/test_bundle.py::test_nothing_gets_out_of_the_cache",
+        "images/test_bundle.py::test_a_sparse_file_of_a_few_bytes_is_refused",
+        "images/test_bundle.py::test_an_exported_model_that_is_there_is_never_replaced",
+        "images/test_bundle.py::test_a_manifest_that_cannot_be_read_is_one_sentence",
     ),
     "pipes, devices and links": (
         "safety/test_untrusted.py::test_what_is_no_plain_file_is_refused_at_once",

@@ -10,10 +10,11 @@ from docker.errors import ImageNotFound
 
 from suite.errors import LevelfieldError
 from suite.images import base, catalogue, debian, engine, wheels, worker_code
-from suite.images.build import BuiltImage, build
+from suite.images.build import build
 from suite.images.cost import estimate
 from suite.images.recipe import recipe
 from suite.machine import owner
+from suite.record.schema import Image
 
 pytestmark = pytest.mark.docker
 
@@ -34,7 +35,7 @@ def client() -> Iterator[docker.DockerClient]:
 
 
 @pytest.fixture(scope="module")
-def canary() -> BuiltImage:
+def canary() -> Image:
     return build("canary")
 
 
@@ -94,7 +95,7 @@ def test_what_a_cold_compilation_imports_is_not_taken_for_installed(client: dock
     assert inside["found"] == catalogue.lock("torch").versions
 
 
-def test_the_worker_inside_is_the_one_out_here(client: docker.DockerClient, canary: BuiltImage) -> None:
+def test_the_worker_inside_is_the_one_out_here(client: docker.DockerClient, canary: Image) -> None:
     digest = """
 import hashlib, pathlib
 root = pathlib.Path("/opt/levelfield/worker")
@@ -107,7 +108,7 @@ print(whole.hexdigest())
 
 
 def test_nothing_is_built_or_fetched_the_second_time(
-    canary: BuiltImage, cache: Path, monkeypatch: pytest.MonkeyPatch
+    canary: Image, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     steps: list[str] = []
@@ -117,14 +118,14 @@ def test_nothing_is_built_or_fetched_the_second_time(
     assert estimate(["canary"]).sentence() == "Everything needed is built already."
 
 
-def test_another_image_under_our_tag_is_not_taken_for_ours(client: docker.DockerClient, canary: BuiltImage) -> None:
+def test_another_image_under_our_tag_is_not_taken_for_ours(client: docker.DockerClient, canary: Image) -> None:
     wanted = recipe("canary")
     assert engine.find(client, wanted.tag, wanted.identity) is not None
     assert engine.find(client, wanted.tag, hashlib.sha256(b"other").hexdigest()) is None
     assert engine.find(client, "levelfield/nothing:0", wanted.identity) is None
 
 
-def test_two_builds_have_no_step_in_common(client: docker.DockerClient, canary: BuiltImage) -> None:
+def test_two_builds_have_no_step_in_common(client: docker.DockerClient, canary: Image) -> None:
     """Removing an image takes its steps along: one in common would be taken from under the other build."""
     text = b"ARG BASE\nFROM ${BASE}\nCOPY inputs/ /inputs/\nARG EPOCH\n"
     tags = ("levelfield-test/one:stage", "levelfield-test/another:stage")
@@ -135,7 +136,7 @@ def test_two_builds_have_no_step_in_common(client: docker.DockerClient, canary: 
     assert not set(steps[0]) & set(steps[1])
 
 
-def _steps(client: docker.DockerClient, text: bytes, base: BuiltImage, tag: str) -> list[str]:
+def _steps(client: docker.DockerClient, text: bytes, base: Image, tag: str) -> list[str]:
     """Build a stage as far as its inputs, and return the images of its steps; each must bear this build's label."""
     arguments = {"BASE": base.tag, "EPOCH": "0"}
     image = engine.build(
@@ -152,7 +153,7 @@ def _steps(client: docker.DockerClient, text: bytes, base: BuiltImage, tag: str)
 
 @pytest.mark.alone  # it counts the stages of all builds
 def test_a_build_with_no_cache_gives_the_same_layers_again(
-    client: docker.DockerClient, canary: BuiltImage, checkout: Path
+    client: docker.DockerClient, canary: Image, checkout: Path
 ) -> None:
     again = build("canary", use_cache=False)
     third = build("canary", use_cache=False)
@@ -165,7 +166,7 @@ def test_a_build_with_no_cache_gives_the_same_layers_again(
         client.images.get(again.image_id)
 
 
-def test_the_base_made_again_is_the_same_bytes_as_the_one_in_the_image(canary: BuiltImage, tmp_path: Path) -> None:
+def test_the_base_made_again_is_the_same_bytes_as_the_one_in_the_image(canary: Image, tmp_path: Path) -> None:
     base.make("slim", tmp_path / "base.tar")
     with (tmp_path / "base.tar").open("rb") as stream:
         assert canary.layers[0] == "sha256:" + hashlib.file_digest(stream, "sha256").hexdigest()
@@ -181,7 +182,7 @@ def test_a_tampered_wheel_stops_the_build(cache: Path) -> None:
     assert f"found {hashlib.sha256(b'tampered').hexdigest()}" in caught.value.message
 
 
-def test_a_build_has_no_network(client: docker.DockerClient, canary: BuiltImage) -> None:
+def test_a_build_has_no_network(client: docker.DockerClient, canary: Image) -> None:
     code = "import os; print('networks', os.listdir('/sys/class/net')); raise SystemExit(3)"
     text = f'FROM {canary.tag}\nUSER 0\nRUN /opt/levelfield/env/bin/python -c "{code}"\n'
     with pytest.raises(LevelfieldError, match=r"networks \['lo'\]") as caught:

@@ -9,17 +9,21 @@ import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import docker
 import pytest
 
 from suite.images import catalogue, clean, engine
-from suite.images.build import BuiltImage, build
+from suite.images.build import build
 from suite.images.recipe import recipe
 from suite.paths import cache_root
 from suite.schedule import parallel
 from tests.commands import ROOT, Command, eventually
 from tests.engines import PrivateEngine
+
+if TYPE_CHECKING:
+    from suite.record.schema import Image
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow]
 
@@ -52,7 +56,7 @@ def test_versions_of_one_image_are_built_at_once_from_nothing(
     for version, left_out in zip(versions, lock.pins, strict=True):
         pins = tuple(pin for pin in lock.pins if pin is not left_out)
         catalogue.write(catalogue.mixed_folder("canary") / f"cpu@{version}.lock", pins)
-    made: dict[str, BuiltImage] = {}
+    made: dict[str, Image] = {}
     steps: list[str] = []
 
     def one(version: str) -> None:

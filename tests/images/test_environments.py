@@ -53,8 +53,8 @@ def test_a_second_call_makes_nothing(made: environments.Environment) -> None:
     assert environments.make("canary", progress=steps.append) == made
     assert steps == []
     assert estimate(["canary"], "venv").making == ()
-    record = made.record()
-    assert (record.launcher, record.name, record.lock_sha256) == ("venv", "canary", made.lock_sha256)
+    record = made.image
+    assert (record.launcher, record.name, record.lock_sha256) == ("venv", "canary", catalogue.lock("canary").sha256)
 
 
 def test_an_environment_that_was_cut_off_is_made_again(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from suite.backends.protocol import Resident
-from suite.worker.feeding import READY, Fed, first
+from suite.worker.feeding import READY, Fed, batch_of
 from suite.worker.messages import Measure, Task
 from suite.zoo import dataset, models
 
@@ -40,8 +40,8 @@ def test_its_first_answers_are_those_of_the_first_records(task: Task, fed: Fed) 
 
 
 def test_what_it_is_compiled_for_is_the_first_batch(task: Task) -> None:
-    assert first(task)["features"].shape == (BATCH, 200)
-    np.testing.assert_array_equal(first(task)["features"], dataset.decode(dataset.encode(MODEL, 0, BATCH)))
+    assert batch_of(task, 0)["features"].shape == (BATCH, 200)
+    np.testing.assert_array_equal(batch_of(task, 0)["features"], dataset.decode(dataset.encode(MODEL, 0, BATCH)))
 
 
 def test_a_window_says_what_it_waited_within_its_samples(fed: Fed) -> None:
@@ -54,4 +54,4 @@ def test_a_window_says_what_it_waited_within_its_samples(fed: Fed) -> None:
 
 def test_no_dataset_is_said() -> None:
     with pytest.raises(ValueError, match="none was given"):
-        first(Task("jax", "mlp", 1, 1, scenario="data-pipeline"))
+        batch_of(Task("jax", "mlp", 1, 1, scenario="data-pipeline"), 0)

@@ -15,8 +15,7 @@ import pytest
 
 from suite.errors import LevelfieldError
 from suite.images import catalogue
-from suite.images.bundle.packing import FORMAT, MANIFEST, File, Manifest, pack
-from suite.images.bundle.unpacking import unpack
+from suite.images.bundle import FORMAT, MANIFEST, File, Manifest, pack, unpack
 from suite.paths import images_root
 from suite.record.references import Reference
 

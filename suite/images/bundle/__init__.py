@@ -1,1 +1,0 @@
-"""Everything that a machine with no network needs, in one file."""
