@@ -108,6 +108,23 @@ def _thread_runs(thread: Path) -> bool:
         return False
 
 
+def growth(before: Value, after: Value, backwards: str) -> Value:
+    """Return by how much a counter grew.
+
+    Parameters
+    ----------
+    before, after
+        Two readings, or why there is none.
+    backwards
+        The reason that an absent value gets where the counter went backwards.
+    """
+    if isinstance(after, Absent):
+        return after
+    if isinstance(before, Absent):
+        return before
+    return after - before if after >= before else Absent(backwards)
+
+
 def stat_cpus(content: bytes, cpus: Sequence[int]) -> dict[int, list[int]]:
     """Return the fields of each CPU's line in `/proc/stat`.
 

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from suite.machine.reading import ROOT, Facts, as_text, cpu_list, entry, integer, online, table, text
@@ -102,20 +102,23 @@ def siblings(cpus: Sequence[int], root: Path = ROOT) -> tuple[int, ...]:
 
 def caches(root: Path = ROOT) -> Facts:
     """Return each cache level: its size, and how many of them the machine has (`1024 KiB x 8`)."""
-    found: dict[str, dict[str, int]] = {}
+    found: dict[str, set[str]] = {}
     sizes: dict[str, str] = {}
-    for number in online(root):
-        for index in sorted((root / _CPU / f"cpu{number}/cache").glob("index[0-9]*")):
-            level, kind, size = (text(index / name) for name in ("level", "type", "size"))
-            shared = text(index / "shared_cpu_list")
-            if isinstance(level, Absent) or isinstance(kind, Absent) or isinstance(size, Absent):
-                continue
-            name = f"L{level}{ {'Data': 'd', 'Instruction': 'i'}.get(kind, '') } cache"
-            sizes[name] = size.replace("K", " KiB").replace("M", " MiB")
-            found.setdefault(name, {})[str(shared)] = 1
+    for folder in _cache_folders(online(root), root):
+        level, kind, size = (text(folder / name) for name in ("level", "type", "size"))
+        if isinstance(level, Absent) or isinstance(kind, Absent) or isinstance(size, Absent):
+            continue
+        name = f"L{level}{ {'Data': 'd', 'Instruction': 'i'}.get(kind, '') } cache"
+        sizes[name] = size.replace("K", " KiB").replace("M", " MiB")
+        found.setdefault(name, set()).add(str(text(folder / "shared_cpu_list")))
     if not found:
         return {"caches": Absent("the kernel shows no caches")}
     return {name: f"{sizes[name]} x {len(instances)}" for name, instances in sorted(found.items())}
+
+
+def _cache_folders(cpus: Sequence[int], root: Path) -> Iterator[Path]:
+    for number in cpus:
+        yield from sorted((root / _CPU / f"cpu{number}/cache").glob("index[0-9]*"))
 
 
 def last_cache_bytes(cpus: Sequence[int], root: Path = ROOT) -> int | Absent:
@@ -134,11 +137,10 @@ def last_cache_bytes(cpus: Sequence[int], root: Path = ROOT) -> int | Absent:
         Bytes; absent where the kernel shows no caches.
     """
     found: dict[tuple[int, str], int] = {}
-    for number in cpus:
-        for index in sorted((root / _CPU / f"cpu{number}/cache").glob("index[0-9]*")):
-            level, size = integer(index / "level"), _SIZE.fullmatch(str(text(index / "size")))
-            if isinstance(level, int) and size is not None:
-                found[level, str(text(index / "shared_cpu_list"))] = int(size[1]) << _SHIFTS[size[2]]
+    for folder in _cache_folders(cpus, root):
+        level, size = integer(folder / "level"), _SIZE.fullmatch(str(text(folder / "size")))
+        if isinstance(level, int) and size is not None:
+            found[level, str(text(folder / "shared_cpu_list"))] = int(size[1]) << _SHIFTS[size[2]]
     if not found:
         return Absent("the kernel shows no caches")
     last = max(level for level, _ in found)

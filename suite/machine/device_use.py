@@ -14,16 +14,15 @@ Z. Yang, K. Adamek, W. Armour (2024). Part-time Power Measurements: nvidia-smi's
 """
 
 import time
-from collections.abc import Callable, Mapping
-from typing import Any, Self, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Self
 
 import msgspec
 
+from suite.machine.counters import Value, growth
 from suite.machine.gpu import Problem, close, opened
 from suite.machine.xid import Codes, Watch
 from suite.record.schema import Absent, DeviceUse
-
-Value: TypeAlias = int | Absent
 
 REASONS = {
     "SwPowerCap": "power limit",
@@ -46,6 +45,7 @@ POLICIES = {
 }
 """NVML's policies that lower clocks, in words. It counts for how long each did: right after a window the GPU idles
 already, and the reasons of that moment may say no more than this."""
+_RELOADED = "the counter went backwards: the driver was loaded again"
 HELD_DOWN = 0.01
 """Share of a window from which on a policy is named."""
 
@@ -114,23 +114,22 @@ class Device:
         active
             The arm whose window it was.
         """
-        nvml = self._nvml
         # Energy first: the GPU idles from here on.
         after = Reading(time.monotonic_ns(), self._energy_mj(), self._ecc_errors(), self._held_down_ns())
-        rates = self._ask(lambda: nvml.nvmlDeviceGetUtilizationRates(self._handle))
+        rates = self._ask("nvmlDeviceGetUtilizationRates")
         known = isinstance(rates, Absent)
         return DeviceUse(
             elapsed_ns=after.taken_ns - before.taken_ns,
-            energy_mj=_less(after.energy_mj, before.energy_mj),
-            power_mw=self._ask(lambda: nvml.nvmlDeviceGetPowerUsage(self._handle)),
+            energy_mj=growth(before.energy_mj, after.energy_mj, _RELOADED),
+            power_mw=self._ask("nvmlDeviceGetPowerUsage"),
             utilisation_percent=rates if known else int(rates.gpu),
             memory_utilisation_percent=rates if known else int(rates.memory),
-            sm_clock_mhz=self._ask(lambda: nvml.nvmlDeviceGetClockInfo(self._handle, nvml.NVML_CLOCK_SM)),
-            memory_clock_mhz=self._ask(lambda: nvml.nvmlDeviceGetClockInfo(self._handle, nvml.NVML_CLOCK_MEM)),
-            temperature_c=self._ask(lambda: nvml.nvmlDeviceGetTemperature(self._handle, nvml.NVML_TEMPERATURE_GPU)),
+            sm_clock_mhz=self._ask("nvmlDeviceGetClockInfo", "NVML_CLOCK_SM"),
+            memory_clock_mhz=self._ask("nvmlDeviceGetClockInfo", "NVML_CLOCK_MEM"),
+            temperature_c=self._ask("nvmlDeviceGetTemperature", "NVML_TEMPERATURE_GPU"),
             throttled=self._throttled(before, after),
             memory_bytes=self._memory_of(pids.get(active, 0)),
-            ecc_errors=_less(after.ecc_errors, before.ecc_errors),
+            ecc_errors=growth(before.ecc_errors, after.ecc_errors, _RELOADED),
             xid_errors=self.xid_errors(),
         )
 
@@ -140,38 +139,25 @@ class Device:
 
     def free_bytes(self) -> Value:
         """Return how much of the GPU's memory is free now."""
-        found = self._ask(lambda: self._nvml.nvmlDeviceGetMemoryInfo(self._handle))
+        found = self._ask("nvmlDeviceGetMemoryInfo")
         return found if isinstance(found, Absent) else int(found.free)
 
     def _energy_mj(self) -> Value:
-        return self._ask(lambda: self._nvml.nvmlDeviceGetTotalEnergyConsumption(self._handle))  # type: ignore[no-any-return]
+        return self._ask("nvmlDeviceGetTotalEnergyConsumption")  # type: ignore[no-any-return]
 
     def _ecc_errors(self) -> Value:
-        nvml = self._nvml
-        return self._ask(  # type: ignore[no-any-return]
-            lambda: nvml.nvmlDeviceGetTotalEccErrors(
-                self._handle, nvml.NVML_MEMORY_ERROR_TYPE_UNCORRECTED, nvml.NVML_VOLATILE_ECC
-            )
-        )
+        kind = ("NVML_MEMORY_ERROR_TYPE_UNCORRECTED", "NVML_VOLATILE_ECC")
+        return self._ask("nvmlDeviceGetTotalEccErrors", *kind)  # type: ignore[no-any-return]
 
     def _held_down_ns(self) -> dict[str, int]:
-        nvml = self._nvml
-
-        def held(name: str) -> Any:  # noqa: ANN401  (a number, or why there is none)
-            policy = f"NVML_PERF_POLICY_{name}"
-            return self._ask(
-                lambda: nvml.nvmlDeviceGetViolationStatus(self._handle, getattr(nvml, policy)).violationTime
-            )
-
-        told = {name: held(name) for name in POLICIES}
-        return {name: int(value) for name, value in told.items() if not isinstance(value, Absent)}
+        statuses = {name: self._ask("nvmlDeviceGetViolationStatus", f"NVML_PERF_POLICY_{name}") for name in POLICIES}
+        return {name: int(found.violationTime) for name, found in statuses.items() if not isinstance(found, Absent)}
 
     def _throttled(self, before: Reading, after: Reading) -> tuple[str, ...] | Absent:
         """Return what held the clocks down during the window, and what does now."""
-        nvml = self._nvml
-        mask = self._ask(lambda: nvml.nvmlDeviceGetCurrentClocksEventReasons(self._handle))
+        mask = self._ask("nvmlDeviceGetCurrentClocksEventReasons")
         if isinstance(mask, Absent):  # drivers before 535 know it by its old name
-            mask = self._ask(lambda: nvml.nvmlDeviceGetCurrentClocksThrottleReasons(self._handle))
+            mask = self._ask("nvmlDeviceGetCurrentClocksThrottleReasons")
         if isinstance(mask, Absent) and not after.held_down_ns:
             return mask
         least_ns = HELD_DOWN * (after.taken_ns - before.taken_ns)
@@ -181,17 +167,16 @@ class Device:
             if held_ns - before.held_down_ns.get(name, held_ns) > least_ns
         ]
         bits = 0 if isinstance(mask, Absent) else mask
-        now = [words for name, words in REASONS.items() if bits & _bit(nvml, name)]
+        now = [words for name, words in REASONS.items() if bits & _bit(self._nvml, name)]
         return tuple(dict.fromkeys((*now, *during)))
 
     def _memory_of(self, pid: int) -> Value:
         if not pid:
             return Absent("the worker's process id is not known on this host")
-        nvml = self._nvml
         # By name and version: asked without one, NVML's bindings refuse a driver of another age than theirs.
-        found = self._ask(lambda: nvml.nvmlDeviceGetComputeRunningProcesses_v3(self._handle))
+        found = self._ask("nvmlDeviceGetComputeRunningProcesses_v3")
         if isinstance(found, Absent):
-            found = self._ask(lambda: nvml.nvmlDeviceGetComputeRunningProcesses_v2(self._handle))
+            found = self._ask("nvmlDeviceGetComputeRunningProcesses_v2")
         if isinstance(found, Absent):
             return found
         for process in found:
@@ -200,11 +185,12 @@ class Device:
                 return Absent("the driver does not tell it by process") if used is None else int(used)
         return Absent("NVML does not list the worker's process: it may count in another namespace of process ids")
 
-    def _ask(self, question: Callable[[], Any]) -> Any:  # noqa: ANN401  (NVML answers with many types)
+    def _ask(self, question: str, *constants: str) -> Any:  # noqa: ANN401  (NVML answers with many types)
+        """Call a function of NVML's with this GPU and the library's constants of these names."""
         if self._handle is None:
             return self._why
         try:
-            return question()
+            return getattr(self._nvml, question)(self._handle, *(getattr(self._nvml, name) for name in constants))
         except self._nvml.NVMLError as error:
             return Absent(f"NVML: {error}")
         except AttributeError:  # bindings of before a driver of 535, which an interpreter may have
@@ -217,11 +203,3 @@ def _bit(nvml: Any, reason: str) -> int:  # noqa: ANN401  (a module without type
         if found := int(getattr(nvml, f"nvmlClocks{family}{reason}", 0)):
             return found
     return 0
-
-
-def _less(after: Value, before: Value) -> Value:
-    if isinstance(after, Absent):
-        return after
-    if isinstance(before, Absent):
-        return before
-    return after - before if after >= before else Absent("the counter went backwards: the driver was loaded again")

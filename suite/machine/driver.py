@@ -3,9 +3,9 @@
 import msgspec
 
 from suite.compatibility.devices import Gpu, Nvidia, from_facts
+from suite.machine.devices import only_visible
 from suite.machine.findings import Finding, ok, warn
 from suite.machine.gpu import Problem, gpu, problem
-from suite.machine.visible import only_visible
 
 TOPIC = "NVIDIA driver"
 

@@ -63,6 +63,23 @@ def bad(topic: str, message: str, fix: str) -> Finding:
     return Finding(topic, "bad", message, fix)
 
 
+def judge(topic: str, message: str, fix: str, *, well: bool) -> Finding:
+    """Return a finding that is `ok` or a warning.
+
+    Parameters
+    ----------
+    topic
+        Heading of the finding, such as `memory`.
+    message
+        A full sentence, the same in both cases.
+    fix
+        What to do about it where it is not well.
+    well
+        Whether nothing has to be done.
+    """
+    return ok(topic, message) if well else warn(topic, message, fix)
+
+
 class Needs(msgspec.Struct, frozen=True):
     """What a run needs of a machine. The defaults are estimates; callers that know the locks give exact values."""
 

@@ -8,12 +8,10 @@ from pathlib import Path
 from suite.machine.cpu import clock, cpu, mitigations
 from suite.machine.engine import engine
 from suite.machine.gpu import gpu
-from suite.machine.kernel import kernel
-from suite.machine.memory import memory
+from suite.machine.kernel import kernel, memory
 from suite.machine.reading import ROOT, Facts
 from suite.machine.signals import sources
-from suite.machine.system import limits, system
-from suite.machine.virtualisation import virtualisation
+from suite.machine.system import limits, system, virtualisation
 from suite.record.schema import Absent, Fact, Fingerprint
 
 

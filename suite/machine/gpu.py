@@ -1,6 +1,7 @@
 """NVIDIA devices and their driver, asked through NVML (never by reading what nvidia-smi prints)."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -21,22 +22,25 @@ class Problem(msgspec.Struct, frozen=True):
 
 def gpu() -> Facts:
     """Return driver, CUDA version it supports, and each device; serial numbers and identifiers are never read."""
-    nvml = opened()
-    if isinstance(nvml, Problem):
-        return {"driver": Absent(nvml.reason)}
-    try:
-        return _asked(nvml)
-    finally:
-        close(nvml)
+    with session() as nvml:
+        return {"driver": Absent(nvml.reason)} if isinstance(nvml, Problem) else _facts(nvml)
 
 
 def problem() -> Problem | None:
     """Return why no driver answers; None where one does."""
+    with session() as nvml:
+        return nvml if isinstance(nvml, Problem) else None
+
+
+@contextlib.contextmanager
+def session() -> Iterator[Any]:
+    """Open the library for as long as it is used; yields the library, or why it cannot be opened."""
     nvml = opened()
-    if isinstance(nvml, Problem):
-        return nvml
-    close(nvml)
-    return None
+    try:
+        yield nvml
+    finally:
+        if not isinstance(nvml, Problem):
+            close(nvml)
 
 
 def opened() -> Any:  # noqa: ANN401  (a module without types, or a problem)
@@ -88,7 +92,7 @@ def close(nvml: Any) -> None:  # noqa: ANN401
         return  # what was asked has been answered
 
 
-def _asked(nvml: Any) -> Facts:  # noqa: ANN401  (a module without types)
+def _facts(nvml: Any) -> Facts:  # noqa: ANN401  (a module without types)
     def ask(question: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401  (NVML answers with many types)
         try:
             answer = question(*arguments)

@@ -1,4 +1,4 @@
-"""The kernel: its version, how it was started, its clock and its scheduler."""
+"""The kernel: its version, how it was started, its clock, its scheduler and its memory."""
 
 import platform
 import re
@@ -6,7 +6,7 @@ import time
 from itertools import pairwise
 from pathlib import Path
 
-from suite.machine.reading import ROOT, Facts, integer, table, text
+from suite.machine.reading import ROOT, Facts, chosen, integer, kibibytes, table, text
 from suite.record.schema import Absent
 
 _KEPT = re.compile(
@@ -21,6 +21,7 @@ _KEPT = re.compile(
     r"nvidia[._A-Za-z-]*|random\.trust_cpu|swiotlb|nokaslr|quiet|splash|ro|rw"
 )
 """Parameters whose values say something about speed and nothing about whose machine it is."""
+_PAGES = Path("sys/kernel/mm/transparent_hugepage")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}")
 
 
@@ -45,6 +46,27 @@ def kernel(root: Path = ROOT) -> Facts:
     }
     facts.update({file.name: text(file) for file in tunables if file.is_file()})
     return facts
+
+
+def memory(root: Path = ROOT) -> Facts:
+    """Return sizes in bytes and the settings of the virtual memory that change speed."""
+    info = table(root / "proc/meminfo")
+    nodes = text(root / "sys/devices/system/node/online")
+    return {
+        "total bytes": kibibytes(info, "MemTotal"),
+        "swap bytes": kibibytes(info, "SwapTotal"),
+        "huge pages reserved": _count(info, "HugePages_Total"),
+        "huge page bytes": kibibytes(info, "Hugepagesize"),
+        "transparent huge pages": chosen(root / _PAGES / "enabled"),
+        "transparent huge pages defrag": chosen(root / _PAGES / "defrag"),
+        "NUMA nodes": nodes,
+        "NUMA balancing": integer(root / "proc/sys/kernel/numa_balancing"),
+        "swappiness": integer(root / "proc/sys/vm/swappiness"),
+        "overcommit": integer(root / "proc/sys/vm/overcommit_memory"),
+        "same-page merging": integer(root / "sys/kernel/mm/ksm/run"),
+        "zone reclaim": integer(root / "proc/sys/vm/zone_reclaim_mode"),
+        "compaction proactiveness": integer(root / "proc/sys/vm/compaction_proactiveness"),
+    }
 
 
 def boot_parameters(line: str | Absent) -> str | Absent:
@@ -82,3 +104,8 @@ def _timer_hertz(root: Path) -> int | Absent:
     release = text(root / "proc/sys/kernel/osrelease")
     hertz = table(root / f"boot/config-{release}").get("CONFIG_HZ", "")
     return int(hertz) if hertz.isdecimal() else Absent("the kernel's configuration is not in /boot")
+
+
+def _count(info: dict[str, str], name: str) -> int | Absent:
+    value = info.get(name, "")
+    return int(value) if value.isdecimal() else Absent(f"/proc/meminfo does not say {name}")

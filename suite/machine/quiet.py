@@ -8,10 +8,9 @@ import psutil
 
 from suite.machine import cpu as processor
 from suite.machine.disturbance import OTHERS_SHARE, PRESSURE_SHARE, STEAL_SHARE, share
-from suite.machine.findings import Finding, gibibytes, ok, warn
+from suite.machine.findings import Finding, gibibytes, judge, ok, warn
 from suite.machine.kernel import timer_step_ns
-from suite.machine.memory import kibibytes
-from suite.machine.reading import ROOT, chosen, integer, online, table, text
+from suite.machine.reading import ROOT, chosen, integer, kibibytes, online, table, text
 from suite.machine.signals import Signals, difference
 from suite.record.schema import Absent, Noise
 
@@ -55,11 +54,9 @@ def describe(noise: Noise, watched: int, busiest: list[str]) -> list[Finding]:
         found.append(warn("stolen time", f"It is not known: {noise.steal_ns.reason}.", "Watch the ratios' intervals."))
     else:
         stolen = share([noise], lambda one: one.steal_ns, watched)
-        message = f"The hypervisor gives {stolen:.1%} of the CPU time to others right now"
+        message = f"The hypervisor gives {stolen:.1%} of the CPU time to others right now."
         fix = "Run at a quieter time, or on an instance with CPUs of its own."
-        found.append(
-            warn("stolen time", f"{message}.", fix) if stolen > STEAL_SHARE else ok("stolen time", f"{message}.")
-        )
+        found.append(judge("stolen time", message, fix, well=stolen <= STEAL_SHARE))
     others = min(1.0, share([noise], lambda one: one.others_ns, watched))
     message = f"They use {others:.1%} of the CPU time right now"
     names = f": {', '.join(busiest)} of a CPU" if busiest else ""
@@ -74,9 +71,7 @@ def describe(noise: Noise, watched: int, busiest: list[str]) -> list[Finding]:
         waiting = share([noise], lambda one: one.pressure_ns, 1)
         message = f"Something waits for a CPU {waiting:.1%} of the time right now."
         fix = "There is more work than CPUs: stop some of it."
-        found.append(
-            warn("waiting for a CPU", message, fix) if waiting > PRESSURE_SHARE else ok("waiting for a CPU", message)
-        )
+        found.append(judge("waiting for a CPU", message, fix, well=waiting <= PRESSURE_SHARE))
     return found
 
 
@@ -104,10 +99,13 @@ def clock(root: Path = ROOT) -> list[Finding]:
         fix = "cpupower frequency-set -g performance (as root), for the time of the run."
         found.append(warn("governor", f"It is `{governor}`: the clock follows the load.", fix))
     if processor.boost(root) is True:
-        if (root / "sys/devices/system/cpu/intel_pstate/no_turbo").exists():
-            fix = "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo (as root): slower, and steadier."
-        else:
-            fix = "echo 0 > /sys/devices/system/cpu/cpufreq/boost (as root): slower, and steadier."
+        intel = (root / "sys/devices/system/cpu/intel_pstate/no_turbo").exists()
+        setting = (
+            "1 > /sys/devices/system/cpu/intel_pstate/no_turbo"
+            if intel
+            else "0 > /sys/devices/system/cpu/cpufreq/boost"
+        )
+        fix = f"echo {setting} (as root): slower, and steadier."
         found.append(warn("turbo", "It is on: the clock depends on temperature and on how many cores work.", fix))
     if integer(root / "sys/devices/system/cpu/smt/active") == 1:
         cores = len({processor.siblings((number,), root) for number in online(root)})
@@ -168,6 +166,4 @@ def load() -> Finding:
         return warn("load", f"It is not known: {error}.", "Look at a task manager.")
     cpus = os.cpu_count() or 1
     message = f"{lately:.1f} in the last minute, on {cpus} CPUs."
-    if lately > cpus / 2:
-        return warn("load", message, "Wait until it is low, or stop what makes it.")
-    return ok("load", message)
+    return judge("load", message, "Wait until it is low, or stop what makes it.", well=lately <= cpus / 2)

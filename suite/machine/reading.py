@@ -87,6 +87,27 @@ def entry(values: dict[str, str], name: str, where: str) -> Fact:
     return int(value) if value.isdecimal() else value
 
 
+def kibibytes(info: dict[str, str], name: str) -> int | Absent:
+    """Return an entry of `/proc/meminfo` (`24684096 kB`) in bytes.
+
+    Parameters
+    ----------
+    info
+        The file's entries, by name.
+    name
+        Such as `MemTotal`.
+
+    Returns
+    -------
+    int or Absent
+        Bytes: the file's kB are units of 1,024 (proc_meminfo(5)). Absent where there is no such entry.
+    """
+    number, _, unit = info.get(name, "").partition(" ")
+    if not number.isdecimal() or unit != "kB":
+        return Absent(f"/proc/meminfo does not say {name}")
+    return int(number) * 1024
+
+
 def cpu_list(content: str) -> tuple[int, ...]:
     """Read the kernel's way of listing CPUs: `0-2,5` gives (0, 1, 2, 5).
 

@@ -5,8 +5,7 @@ import shutil
 from pathlib import Path
 
 from suite.machine.findings import Finding, Needs, bad, gibibytes, ok, warn
-from suite.machine.memory import kibibytes
-from suite.machine.reading import ROOT, as_text, online, table
+from suite.machine.reading import ROOT, as_text, kibibytes, online, table
 from suite.machine.system import limits
 from suite.record.schema import Absent
 

@@ -12,7 +12,7 @@ from typing import Self
 import msgspec
 
 from suite.machine import counters
-from suite.machine.counters import Open, Value
+from suite.machine.counters import Open, Value, growth
 from suite.machine.cpu import siblings
 from suite.machine.rapl import Package, Rapl, spent_uj
 from suite.machine.reading import ROOT, Facts, as_text, online
@@ -25,6 +25,9 @@ _BUSY = {
     "/proc/schedstat": "proc/schedstat",
 }
 _NO_FREQUENCY = "the kernel shows no frequency (usual on a virtual machine)"
+_COUNTERS = ("steal_ns", "pressure_ns", "context_switches", "major_faults", "swapped_pages", "throttled")
+"""Of a snapshot, what a window is described by the growth of."""
+_RESET = "the counter went backwards: it was reset, or is another's"
 _TICKS = "/proc/stat (idle time subtracted, exact to 10 ms)"
 
 
@@ -190,10 +193,12 @@ def difference(before: Snapshot, after: Snapshot, active: str | None) -> Noise:
     """
     arms = sorted(before.workers_ns.keys() | after.workers_ns.keys())
     missing = Absent("it was not in both snapshots")
-    spent = {arm: _less(after.workers_ns.get(arm, missing), before.workers_ns.get(arm, missing)) for arm in arms}
+    spent = {
+        arm: growth(before.workers_ns.get(arm, missing), after.workers_ns.get(arm, missing), _RESET) for arm in arms
+    }
     workers_ns = _total(spent)
     supervisor_ns = after.supervisor_ns - before.supervisor_ns
-    busy_ns = _less(after.busy_ns, before.busy_ns)
+    busy_ns = growth(before.busy_ns, after.busy_ns, _RESET)
     others_ns: Value
     if isinstance(busy_ns, Absent):
         others_ns = busy_ns
@@ -203,18 +208,13 @@ def difference(before: Snapshot, after: Snapshot, active: str | None) -> Noise:
         others_ns = max(0, busy_ns - workers_ns - supervisor_ns)
     return Noise(
         elapsed_ns=after.taken_ns - before.taken_ns,
-        steal_ns=_less(after.steal_ns, before.steal_ns),
-        pressure_ns=_less(after.pressure_ns, before.pressure_ns),
         others_ns=others_ns,
         supervisor_ns=supervisor_ns,
         idle_workers_ns=_total({arm: value for arm, value in spent.items() if arm != active}),
-        context_switches=_less(after.context_switches, before.context_switches),
-        major_faults=_less(after.major_faults, before.major_faults),
-        swapped_pages=_less(after.swapped_pages, before.swapped_pages),
         frequency_khz=after.frequency_khz,
         temperature_mc=after.temperature_mc,
-        throttled=_less(after.throttled, before.throttled),
         package_energy_uj=spent_uj(before.packages, after.packages),
+        **{name: growth(getattr(before, name), getattr(after, name), _RESET) for name in _COUNTERS},
     )
 
 
@@ -222,14 +222,6 @@ def sources(root: Path = ROOT) -> Facts:
     """Return where this machine's signals come from."""
     with Signals(root=root) as signals:
         return signals.sources()
-
-
-def _less(after: Value, before: Value) -> Value:
-    if isinstance(after, Absent):
-        return after
-    if isinstance(before, Absent):
-        return before
-    return after - before if after >= before else Absent("the counter went backwards: it was reset, or is another's")
 
 
 def _total(spent: Mapping[str, Value]) -> Value:

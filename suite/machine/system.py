@@ -1,12 +1,15 @@
-"""The system above the kernel: distribution, C library, Python, and the limits this process was given."""
+"""What surrounds this process: distribution, C library, Python, the limits it was given, hypervisor and container."""
 
 import platform
+import subprocess
 import sys
 from pathlib import Path
 
 from suite.machine.reading import ROOT, Facts, entry, table, text
-from suite.record.schema import Absent
+from suite.record.schema import Absent, Fact
 
+_DMI = Path("sys/class/dmi/id")
+_CONTAINER_FILES = {".dockerenv": "docker", "run/.containerenv": "podman"}
 _UNLIMITED = 1 << 60
 """Control groups v1 say "no limit" with a number near 2^63."""
 
@@ -90,3 +93,51 @@ def _quota(quota: str, period: str = "100000") -> float | str:
 
 def _bytes(value: str) -> int | str:
     return "none" if value == "max" or int(value) >= _UNLIMITED else int(value)
+
+
+def virtualisation(root: Path = ROOT) -> Facts:
+    """Return every hint of a hypervisor or container. Serial numbers and identifiers are never read."""
+    flags = table(root / "proc/cpuinfo").get("flags", "").split()
+    return {
+        "hypervisor flag": "hypervisor" in flags if flags else Absent("/proc/cpuinfo lists no flags"),
+        "hypervisor": _hypervisor(root),
+        "detected": detected() if root == ROOT else Absent("another root was asked for"),
+        "container": container(root),
+        "vendor": text(root / _DMI / "sys_vendor"),
+        "product": text(root / _DMI / "product_name"),
+        "board": text(root / _DMI / "board_name"),
+        "firmware": text(root / _DMI / "bios_version"),
+    }
+
+
+def detected() -> str | Absent:
+    """Ask systemd-detect-virt, where it is installed; it exits 1 and says `none` on bare metal."""
+    try:
+        answer = subprocess.run(["systemd-detect-virt"], capture_output=True, text=True, timeout=5, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Absent(f"systemd-detect-virt does not answer: {error.__class__.__name__}")
+    return answer.stdout.strip() or Absent("systemd-detect-virt says nothing")
+
+
+def container(root: Path = ROOT) -> str:
+    """Return the container that this process runs in, by the marks that engines leave; `none` where there are none."""
+    for name, engine in _CONTAINER_FILES.items():
+        if (root / name).exists():
+            return engine
+    named = text(root / "run/systemd/container")
+    return "none" if isinstance(named, Absent) else named
+
+
+def _hypervisor(root: Path) -> Fact:
+    """Return the hypervisor as the kernel names it, or what its release and devices give away."""
+    named = text(root / "sys/hypervisor/type")
+    if not isinstance(named, Absent):
+        return named
+    kernel = str(text(root / "proc/sys/kernel/osrelease"))
+    if "microsoft" in kernel.lower():
+        return "WSL (Hyper-V)"
+    if "firecracker" in kernel or "-fc-" in kernel or "firecracker" in str(text(root / "proc/cmdline")):
+        return "Firecracker (KVM)"
+    clocks = str(text(root / "sys/devices/system/clocksource/clocksource0/available_clocksource"))
+    hints = {"kvm-clock": "KVM", "hyperv_clocksource_tsc_page": "Hyper-V", "xen": "Xen"}
+    return next((name for clock, name in hints.items() if clock in clocks), Absent("the kernel names none"))

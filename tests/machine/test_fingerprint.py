@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.machine import cpu, engine, kernel, memory, system, virtualisation
+from suite.machine import cpu, engine, kernel, system
 from suite.machine.fingerprint import changed, fingerprint
 from suite.record.schema import Absent, Fingerprint
 
@@ -64,11 +64,11 @@ def test_what_changed_is_said() -> None:
 
 
 def test_an_empty_root_is_all_absent_and_never_fails(tmp_path: Path) -> None:
-    assert all(isinstance(value, Absent) for value in memory.memory(tmp_path).values())
+    assert all(isinstance(value, Absent) for value in kernel.memory(tmp_path).values())
     assert isinstance(cpu.caches(tmp_path)["caches"], Absent)
     assert isinstance(cpu.cpu(root=tmp_path)["model"], Absent)
     assert all(isinstance(value, Absent) for value in system.limits(tmp_path).values())
-    assert isinstance(virtualisation.virtualisation(tmp_path)["hypervisor"], Absent)
+    assert isinstance(system.virtualisation(tmp_path)["hypervisor"], Absent)
     assert isinstance(kernel.kernel(tmp_path)["boot parameters"], Absent)
 
 
@@ -169,7 +169,7 @@ def test_limits_of_control_groups_version_one(tmp_path: Path) -> None:
     ],
 )
 def test_containers_are_known_by_their_marks(tmp_path: Path, files: dict[str, str], expected: str) -> None:
-    assert virtualisation.container(write(tmp_path, files)) == expected
+    assert system.container(write(tmp_path, files)) == expected
 
 
 def test_no_engine_is_absent_with_the_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

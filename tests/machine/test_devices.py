@@ -6,7 +6,7 @@ import pytest
 
 from suite.compatibility.devices import Gpu, Nvidia
 from suite.errors import LevelfieldError
-from suite.machine.visible import only_visible
+from suite.machine.devices import only_visible
 from suite.plan import Selection, make
 from tests.commands import one_clear_sentence, run
 from tests.machine.fake_nvml import H100, compile_library, environment
