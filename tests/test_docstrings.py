@@ -21,6 +21,7 @@ import pytest
 SUITE = Path(__file__).parent.parent / "suite"
 PACKAGES = (
     "machine",
+    "worker",
     "images",
     "launchers",
     "history",
@@ -33,6 +34,8 @@ PACKAGES = (
     "run",
     "plan",
     "analysis",
+    "compatibility",
+    "safety",
 )
 LEAST_ARGUMENTS = 2
 

@@ -23,6 +23,8 @@ def between(
 
     Parameters
     ----------
+    table
+        The table of what fits together.
     old, new
         Fingerprints of the two sides.
     old_images, new_images

@@ -30,51 +30,50 @@ def check(table: Table, release: str, nvidia: Nvidia, gpus: Sequence[Gpu] | None
 
     Parameters
     ----------
+    table
+        The table of what fits together.
+    nvidia
+        Driver and GPUs of the machine.
     release
         `12.8.1`; or `12.8`, where the patch release is not known.
     gpus
         Those that are to be used; None: all of the machine.
     """
     if nvidia.driver is None:
-        return CudaCheck(
-            runs=False,
-            reason=f"No NVIDIA driver answers here: {nvidia.problem.rstrip('.')}.",
-            fix=nvidia.fix or "Use the CPU variant.",
+        return _refused(
+            f"No NVIDIA driver answers here: {nvidia.problem.rstrip('.')}.",
+            nvidia.fix or "Use the CPU variant.",
         )
     asks = requirement(table, release)
     if asks is None:
-        return CudaCheck(
-            runs=False,
-            reason=f"CUDA {release} is of a family that this Levelfield does not know.",
-            fix="Use a newer Levelfield, or ask for the variant by name.",
+        return _refused(
+            f"CUDA {release} is of a family that this Levelfield does not know.",
+            "Use a newer Levelfield, or ask for the variant by name.",
         )
     if key(nvidia.driver) < key(asks.family.minimum_driver):
-        return CudaCheck(
-            runs=False,
-            reason=(
-                f"CUDA {release} needs the driver {asks.family.minimum_driver} or newer, and this machine has "
-                f"{nvidia.driver}."
-            ),
-            fix=f"Install the driver {asks.driver or asks.family.minimum_driver} or newer, and restart.",
+        return _refused(
+            f"CUDA {release} needs the driver {asks.family.minimum_driver} or newer, and this machine has "
+            f"{nvidia.driver}.",
+            f"Install the driver {asks.driver or asks.family.minimum_driver} or newer, and restart.",
         )
     chosen = nvidia.gpus if gpus is None else gpus
     if not chosen:
-        return CudaCheck(
-            runs=False,
-            reason=f"The driver {nvidia.driver} answers, and shows no GPU.",
-            fix="See what `nvidia-smi -L` lists, and whether this process may use it.",
+        return _refused(
+            f"The driver {nvidia.driver} answers, and shows no GPU.",
+            "See what `nvidia-smi -L` lists, and whether this process may use it.",
         )
     for gpu in chosen:
         if gpu.capability and key(gpu.capability) < key(asks.family.minimum_compute_capability):
-            return CudaCheck(
-                runs=False,
-                reason=(
-                    f"CUDA {release} has no code for {gpu.title}: it needs compute capability "
-                    f"{asks.family.minimum_compute_capability} or newer."
-                ),
-                fix=f"Use a variant of CUDA {minor(release)[0] - 1} or older for it, or another GPU.",
+            return _refused(
+                f"CUDA {release} has no code for {gpu.title}: it needs compute capability "
+                f"{asks.family.minimum_compute_capability} or newer.",
+                f"Use a variant of CUDA {minor(release)[0] - 1} or older for it, or another GPU.",
             )
     return CudaCheck(runs=True, warnings=(*_of_driver(asks, nvidia), *_of_gpus(chosen)))
+
+
+def _refused(reason: str, fix: str) -> CudaCheck:
+    return CudaCheck(runs=False, reason=reason, fix=fix)
 
 
 def _of_driver(asks: Requirement, nvidia: Nvidia) -> tuple[str, ...]:

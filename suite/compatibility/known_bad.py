@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from suite.compatibility.devices import Gpu
 from suite.compatibility.table import Rule, Table
-from suite.compatibility.versions import is_version, within
+from suite.compatibility.versions import is_version
 
 _DISTRIBUTIONS = {
     "nvidia-cublas": "cuBLAS",
@@ -52,6 +52,8 @@ def matching(
 
     Parameters
     ----------
+    table
+        The table of what fits together.
     versions
         Library (`cuBLAS`, `cuDNN`) to its version.
     gpus
@@ -63,20 +65,25 @@ def matching(
 
 
 def sentence(rule: Rule, versions: Mapping[str, str]) -> str:
-    """`Version 9.10.0 of cuDNN is known to compute wrongly: values of an enumeration moved … (source: …).`."""
+    """`Version 9.10.0 of cuDNN is known to compute wrongly: values of an enumeration moved … (source: …).`.
+
+    Parameters
+    ----------
+    rule
+        A rule that fires.
+    versions
+        Library to its version.
+    """
     version = versions[rule.library]
     return f"Version {version} of {rule.library} is known to compute wrongly: {rule.effect} (source: {rule.source})."
 
 
 def _fires(rule: Rule, versions: Mapping[str, str], gpus: Sequence[Gpu], precision: str | None) -> bool:
-    version = versions.get(rule.library)
-    if version is None or not within(version, rule.low, rule.high):
-        return False
-    if len(gpus) < rule.gpus_at_least or (rule.precision is not None and rule.precision != precision):
-        return False
-    if rule.beside is not None:
-        other = versions.get(rule.beside.library)
-        if other is None or not within(other, rule.beside.low, rule.beside.high):
-            return False
-    span = rule.capability
-    return span is None or any(gpu.capability and within(gpu.capability, span.low, span.high) for gpu in gpus)
+    span, beside = rule.capability, rule.beside
+    return (
+        rule.contains(versions.get(rule.library))
+        and len(gpus) >= rule.gpus_at_least
+        and rule.precision in (None, precision)
+        and (beside is None or beside.contains(versions.get(beside.library)))
+        and (span is None or any(span.contains(gpu.capability) for gpu in gpus))
+    )

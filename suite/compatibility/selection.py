@@ -35,6 +35,10 @@ def choose(
 
     Parameters
     ----------
+    table
+        The table of what fits together.
+    nvidia
+        Driver and GPUs of the machine.
     variants
         Variant to the CUDA release of its lock: `{"cu12": "12.8.1", "cu13": "13.0.2"}`.
     asked
@@ -59,7 +63,7 @@ def choose(
         return Choice(None, reason="There is no CUDA variant of this image.", fix="Use the CPU variant.")
     gpus = _wanted(nvidia, gpu)
     if gpu is not None and nvidia.driver is not None and not gpus:
-        have = ", ".join(one.title for one in nvidia.gpus) or "none"
+        have = _titles(nvidia.gpus) or "none"
         return Choice(None, reason=f"There is no GPU {gpu} here.", fix=f"Choose one of these: {have}.")
     newest_first = sorted(variants, key=lambda name: key(variants[name]), reverse=True)
     for name in newest_first:
@@ -69,8 +73,8 @@ def choose(
     for name in newest_first:
         suited = [one for one in gpus if check(table, variants[name], nvidia, [one]).runs]
         if suited:
-            left = ", ".join(one.title for one in gpus if one not in suited)
-            note = f"{name} has no code for {left}: it can be used on {_listed(suited)} only."
+            others = _titles([one for one in gpus if one not in suited])
+            note = f"{name} has no code for {others}: it can be used on {_titles(suited)} only."
             found = check(table, variants[name], nvidia, suited)
             return Choice(name, release=variants[name], warnings=(note, *found.warnings))
     oldest = check(table, variants[newest_first[-1]], nvidia, gpus)  # the least that would have to change
@@ -89,5 +93,5 @@ def _asked(table: Table, nvidia: Nvidia, variants: Mapping[str, str], asked: str
     return Choice(asked, release=variants[asked], warnings=(*doubts, *found.warnings))
 
 
-def _listed(gpus: Sequence[Gpu]) -> str:
+def _titles(gpus: Sequence[Gpu]) -> str:
     return ", ".join(one.title for one in gpus)

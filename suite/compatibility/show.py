@@ -17,6 +17,10 @@ def grid(table: Table, nvidia: Nvidia, variants: Mapping[str, Mapping[str, str]]
 
     Parameters
     ----------
+    table
+        The table of what fits together.
+    nvidia
+        Driver and GPUs of the machine.
     variants
         Image to variant to CUDA release; each release is marked with the images that have it.
     """

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from suite.compatibility.versions import is_version, key, minor
+from suite.compatibility.versions import is_version, key, minor, within
 from suite.errors import LevelfieldError
 from suite.paths import images_root
 from suite.safety.conversion import convert
@@ -24,28 +24,31 @@ class Family(msgspec.Struct, frozen=True):
 
 
 class Range(msgspec.Struct, frozen=True, rename={"low": "from", "high": "below"}, forbid_unknown_fields=True):
+    """Versions from `low` on and below `high`; a bound that is None is open."""
+
     low: str | None = None
     high: str | None = None
 
+    def contains(self, version: str | None) -> bool:
+        """Return whether a version is within the bounds; one that is not known is not."""
+        return version is not None and within(version, self.low, self.high)
 
-class Beside(msgspec.Struct, frozen=True, rename={"low": "from", "high": "below"}, forbid_unknown_fields=True):
+
+class LibraryRange(Range, frozen=True, kw_only=True):
+    """Versions of a library."""
+
     library: str
-    low: str | None = None
-    high: str | None = None
 
 
-class Rule(msgspec.Struct, frozen=True, rename={"low": "from", "high": "below"}, forbid_unknown_fields=True):
+class Rule(LibraryRange, frozen=True, kw_only=True):
     """A combination that is known to compute wrongly. Every field that is there must be met."""
 
-    library: str
     effect: str
     remedy: str
     source: str
-    low: str | None = None
-    high: str | None = None
     capability: Range | None = None
     gpus_at_least: int = 1
-    beside: Beside | None = None
+    beside: LibraryRange | None = None
     precision: str | None = None
 
 
@@ -102,10 +105,8 @@ def _versions(table: Table) -> list[str]:
     for family in table.family.values():
         found += [family.minimum_driver, family.minimum_compute_capability]
     for rule in table.known_bad:
-        bounds = [rule.low, rule.high]
-        bounds += [rule.capability.low, rule.capability.high] if rule.capability else []
-        bounds += [rule.beside.low, rule.beside.high] if rule.beside else []
-        found += [bound for bound in bounds if bound is not None]
+        ranges: list[Range | None] = [rule, rule.capability, rule.beside]
+        found += [bound for one in ranges if one for bound in (one.low, one.high) if bound is not None]
     return found
 
 
@@ -113,6 +114,13 @@ def requirement(table: Table, release: str) -> Requirement | None:
     """Return what a CUDA release asks for; None where the table does not know its family.
 
     A patch release that the table lacks asks for what the highest listed one of its minor version asks.
+
+    Parameters
+    ----------
+    table
+        The table of what fits together.
+    release
+        Such as `12.8.1`.
     """
     family = table.family.get(str(minor(release)[0]))
     if family is None:

@@ -40,6 +40,14 @@ def minor(version: str) -> tuple[int, int]:
 
 
 def within(version: str, low: str | None, high: str | None) -> bool:
-    """Say whether a version is at least `low` and below `high`; a bound that is None is open."""
+    """Say whether a version is at least `low` and below `high`; a bound that is None is open.
+
+    Parameters
+    ----------
+    version
+        Numbers with points between them.
+    low, high
+        Bounds; None: open.
+    """
     numbers = key(version)
     return (low is None or numbers >= key(low)) and (high is None or numbers < key(high))

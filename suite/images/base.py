@@ -73,7 +73,7 @@ def describe(name: str, kind: Kind = "debian") -> Base:
     return Base(name=name, kind=kind, identity=identity, reference=f"levelfield/base-{name}:{identity[:20]}")
 
 
-def is_there(client: docker.DockerClient, base: Base) -> bool:
+def exists(client: docker.DockerClient, base: Base) -> bool:
     """Return whether the engine already has the base.
 
     Parameters
@@ -110,14 +110,14 @@ def ensure(client: docker.DockerClient, base: Base, *, progress: Progress = sile
     LevelfieldError
         A package or mmdebstrap is missing, or the registry does not answer.
     """
-    if is_there(client, base):
+    if exists(client, base):
         return
     if base.kind == "registry":
         _pull(client, base, progress)
         return
     guard = cache_folder("downloads") / "base.lock"
     with file_lock(guard), tempfile.TemporaryDirectory(prefix="levelfield-base-") as name:
-        if is_there(client, base):  # another build made it meanwhile
+        if exists(client, base):  # another build made it meanwhile
             return
         tar = Path(name) / "base.tar"
         make(base.name, tar, progress=progress)

@@ -33,7 +33,6 @@ class Image(msgspec.Struct, frozen=True):
     name: str
     base: str
     """`slim` or `toolchain`."""
-    purpose: str
 
 
 class Pin(msgspec.Struct, frozen=True):
@@ -87,7 +86,7 @@ class Lock(msgspec.Struct, frozen=True):
 def images() -> dict[str, Image]:
     """Return every image by name, in the order of the catalogue."""
     table = tomllib.loads((images_root() / "catalogue.toml").read_text(encoding="utf-8"))
-    return {name: Image(name=name, base=row["base"], purpose=row["purpose"]) for name, row in table.items()}
+    return {name: Image(name=name, base=row["base"]) for name, row in table.items()}
 
 
 def image(name: str) -> Image:

@@ -69,7 +69,7 @@ def estimate(names: Iterable[str], launcher: str = "docker", base_kind: base.Kin
     found = [catalogue.lock(each.name, each.variant, each.version) for each in chosen]
     locks = list({each.path: each for each in found}.values())  # a version may be the current one
     if launcher == "venv":
-        absent = [lock for lock in locks if not _environment_is_there(lock)]
+        absent = [lock for lock in locks if not _environment_is_complete(lock)]
         return _cost(absent, {})
     with engine.connect() as client:
         recipes = [recipe(each.image, each.variant, each.version, base_kind) for each in locks]
@@ -79,7 +79,7 @@ def estimate(names: Iterable[str], launcher: str = "docker", base_kind: base.Kin
         bases = {
             each.base.name: each.base
             for each in absent_recipes
-            if each.base.kind == "debian" and not base.is_there(client, each.base)
+            if each.base.kind == "debian" and not base.exists(client, each.base)
         }
     return _cost([each.lock for each in absent_recipes], bases)
 
@@ -89,7 +89,7 @@ def _cost(locks: list[catalogue.Lock], bases: dict[str, base.Base]) -> Cost:
     fetched = {file: pin.size_bytes for file, pin in absent.items()}
     debs = debian.read_lock() if bases else None
     packages = {package.file: package for name in bases if debs for package in debian.missing(debs, name)}
-    base_bytes = sum(package.installed_bytes for name in bases if debs for package in debs.of(name))
+    base_bytes = sum(package.installed_bytes for name in bases if debs for package in debs.packages_of(name))
     download = sum(fetched.values()) + sum(package.size_bytes for package in packages.values())
     installed = sum(lock.installed_bytes for lock in locks)
     seconds = download / _DOWNLOAD_BYTES_S + installed / _INSTALL_BYTES_S + base_bytes / _BASE_BYTES_S
@@ -102,9 +102,9 @@ def _cost(locks: list[catalogue.Lock], bases: dict[str, base.Base]) -> Cost:
     )
 
 
-def _environment_is_there(lock: catalogue.Lock) -> bool:
+def _environment_is_complete(lock: catalogue.Lock) -> bool:
     _, python_version = environments.find_python(lock)
-    return environments.is_there(environments.location(lock, python_version))
+    return environments.is_complete(environments.location(lock, python_version))
 
 
 def _size(count_bytes: int) -> str:

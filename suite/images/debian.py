@@ -51,7 +51,7 @@ class BaseLock(msgspec.Struct, frozen=True):
     """Seconds since 1970; nothing in the base is newer. Before the newest package, its bytecode would be stale."""
     packages: tuple[Package, ...]
 
-    def of(self, base: str) -> tuple[Package, ...]:
+    def packages_of(self, base: str) -> tuple[Package, ...]:
         """Return the packages of one base."""
         return tuple(package for package in self.packages if base in package.bases)
 
@@ -95,7 +95,7 @@ def digest(lock: BaseLock, base: str) -> str:
         Hexadecimal; it covers release, architecture, epoch, and the name, version and hash of each package.
     """
     lines = [f"{lock.release} {lock.architecture} {lock.epoch}"]
-    lines += sorted(f"{package.name} {package.version} {package.sha256}" for package in lock.of(base))
+    lines += sorted(f"{package.name} {package.version} {package.sha256}" for package in lock.packages_of(base))
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
@@ -108,7 +108,7 @@ def missing(lock: BaseLock, base: str) -> tuple[Package, ...]:
         The lock of all bases, and the name of one of them.
     """
     folder = cache_folder("debs")
-    return tuple(package for package in lock.of(base) if not (folder / package.file).is_file())
+    return tuple(package for package in lock.packages_of(base) if not (folder / package.file).is_file())
 
 
 def fetch(lock: BaseLock, base: str, *, progress: Progress = silent) -> tuple[Path, ...]:
@@ -137,7 +137,7 @@ def fetch(lock: BaseLock, base: str, *, progress: Progress = silent) -> tuple[Pa
         size = sum(package.size_bytes for package in absent)
         progress(f"fetching {len(absent)} Debian packages of the {base} base, {size / 1e6:.0f} MB")
         _download(absent, folder)
-    return tuple(check(folder / package.file, package.sha256) for package in lock.of(base))
+    return tuple(check(folder / package.file, package.sha256) for package in lock.packages_of(base))
 
 
 def mirrors() -> dict[str, str]:

@@ -87,7 +87,7 @@ def find(client: docker.DockerClient, tag: str, identity: str) -> Image | None:
     Image or None
         None where there is no such tag, or it is on another image.
     """
-    image = _named(client, tag)
+    image = _find_tag(client, tag)
     return image if image is not None and image.labels.get(IDENTITY) == identity else None
 
 
@@ -119,7 +119,7 @@ def build(
     Raises
     ------
     LevelfieldError
-        A step failed; the sentence ends with what it said last.
+        A step failed; the sentence ends with its last output.
 
     Notes
     -----
@@ -165,7 +165,7 @@ def run_and_commit(
     Raises
     ------
     LevelfieldError
-        The command failed; the sentence ends with what it said last.
+        The command failed; the sentence ends with its last output.
     """
     with _replacing(client, tag) as mark, tempfile.TemporaryFile(dir=cache_folder("downloads")) as inputs:
         archive.write(inputs, files)
@@ -186,8 +186,8 @@ def run_and_commit(
         container.start()
         code = container.wait(timeout=BUILD_TIMEOUT_S)["StatusCode"]
         if code:
-            said = container.logs(tail=5).decode(errors="replace").splitlines()
-            raise _failed(tag, f"A step returned a non-zero code: {code}.", said)
+            output = container.logs(tail=5).decode(errors="replace").splitlines()
+            raise _failed(tag, f"A step returned a non-zero code: {code}.", output)
         repository, _, name = tag.rpartition(":")
         config = client.images.get(base).attrs["Config"]
         return container.commit(repository, name, conf={"Cmd": config["Cmd"]})
@@ -201,12 +201,12 @@ def _replacing(client: docker.DockerClient, tag: str) -> Iterator[str]:
     """
     process = owner.mark_of(os.getpid())
     mark = f"{process}/{secrets.token_hex(8)}"
-    before = _named(client, tag)
+    before = _find_tag(client, tag)
     try:
         yield mark
     finally:
         remove_dangling(client, lambda each: each == mark)
-    if before is not None and _named(client, tag) != before:
+    if before is not None and _find_tag(client, tag) != before:
         built_by = before.labels.get(BUILD, "")
         if built_by.startswith(f"{process}/") or not built_by or builder_is_dead(built_by):
             _remove(client, str(before.id))
@@ -215,7 +215,7 @@ def _replacing(client: docker.DockerClient, tag: str) -> Iterator[str]:
 def _build(
     client: docker.DockerClient, context: BinaryIO, *, tag: str, arguments: dict[str, str], labels: dict[str, str]
 ) -> Image:
-    said: list[str] = []
+    output: list[str] = []
     failure = ""
     try:
         events = client.api.build(
@@ -233,20 +233,20 @@ def _build(
             use_config_proxy=USER_PROXIES,
         )
         for event in events:
-            said += _words(event)
+            output += _output_lines(event)
             failure = failure or str(event.get("error", "")).strip()
     except APIError as error:
         raise LevelfieldError(
             f"The container engine refused to build {tag}: {error.explanation or error}", fix="See the engine's log."
         ) from error
     if failure:
-        raise _failed(tag, re.sub(r"^The command '.*' returned a", "A step returned a", failure, flags=re.DOTALL), said)
+        raise _failed(tag, re.sub(r"^The command '.*' returned a", "A step returned a", failure, flags=re.DOTALL), output)
     return client.images.get(tag)
 
 
-def _failed(tag: str, failure: str, said: list[str]) -> LevelfieldError:
+def _failed(tag: str, failure: str, output: list[str]) -> LevelfieldError:
     return LevelfieldError(
-        f"Building {tag} failed: {failure} It said last: {' / '.join(said[-5:])}",
+        f"Building {tag} failed: {failure} Last output: {' / '.join(output[-5:])}",
         fix="The recipe runs with no network; see `docker images` and `df -h` for space.",
     )
 
@@ -286,7 +286,7 @@ def is_being_built(mark: str) -> bool:
     return pid.isdigit() and owner.mark_of(int(pid)) == process
 
 
-def _named(client: docker.DockerClient, tag: str) -> Image | None:
+def _find_tag(client: docker.DockerClient, tag: str) -> Image | None:
     try:
         return client.images.get(tag)
     except ImageNotFound:
@@ -304,7 +304,7 @@ def layers(image: Image) -> tuple[str, ...]:
     return tuple(image.attrs["RootFS"]["Layers"])
 
 
-def _words(event: dict[str, Any]) -> list[str]:
+def _output_lines(event: dict[str, Any]) -> list[str]:
     return [line.strip() for line in event.get("stream", "").splitlines() if line.strip()]
 
 

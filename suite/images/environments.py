@@ -49,10 +49,10 @@ def make(name: str, variant: str = "cpu", version: str | None = None, *, progres
     lock = catalogue.lock(name, variant, version)
     interpreter, full_version = find_python(lock)
     folder = location(lock, full_version)
-    if not is_there(folder):
+    if not is_complete(folder):
         files = wheels.fetch(lock, progress=progress)
         with disk_space(), file_lock(folder.parent / f".{folder.name}.lock"):
-            if not is_there(folder):  # another process may have made it meanwhile
+            if not is_complete(folder):  # another process may have made it meanwhile
                 progress(f"installing {len(files)} wheels of {lock.label} into a virtual environment")
                 _install(lock, files, interpreter, folder)
     image = Image(
@@ -82,7 +82,7 @@ def location(lock: catalogue.Lock, python_version: str) -> Path:
     return cache_folder("venvs") / f"{lock.image}-{stem}-{lock.sha256[:16]}-py{python_version}"
 
 
-def is_there(folder: Path) -> bool:
+def is_complete(folder: Path) -> bool:
     """Return whether an environment was finished."""
     return (folder / _MARKER).is_file()
 

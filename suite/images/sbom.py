@@ -73,7 +73,7 @@ def of_record(image: Image) -> bytes:
                 f"The base {name} is not the one that the run used.",
                 fix="Check out the state of the repository that the run was made with.",
             )
-        packages = debian.read_lock().of(name)
+        packages = debian.read_lock().packages_of(name)
     return make(lock, packages, base_label=image.base, recipe_sha256=image.recipe_sha256, python=image.python)
 
 

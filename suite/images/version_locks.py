@@ -14,7 +14,7 @@ from suite.images import catalogue, registries
 from suite.images.catalogue import PYTHON, Lock
 from suite.paths import images_root
 
-NEAR = 3
+NEAREST = 3
 """Versions that are suggested where one is asked for that does not exist."""
 
 
@@ -136,7 +136,7 @@ def _failure(image_name: str, name: str, version: str, problem: str, variant: st
     if there and version not in there:
         return LevelfieldError(
             f"There is no {name} {version} for Python {PYTHON} on Linux x86_64.",
-            fix=f"Near it: {', '.join(near(version, there))}.",
+            fix=f"Near it: {', '.join(nearest(version, there))}.",
         )
     fix = "Choose another version."
     if variant != "cpu":
@@ -153,7 +153,7 @@ def _released(name: str) -> tuple[str, ...]:
     return tuple(version.strip().partition("+")[0] for version in found[1].split(",")) if found else ()
 
 
-def near(version: str, there: tuple[str, ...]) -> tuple[str, ...]:
+def nearest(version: str, there: tuple[str, ...]) -> tuple[str, ...]:
     """Return the versions nearest to one that does not exist: its neighbours in order, and those spelled alike.
 
     Parameters
@@ -165,11 +165,11 @@ def near(version: str, there: tuple[str, ...]) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> near("1.30.1", ("1.31.0", "1.30.0", "1.29.0", "1.26.0"))
+    >>> nearest("1.30.1", ("1.31.0", "1.30.0", "1.29.0", "1.26.0"))
     ('1.29.0', '1.30.0', '1.31.0')
     """
     ordered = sorted(set(there), key=catalogue.in_order)
     place = sum(catalogue.in_order(each) < catalogue.in_order(version) for each in ordered)
-    neighbours = ordered[max(0, place - NEAR + 1) : place + NEAR - 1]
-    alike = difflib.get_close_matches(version, ordered, n=NEAR, cutoff=0.9)
+    neighbours = ordered[max(0, place - NEAREST + 1) : place + NEAREST - 1]
+    alike = difflib.get_close_matches(version, ordered, n=NEAREST, cutoff=0.9)
     return tuple(sorted({*neighbours, *alike}, key=catalogue.in_order))

@@ -1,12 +1,16 @@
 """A channel to a worker in a container: attached streams, and the engine's own word about how it ended."""
 
 import contextlib
+import os
+import select
+import signal
 import socket
 import struct
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 import docker
 import docker.errors
@@ -14,7 +18,6 @@ import requests.exceptions
 
 from suite.errors import LevelfieldError
 from suite.launchers.channel import Channel, ChannelTimeout, Ending, LineTooLong, read_some, send_all, wait_readable
-from suite.launchers.local_process import LocalProcess
 from suite.machine.engine import ENGINE_ERRORS, short
 
 FRAME_HEADER_BYTES = 8
@@ -40,7 +43,7 @@ class ContainerChannel(Channel):
         client: docker.DockerClient,
         container: str,
         attached: Any,  # noqa: ANN401  (the SDK has no type for it)
-        process: LocalProcess | None,
+        process: "LocalProcess | None",
     ) -> None:
         super().__init__(process.pid if process else None)
         self._process = process
@@ -161,6 +164,50 @@ class ContainerChannel(Channel):
         )
         with contextlib.closing(stream):
             yield from stream
+
+
+class LocalProcess:
+    """A container's process as this host sees it, held by a descriptor that no later process with its id inherits."""
+
+    def __init__(self, pid: int, descriptor: int) -> None:
+        self.pid = pid
+        self._descriptor: int | None = descriptor
+
+    @classmethod
+    def of_container(cls, pid: int, container: str) -> Self | None:
+        """Return the first process of a container.
+
+        None where it cannot be seen: an engine in a virtual machine or on another host has process ids of its own, and
+        the same number may be somebody else here.
+
+        Parameters
+        ----------
+        pid
+            As the engine says.
+        container
+            The container's full id, which the kernel names in the process's control group.
+        """
+        try:
+            descriptor = os.pidfd_open(pid)
+        except (OSError, AttributeError):
+            return None
+        with contextlib.suppress(OSError):
+            if container in Path(f"/proc/{pid}/cgroup").read_text():
+                return cls(pid, descriptor)
+        os.close(descriptor)
+        return None
+
+    def end(self, grace_s: float) -> None:
+        """Wait for its exit; after `grace_s` kill it: a killed engine leaves its containers running."""
+        if self._descriptor is None:
+            return
+        poller = select.poll()
+        poller.register(self._descriptor, select.POLLIN)
+        if not poller.poll(grace_s * 1000):
+            with contextlib.suppress(OSError):
+                signal.pidfd_send_signal(self._descriptor, signal.SIGKILL)
+        os.close(self._descriptor)
+        self._descriptor = None
 
 
 def close(attached: Any) -> None:  # noqa: ANN401  (the SDK has no type for it)

@@ -24,7 +24,7 @@ SLACK_NS = 1_000_000_000
 """Clocks of a container and its host are one, but for an engine in a virtual machine: a twentieth and a second more."""
 
 
-def why_not(reply: Reply, elapsed_ns: int) -> str:
+def implausibility(reply: Reply, elapsed_ns: int) -> str:
     """Return what cannot be true of a reply, as a noun; empty where nothing is.
 
     Parameters

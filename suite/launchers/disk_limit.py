@@ -10,7 +10,7 @@ LIMIT_BYTES = 16 << 30
 """Most that one launch may add to its folders; the compile caches of all our models take less than 1 GiB."""
 FREE_SHARE = 0.5
 """Of a disk with little space, a launch may take only this share of what was free when it began."""
-LOOK_EVERY_S = 2.0
+CHECK_INTERVAL_S = 2.0
 """How often the disk is looked at while a worker is waited for."""
 
 
@@ -32,14 +32,14 @@ class DiskLimit:
         self._folders = tuple(folders)
         self._free_bytes = self._free()
         self.allowed_bytes = min(limit_bytes, int(self._free_bytes * FREE_SHARE))
-        self._before_bytes = _held(self._folders)[0]
+        self._before_bytes = _measured(self._folders)[0]
 
-    def is_passed(self) -> bool:
+    def is_exceeded(self) -> bool:
         """Return whether the worker has written more than it may; what it hides counts as too much."""
         taken_bytes = self._free_bytes - self._free()
         if not self._folders or taken_bytes < self.allowed_bytes:
             return False
-        held_bytes, hidden = _held(self._folders)
+        held_bytes, hidden = _measured(self._folders)
         if hidden:
             return True
         written_bytes = held_bytes - self._before_bytes
@@ -64,7 +64,7 @@ class DiskLimit:
         return min((shutil.disk_usage(folder).free for folder in self._folders), default=0)
 
 
-def _held(folders: Sequence[Path]) -> tuple[int, bool]:
+def _measured(folders: Sequence[Path]) -> tuple[int, bool]:
     """Return the bytes that folders take on the disk, and whether something in them cannot be looked at."""
     unreadable: list[OSError] = []
     total_bytes = 0

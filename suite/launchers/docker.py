@@ -14,11 +14,10 @@ from docker.types import LogConfig
 from suite.images.base import Kind
 from suite.images.build import build
 from suite.images.engine import USER_PROXIES, no_engine
-from suite.launchers.container import ContainerChannel, close, engine_gone
+from suite.launchers.container import ContainerChannel, LocalProcess, close, engine_gone
 from suite.launchers.disk_limit import DiskLimit
 from suite.launchers.environment import cuda_cache, worker_environment
-from suite.launchers.gpu import DRIVER, LINKED, one_gpu, refused, unnamed
-from suite.launchers.local_process import LocalProcess
+from suite.launchers.gpu import DRIVER, LINKED, gpu_error, gpu_request, without_uuids
 from suite.launchers.protocol import Inside, LaunchSpec, Progress
 from suite.launchers.worker import Worker, WorkerError
 from suite.machine import owner
@@ -64,15 +63,15 @@ class DockerLauncher:
     def launch(self, spec: LaunchSpec) -> Worker:
         started_ns = time.perf_counter_ns()
         try:
-            _give_folders(spec)
+            _make_folders(spec)
             disk = DiskLimit(spec.written, spec.disk_bytes)
             channel = self._start(spec)
         except docker.errors.ImageNotFound as error:
             raise WorkerError("engine", f"The image {spec.image.tag} is gone from the engine.", str(error)) from error
         except docker.errors.APIError as error:
             if spec.gpu:
-                refusal = refused(str(error.explanation))
-                detail = unnamed(str(error.explanation))
+                refusal = gpu_error(str(error.explanation))
+                detail = without_uuids(str(error.explanation))
                 raise WorkerError("engine", f"{refusal.message} {refusal.fix}", detail) from error
             raise WorkerError("engine", f"The engine would not start {spec.name}: {error.explanation}.") from error
         except ENGINE_ERRORS as error:
@@ -112,7 +111,7 @@ class DockerLauncher:
                     memswap_limit=spec.memory_bytes,
                     pids_limit=PIDS_LIMIT,
                     ipc_mode="private",
-                    device_requests=[one_gpu(spec.gpu)] if spec.gpu else None,
+                    device_requests=[gpu_request(spec.gpu)] if spec.gpu else None,
                     auto_remove=True,
                     log_config=LogConfig(type=LogConfig.types.NONE),
                 ),
@@ -151,7 +150,7 @@ class DockerLauncher:
                 environment=DRIVER,
                 labels={LABEL: self._owner, "levelfield.name": "gpu-check"},
                 network_disabled=True,
-                host_config=api.create_host_config(network_mode="none", device_requests=[one_gpu(gpu)]),
+                host_config=api.create_host_config(network_mode="none", device_requests=[gpu_request(gpu)]),
                 use_config_proxy=USER_PROXIES,
             )["Id"]
             try:
@@ -160,7 +159,7 @@ class DockerLauncher:
             finally:
                 api.remove_container(container, force=True)
         except docker.errors.APIError as error:
-            raise refused(str(error.explanation)) from error
+            raise gpu_error(str(error.explanation)) from error
         except ENGINE_ERRORS as error:
             raise engine_gone(error) from error
 
@@ -220,7 +219,7 @@ def _user() -> tuple[int, int]:
     return (os.getuid(), os.getgid()) if os.getuid() else (NOBODY, NOBODY)
 
 
-def _give_folders(spec: LaunchSpec) -> None:
+def _make_folders(spec: LaunchSpec) -> None:
     """Make the folders that the worker writes into, and make them its user's (where the supervisor is root)."""
     for folder in spec.written:
         folder.mkdir(parents=True, exist_ok=True)

@@ -53,12 +53,12 @@ _REFUSALS: tuple[tuple[str, str, str], ...] = (
 """Part of what the engine says; what it means; what to do."""
 
 
-def one_gpu(uuid: str) -> DeviceRequest:
+def gpu_request(uuid: str) -> DeviceRequest:
     """Return the request that `docker run --gpus device=UUID` makes."""
     return DeviceRequest(device_ids=[uuid], capabilities=[["gpu"]])
 
 
-def refused(said: str) -> LevelfieldError:
+def gpu_error(said: str) -> LevelfieldError:
     """Word why the engine would not start a container with a GPU.
 
     Parameters
@@ -70,11 +70,11 @@ def refused(said: str) -> LevelfieldError:
         if part in said:
             return LevelfieldError(message, fix=fix)
     return LevelfieldError(
-        f"The container engine would not start a container with the GPU: {unnamed(said)[:200].rstrip('. ')}.",
+        f"The container engine would not start a container with the GPU: {without_uuids(said)[:200].rstrip('. ')}.",
         fix=f"See `levelfield doctor` and the engine's log; {ELSEWHERE}",
     )
 
 
-def unnamed(said: str) -> str:
+def without_uuids(said: str) -> str:
     """Return a text on one line without UUIDs of GPUs, which are unique in the world."""
     return _UUID.sub(r"\1-…", " ".join(said.split()))

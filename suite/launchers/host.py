@@ -11,7 +11,7 @@ import suite
 from suite.errors import LevelfieldError
 from suite.launchers.environment import gpu_environment, worker_environment
 from suite.launchers.protocol import Inside, LaunchSpec, Progress
-from suite.launchers.venv import as_they_are, start_process
+from suite.launchers.venv import start_process, unmapped_folders
 from suite.launchers.worker import Worker
 from suite.record.schema import Image
 
@@ -51,7 +51,7 @@ class HostLauncher:
         )
 
     def inside(self, spec: LaunchSpec) -> Inside:
-        return as_they_are(spec)
+        return unmapped_folders(spec)
 
     def launch(self, spec: LaunchSpec) -> Worker:
         variables = worker_environment(threads=spec.threads, cpus=spec.cpus)

@@ -29,7 +29,7 @@ class VenvLauncher:
         return environment.image
 
     def inside(self, spec: LaunchSpec) -> Inside:
-        return as_they_are(spec)
+        return unmapped_folders(spec)
 
     def launch(self, spec: LaunchSpec) -> Worker:
         python, code = self._places[spec.image.tag]
@@ -42,7 +42,7 @@ class VenvLauncher:
         return 0  # the kernel ends these workers with their supervisor
 
 
-def as_they_are(spec: LaunchSpec) -> Inside:
+def unmapped_folders(spec: LaunchSpec) -> Inside:
     """Return the folders of `spec` under their own names: a process sees what its supervisor sees."""
     return Inside(
         artifacts=str(spec.artifacts),

@@ -9,7 +9,7 @@ import msgspec
 
 from suite.launchers import credible
 from suite.launchers.channel import Channel, ChannelClosed, ChannelTimeout, LineTooLong, wait_readable
-from suite.launchers.disk_limit import LOOK_EVERY_S, DiskLimit
+from suite.launchers.disk_limit import CHECK_INTERVAL_S, DiskLimit
 from suite.worker.messages import PROTOCOL, Failed, Ready, Reply, Request, Stop
 
 _R = TypeVar("_R")
@@ -147,7 +147,7 @@ class Worker:
         while not self.answered():
             asleep_ns = time.process_time_ns()
             try:
-                wait_readable(list(self.descriptors()), _next_look(deadline))
+                wait_readable(list(self.descriptors()), _next_check(deadline))
             except ChannelTimeout:
                 self._check(deadline, timeout_s)
         return self.collect(expect, timeout_s), asleep_ns
@@ -158,7 +158,7 @@ class Worker:
 
     def has_filled_the_disk(self) -> bool:
         """Whether the worker has written more to this machine's disk than it may; `collect` ends it then."""
-        return self._disk.is_passed()
+        return self._disk.is_exceeded()
 
     def descriptors(self) -> tuple[int, ...]:
         """Return the file descriptors to sleep on until `answered` may have changed."""
@@ -189,7 +189,7 @@ class Worker:
             raise self._ended_for_the_disk()
         while True:
             try:
-                return self._channel.receive(_next_look(deadline) - time.monotonic())
+                return self._channel.receive(_next_check(deadline) - time.monotonic())
             except ChannelTimeout:
                 self._check(deadline, timeout_s)
 
@@ -212,7 +212,7 @@ class Worker:
 
     def _credible(self, reply: _S, what: str) -> _S:
         """Return a reply that can be true; a worker with another is ended."""
-        reason = credible.why_not(reply, time.perf_counter_ns() - self._asked_ns)
+        reason = credible.implausibility(reply, time.perf_counter_ns() - self._asked_ns)
         if reason:
             raise self._lost("protocol", f"{self.name} answered {what} with {reason}.")
         return reply
@@ -280,12 +280,12 @@ def wait_for_answers(workers: Sequence[Worker], deadline: float) -> list[Worker]
         if answered:
             return answered
         with contextlib.suppress(ChannelTimeout):
-            wait_readable([each for worker in workers for each in worker.descriptors()], _next_look(deadline))
+            wait_readable([each for worker in workers for each in worker.descriptors()], _next_check(deadline))
             continue
         if time.monotonic() >= deadline:
             return []
 
 
-def _next_look(deadline: float) -> float:
+def _next_check(deadline: float) -> float:
     """Return when to look at the disk again, or the deadline if that comes first (`time.monotonic`)."""
-    return min(deadline, time.monotonic() + LOOK_EVERY_S)
+    return min(deadline, time.monotonic() + CHECK_INTERVAL_S)

@@ -184,7 +184,7 @@ def ticks_busy_ns(lines: dict[int, list[int]], now_ns: int) -> Value:
     return len(lines) * now_ns - idle * TICK_NS
 
 
-def named(content: bytes, name: bytes) -> Value:
+def named_counter(content: bytes, name: bytes) -> Value:
     """Return the number behind a name at the beginning of a line (`ctxt 453837`).
 
     Parameters
@@ -325,7 +325,7 @@ def throttle_files(root: Path, cpus: Sequence[int]) -> list[Path]:
     return [file for folder in folders for file in sorted(folder.glob("*_throttle_count"))]
 
 
-def each(files: Sequence[Open], combine: Callable[[list[int]], int], without: str) -> Value:
+def combined(files: Sequence[Open], combine: Callable[[list[int]], int], without: str) -> Value:
     """Read one number from each file and combine them.
 
     Parameters

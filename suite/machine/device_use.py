@@ -135,7 +135,7 @@ class Device:
 
     def xid_errors(self) -> Codes:
         """Return the XID errors that were reported since the last call of this method or of `use`."""
-        return self._why if self._watch is None else self._watch.taken()
+        return self._why if self._watch is None else self._watch.new_errors()
 
     def free_bytes(self) -> Value:
         """Return how much of the GPU's memory is free now."""

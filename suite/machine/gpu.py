@@ -20,6 +20,29 @@ class Problem(msgspec.Struct, frozen=True):
     """Empty where nothing is wrong: a machine without an NVIDIA GPU."""
 
 
+_PROBLEMS = {
+    "NVML_ERROR_LIBRARY_NOT_FOUND": Problem("there is no NVIDIA driver here (its library, NVML, is not found)"),
+    "NVML_ERROR_DRIVER_NOT_LOADED": Problem(
+        "NVIDIA's libraries are installed, and the kernel has not loaded the driver",
+        "Load it (modprobe nvidia, as root); where that fails, install the driver again for this kernel.",
+    ),
+    "NVML_ERROR_LIB_RM_VERSION_MISMATCH": Problem(
+        "the NVIDIA driver was updated and the machine has not been restarted since: its library and what the kernel "
+        "has loaded are of different versions",
+        _RESTART,
+    ),
+    "NVML_ERROR_NO_PERMISSION": Problem(
+        "an NVIDIA driver is there, and this user or container may not talk to it",
+        "Look at who may open /dev/nvidia*; a container must be given the GPU (--gpus).",
+    ),
+    "NVML_ERROR_FUNCTION_NOT_FOUND": Problem(
+        "the NVIDIA driver is too old to be asked: its library lacks what every newer one has",
+        "Install a current driver, and restart.",
+    ),
+}
+"""NVML's errors, and what each means."""
+
+
 def gpu() -> Facts:
     """Return driver, CUDA version it supports, and each device; serial numbers and identifiers are never read."""
     with session() as nvml:
@@ -57,32 +80,9 @@ def opened() -> Any:  # noqa: ANN401  (a module without types, or a problem)
 
 
 def _problem(nvml: Any, error: Exception) -> Problem:  # noqa: ANN401
-    match getattr(error, "value", None):
-        case nvml.NVML_ERROR_LIBRARY_NOT_FOUND:
-            return Problem("there is no NVIDIA driver here (its library, NVML, is not found)")
-        case nvml.NVML_ERROR_DRIVER_NOT_LOADED:
-            return Problem(
-                "NVIDIA's libraries are installed, and the kernel has not loaded the driver",
-                "Load it (modprobe nvidia, as root); where that fails, install the driver again for this kernel.",
-            )
-        case nvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH:
-            return Problem(
-                "the NVIDIA driver was updated and the machine has not been restarted since: its library and what the "
-                "kernel has loaded are of different versions",
-                _RESTART,
-            )
-        case nvml.NVML_ERROR_NO_PERMISSION:
-            return Problem(
-                "an NVIDIA driver is there, and this user or container may not talk to it",
-                "Look at who may open /dev/nvidia*; a container must be given the GPU (--gpus).",
-            )
-        case nvml.NVML_ERROR_FUNCTION_NOT_FOUND:
-            return Problem(
-                "the NVIDIA driver is too old to be asked: its library lacks what every newer one has",
-                "Install a current driver, and restart.",
-            )
-        case _:
-            return Problem(f"the NVIDIA driver does not answer as it should: {error}", _RESTART)
+    code = getattr(error, "value", None)
+    unknown = Problem(f"the NVIDIA driver does not answer as it should: {error}", _RESTART)
+    return next((problem for name, problem in _PROBLEMS.items() if getattr(nvml, name) == code), unknown)
 
 
 def close(nvml: Any) -> None:  # noqa: ANN401

@@ -109,12 +109,12 @@ class Signals:
             pressure_ns=pressure if isinstance(pressure, Absent) else counters.pressure_ns(pressure),
             supervisor_ns=time.process_time_ns(),
             workers_ns={arm: counters.family_cpu_ns(pid) for arm, pid in workers.items()},
-            context_switches=stat if isinstance(stat, Absent) else counters.named(stat, b"ctxt"),
-            major_faults=vmstat if isinstance(vmstat, Absent) else counters.named(vmstat, b"pgmajfault"),
+            context_switches=stat if isinstance(stat, Absent) else counters.named_counter(stat, b"ctxt"),
+            major_faults=vmstat if isinstance(vmstat, Absent) else counters.named_counter(vmstat, b"pgmajfault"),
             swapped_pages=_swapped(vmstat),
-            throttled=counters.each(self._throttle, sum, "the kernel counts no throttling here"),
-            frequency_khz=counters.each(self._frequency, _mean, _NO_FREQUENCY),
-            temperature_mc=counters.each(self._temperature, max, "the processor shows no temperature here"),
+            throttled=counters.combined(self._throttle, sum, "the kernel counts no throttling here"),
+            frequency_khz=counters.combined(self._frequency, _mean, _NO_FREQUENCY),
+            temperature_mc=counters.combined(self._temperature, max, "the processor shows no temperature here"),
             packages=self._rapl.read(),
         )
 
@@ -245,7 +245,7 @@ def _content(file: Open | Absent) -> bytes | Absent:
 def _swapped(vmstat: bytes | Absent) -> Value:
     if isinstance(vmstat, Absent):
         return vmstat
-    pages_in, pages_out = counters.named(vmstat, b"pswpin"), counters.named(vmstat, b"pswpout")
+    pages_in, pages_out = counters.named_counter(vmstat, b"pswpin"), counters.named_counter(vmstat, b"pswpout")
     if isinstance(pages_in, Absent):
         return pages_in
     return pages_out if isinstance(pages_out, Absent) else pages_in + pages_out

@@ -79,13 +79,13 @@ class Watch:
         except OSError as error:
             self._why += f", and the kernel's log cannot be read ({error.strerror or error})"
 
-    def taken(self) -> Codes:
+    def new_errors(self) -> Codes:
         """Return the errors since this was asked last, or since the watch began; it waits for none."""
         if self._events is not None:
-            return self._told()
-        return Absent(self._why) if self._log is None else self._log.taken()
+            return self._events_since()
+        return Absent(self._why) if self._log is None else self._log.new_errors()
 
-    def _told(self) -> Codes:
+    def _events_since(self) -> Codes:
         nvml = self._nvml
         codes: list[int] = []
         try:
@@ -125,7 +125,7 @@ class KernelLog:
         with contextlib.suppress(OSError):  # a pipe has no end to go to
             os.lseek(self._descriptor, 0, os.SEEK_END)
 
-    def taken(self) -> Codes:
+    def new_errors(self) -> Codes:
         """Return the codes of the lines since this was asked last."""
         if self._descriptor is None:
             return Absent("nobody watches any more")

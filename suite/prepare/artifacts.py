@@ -384,7 +384,7 @@ class Artifacts:
         except WorkerError as error:
             raise LevelfieldError(
                 f"{name} could not be exported to ONNX: {error.message}",
-                fix="Leave out the backends that read ONNX (--backends). The exporter said last: "
+                fix="Leave out the backends that read ONNX (--backends). Its last output: "
                 + _last(error.detail),
             ) from error
         finally:

@@ -16,6 +16,13 @@ _ONE_AT_A_TIME = threading.Lock()
 def convert(value: object, kind: type[_T]) -> _T:
     """Return a value made of dicts, lists and plain values as the type that describes it.
 
+    Parameters
+    ----------
+    value
+        Dicts, lists and plain values, as a decoder returns them.
+    kind
+        Type to convert to.
+
     Raises
     ------
     msgspec.ValidationError

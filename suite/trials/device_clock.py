@@ -24,7 +24,7 @@ import msgspec
 from suite.backends import registry
 from suite.backends.protocol import Options, Resident, ResidentBackend, Source, Unsupported
 from suite.worker.messages import Measure
-from suite.worker.window import take
+from suite.worker.window import measure_window
 from suite.zoo import inputs, models, weights
 
 WITHIN = 0.02
@@ -55,7 +55,9 @@ class Agreement(msgspec.Struct, frozen=True):
 
 def by_window(call: Callable[[], object]) -> float:
     """Time calls as a worker does."""
-    return statistics.median(take(lambda _: call(), (None,), Measure(window_ns=WINDOW_NS, min_calls=3)).samples_ns)
+    return statistics.median(
+        measure_window(lambda _: call(), (None,), Measure(window_ns=WINDOW_NS, min_calls=3)).samples_ns
+    )
 
 
 def by_torch(call: Callable[[], object]) -> float:

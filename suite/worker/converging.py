@@ -48,7 +48,7 @@ def example(task: "Task") -> "Arrays":
     return next(data.batches(convergence.split(goal).train, convergence.schedule(goal, 0)[:1]))
 
 
-def begin(task: "Task") -> "Arrays":
+def initial_weights(task: "Task") -> "Arrays":
     """Return the first seed's weights, to load with."""
     from suite.zoo.training import convergence
 
@@ -67,6 +67,15 @@ def train(trainer: "Trainer", goal: "Goal", seed: int) -> Converged:
     """Train from a seed's weights for all steps of the goal, evaluating on the way.
 
     A loss that is not finite ends it: what came before is told, with the reason.
+
+    Parameters
+    ----------
+    trainer
+        A loaded trainer.
+    goal
+        What is trained, on which images, for how many steps.
+    seed
+        Number of the training: it decides weights and the order of batches.
     """
     from suite.zoo import models, weights
     from suite.zoo.digits import data
@@ -127,7 +136,15 @@ def _right(logits: "npt.NDArray[np.float32]", labels: "npt.NDArray[np.generic]")
 
 
 def settings(trainer: "Trainer", task: "Task") -> dict[str, str]:
-    """Return what a trainer sets, and every hyper-parameter, the same for all."""
+    """Return what a trainer sets, and every hyper-parameter, the same for all.
+
+    Parameters
+    ----------
+    trainer
+        A loaded trainer.
+    task
+        What the worker serves.
+    """
     from suite.zoo.training import convergence
 
     return trainer.settings() | {"training recipe": convergence.describe(goal_of(task))}

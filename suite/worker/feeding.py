@@ -10,7 +10,7 @@ from suite.backends import registry
 from suite.backends.feeds.protocol import Feed, Wanted
 from suite.backends.protocol import Arrays, Resident
 from suite.worker.messages import FROM_DATASET, Measure, Measured, Task
-from suite.worker.window import take
+from suite.worker.window import measure_window
 from suite.zoo import dataset, models
 
 READY = 8
@@ -42,7 +42,7 @@ class Fed:
         """Take one window, with what each of its calls waited for data."""
         self._waits.clear()
         rewarm = max(request.rewarm_calls, READY) if request.rewarm_calls else 0
-        measured = take(self.run, (None,), msgspec.structs.replace(request, rewarm_calls=rewarm))
+        measured = measure_window(self.run, (None,), msgspec.structs.replace(request, rewarm_calls=rewarm))
         return msgspec.structs.replace(measured, waited_ns=sum(self._waits[-len(measured.samples_ns) :]))
 
     def close(self) -> None:

@@ -89,7 +89,20 @@ def relative(path: str) -> str:
 
 
 def version(path: str, kind: str) -> str:
-    """Ask a library that is loaded for its version; empty when it does not export the question."""
+    """Ask a library that is loaded for its version; empty when it does not export the question.
+
+    Parameters
+    ----------
+    path
+        File of the library.
+    kind
+        What it is, as `classify` returns it.
+
+    Returns
+    -------
+    str
+        Such as `oneDNN 3.7.1`.
+    """
     try:
         match kind:
             case "MKL":

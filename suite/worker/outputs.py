@@ -1,4 +1,4 @@
-"""What a user's own file answers: one array or several, copied out of a framework's memory and said in one way."""
+"""Outputs of a user's own file: one array or several, copied out of a framework's memory into one format."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,12 +9,12 @@ import numpy.typing as npt
 from suite.worker.messages import Output
 
 
-def copied(answer: Any) -> list[npt.NDArray[np.generic]]:  # noqa: ANN401  (an array of NumPy's, or several)
+def copies(answer: Any) -> list[npt.NDArray[np.generic]]:  # noqa: ANN401  (an array of NumPy's, or several)
     """Return copies of all outputs of one call: the next one may overwrite them."""
     return [np.array(each, copy=True) for each in (answer if isinstance(answer, list | tuple) else [answer])]
 
 
-def together(calls: Sequence[Sequence[npt.NDArray[np.generic]]]) -> tuple[Output, ...]:
+def concatenated(calls: Sequence[Sequence[npt.NDArray[np.generic]]]) -> tuple[Output, ...]:
     """Put the calls' outputs one after the other, each output by itself.
 
     Outputs whose shape is another in every call (of boxes that were found, say) are laid out flat.

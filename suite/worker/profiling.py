@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from suite.worker import training
 from suite.worker.messages import Measure, Profile, Profiled, Task
 from suite.worker.sources import source_of
-from suite.worker.window import take
+from suite.worker.window import measure_window
 from suite.zoo.training import recipe
 
 if TYPE_CHECKING:
@@ -22,6 +22,19 @@ def profile(
 ) -> Profiled:
     """Profile the loaded model with its framework's own profiler.
 
+    Parameters
+    ----------
+    request
+        How long and how many calls.
+    task
+        What the worker serves.
+    backend, options
+        The backend in use, and what it was made with.
+    step
+        One call of the loaded model.
+    inputs
+        Placed inputs of that call.
+
     Raises
     ------
     Unsupported
@@ -36,10 +49,10 @@ def profile(
         return other.load(source)
 
     def warm(call: Callable[[Any], object]) -> None:
-        take(call, (inputs,), _window(request, window_ns=0, most=1))
+        measure_window(call, (inputs,), _window(request, window_ns=0, most=1))
 
     plain = _window(request, window_ns=request.window_ns, most=_PLAIN_CALLS)
-    before = take(step, (inputs,), plain).samples_ns
+    before = measure_window(step, (inputs,), plain).samples_ns
     found = protocol.profile(
         task.backend,
         protocol.Subject(
@@ -52,7 +65,7 @@ def profile(
             budget=protocol.Budget(request.window_ns, request.min_calls, request.max_calls),
         ),
     )
-    after = take(step, (inputs,), plain).samples_ns
+    after = measure_window(step, (inputs,), plain).samples_ns
     return Profiled(
         source=found.source,
         operators=found.operators,

@@ -11,7 +11,7 @@ import msgspec
 
 from suite.worker import messages
 from suite.worker.messages import FROM_DATASET, PROTOCOL, Failed, Task
-from suite.worker.speaking import Speaker
+from suite.worker.replies import ReplyWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,8 +32,8 @@ class NotLoadedError(RuntimeError):
 class Service:
     """What a worker holds between requests: one loaded model and its inputs."""
 
-    def __init__(self, last_words: "Callable[[Failed], None] | None" = None) -> None:
-        self._last_words = last_words
+    def __init__(self, fail_and_exit: "Callable[[Failed], None] | None" = None) -> None:
+        self._fail_and_exit = fail_and_exit
         self._replica: Replica | None = None
         """None: it trains alone, if at all."""
         self.team: Team | None = None
@@ -72,7 +72,7 @@ class Service:
                 from suite.worker.probes import probe
 
                 probed = msgspec.structs.replace(probe(installed=installed), device_bytes=self._device_bytes())
-                return self.team.probed(probed) if self.team is not None else probed
+                return self.team.probe_all(probed) if self.team is not None else probed
             case messages.MeasureRoofline():
                 from suite.worker.roofline import measure
 
@@ -96,7 +96,7 @@ class Service:
         if task.processes > 1 and self._replica is None:
             from suite.worker.team import Team
 
-            self.team = Team(task.processes, self._last_words or _nobody_listens)
+            self.team = Team(task.processes, self._fail_and_exit or _ignore)
             self._replica = self.team.replica
         if self.team is not None:
             self.team.post(messages.Load(task, alone))
@@ -138,11 +138,11 @@ class Service:
         trained: dict[str, str] = {}
         if task.scenario == training.SCENARIO:
             self._trainer = training.load(backend, task, source, recipe.of(task.model).optimizer, self._replica)
-            loaded_model = Resident(place=_as_it_is, run=training.watched(self._trainer.step), fetch=_as_it_is)
+            loaded_model = Resident(place=_unchanged, run=training.watched(self._trainer.step), fetch=_unchanged)
             trained = training.settings(self._trainer, task.model)
         elif to_target:
             self._trainer = training.load(backend, task, source, converging.goal_of(task).optimizer)
-            loaded_model = Resident(place=_as_it_is, run=self._trainer.step, fetch=_as_it_is)
+            loaded_model = Resident(place=_unchanged, run=self._trainer.step, fetch=_unchanged)
             trained = converging.settings(self._trainer, task)
         else:
             loaded_model = _load_model(backend, task, source)
@@ -208,7 +208,7 @@ class Service:
         from suite.worker import outputs
         from suite.worker.feeding import batch_of
         from suite.worker.sources import inputs_of
-        from suite.worker.window import answers
+        from suite.worker.window import timed_answers
 
         task, loaded = self._loaded()
         if count % task.batch:
@@ -220,10 +220,10 @@ class Service:
         read = inputs_of if self._fed is None else batch_of
         placed = (loaded.place(read(task, first)) for first in range(0, count, task.batch))
         if task.own is not None:
-            several, calls = answers(loaded.run, placed, lambda output: outputs.copied(loaded.fetch(output)))
-            verified = messages.Verified(shape=(), output=b"", calls=calls, outputs=outputs.together(several))
+            several, calls = timed_answers(loaded.run, placed, lambda output: outputs.copies(loaded.fetch(output)))
+            verified = messages.Verified(shape=(), output=b"", calls=calls, outputs=outputs.concatenated(several))
         else:
-            single, calls = answers(
+            single, calls = timed_answers(
                 loaded.run, placed, lambda output: np.array(loaded.fetch(output), dtype="<f4", copy=True)
             )
             output = np.concatenate(single)
@@ -247,7 +247,7 @@ class Service:
         if self.team is not None:
             self.team.post(messages.Train(steps, batch))
         trained = training.follow(trainer, task, initial_weights(task), steps, batch, self._replica)
-        return self.team.agreed(trained) if self.team is not None else trained
+        return self.team.combined(trained) if self.team is not None else trained
 
     def _check_update(self, request: messages.CheckUpdate) -> messages.Updated:
         from suite.worker import training
@@ -258,7 +258,7 @@ class Service:
             self.team.post(request)
         updated = training.check_update(trainer, trained_model(task), request, self._replica)
         trainer.restart(initial_weights(task))
-        return self.team.same(updated) if self.team is not None else updated
+        return self.team.equal(updated) if self.team is not None else updated
 
     def _training(self) -> "tuple[Task, Trainer]":
         task, _ = self._loaded()
@@ -275,14 +275,14 @@ class Service:
         return converging.train(self._trainer, converging.goal_of(task), seed)
 
     def _measure(self, request: messages.Measure) -> messages.Measured:
-        from suite.worker.window import take
+        from suite.worker.window import measure_window
 
         _, loaded = self._loaded()
         if self._fed is not None:
             return self._fed.measure(request)
         if self.team is not None:
-            return take(self.team.led(loaded.run), self._inputs, request, self.team.usage)
-        return take(loaded.run, self._inputs, request)
+            return measure_window(self.team.led(loaded.run), self._inputs, request, self.team.usage)
+        return measure_window(loaded.run, self._inputs, request)
 
     def _profile(self, request: messages.Profile) -> messages.Profiled:
         from suite.backends.protocol import Unsupported
@@ -311,17 +311,17 @@ def _load_model(backend: "Backend", task: Task, source: "Source") -> "Resident":
     from suite.backends.protocol import Resident, ResidentBackend, Unsupported
 
     if not task.scenario.endswith("-device"):
-        return Resident(place=_as_it_is, run=backend.load(source), fetch=_as_it_is)
+        return Resident(place=_unchanged, run=backend.load(source), fetch=_unchanged)
     if not isinstance(backend, ResidentBackend):
         raise Unsupported(f"{task.backend} cannot leave inputs and outputs on a device: ask for another scenario.")
     return backend.load_resident(source)
 
 
-def _as_it_is(value: Any) -> Any:  # noqa: ANN401  (whatever it is)
+def _unchanged(value: Any) -> Any:  # noqa: ANN401  (whatever it is)
     return value
 
 
-def _nobody_listens(_: Failed) -> None:
+def _ignore(_: Failed) -> None:
     """Say nothing: there is no supervisor."""
 
 
@@ -343,16 +343,24 @@ def _export(request: messages.Export) -> messages.Exported:
     return messages.Exported(files=made.files, opset=made.opset, versions=made.versions)
 
 
-def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
-    """Answer every line of `requests` with one line on `replies`."""
-    speaker = Speaker(replies)
-    service, device = Service(speaker.last_words), "cpu"
-    speaker.say(messages.Ready(protocol=PROTOCOL, pid=os.getpid(), python=platform.python_version()))
+def serve(requests: IO[bytes], output: IO[bytes]) -> None:
+    """Answer requests, one line each, until stdin closes or the supervisor asks to stop.
+
+    Parameters
+    ----------
+    requests
+        Binary stream of requests.
+    output
+        Binary stream that replies are written to, one line for each request that has one.
+    """
+    replies = ReplyWriter(output)
+    service, device = Service(replies.fail_and_exit), "cpu"
+    replies.write(messages.Ready(protocol=PROTOCOL, pid=os.getpid(), python=platform.python_version()))
     for line in requests:
         try:
             request: Any = _decoder.decode(line)
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-            speaker.say(Failed(kind="error", message=f"This request is not understood: {error}."))
+            replies.write(Failed(kind="error", message=f"This request is not understood: {error}."))
             continue
         if isinstance(request, messages.Stop):
             return
@@ -362,12 +370,12 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
             if isinstance(request, messages.Step):
                 service.step()
                 continue
-            speaker.asked()
+            replies.expect_one()
             reply = service.answer(request)
         except Exception as error:  # noqa: BLE001  (the edge of the process: nothing is swallowed, it is all reported)
-            from suite.worker import failing
+            from suite.worker import failures
 
-            failed = failing.reply(error, device)
+            failed = failures.failure(error, device)
             lost = service.team.await_loss() if service.team is not None else None
             reply = failed if lost is None else msgspec.structs.replace(lost, detail=lost.detail or failed.detail)
-        speaker.say(reply)
+        replies.write(reply)

@@ -49,7 +49,7 @@ def initial_weights(task: Task) -> "Arrays":
     from suite.zoo import weights
 
     if task.scenario == converging.SCENARIO:
-        return converging.begin(task)
+        return converging.initial_weights(task)
     model = trained_model(task)
     return weights.load(Path(task.weights_path), model) if task.weights_path else weights.make(model)
 

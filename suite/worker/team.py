@@ -58,7 +58,7 @@ class Team:
     ----------
     processes
         How many there are to be, this one among them.
-    last_words
+    fail_and_exit
         Says a failure in place of the thread that waits for one that is gone, and ends this process.
 
     Raises
@@ -67,13 +67,13 @@ class Team:
         There are fewer CPUs than processes.
     """
 
-    def __init__(self, processes: int, last_words: Callable[[Failed], None]) -> None:
-        shares = divided(sorted(os.sched_getaffinity(0)), processes)
+    def __init__(self, processes: int, fail_and_exit: Callable[[Failed], None]) -> None:
+        shares = split_cpus(sorted(os.sched_getaffinity(0)), processes)
         os.sched_setaffinity(0, shares[0])
         ports = free_ports(processes)
         self.replica = Replica(0, processes, ports)
         self.lost: Failed | None = None
-        self._last_words = last_words
+        self._fail_and_exit = fail_and_exit
         self._gone = threading.Event()
         self._peers = [_Peer(Replica(rank, processes, ports), shares[rank], self._lose) for rank in range(1, processes)]
         self.ask(Joined, lambda peer: Join(peer.replica))
@@ -101,7 +101,15 @@ class Team:
         return found
 
     def ask(self, expect: type[_R], request: "Callable[[_Peer], Request]") -> list[_R]:
-        """Send each of the others a request of its own, and return their replies; raises as `collect` does."""
+        """Send each of the others a request of its own, and return their replies; raises as `collect` does.
+
+        Parameters
+        ----------
+        expect
+            Type of the replies.
+        request : callable
+            Makes the request for one of the others.
+        """
         for peer in self._peers:
             peer.send(_encoder.encode(request(peer)) + b"\n")
         return self.collect(expect)
@@ -124,7 +132,7 @@ class Team:
         processes = [*self.ask(Used, lambda _: Use()), usage()]
         return Used(*(sum(counts) for counts in zip(*map(msgspec.structs.astuple, processes), strict=True)))
 
-    def agreed(self, own: Trained) -> Trained:
+    def combined(self, own: Trained) -> Trained:
         """Return what all processes' steps were: the losses' mean, and gradients and weights, of which all hold copies.
 
         Raises
@@ -132,15 +140,15 @@ class Team:
         ValueError
             The copies are not equal: gradients were not averaged, or were applied otherwise.
         """
-        return together([own, *self.collect(Trained)])
+        return combine_trained([own, *self.collect(Trained)])
 
-    def same(self, own: Updated) -> Updated:
-        """Return what all processes' weights are after the same steps; raises as `alike`."""
-        return alike([own, *self.collect(Updated)])
+    def equal(self, own: Updated) -> Updated:
+        """Return what all processes' weights are after the same steps; raises as `require_equal`."""
+        return require_equal([own, *self.collect(Updated)])
 
-    def probed(self, own: Probed) -> Probed:
+    def probe_all(self, own: Probed) -> Probed:
         """Return what this process says of itself, with the memory of all."""
-        return in_all([own, *self.ask(Probed, lambda _: Probe(installed=False))])
+        return sum_memory([own, *self.ask(Probed, lambda _: Probe(installed=False))])
 
     def await_loss(self) -> Failed | None:
         """Return what became of one of the others, where that is seen soon: the reason of an error of this process."""
@@ -156,7 +164,7 @@ class Team:
         )
         self._gone.set()
         time.sleep(GRACE_S)
-        self._last_words(self.lost)
+        self._fail_and_exit(self.lost)
 
 
 class _Peer:
@@ -192,22 +200,22 @@ class _Peer:
                     self._fail(msgspec.structs.replace(reply, message=f"failed: {reply.message}"))
                 elif not isinstance(reply, Ready):
                     self.replies.put(reply)
-        self._fail(ended(self._process.wait()))
+        self._fail(exit_failure(self._process.wait()))
 
     def _fail(self, failed: Failed) -> None:
         self.replies.put(failed)
         self._lose(self.replica, failed)
 
 
-def ended(code: int) -> Failed:
+def exit_failure(code: int) -> Failed:
     """Return what is said of a process that ended before its time."""
     if code == SIGKILLED:
         return Failed("crashed", "was killed (SIGKILL); the usual reason is memory: the processes share one limit.")
     return Failed("crashed", f"ended before its time, with code {code}.")
 
 
-def together(trained: list[Trained]) -> Trained:
-    """Put together what processes with equal shares of every batch say of the same steps; raises as `Team.agreed`."""
+def combine_trained(trained: list[Trained]) -> Trained:
+    """Put together what processes with equal shares of every batch say of the same steps; raises as `Team.combined`."""
     own, *others = trained
     if any((each.gradients, each.weights) != (own.gradients, own.weights) for each in others):
         raise ValueError(_APART)
@@ -215,7 +223,7 @@ def together(trained: list[Trained]) -> Trained:
     return msgspec.structs.replace(own, losses=losses)
 
 
-def alike(updated: list[Updated]) -> Updated:
+def require_equal(updated: list[Updated]) -> Updated:
     """Return what all processes' weights are.
 
     Raises
@@ -229,7 +237,7 @@ def alike(updated: list[Updated]) -> Updated:
     return own
 
 
-def in_all(probed: list[Probed]) -> Probed:
+def sum_memory(probed: list[Probed]) -> Probed:
     """Add up the memory of processes, each at its own peak; pages that they share count for each of them."""
     own = probed[0]
     devices = {name for each in probed for name in each.device_bytes}
@@ -244,8 +252,20 @@ def in_all(probed: list[Probed]) -> Probed:
     )
 
 
-def divided(cpus: list[int], processes: int) -> list[list[int]]:
+def split_cpus(cpus: list[int], processes: int) -> list[list[int]]:
     """Divide CPUs among processes, equally many for each.
+
+    Parameters
+    ----------
+    cpus
+        Numbers of the CPUs.
+    processes
+        How many shares.
+
+    Returns
+    -------
+    list of list of int
+        CPUs of each process, in order; what cannot be divided is left over.
 
     Raises
     ------

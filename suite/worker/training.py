@@ -23,6 +23,13 @@ class DivergedError(ArithmeticError):
 def share(batch: "Arrays", replica: "Replica | None") -> "Arrays":
     """Return this process's items of a batch: all of them where it trains alone.
 
+    Parameters
+    ----------
+    batch
+        Arrays by name, items along the first axis.
+    replica
+        Which of several processes this one is; None: it trains alone.
+
     Raises
     ------
     ValueError
@@ -37,6 +44,19 @@ def load(
     backend: "Backend", task: Task, source: "Source", optimizer: "Optimizer", replica: "Replica | None" = None
 ) -> "Trainer":
     """Build the model with its loss and optimizer, and compile them.
+
+    Parameters
+    ----------
+    backend
+        The framework, set up.
+    task
+        What the worker serves.
+    source
+        Model, weights and an example batch (the whole one).
+    optimizer
+        Rule and hyper-parameters.
+    replica
+        Which of several processes this one is; None: it trains alone.
 
     Raises
     ------
@@ -80,6 +100,21 @@ def follow(
 
     Of several processes each takes its share of every batch, and tells the losses that its engine tells it.
 
+    Parameters
+    ----------
+    trainer
+        A loaded trainer.
+    task
+        What the worker serves.
+    weights
+        Seeded weights, by name: what changed is counted from them.
+    steps
+        How many.
+    batch
+        Items in each step, whatever the task's batch is.
+    replica
+        Which of several processes this one is; None: it trains alone.
+
     Raises
     ------
     DivergedError
@@ -109,6 +144,17 @@ def check_update(trainer: "Trainer", model: "Model", request: CheckUpdate, repli
     """Take steps with given gradients, each process with its own, and return what they made of the weights.
 
     They are not the seeded weights: restart the trainer from those afterwards.
+
+    Parameters
+    ----------
+    trainer
+        A loaded trainer.
+    model
+        The network that is trained.
+    request
+        How the recipe's learning rate and weight decay are multiplied.
+    replica
+        Which of several processes this one is; None: it trains alone.
     """
     from suite.zoo.training import update
 
@@ -122,7 +168,15 @@ def check_update(trainer: "Trainer", model: "Model", request: CheckUpdate, repli
 
 
 def settings(trainer: "Trainer", model: str) -> dict[str, str]:
-    """Return what a trainer sets, and every hyper-parameter, the same for all."""
+    """Return what a trainer sets, and every hyper-parameter, the same for all.
+
+    Parameters
+    ----------
+    trainer
+        A loaded trainer.
+    model
+        Name of the model.
+    """
     from suite.zoo.training import recipe
 
     rule = recipe.of(model)

@@ -12,7 +12,7 @@ from suite.worker.messages import Measure, Measured, Used
 from suite.worker.probes import usage
 
 
-def take(
+def measure_window(
     step: Callable[[Any], object], batches: Sequence[Any], request: Measure, used: Callable[[], Used] = usage
 ) -> Measured:
     """Call `step` for one window, with one of `batches` after the other, and return every call's duration.
@@ -20,6 +20,17 @@ def take(
     The garbage collector rests meanwhile, as in `timeit`; the cost of a sample is two clock readings, an append and the
     choice of the next batch (about 0.1 µs), of which half a reading falls inside the sample. `used` is asked before and
     after the timed calls.
+
+    Parameters
+    ----------
+    step
+        The call that is timed.
+    batches
+        Placed inputs, which the calls take in turn.
+    request
+        Length of the window and of what comes before it.
+    used
+        Returns what all processes have used since their start.
     """
     clock = time.perf_counter_ns
     if request.inject_ns:
@@ -50,11 +61,29 @@ def take(
     return _measured(rewarm, samples, stop - begin, before, after)
 
 
-def answers(run: Callable[[Any], Any], placed: Iterable[Any], keep: Callable[[Any], Any]) -> tuple[list[Any], Measured]:
+def timed_answers(
+    run: Callable[[Any], Any], placed: Iterable[Any], keep: Callable[[Any], Any]
+) -> tuple[list[Any], Measured]:
     """Call `run` once with each of `placed`; return what `keep` made of each answer, and every call's duration.
 
     What comes between the calls (the next inputs are placed, the answer is kept before another overwrites it) is in the
     window and not in the samples.
+
+    Parameters
+    ----------
+    run
+        The call that is timed.
+    placed
+        Placed inputs, one for each call; may be made one at a time.
+    keep
+        Copies what is needed of an output, outside of the timed call.
+
+    Returns
+    -------
+    list
+        What `keep` returned, in order.
+    Measured
+        The calls as a window without re-warming.
     """
     clock = time.perf_counter_ns
     samples: list[int] = []

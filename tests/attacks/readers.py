@@ -160,7 +160,7 @@ def reply(content: bytes, folder: Path) -> None:
         told = _decoder.decode(content)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         return
-    credible.why_not(told, 10**9)
+    credible.implausibility(told, 10**9)
 
 
 def own_file(content: bytes, folder: Path) -> None:

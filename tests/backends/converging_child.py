@@ -44,7 +44,7 @@ def otherwise(backend_name: str, task: Task, how: str) -> Converged:
     source = Source(
         model=goal.network,
         batch=goal.batch,
-        weights=converging.begin(task),
+        weights=converging.initial_weights(task),
         example=converging.example(task),
     )
     return converging.train(training.load(backend, task, source, goal.optimizer), goal, 0)

@@ -58,7 +58,7 @@ def test_an_image_holds_what_its_locks_say_and_nothing_else(client: docker.Docke
     built = build(name)
     inside = json.loads(_run(client, built.tag, LIST))
     assert inside["found"] == [[pin.name, pin.version] for pin in catalogue.lock(name).pins]
-    locked = debian.read_lock().of("slim")
+    locked = debian.read_lock().packages_of("slim")
     assert inside["packages"] == [f"{package.name} {package.version}" for package in locked]
     assert inside["uid"] == 65534
     assert inside["networks"] == ["lo"]

@@ -130,10 +130,12 @@ def test_the_tool_locks_hash_every_line() -> None:
 def test_the_base_lock_names_exact_packages() -> None:
     lock = debian.read_lock()
     for base in ("slim", "toolchain"):
-        names = {package.name for package in lock.of(base)}
+        names = {package.name for package in lock.packages_of(base)}
         assert set(debian.package_names(base)) <= names
         assert "dpkg" in names  # Debian's required packages are locked too
-    assert {package.name for package in lock.of("slim")} < {package.name for package in lock.of("toolchain")}
+    assert {package.name for package in lock.packages_of("slim")} < {
+        package.name for package in lock.packages_of("toolchain")
+    }
     for package in lock.packages:
         assert re.fullmatch(r"[0-9a-f]{64}", package.sha256)
         assert package.path.startswith("pool/")

@@ -73,7 +73,7 @@ def test_a_layer_holds_what_the_command_wrote_and_not_what_it_was_given(client: 
 
 def test_a_command_that_fails_is_one_sentence_and_leaves_nothing(client: docker.DockerClient, base: str) -> None:
     before = containers(client)
-    with pytest.raises(LevelfieldError, match=r"returned a non-zero code: 3\. It said last: no such wheel"):
+    with pytest.raises(LevelfieldError, match=r"returned a non-zero code: 3\. Last output: no such wheel"):
         install(client, base, "echo no such wheel; exit 3")
     assert containers(client) <= before
     assert engine.find(client, TAG, "") is None
@@ -87,7 +87,7 @@ def test_a_command_has_neither_a_network_nor_the_users_proxies(
     monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
     with (
         engine.connect() as client,
-        pytest.raises(LevelfieldError, match=r"It said last: lo / .*HOME=") as caught,
+        pytest.raises(LevelfieldError, match=r"Last output: lo / .*HOME=") as caught,
     ):
         install(client, base, "ls /sys/class/net; env | sort -r | tr '\\n' ' '; echo; exit 1")
     assert "secret" not in caught.value.message

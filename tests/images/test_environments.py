@@ -68,7 +68,7 @@ def test_an_environment_that_was_cut_off_is_made_again(cache: Path, monkeypatch:
     assert cost.download_bytes == lock.download_bytes
     assert "canary" in cost.sentence()
     made = environments.make("canary")
-    assert environments.is_there(folder)
+    assert environments.is_complete(folder)
     assert subprocess.run([made.python, "-c", "import numpy"], check=False).returncode == 0
 
 

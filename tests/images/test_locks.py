@@ -84,7 +84,7 @@ def test_an_image_of_several_frameworks_has_no_versions(checkout: Path) -> None:
 )
 def test_near_is_by_number(version: str, nearest: tuple[str, ...]) -> None:
     there = ("1.31.1", "1.31.0", "1.30.0", "1.29.0", "1.26.0", "1.9.0")
-    assert version_locks.near(version, there) == nearest
+    assert version_locks.nearest(version, there) == nearest
 
 
 def test_what_cannot_be_resolved_is_a_sentence_and_the_old_lock_stays(checkout: Path) -> None:
@@ -101,7 +101,7 @@ def test_what_cannot_be_resolved_is_a_sentence_and_the_old_lock_stays(checkout: 
 def test_the_bases_resolve_to_what_is_read_again(checkout: Path) -> None:
     written = debian_lock.lock_bases()
     assert debian.read_lock() == written
-    assert {"python3", "dpkg", "libc6"} <= {package.name for package in written.of("slim")}
+    assert {"python3", "dpkg", "libc6"} <= {package.name for package in written.packages_of("slim")}
     assert "apt" not in {package.name for package in written.packages}
-    assert {"g++", "libpython3.11-dev"} <= {package.name for package in written.of("toolchain")}
+    assert {"g++", "libpython3.11-dev"} <= {package.name for package in written.packages_of("toolchain")}
     assert debian_lock.lock_bases() == written

@@ -16,7 +16,7 @@ from tests.share.evidence import image
 def test_the_same_image_gives_the_same_bytes_and_another_one_others() -> None:
     assert sbom.of_record(image()) == sbom.of_record(image())
     lock = catalogue.lock("canary")
-    assert sbom.make(lock) != sbom.make(lock, debian.read_lock().of("slim"), base_label="debian slim x")
+    assert sbom.make(lock) != sbom.make(lock, debian.read_lock().packages_of("slim"), base_label="debian slim x")
     assert json.loads(sbom.make(lock))["serialNumber"] != json.loads(sbom.of_record(image()))["serialNumber"]
 
 
@@ -29,7 +29,7 @@ def test_every_wheel_and_every_debian_package_is_there_with_its_hash() -> None:
     parts = {part["purl"]: part["hashes"] for part in json.loads(sbom.of_record(image()))["components"]}
     for pin in catalogue.lock("canary").pins:
         assert parts[f"pkg:pypi/{pin.name}@{pin.version}"] == [{"alg": "SHA-256", "content": pin.sha256}]
-    packages = debian.read_lock().of("slim")
+    packages = debian.read_lock().packages_of("slim")
     assert len(parts) == len(catalogue.lock("canary").pins) + len(packages)
     bash = next(package for package in packages if package.name == "bash")
     place = next(part for part in parts if part.startswith("pkg:deb/debian/bash@"))

@@ -43,7 +43,7 @@ HONEST: tuple[Reply, ...] = (
 
 @pytest.mark.parametrize("reply", HONEST, ids=lambda reply: type(reply).__name__)
 def test_an_honest_reply_passes(reply: Reply) -> None:
-    assert credible.why_not(reply, SECOND_NS) == ""
+    assert credible.implausibility(reply, SECOND_NS) == ""
 
 
 def changed(reply: _R, **fields: Any) -> _R:
@@ -80,7 +80,7 @@ def changed(reply: _R, **fields: Any) -> _R:
     ],
 )
 def test_what_cannot_be_true_is_named(reply: Reply, says: str) -> None:
-    assert says in credible.why_not(reply, SECOND_NS)
+    assert says in credible.implausibility(reply, SECOND_NS)
 
 
 def test_every_failure_that_a_worker_may_tell_is_one_of_the_record() -> None:

@@ -73,9 +73,9 @@ def test_what_others_write_and_what_was_there_is_not_the_workers(folder: Path) -
     (folder / "large").write_bytes(bytes(100 * MIB))
     limit = DiskLimit([folder], 64 * MIB)
     (folder.parent / "of somebody else").write_bytes(bytes(200 * MIB))
-    assert not limit.is_passed()
+    assert not limit.is_exceeded()
     (folder / "larger").write_bytes(bytes(64 * MIB))
-    assert limit.is_passed()
+    assert limit.is_exceeded()
 
 
 HIDES = """
@@ -95,9 +95,9 @@ for name in ("one", "two"):
     (hidden / name).write_bytes(bytes(32 << 20))
 for mode in (0o000, 0o400):
     hidden.chmod(mode)
-    assert limit.is_passed(), oct(mode)
+    assert limit.is_exceeded(), oct(mode)
 folder.chmod(0o000)
-assert limit.is_passed()
+assert limit.is_exceeded()
 limit.clear()
 folder.chmod(0o700)
 hidden.chmod(0o700)
@@ -123,9 +123,9 @@ def test_what_others_take_is_looked_at_once(folder: Path, monkeypatch: pytest.Mo
     limit = DiskLimit([folder], 256 * MIB)
     monkeypatch.setattr(os, "walk", counted)
     (folder.parent / "of somebody else").write_bytes(bytes(400 * MIB))
-    assert not any(limit.is_passed() for _ in range(10))
+    assert not any(limit.is_exceeded() for _ in range(10))
     assert len(walks) == 1
 
 
 def test_without_a_folder_there_is_no_limit() -> None:
-    assert not DiskLimit(()).is_passed()
+    assert not DiskLimit(()).is_exceeded()

@@ -21,8 +21,8 @@ import pytest
 
 from suite.errors import LevelfieldError
 from suite.images import engine as images
+from suite.launchers.container import LocalProcess
 from suite.launchers.docker import LABEL, NOBODY, DockerLauncher, connect
-from suite.launchers.local_process import LocalProcess
 from suite.launchers.protocol import LaunchSpec
 from suite.launchers.worker import Worker, WorkerError
 from suite.machine import owner

@@ -10,7 +10,7 @@ import pytest
 from suite.errors import LevelfieldError
 from suite.launchers.docker import DockerLauncher
 from suite.launchers.environment import gpu_environment, worker_environment
-from suite.launchers.gpu import DRIVER, one_gpu, refused, unnamed
+from suite.launchers.gpu import DRIVER, gpu_error, gpu_request, without_uuids
 from suite.launchers.host import HostLauncher
 from suite.launchers.protocol import LaunchSpec
 from suite.launchers.worker import WorkerError
@@ -30,7 +30,7 @@ without_toolkit = pytest.mark.skipif(
 
 
 def test_one_gpu_is_asked_for_by_its_uuid() -> None:
-    asked = one_gpu(UUID)
+    asked = gpu_request(UUID)
     assert asked.device_ids == [UUID]
     assert asked.capabilities == [["gpu"]]
     assert asked.count == 0
@@ -86,7 +86,7 @@ def test_a_process_sees_one_gpu_and_its_uuid_is_not_recorded(tmp_path: Path) -> 
     ],
 )
 def test_refusals_are_worded(said: str, says: str, fix: str) -> None:
-    refusal = refused(said)
+    refusal = gpu_error(said)
     assert says in refusal.message
     assert fix in refusal.fix
     assert "--variant cpu" in refusal.fix
@@ -96,7 +96,7 @@ def test_refusals_are_worded(said: str, says: str, fix: str) -> None:
 
 
 def test_a_uuid_is_kept_out_of_what_is_recorded() -> None:
-    assert unnamed(f"device {UUID}\n and MIG-8de47821-9ed2-75e0") == "device GPU-… and MIG-…"
+    assert without_uuids(f"device {UUID}\n and MIG-8de47821-9ed2-75e0") == "device GPU-… and MIG-…"
 
 
 @pytest.fixture(scope="module")

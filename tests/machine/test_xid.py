@@ -30,19 +30,19 @@ def set_(**values):
 set_(**{"xid-count": 0})
 pynvml.nvmlInit()
 watch = Watch(pynvml, pynvml.nvmlDeviceGetHandleByIndex(0), log)
-said.append(watch.taken())
+said.append(watch.new_errors())
 set_(**{"xid-count": 1, "xid": 79})
-said.append(watch.taken())
-said.append(watch.taken())
+said.append(watch.new_errors())
+said.append(watch.new_errors())
 set_(**{"xid-count": 300, "xid": 31})
-said.append(watch.taken())
+said.append(watch.new_errors())
 if log.exists():
     with log.open("a") as file:
         file.write("3,1,2,-;NVRM: Xid (PCI:0000:3b:00): 48, pid=4711\\n")
-    said.append(watch.taken())
+    said.append(watch.new_errors())
 watch.close()
 watch.close()
-said.append(watch.taken())
+said.append(watch.new_errors())
 print(json.dumps(msgspec.to_builtins(said)))
 """
 
@@ -94,19 +94,19 @@ def test_a_log_is_read_from_now_on_and_never_waited_for(tmp_path: Path) -> None:
     log = KernelLog(HERE, pipe)
     writer = os.open(pipe, os.O_WRONLY)
     try:
-        assert log.taken() == ()
+        assert log.new_errors() == ()
         os.write(writer, FELL_OFF.encode())
         os.write(writer, OTHERS.encode())
-        assert log.taken() == (79,)
-        assert log.taken() == ()
+        assert log.new_errors() == (79,)
+        assert log.new_errors() == ()
     finally:
         os.close(writer)
     log.close()
-    assert isinstance(log.taken(), Absent)
+    assert isinstance(log.new_errors(), Absent)
 
 
 @pytest.mark.skipif(not os.access("/dev/kmsg", os.R_OK), reason="This user may not read the kernel's log.")
 def test_the_real_log_is_quiet_here() -> None:
     log = KernelLog(HERE)
-    assert log.taken() == ()
+    assert log.new_errors() == ()
     log.close()

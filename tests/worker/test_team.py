@@ -19,12 +19,12 @@ ROOT = Path(suite.__file__).parents[1]
 LEADER = """
 import os, sys, time
 from suite.worker.messages import Load, Loaded, Task
-from suite.worker.speaking import Speaker
+from suite.worker.replies import ReplyWriter
 from suite.worker.team import Team
-speaker = Speaker(os.fdopen(1, "wb", closefd=False))
+replies = ReplyWriter(os.fdopen(1, "wb", closefd=False))
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
-leader = Team(2, speaker.last_words)
-speaker.asked()
+leader = Team(2, replies.fail_and_exit)
+replies.expect_one()
 """
 WAITS = """
 print(leader._peers[0]._process.pid, file=sys.stderr, flush=True)
@@ -102,26 +102,26 @@ def test_shares_are_equal_and_make_the_whole() -> None:
 
 
 def test_cpus_are_divided_equally() -> None:
-    assert team.divided([0, 1, 4, 5, 7], 2) == [[0, 1], [4, 5]]
+    assert team.split_cpus([0, 1, 4, 5, 7], 2) == [[0, 1], [4, 5]]
     with pytest.raises(ValueError, match="3 processes need a CPU each, and there are 2"):
-        team.divided([0, 1], 3)
+        team.split_cpus([0, 1], 3)
     assert len(set(team.free_ports(3))) == 3
 
 
 def test_losses_are_means_and_weights_must_be_the_same() -> None:
     one = Trained(losses=(1.0, 2.0), gradients=(3.0,), weights=(4.0,), statistics=())
     other = msgspec.structs.replace(one, losses=(3.0, 4.0))
-    assert team.together([one, other]).losses == (2.0, 3.0)
+    assert team.combine_trained([one, other]).losses == (2.0, 3.0)
     apart = msgspec.structs.replace(one, weights=(4.1,))
     with pytest.raises(ValueError, match="did not train together"):
-        team.together([one, apart])
+        team.combine_trained([one, apart])
 
 
 def test_weights_after_given_gradients_must_be_the_same() -> None:
     one = Updated(b"\0\0\x80?")
-    assert team.alike([one, one, one]) == one
+    assert team.require_equal([one, one, one]) == one
     with pytest.raises(ValueError, match="did not train together"):
-        team.alike([one, one, Updated(b"\1\0\x80?")])
+        team.require_equal([one, one, Updated(b"\1\0\x80?")])
 
 
 def test_memory_is_that_of_all() -> None:
@@ -129,7 +129,7 @@ def test_memory_is_that_of_all() -> None:
         rss_bytes=10, peak_rss_bytes=20, peak_source="VmHWM", libraries=(), distributions={}, environment={},
         affinity=(1,), python="3", threads_alive=3, device_bytes={"peak allocated": 5},
     )  # fmt: skip
-    found = team.in_all([one, msgspec.structs.replace(one, rss_bytes=1, peak_rss_bytes=2, affinity=(0,))])
+    found = team.sum_memory([one, msgspec.structs.replace(one, rss_bytes=1, peak_rss_bytes=2, affinity=(0,))])
     assert (found.rss_bytes, found.peak_rss_bytes, found.threads_alive) == (11, 22, 6)
     assert found.peak_source == "VmHWM, summed over 2 processes"
     assert (found.affinity, found.device_bytes) == ((0, 1), {"peak allocated": 10})

@@ -9,7 +9,7 @@ import pytest
 
 from suite.worker import window
 from suite.worker.messages import Measure
-from suite.worker.window import answers, take
+from suite.worker.window import measure_window, timed_answers
 
 pytestmark = pytest.mark.alone
 
@@ -38,7 +38,7 @@ class Step:
 
 def test_every_call_of_the_window_is_a_sample_and_no_other() -> None:
     step = Step(MS)
-    measured = take(step, ("inputs",), Measure(window_ns=50 * MS, rewarm_ns=10 * MS, rewarm_calls=2))
+    measured = measure_window(step, ("inputs",), Measure(window_ns=50 * MS, rewarm_ns=10 * MS, rewarm_calls=2))
     assert step.inputs == ["inputs"] * step.calls
     assert step.calls == len(measured.rewarm_ns) + len(measured.samples_ns)
     assert len(measured.rewarm_ns) >= 2
@@ -50,7 +50,7 @@ def test_every_call_of_the_window_is_a_sample_and_no_other() -> None:
 
 def test_batches_are_taken_in_turn_and_no_call_takes_that_of_the_one_before() -> None:
     step = Step()
-    measured = take(step, ("a", "b", "c"), Measure(window_ns=0, min_calls=7, rewarm_calls=2))
+    measured = measure_window(step, ("a", "b", "c"), Measure(window_ns=0, min_calls=7, rewarm_calls=2))
     assert len(measured.samples_ns) == 7
     assert step.inputs == ["a", "b", "c"] * 3
 
@@ -62,32 +62,32 @@ def test_the_choice_of_a_batch_is_in_no_sample(monkeypatch: pytest.MonkeyPatch) 
             yield each
 
     monkeypatch.setattr(window, "cycle", slowly)
-    measured = take(Step(), (1, 2, 3), Measure(window_ns=0, min_calls=3, rewarm_calls=0))
+    measured = measure_window(Step(), (1, 2, 3), Measure(window_ns=0, min_calls=3, rewarm_calls=0))
     assert measured.window_ns >= 3 * 20 * MS
     assert max(measured.samples_ns) < 10 * MS
 
 
 def test_at_least_so_many_calls() -> None:
-    assert len(take(Step(), (None,), Measure(window_ns=0, min_calls=7)).samples_ns) == 7
+    assert len(measure_window(Step(), (None,), Measure(window_ns=0, min_calls=7)).samples_ns) == 7
 
 
 def test_at_most_so_many_calls() -> None:
     step = Step()
-    measured = take(step, (None,), Measure(window_ns=10**12, max_calls=5, rewarm_ns=10**12))
+    measured = measure_window(step, (None,), Measure(window_ns=10**12, max_calls=5, rewarm_ns=10**12))
     assert len(measured.samples_ns) == 5
     assert len(measured.rewarm_ns) == 5
 
 
 def test_a_window_is_one_call_at_the_least() -> None:
-    assert len(take(Step(), (None,), Measure(window_ns=0, min_calls=0)).samples_ns) == 1
+    assert len(measure_window(Step(), (None,), Measure(window_ns=0, min_calls=0)).samples_ns) == 1
 
 
 def test_no_rewarming_where_none_is_asked_for() -> None:
-    assert take(Step(), (None,), Measure(window_ns=0, rewarm_calls=0)).rewarm_ns == ()
+    assert measure_window(Step(), (None,), Measure(window_ns=0, rewarm_calls=0)).rewarm_ns == ()
 
 
 def test_an_injected_slowdown_is_true_time_inside_every_call() -> None:
-    measured = take(Step(), (None,), Measure(window_ns=0, min_calls=20, inject_ns=2 * MS))
+    measured = measure_window(Step(), (None,), Measure(window_ns=0, min_calls=20, inject_ns=2 * MS))
     assert all(sample >= 2 * MS for sample in measured.samples_ns)
     assert all(sample >= 2 * MS for sample in measured.rewarm_ns)
     # It was computing, not sleeping; on a busy machine others may have had the core for a while.
@@ -96,22 +96,22 @@ def test_an_injected_slowdown_is_true_time_inside_every_call() -> None:
 
 def test_the_garbage_collector_rests_and_works_again() -> None:
     step = Step()
-    take(step, (None,), Measure(window_ns=0, min_calls=3))
+    measure_window(step, (None,), Measure(window_ns=0, min_calls=3))
     assert not step.collector_was_on
     assert gc.isenabled()
 
 
 def test_the_garbage_collector_works_again_after_a_failure() -> None:
     with pytest.raises(RuntimeError, match="no more"):
-        take(Step(fail_at=3), (None,), Measure(window_ns=10**12))
+        measure_window(Step(fail_at=3), (None,), Measure(window_ns=10**12))
     assert gc.isenabled()
 
 
 def test_cpu_time_is_counted_and_sleep_is_not() -> None:
-    asleep = take(Step(20 * MS), (None,), Measure(window_ns=200 * MS))
+    asleep = measure_window(Step(20 * MS), (None,), Measure(window_ns=200 * MS))
     assert asleep.user_ns + asleep.system_ns < 100 * MS
     assert asleep.voluntary_switches >= len(asleep.samples_ns)
-    busy = take(Step(), (None,), Measure(window_ns=200 * MS, inject_ns=MS))
+    busy = measure_window(Step(), (None,), Measure(window_ns=200 * MS, inject_ns=MS))
     assert busy.user_ns + busy.system_ns > asleep.user_ns + asleep.system_ns
 
 
@@ -126,7 +126,7 @@ def test_answers_are_kept_one_by_one_and_only_the_calls_are_timed() -> None:
         time.sleep(0.01)
         return output[0]
 
-    kept, calls = answers(run, iter([7, 8, 9]), slowly)
+    kept, calls = timed_answers(run, iter([7, 8, 9]), slowly)
     assert kept == [7, 8, 9]  # though every answer overwrote the one before
     assert len(calls.samples_ns) == 3
     assert sum(calls.samples_ns) < 10 * MS < 30 * MS <= calls.window_ns

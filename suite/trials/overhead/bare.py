@@ -18,7 +18,7 @@ import msgspec
 from suite.backends import registry
 from suite.backends.protocol import Arrays, Options, Source, Step
 from suite.worker.messages import Measure, Task, Verified
-from suite.worker.window import take
+from suite.worker.window import measure_window
 from suite.zoo import inputs, models, weights
 
 VERIFIED = 4
@@ -74,7 +74,7 @@ def window_of(loop: str, step: Step, x: Arrays, window_ns: int, min_calls: int, 
     """Warm up as the harness does, and take one window by a loop's name."""
     if loop == "take":
         measure = Measure(window_ns=window_ns, min_calls=min_calls, rewarm_ns=rewarm_ns)
-        return list(take(step, (x,), measure).samples_ns)
+        return list(measure_window(step, (x,), measure).samples_ns)
     bare_loop(step, x, rewarm_ns, 1)
     return (own_clock if loop == "own-clock" else bare_loop)(step, x, window_ns, min_calls)
 

@@ -14,10 +14,9 @@ from docker.types import LogConfig
 from suite.errors import LevelfieldError
 from suite.images.engine import USER_PROXIES
 from suite.launchers.channel import ChannelClosed, ChannelTimeout
-from suite.launchers.container import ContainerChannel
+from suite.launchers.container import ContainerChannel, LocalProcess
 from suite.launchers.docker import NOBODY
 from suite.launchers.environment import worker_environment
-from suite.launchers.local_process import LocalProcess
 from suite.launchers.protocol import READY_TIMEOUT_S, LaunchSpec
 from suite.record.schema import Arm, Case
 from suite.schedule.launches import LOAD_TIMEOUT_S

@@ -25,8 +25,8 @@ OWN = OwnFile(
 def said(*outputs: npt.NDArray[Any], computed: Computed | None = None) -> Verified:
     """What a worker says that answers in two calls."""
     half = [[each[:2] for each in outputs], [each[2:] for each in outputs]]
-    calls = [answers.copied(call if len(call) > 1 else call[0]) for call in half]
-    return Verified(shape=(), output=b"", computed=computed, outputs=answers.together(calls))
+    calls = [answers.copies(call if len(call) > 1 else call[0]) for call in half]
+    return Verified(shape=(), output=b"", computed=computed, outputs=answers.concatenated(calls))
 
 
 REFERENCE = reference._usable(OWN, said(LOGITS, CLASSES).outputs)
@@ -97,9 +97,9 @@ def test_what_was_computed_in_something_else_is_not_equal() -> None:
 
 
 def test_outputs_of_another_size_in_every_call_are_laid_out_flat() -> None:
-    (one,) = answers.together([[np.ones((1, 3, 2))], [np.ones((1, 5, 2))]])
+    (one,) = answers.concatenated([[np.ones((1, 3, 2))], [np.ones((1, 5, 2))]])
     assert one.shape == (16,)
-    (number,) = answers.together([[np.float32(1)], [np.float32(2)]])  # type: ignore[list-item]
+    (number,) = answers.concatenated([[np.float32(1)], [np.float32(2)]])  # type: ignore[list-item]
     assert number.shape == (2,)
 
 

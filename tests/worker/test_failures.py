@@ -3,7 +3,7 @@
 import pytest
 
 from suite.backends.cuda import meaning
-from suite.worker import failing
+from suite.worker import failures
 from suite.worker.messages import Failed
 
 
@@ -23,7 +23,7 @@ def answered(error: Exception, device: str = "cuda") -> Failed:
     try:
         raise error
     except type(error) as raised:
-        return failing.reply(raised, device)
+        return failures.failure(raised, device)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a framework throws, as a reply: one sentence, its kind, and the traceback for the record."""
+"""An exception of a framework as a reply: one sentence, its kind, and the traceback for the record."""
 
 import re
 import traceback
@@ -21,11 +21,13 @@ _OUT_OF_MEMORY = re.compile(
 (TensorFlow's destination is not initialised where it could get no memory on the GPU to copy an input to.)"""
 
 
-def reply(error: Exception, device: str) -> Failed:
-    """Say what went wrong. Called while the error is handled, so that its traceback is there.
+def failure(error: Exception, device: str) -> Failed:
+    """Return the reply for an error that is being handled (its traceback is read).
 
     Parameters
     ----------
+    error
+        What was raised.
     device : str
         Where the worker computes: frameworks lack memory in the same words on a GPU and on a CPU.
     """
@@ -33,13 +35,13 @@ def reply(error: Exception, device: str) -> Failed:
     if isinstance(error, MemoryError):
         return Failed("out-of-memory", "The worker ran out of memory.", detail)
     if _OUT_OF_MEMORY.search(f"{type(error).__name__}: {error}"):
-        whose = "worker's" if device == "cpu" else "GPU's"
-        what = f"The {whose} memory was not enough: take a smaller batch, or fewer backends at once."
+        owner = "worker's" if device == "cpu" else "GPU's"
+        what = f"The {owner} memory was not enough: take a smaller batch, or fewer backends at once."
         return Failed("out-of-memory", what, detail)
     if meaning := cuda.meaning(str(error)):
         return Failed("unsupported", meaning, detail)
     text = " ".join(str(error).split()) or "no message"
     if isinstance(error, Unsupported):
         return Failed("unsupported", text[:500], detail)
-    told = isinstance(error, DivergedError)  # its words are enough
-    return Failed("error", text[:500] if told else f"{type(error).__name__}: {text[:500]}", detail)
+    name = "" if isinstance(error, DivergedError) else f"{type(error).__name__}: "  # its words are enough
+    return Failed("error", f"{name}{text[:500]}", detail)

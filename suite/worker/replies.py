@@ -1,4 +1,4 @@
-"""What a worker says: one line for each request, whoever of its threads says it."""
+"""Replies to the supervisor: one line for each request, whichever thread writes it."""
 
 import os
 import threading
@@ -11,23 +11,30 @@ from suite.worker.messages import Failed, Reply
 _encoder = msgspec.json.Encoder()
 
 
-class Speaker:
-    """The one mouth of a worker."""
+class ReplyWriter:
+    """Writes all lines of a worker, from any thread.
+
+    Parameters
+    ----------
+    replies
+        Binary stream that the supervisor reads.
+    """
 
     def __init__(self, replies: IO[bytes]) -> None:
         self._replies = replies
         self._lock = threading.Lock()
         self._owed = False
 
-    def asked(self) -> None:
+    def expect_one(self) -> None:
         """Note that a reply is owed from now on."""
         self._owed = True
 
-    def say(self, reply: Reply) -> None:
+    def write(self, reply: Reply) -> None:
+        """Write a reply; none is owed any more."""
         with self._lock:
             self._write(reply)
 
-    def last_words(self, failed: Failed) -> None:
+    def fail_and_exit(self, failed: Failed) -> None:
         """Answer in place of the thread that ought to, which waits for what cannot come any more; end the process.
 
         Does nothing where no reply is owed: nobody asks for one.
