@@ -1,10 +1,14 @@
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
+import docker
 import pytest
 
 from suite import paths
-from suite.images import worker_code
+from suite.images import engine, worker_code
+from suite.images.build import build
+from suite.record.schema import Image
 
 
 @pytest.fixture
@@ -25,3 +29,14 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache."""
     monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[docker.DockerClient]:
+    with engine.connect() as connected:
+        yield connected
+
+
+@pytest.fixture(scope="module")
+def canary() -> Image:
+    return build("canary")

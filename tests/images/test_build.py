@@ -1,7 +1,6 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import docker
@@ -9,10 +8,9 @@ import pytest
 from docker.errors import ImageNotFound
 
 from suite.errors import LevelfieldError
-from suite.images import base, catalogue, debian, engine, wheels, worker_code
+from suite.images import catalogue, debian, engine, wheels, worker_code
 from suite.images.build import build
 from suite.images.cost import estimate
-from suite.images.recipe import recipe
 from suite.machine import owner
 from suite.record.schema import Image
 
@@ -26,17 +24,6 @@ print(json.dumps({"found": sorted((d.name.lower(), d.version) for d in distribut
                   "packages": packages.stdout.split("\\n")[:-1], "uid": os.getuid(),
                   "networks": os.listdir("/sys/class/net")}))
 """
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[docker.DockerClient]:
-    with engine.connect() as connected:
-        yield connected
-
-
-@pytest.fixture(scope="module")
-def canary() -> Image:
-    return build("canary")
 
 
 def _run(client: docker.DockerClient, image: str, code: str) -> bytes:
@@ -118,39 +105,6 @@ def test_nothing_is_built_or_fetched_the_second_time(
     assert estimate(["canary"]).sentence() == "Everything needed is built already."
 
 
-def test_another_image_under_our_tag_is_not_taken_for_ours(client: docker.DockerClient, canary: Image) -> None:
-    wanted = recipe("canary")
-    assert engine.find(client, wanted.tag, wanted.identity) is not None
-    assert engine.find(client, wanted.tag, hashlib.sha256(b"other").hexdigest()) is None
-    assert engine.find(client, "levelfield/nothing:0", wanted.identity) is None
-
-
-def test_two_builds_have_no_step_in_common(client: docker.DockerClient, canary: Image) -> None:
-    """Removing an image takes its steps along: one in common would be taken from under the other build."""
-    text = b"ARG BASE\nFROM ${BASE}\nCOPY inputs/ /inputs/\nARG EPOCH\n"
-    tags = ("levelfield-test/one:stage", "levelfield-test/another:stage")
-    steps = [_steps(client, text, canary, tag) for tag in tags]
-    for tag in tags:
-        client.images.remove(tag)
-    assert all(len(made) >= 3 for made in steps)
-    assert not set(steps[0]) & set(steps[1])
-
-
-def _steps(client: docker.DockerClient, text: bytes, base: Image, tag: str) -> list[str]:
-    """Build a stage as far as its inputs, and return the images of its steps; each must bear this build's label."""
-    arguments = {"BASE": base.tag, "EPOCH": "0"}
-    image = engine.build(
-        client, [("inputs/name", b"the same")], recipe=text, tag=tag, arguments=arguments, labels={"a": "1", "b": "2"}
-    )
-    below, found, at = client.images.get(base.tag), [], image
-    assert image.labels[engine.BUILD] != below.labels[engine.BUILD]
-    while at.id != below.id:
-        assert at.labels[engine.BUILD] == image.labels[engine.BUILD]
-        found.append(str(at.id))
-        at = client.images.get(at.attrs["Parent"])
-    return found
-
-
 @pytest.mark.alone  # it counts the stages of all builds
 def test_a_build_with_no_cache_gives_the_same_layers_again(
     client: docker.DockerClient, canary: Image, checkout: Path
@@ -166,12 +120,6 @@ def test_a_build_with_no_cache_gives_the_same_layers_again(
         client.images.get(again.image_id)
 
 
-def test_the_base_made_again_is_the_same_bytes_as_the_one_in_the_image(canary: Image, tmp_path: Path) -> None:
-    base.make("slim", tmp_path / "base.tar")
-    with (tmp_path / "base.tar").open("rb") as stream:
-        assert canary.layers[0] == "sha256:" + hashlib.file_digest(stream, "sha256").hexdigest()
-
-
 def test_a_tampered_wheel_stops_the_build(cache: Path) -> None:
     pin = catalogue.lock("canary").pins[0]
     (wheels.wheel_folder() / pin.file).write_bytes(b"tampered")
@@ -180,26 +128,3 @@ def test_a_tampered_wheel_stops_the_build(cache: Path) -> None:
     assert pin.file in caught.value.message
     assert f"expected sha256 {pin.sha256}" in caught.value.message
     assert f"found {hashlib.sha256(b'tampered').hexdigest()}" in caught.value.message
-
-
-def test_a_build_has_no_network(client: docker.DockerClient, canary: Image) -> None:
-    code = "import os; print('networks', os.listdir('/sys/class/net')); raise SystemExit(3)"
-    text = f'FROM {canary.tag}\nUSER 0\nRUN /opt/levelfield/env/bin/python -c "{code}"\n'
-    with pytest.raises(LevelfieldError, match=r"networks \['lo'\]") as caught:
-        engine.build(client, [], recipe=text.encode(), tag="levelfield-test/network:1", arguments={}, labels={})
-    assert "non-zero code: 3" in caught.value.message
-
-
-def test_an_engine_that_does_not_answer_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no.sock")
-    with pytest.raises(LevelfieldError, match=r"^No container engine answers: No such file") as caught:
-        build("canary")
-    assert "--launcher venv" in caught.value.fix
-
-
-def test_a_host_without_mmdebstrap_is_told_both_ways_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(LevelfieldError, match="mmdebstrap") as caught:
-        base.make("slim", tmp_path / "base.tar")
-    assert "apt-get install mmdebstrap" in caught.value.fix
-    assert "--base registry" in caught.value.fix

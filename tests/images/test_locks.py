@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from suite.errors import LevelfieldError
-from suite.images import catalogue, debian, debian_lock, locks, version_locks
+from suite.images import catalogue, locks
 
 
 @pytest.mark.parametrize("name", ["canary", "onnxruntime"])
@@ -74,19 +74,6 @@ def test_an_image_of_several_frameworks_has_no_versions(checkout: Path) -> None:
             locks.relock([name])
 
 
-@pytest.mark.parametrize(
-    ("version", "nearest"),
-    [
-        ("1.30.1", ("1.29.0", "1.30.0", "1.31.0", "1.31.1")),
-        ("2", ("1.31.0", "1.31.1")),
-        ("0.1", ("1.9.0", "1.26.0")),
-    ],
-)
-def test_near_is_by_number(version: str, nearest: tuple[str, ...]) -> None:
-    there = ("1.31.1", "1.31.0", "1.30.0", "1.29.0", "1.26.0", "1.9.0")
-    assert version_locks.nearest(version, there) == nearest
-
-
 def test_what_cannot_be_resolved_is_a_sentence_and_the_old_lock_stays(checkout: Path) -> None:
     folder = checkout / "images" / "canary"
     before = (folder / "cpu.lock").read_bytes()
@@ -96,12 +83,3 @@ def test_what_cannot_be_resolved_is_a_sentence_and_the_old_lock_stays(checkout: 
     assert "numpy==0.0.99" in caught.value.message
     assert "://" not in caught.value.message
     assert (folder / "cpu.lock").read_bytes() == before
-
-
-def test_the_bases_resolve_to_what_is_read_again(checkout: Path) -> None:
-    written = debian_lock.lock_bases()
-    assert debian.read_lock() == written
-    assert {"python3", "dpkg", "libc6"} <= {package.name for package in written.packages_of("slim")}
-    assert "apt" not in {package.name for package in written.packages}
-    assert {"g++", "libpython3.11-dev"} <= {package.name for package in written.packages_of("toolchain")}
-    assert debian_lock.lock_bases() == written

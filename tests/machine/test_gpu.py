@@ -8,7 +8,6 @@ import pytest
 from suite.compatibility import table
 from suite.compatibility.devices import Gpu, Nvidia
 from suite.compatibility.selection import choose
-from suite.images import catalogue, variants
 from suite.machine.driver import findings
 from suite.machine.gpu import gpu
 from suite.record.schema import Absent
@@ -166,9 +165,6 @@ def test_closing_may_fail_once_all_is_told(tmp_path: Path) -> None:
     assert ask(compile_library(tmp_path, shutdown=999))["facts"]["driver"] == "580.95.05"
 
 
-# ---- doctor and locks ------------------------------------------------------------------------------------------------
-
-
 def test_doctor_prints_the_table_where_there_is_a_driver(tmp_path: Path) -> None:
     library = compile_library(tmp_path / "nvml", driver="570.124.06", cuda=12080, gpus=(H100, V100))
     command = run("doctor", folder=tmp_path, environment=fake_nvml.environment(library))
@@ -187,27 +183,3 @@ def test_doctor_says_in_a_line_that_there_is_none(tmp_path: Path) -> None:
     command = run("doctor", folder=tmp_path)
     assert "NVIDIA driver: None to be used: there is no NVIDIA driver here" in command.out
     assert "CUDA on this machine" not in command.out
-
-
-def test_the_variants_of_an_image_are_its_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "catalogue.toml").write_text('[torch]\nbase = "slim"\npurpose = "p"\n', encoding="utf-8")
-    (tmp_path / "torch").mkdir()
-
-    def pin(name: str, version: str) -> catalogue.Pin:
-        return catalogue.Pin(name, version, f"{name}-{version}-py3-none-any.whl", "0" * 64, 1, 1)
-
-    catalogue.write(tmp_path / "torch" / "cpu.lock", (pin("torch", "2.13.0"),))
-    cu12 = (pin("cuda-toolkit", "12.8.1"), pin("nvidia-cublas-cu12", "12.8.4.1"), pin("nvidia-cudnn-cu12", "9.10.0.56"))
-    catalogue.write(tmp_path / "torch" / "cu12.lock", cu12)
-    catalogue.write(tmp_path / "torch" / "cu13.lock", (pin("nvidia-cuda-runtime", "13.0.96"),))
-    catalogue.write(tmp_path / "torch" / "cu13@2.12.0.lock", (pin("cuda-toolkit", "13.0.0"),))
-    rows = table.read()
-    monkeypatch.setattr(catalogue, "images_root", lambda: tmp_path)
-    monkeypatch.setattr(table, "read", lambda: rows)
-    assert variants.cuda_variants("torch") == {"cu12": "12.8.1", "cu13": "13.0"}
-    assert variants.cuda_variants("torch", "2.12.0") == {"cu13": "13.0.0"}
-    here = Nvidia(driver="570.124.06", gpus=(Gpu(0, "NVIDIA H100", "9.0"),))
-    choice = variants.choose("torch", here)
-    assert choice.variant == "cu12"
-    assert "Version 9.10.0.56 of cuDNN is known to compute wrongly" in choice.warnings[0]
-    assert variants.choose("torch", Nvidia(driver=None, problem="there is none")).variant is None

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from suite.machine.settling import LIMIT_NS, STILL_NS, settle
-from tests.machine.test_signals import ASLEEP, BUSY, process
+from tests.machine.processes import ASLEEP, BUSY, process
 
 pytestmark = pytest.mark.alone
 

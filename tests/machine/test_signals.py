@@ -1,9 +1,5 @@
 import statistics
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,48 +7,9 @@ import pytest
 from suite.machine import counters
 from suite.machine.signals import Signals, difference
 from suite.record.schema import Absent
+from tests.machine.processes import ASLEEP, BUSY, known, process
 
 pytestmark = pytest.mark.alone
-
-BUSY = "print('up', flush=True)\nwhile True: pass"
-ASLEEP = "import time; print('up', flush=True); time.sleep(60)"
-
-
-@contextmanager
-def process(program: str) -> Iterator[subprocess.Popen[bytes]]:
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as child:
-        assert child.stdout is not None
-        assert child.stdout.readline() == b"up\n"
-        try:
-            yield child
-        finally:
-            child.kill()
-
-
-def known(value: int | Absent) -> int:
-    assert not isinstance(value, Absent), value
-    return value
-
-
-def test_another_process_has_a_clock_of_nanoseconds_with_all_its_threads() -> None:
-    program = (
-        "import threading, zlib\ndata = bytes(1 << 20)\n"
-        "def work():\n    while True: zlib.crc32(data)\n"
-        "threading.Thread(target=work, daemon=True).start()\nprint('up', flush=True)\nwork()"
-    )
-    with process(program) as child:
-        before = known(counters.process_cpu_ns(child.pid))
-        time.sleep(0.5)
-        spent_ns = known(counters.process_cpu_ns(child.pid)) - before
-        assert spent_ns % counters.TICK_NS  # not a number of ticks
-        ticks = sum(map(int, Path(f"/proc/{child.pid}/stat").read_text().split()[13:15]))
-        assert abs(known(counters.process_cpu_ns(child.pid)) - ticks * counters.TICK_NS) < 10 * counters.TICK_NS
-
-
-def test_a_process_that_is_gone_is_absent() -> None:
-    child = subprocess.Popen([sys.executable, "-c", ""])
-    child.wait()
-    assert isinstance(counters.process_cpu_ns(child.pid), Absent)
 
 
 def test_active_idle_and_foreign_time_are_told_apart() -> None:
@@ -182,13 +139,6 @@ def test_a_group_that_covers_only_a_container_is_not_taken_for_the_machine(tmp_p
         assert signals.snapshot({}).busy_ns == 150_000_000_003
 
 
-def test_without_exact_counters_idle_time_is_subtracted() -> None:
-    before = counters.stat_cpus(b"cpu0 5 0 5 100 0 0 0 0 0 0\n", (0,))
-    after = counters.stat_cpus(b"cpu0 9 0 9 130 10 0 0 20 0 0\n", (0,))
-    spent = known(counters.ticks_busy_ns(after, 1_000_000_000)) - known(counters.ticks_busy_ns(before, 0))
-    assert spent == 400_000_000  # of one second 0.3 idle, 0.1 waiting for a disk, 0.2 stolen
-
-
 def test_the_tick_source_agrees_with_the_exact_one_on_this_machine() -> None:
     with Signals() as signals, process(BUSY):
         if signals.busy_source.startswith("/proc/stat"):
@@ -200,21 +150,3 @@ def test_the_tick_source_agrees_with_the_exact_one_on_this_machine() -> None:
     exact = known(end[0].busy_ns) - known(begin[0].busy_ns)
     ticks = known(counters.ticks_busy_ns(end[1], end[2])) - known(counters.ticks_busy_ns(begin[1], begin[2]))
     assert ticks == pytest.approx(exact, abs=0.1e9 * len(signals.cpus))
-
-
-def test_processes_that_a_worker_started_are_its_own() -> None:
-    program = (
-        "import subprocess, sys\n"
-        "child = subprocess.Popen([sys.executable, '-c', 'while True: pass'])\n"
-        "print('up', flush=True)\nchild.wait()"
-    )
-    with process(program) as parent:
-        try:
-            before = known(counters.family_cpu_ns(parent.pid))
-            alone = known(counters.process_cpu_ns(parent.pid))
-            time.sleep(0.5)
-            assert known(counters.family_cpu_ns(parent.pid)) - before > 100_000_000
-            assert known(counters.process_cpu_ns(parent.pid)) - alone < 50_000_000
-        finally:
-            for child in Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split():
-                subprocess.run(["kill", child], check=False)

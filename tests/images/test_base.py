@@ -1,3 +1,5 @@
+"""The base of an image: made again with the same bytes, or pulled from a registry by digest."""
+
 import contextlib
 import hashlib
 import json
@@ -13,6 +15,7 @@ from suite.errors import LevelfieldError
 from suite.images import base, engine
 from suite.images.build import build
 from suite.images.recipe import recipe
+from suite.record.schema import Image
 
 pytestmark = pytest.mark.docker
 
@@ -129,3 +132,17 @@ def test_a_registry_that_does_not_answer_is_never_replaced(checkout: Path) -> No
     with pytest.raises(LevelfieldError, match="cannot be pulled"):
         build("canary", base_kind="registry", progress=steps.append)
     assert not any("Debian" in step for step in steps)
+
+
+def test_the_base_made_again_is_the_same_bytes_as_the_one_in_the_image(canary: Image, tmp_path: Path) -> None:
+    base.make("slim", tmp_path / "base.tar")
+    with (tmp_path / "base.tar").open("rb") as stream:
+        assert canary.layers[0] == "sha256:" + hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def test_a_host_without_mmdebstrap_is_told_both_ways_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(LevelfieldError, match="mmdebstrap") as caught:
+        base.make("slim", tmp_path / "base.tar")
+    assert "apt-get install mmdebstrap" in caught.value.fix
+    assert "--base registry" in caught.value.fix

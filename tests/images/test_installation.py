@@ -1,0 +1,111 @@
+"""Images made by a command in a container: what they hold, and what is left when the command or its process ends."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import docker
+import pytest
+from docker.models.images import Image
+
+from suite.errors import LevelfieldError
+from suite.images import clean, engine
+from suite.images.build import build
+from suite.images.recipe import recipe
+from tests.commands import ROOT, eventually
+
+pytestmark = pytest.mark.docker
+
+TAG = "levelfield-test/installed:1"
+KILLED = """
+import sys
+from suite.images import engine
+with engine.connect() as client:
+    command = ["/bin/sh", "-c", "sleep 600"]
+    engine.run_and_commit(client, sys.argv[1], [], command=command, tag="levelfield-test/killed:2", labels={})
+"""
+
+
+@pytest.fixture
+def client() -> Iterator[docker.DockerClient]:
+    with engine.connect() as connected:
+        yield connected
+
+
+@pytest.fixture(scope="module")
+def base() -> str:
+    build("canary")
+    return recipe("canary").base.reference
+
+
+def install(client: docker.DockerClient, base: str, script: str, *, labels: dict[str, str] | None = None) -> Image:
+    return engine.run_and_commit(
+        client,
+        base,
+        [("inputs/name", b"given")],
+        command=["/bin/sh", "-euc", script],
+        tag=TAG,
+        labels=labels or {},
+    )
+
+
+def containers(client: docker.DockerClient) -> set[str]:
+    """Return the containers of installations, by id."""
+    return {each["Id"] for each in client.api.containers(all=True, filters={"name": "levelfield-install-"})}
+
+
+def test_a_layer_holds_what_the_command_wrote_and_not_what_it_was_given(client: docker.DockerClient, base: str) -> None:
+    before = containers(client)
+    image = install(client, base, "cp /mnt/inputs/name /opt/kept; echo lost > /mnt/inputs/other", labels={"a": "1"})
+    below = client.images.get(base)
+    assert engine.layers(image)[:-1] == engine.layers(below)
+    assert client.containers.run(TAG, ["/bin/sh", "-c", "cat /opt/kept; ls /mnt; echo"], remove=True) == b"given\n"
+    assert image.labels["a"] == "1"
+    assert image.attrs["Config"]["Cmd"] == below.attrs["Config"]["Cmd"]
+    assert not image.attrs["Config"]["Env"]
+    assert containers(client) <= before
+    client.images.remove(TAG)
+
+
+def test_a_command_that_fails_is_one_sentence_and_leaves_nothing(client: docker.DockerClient, base: str) -> None:
+    before = containers(client)
+    with pytest.raises(LevelfieldError, match=r"returned a non-zero code: 3\. Last output: no such wheel"):
+        install(client, base, "echo no such wheel; exit 3")
+    assert containers(client) <= before
+    assert engine.find(client, TAG, "") is None
+
+
+def test_a_command_has_neither_a_network_nor_the_users_proxies(
+    base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxies = {"httpProxy": "http://user:secret@proxy.invalid"}
+    (tmp_path / "config.json").write_text(json.dumps({"proxies": {"default": proxies}}))
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    with (
+        engine.connect() as client,
+        pytest.raises(LevelfieldError, match=r"Last output: lo / .*HOME=") as caught,
+    ):
+        install(client, base, "ls /sys/class/net; env | sort -r | tr '\\n' ' '; echo; exit 1")
+    assert "secret" not in caught.value.message
+
+
+@pytest.mark.alone  # any other build would remove what the killed one left
+@pytest.mark.parametrize("by", ["the next build", "clean"])
+def test_the_container_of_a_killed_process_is_removed(client: docker.DockerClient, base: str, by: str) -> None:
+    before, volumes = containers(client), client.volumes.list()
+    process = subprocess.Popen([sys.executable, "-c", KILLED, base], env={**os.environ, "PYTHONPATH": str(ROOT)})
+    assert eventually(lambda: process.poll() is not None or bool(containers(client) - before))
+    engine.remove_dangling(client, engine.builder_is_dead)
+    assert containers(client) - before, "its process is alive"
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    if by == "clean":
+        clean.remove_images(client, "levelfield.test-of-nothing")
+    else:
+        engine.remove_dangling(client, engine.builder_is_dead)
+    assert not containers(client) - before
+    assert client.volumes.list() == volumes

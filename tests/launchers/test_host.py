@@ -1,0 +1,57 @@
+"""Workers in the interpreter that is here."""
+
+import os
+from pathlib import Path
+
+import psutil
+import pytest
+
+from suite.launchers.host import HostLauncher
+from suite.launchers.protocol import LaunchSpec
+from suite.worker.messages import Probe, Probed
+from tests.launchers.scripts import PATIENCE_S
+
+pytestmark = pytest.mark.alone
+
+
+def test_a_user_of_the_host_launcher_keeps_the_packages_of_their_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """`pip install --user` puts them beneath a home that a worker does not have."""
+    own = tmp_path / "own"
+    (own / "only_mine.dist-info").mkdir(parents=True)
+    (own / "only_mine.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: only-mine\nVersion: 1.5\n")
+    monkeypatch.setattr("site.getusersitepackages", lambda: str(own))
+    cpus = (min(os.sched_getaffinity(0)),)
+    launcher = HostLauncher()
+    image = launcher.prepare("canary", "cpu", None, lambda _: None)
+
+    def seen() -> dict[str, str]:
+        worker = launcher.launch(LaunchSpec("canary", image, 1, cpus, 1 << 30, tmp_path))
+        worker.await_ready(PATIENCE_S)
+        found = worker.ask(Probe(), Probed, PATIENCE_S).distributions
+        worker.stop()
+        return found
+
+    assert "only-mine" not in seen(), "this process does not have it either"
+    monkeypatch.syspath_prepend(str(own))
+    assert seen()["only-mine"] == "1.5"
+
+
+def test_folders_of_caches_and_compilers_are_passed_on_and_not_recorded(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CUDA_HOME", "/usr/local/cuda")
+    cpus = (min(os.sched_getaffinity(0)),)
+    launcher = HostLauncher()
+    image = launcher.prepare("torch", "cuda", None, lambda _: None)
+    gpu = "GPU-00000000-0000-0000-0000-000000000000"
+    worker = launcher.launch(LaunchSpec("torch", image, 1, cpus, 1 << 30, tmp_path, cache=tmp_path / "cache", gpu=gpu))
+    worker.await_ready(PATIENCE_S)
+    assert worker.pid is not None
+    there = psutil.Process(worker.pid).environ()
+    recorded = worker.ask(Probe(), Probed, PATIENCE_S).environment
+    worker.stop()
+    assert there["CUDA_CACHE_PATH"] == f"{tmp_path}/cache/cuda"
+    assert "CUDA_CACHE_PATH" not in recorded, "it is another folder in every run"
+    assert recorded["CUDA_HOME"] == "/usr/local/cuda"

@@ -1,0 +1,61 @@
+"""Disk, memory and CPUs, judged before a run."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from suite.machine import room
+from suite.machine.findings import Needs
+from suite.record.schema import Absent
+from tests.machine.folders import write
+
+
+@pytest.mark.parametrize(("free", "state"), [(1 << 30, "bad"), (5 << 30, "warn"), (50 << 30, "ok")])
+def test_disk(tmp_path: Path, free: int, state: str) -> None:
+    assert room.disk(tmp_path, free, Needs()).state == state
+
+
+def test_one_disk_is_told_once_and_folders_need_not_be_there(tmp_path: Path) -> None:
+    found = room.disks(Needs(folders=(str(tmp_path), str(tmp_path / "not/yet"))))
+    assert len(found) == 1
+    told_gib = float(found[0].message.split()[0])
+    assert told_gib == pytest.approx(shutil.disk_usage(tmp_path).free / 2**30, abs=4.0), "others use the disk, too"
+
+
+@pytest.mark.parametrize(
+    ("available_kb", "limit", "state"),
+    [(16 << 20, "max", "ok"), (1 << 20, "max", "warn"), (16 << 20, str(1 << 30), "warn")],
+)
+def test_memory_is_what_is_available_within_the_limit(
+    tmp_path: Path, available_kb: int, limit: str, state: str
+) -> None:
+    write(
+        tmp_path,
+        {
+            "proc/meminfo": f"MemTotal: 1 kB\nMemAvailable: {available_kb} kB\n",
+            "proc/self/cgroup": "0::/job\n",
+            "sys/fs/cgroup/cgroup.controllers": "memory",
+            "sys/fs/cgroup/job/memory.max": limit,
+        },
+    )
+    assert room.memory(Needs(), tmp_path).state == state
+
+
+def test_memory_that_is_not_told_is_no_zero(tmp_path: Path) -> None:
+    assert "not known" in room.memory(Needs(), tmp_path).message
+
+
+@pytest.mark.parametrize(
+    ("there", "allowed", "quota", "state", "words"),
+    [
+        ((0, 1), (0, 1), "none", "ok", "2 (0-1)"),
+        ((0, 1, 2, 3), (2, 3), "none", "ok", "2 of 4 may be used (2-3)"),
+        ((0, 1), (0, 1), 0.5, "warn", "0.5 CPUs' worth"),
+        ((0,), (0,), Absent("no control groups"), "warn", "only one"),
+    ],
+)
+def test_cpus(there: tuple[int, ...], allowed: tuple[int, ...], quota: object, state: str, words: str) -> None:
+    finding = room.cpus_allowed(there, allowed, quota)
+    assert finding.state == state
+    assert words in finding.message

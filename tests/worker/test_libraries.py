@@ -1,0 +1,130 @@
+"""Which numerical libraries a process loaded."""
+
+import importlib.metadata
+import importlib.util
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from suite.worker.libraries import classify, libraries, mapped, relative
+from suite.worker.messages import Library, Probed
+from suite.worker.probes import probe
+from tests.worker.interpreters import fresh
+
+pytestmark = pytest.mark.alone
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("libscipy_openblas64_-32a4b2a6.so", "OpenBLAS"),
+        ("libopenblas.so.0", "OpenBLAS"),
+        ("libmkl_rt.so.2", "MKL"),
+        ("libdnnl.so.3", "oneDNN"),
+        ("libblis.so.4", "BLIS"),
+        ("libgomp.so.1", "OpenMP"),
+        ("libgomp-a34b3233.so.1.0.0", "OpenMP"),
+        ("libiomp5.so", "OpenMP"),
+        ("libomp.so.5", "OpenMP"),
+        ("libtbb.so.12", "TBB"),
+        ("libtbbmalloc.so.2", "TBB"),
+        ("libcudart.so.13", "CUDA"),
+        ("libcuda.so.1", "CUDA"),
+        ("libcudnn_ops.so.9", "cuDNN"),
+        ("libcublasLt.so.13", "cuBLAS"),
+        ("libnccl.so.2", "NCCL"),
+        ("libnvinfer.so.10", "TensorRT"),
+        ("libtorch_cpu.so", "framework"),
+        ("libtensorflow_cc.so.2", "framework"),
+        ("libjax_common.so", "framework"),
+        ("onnxruntime_pybind11_state.cpython-311-x86_64-linux-gnu.so", "framework"),
+        ("libopenvino_intel_cpu_plugin.so", "framework"),
+        ("libopenvino_onnx_frontend.so.2641", ""),
+        ("libtorch_python.so", ""),
+        ("libc.so.6", ""),
+        ("_multiarray_umath.cpython-311-x86_64-linux-gnu.so", ""),
+    ],
+)
+def test_libraries_are_known_by_name(name: str, kind: str) -> None:
+    assert classify(name) == kind
+
+
+def test_maps_name_each_library_once() -> None:
+    maps = (
+        "7f00-7f01 r--p 00000000 fe:00 1  /a/lib with space/libgomp.so.1\n"
+        "7f01-7f02 r-xp 00001000 fe:00 1  /a/lib with space/libgomp.so.1\n"
+        "7f03-7f04 rw-p 00000000 00:00 0 \n7f05-7f06 rw-p 00000000 00:00 0  [heap]\n"
+        "7f07-7f08 r--p 00000000 fe:00 2  /usr/share/locale.sock\n"
+    )
+    assert mapped(maps) == ["/a/lib with space/libgomp.so.1"]
+
+
+def test_numpys_blas_is_found_with_its_version_and_without_a_private_path() -> None:
+    np.ones((64, 64)) @ np.ones((64, 64))
+    found = [library for library in probe().libraries if library.kind == "OpenBLAS"]
+    assert found
+    assert any("OpenBLAS 0." in library.name for library in found)
+    assert all(library.path.startswith(("numpy.libs/", "scipy.libs/")) for library in found)
+
+
+def test_no_path_tells_where_it_is() -> None:
+    assert relative("/home/someone/.venv/lib/python3.11/site-packages/torch/lib/libc10.so") == "torch/lib/libc10.so"
+    assert relative("/home/someone/build/libgomp.so.1") == "libgomp.so.1"
+
+
+def elf(content: bytes) -> bytes:
+    """Make a small ELF file whose `.rodata` is `content`."""
+    names = b"\0.rodata\0.shstrtab\0"
+    header = bytearray(64)
+    header[:5] = b"\x7fELF\x02"
+    table = 64 + len(content) + len(names)
+    header[40:48] = table.to_bytes(8, "little")
+    header[58:64] = b"".join(part.to_bytes(2, "little") for part in (64, 3, 2))
+
+    def section(name: int, offset: int, length: int) -> bytes:
+        parts = ((name, 4), (1, 4), (0, 8), (0, 8), (offset, 8), (length, 8))
+        return b"".join(value.to_bytes(size, "little") for value, size in parts).ljust(64, b"\0")
+
+    sections = section(0, 0, 0) + section(1, 64, len(content)) + section(9, 64 + len(content), len(names))
+    return bytes(header) + content + names + sections
+
+
+def test_what_is_linked_into_a_framework_is_found_even_across_chunks(tmp_path: Path) -> None:
+    file = tmp_path / "libtorch_cpu.so"
+    boundary = (1 << 22) - 5
+    file.write_bytes(elf(b"\0" * boundary + b"oneDNN v%d.%d.%d (commit %s)" + b"\0" * 99 + b"N3xla3cpuE"))
+    assert libraries([str(file)]) == (
+        Library(name="libtorch_cpu.so", path="libtorch_cpu.so", kind="framework"),
+        Library(name="XLA", path="libtorch_cpu.so", kind="XLA"),
+        Library(name="oneDNN", path="libtorch_cpu.so", kind="oneDNN"),
+    )
+
+
+@pytest.mark.parametrize("content", [b"", b"not a library", b"\x7fELF\x02", elf(b"")[:-64]])
+def test_a_damaged_library_is_still_named(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "libtorch_cpu.so"
+    file.write_bytes(content)
+    assert [library.kind for library in libraries([str(file)])] == ["framework"]
+
+
+@pytest.mark.framework
+@pytest.mark.parametrize(
+    ("module", "kinds"),
+    [
+        ("torch", {"framework", "MKL", "oneDNN", "OpenMP"}),
+        ("jax.numpy", {"framework", "XLA", "Eigen", "oneDNN"}),
+        ("onnxruntime", {"framework", "MLAS"}),
+    ],
+)
+def test_what_frameworks_really_load(module: str, kinds: set[str]) -> None:
+    if importlib.util.find_spec(module.partition(".")[0]) is None:
+        pytest.skip(f"{module} is not installed here")
+    program = (
+        f"import sys, msgspec, {module}; from suite.worker.probes import probe;"
+        "print(msgspec.json.encode(probe()).decode())"
+    )
+    answer = msgspec.json.decode(fresh(program), type=Probed)
+    assert kinds <= {library.kind for library in answer.libraries}
+    assert not any(library.path.startswith("/") for library in answer.libraries)
