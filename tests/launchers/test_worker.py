@@ -61,13 +61,6 @@ def test_an_exit_before_the_first_line() -> None:
     fails(worker("raise SystemExit(3)"), "crashed", "exited with code 3 during start")
 
 
-def test_a_program_that_cannot_be_started(tmp_path: Path) -> None:
-    from suite.launchers.venv import start_process
-
-    with pytest.raises(WorkerError, match="could not be started: No such file"):
-        start_process([str(tmp_path / "python")], "the script", {}, tmp_path)
-
-
 def test_sigkill_while_it_works() -> None:
     one = worker(READY + NEXT + "import time\ntime.sleep(1000)")
     one.await_ready(PATIENCE_S)

@@ -12,7 +12,6 @@ from suite.machine.driver import findings
 from suite.machine.gpu import gpu
 from suite.record.schema import Absent
 from tests.commands import run
-from tests.machine import fake_nvml
 from tests.machine.fake_nvml import A100, B200, H100, K80, P100, RTX_4090, T4, V100, FakeGpu, ask, compile_library
 
 VARIANTS = {"cu12": "12.8.1", "cu13": "13.1.1"}
@@ -78,44 +77,6 @@ def test_two_gpus_of_different_kinds(tmp_path: Path) -> None:
     assert choose(table.read(), devices(found), VARIANTS, gpu=0).variant == "cu13"
 
 
-def test_two_gpus_of_one_kind_are_no_matter(tmp_path: Path) -> None:
-    found = ask(compile_library(tmp_path, gpus=(H100, H100)))
-    assert [finding["state"] for finding in found["findings"]] == ["ok"]
-
-
-def test_slices(tmp_path: Path) -> None:
-    found = ask(compile_library(tmp_path, gpus=(H100._replace(mig=1),)))
-    assert found["facts"]["device 0 MIG"] is True
-    warning = found["findings"][1]
-    assert (warning["topic"], warning["state"]) == ("GPU 0", "warn")
-    assert "MIG is on" in warning["message"]
-    assert "-mig 0" in warning["fix"]
-
-
-@pytest.mark.parametrize(("mode", "says"), [(2, "lets no process compute"), (3, "lets one process in at a time")])
-def test_a_gpu_that_does_not_let_several_in(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int, says: str
-) -> None:
-    (tmp_path / "now").write_text(f"mode={mode}\n")
-    monkeypatch.setenv("FAKE_NVML", str(tmp_path / "now"))
-    found = ask(compile_library(tmp_path / "nvml"))
-    warning = found["findings"][1]
-    assert (warning["topic"], warning["state"]) == ("GPU 0", "warn")
-    assert says in warning["message"]
-    assert warning["fix"] == "Let several in: nvidia-smi -i 0 -c DEFAULT (as root)."
-
-
-def test_a_driver_that_lets_the_gpu_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "now").write_text("persistence=0\n")
-    monkeypatch.setenv("FAKE_NVML", str(tmp_path / "now"))
-    warning = ask(compile_library(tmp_path / "nvml"))["findings"][1]
-    assert (warning["topic"], warning["state"]) == ("GPU 0", "warn")
-    assert "persistence mode is off" in warning["message"]
-    assert warning["fix"] == "Keep it ready: nvidia-smi -i 0 -pm 1 (as root)."
-    unknown = ask(compile_library(tmp_path / "older", without=("SENSORS",)))
-    assert [finding["topic"] for finding in unknown["findings"]] == ["NVIDIA driver"], "what is not told is no fault"
-
-
 def test_an_old_library_that_has_never_heard_of_slices(tmp_path: Path) -> None:
     found = ask(compile_library(tmp_path, driver="470.57.02", cuda=11040, gpus=(V100,), without=("MIG",)))
     assert found["facts"]["device 0 MIG"]["type"] == "absent"
@@ -163,19 +124,6 @@ def test_a_gpu_that_fell_off_the_bus(tmp_path: Path) -> None:
 
 def test_closing_may_fail_once_all_is_told(tmp_path: Path) -> None:
     assert ask(compile_library(tmp_path, shutdown=999))["facts"]["driver"] == "580.95.05"
-
-
-def test_doctor_prints_the_table_where_there_is_a_driver(tmp_path: Path) -> None:
-    library = compile_library(tmp_path / "nvml", driver="570.124.06", cuda=12080, gpus=(H100, V100))
-    command = run("doctor", folder=tmp_path, environment=fake_nvml.environment(library))
-    assert "570.124.06, made for CUDA up to 12.8: GPU 0 (NVIDIA H100 80GB HBM3, 9.0), GPU 1" in command.out
-    rows = {line.split()[0]: line for line in command.out.splitlines() if line.strip()[:3] in ("12.", "13.")}
-    assert rows["12.8.1"].split()[1:4] == ["570.124.06", "525.60.13", "yes"]
-    assert "with limits" in rows["12.9.1"]
-    assert rows["13.0.2"].split()[1:4] == ["580.95.05", "580.65.06", "no"]
-    newer = compile_library(tmp_path / "newer", driver="590.48.01", cuda=13010, gpus=(H100, V100))
-    command = run("doctor", folder=tmp_path, environment=fake_nvml.environment(newer))
-    assert any("GPU 0 only" in line for line in command.out.splitlines() if line.strip().startswith("13.1.1"))
 
 
 @pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="This machine has an NVIDIA driver.")

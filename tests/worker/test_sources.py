@@ -1,0 +1,49 @@
+"""What a backend is given to load."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from suite.backends import registry
+from suite.worker.files import digest_of, files_in
+from suite.worker.messages import Task
+from suite.worker.sources import inputs_of, source_of
+from suite.zoo import models, weights
+
+MLP = Task("jax", "mlp", 2, 1)
+
+
+def test_weights_are_made_or_read_and_are_the_same(tmp_path: Path) -> None:
+    made = source_of(MLP)
+    assert (made.model, made.batch, made.onnx) == ("mlp", 2, None)
+    weights.save(models.get("mlp"), tmp_path / "weights")
+    read = source_of(Task("jax", "mlp", 2, 1, weights_path=str(tmp_path / "weights")))
+    assert weights.sha256(read.weights) == weights.sha256(made.weights)
+
+
+def test_inputs_go_on_with_the_next_items() -> None:
+    (name,) = inputs_of(MLP, 0)
+    pair, second = inputs_of(MLP, 0)[name], inputs_of(Task("jax", "mlp", 1, 1), 1)[name]
+    np.testing.assert_array_equal(pair[1:], second)
+
+
+def test_the_order_in_memory_is_the_backends() -> None:
+    by_layout = {
+        registry.get(name).layout: next(iter(inputs_of(Task(name, "resnet50", 1, 1), 0).values()))
+        for name in ("torch", "onnxruntime")
+    }
+    assert by_layout["NCHW"].strides != by_layout["NHWC"].strides
+    np.testing.assert_array_equal(by_layout["NCHW"], by_layout["NHWC"])
+
+
+def test_another_onnx_file_than_the_plan_names_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").write_bytes(b"graph")
+    named = digest_of(files_in(tmp_path))
+    task = Task("onnxruntime", "mlp", 1, 1, onnx_path=str(tmp_path / "model.onnx"), onnx_sha256=named)
+    assert source_of(task).weights == {}
+    (tmp_path / "model.onnx").write_bytes(b"another")
+    with pytest.raises(ValueError, match=f"the plan names {named}"):
+        source_of(task)
+    with pytest.raises(ValueError, match="no file was given"):
+        source_of(Task("onnxruntime", "mlp", 1, 1))
