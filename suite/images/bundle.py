@@ -8,7 +8,6 @@ import hashlib
 import io
 import re
 import shutil
-import subprocess
 import tarfile
 import tempfile
 from collections.abc import Iterable
@@ -106,14 +105,10 @@ def pack(images: Iterable[Reference], out: Path, *, artifacts: bool = False, pro
 
 
 def _tool_wheels(lock: Path, folder: Path) -> list[Path]:
-    command = [*registries.pip_command(), "download", "--quiet", "--no-input", "--disable-pip-version-check"]
-    command += ["--no-deps", "--require-hashes", "--only-binary", ":all:", "--dest", str(folder)]
-    done = subprocess.run(
-        [*command, "--requirement", str(lock)], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
-    )
-    if done.returncode:
+    problem = wheels.pip_download(lock, folder, ["--only-binary", ":all:"])
+    if problem:
         raise LevelfieldError(
-            f"The tool's own wheels cannot be fetched: {registries.without_addresses(done.stderr).strip()[-300:]}",
+            f"The tool's own wheels cannot be fetched: {registries.without_addresses(problem).strip()[-300:]}",
             fix="Check what pip can reach, and run it again.",
         )
     return sorted(folder.glob("*.whl"))

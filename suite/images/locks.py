@@ -11,7 +11,7 @@ import msgspec
 from packaging.utils import parse_wheel_filename
 
 from suite.errors import LevelfieldError
-from suite.images import catalogue, coherence, debian_lock, registries, version_locks, wheels
+from suite.images import catalogue, coherence, debian, registries, version_locks, wheels
 from suite.images.catalogue import PYTHON, Pin
 from suite.images.wheels import Progress, silent
 from suite.paths import images_root
@@ -57,7 +57,7 @@ def relock(names: Iterable[str] = (), *, progress: Progress = silent) -> None:
                     progress(line)
     if not chosen:
         progress("resolving the bases")
-        debian_lock.lock_bases()
+        debian.lock_bases()
         if (images_root().parent / "pyproject.toml").is_file():
             progress("resolving the tool's own environment")
             lock_tool()
@@ -140,8 +140,7 @@ def lock_image(image_name: str, variant: str = "cpu", version: str | None = None
 
 def _arguments(variant: str, asked: str, found: registries.Settings) -> list[str]:
     """Return uv's arguments: which Python on which machine, and where to look."""
-    arguments = ["--python-version", PYTHON, "--python-platform", "x86_64-unknown-linux-gnu"]
-    arguments += ["--only-binary", ":all:", *registries.uv_arguments(found)]
+    arguments = [*version_locks.TARGET, *registries.uv_arguments(found)]
     for index in registries.indexes(variant):
         if any(project in asked for project in index.serves) and not _local(found, index):
             arguments += ["--index", index.url]

@@ -99,27 +99,46 @@ def _download(pins: Iterable[Pin], variant: str) -> None:
     with tempfile.TemporaryDirectory(prefix="fetching-", dir=cache_folder("downloads")) as name:
         folder = Path(name)
         for group in filter(None, groups.values()):
-            problem = _pip_download(group, folder, ())
+            problem = _fetch_pins(group, folder, ())
             extra = tuple(index.url for index in registries.indexes(variant))
             if problem and extra and "No matching distribution" in problem:
-                problem = _pip_download(group, folder, extra)
+                problem = _fetch_pins(group, folder, extra)
             if problem:
                 raise _failure(group, problem)
             for pin in group:
                 _keep(folder, pin)
 
 
-def _pip_download(pins: list[Pin], folder: Path, extra_indexes: tuple[str, ...]) -> str:
-    """Run pip; return what it complained about, or an empty string."""
+def pip_download(requirements: Path, folder: Path, arguments: Iterable[str]) -> str:
+    """Fetch the wheels that a file of requirements names, each with the hash that it names.
+
+    Parameters
+    ----------
+    requirements
+        Every one pinned and hashed; nothing else is fetched.
+    folder
+        Where the wheels go.
+    arguments
+        Further arguments of `pip download`: platform and indexes.
+
+    Returns
+    -------
+    str
+        What pip complained about, or an empty string.
+    """
+    command = [*registries.pip_command(), "download", "--quiet", "--no-input", "--disable-pip-version-check"]
+    command += ["--no-deps", "--require-hashes", "--dest", str(folder), "--requirement", str(requirements), *arguments]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    return (result.stderr or "it said nothing") if result.returncode else ""
+
+
+def _fetch_pins(pins: list[Pin], folder: Path, extra_indexes: tuple[str, ...]) -> str:
     wanted = folder / "requirements.txt"
     wanted.write_text("".join(f"{pin.name}=={pin.version} --hash=sha256:{pin.sha256}\n" for pin in pins))
-    command = [*registries.pip_command(), "download", "--quiet", "--no-input", "--disable-pip-version-check"]
-    command += ["--no-cache-dir", "--no-deps", "--require-hashes", *registries.wheel_platform_arguments()]
-    command += ["--dest", str(folder), "--requirement", str(wanted)]
+    arguments = ["--no-cache-dir", *registries.wheel_platform_arguments()]
     for url in extra_indexes:
-        command += ["--extra-index-url", url]
-    result = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-    return result.stderr if result.returncode else ""
+        arguments += ["--extra-index-url", url]
+    return pip_download(wanted, folder, arguments)
 
 
 def _failure(pins: list[Pin], problem: str) -> LevelfieldError:

@@ -32,18 +32,16 @@ def choose(name: str | None, *, base: Kind) -> tuple[Launcher, str]:
     LevelfieldError
         `docker` was asked for and no engine answers.
     """
-    match name:
-        case "docker":
-            return DockerLauncher(connect(), base=base), ""
-        case "venv":
-            return VenvLauncher(), ""
-        case "host":
-            return HostLauncher(), ""
-        case _:
-            try:
-                return DockerLauncher(connect(), base=base), ""
-            except LevelfieldError as error:
-                return VenvLauncher(), error.message
+    if name == "venv":
+        return VenvLauncher(), ""
+    if name == "host":
+        return HostLauncher(), ""
+    try:
+        return DockerLauncher(connect(), base=base), ""
+    except LevelfieldError as error:
+        if name == "docker":
+            raise
+        return VenvLauncher(), error.message
 
 
 def beside(names: Iterable[str], launcher: Launcher, *, base: Kind) -> dict[str, Launcher]:

@@ -104,7 +104,7 @@ def _facts(nvml: Any) -> Facts:  # noqa: ANN401  (a module without types)
     count = ask(nvml.nvmlDeviceGetCount)
     facts: Facts = {
         "driver": ask(nvml.nvmlSystemGetDriverVersion),
-        "CUDA supported": cuda if isinstance(cuda, Absent) else f"{cuda // 1000}.{cuda % 1000 // 10}",
+        "CUDA supported": _if_known(cuda, lambda number: f"{number // 1000}.{number % 1000 // 10}"),
         "devices": count,
     }
     for index in range(count if isinstance(count, int) else 0):
@@ -114,14 +114,16 @@ def _facts(nvml: Any) -> Facts:  # noqa: ANN401  (a module without types)
             continue
         questions: dict[str, Fact] = {
             "name": ask(nvml.nvmlDeviceGetName, device),
-            "compute capability": _pair(ask(nvml.nvmlDeviceGetCudaComputeCapability, device)),
-            "memory bytes": _field(ask(nvml.nvmlDeviceGetMemoryInfo, device), "total"),
+            "compute capability": _if_known(
+                ask(nvml.nvmlDeviceGetCudaComputeCapability, device), lambda pair: f"{pair[0]}.{pair[1]}"
+            ),
+            "memory bytes": _if_known(ask(nvml.nvmlDeviceGetMemoryInfo, device), lambda memory: int(memory.total)),
             "power limit mW": ask(nvml.nvmlDeviceGetEnforcedPowerLimit, device),
             "maximum SM clock MHz": ask(nvml.nvmlDeviceGetMaxClockInfo, device, nvml.NVML_CLOCK_SM),
             "maximum memory clock MHz": ask(nvml.nvmlDeviceGetMaxClockInfo, device, nvml.NVML_CLOCK_MEM),
-            "persistence mode": _on(ask(nvml.nvmlDeviceGetPersistenceMode, device)),
-            "ECC": _on(_first(ask(nvml.nvmlDeviceGetEccMode, device))),
-            "MIG": _on(_first(ask(nvml.nvmlDeviceGetMigMode, device))),
+            "persistence mode": _if_known(ask(nvml.nvmlDeviceGetPersistenceMode, device), _is_on),
+            "ECC": _if_known(ask(nvml.nvmlDeviceGetEccMode, device), _is_on),
+            "MIG": _if_known(ask(nvml.nvmlDeviceGetMigMode, device), _is_on),
             "compute mode": ask(nvml.nvmlDeviceGetComputeMode, device),
             "PCIe generation": ask(nvml.nvmlDeviceGetMaxPcieLinkGeneration, device),
             "PCIe width": ask(nvml.nvmlDeviceGetMaxPcieLinkWidth, device),
@@ -131,17 +133,10 @@ def _facts(nvml: Any) -> Facts:  # noqa: ANN401  (a module without types)
     return facts
 
 
-def _pair(answer: Any) -> Fact:  # noqa: ANN401
-    return answer if isinstance(answer, Absent) else f"{answer[0]}.{answer[1]}"
+def _if_known(answer: Any, convert: Callable[[Any], Fact]) -> Fact:  # noqa: ANN401
+    return answer if isinstance(answer, Absent) else convert(answer)
 
 
-def _field(answer: Any, name: str) -> Fact:  # noqa: ANN401
-    return answer if isinstance(answer, Absent) else int(getattr(answer, name))
-
-
-def _first(answer: Any) -> Any:  # noqa: ANN401
-    return answer[0] if isinstance(answer, list | tuple) else answer
-
-
-def _on(answer: Any) -> Fact:  # noqa: ANN401
-    return answer if isinstance(answer, Absent) else answer == 1
+def _is_on(answer: Any) -> bool:  # noqa: ANN401
+    """Of a present and a pending state the first counts."""
+    return bool((answer[0] if isinstance(answer, list | tuple) else answer) == 1)

@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from suite.compare.types import Gate, Row, Verdict
 from suite.errors import LevelfieldError
-from suite.images import catalogue, mixed_locks
+from suite.images import catalogue, version_locks
 from suite.images.catalogue import Lock
 from suite.plan import arms as arm_names
 from suite.record.schema import Arm
@@ -76,7 +76,7 @@ def run_bisection(first: str, second: str, options: Options, gate: Gate, console
     """
     old, new = arm_names.parse(first), arm_names.parse(second)
     locks = _locks(old, new)
-    changed = mixed_locks.changed(*locks)
+    changed = version_locks.changed(*locks)
     if not changed:
         raise LevelfieldError(
             f"{first} and {second} hold the same distributions.", fix="Name two versions that differ."
@@ -173,8 +173,8 @@ def _try(
     console: Console,
 ) -> Step:
     names = tuple(sorted(chosen))
-    mixed = mixed_locks.mix(*locks, chosen)
-    problem = mixed_locks.conflict(mixed)
+    mixed = version_locks.mix(*locks, chosen)
+    problem = version_locks.conflict(mixed)
     if problem:
         return Step(names=names, effect=Effect.IMPOSSIBLE, reason=problem)
     other = msgspec.structs.replace(old, version=mixed.version, ordinal=1)

@@ -30,55 +30,25 @@ def version(library: ctypes.CDLL, name: str) -> str:
     AttributeError
         It does not export the question.
     """
-    return next((ask(library) for pattern, ask in _QUESTIONS if re.match(pattern, name)), "")
+    for pattern, product, ask in _QUESTIONS:
+        if re.match(pattern, name):
+            number = ask(library)
+            return f"{product} {number}" if number else ""
+    return ""
 
 
-def _runtime(library: ctypes.CDLL) -> str:
-    return f"CUDA runtime {_release(_written(library.cudaRuntimeGetVersion))}"
-
-
-def _driver(library: ctypes.CDLL) -> str:
-    return f"CUDA of the driver {_release(_written(library.cuDriverGetVersion))}"
-
-
-def _cudnn(library: ctypes.CDLL) -> str:
-    # Until 8.9 a thousand, from 9.0 on ten thousand to a major version.
-    number = _returned(library.cudnnGetVersion)
-    return f"cuDNN {_dotted(number, 10_000 if number >= 90_000 else 1_000)}"
-
-
-def _cublas(library: ctypes.CDLL) -> str:
+def _cublas_properties(library: ctypes.CDLL) -> str:
     parts = []
     for which in (_MAJOR, _MINOR, _PATCH):
         value = ctypes.c_int()
         if library.cublasGetProperty(which, ctypes.byref(value)):
             return ""
         parts.append(str(value.value))
-    return f"cuBLAS {'.'.join(parts)}"
-
-
-def _cublas_lt(library: ctypes.CDLL) -> str:
-    return f"cuBLASLt {_dotted(_returned(library.cublasLtGetVersion), 10_000)}"
-
-
-def _nccl(library: ctypes.CDLL) -> str:
-    # Until 2.8 a thousand, from 2.9 on ten thousand to a major version.
-    number = _written(library.ncclGetVersion)
-    return f"NCCL {_dotted(number, 10_000 if number >= 20_000 else 1_000)}"
-
-
-_QUESTIONS: tuple[tuple[str, Callable[[ctypes.CDLL], str]], ...] = (
-    (r"libcudart\.so", _runtime),
-    (r"libcuda\.so", _driver),
-    (r"libcudnn\.so", _cudnn),
-    (r"libcublasLt\.so", _cublas_lt),
-    (r"libcublas\.so", _cublas),
-    (r"libnccl\.so", _nccl),
-)
+    return ".".join(parts)
 
 
 def _written(ask: Callable[..., int]) -> int:
-    """Return the number that a function writes where it is told; 0 where it fails."""
+    """Return the number that a function writes through a pointer; 0 where it fails."""
     value = ctypes.c_int()
     return 0 if ask(ctypes.byref(value)) else value.value
 
@@ -93,5 +63,18 @@ def _release(number: int) -> str:
     return f"{number // 1000}.{number % 1000 // 10}"
 
 
-def _dotted(number: int, major: int) -> str:
+def _dotted(number: int, since: int) -> str:
+    """`9.10.2` of 91002: a major version counts ten thousand from `since` on, and a thousand before."""
+    major = 10_000 if number >= since else 1_000
     return f"{number // major}.{number % major // 100}.{number % 100}"
+
+
+_QUESTIONS: tuple[tuple[str, str, Callable[[ctypes.CDLL], str]], ...] = (
+    (r"libcudart\.so", "CUDA runtime", lambda library: _release(_written(library.cudaRuntimeGetVersion))),
+    (r"libcuda\.so", "CUDA of the driver", lambda library: _release(_written(library.cuDriverGetVersion))),
+    (r"libcudnn\.so", "cuDNN", lambda library: _dotted(_returned(library.cudnnGetVersion), since=90_000)),
+    (r"libcublasLt\.so", "cuBLASLt", lambda library: _dotted(_returned(library.cublasLtGetVersion), since=0)),
+    (r"libcublas\.so", "cuBLAS", _cublas_properties),
+    (r"libnccl\.so", "NCCL", lambda library: _dotted(_written(library.ncclGetVersion), since=20_000)),
+)
+"""File name, product, and how its version is asked for."""

@@ -86,3 +86,12 @@ def test_the_digest_follows_versions_and_not_order() -> None:
 def test_a_version_with_an_epoch_is_a_legal_file_name() -> None:
     package = next(package for package in debian.read_lock().packages if ":" in package.version)
     assert ":" not in package.file
+
+
+def test_the_bases_resolve_to_what_is_read_again(checkout: Path) -> None:
+    written = debian.lock_bases()
+    assert debian.read_lock() == written
+    assert {"python3", "dpkg", "libc6"} <= {package.name for package in written.packages_of("slim")}
+    assert "apt" not in {package.name for package in written.packages}
+    assert {"g++", "libpython3.11-dev"} <= {package.name for package in written.packages_of("toolchain")}
+    assert debian.lock_bases() == written

@@ -98,13 +98,13 @@ def test_a_public_index_is_asked_only_for_what_nobody_else_has(
     index: Path, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[tuple[str, ...]] = []
-    real = wheels._pip_download
+    real = wheels._fetch_pins
 
     def watched(pins: list[Pin], folder: Path, extra: tuple[str, ...]) -> str:
         asked.append(extra)
         return real(pins, folder, extra)
 
-    monkeypatch.setattr(wheels, "_pip_download", watched)
+    monkeypatch.setattr(wheels, "_fetch_pins", watched)
     wheels.fetch(_lock(_make_wheel(index)))
     assert asked == [()]
     elsewhere = _make_wheel(tmp_path / "elsewhere")
