@@ -4,46 +4,23 @@ import difflib
 import importlib
 from typing import Any, cast
 
-import msgspec
-
+from suite.backends.info import FP32, BackendInfo, Way
 from suite.backends.protocol import Backend, Options
 
-
-class BackendInfo(msgspec.Struct, frozen=True):
-    """What can be said of a backend without importing its framework."""
-
-    name: str
-    title: str
-    module: str
-    """Module that holds it."""
-    kind: str
-    """Name of its class there."""
-    image: str
-    """Requirement set, and so image, that it runs in."""
-    reads: str
-    """`native` (a definition and weights), `onnx` (a file), or `canary`."""
-    distribution: str
-    """The distribution whose version is the framework's."""
-    layout: str
-    """Order of images in memory that costs it no copy: `NHWC` or `NCHW` (see `suite.zoo.inputs.make`)."""
-    devices: tuple[str, ...] = ("cpu", "cuda")
-    """Where it runs."""
-    capabilities: tuple[tuple[str, str | None], ...] = ()
-    """Ranges of compute capability that it runs on, the upper end left out; empty: all that its CUDA has code for."""
-    feed: str = "prefetch"
-    """How it reads a dataset: a module of `suite.backends.feeds`."""
-    profiler: str = ""
-    """What reads its framework's own profile: a module of `suite.backends.profiling`; empty: nothing does."""
-    settings: dict[str, tuple[str, ...]] = {}
-    """What may be chosen beside the idiomatic way, and the values it may have, the idiomatic one first."""
-
-    @property
-    def trains(self) -> bool:
-        """Whether it can train: frameworks can, runtimes that read a finished model cannot."""
-        return self.reads == "native"
-
-
 CANARY = "canary"
+
+_TF32 = Way("tensors in fp32, products and convolutions in TF32")
+_STORED = Way("weights and activations stored in bf16, sums inside products in fp32")
+_STORED_FP16 = Way("weights and activations stored in fp16")
+_FP16_FILE = Way("the ONNX file's own tensors in fp16", file="fp16")
+_QDQ = Way("post-training static quantisation, 8-bit products and convolutions", file="int8")
+# The ways on CUDA are written against the frameworks' documentation and unverified: see `suite.backends.cuda`.
+_NATIVE = {
+    "cpu": {"fp32": FP32, "bf16": _STORED},
+    "cuda": {"fp32": FP32, "tf32": _TF32, "bf16": _STORED, "fp16": _STORED_FP16},
+}
+_TENSORFLOW_INT8 = "TensorFlow quantises after training for LiteRT (TensorFlow Lite), which is another runtime"
+
 _CAST: dict[str, tuple[str, ...]] = {"cast": ("stored", "autocast")}
 """How torch computes in bf16 and fp16: weights stored in it, or cast in every call. In others it does nothing."""
 _FROZEN: dict[str, tuple[str, ...]] = {"frozen": ("on", "off")}
@@ -56,118 +33,168 @@ _BACKENDS = {
     info.name: info
     for info in (
         BackendInfo(
-            "torch",
-            "PyTorch",
-            "suite.backends.torch",
-            "Torch",
-            "torch",
-            "native",
-            "torch",
-            "NHWC",
+            name="torch",
+            title="PyTorch",
+            kind="Torch",
+            image="torch",
+            reads="native",
+            distribution="torch",
+            imports=("torch",),
+            layout="NHWC",
+            ways=_NATIVE,
+            why_not={
+                ("cpu", "int8"): (
+                    "PyTorch's static quantisation (torch.ao.quantization) is deprecated for torchao, which is not "
+                    "locked here"
+                )
+            },
+            process_bytes=1024 << 20,
             feed="torch_loader",
             profiler="torch",
             settings=_CAST | _EAGER,
+            colours=("#cf4a0c", "#ff8a50"),
         ),
         BackendInfo(
-            "torch-compile",
-            "PyTorch, compiled",
-            "suite.backends.torch_compile",
-            "TorchCompile",
-            "torch",
-            "native",
-            "torch",
-            "NHWC",
+            name="torch-compile",
+            title="PyTorch, compiled",
+            kind="TorchCompile",
+            image="torch",
+            reads="native",
+            distribution="torch",
+            imports=("torch",),
+            layout="NHWC",
+            ways=_NATIVE,
+            why_not={
+                ("cpu", "int8"): (
+                    "quantisation for torch.compile has left PyTorch for torchao, which is not locked here"
+                )
+            },
+            process_bytes=1280 << 20,
             feed="torch_loader",
             profiler="torch",
             settings=_CAST | _FROZEN,
+            colours=("#a86f00", "#e3ae3f"),
         ),
         BackendInfo(
-            "tensorflow",
-            "TensorFlow",
-            "suite.backends.tensorflow",
-            "TensorFlow",
-            "tensorflow",
-            "native",
-            "tensorflow-cpu",
-            "NHWC",
+            name="tensorflow",
+            title="TensorFlow",
+            kind="TensorFlow",
+            image="tensorflow",
+            reads="native",
+            distribution="tensorflow-cpu",
+            imports=("tensorflow",),
+            layout="NHWC",
+            ways=_NATIVE,
+            why_not={("cpu", "int8"): _TENSORFLOW_INT8},
             feed="tf_data",
             profiler="tensorflow",
             settings=_FROZEN,
+            colours=("#1565b0", "#6aa9f0"),
         ),
         BackendInfo(
-            "tensorflow-xla",
-            "TensorFlow, XLA",
-            "suite.backends.tensorflow_xla",
-            "TensorFlowXLA",
-            "tensorflow",
-            "native",
-            "tensorflow-cpu",
-            "NHWC",
+            name="tensorflow-xla",
+            title="TensorFlow, XLA",
+            kind="TensorFlowXLA",
+            image="tensorflow",
+            reads="native",
+            distribution="tensorflow-cpu",
+            imports=("tensorflow",),
+            layout="NHWC",
+            ways=_NATIVE,
+            why_not={("cpu", "int8"): _TENSORFLOW_INT8},
             feed="tf_data",
             profiler="tensorflow",
             settings=_FROZEN,
+            colours=("#2f8fc4", "#6fc8f2"),
         ),
         BackendInfo(
-            "jax",
-            "JAX",
-            "suite.backends.jax",
-            "JAX",
-            "jax",
-            "native",
-            "jax",
-            "NHWC",
+            name="jax",
+            title="JAX",
+            kind="JAX",
+            image="jax",
+            reads="native",
+            distribution="jax",
+            imports=("jax",),
+            layout="NHWC",
+            ways=_NATIVE,
+            why_not={("cpu", "int8"): "JAX has no static quantisation after training of its own"},
+            process_bytes=1280 << 20,
             profiler="jax",
             settings=_FROZEN,
+            colours=("#7a4fb0", "#b794f0"),
         ),
         BackendInfo(
-            "onnxruntime",
-            "ONNX Runtime",
-            "suite.backends.onnxruntime",
-            "ONNXRuntime",
-            "onnxruntime",
-            "onnx",
-            "onnxruntime",
-            "NCHW",
+            name="onnxruntime",
+            title="ONNX Runtime",
+            kind="ONNXRuntime",
+            image="onnxruntime",
+            reads="onnx",
+            distribution="onnxruntime",
+            imports=("onnxruntime",),
+            ways={
+                "cpu": {"fp32": FP32, "int8": _QDQ},
+                "cuda": {"fp32": FP32, "tf32": _TF32, "fp16": _FP16_FILE},
+            },
+            why_not={
+                ("cpu", "bf16"): "ONNX Runtime's CPU provider has no bf16 kernels for convolutions and matrix products"
+            },
+            process_bytes=1024 << 20,
             profiler="onnxruntime",
             settings={"graph": ("all", "extended", "basic", "off"), "spinning": ("on", "off")},
+            colours=("#0d7f5b", "#4fc99a"),
         ),
         BackendInfo(
-            "openvino",
-            "OpenVINO",
-            "suite.backends.openvino",
-            "OpenVINO",
-            "openvino",
-            "onnx",
-            "openvino",
-            "NCHW",
-            ("cpu",),
+            name="openvino",
+            title="OpenVINO",
+            kind="OpenVINO",
+            image="openvino",
+            reads="onnx",
+            distribution="openvino",
+            imports=("openvino",),
+            ways={
+                "cpu": {
+                    "fp32": FP32,
+                    "bf16": Way("OpenVINO converts the fp32 file: inference precision hint bf16"),
+                    "int8": _QDQ,
+                }
+            },
             profiler="openvino",
             settings={"hint": ("latency", "throughput")},
+            colours=("#bd3a7c", "#f083b8"),
         ),
         BackendInfo(
-            "onnxruntime-tensorrt-rtx",
-            "ONNX Runtime, TensorRT-RTX",
-            "suite.backends.onnxruntime_tensorrt_rtx",
-            "ONNXRuntimeTensorRTRTX",
-            "onnxruntime-tensorrt-rtx",
-            "onnx",
-            "onnxruntime",
-            "NCHW",
-            ("cuda",),
+            name="onnxruntime-tensorrt-rtx",
+            title="ONNX Runtime, TensorRT-RTX",
+            kind="ONNXRuntimeTensorRTRTX",
+            image="onnxruntime-tensorrt-rtx",
+            reads="onnx",
+            distribution="onnxruntime",
+            imports=("onnxruntime", "onnxruntime_ep_nv_tensorrt_rtx"),
+            ways={"cuda": {"fp32": FP32, "fp16": _FP16_FILE}},
+            why_not={("cuda", "tf32"): "how TF32 is chosen for this plug-in is not documented"},
             capabilities=(("8.6", "8.7"), ("8.9", "9.0"), ("12.0", None)),
+            process_bytes=1024 << 20,
         ),
         BackendInfo(
-            "tensorrt",
-            "TensorRT",
-            "suite.backends.tensorrt",
-            "TensorRT",
-            "tensorrt",
-            "onnx",
-            "tensorrt-cu13-bindings",
-            "NCHW",
-            ("cuda",),
+            name="tensorrt",
+            title="TensorRT",
+            kind="TensorRT",
+            image="tensorrt",
+            reads="onnx",
+            distribution="tensorrt-cu13-bindings",
+            imports=("tensorrt",),
+            ways={"cuda": {"fp32": FP32, "tf32": _TF32, "fp16": _FP16_FILE}},
+            process_bytes=1024 << 20,
         ),
-        BackendInfo(CANARY, "Canary", "suite.backends.canary", "Canary", "canary", "canary", "numpy", "NCHW", ("cpu",)),
+        BackendInfo(
+            name=CANARY,
+            title="Canary",
+            kind="Canary",
+            image="canary",
+            reads="canary",
+            distribution="numpy",
+            ways={"cpu": {"fp32": FP32}},
+        ),
     )
 }
 

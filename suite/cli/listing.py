@@ -5,6 +5,7 @@ from rich.table import Table
 
 from suite import plan, scenarios
 from suite.backends import precisions, registry
+from suite.backends.info import PRECISIONS
 from suite.images.catalogue import lock_names, versions
 from suite.plan.profiles import PROFILES
 from suite.zoo import models
@@ -38,7 +39,7 @@ def show(console: Console) -> None:
     for profile in PROFILES.values():
         table.add_row(profile.name, profile.says)
     console.print(table)
-    for title, names in (("Scenarios", scenarios.NAMES), ("Precisions", precisions.PRECISIONS)):
+    for title, names in (("Scenarios", scenarios.NAMES), ("Precisions", PRECISIONS)):
         table = _table(title, "")
         table.show_header = False
         table.add_row(", ".join(names))

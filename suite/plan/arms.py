@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from suite.backends import registry
+from suite.backends.info import BackendInfo
 from suite.errors import LevelfieldError
 from suite.images import catalogue
 from suite.names import unknown
@@ -66,7 +67,7 @@ def _launcher(name: str) -> Launcher:
     return found
 
 
-def _settings(info: registry.BackendInfo, chosen: dict[str, str]) -> dict[str, str]:
+def _settings(info: BackendInfo, chosen: dict[str, str]) -> dict[str, str]:
     for name, value in chosen.items():
         if name not in info.settings:
             raise unknown(f"setting of {info.name}", name, (*info.settings, LAUNCHER))

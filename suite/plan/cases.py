@@ -8,7 +8,7 @@ from suite.plan import trainings
 from suite.plan.names import names_of_models
 from suite.record.schema import Case
 from suite.scenarios import ScenarioName, get, in_order
-from suite.zoo import dataset, models
+from suite.zoo import models
 
 
 def cases(
@@ -42,7 +42,7 @@ def cases(
         for model, precision, count in itertools.product(chosen, precisions, threads)
         for batch in (sizes[scenario].get(model, ()) if scenario in sizes else (1,))
         if precision == trainings.PRECISION or not (get(scenario).trains or get(scenario).to_target)
-        if not get(scenario).from_dataset or dataset.known(models.get(model))
+        if not get(scenario).from_dataset or models.get(model).dataset_items
     )
     if not found:
         from_dataset = [name for name in scenarios if get(name).from_dataset]
@@ -50,6 +50,6 @@ def cases(
             f"{', '.join(chosen)}: {from_dataset[0]} reads images or features, and this model takes neither."
             if from_dataset
             else f"{', '.join(chosen)}: there is no network of this kind that is trained to a target.",
-            fix=f"Ask for {', '.join(name for name in names_of_models() if dataset.known(models.get(name)))}.",
+            fix=f"Ask for {', '.join(name for name in names_of_models() if models.get(name).dataset_items)}.",
         )
     return found

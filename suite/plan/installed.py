@@ -11,16 +11,6 @@ from suite.errors import LevelfieldError
 from suite.record import notices
 from suite.record.schema import Arm, Warning_
 
-_MODULES = {
-    "torch": ("torch",),
-    "tensorflow": ("tensorflow",),
-    "jax": ("jax",),
-    "onnxruntime": ("onnxruntime",),
-    "openvino": ("openvino",),
-    "tensorrt": ("tensorrt",),
-    "onnxruntime-tensorrt-rtx": ("onnxruntime", "onnxruntime_ep_nv_tensorrt_rtx"),
-}
-"""By image: what its backends import."""
 _EXPORTER = ("torch", "onnx", "onnxscript")
 """What writes the ONNX files, which other backends read."""
 
@@ -36,11 +26,11 @@ def missing(arm: Arm, there: Callable[[str], bool] = has) -> tuple[str, ...]:
     Parameters
     ----------
     arm
-        The arm; its image names the framework.
+        The arm; its backend names the framework.
     there
         Returns whether a module can be found.
     """
-    return tuple(name for name in _MODULES.get(arm.image, ()) if not there(name))
+    return tuple(name for name in registry.get(arm.backend).imports if not there(name))
 
 
 def only(

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from suite.backends import precisions
+from suite.backends.info import PRECISIONS
 from suite.errors import LevelfieldError
 from suite.plan.names import known
 from suite.record.schema import Arm
@@ -27,11 +28,11 @@ def chosen(asked: Sequence[str], arms: Sequence[Arm], device: str) -> tuple[str,
     LevelfieldError
         There is no such precision, or none of the arms computes in it; the message gives the reasons.
     """
-    wanted = known("precision", asked, precisions.PRECISIONS) or (DEFAULT,)
+    wanted = known("precision", asked, PRECISIONS) or (DEFAULT,)
     for precision in wanted:
         reasons = [precisions.why_not(arm.backend, precision, device) for arm in arms]
         if all(reasons):
-            there = [name for name in precisions.PRECISIONS if name != precision]
+            there = [name for name in PRECISIONS if name != precision]
             others = [name for name in there if any(name in precisions.supported(arm.backend, device) for arm in arms)]
             raise LevelfieldError(
                 f"Nobody here computes in {precision} on the {device.upper() if device == 'cpu' else 'GPU'}. "

@@ -158,7 +158,7 @@ def _why_not(model: str, numbers: Sequence[int]) -> str:
             f"{model} is not trained in several processes: its BatchNorm would normalise every process's share by "
             "itself, which is another computation than the reference's."
         )
-    batch = recipe.of(model).trajectory_batch
+    batch = models.recipe(model).trajectory_batch
     odd = [number for number in numbers if batch % number]
     if odd:
         return (

@@ -1,8 +1,12 @@
 """The profiles a user can name: how much is asked, and how long it may take."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from suite.scenarios import ScenarioName
+from suite.zoo import models
+from suite.zoo.spec import Model
 
 
 class Profile(msgspec.Struct, frozen=True):
@@ -23,7 +27,7 @@ class Profile(msgspec.Struct, frozen=True):
     launches_alone: int
     """Launches of every arm in the cold-start and memory blocks."""
     batches: dict[str, tuple[int, ...]]
-    """Batch sizes of throughput, by model: two items or more, since one at a time is latency."""
+    """Batch sizes of throughput, by model."""
     batched: tuple[str, ...]
     """Models whose throughput is measured where neither a batch nor the scenario is named."""
     seeds: int
@@ -36,6 +40,19 @@ class Profile(msgspec.Struct, frozen=True):
     labels: tuple[str, ...] = ()
 
 
+_MODELS: Sequence[Model] = tuple(map(models.get, models.names()))
+
+
+def _batches(profile: str) -> dict[str, tuple[int, ...]]:
+    return {model.name: model.batches[profile] for model in _MODELS}
+
+
+def _training_batches(profile: str) -> dict[str, tuple[int, ...]]:
+    return {model.name: model.training_batches[profile] for model in _MODELS if model.recipe is not None}
+
+
+_SMALL = tuple(model.name for model in _MODELS if model.small)
+
 SMOKE = Profile(
     name="smoke",
     says="numbers and parity in a few minutes; never ranks",
@@ -46,12 +63,12 @@ SMOKE = Profile(
     window_ns=100_000_000,
     min_calls=2,
     launches_alone=1,
-    batches={"mlp": (1000,), "resnet50": (4,), "bert": (4,)},
+    batches=_batches("smoke"),
     batched=(),
     seeds=2,
     budget_seconds=180,
     trained=(),
-    training_batches={"mlp": (1000,), "resnet50": (2,), "bert": (2,)},
+    training_batches=_training_batches("smoke"),
     labels=("smoke",),
 )
 STANDARD = Profile(
@@ -65,12 +82,12 @@ STANDARD = Profile(
     window_ns=100_000_000,
     min_calls=1,
     launches_alone=1,
-    batches={"mlp": (1000,), "resnet50": (4,), "bert": (4,)},
-    batched=("mlp",),
+    batches=_batches("standard"),
+    batched=_SMALL,
     seeds=5,
     budget_seconds=600,
-    trained=("mlp",),
-    training_batches={"mlp": (1000,), "resnet50": (4,), "bert": (2,)},
+    trained=_SMALL,
+    training_batches=_training_batches("standard"),
 )
 FULL = Profile(
     name="full",
@@ -83,11 +100,11 @@ FULL = Profile(
     window_ns=500_000_000,
     min_calls=5,
     launches_alone=5,
-    batches={"mlp": (100, 1000, 10000), "resnet50": (4, 8, 16), "bert": (4, 8, 16)},
-    batched=("mlp", "resnet50", "bert"),
+    batches=_batches("full"),
+    batched=models.names(),
     seeds=10,
     budget_seconds=4 * 3600,
-    trained=("mlp", "resnet50", "bert"),
-    training_batches={"mlp": (100, 1000, 10000), "resnet50": (4, 8, 16), "bert": (2, 4, 8)},
+    trained=tuple(_training_batches("full")),
+    training_batches=_training_batches("full"),
 )
 PROFILES = {profile.name: profile for profile in (SMOKE, STANDARD, FULL)}

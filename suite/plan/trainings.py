@@ -45,7 +45,7 @@ def in_steps(
     asked = asked_by_name(selection.scenarios, profile.scenarios, lambda each: each.trains)
     if not _can_train(arms, asked=asked):
         return {}
-    trained = chosen if asked else [model for model in chosen if model in profile.trained]
+    trained = [model for model in chosen if model in (profile.training_batches if asked else profile.trained)]
     sizes = {model: selection.batches or selection.training_batches_of.get(model, ()) for model in trained}
     return {model: batches(sizes[model], profile.training_batches[model]) for model in trained}
 

@@ -25,7 +25,7 @@ from suite.worker.messages import Export, Exported
 from suite.zoo import dataset, inputs, models, parity, reference, rounding, weights
 from suite.zoo.digits import data as digits
 from suite.zoo.training import batches, convergence, trajectory
-from suite.zoo.training.convergence import Goal
+from suite.zoo.training.recipe import Goal
 from suite.zoo.training.trajectory import Trajectory
 
 EXPORT_TIMEOUT_S = 600.0

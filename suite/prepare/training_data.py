@@ -13,7 +13,7 @@ from suite.prepare.own_images.listing import UnusableError
 from suite.prepare.own_images.preparing import Prepared
 from suite.record.schema import Block, OwnImages, Settings
 from suite.zoo.training import convergence
-from suite.zoo.training.convergence import Goal
+from suite.zoo.training.recipe import Goal
 
 GIVE_AGAIN = "Give the folder with --data PATH: a record does not hold where it was."
 
@@ -56,7 +56,7 @@ class TrainingData(msgspec.Struct, frozen=True):
         if not preparing.whole(self.prepared, self.folder):
             raise ValueError("The file that was made of the images is gone from the cache, or was changed there.")
         goal = convergence.of(model, images=self.folder / self.prepared.path, target=self.target)
-        return msgspec.structs.replace(goal, sensitivity=self.sensitivity.get(model, 0.0))
+        return msgspec.structs.replace(goal, own_sensitivity=self.sensitivity.get(model, 0.0))
 
     @property
     def recorded(self) -> OwnImages | None:

@@ -7,7 +7,6 @@ forbids itself frames, forms, requests and every script but its own (Content-Sec
 import functools
 from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
 
 import jinja2
 import markupsafe
@@ -35,8 +34,7 @@ from suite.report import (
     xy_charts,
 )
 from suite.report.embedded_record import Evidence
-
-TEMPLATES = Path(__file__).parent / "templates"
+from suite.report.pages import TEMPLATES
 
 
 def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None, evidence: Evidence | None = None) -> str:
@@ -103,7 +101,7 @@ def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None, ev
 
 def style() -> str:
     """Return the page's style sheet."""
-    return "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in ("page.css", "interaction.css"))
+    return pages.style(TEMPLATES / "interaction.css")
 
 
 @functools.cache

@@ -10,28 +10,24 @@ import re
 from collections.abc import Iterable
 
 from suite import scenarios
+from suite.backends import registry
 from suite.record.schema import Case
+from suite.zoo import models
 
-_MODELS = {
-    "mlp": "MLP",
-    "resnet50": "ResNet-50",
-    "bert": "BERT-base",
-    "bert-base": "BERT-base",
-    "bert_base": "BERT-base",
-}
+_BACKENDS = {name: registry.get(name) for name in (*registry.names(), *registry.names_on_gpus_only())}
 
-_TRAINED_TO_TARGET = {"mlp": "small MLP", "resnet50": "two-bottleneck ResNet"}
-"""What the scenario `convergence` trains in place of a model (`suite.zoo.training.convergence.GOALS`)."""
-
-_COLOURED = ("torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax", "onnxruntime", "openvino")
-
-SPARE_COLOURS = 4
-"""Colours for backends that this release does not know."""
+_SPARE_COLOURS = (("#55606e", "#a8b3c0"), ("#7d5a3c", "#cfa27d"), ("#4c6b1f", "#a9cb73"), ("#8a4a66", "#e0a1bd"))
+"""On light and on dark ground: of backends that have no colour of their own, or that this release does not know."""
 
 
 def model(name: str) -> str:
-    """`ResNet-50` for `resnet50`."""
-    return _MODELS.get(name, name)
+    """`ResNet-50` for `resnet50`; a name that is not known as it is."""
+    return models.get(name).short_title if name in models.names() else name
+
+
+def backend(name: str) -> str:
+    """`PyTorch, compiled` for `torch-compile`; a name that is not known as it is."""
+    return _BACKENDS[name].title if name in _BACKENDS else name
 
 
 def network(case: Case) -> str:
@@ -55,7 +51,8 @@ def question(name: str) -> str:
 
 
 def _trained_to_target(name: str) -> str:
-    return _TRAINED_TO_TARGET.get(name, f"small network of {model(name)}’s layers")
+    goal = models.get(name).goal if name in models.names() else None
+    return goal.title if goal is not None else f"small network of {model(name)}’s layers"
 
 
 def scenario(name: str) -> str:
@@ -74,11 +71,27 @@ def asked(case: Case) -> str:
     return "One item at a time" if case.one_by_one else scenario(case.scenario)
 
 
-def colour(backend: str) -> str:
+def colour(name: str) -> str:
     """Return the CSS class that colours a backend: always the same one, and from a fixed set."""
-    if backend in _COLOURED:
-        return f"b-{backend}"
-    return f"b-spare-{hashlib.sha256(backend.encode()).digest()[0] % SPARE_COLOURS}"
+    if name in _BACKENDS and _BACKENDS[name].colours is not None:
+        return f"b-{name}"
+    return f"b-spare-{hashlib.sha256(name.encode()).digest()[0] % len(_SPARE_COLOURS)}"
+
+
+def colour_on_white(name: str) -> str:
+    """Return a backend's colour on light ground, as `#rrggbb`; grey where it has none of its own."""
+    colours = _BACKENDS[name].colours if name in _BACKENDS else None
+    return (colours or _SPARE_COLOURS[0])[0]
+
+
+def colour_styles() -> str:
+    """Return the style sheet of the classes that `colour` names."""
+    colours = {f"b-{name}": info.colours for name, info in _BACKENDS.items() if info.colours is not None}
+    colours |= {f"b-spare-{index}": pair for index, pair in enumerate(_SPARE_COLOURS)}
+    light = " ".join(f"--{name}: {pair[0]};" for name, pair in colours.items())
+    dark = " ".join(f"--{name}: {pair[1]};" for name, pair in colours.items())
+    classes = " ".join(f".{name} {{ --b: var(--{name}); }}" for name in colours)
+    return f":root {{ {light} }}\n@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n{classes}\n"
 
 
 def anchors(cases: Iterable[str]) -> tuple[str, ...]:

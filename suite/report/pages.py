@@ -6,6 +6,10 @@ from pathlib import Path
 
 import jinja2
 
+from suite.report import names
+
+TEMPLATES = Path(__file__).parent / "templates"
+
 
 def templates(folder: Path) -> jinja2.Environment:
     """Return the templates of a folder: every text is escaped, and an undefined name is an error."""
@@ -16,6 +20,12 @@ def templates(folder: Path) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def style(*further: Path) -> str:
+    """Return a page's style sheet: the colours of backends, what all pages have, and what this one has of its own."""
+    sheets = (path.read_text(encoding="utf-8") for path in (TEMPLATES / "page.css", *further))
+    return "\n".join((names.colour_styles(), *sheets))
 
 
 def policy(style: str, *, script: str = "", images: str = "data:") -> str:

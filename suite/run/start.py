@@ -158,7 +158,6 @@ def _work(plan: Plan) -> tuple[Work, ...]:
     return tuple(
         Work(model=name, batch=batch, **msgspec.structs.asdict(flops.count(models.get(name), batch)))
         for name, batch in asked
-        if flops.known(models.get(name))
     )
 
 

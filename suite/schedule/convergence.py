@@ -16,7 +16,8 @@ from suite.schedule.site import Site
 from suite.schedule.verification import check_update, judge_convergence
 from suite.worker.messages import Converge, Converged
 from suite.zoo.training import convergence
-from suite.zoo.training.convergence import Beginning, Goal
+from suite.zoo.training.convergence import Beginning
+from suite.zoo.training.recipe import Goal
 
 TIMEOUT_S = 1800.0
 """The slowest training measured took half a minute beside others that kept both cores busy."""

@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from suite.backends import registry
 from suite.compatibility.devices import from_facts
 from suite.machine.device_use import Device
 from suite.record import notices
@@ -25,23 +26,6 @@ from suite.zoo import models
 
 MemoryGroup: TypeAlias = tuple[Arm, ...]
 
-_MIB = 1 << 20
-_PROCESS_BYTES = {
-    "torch": 1024 * _MIB,
-    "torch-compile": 1280 * _MIB,
-    "tensorflow": 1536 * _MIB,
-    "tensorflow-xla": 1536 * _MIB,
-    "jax": 1280 * _MIB,
-    "onnxruntime": 1024 * _MIB,
-    "onnxruntime-tensorrt-rtx": 1024 * _MIB,
-    "tensorrt": 1024 * _MIB,
-}
-"""What a process holds before it has a model, by backend: CUDA's context (about 0.3 to 0.6 GB on data-centre GPUs), the
-code of its libraries, and room for the workspaces that cuDNN and cuBLAS ask for. Allowances, not measurements."""
-_OTHERS_BYTES = 1536 * _MIB
-_ACTIVATIONS = {"mlp": 448, "resnet50": 11_200_000, "bert": 24_000_000}
-"""Elements of all layers' outputs for one item: ResNet-50's convolutions (11.1 million at 224 × 224); BERT-base's
-twelve layers of 128 tokens, attention among them. Inference lets most go on the way; workspaces take about as much."""
 _ELEMENT_BYTES = 4
 _WEIGHTS_AT_ONCE = 2
 """While a model is loaded its weights are there twice: as they came, and laid out for the kernels."""
@@ -51,7 +35,7 @@ _ACTIVATIONS_IN_TRAINING = 3
 """All are kept for the way back, with what lies between them, and their gradients follow."""
 _MARGIN = 1.1
 """On what was seen: NVML is asked between windows, when workspaces may have been given back."""
-_KEPT_FREE_BYTES = 512 * _MIB
+_KEPT_FREE_BYTES = 512 << 20
 
 
 def estimate(case: Case, backend: str, own: OwnFile | None = None) -> int:
@@ -74,12 +58,12 @@ def estimate(case: Case, backend: str, own: OwnFile | None = None) -> int:
         Bytes, rather too high than too low.
     """
     if own is not None:
-        return _PROCESS_BYTES.get(backend, _OTHERS_BYTES) + (_WEIGHTS_AT_ONCE + case.batch) * own.size_bytes
+        return registry.get(backend).process_bytes + (_WEIGHTS_AT_ONCE + case.batch) * own.size_bytes
     model = models.get(case.model)
     training = case.trains
     weights = (_WEIGHTS_IN_TRAINING if training else _WEIGHTS_AT_ONCE) * model.parameter_count
-    passing = (_ACTIVATIONS_IN_TRAINING if training else 1) * _ACTIVATIONS.get(case.model, model.parameter_count)
-    return _PROCESS_BYTES.get(backend, _OTHERS_BYTES) + _ELEMENT_BYTES * (weights + passing * case.batch)
+    passing = (_ACTIVATIONS_IN_TRAINING if training else 1) * (model.activations or model.parameter_count)
+    return registry.get(backend).process_bytes + _ELEMENT_BYTES * (weights + passing * case.batch)
 
 
 def memory_groups(

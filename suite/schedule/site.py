@@ -13,7 +13,7 @@ from suite.prepare.training_data import TrainingData
 from suite.record.schema import Arm, Case, Image
 from suite.worker.messages import Task
 from suite.zoo.training import convergence
-from suite.zoo.training.convergence import Goal
+from suite.zoo.training.recipe import Goal
 
 """Scenarios that need of a worker what latency does: they differ in what is read off it."""
 

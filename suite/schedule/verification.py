@@ -18,8 +18,8 @@ from suite.worker.messages import CheckUpdate, Converged, Train, Trained, Update
 from suite.zoo import honesty, models, parity
 from suite.zoo.training import convergence, recipe, update
 from suite.zoo.training import parity as training_parity
-from suite.zoo.training.convergence import Beginning, Goal
-from suite.zoo.training.recipe import Optimizer
+from suite.zoo.training.convergence import Beginning
+from suite.zoo.training.recipe import Errors, Goal, Optimizer
 from suite.zoo.training.trajectory import Trajectory
 
 VERIFY_TIMEOUT_S = 300.0
@@ -72,7 +72,7 @@ def verify_outcome(site: Site, case: Case, outcome: Outcome) -> None:
     count = verify_count(case) if own is None else reference.count_of(case.batch)
     try:
         if case.trains:
-            rule = recipe.of(case.model)
+            rule = models.recipe(case.model)
             updated = check_update(outcome.worker, case.model, rule.optimizer, case.processes)
             trained = outcome.worker.ask(Train(recipe.STEPS, rule.trajectory_batch), Trained, TRAIN_TIMEOUT_S)
             compared = judge_training(trained, updated, site.artifacts.trajectory(case.model), case.model)
@@ -261,12 +261,12 @@ def judge_training(trained: Trained, updated: update.Judgement, reference: Traje
         centred_error=Absent("a training has no inputs to take the mean over"),
         max_abs_error=float(np.abs(steps - reference.losses).max()) if whole else absent,
         tolerance=judgement.tolerances.losses,
-        inputs=len(reference.losses) * recipe.of(model).trajectory_batch,
+        inputs=len(reference.losses) * models.recipe(model).trajectory_batch,
         projection=trained.losses if whole else (),
         output_sha256=hashlib.sha256(steps.tobytes()).hexdigest(),
         reason=_both(updated.reason, judgement.reason),
         training=TrainingParity(
-            batch=recipe.of(model).trajectory_batch,
+            batch=models.recipe(model).trajectory_batch,
             losses=trained.losses if whole else (),
             reference=reference.losses,
             errors=_known(judgement.errors, updated.error),
@@ -330,7 +330,7 @@ def _both(*reasons: str) -> str:
     return " ".join(reason for reason in reasons if reason)
 
 
-def _known(errors: training_parity.Errors, update_error: float) -> TrainingErrors:
+def _known(errors: Errors, update_error: float) -> TrainingErrors:
     return TrainingErrors(
         losses=_comparable(errors.losses),
         gradients=_comparable(errors.gradients),

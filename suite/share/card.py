@@ -13,16 +13,6 @@ from suite.safety.markdown import text as cell
 WIDTH = 720
 _ROW, _TITLE, _EDGE = 22, 46, 20
 _MOST_ROWS = 8
-_COLOURS = {
-    "torch": "#cf4a0c",
-    "torch-compile": "#a86f00",
-    "tensorflow": "#1565b0",
-    "tensorflow-xla": "#2f8fc4",
-    "jax": "#7a4fb0",
-    "onnxruntime": "#0d7f5b",
-    "openvino": "#bd3a7c",
-}
-"""As on the page, on white."""
 
 
 def markdown(run: Run, analysis: Analysis) -> str:
@@ -128,7 +118,7 @@ def _bars(block: TimedBlock, top: int) -> Iterator[str]:
             yield _text(_EDGE + 136, y + 14, row.standing, size=12, colour="#5a6069")
             continue
         width = max(2.0, 380 * cost.value / longest)
-        colour = _COLOURS.get(row.backend, "#55606e")
+        colour = names.colour_on_white(row.backend)
         yield f'<rect x="{_EDGE + 136}" y="{y + 3}" width="{width:.1f}" height="14" rx="2" fill="{colour}"/>'
         value = units.rate(cost.value) + " items/s" if block.case.per_item else units.time(cost.value)
         yield _text(_EDGE + 142 + width, y + 14, value, size=12)

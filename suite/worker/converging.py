@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from suite.backends.protocol import Arrays, Trainer
     from suite.worker.messages import Task
     from suite.zoo.spec import Model
-    from suite.zoo.training.convergence import Goal
+    from suite.zoo.training.recipe import Goal
 
 SCENARIO = "convergence"
 WARM_STEPS = 3

@@ -7,7 +7,7 @@ from suite.worker import training
 from suite.worker.messages import Measure, Profile, Profiled, Task
 from suite.worker.sources import source_of
 from suite.worker.window import measure_window
-from suite.zoo.training import recipe
+from suite.zoo import models
 
 if TYPE_CHECKING:
     from suite.backends.protocol import Backend, Options
@@ -45,7 +45,7 @@ def profile(
     def reload(other: "Backend") -> Callable[[Any], object]:
         source = source_of(task)
         if task.scenario == training.SCENARIO:
-            return training.load(other, task, source, recipe.of(task.model).optimizer).step
+            return training.load(other, task, source, models.recipe(task.model).optimizer).step
         return other.load(source)
 
     def warm(call: Callable[[Any], object]) -> None:

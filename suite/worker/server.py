@@ -129,15 +129,14 @@ class Service:
         from suite.backends.protocol import Resident
         from suite.worker import converging, training
         from suite.worker.sources import source_of
-        from suite.zoo import weights
-        from suite.zoo.training import recipe
+        from suite.zoo import models, weights
 
         source, to_target = source_of(task), task.scenario == converging.SCENARIO
         weights_sha256 = weights.sha256(source.weights) if source.weights else ""
         ready = clock()
         trained: dict[str, str] = {}
         if task.scenario == training.SCENARIO:
-            self._trainer = training.load(backend, task, source, recipe.of(task.model).optimizer, self._replica)
+            self._trainer = training.load(backend, task, source, models.recipe(task.model).optimizer, self._replica)
             loaded_model = Resident(place=_unchanged, run=training.watched(self._trainer.step), fetch=_unchanged)
             trained = training.settings(self._trainer, task.model)
         elif to_target:

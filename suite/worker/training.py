@@ -177,7 +177,8 @@ def settings(trainer: "Trainer", model: str) -> dict[str, str]:
     model
         Name of the model.
     """
+    from suite.zoo import models
     from suite.zoo.training import recipe
 
-    rule = recipe.of(model)
+    rule = models.recipe(model)
     return trainer.settings() | {"training recipe": recipe.describe(rule)}

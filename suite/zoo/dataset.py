@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from suite.zoo import inputs
+from suite.zoo import inputs, models
 from suite.zoo.spec import Model, Tensor
 from suite.zoo.weights import Arrays
 
@@ -24,8 +24,6 @@ FORMAT = "levelfield-dataset-1"
 HEADER_BYTES = 4096
 OFFSET = np.float32(128)
 SCALE = np.float32(2.0**-5)
-COUNTS = {"mlp": 20_000, "resnet50": 256}
-"""Items in the dataset of each model that has one: some megabytes, which stay in the page cache."""
 _CHUNK = 64
 
 Records = npt.NDArray[np.uint8]
@@ -45,11 +43,6 @@ class Header(msgspec.Struct, frozen=True):
     @property
     def record_bytes(self) -> int:
         return math.prod(self.shape)
-
-
-def known(model: Model) -> bool:
-    """Say whether a model has a dataset."""
-    return model.name in COUNTS
 
 
 def tensor(model: Model) -> Tensor:
@@ -90,16 +83,17 @@ def save(model: Model, path: Path, items: int | None = None) -> Header:
     path
         File to write; its folder must exist.
     items
-        How many; as `COUNTS` says where None.
+        How many; as the model says where None.
 
     Raises
     ------
     ValueError
         If the model has no dataset.
     """
-    if not known(model):
-        raise ValueError(f"{model.title} has no dataset; there is one for {', '.join(COUNTS)}.")
-    count = items if items is not None else COUNTS[model.name]
+    if not model.dataset_items:
+        there = (name for name in models.names() if models.get(name).dataset_items)
+        raise ValueError(f"{model.title} has no dataset; there is one for {', '.join(there)}.")
+    count = items if items is not None else model.dataset_items
     digest = hashlib.sha256()
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     try:

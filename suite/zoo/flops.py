@@ -1,24 +1,11 @@
 """How much a model computes and moves, by a walk over the layers of its definition."""
 
-from collections.abc import Callable
-
 import msgspec
 
-from suite.zoo import canary
-from suite.zoo.bert import spec as bert
-from suite.zoo.mlp import spec as mlp
-from suite.zoo.resnet50 import spec as resnet50
 from suite.zoo.spec import Layer, Model
 
 ITEM_BYTES = 4
 """A float32."""
-
-_LAYERS: dict[str, Callable[[], tuple[Layer, ...]]] = {
-    "mlp": mlp.layers,
-    "resnet50": resnet50.layers,
-    "bert": bert.layers,
-    "canary": canary.layers,
-}
 
 
 class Count(msgspec.Struct, frozen=True):
@@ -38,11 +25,6 @@ class Count(msgspec.Struct, frozen=True):
     """Multiply-accumulates by the kind of layer (`suite.zoo.spec.Layer.kind`); kinds without any are left out."""
 
 
-def known(model: Model) -> bool:
-    """Say whether a model has a definition to walk over."""
-    return model.name in _LAYERS
-
-
 def count(model: Model, batch: int = 1) -> Count:
     """Count what one call of a model computes and moves.
 
@@ -58,9 +40,9 @@ def count(model: Model, batch: int = 1) -> Count:
     ValueError
         If the model has no definition to walk over.
     """
-    if not known(model):
+    if not model.has_inputs:
         raise ValueError(f"The layers of {model.name} are not told anywhere, so its arithmetic cannot be counted.")
-    layers = _LAYERS[model.name]()
+    layers: tuple[Layer, ...] = model.module("spec").layers()
     by_kind: dict[str, int] = {}
     for layer in layers:
         if layer.macs:

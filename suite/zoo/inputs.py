@@ -4,24 +4,11 @@ Random networks answer nearly alike to any noise, so the inputs have structure (
 makes the answers differ; each model's own `spec` says which.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 import numpy.typing as npt
 
-from suite.zoo import canary
-from suite.zoo.bert import spec as bert
-from suite.zoo.mlp import spec as mlp
-from suite.zoo.resnet50 import spec as resnet50
 from suite.zoo.spec import Model
 from suite.zoo.weights import SEED, Arrays
-
-_ONE: dict[str, Callable[[str], Arrays]] = {
-    "mlp": mlp.one,
-    "resnet50": resnet50.one,
-    "bert": bert.one,
-    "canary": canary.one,
-}
 
 
 def make(model: Model, start: int, count: int, *, layout: str = "NCHW") -> Arrays:
@@ -47,11 +34,14 @@ def make(model: Model, start: int, count: int, *, layout: str = "NCHW") -> Array
     Raises
     ------
     ValueError
-        If there would be no input at all, or the layout is unknown.
+        If there would be no input at all, the layout is unknown, or the model has no seeded inputs.
     """
+    if not model.has_inputs:
+        raise ValueError(f"{model.title} has no seeded inputs: it is trained on data.")
     if count < 1 or start < 0:
         raise ValueError(f"Inputs {start} to {start + count - 1} were asked for; at least one is needed, from 0 on.")
-    items = [_ONE[model.name](f"{SEED}/{model.name}/inputs/{index}") for index in range(start, start + count)]
+    one = model.module("spec").one
+    items = [one(f"{SEED}/{model.name}/inputs/{index}") for index in range(start, start + count)]
     arrays = {tensor.name: np.stack([item[tensor.name] for item in items]) for tensor in model.inputs}
     if layout == "NCHW":
         return arrays

@@ -2,32 +2,28 @@
 
 import difflib
 import functools
+import importlib
 import re
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
 
-from suite.zoo import canary
-from suite.zoo.bert import spec as bert
-from suite.zoo.mlp import spec as mlp
-from suite.zoo.resnet50 import spec as resnet50
-from suite.zoo.spec import Model, Parameter, Tensor
+from suite.zoo.spec import Model
+from suite.zoo.training.recipe import Recipe
 
-__all__ = ["Model", "Parameter", "Tensor", "get", "names"]
+FOLDERS = ("mlp", "resnet50", "bert")
+"""Models that are benchmarked, smallest first: each is a folder of `suite.zoo`."""
 
-_BENCHMARKED = {model.name: model for model in (mlp.MODEL, resnet50.MODEL, bert.MODEL)}
-_CONVERGING = {model.name: model for model in (mlp.DIGITS, resnet50.DIGITS)}
-"""Small siblings of the benchmarked ones, which are trained to a target."""
-_SIZED: Mapping[str, Callable[[str, tuple[int, int, int], int], Model]] = MappingProxyType(
-    {mlp.DIGITS.name: mlp.sized, resnet50.DIGITS.name: resnet50.sized}
-)
-"""Those of them that can be made for other images."""
 _SIZE = re.compile(r"(?P<sibling>\w+)@(?P<shape>[1-9]\d{0,2}(x[1-9]\d{0,3}){2})-(?P<classes>[1-9]\d{0,3})")
-_ALL = {**_BENCHMARKED, **_CONVERGING, canary.MODEL.name: canary.MODEL}
+_SPECS = {name: importlib.import_module(f"suite.zoo.{name}.spec") for name in (*FOLDERS, "canary")}
+_SIBLINGS = {spec.DIGITS.name: spec for spec in _SPECS.values() if spec.MODEL.goal is not None}
+"""Modules of the small networks that are trained to a target, by their names."""
+_ALL: dict[str, Model] = {
+    **{name: spec.MODEL for name, spec in _SPECS.items()},
+    **{name: spec.DIGITS for name, spec in _SIBLINGS.items()},
+}
 
 
 def names() -> tuple[str, ...]:
     """Return the names of the models that are benchmarked, smallest first (neither the canary nor the digits')."""
-    return tuple(_BENCHMARKED)
+    return FOLDERS
 
 
 def get(name: str) -> Model:
@@ -43,15 +39,40 @@ def get(name: str) -> Model:
     if name in _ALL:
         return _ALL[name]
     size = _SIZE.fullmatch(name)
-    if size is not None and size["sibling"] in _SIZED:
+    if size is not None and size["sibling"] in _SIBLINGS:
         return _sized(name)
     close = difflib.get_close_matches(name, _ALL, n=3, cutoff=0.4)
-    hint = f"Did you mean {' or '.join(close)}?" if close else f"There are {', '.join(_BENCHMARKED)}."
+    hint = f"Did you mean {' or '.join(close)}?" if close else f"There are {', '.join(FOLDERS)}."
     raise ValueError(f"There is no model {name!r}. {hint}")
 
 
-def named(sibling: str, shape: tuple[int, int, int], classes: int) -> str:
-    """Return the name of a small sibling for images of a shape (channels, height, width) and so many classes."""
+def recipe(name: str) -> Recipe:
+    """Return how a model is trained.
+
+    Raises
+    ------
+    ValueError
+        The model is not one that is trained.
+    """
+    found = get(name).recipe
+    if found is None:
+        trained = (each for each in FOLDERS if get(each).recipe is not None)
+        raise ValueError(f"There is no recipe to train {name!r}; there are {', '.join(trained)}.")
+    return found
+
+
+def sized_name(sibling: str, shape: tuple[int, int, int], classes: int) -> str:
+    """Return the name of a small sibling for images of another size.
+
+    Parameters
+    ----------
+    sibling
+        Name of the network for the digits.
+    shape
+        Channels, height and width of an image.
+    classes
+        How many.
+    """
     return f"{sibling}@{'x'.join(map(str, shape))}-{classes}"
 
 
@@ -60,5 +81,6 @@ def _sized(name: str) -> Model:
     size = _SIZE.fullmatch(name)
     if size is None:
         raise ValueError(f"{name} names no size.")
-    channels, height, width = map(int, size["shape"].split("x"))
-    return _SIZED[size["sibling"]](name, (channels, height, width), int(size["classes"]))
+    shape = tuple(map(int, size["shape"].split("x")))
+    model: Model = _SIBLINGS[size["sibling"]].sized(name, shape, int(size["classes"]))
+    return model

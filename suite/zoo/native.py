@@ -1,6 +1,5 @@
 """Where a model's definition in a native framework is, and how it takes weights; imported only when it is asked for."""
 
-import importlib
 from types import ModuleType
 from typing import Any
 
@@ -34,9 +33,13 @@ def definition(model: Model, framework: str) -> ModuleType:
     ValueError
         If the model has no definition in that framework.
     """
-    if framework not in FRAMEWORKS or not model.package:
-        raise ValueError(f"{model.title} has no definition in {framework}.")
-    return importlib.import_module(f"suite.zoo.{model.package}.{framework}")
+    try:
+        if framework in FRAMEWORKS:
+            return model.module(framework)
+    except ModuleNotFoundError as error:
+        if error.name != f"suite.zoo.{model.package}.{framework}":
+            raise
+    raise ValueError(f"{model.title} has no definition in {framework}.")
 
 
 def channels_last(weights: Arrays) -> dict[str, Any]:

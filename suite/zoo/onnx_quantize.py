@@ -11,9 +11,7 @@ https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html
 """
 
 import logging
-from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 
 from suite.zoo import inputs
 from suite.zoo.spec import Model
@@ -22,13 +20,6 @@ from suite.zoo.weights import Arrays
 CALIBRATION_START = 1 << 20
 """Index of the first calibration input: none of those that are verified or measured is among them."""
 CALIBRATION_INPUTS = 32
-_BETWEEN = ("Conv", "Gemm", "MatMul", "Add", "Relu", "MaxPool", "GlobalAveragePool")
-OPERATORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {"mlp": ("Gemm", "MatMul"), "resnet50": _BETWEEN, "bert": ("Gemm", "MatMul")}
-)
-"""What is quantised, by model: products and convolutions; in ResNet-50 also what stands between two of them, so that
-activations stay in 8 bits. In BERT the normalisations, the softmax and the residual sums stay in fp32, as is usual:
-their outliers would cost the answer its meaning."""
 
 
 def quantise(model: Model, source: Path, target: Path, batch: int) -> None:
@@ -44,7 +35,14 @@ def quantise(model: Model, source: Path, target: Path, batch: int) -> None:
         Where to write; one file, whatever its size.
     batch
         Size of the only batch that the file takes.
+
+    Raises
+    ------
+    ValueError
+        The model is not quantised.
     """
+    if not model.quantized:
+        raise ValueError(f"{model.title} is not quantised: leave out --precision int8.")
     from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType, quantize_static
 
     quiet = logging.getLogger().level
@@ -55,7 +53,7 @@ def quantise(model: Model, source: Path, target: Path, batch: int) -> None:
             target,
             _Reader(model, batch),
             quant_format=QuantFormat.QDQ,
-            op_types_to_quantize=list(OPERATORS[model.name]),
+            op_types_to_quantize=list(model.quantized),
             per_channel=True,
             activation_type=QuantType.QUInt8,
             weight_type=QuantType.QInt8,

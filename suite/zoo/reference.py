@@ -1,28 +1,14 @@
 """The reference: each model in NumPy float64. It is the definition of what is computed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from suite.zoo.bert.reference import forward as bert
-from suite.zoo.canary import forward as canary
-from suite.zoo.mlp.reference import forward as mlp
-from suite.zoo.resnet50.reference import forward as resnet50
 from suite.zoo.spec import Model
 
 _Tensors: TypeAlias = Mapping[str, npt.NDArray[Any]]
-
-_FORWARD: dict[str, Callable[[_Tensors, _Tensors], npt.NDArray[np.float64]]] = {
-    "mlp": mlp,
-    "resnet50": resnet50,
-    "bert": bert,
-    "canary": canary,
-}
-
-# Items computed at a time: bounds the memory of the float64 intermediates to some hundreds of megabytes.
-_CHUNK = {"mlp": 4096, "resnet50": 4, "bert": 8, "canary": 1}
 
 
 def run(model: Model, weights: _Tensors, inputs: _Tensors) -> npt.NDArray[np.float64]:
@@ -43,9 +29,10 @@ def run(model: Model, weights: _Tensors, inputs: _Tensors) -> npt.NDArray[np.flo
         Shape (batch, …), float64.
     """
     batch = len(inputs[model.inputs[0].name])
-    size = _CHUNK[model.name]
+    size = model.reference_batch
+    forward = model.module("reference").forward
     parts = [
-        _FORWARD[model.name](weights, {name: array[start : start + size] for name, array in inputs.items()})
+        forward(weights, {name: array[start : start + size] for name, array in inputs.items()})
         for start in range(0, batch, size)
     ]
     return np.concatenate(parts)

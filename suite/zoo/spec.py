@@ -1,11 +1,17 @@
-"""What a model is: inputs, output, parameters and layers; and what a user's own file is. All of it is plain data.
+"""What a model is: all that must be known of it in one place; and what a user's own file is. All of it is plain data.
 
 A worker imports this before NumPy.
 """
 
+import importlib
 import math
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import msgspec
+
+if TYPE_CHECKING:
+    from suite.zoo.training.recipe import Goal, Recipe
 
 
 class Tensor(msgspec.Struct, frozen=True):
@@ -35,22 +41,68 @@ class Parameter(msgspec.Struct, frozen=True):
 
 
 class Model(msgspec.Struct, frozen=True):
-    """Everything about a model but its arithmetic, which is in its `reference` and `backward` modules."""
+    """Everything about a model but its arithmetic, which is in the modules of its folder (see `module`)."""
 
     name: str
     title: str
+    """With its size: `ResNet-50 v1.5`, `MLP 200-128-64-32-16-8-1`."""
     inputs: tuple[Tensor, ...]
     output: Tensor
     parameters: tuple[Parameter, ...]
     source: str
     """Where the network was published."""
     package: str = ""
-    """Name of the package in `suite.zoo` that defines it for each framework; empty: no framework runs it."""
+    """Folder of `suite.zoo` that defines it: its own name, or that of the model whose layers it has."""
+    short_title: str = ""
+    """As people write it in a sentence: `ResNet-50`."""
+    batches: dict[str, tuple[int, ...]] = {}
+    """Batch sizes of throughput by profile: two items or more, since one at a time is latency."""
+    training_batches: dict[str, tuple[int, ...]] = {}
+    """Batch sizes of training by profile."""
+    small: bool = False
+    """Whether the standard profile measures its throughput and its training too, not its latency alone."""
+    dataset_items: int = 0
+    """Items of its dataset on disk: some megabytes, which stay in the page cache; 0: it has none."""
+    reference_batch: int = 1
+    """Items that the reference computes at a time: bounds its float64 intermediates to some hundreds of megabytes."""
+    activations: int = 0
+    """Elements of all layers' outputs for one item, about, from which a GPU's memory is shared; 0: not known. Inference
+    lets most go on the way; workspaces take about as much."""
+    quantized: tuple[str, ...] = ()
+    """ONNX operators that are quantised to 8 bits; empty: it is not measured in int8."""
+    labels: tuple[str, ...] = ("labels",)
+    """What a training batch has beside the inputs."""
+    recipe: "Recipe | None" = None
+    """How it is trained; None: it is not."""
+    goal: "Goal | None" = None
+    """How a small network of its layers is trained to a target accuracy; None: there is none."""
 
     @property
     def parameter_count(self) -> int:
         """Number of weights."""
         return sum(parameter.count for parameter in self.parameters)
+
+    @property
+    def has_inputs(self) -> bool:
+        """Whether there are seeded inputs for it: its small siblings, which are trained on data, have none."""
+        return self.name == self.package
+
+    def module(self, name: str) -> ModuleType:
+        """Import a module of the model's folder.
+
+        spec
+            `MODEL`; `one(name)`, the seeded input of that name; `layers()`, from which its arithmetic is counted. Where
+            the model has a recipe: `labelled(inputs, names)`, which makes a training batch of inputs, with seeded
+            labels of these names. Where it has a goal: `DIGITS`, the small network, and `sized(name, shape, classes)`,
+            the same for other images.
+        reference
+            `forward(weights, inputs)` in NumPy float64.
+        backward
+            `loss_and_gradients(weights, batch)` in NumPy float64.
+        torch, jax, tensorflow
+            As `suite.zoo.native.definition` describes them.
+        """
+        return importlib.import_module(f"suite.zoo.{self.package}.{name}")
 
 
 class Layer(msgspec.Struct, frozen=True):

@@ -47,7 +47,7 @@ def test_records_are_the_inputs_rounded_to_eight_bits(name: str) -> None:
 
 
 def test_a_model_of_words_has_none(tmp_path: Path) -> None:
-    assert not dataset.known(models.get("bert"))
+    assert not models.get("bert").dataset_items
     with pytest.raises(ValueError, match=r"has no dataset; there is one for mlp, resnet50\."):
         dataset.save(models.get("bert"), tmp_path / "x")
 

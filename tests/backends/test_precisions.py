@@ -3,21 +3,22 @@
 import pytest
 
 from suite.backends import cuda, precisions, registry
-from suite.backends.precisions import PRECISIONS, WAYS
+from suite.backends.info import PRECISIONS
 from suite.zoo import onnx_export, parity
 
+DEVICES = ("cpu", cuda.DEVICE)
 EVERYBODY = (*registry.names(), *registry.names_on_gpus_only(), registry.CANARY)
 
 
-def test_the_table_knows_every_backend_where_it_runs() -> None:
+def test_every_backend_computes_in_fp32_where_it_runs() -> None:
     for name in EVERYBODY:
         info = registry.get(name)
-        assert {device for device in WAYS if precisions.supported(name, device)} == set(info.devices)
+        assert {device for device in DEVICES if precisions.supported(name, device)} == set(info.devices)
         for device in info.devices:
             assert "fp32" in precisions.supported(name, device)
 
 
-@pytest.mark.parametrize("device", WAYS)
+@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", EVERYBODY)
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_what_is_not_there_has_a_reason(name: str, precision: str, device: str) -> None:
@@ -36,7 +37,7 @@ def test_what_is_not_there_has_a_reason(name: str, precision: str, device: str) 
 
 def test_every_precision_has_a_tolerance_and_every_file_an_exporter() -> None:
     assert set(PRECISIONS) == set(parity.TOLERANCES)
-    files = {way.file for table in WAYS.values() for ways in table.values() for way in ways.values()}
+    files = {way.file for name in EVERYBODY for ways in registry.get(name).ways.values() for way in ways.values()}
     assert files == set(onnx_export.PRECISIONS)
 
 

@@ -14,7 +14,7 @@ import pytest
 import suite
 from suite.backends import registry
 from suite.zoo import models, weights
-from suite.zoo.training import parity, recipe, trajectory
+from suite.zoo.training import parity, trajectory
 from suite.zoo.training.trajectory import Trajectory
 
 ROOT = Path(suite.__file__).parents[1]
@@ -85,7 +85,7 @@ def test_it_trains_as_the_reference_does(backend: str, model: str, references: d
     again = parity.judge(msgspec.convert(answer["again"], Trajectory), references[model], model)
     assert again.equal, again.reason
     settings = answer["settings"]
-    rule = type(recipe.of(model).optimizer).__name__
+    rule = type(models.recipe(model).optimizer).__name__
     assert settings["training recipe"].startswith(rule)
     assert settings["output"] == "the loss, a Python float"
     assert "inference" not in settings.get("gradients", "")

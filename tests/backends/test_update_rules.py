@@ -13,12 +13,12 @@ import pytest
 import suite
 from suite.backends import registry
 from suite.zoo import models
-from suite.zoo.training import convergence, recipe
+from suite.zoo.training import convergence
 from suite.zoo.training.recipe import AdamW
 
 ROOT = Path(suite.__file__).parents[1]
 CHILD = Path(__file__).with_name("updating_child.py")
-RULES = {name: recipe.of(name).optimizer for name in models.names()} | {
+RULES = {name: models.recipe(name).optimizer for name in models.names()} | {
     goal.network: goal.optimizer for goal in convergence.GOALS.values()
 }
 NAMED = {

@@ -24,14 +24,14 @@ STEPS = 300
 def main() -> None:
     backend_name, model_name, *words = sys.argv[1:]
     model, info = models.get(model_name), registry.get(backend_name)
-    batch = recipe.of(model_name).trajectory_batch
+    batch = models.recipe(model_name).trajectory_batch
     made = weights.make(model)
     example = batches.make(model, 0, batch, layout=info.layout)
     backend = registry.create(backend_name, Options(threads=THREADS))
     task = Task(backend=backend_name, model=model_name, batch=batch, threads=THREADS, scenario=training.SCENARIO)
     if words == ["diverge"]:
         assert isinstance(backend, TrainingBackend)
-        rule = msgspec.structs.replace(recipe.of(model_name).optimizer, learning_rate=1e30)
+        rule = msgspec.structs.replace(models.recipe(model_name).optimizer, learning_rate=1e30)
         source = TrainingSource(model=model_name, batch=batch, weights=made, example=example, optimizer=rule)
         step = training.watched(backend.load_training(source).step)
         try:
@@ -43,7 +43,7 @@ def main() -> None:
         print(json.dumps({"said": said}))
         return
     full = Source(model=model_name, batch=batch, weights=made, example=example)
-    trainer = training.load(backend, task, full, recipe.of(model_name).optimizer)
+    trainer = training.load(backend, task, full, models.recipe(model_name).optimizer)
     if words == ["learn"]:
         losses = [trainer.step(example) for _ in range(STEPS)]
         other = trainer.step(batches.make(model, 0, 7, layout=info.layout))

@@ -21,7 +21,7 @@ from suite.backends.protocol import Arrays, Backend, Options, Source
 from suite.worker import training
 from suite.worker.messages import CheckUpdate, Task
 from suite.zoo import models, weights
-from suite.zoo.training import batches, convergence, recipe, update
+from suite.zoo.training import batches, convergence, update
 from suite.zoo.training.recipe import SGD, AdamW, Optimizer
 
 THREADS = min(2, len(os.sched_getaffinity(0)))
@@ -32,7 +32,7 @@ FRAMEWORKS = {"torch": "torch", "torch-compile": "torch", "tensorflow": "tensorf
 
 def rule_of(model: str) -> Optimizer:
     goals = {goal.network: goal.optimizer for goal in convergence.GOALS.values()}
-    return goals[model] if model in goals else recipe.of(model).optimizer
+    return goals[model] if model in goals else models.recipe(model).optimizer
 
 
 def changed(rule: Optimizer, **changes: float) -> Optimizer:
@@ -158,7 +158,7 @@ def tensors(name: str, layout: str) -> tuple[Arrays, Arrays]:
     model = models.get(name)
     goal = next((goal for goal in convergence.GOALS.values() if goal.network == name), None)
     if goal is None:
-        return weights.make(model), batches.make(model, 0, recipe.of(name).trajectory_batch, layout=layout)
+        return weights.make(model), batches.make(model, 0, models.recipe(name).trajectory_batch, layout=layout)
     from suite.zoo.digits import data
 
     return convergence.weights(model, 0), next(

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from suite import plan, scenarios
-from suite.backends import precisions
+from suite.backends.info import PRECISIONS
 from suite.record import files
 from suite.run.bench import REPORT
 from tests.commands import ROOT, Command, eventually, one_clear_sentence, run
@@ -77,7 +77,7 @@ def test_list_shows_all_there_is(tmp_path: Path, columns: int) -> None:
     assert command.code == 0, command.err
     assert "…" not in command.out, "nothing is cut"
     assert max(map(len, command.out.splitlines())) <= columns
-    for name in (*plan.names_of_models(), *plan.names_of_backends(), *scenarios.NAMES, *precisions.PRECISIONS):
+    for name in (*plan.names_of_models(), *plan.names_of_backends(), *scenarios.NAMES, *PRECISIONS):
         assert name in command.out
     assert "canary" not in command.out
 

@@ -67,7 +67,7 @@ def test_a_users_images_become_a_goal_of_their_own(artifacts: Artifacts, folder:
     found = ready(TrainingDataRequest(data=folder, target=0.8), [LATENCY, TRAINING], artifacts, silently)
     goal = found.goal("mlp")
     assert (goal.network, goal.target) == ("digits_mlp@3x16x16-3", 0.8)
-    assert goal.sensitivity == found.sensitivity["mlp"] > 0
+    assert goal.own_sensitivity == found.sensitivity["mlp"] > 0
     assert found.recorded is not None
     assert (found.recorded.classes, found.recorded.trained, found.recorded.tested) == (3, 72, 24)
     assert str(folder) not in str(found.recorded)

@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from suite.report.html import TEMPLATES
+from suite.report import pages
 
 TEXT = ("ink", "soft", "accent", "good", "bad", "warn")
 MARKS = (
@@ -23,10 +23,9 @@ MARKS = (
 
 @cache
 def colours(scheme: str) -> dict[str, str]:
-    style = (TEMPLATES / "page.css").read_text(encoding="utf-8")
-    light, dark = re.findall(r":root \{(.*?)\}", style, re.DOTALL)[:2]
-    found = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", light))
-    return found if scheme == "light" else found | dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", dark))
+    blocks = re.findall(r":root \{(.*?)\}", pages.style(), re.DOTALL)[:4]  # of backends and of pages, light and dark
+    light, dark = (dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", "".join(blocks[part::2]))) for part in (0, 1))
+    return light if scheme == "light" else light | dark
 
 
 def luminance(colour: str) -> float:

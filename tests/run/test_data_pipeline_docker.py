@@ -62,7 +62,7 @@ def test_every_framework_reads_the_same_and_says_what_it_waited(reports: Path) -
         shutil.rmtree(site.caches, ignore_errors=True)
     run = journal.fold(journal.read(folder / JOURNAL))
     (block,) = run.blocks
-    assert dataset.known(models.get(block.case.model))
+    assert models.get(block.case.model).dataset_items
     assert any(artifact.name == "mlp dataset" for artifact in run.artifacts)
     for generation in block.generations:
         for launch in (each for each in generation.launches if each.arm in FEEDS):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suite.backends import precisions
+from suite.backends.info import PRECISIONS
 from suite.record.schema import Absent, Case
 from suite.schedule.verification import VERIFY_INPUTS, compare_outputs, judge_training, verify_count
 from suite.worker.messages import Trained, Verified
@@ -81,7 +81,7 @@ def test_what_is_not_of_the_references_shape(verified: Verified) -> None:
     assert "shape" in parity.reason
 
 
-@given(st.integers(1, 100_000), st.sampled_from(["mlp", "resnet50", "bert"]), st.sampled_from(precisions.PRECISIONS))
+@given(st.integers(1, 100_000), st.sampled_from(["mlp", "resnet50", "bert"]), st.sampled_from(PRECISIONS))
 def test_outputs_are_compared_in_whole_batches(batch: int, model: str, precision: str) -> None:
     count = verify_count(Case(model, "throughput", precision, batch, 1))
     assert count % batch == 0

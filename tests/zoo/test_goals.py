@@ -64,7 +64,7 @@ def test_a_seed_is_other_weights_and_the_same_again() -> None:
 @pytest.mark.slow
 def test_the_tolerance_is_the_references_own_sensitivity() -> None:
     found = convergence.sensitivity(convergence.of("mlp"))
-    assert 0.8 * convergence.SENSITIVITY["mlp"] < found <= convergence.SENSITIVITY["mlp"]
+    assert 0.8 * convergence.of("mlp").sensitivity < found <= convergence.of("mlp").sensitivity
 
 
 def test_what_trains_otherwise_is_over_the_tolerance() -> None:
@@ -72,7 +72,7 @@ def test_what_trains_otherwise_is_over_the_tolerance() -> None:
     for name in ("mlp", "resnet50"):
         goal = convergence.of(name)
         right = convergence.beginning(goal, 0)
-        assert right.tolerance == parity.allowed(convergence.SENSITIVITY[name])
+        assert right.tolerance == parity.allowed(goal.sensitivity)
         optimizer = msgspec.structs.replace(goal.optimizer, learning_rate=0.9 * goal.optimizer.learning_rate)
         slower = msgspec.structs.replace(goal, optimizer=optimizer)
         for wrong in (convergence.first_losses(slower, 0), convergence.first_losses(goal, 1), right.losses[:-1]):

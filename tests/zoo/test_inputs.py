@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from suite.zoo import inputs, models, weights
+from suite.zoo.spec import Model
 
 ALL = [models.get(name) for name in (*models.names(), "canary")]
 
@@ -20,7 +21,7 @@ def test_the_inputs_are_the_ones_they_always_were(name: str, expected: str) -> N
 
 
 @pytest.mark.parametrize("model", ALL, ids=lambda model: model.name)
-def test_an_input_does_not_depend_on_its_batch(model: models.Model) -> None:
+def test_an_input_does_not_depend_on_its_batch(model: Model) -> None:
     whole, part = inputs.make(model, 0, 5), inputs.make(model, 3, 2)
     for tensor in model.inputs:
         assert whole[tensor.name].shape == (5, *tensor.shape)

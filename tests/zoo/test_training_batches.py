@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from suite.zoo import inputs, models
-from suite.zoo.bert.spec import CLS, PAD, SEP
+from suite.zoo.bert.spec import CLS, MASK, MASKED, PAD, SEP
 from suite.zoo.training import batches
 
 NAMES = {
@@ -36,13 +36,13 @@ def test_labels_are_of_their_kind_and_differ() -> None:
 def test_masked_words_are_hidden_and_kept() -> None:
     model = models.get("bert")
     made, plain = batches.make(model, 0, 8), inputs.make(model, 0, 8)
-    assert made["positions"].shape == made["labels"].shape == (8, batches.MASKED)
+    assert made["positions"].shape == made["labels"].shape == (8, MASKED)
     for row in range(8):
         places, words = made["positions"][row], made["labels"][row]
-        assert len(set(places.tolist())) == batches.MASKED
+        assert len(set(places.tolist())) == MASKED
         assert (plain["attention_mask"][row][places] == 1).all()
         assert not {PAD, CLS, SEP} & set(words.tolist())
-        assert (made["input_ids"][row][places] == batches.MASK).all()
+        assert (made["input_ids"][row][places] == MASK).all()
         back = made["input_ids"][row].copy()
         back[places] = words
         assert np.array_equal(back, plain["input_ids"][row]), "nothing else is changed"

@@ -17,7 +17,7 @@ from suite.zoo.training.recipe import AdamW, decays, trained
 from suite.zoo.training.trajectory import Trajectory
 
 MLP = models.get("mlp")
-BATCH = recipe.of("mlp").trajectory_batch
+BATCH = models.recipe("mlp").trajectory_batch
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -66,10 +66,10 @@ def test_the_rounding_of_weights_is_let_through(mlp_weights: weights.Arrays, rig
 
 def changed_rule(**changes: float) -> Callable[[pytest.MonkeyPatch], None]:
     def apply(patch: pytest.MonkeyPatch) -> None:
-        rule = recipe.of("mlp")
+        rule = models.recipe("mlp")
         assert isinstance(rule.optimizer, AdamW)
         other = msgspec.structs.replace(rule, optimizer=msgspec.structs.replace(rule.optimizer, **changes))
-        patch.setattr(recipe, "RECIPES", {"mlp": other})
+        patch.setattr(models, "recipe", lambda _: other)
 
     return apply
 
@@ -133,24 +133,24 @@ def everything_decays(patch: pytest.MonkeyPatch) -> None:
 
 
 def summed_loss(patch: pytest.MonkeyPatch) -> None:
-    backward = trajectory._BACKWARD["mlp"]
+    backward = mlp_backward.loss_and_gradients
 
     def summed(w: Any, batch: Any) -> Any:
         loss, gradients, statistics = backward(w, batch)
         return loss * BATCH, {name: each * BATCH for name, each in gradients.items()}, statistics
 
-    patch.setitem(trajectory._BACKWARD, "mlp", summed)
+    patch.setattr(mlp_backward, "loss_and_gradients", summed)
 
 
 def summed_gradients(patch: pytest.MonkeyPatch) -> None:
     """Adam hardly cares how large gradients are: the losses alone would not show it."""
-    backward = trajectory._BACKWARD["mlp"]
+    backward = mlp_backward.loss_and_gradients
 
     def summed(w: Any, batch: Any) -> Any:
         loss, gradients, statistics = backward(w, batch)
         return loss, {name: each * BATCH for name, each in gradients.items()}, statistics
 
-    patch.setitem(trajectory._BACKWARD, "mlp", summed)
+    patch.setattr(mlp_backward, "loss_and_gradients", summed)
 
 
 MISTAKES = {
@@ -220,7 +220,7 @@ def test_biases_and_norms_do_not_decay() -> None:
 
 @pytest.mark.slow
 def test_the_table_of_sensitivities_is_what_it_says() -> None:
-    found, told = parity.sensitivity(MLP), parity.SENSITIVITY["mlp"]
+    found, told = parity.sensitivity(MLP), models.recipe("mlp").sensitivity
     assert found.losses == pytest.approx(told.losses, rel=0.05)
     assert found.gradients == pytest.approx(told.gradients, rel=0.05)
     assert found.weights == pytest.approx(told.weights, rel=0.05)

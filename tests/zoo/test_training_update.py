@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from suite.zoo import models
-from suite.zoo.training import convergence, optimizers, parity, recipe, update
+from suite.zoo.training import convergence, optimizers, parity, update
 from suite.zoo.training.optimizers import Updater
 from suite.zoo.training.recipe import SGD, AdamW, Optimizer, decays, trained
 
 Array = np.ndarray[Any, np.dtype[Any]]
-RULES: dict[str, Optimizer] = {name: rule.optimizer for name, rule in recipe.RECIPES.items()} | {
+RULES: dict[str, Optimizer] = {name: models.recipe(name).optimizer for name in models.names()} | {
     goal.network: goal.optimizer for goal in convergence.GOALS.values()
 }
 OF_ADAMW = [name for name, rule in RULES.items() if isinstance(rule, AdamW)]

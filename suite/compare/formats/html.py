@@ -8,7 +8,6 @@ from suite import __version__
 from suite.compare import phrases
 from suite.compare.types import Comparison, Movement
 from suite.report import names, pages
-from suite.report.html import TEMPLATES as REPORT
 from suite.report.html import moment, unbroken
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
@@ -16,7 +15,7 @@ TEMPLATES = Path(__file__).parent.parent / "templates"
 
 def write(comparison: Comparison) -> str:
     """Return the comparison as a page, to be written as UTF-8."""
-    style = (REPORT / "page.css").read_text(encoding="utf-8")
+    style = pages.style()
     return _render(
         "comparison.html.j2",
         comparison,

@@ -18,7 +18,6 @@ from suite.errors import LevelfieldError
 from suite.record import files
 from suite.record.schema import Run
 from suite.report import html, pages
-from suite.report.html import TEMPLATES as REPORT
 from suite.share import card, run_evidence
 from suite.share.site import listing, trends
 from suite.share.site.listing import Entry, Shelf
@@ -163,7 +162,7 @@ def _index(filled: Shelf, pairs: dict[tuple[str, str], str], found: Sequence[Pag
 
 
 def _page(template: str, *, script: str = "", **values: object) -> str:
-    style = "\n".join(path.read_text(encoding="utf-8") for path in (REPORT / "page.css", TEMPLATES / "site.css"))
+    style = pages.style(TEMPLATES / "site.css")
     environment = pages.templates(TEMPLATES)
     environment.filters |= {"moment": html.moment, "unbroken": html.unbroken}
     return environment.get_template(template).render(

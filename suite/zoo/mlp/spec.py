@@ -7,11 +7,13 @@ take both: how many layers there are, and what they give, follows from the weigh
 
 import itertools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from suite.zoo import bits
 from suite.zoo.spec import Layer, Model, Parameter, Tensor, dense
+from suite.zoo.training.recipe import AdamW, Errors, Goal, Recipe
 from suite.zoo.weights import SEED, Arrays
 
 WIDTHS = (200, 128, 64, 32, 16, 8, 1)
@@ -41,6 +43,32 @@ MODEL = Model(
     parameters=_parameters(WIDTHS, bias_std=0.1),
     source="The published spam-classifier network of six dense layers",
     package="mlp",
+    short_title="MLP",
+    batches={"smoke": (1000,), "standard": (1000,), "full": (100, 1000, 10000)},
+    training_batches={"smoke": (1000,), "standard": (1000,), "full": (100, 1000, 10000)},
+    small=True,
+    dataset_items=20_000,
+    reference_batch=4096,
+    activations=448,
+    quantized=("Gemm", "MatMul"),
+    recipe=Recipe(
+        optimizer=AdamW(learning_rate=1e-3, beta1=0.9, beta2=0.999, epsilon=1e-6, weight_decay=0.01),
+        loss="binary cross-entropy of the logit, mean over the batch",
+        # Small on purpose: of millions of ReLUs some come so near to zero that rounding turns them on or off.
+        trajectory_batch=32,
+        source="Adam's published rate and betas (Kingma & Ba, arXiv:1412.6980); epsilon and decay as for BERT",
+        sensitivity=Errors(losses=4.10e-8, gradients=8.53e-8, weights=2.61e-6),
+    ),
+    goal=Goal(
+        network="digits_mlp",
+        title="small MLP",
+        optimizer=AdamW(learning_rate=3e-3, beta1=0.9, beta2=0.999, epsilon=1e-6, weight_decay=0.01),
+        batch=64,
+        steps=600,
+        every=10,
+        target=0.97,
+        sensitivity=1.05e-7,
+    ),
 )
 
 
@@ -71,6 +99,11 @@ def one(name: str) -> Arrays:
     # How far along the direction: −2 … 2. Products and sums are single IEEE operations, each rounded once.
     strength = values[0] * np.float32(2)
     return {"features": values[1:] + strength * direction}
+
+
+def labelled(inputs: Arrays, names: Sequence[str]) -> Arrays:
+    """Return a training batch: inputs with `labels`, 0 or 1, float32, shape (batch,); one name for each."""
+    return inputs | {"labels": np.array([bits.integers(name, 1, bits=1)[0] for name in names], dtype=np.float32)}
 
 
 def layers() -> tuple[Layer, ...]:

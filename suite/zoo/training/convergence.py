@@ -21,68 +21,22 @@ from suite.zoo.digits.data import Split
 from suite.zoo.spec import Model
 from suite.zoo.training import parity, recipe
 from suite.zoo.training.optimizers import Updater
-from suite.zoo.training.recipe import SGD, AdamW, Optimizer
+from suite.zoo.training.recipe import Goal
 from suite.zoo.training.trajectory import loss_and_gradients
 from suite.zoo.weights import SEED, Arrays, sha256
 
 Tensors: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
 
-class Goal(msgspec.Struct, frozen=True):
-    """How one network is trained, and until when."""
-
-    network: str
-    """Name of its model."""
-    optimizer: Optimizer
-    batch: int
-    steps: int
-    """Training goes on so long whatever is reached, so that curves have one length; who is not there by then has not
-    reached the target."""
-    every: int
-    """Steps between two evaluations."""
-    target: float
-    """Share of the test images that must be told right."""
-    loss: str
-    """In words, for the report."""
-    images: str = ""
-    """File of a user's own images (`suite.zoo.own_images`), as whoever trains sees it; empty: the digits."""
-    sensitivity: float = 0.0
-    """Of the reference on a user's own images, where it is above the digits'."""
-
-
-_CROSS_ENTROPY = "cross-entropy over 10 classes, mean over the batch"
 OWN_TARGET = 0.9
 """Of a user's own images, where nobody says another: how hard they are is not known here."""
 OWN_SEEDS = 2
 """Seeds that the reference's sensitivity on a user's own images is taken from; it is never below that on the digits."""
 
 GOALS: Mapping[str, Goal] = MappingProxyType(
-    {
-        "mlp": Goal(
-            network="digits_mlp",
-            optimizer=AdamW(learning_rate=3e-3, beta1=0.9, beta2=0.999, epsilon=1e-6, weight_decay=0.01),
-            batch=64,
-            steps=600,
-            every=10,
-            target=0.97,
-            loss=_CROSS_ENTROPY,
-        ),
-        "resnet50": Goal(
-            network="digits_resnet",
-            optimizer=SGD(learning_rate=0.05, momentum=0.9, weight_decay=5e-4),
-            batch=64,
-            steps=300,
-            every=10,
-            target=0.97,
-            loss=_CROSS_ENTROPY,
-        ),
-    }
+    {name: goal for name in models.names() if (goal := models.get(name).goal) is not None}
 )
 """By the model whose layers the network has, which is what a user names."""
-
-SENSITIVITY: Mapping[str, float] = MappingProxyType({"mlp": 1.05e-7, "resnet50": 2.5e-4})
-"""The same way, as `sensitivity` finds it on the digits; a tolerance is that times the factor of
-`suite.zoo.training.parity`."""
 
 
 class Beginning(msgspec.Struct, frozen=True):
@@ -125,9 +79,9 @@ def of(model: str, *, images: Path | None = None, target: float | None = None) -
         classes = own_images.classes(images)
         goal = msgspec.structs.replace(
             goal,
-            network=models.named(goal.network, own_images.SHAPE, classes),
+            network=models.sized_name(goal.network, own_images.SHAPE, classes),
             target=OWN_TARGET,
-            loss=f"cross-entropy over {classes} classes, mean over the batch",
+            classes=classes,
             images=str(images),
         )
     return goal if target is None else msgspec.structs.replace(goal, target=target)
@@ -195,7 +149,7 @@ def beginning(goal: Goal, seed: int) -> Beginning:
     network = models.get(goal.network)
     return Beginning(
         losses=first_losses(goal, seed),
-        tolerance=parity.allowed(max(SENSITIVITY[network.package], goal.sensitivity)),
+        tolerance=parity.allowed(max(goal.sensitivity, goal.own_sensitivity)),
         weights_sha256=sha256(weights(network, seed)),
         inputs_sha256=data.inputs_sha256(split(goal), schedule(goal, seed)),
     )
@@ -240,5 +194,4 @@ def error(found: tuple[float, ...], reference: tuple[float, ...], *, own: bool =
 
 def describe(goal: Goal) -> str:
     """Return all hyper-parameters on one line, for settings and reports."""
-    rule = recipe.Recipe(optimizer=goal.optimizer, loss=goal.loss, trajectory_batch=goal.batch, source="")
-    return f"{recipe.describe(rule)}; batch {goal.batch}, {goal.steps} steps, evaluated every {goal.every}"
+    return f"{recipe.describe(goal)}; batch {goal.batch}, {goal.steps} steps, evaluated every {goal.every}"

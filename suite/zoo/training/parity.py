@@ -4,23 +4,23 @@ How far may a correct float32 program stray? Not more than some multiple of what
 the reference itself is run from weights that are perturbed by 2⁻²⁴ relative (half a unit in the last place of a
 float32, random signs, `DRAWS` seeded draws), and the largest error that this makes is the model's *sensitivity*. A
 float32 program rounds not once but in every layer, forward and back, and sums thousands of terms, so it may stray
-`FACTOR` times as far. The table looks at no framework; the factor was doubled once, after errors of frameworks had been
-seen: `docs/method.md` says why. `python -m suite.zoo.training.parity mlp` computes a row of the table again, in some
-seconds for the MLP and some minutes for the others.
+`FACTOR` times as far. It looks at no framework; the factor was doubled once, after errors of frameworks had been
+seen: `docs/method.md` says why. Each model's recipe holds its sensitivity; `python -m suite.zoo.training.parity mlp`
+computes it again, in some seconds for the MLP and some minutes for the others.
 """
 
 import math
 import sys
-from types import MappingProxyType
 from typing import Any
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from suite.zoo import bits, weights
+from suite.zoo import bits, models, weights
 from suite.zoo.spec import Model
 from suite.zoo.training import recipe, trajectory
+from suite.zoo.training.recipe import Errors
 from suite.zoo.training.trajectory import Trajectory
 from suite.zoo.weights import SEED, Arrays
 
@@ -30,29 +30,6 @@ FACTOR = 32.0
 """A network of fifty layers rounds some two hundred times on its way forward and back, one value after the other;
 errors of random sign add like the root of their number, to some fifteen. As much again is for the weights, which are
 rounded anew each time they are stored, where the reference's are not."""
-
-
-class Errors(msgspec.Struct, frozen=True):
-    """How far a trajectory is from another, relative; infinite where it holds NaN or infinity, or is another one."""
-
-    losses: float
-    """The largest of the ten steps."""
-    gradients: float
-    """‖norms − reference‖₂ / ‖reference‖₂."""
-    weights: float
-    """The same of the changes' sums."""
-    statistics: float | None = None
-    """The same; None where the model has no statistics."""
-
-
-SENSITIVITY = MappingProxyType(
-    {
-        "mlp": Errors(losses=4.10e-8, gradients=8.53e-8, weights=2.61e-6),
-        "resnet50": Errors(losses=2.23e-5, gradients=4.31e-4, weights=2.37e-2, statistics=6.50e-5),
-        "bert": Errors(losses=8.98e-9, gradients=2.44e-8, weights=1.09e-6),
-    }
-)
-"""The reference's own, at the batch of each recipe: the largest over the draws."""
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -101,7 +78,7 @@ def sensitivity(model: Model, *, batch: int | None = None, steps: int = recipe.S
 
 def tolerances(model: str) -> Errors:
     """Return what a float32 program may stray: the sensitivity, at least one rounding's size, times `FACTOR`."""
-    found = SENSITIVITY[model]
+    found = models.recipe(model).sensitivity
     return Errors(
         losses=allowed(found.losses),
         gradients=allowed(found.gradients),
@@ -175,7 +152,5 @@ def _pair(found: tuple[float, ...], reference: tuple[float, ...]) -> tuple[npt.N
 
 
 if __name__ == "__main__":
-    from suite.zoo import models
-
     for each in sys.argv[1:]:
         print(each, sensitivity(models.get(each)), flush=True)

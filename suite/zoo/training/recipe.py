@@ -1,4 +1,4 @@
-"""Every hyper-parameter of every training step, for all frameworks: nothing is left to a framework's default.
+"""How a model is trained: every hyper-parameter, for all frameworks; nothing is left to a framework's default.
 
 Defaults differ where it hurts. Keras's AdamW has ε = 1e-7 and decay 0.004, torch's 1e-8 and 0.01, and optax decays what
 it is told to; Keras puts ε beside the *uncorrected* root, which makes it thirty times larger in the first step; of its
@@ -6,13 +6,10 @@ old statistics BatchNorm keeps 0.9 by torch's default `momentum=0.1`, and 0.99 b
 each rule is written down here as arithmetic, and the frameworks are told the numbers.
 """
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import TypeAlias
 
 import msgspec
 
-from suite.zoo.resnet50.spec import EPSILON as BATCH_NORM_EPSILON
 from suite.zoo.spec import Model, Parameter
 
 STEPS = 10
@@ -58,10 +55,23 @@ class BatchNorm(msgspec.Struct, frozen=True):
 
     update: float = 0.1
     """torch's `momentum`, and one minus that of Keras and flax."""
-    epsilon: float = BATCH_NORM_EPSILON
+    epsilon: float = 1e-5
 
 
 BATCH_NORM = BatchNorm()
+
+
+class Errors(msgspec.Struct, frozen=True):
+    """How far a trajectory is from another, relative; infinite where it holds NaN or infinity, or is another one."""
+
+    losses: float
+    """The largest of the ten steps."""
+    gradients: float
+    """‖norms − reference‖₂ / ‖reference‖₂."""
+    weights: float
+    """The same of the changes' sums."""
+    statistics: float | None = None
+    """The same; None where the model has no statistics."""
 
 
 class Recipe(msgspec.Struct, frozen=True):
@@ -73,51 +83,39 @@ class Recipe(msgspec.Struct, frozen=True):
     trajectory_batch: int
     """Batch of the trajectory that is compared with the reference."""
     source: str
+    sensitivity: Errors
+    """The reference's own at that batch, as `suite.zoo.training.parity.sensitivity` finds it: the largest over the
+    draws."""
 
 
-_EPSILON = 1e-6
-"""Of both AdamW recipes: that of BERT's own optimizer. It is above the rounding noise of float32 gradients whose true
-value is zero (the bias of attention's keys has none: softmax cares for no constant). With 1e-8, Adam would turn that
-noise into steps of full length."""
+class Goal(msgspec.Struct, frozen=True):
+    """How one network is trained, and until when."""
 
-RECIPES: Mapping[str, Recipe] = MappingProxyType(
-    {
-        "mlp": Recipe(
-            optimizer=AdamW(learning_rate=1e-3, beta1=0.9, beta2=0.999, epsilon=_EPSILON, weight_decay=0.01),
-            loss="binary cross-entropy of the logit, mean over the batch",
-            # Small on purpose: of millions of ReLUs some come so near to zero that rounding turns them on or off.
-            trajectory_batch=32,
-            source="Adam's published rate and betas (Kingma & Ba, arXiv:1412.6980); epsilon and decay as for BERT",
-        ),
-        "resnet50": Recipe(
-            # The published rate is 0.1, reached from zero in five epochs of 5004 steps: this is that of the tenth step.
-            # With higher ones the first ten steps are chaos, in which rounding grows two- to threefold with each.
-            optimizer=SGD(learning_rate=4e-5, momentum=0.9, weight_decay=1e-4),
-            loss="cross-entropy over 1000 classes, mean over the batch",
-            trajectory_batch=2,
-            source="He et al., arXiv:1512.03385; the warm-up Goyal et al., arXiv:1706.02677",
-        ),
-        "bert": Recipe(
-            optimizer=AdamW(learning_rate=1e-4, beta1=0.9, beta2=0.999, epsilon=_EPSILON, weight_decay=0.01),
-            loss="cross-entropy of 20 masked words a sequence, mean over all masked words; no dropout",
-            trajectory_batch=2,
-            source="Devlin et al., arXiv:1810.04805, and the epsilon of its published code",
-        ),
-    }
-)
+    network: str
+    """Name of its model."""
+    title: str
+    """As people write it in a sentence: `two-bottleneck ResNet`."""
+    optimizer: Optimizer
+    batch: int
+    steps: int
+    """Training goes on so long whatever is reached, so that curves have one length; who is not there by then has not
+    reached the target."""
+    every: int
+    """Steps between two evaluations."""
+    target: float
+    """Share of the test images that must be told right."""
+    sensitivity: float
+    """Of the reference on the digits, as `suite.zoo.training.convergence.sensitivity` finds it."""
+    classes: int = 10
+    images: str = ""
+    """File of a user's own images (`suite.zoo.own_images`), as whoever trains sees it; empty: the digits."""
+    own_sensitivity: float = 0.0
+    """Of the reference on a user's own images."""
 
-
-def of(model: str) -> Recipe:
-    """Return a model's recipe.
-
-    Raises
-    ------
-    ValueError
-        The model is not one that is trained.
-    """
-    if model not in RECIPES:
-        raise ValueError(f"There is no recipe to train {model!r}; there are {', '.join(RECIPES)}.")
-    return RECIPES[model]
+    @property
+    def loss(self) -> str:
+        """In words, for the report."""
+        return f"cross-entropy over {self.classes} classes, mean over the batch"
 
 
 def is_statistic(parameter: Parameter) -> bool:
@@ -140,12 +138,13 @@ def decays(parameter: Parameter) -> bool:
     return len(parameter.shape) > 1
 
 
-def describe(rule: Recipe) -> str:
-    """Return a recipe's hyper-parameters on one line, for settings and reports.
+def describe(rule: Recipe | Goal) -> str:
+    """Return the optimizer's hyper-parameters and the loss on one line, for settings and reports.
 
     Examples
     --------
-    >>> describe(RECIPES["resnet50"]).split(";")[0]
+    >>> from suite.zoo import models
+    >>> describe(models.recipe("resnet50")).split(";")[0]
     'SGD, learning rate 4e-05, momentum 0.9, weight decay 0.0001 (matrices, kernels and embeddings only)'
     """
     optimizer = rule.optimizer

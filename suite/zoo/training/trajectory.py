@@ -13,17 +13,14 @@ weights, statistics
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from suite.zoo import bits
-from suite.zoo.bert.backward import loss_and_gradients as bert
-from suite.zoo.mlp.backward import loss_and_gradients as mlp
-from suite.zoo.resnet50.backward import loss_and_gradients as resnet50
+from suite.zoo import bits, models
 from suite.zoo.spec import Model, Parameter
 from suite.zoo.training import batches, recipe
 from suite.zoo.training.optimizers import Updater
@@ -31,15 +28,12 @@ from suite.zoo.weights import SEED
 
 Tensors: TypeAlias = Mapping[str, npt.NDArray[Any]]
 Float64s: TypeAlias = dict[str, npt.NDArray[np.float64]]
-Backward: TypeAlias = Callable[[Tensors, Tensors], tuple[float, Float64s, Float64s]]
 
 SIGNS = 8
 """Sums of each tensor's change."""
 _PATTERNS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little") * 2.0 - 1.0
 """The signs that each value of a byte stands for, (256, 8)."""
 _CHUNK = 1 << 20
-
-_BACKWARD: dict[str, Backward] = {"mlp": mlp, "resnet50": resnet50, "bert": bert}
 
 
 class Trajectory(msgspec.Struct, frozen=True):
@@ -68,7 +62,7 @@ def run(model: Model, weights: Tensors, *, batch: int | None = None, steps: int 
     steps
         How many.
     """
-    rule = recipe.of(model.name)
+    rule = models.recipe(model.name)
     size = batch or rule.trajectory_batch
     state = {name: array.astype(np.float64) for name, array in weights.items()}
     updater = Updater(model, rule.optimizer)
@@ -85,7 +79,8 @@ def run(model: Model, weights: Tensors, *, batch: int | None = None, steps: int 
 
 def loss_and_gradients(model: Model, weights: Tensors, batch: Tensors) -> tuple[float, Float64s, Float64s]:
     """Compute a model's loss, its gradients by every trained tensor, and the running statistics after the batch."""
-    return _BACKWARD[model.package](weights, batch)
+    found: tuple[float, Float64s, Float64s] = model.module("backward").loss_and_gradients(weights, batch)
+    return found
 
 
 def norms(model: Model, gradients: Tensors) -> tuple[float, ...]:

@@ -1,0 +1,69 @@
+"""What can be said of a backend without importing its framework. All of it is plain data."""
+
+import msgspec
+
+PRECISIONS = ("fp32", "tf32", "bf16", "fp16", "int8")
+"""Widest first."""
+
+
+class Way(msgspec.Struct, frozen=True):
+    """How a backend computes in a precision."""
+
+    how: str
+    """In words, for the report's settings and `levelfield list`."""
+    file: str = "fp32"
+    """For backends that read ONNX: the precision of the file that they are given."""
+
+
+FP32 = Way("everything in fp32")
+
+
+class BackendInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """A backend: where it is, what it needs, what it computes in and how pages show it."""
+
+    name: str
+    title: str
+    kind: str
+    """Name of its class."""
+    image: str
+    """Requirement set, and so image, that it runs in."""
+    reads: str
+    """`native` (a definition and weights), `onnx` (a file), or `canary`."""
+    distribution: str
+    """The distribution whose version is the framework's."""
+    imports: tuple[str, ...] = ()
+    """Modules that it needs: what the `host` launcher looks for."""
+    layout: str = "NCHW"
+    """Order of images in memory that costs it no copy: `NHWC` or `NCHW` (see `suite.zoo.inputs.make`)."""
+    ways: dict[str, dict[str, Way]]
+    """How it computes, by device and precision: it runs on these devices, and in these precisions."""
+    why_not: dict[tuple[str, str], str] = {}
+    """Why it does not compute on a device in a precision, where that is its own reason (see `precisions.why_not`)."""
+    capabilities: tuple[tuple[str, str | None], ...] = ()
+    """Ranges of compute capability that it runs on, the upper end left out; empty: all that its CUDA has code for."""
+    process_bytes: int = 1536 << 20
+    """What a process holds of a GPU's memory before it has a model: CUDA's context (about 0.3 to 0.6 GB on data-centre
+    GPUs), the code of its libraries, and room for the workspaces of cuDNN and cuBLAS. An allowance, no measurement."""
+    feed: str = "prefetch"
+    """How it reads a dataset: a module of `suite.backends.feeds`."""
+    profiler: str = ""
+    """What reads its framework's own profile: a module of `suite.backends.profiling`; empty: nothing does."""
+    settings: dict[str, tuple[str, ...]] = {}
+    """What may be chosen beside the idiomatic way, and the values it may have, the idiomatic one first."""
+    colours: tuple[str, str] | None = None
+    """On light and on dark ground, as `#rrggbb`; None: one of the spare colours."""
+
+    @property
+    def module(self) -> str:
+        """Module that holds it: `suite.backends.torch_compile` for `torch-compile`."""
+        return f"suite.backends.{self.name.replace('-', '_')}"
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """Where it runs."""
+        return tuple(self.ways)
+
+    @property
+    def trains(self) -> bool:
+        """Whether it can train: frameworks can, runtimes that read a finished model cannot."""
+        return self.reads == "native"

@@ -1,0 +1,1 @@
+"""The canary: a fixed NumPy workload. When its time moves, the machine moved."""
