@@ -1,0 +1,135 @@
+"""What docs/adding.md says is enough: a model, a backend, a scenario and a section, added to a copy of the tree."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from suite.record import files
+from suite.run.bench import REPORT
+from tests.commands import ROOT
+
+_BLOCK = re.compile(r"^( *)```(\w+)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+_NEW_FILE = re.compile(r"(?:# |\{# )(suite/\S+)(?: #\})?\n")
+_EDIT = re.compile(r"--- (suite/\S+)\n")
+
+
+class Change(NamedTuple):
+    """What a section of the guide has done to the tree."""
+
+    added: frozenset[str]
+    edited: frozenset[str]
+
+
+def section(title: str) -> str:
+    """Return the text of a section of the guide."""
+    found = re.split(r"^## (.*)\n", (ROOT / "docs" / "adding.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return dict(zip(found[1::2], found[2::2], strict=True))[title]
+
+
+def follow(title: str, tree: Path) -> Change:
+    """Write the files of a section and make its edits; each edit must fit in exactly one place."""
+    added, edited = set(), set()
+    for _, language, block in _BLOCK.findall(section(title)):
+        text = textwrap.dedent(block)
+        head = (_EDIT if language == "diff" else _NEW_FILE).match(text)
+        assert head is not None, text
+        path, body = tree / head[1], text[head.end() :]
+        if language == "diff":
+            lines = body.splitlines(keepends=True)
+            old = "".join(line[1:] for line in lines if line[0] in " -")
+            new = "".join(line[1:] for line in lines if line[0] in " +")
+            before = path.read_text(encoding="utf-8")
+            assert before.count(old) == 1, f"{head[1]} has this {before.count(old)} times:\n{old}"
+            path.write_text(before.replace(old, new), encoding="utf-8")
+            edited.add(head[1])
+        else:
+            assert not path.exists()
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(body, encoding="utf-8")
+            added.add(head[1])
+    return Change(frozenset(added), frozenset(edited))
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tree")
+    ignored = shutil.ignore_patterns("__pycache__", "trials")
+    shutil.copytree(ROOT / "suite", folder / "suite", ignore=ignored)
+    shutil.copytree(ROOT / "images", folder / "images")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def changes(tree: Path) -> dict[str, Change]:
+    return {title: follow(title, tree) for title in ("A model", "A backend", "A scenario", "A section of the report")}
+
+
+def levelfield(tree: Path, *words: str) -> str:
+    """Run a command of the changed tree; return what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-m", "suite.cli", *words],
+        cwd=tree,
+        env=os.environ | {"PYTHONPATH": str(tree), "LEVELFIELD_CACHE": str(tree / "cache"), "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_model_is_its_folder_and_one_edit(changes: dict[str, Change]) -> None:
+    added, edited = changes["A model"]
+    assert {Path(name).parent.as_posix() for name in added} == {"suite/zoo/linear"}
+    assert edited == {"suite/zoo/models.py"}
+
+
+def test_a_backend_is_one_file_and_one_edit(changes: dict[str, Change]) -> None:
+    assert changes["A backend"] == ({"suite/backends/numpy.py"}, {"suite/backends/registry.py"})
+
+
+def test_a_scenario_is_three_files_at_most(changes: dict[str, Change]) -> None:
+    added, edited = changes["A scenario"]
+    assert len(added | edited) <= 3
+
+
+def test_a_section_of_the_report_is_two_files(changes: dict[str, Change]) -> None:
+    added, edited = changes["A section of the report"]
+    assert len(added | edited) == 2
+
+
+@pytest.mark.usefixtures("changes")
+def test_they_are_listed(tree: Path) -> None:
+    shown = levelfield(tree, "list")
+    for text in ("Linear 64-10", "numpy", "burst"):
+        assert text in shown
+
+
+@pytest.mark.usefixtures("changes")
+def test_they_are_measured_compared_and_shown(tree: Path) -> None:
+    words = "--profile smoke --launcher host --models linear --backends numpy --scenarios latency,burst --threads 1"
+    levelfield(tree, "bench", *words.split(), "--reports", str(tree / "reports"))
+    (record,) = (tree / "reports").glob(f"*/{files.NAME}")
+    # As plain JSON: the reader of this tree does not know the scenario.
+    blocks = json.loads(record.read_bytes())["blocks"]
+    assert [(block["case"]["model"], block["case"]["scenario"], block["case"]["batch"]) for block in blocks] == [
+        ("linear", "latency", 1),
+        ("linear", "burst", 8),
+    ]
+    launches = [launch for block in blocks for each in block["generations"] for launch in each["launches"]]
+    assert {launch["arm"] for launch in launches} >= {"numpy", "canary"}
+    for launch in launches:
+        assert launch["failure"] is None
+        assert launch["parity"]["equal"]
+    page = (record.parent / REPORT).read_text(encoding="utf-8")
+    for text in ("Linear", "Bursts", 'class="b-numpy" title="NumPy"', "--b-numpy: #3f4fa3;", "--b-numpy: #9aa7f0;"):
+        assert text in page
+    assert 'id="versions"' in page
