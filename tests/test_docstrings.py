@@ -36,6 +36,9 @@ PACKAGES = (
     "analysis",
     "compatibility",
     "safety",
+    "zoo",
+    "backends",
+    "scenarios",
 )
 LEAST_ARGUMENTS = 2
 

@@ -146,7 +146,7 @@ found = [
 print(json.dumps(sorted(found)))
 """
     from suite.backends.profiling import xplane
-    from tests.backends.test_traces import TRACES, trace
+    from tests.backends.profiling.recorded import TRACES, trace
 
     theirs: list[Any] = json.loads(_python("-c", code, str(TRACES / "jax-mlp.xplane.pb.gz"))[-1])
     ours = sorted((each.name, each.end_ns - each.begin_ns) for each in xplane.spans(trace("jax-mlp.xplane.pb")))

@@ -1,29 +1,14 @@
-"""A dataset on disk, and every way to read it: the same batches, bit by bit, round and round."""
+"""A dataset on disk: the same bytes every time, and damage is named."""
 
-import importlib
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from suite.backends.feeds.protocol import Feed, Wanted
 from suite.zoo import dataset, inputs, models
 
 ITEMS = 10
-
-
-@pytest.fixture(params=["mlp", "resnet50"])
-def wanted(request: pytest.FixtureRequest, tmp_path: Path) -> Wanted:
-    model = models.get(request.param)
-    path = tmp_path / f"{model.name}.u8"
-    dataset.save(model, path, ITEMS)
-    return Wanted(path, dataset.tensor(model).name, batch=4, workers=1)
-
-
-def opened(feed: str, wanted: Wanted) -> Feed:
-    found: Feed = importlib.import_module(f"suite.backends.feeds.{feed}").open_feed(wanted)
-    return found
 
 
 def test_it_is_the_same_file_every_time_and_says_what_it_is(tmp_path: Path) -> None:
@@ -70,42 +55,3 @@ def test_a_dataset_that_is_missing_empty_cut_off_or_changed_is_named(tmp_path: P
         dataset.read(path)
     path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     assert dataset.sha256(path) != header.sha256
-
-
-def check(feed: Feed, wanted: Wanted) -> None:
-    """Whoever reads it, batch 0 … 5 are the records in order, over the end and on from the beginning."""
-    records = dataset.records(wanted.path)
-    try:
-        for number in range(6):
-            batch = feed.take()
-            indices = [(number * wanted.batch + offset) % ITEMS for offset in range(wanted.batch)]
-            assert set(batch) == {wanted.name}
-            np.testing.assert_array_equal(batch[wanted.name], dataset.decode(records[indices]))
-            assert batch[wanted.name].dtype == np.float32
-    finally:
-        feed.close()
-    assert feed.settings["feed"]
-
-
-def test_a_thread_reads_it(wanted: Wanted) -> None:
-    check(opened("prefetch", wanted), wanted)
-
-
-def test_an_error_in_the_thread_reaches_whoever_takes(wanted: Wanted, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(records: dataset.Records) -> None:
-        raise OSError("the disk is gone")
-
-    monkeypatch.setattr(dataset, "decode", broken)
-    feed = opened("prefetch", wanted)
-    with pytest.raises(OSError, match="the disk is gone"):
-        feed.take()
-    feed.close()
-
-
-@pytest.mark.framework
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("framework", "feed"), [("torch", "torch_loader"), ("tensorflow", "tf_data")])
-def test_a_framework_reads_it(framework: str, feed: str, wanted: Wanted) -> None:
-    pytest.importorskip(framework, reason=f"{framework} is not installed here")
-    check(opened(feed, wanted), wanted)
