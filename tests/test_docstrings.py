@@ -37,6 +37,8 @@ PACKAGES = (
     "compatibility",
     "safety",
     "zoo",
+    "zoo/digits",
+    "zoo/training",
     "backends",
     "scenarios",
 )

@@ -12,37 +12,46 @@ from suite.backends import precisions, registry
 from suite.backends.protocol import Options, Source, Unsupported
 
 
-def require_supported(
-    backend: str,
-    options: Options,
-    *,
-    devices: Collection[str] = ("cpu",),
-) -> None:
+def require_supported(backend: str, options: Options) -> None:
     """Refuse what a backend cannot do.
+
+    Parameters
+    ----------
+    backend
+        Name of the backend.
+    options
+        How it is to be set up.
 
     Raises
     ------
     Unsupported
         If precision, device, thread count or settings are not among what the backend can do.
     """
-    if options.device not in devices:
+    info = registry.get(backend)
+    if options.device not in info.devices:
         raise Unsupported(
-            f"{backend} runs on {', '.join(devices)} here, not on {options.device}: "
-            f"choose --device {next(iter(devices))}."
+            f"{backend} runs on {', '.join(info.devices)} here, not on {options.device}: "
+            f"choose --device {info.devices[0]}."
         )
     if reason := precisions.why_not(backend, options.precision, options.device):
         raise Unsupported(reason)
     if options.threads < 1:
         raise Unsupported(f"{backend} needs at least one thread; {options.threads} were asked for.")
-    known = registry.get(backend).settings
     for name, value in sorted(options.settings.items()):
-        if value not in known.get(name, ()):
-            there = "; ".join(f"{each}: {', '.join(values)}" for each, values in known.items()) or "none"
+        if value not in info.settings.get(name, ()):
+            there = "; ".join(f"{each}: {', '.join(values)}" for each, values in info.settings.items()) or "none"
             raise Unsupported(f"{backend} has no setting {name}={value} to choose. There are: {there}.")
 
 
 def import_framework(backend: str, module: str) -> ModuleType:
     """Import a framework.
+
+    Parameters
+    ----------
+    backend
+        Name of the backend that needs it.
+    module
+        Name of the module.
 
     Raises
     ------
@@ -60,6 +69,13 @@ def import_framework(backend: str, module: str) -> ModuleType:
 def require_onnx(backend: str, source: Source) -> Path:
     """Return the ONNX file of a source.
 
+    Parameters
+    ----------
+    backend
+        Name of the backend that reads it.
+    source
+        What the backend was given to load.
+
     Raises
     ------
     Unsupported
@@ -74,6 +90,13 @@ def require_onnx(backend: str, source: Source) -> Path:
 
 def require_names(backend: str, expected: Collection[str], found: Collection[str]) -> None:
     """Refuse an ONNX file of another model.
+
+    Parameters
+    ----------
+    backend
+        Name of the backend that read it.
+    expected, found
+        Names of the source's inputs, and of the file's.
 
     Raises
     ------

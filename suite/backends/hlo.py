@@ -8,7 +8,8 @@ https://openxla.org/xla/operation_semantics: Dot, Conv, CustomCall; the text is 
 import re
 from collections import Counter
 from collections.abc import Iterator
-from types import MappingProxyType
+
+from suite.backends.dtypes import precision_of
 
 _INSTRUCTION = re.compile(
     r"^\s*(?:ROOT\s+)?%?(?P<name>[\w.\-]+) = (?:\((?P<first>\w+)\[.*?\)|(?P<type>\w+)\[[^ ]*)"
@@ -19,9 +20,6 @@ _PRODUCT = re.compile(r"^(?:dot|convolution)\((?P<operands>[^)]*)\)")
 _CALL = re.compile(r"^custom-call\((?P<operands>[^)]*)\).*custom_call_target=\"(?P<target>[^\"]*)\"")
 _TARGETS = re.compile(r"matmul|gemm|conv|dot|fmha", re.IGNORECASE)
 """Custom calls that are products: `__onednn$matmul`, `__cublas$gemm`, `__cudnn$convForward`, `__cudnn$fmhaSoftmax`."""
-_TYPES = MappingProxyType(
-    {"f64": "fp64", "f32": "fp32", "tf32": "tf32", "bf16": "bf16", "f16": "fp16", "s8": "int8", "u8": "int8"}
-)
 _DESCRIBED = re.compile(
     r"^\s*(?:ROOT\s+)?%?(?P<name>[\w.\-]+) = \(?(?P<shape>\w+\[[\d,]*\]).*metadata=\{[^}]*op_name=\"(?P<of>[^\"]*)\""
 )
@@ -62,7 +60,7 @@ def products(text: str) -> dict[str, int]:
     for first, result in operands:
         *kind, name = first.split()  # with or without its type before it
         type_ = kind[0].partition("[")[0] if kind else types.get(name.lstrip("%"), result)
-        counted[_TYPES.get(type_, type_)] += 1
+        counted[precision_of(type_)] += 1
     return dict(counted)
 
 

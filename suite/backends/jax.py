@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from suite.backends import cuda, hlo
 from suite.backends.checks import images_last, import_framework, require_supported
+from suite.backends.dtypes import STORED
 from suite.backends.protocol import Arrays, Options, Resident, Source, Step, Trainer, TrainingSource
 from suite.zoo import models
 from suite.zoo.honesty import Computed
 from suite.zoo.native import channels_last, definition
 
-_DTYPES = MappingProxyType({"bf16": "bfloat16", "fp16": "float16"})
 _PRODUCTS = MappingProxyType({"fp32": "highest", "tf32": "tensorfloat32"})
 """`jax_default_matmul_precision`, which convolutions follow too."""
 
@@ -36,7 +36,7 @@ class JAX:
     version: str
 
     def __init__(self, options: Options) -> None:
-        require_supported("jax", options, devices=cuda.DEVICES)
+        require_supported("jax", options)
         self._options = options
         self._device = options.device
         self._executable: Any = None
@@ -100,7 +100,7 @@ class JAX:
         model = models.get(source.model)
         network = definition(model, "jax")
         names = tuple(tensor.name for tensor in model.inputs)
-        dtype = jax.numpy.dtype(_DTYPES.get(self._options.precision, "float32"))
+        dtype = jax.numpy.dtype(STORED.get(self._options.precision, "float32"))
         prepared = channels_last(source.weights)
         weights = jax.device_put({name: array.astype(dtype, copy=False) for name, array in prepared.items()})
         example = [images_last(source.example[name]) for name in names]

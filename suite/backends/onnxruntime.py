@@ -5,7 +5,6 @@ import re
 import tempfile
 from collections import Counter
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy.typing as npt
 
 from suite.backends import cuda
 from suite.backends.checks import import_framework, require_names, require_onnx, require_supported
+from suite.backends.dtypes import precision_of
 from suite.backends.protocol import Arrays, Options, Resident, Source, Step, Unsupported
 from suite.zoo.honesty import Computed
 
@@ -24,7 +24,6 @@ _CUDA_OPTIONS = {
 }
 _PRODUCTS = re.compile(r"Conv|Gemm|MatMul|Attention")
 """Operators that multiply or convolve, whatever they were fused with (`QLinearConv`, `QGemm`, `FusedMatMul`)."""
-_TYPES = MappingProxyType({"float": "fp32", "float16": "fp16", "double": "fp64", "uint8": "int8", "int8": "int8"})
 _GRAPH = {
     "all": "ORT_ENABLE_ALL",
     "extended": "ORT_ENABLE_EXTENDED",
@@ -51,7 +50,7 @@ class ONNXRuntime:
     version: str
 
     def __init__(self, options: Options) -> None:
-        require_supported("onnxruntime", options, devices=cuda.DEVICES)
+        require_supported("onnxruntime", options)
         self._ort: Any = import_framework("onnxruntime", "onnxruntime")
         self._ort.disable_telemetry_events()
         self._ort.set_default_logger_severity(3)  # errors only: stdout and stderr belong to the worker
@@ -203,7 +202,7 @@ def _products(events: list[dict[str, Any]]) -> dict[str, int]:
         if event.get("name", "").endswith("_kernel_time") and _PRODUCTS.search(told.get("op_name", "")):
             given = told.get("input_type_shape") or [{}]
             type_ = next(iter(given[0]), "unknown")
-            counted[_TYPES.get(type_, type_)] += 1
+            counted[precision_of(type_)] += 1
     return dict(counted)
 
 

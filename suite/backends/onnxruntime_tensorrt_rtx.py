@@ -35,7 +35,7 @@ class ONNXRuntimeTensorRTRTX:
     version: str
 
     def __init__(self, options: Options) -> None:
-        require_supported(_NAME, options, devices=(cuda.DEVICE,))
+        require_supported(_NAME, options)
         os.environ["NVIDIA_TF32_OVERRIDE"] = "0"  # for all of NVIDIA's libraries, read when they are loaded
         self._ort: Any = import_framework(_NAME, "onnxruntime")
         self._plugin: Any = import_framework(_NAME, "onnxruntime_ep_nv_tensorrt_rtx")

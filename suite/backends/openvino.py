@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from suite.backends import kernels
 from suite.backends.checks import import_framework, require_names, require_onnx, require_supported
+from suite.backends.dtypes import precision_of
 from suite.backends.protocol import Arrays, Options, Source, Step, Unsupported
 from suite.zoo.honesty import Computed
 
@@ -26,9 +27,6 @@ _PRODUCTS = (
     "MHA",
     "QKVProjection",
     "LLMMLP",
-)
-_TYPES = MappingProxyType(
-    {"f32": "fp32", "fp32": "fp32", "bf16": "bf16", "f16": "fp16", "fp16": "fp16", "i8": "int8", "u8": "int8"}
 )
 _READ_BACK = (
     "INFERENCE_PRECISION_HINT",
@@ -125,7 +123,7 @@ class OpenVINO:
             fused += kind == "Subgraph"
             if kind in _PRODUCTS:
                 type_ = _said(told["runtimePrecision"]).lower()
-                counted[_TYPES.get(type_, type_)] += 1
+                counted[precision_of(type_)] += 1
                 primitives.append(_said(told["primitiveType"]) if "primitiveType" in told else "not told")
         # With one thread it fuses a chain of products into a subgraph, and tells nothing of what is inside.
         hidden = ", which hides them in a fused subgraph" if fused and not counted else ""

@@ -48,7 +48,15 @@ class Field(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The value as text."""
+        """The value as text.
+
+        Parameters
+        ----------
+        field
+            Number of the field.
+        value
+            Its bytes.
+        """
         try:
             return bytes(self.message).decode()
         except UnicodeDecodeError as error:
@@ -88,17 +96,41 @@ def fields(message: memoryview) -> Iterator[Field]:
 
 
 def number(field: int, value: int) -> bytes:
-    """Write a field that is a number."""
+    """Write a field that is a number.
+
+    Parameters
+    ----------
+    field
+        Number of the field.
+    value
+        The number that it holds.
+    """
     return varint(field << 3 | VARINT) + varint(value)
 
 
 def header(field: int, size: int) -> bytes:
-    """Write what comes before the `size` bytes of a field."""
+    """Write what comes before the `size` bytes of a field.
+
+    Parameters
+    ----------
+    field
+        Number of the field.
+    size
+        Bytes of its value.
+    """
     return varint(field << 3 | BYTES) + varint(size)
 
 
 def text(field: int, value: bytes) -> bytes:
-    """Write a field that is bytes: a text, or a message."""
+    """Write a field that is bytes: a text, or a message.
+
+    Parameters
+    ----------
+    field
+        Number of the field.
+    value
+        Its bytes.
+    """
     return header(field, len(value)) + value
 
 

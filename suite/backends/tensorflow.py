@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from suite.backends import cuda, tensorflow_common
+from suite.backends import tensorflow_common
 from suite.backends.checks import require_supported
 from suite.backends.protocol import Arrays, Options, Resident, Source, Step, Trainer, TrainingSource
 from suite.backends.tensorflow_common import Traced
@@ -21,7 +21,7 @@ class TensorFlow:
     version: str
 
     def __init__(self, options: Options) -> None:
-        require_supported(self.name, options, devices=cuda.DEVICES)
+        require_supported(self.name, options)
         self._options = options
         self._device = options.device
         self._tf: Any = tensorflow_common.configure(self.name, options)

@@ -8,7 +8,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,6 +16,7 @@ import numpy.typing as npt
 
 from suite.backends import cuda, hlo
 from suite.backends.checks import images_last, import_framework
+from suite.backends.dtypes import STORED, precision_of
 from suite.backends.protocol import Arrays, Options, Resident, Source, Step, TrainingSource
 from suite.zoo import models
 from suite.zoo.honesty import Computed
@@ -25,8 +25,6 @@ from suite.zoo.native import channels_last, definition
 if TYPE_CHECKING:
     from suite.backends.parallel.tensorflow import Workers
 
-_DTYPES = MappingProxyType({"bf16": "bfloat16", "fp16": "float16"})
-_TYPES = MappingProxyType({"bfloat16": "bf16", "float16": "fp16", "half": "fp16", "float32": "fp32", "float64": "fp64"})
 _PRODUCTS = ("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Conv2D", "Einsum")
 _PLACED = re.compile(r".*(MatMul|Conv2D|Einsum).*")
 """The same once TensorFlow has rewritten and placed a graph (`_FusedMatMul`)."""
@@ -52,6 +50,13 @@ def configure(backend: str, options: Options) -> Any:  # noqa: ANN401 (a framewo
     On a GPU memory is taken as it is needed (https://www.tensorflow.org/guide/gpu#limiting_gpu_memory_growth): by
     default TensorFlow takes all there is at its start, and others are to live beside it.
 
+    Parameters
+    ----------
+    backend
+        Name of the backend, for messages.
+    options
+        Threads, precision and device.
+
     Raises
     ------
     Unsupported
@@ -76,7 +81,21 @@ def configure(backend: str, options: Options) -> Any:  # noqa: ANN401 (a framewo
 
 
 def make_step(tf: Any, traced: Traced, source: Source, *, backend: str, device: str) -> Step:  # noqa: ANN401 (the same)
-    """Compile a traced model by one throwaway call, and return the timed call."""
+    """Compile a traced model by one throwaway call, and return the timed call.
+
+    Parameters
+    ----------
+    tf
+        The module `tensorflow`.
+    traced
+        The model.
+    source
+        Its example is what the throwaway call is given.
+    backend
+        Name of the backend, for messages.
+    device
+        `cpu` or `cuda`.
+    """
     call, names, constant = traced.call, traced.names, tf.constant
 
     def step(inputs: Arrays) -> npt.NDArray[np.float32]:
@@ -94,6 +113,11 @@ def make_resident(tf: Any, traced: Traced, source: Source, *, backend: str, devi
 
     TensorFlow keeps int32 tensors in host memory even where they are used on a GPU: BERT's inputs may be copied there
     in every call.
+
+    Parameters
+    ----------
+    tf, traced, source, backend, device
+        As in `make_step`.
     """
     call, names = traced.call, traced.names
     place_on = device_name(device)
@@ -122,6 +146,13 @@ def waiting(tf: Any, place_on: str) -> Callable[[], None]:  # noqa: ANN401 (the 
 
     As `tf.test.experimental.sync_devices` does, which asks every device there is, the CPU too: tens of microseconds
     more in each timed call. (It also waits for eager operations that were put off, which is off by default.)
+
+    Parameters
+    ----------
+    tf
+        The module `tensorflow`.
+    place_on
+        TensorFlow's name of the device (`device_name`).
     """
     sync, device = tf.raw_ops.SyncDevice, tf.device
 
@@ -138,10 +169,21 @@ def trace(tf: Any, source: Source, options: Options, *, xla: bool) -> Traced:  #
     Frozen, weights are constants of the graph, which TensorFlow and XLA may fold and lay out anew; with `frozen=off`
     they are variables. In bf16 and fp16 weights are stored in that type and inputs are cast in the graph; normalisation
     stays in float32, as Keras's mixed precision has it (https://www.tensorflow.org/guide/mixed_precision).
+
+    Parameters
+    ----------
+    tf
+        The module `tensorflow`.
+    source
+        The model, its weights, and an example of its inputs.
+    options
+        Precision, device, and whether weights are frozen.
+    xla
+        Whether XLA compiles it.
     """
     model = models.get(source.model)
     network = definition(model, "tensorflow")
-    dtype = tf.dtypes.as_dtype(_DTYPES.get(options.precision, "float32"))
+    dtype = tf.dtypes.as_dtype(STORED.get(options.precision, "float32"))
     with tf.device(device_name(options.device)):
         weights = {
             name: _weight(tf, name.replace(".", "_"), array.astype(dtype.as_numpy_dtype, copy=False), options)
@@ -180,16 +222,29 @@ def computed(tf: Any, traced: Traced, inputs: Arrays, options: Options, *, xla: 
     """Count the products of the traced graph by their type; in lower precisions, of what XLA made of it.
 
     XLA compiles once more to tell, which takes seconds; of fp32 the graph's types and the size of the error say enough.
+
+    Parameters
+    ----------
+    tf
+        The module `tensorflow`.
+    traced
+        The model.
+    inputs
+        Of one call, in host memory.
+    options
+        With which the model was traced.
+    xla
+        Whether XLA compiled it.
     """
     kernels: dict[str, int] = {}
-    if xla and options.precision in _DTYPES:
+    if xla and options.precision in STORED:
         text = compiled_text(tf, traced, inputs)
         found, source = hlo.products(text), "XLA's text of the compiled module"
         kernels, by = hlo.kernels(text), f"{source}, which names no instruction set"
     else:
         by = _XLA_NOT_ASKED if xla else _NOT_TOLD
         counted = Counter(
-            _TYPES.get(operation.inputs[0].dtype.name, operation.inputs[0].dtype.name)
+            precision_of(operation.inputs[0].dtype.name)
             for operation in traced.call.graph.get_operations()
             if operation.type in _PRODUCTS
         )
@@ -200,13 +255,35 @@ def computed(tf: Any, traced: Traced, inputs: Arrays, options: Options, *, xla: 
 
 
 def compiled_text(tf: Any, traced: Traced, inputs: Arrays) -> str:  # noqa: ANN401 (the same)
-    """Let XLA compile once more, and return its text."""
+    """Let XLA compile once more, and return its text.
+
+    Parameters
+    ----------
+    tf
+        The module `tensorflow`.
+    traced
+        The model.
+    inputs
+        Of one call, in host memory.
+    """
     arguments = [tf.constant(images_last(inputs[name])) for name in traced.names]
     return str(traced.function.experimental_get_compiler_ir(*arguments)(stage="optimized_hlo"))
 
 
 def workers(tf: Any, source: TrainingSource, device: str, living: "Workers | None") -> "Workers | None":  # noqa: ANN401 (the same)
-    """Return the processes that train together; TensorFlow makes them once, before it computes anything."""
+    """Return the processes that train together; TensorFlow makes them once, before it computes anything.
+
+    Parameters
+    ----------
+    tf
+        The module `tensorflow`.
+    source
+        Its replica says which process this one is.
+    device
+        `cpu` or `cuda`.
+    living
+        Those that were made before; None: none were.
+    """
     if source.replica is None or living is not None:
         return living
     from suite.backends.parallel.tensorflow import Workers
@@ -234,6 +311,15 @@ def placed_elsewhere(call: Any, arguments: list[Any], kind: str) -> tuple[Any, t
     What TensorFlow did with a graph it tells in the metadata of its first call, as its own summaries show them
     (`tf.summary.trace_on`); of later calls it tells nothing. Small integer operators, which it keeps in host memory on
     purpose, are left out. A function that XLA compiles whole runs on one device, that of its output.
+
+    Parameters
+    ----------
+    call
+        The concrete function.
+    arguments
+        Its inputs, on the device.
+    kind
+        Of the device that is to compute: `GPU` or `CPU`.
     """
     context: Any = importlib.import_module("tensorflow.python.eager.context").context()
     context.enable_graph_collection()
@@ -253,12 +339,28 @@ def placed_elsewhere(call: Any, arguments: list[Any], kind: str) -> tuple[Any, t
 
 
 def device_memory(tf: Any, device: str) -> dict[str, int]:  # noqa: ANN401 (the same)
-    """Return what TensorFlow's allocator counted: what it used, not what it holds."""
+    """Return what TensorFlow's allocator counted: what it used, not what it holds.
+
+    Parameters
+    ----------
+    tf
+        The module `tensorflow`.
+    device
+        `cpu` or `cuda`.
+    """
     return {"peak allocated": int(tf.config.experimental.get_memory_info("GPU:0")["peak"])} if device != "cpu" else {}
 
 
 def settings(tf: Any, device: str = "cpu") -> dict[str, str]:  # noqa: ANN401 (the same)
-    """Read back what can tilt the field."""
+    """Read back what can tilt the field.
+
+    Parameters
+    ----------
+    tf
+        The module `tensorflow`.
+    device
+        `cpu` or `cuda`.
+    """
     found = {
         "threads": str(tf.config.threading.get_intra_op_parallelism_threads()),
         "threads between operators": str(tf.config.threading.get_inter_op_parallelism_threads()),

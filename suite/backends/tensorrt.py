@@ -50,7 +50,7 @@ class TensorRT:
     version: str
 
     def __init__(self, options: Options) -> None:
-        require_supported(_NAME, options, devices=(cuda.DEVICE,))
+        require_supported(_NAME, options)
         self._trt: Any = import_framework(_NAME, "tensorrt")
         self._cuda: Any = import_framework(_NAME, "cuda.bindings.runtime")
         self.version = str(self._trt.__version__)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from suite.backends import cuda, torch_common
+from suite.backends import torch_common
 from suite.backends.checks import import_framework, require_supported
 from suite.backends.protocol import Arrays, Options, Resident, Source, Step, Trainer, TrainingSource
 from suite.zoo import models
@@ -19,7 +19,7 @@ class Torch:
     version: str
 
     def __init__(self, options: Options) -> None:
-        require_supported("torch", options, devices=cuda.DEVICES)
+        require_supported("torch", options)
         self._torch: Any = import_framework("torch", "torch")
         self._options = options
         self._device = options.device

@@ -6,7 +6,6 @@ The part on CUDA is written against the documentation and unverified (see `suite
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -14,14 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from suite.backends import cuda, kernels
+from suite.backends.dtypes import STORED, precision_of
 from suite.backends.protocol import Arrays, Options, Resident, Step
 from suite.zoo.honesty import Computed
 
-_DTYPES = MappingProxyType({"bf16": "bfloat16", "fp16": "float16"})
-"""Precisions in which weights and activations are stored, as torch calls their types."""
-_NAMES = MappingProxyType(
-    {"torch.bfloat16": "bf16", "torch.float16": "fp16", "torch.float32": "fp32", "torch.float64": "fp64"}
-)
 _PRODUCTS = re.compile(
     r"(_?convolution|mkldnn_convolution|mkldnn_linear|_linear_pointwise|addmm|mm|bmm|baddbmm|linear|_scaled_dot_product.*)"
 )
@@ -40,6 +35,15 @@ def configure(torch: Any, options: Options, backend: str = "torch") -> None:  # 
     One thread between operators: the models are chains. `ieee` forbids bf16 and TF32 inside fp32 products and
     convolutions (https://docs.pytorch.org/docs/stable/notes/mkldnn.html,
     https://docs.pytorch.org/docs/stable/notes/cuda.html#tensorfloat-32-tf32-on-ampere-and-later-devices).
+
+    Parameters
+    ----------
+    torch
+        The module `torch`.
+    options
+        Threads, precision and device.
+    backend
+        Name of the backend, for messages.
 
     Raises
     ------
@@ -68,6 +72,13 @@ def choose_tf32(torch: Any, *, on: bool) -> None:  # noqa: ANN401 (the same)
     compiler asks in both (https://github.com/pytorch/pytorch/issues/166387: every product that inductor lowers asks
     `torch.get_float32_matmul_precision`), so both are said: first the old one, which keeps the whole of torch in step,
     then operator by operator.
+
+    Parameters
+    ----------
+    torch
+        The module `torch`.
+    on
+        Whether TF32 is allowed.
     """
     torch.backends.cuda.matmul.allow_tf32 = on
     torch.backends.cudnn.allow_tf32 = on
@@ -111,21 +122,30 @@ def in_precision(torch: Any, module: Any, options: Options) -> Any:  # noqa: ANN
     them in every call (its cache holds only those that need gradients), which training wants and inference pays for:
     the setting `cast=autocast` asks for it.
 
+    Parameters
+    ----------
+    torch
+        The module `torch`.
+    module
+        The network, in float32.
+    options
+        Precision, device, and how it is cast.
+
     References
     ----------
     https://docs.pytorch.org/docs/stable/amp.html
     """
-    if options.precision not in _DTYPES:
+    if options.precision not in STORED:
         return module
     from suite.zoo.torch_module import Lowered
 
     autocast = options.device if options.settings.get("cast") == "autocast" else ""
-    return Lowered(module, getattr(torch, _DTYPES[options.precision]), autocast=autocast)
+    return Lowered(module, getattr(torch, STORED[options.precision]), autocast=autocast)
 
 
 def casting(options: Options) -> dict[str, str]:
     """Say how a lower precision is come by, where it is not as the table of precisions has it."""
-    if options.precision not in _DTYPES or options.settings.get("cast") != "autocast":
+    if options.precision not in STORED or options.settings.get("cast") != "autocast":
         return {}
     return {"precision": f"weights in fp32, cast to {options.precision} in every call (torch.autocast)"}
 
@@ -137,7 +157,21 @@ def computed(
     options: Options,
     source: str,
 ) -> Computed:
-    """Run a module once, uncompiled, and count the products it dispatches by the type of what they multiply."""
+    """Run a module once, uncompiled, and count the products it dispatches by the type of what they multiply.
+
+    Parameters
+    ----------
+    torch
+        The module `torch`.
+    module
+        The network.
+    inputs
+        Of one call, in the order of the model's inputs.
+    options
+        With which the backend was made.
+    source
+        Where the operators are read, in words.
+    """
     from torch.utils._python_dispatch import TorchDispatchMode
 
     products: Counter[str] = Counter()
@@ -149,7 +183,7 @@ def computed(
             del types
             if _PRODUCTS.fullmatch(func.overloadpacket.__name__):
                 found = [each.dtype for each in args if isinstance(each, torch.Tensor) and each.dim() > 1]
-                products[_NAMES.get(str(found[-1]), str(found[-1])) if found else "unknown"] += 1
+                products[precision_of(str(found[-1])) if found else "unknown"] += 1
             return func(*args, **(kwargs or {}))
 
     arrays = [torch.from_numpy(array).to(options.device) for array in inputs]
@@ -170,6 +204,19 @@ def with_kernels(
     """Add whose kernels compute: of the products of one call, as MKL and oneDNN print them.
 
     A product that neither prints is computed by torch's own kernels; those are not counted.
+
+    Parameters
+    ----------
+    torch
+        The module `torch`.
+    found
+        What is known of the products' types.
+    module
+        The network, as it is timed.
+    inputs
+        Of one call, in the order of the model's inputs.
+    device
+        `cpu` or `cuda`.
     """
     if device != "cpu":
         return msgspec.structs.replace(found, kernels_source="nothing: cuBLAS and cuDNN are not asked")
@@ -190,7 +237,17 @@ def with_kernels(
 
 
 def channels_last(torch: Any, module: Any, device: str = "cpu") -> Any:  # noqa: ANN401 (the same)
-    """Put 4-dimensional weights in channels-last order, which oneDNN's and cuDNN's convolutions like best."""
+    """Put 4-dimensional weights in channels-last order, which oneDNN's and cuDNN's convolutions like best.
+
+    Parameters
+    ----------
+    torch
+        The module `torch`.
+    module
+        The network.
+    device
+        Where its weights go.
+    """
     return module.to(device=device, memory_format=torch.channels_last)
 
 
@@ -199,6 +256,17 @@ def make_step(torch: Any, module: Any, names: tuple[str, ...], device: str = "cp
 
     On a GPU inputs are copied there and the output back, from ordinary (pageable) memory, as a caller with NumPy arrays
     has it; the copy back waits for the result.
+
+    Parameters
+    ----------
+    torch
+        The module `torch`.
+    module
+        The network, as it is timed.
+    names
+        Of the model's inputs, in order.
+    device
+        `cpu` or `cuda`.
     """
     from_numpy, inference_mode = torch.from_numpy, torch.inference_mode
     if device != "cpu":
@@ -226,7 +294,13 @@ def make_step(torch: Any, module: Any, names: tuple[str, ...], device: str = "cp
 
 
 def make_resident(torch: Any, module: Any, names: tuple[str, ...], device: str) -> Resident:  # noqa: ANN401 (the same)
-    """Return the timed call between tensors on the device; it waits for the device before it returns."""
+    """Return the timed call between tensors on the device; it waits for the device before it returns.
+
+    Parameters
+    ----------
+    torch, module, names, device
+        As in `make_step`.
+    """
     from_numpy, inference_mode = torch.from_numpy, torch.inference_mode
     wait = torch.cuda.synchronize if device != "cpu" else _nothing
 
@@ -252,7 +326,15 @@ def _nothing() -> None:
 
 
 def device_memory(torch: Any, device: str) -> dict[str, int]:  # noqa: ANN401 (the same)
-    """Return what torch's caching allocator counted (https://docs.pytorch.org/docs/stable/notes/cuda.html)."""
+    """Return what torch's caching allocator counted (https://docs.pytorch.org/docs/stable/notes/cuda.html).
+
+    Parameters
+    ----------
+    torch
+        The module `torch`.
+    device
+        `cpu` or `cuda`.
+    """
     if device == "cpu":
         return {}
     return {
@@ -262,7 +344,15 @@ def device_memory(torch: Any, device: str) -> dict[str, int]:  # noqa: ANN401 (t
 
 
 def settings(torch: Any, device: str = "cpu") -> dict[str, str]:  # noqa: ANN401 (the same)
-    """Read back what can tilt the field."""
+    """Read back what can tilt the field.
+
+    Parameters
+    ----------
+    torch
+        The module `torch`.
+    device
+        `cpu` or `cuda`.
+    """
     tiny = torch.full((1,), 1e-40) * 0.5
     products, convolutions = _precisions(torch, device)
     found = {

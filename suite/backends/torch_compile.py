@@ -38,7 +38,7 @@ class TorchCompile:
     version: str
 
     def __init__(self, options: Options) -> None:
-        require_supported("torch-compile", options, devices=cuda.DEVICES)
+        require_supported("torch-compile", options)
         _require_compiler()
         self._options = options
         self._cache = options.cache

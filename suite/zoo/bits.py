@@ -31,7 +31,15 @@ def generator(name: str) -> np.random.Philox:
 
 
 def words(name: str, count: int) -> npt.NDArray[np.uint64]:
-    """Return the first `count` raw 64-bit words of a name's stream."""
+    """Return the first `count` raw 64-bit words of a name's stream.
+
+    Parameters
+    ----------
+    name
+        Name of the stream.
+    count
+        How many.
+    """
     return np.asarray(generator(name).random_raw(count), dtype=np.uint64)
 
 

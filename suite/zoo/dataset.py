@@ -58,7 +58,15 @@ def record_shape(model: Model) -> tuple[int, ...]:
 
 
 def encode(model: Model, start: int, count: int) -> Records:
-    """Make records from inputs `start` … `start + count - 1`, shape (count, …)."""
+    """Make records from inputs `start` … `start + count - 1`, shape (count, …).
+
+    Parameters
+    ----------
+    model
+        Whose inputs.
+    start, count
+        Index of the first, and how many.
+    """
     values = inputs.make(model, start, count)[tensor(model).name].astype(np.float32)
     if values.ndim == 4:
         values = values.transpose(0, 2, 3, 1)
@@ -149,7 +157,17 @@ def records(path: Path) -> Records:
 
 
 def batch(model: Model, path: Path, start: int, count: int) -> Arrays:
-    """Return records `start` … `start + count - 1` as a model takes them; raises as `read` does."""
+    """Return records `start` … `start + count - 1` as a model takes them; raises as `read` does.
+
+    Parameters
+    ----------
+    model
+        Whose dataset.
+    path
+        The file.
+    start, count
+        Index of the first, and how many.
+    """
     return {tensor(model).name: decode(np.asarray(records(path)[start : start + count]))}
 
 

@@ -58,5 +58,13 @@ def count(model: Model, batch: int = 1) -> Count:
 
 
 def macs(model: Model, batch: int = 1) -> int:
-    """Return the multiply-accumulates of one call (see `Count.macs`)."""
+    """Return the multiply-accumulates of one call (see `Count.macs`).
+
+    Parameters
+    ----------
+    model
+        The model.
+    batch
+        Number of inputs.
+    """
     return count(model, batch).macs

@@ -58,6 +58,15 @@ def _values(given: OwnInput, start: int, count: int) -> npt.NDArray[np.generic]:
 def seeded(name: str, shape: tuple[int, ...], dtype: str) -> npt.NDArray[np.generic]:
     """Return the values of a stream, as the table above says.
 
+    Parameters
+    ----------
+    name
+        Name of the stream.
+    shape
+        Of the result.
+    dtype
+        One of `suite.zoo.spec.DTYPES`.
+
     Raises
     ------
     ValueError
@@ -73,6 +82,13 @@ def seeded(name: str, shape: tuple[int, ...], dtype: str) -> npt.NDArray[np.gene
 
 def read(path: Path, given: OwnInput) -> npt.NDArray[np.generic]:
     """Return the values that a user gave for an input; of one with a batch, so many items as there are.
+
+    Parameters
+    ----------
+    path
+        A `.npy` file.
+    given
+        The input that it is for.
 
     Raises
     ------

@@ -126,7 +126,17 @@ class Layer(msgspec.Struct, frozen=True):
 
 
 def dense(name: str, rows: int, fan_in: int, fan_out: int) -> Layer:
-    """Return a dense layer with a bias, applied to `rows` vectors of an input."""
+    """Return a dense layer with a bias, applied to `rows` vectors of an input.
+
+    Parameters
+    ----------
+    name
+        Of the layer.
+    rows
+        Vectors of one input that it is applied to.
+    fan_in, fan_out
+        Their widths, before and after.
+    """
     return Layer(
         name=name,
         kind="dense",

@@ -21,7 +21,17 @@ TIMEOUT = dt.timedelta(minutes=10)
 
 
 def replicated(module: Any, replica: Replica, device: str) -> Any:  # noqa: ANN401 (torch has no types here)
-    """Meet the others where that has not been done, and wrap a module so that its gradients are the mean of all."""
+    """Meet the others where that has not been done, and wrap a module so that its gradients are the mean of all.
+
+    Parameters
+    ----------
+    module
+        The network with its loss.
+    replica
+        This process among those that train together.
+    device
+        `cpu` or `cuda`.
+    """
     if not dist.is_initialized():
         # gloo would look this host's name up, which a container without a network cannot.
         os.environ["GLOO_SOCKET_IFNAME"] = "lo"

@@ -67,7 +67,15 @@ def _layers(request: Any) -> Iterable[Layer]:  # noqa: ANN401  (OpenVINO's own t
 
 
 def summed(layers: Iterable[Layer], calls_: int) -> tuple[Operator, ...]:
-    """Return the layers of all calls as operators."""
+    """Return the layers of all calls as operators.
+
+    Parameters
+    ----------
+    layers
+        Of all calls, in their order.
+    calls_
+        How many calls were profiled.
+    """
     executions: dict[tuple[str, str], list[float]] = {}
     for layer in layers:
         key = layer.type[:MAX_NAME_CHARS], f"{layer.name} ({layer.kernel})"[:MAX_NAME_CHARS]

@@ -60,7 +60,15 @@ def summed(spans: Iterable[Span], calls: int) -> tuple[Operator, ...]:
 
 
 def operators(executions: Mapping[tuple[str, str], Sequence[float]], calls: int) -> tuple[Operator, ...]:
-    """Return operators, the longest first, by kind and name, from the nanoseconds of their executions in order."""
+    """Return operators, the longest first, by kind and name, from the nanoseconds of their executions in order.
+
+    Parameters
+    ----------
+    executions
+        Nanoseconds of every execution, in their order, by kind and name.
+    calls
+        How many calls were profiled.
+    """
     found = [Operator(*key, len(own_ns), _typical(own_ns, calls)) for key, own_ns in executions.items()]
     return tuple(sorted(found, key=lambda each: (-each.self_ns, each.kind, each.name)))
 

@@ -55,6 +55,13 @@ class Profile(msgspec.Struct, frozen=True):
 def profile(name: str, subject: Subject) -> Profile:
     """Profile a backend's loaded model with its framework's own profiler.
 
+    Parameters
+    ----------
+    name
+        Name of the backend.
+    subject
+        Its loaded model.
+
     Raises
     ------
     Unsupported
@@ -78,7 +85,19 @@ def compiled(subject: Subject) -> str:
 def calls(
     step: Callable[[Any], object], inputs: object, budget: Budget, after: Callable[[], None] | None = None
 ) -> tuple[int, ...]:
-    """Call `step` until the budget is spent, `after` it something that is not timed; return each call's nanoseconds."""
+    """Call `step` until the budget is spent, `after` it something that is not timed; return each call's nanoseconds.
+
+    Parameters
+    ----------
+    step
+        The call.
+    inputs
+        What it is called with.
+    budget
+        How long, and how many calls.
+    after
+        Called after each call, outside of what is timed; None: nothing is.
+    """
     clock = time.perf_counter_ns
     found: list[int] = []
     gc.collect()

@@ -88,7 +88,15 @@ def _table(path: Path) -> npt.NDArray[np.int64]:
 
 
 def order(name: str, count: int) -> npt.NDArray[np.int64]:
-    """Return 0 … `count` - 1 in a random order that belongs to a name."""
+    """Return 0 … `count` - 1 in a random order that belongs to a name.
+
+    Parameters
+    ----------
+    name
+        Name of the stream.
+    count
+        How many.
+    """
     return np.argsort(bits.words(name, count), kind="stable")
 
 
@@ -96,6 +104,15 @@ def schedule(seed: int, steps: int, batch: int, items: int = ITEMS - TESTED) -> 
     """Return which images each step is trained on, shape (steps, batch).
 
     Every epoch has an order of its own; what is left over after its last whole batch is left out of it.
+
+    Parameters
+    ----------
+    seed
+        Another one, another order.
+    steps, batch
+        Shape of the result.
+    items
+        Images that are trained on.
     """
     epochs = (order(f"{SEED}/digits/order/{seed}/{epoch}", items) for epoch in range(-(-steps // (items // batch))))
     whole = [epoch[: items // batch * batch].reshape(-1, batch) for epoch in epochs]
@@ -106,6 +123,13 @@ def batches(data: Arrays, chosen: npt.NDArray[np.int32]) -> Iterator[Arrays]:
     """Go through a schedule: each row becomes a batch, in new memory, C order.
 
     Images in 8 bits become what networks take: k of 0 … 255 becomes (k − 128) / 128, which float32 holds exactly.
+
+    Parameters
+    ----------
+    data
+        Images and labels that are trained on.
+    chosen
+        A schedule: images of every step, shape (steps, batch).
     """
     for row in chosen:
         yield {name: scaled(array[row]) for name, array in data.items()}
@@ -119,7 +143,15 @@ def scaled(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def inputs_sha256(split: Split, chosen: npt.NDArray[np.int32] | None = None) -> str:
-    """Return the digest of everything that is trained on and tested with, and of the order where one is given."""
+    """Return the digest of everything that is trained on and tested with, and of the order where one is given.
+
+    Parameters
+    ----------
+    split
+        Images and labels.
+    chosen
+        The schedule of a training; None: it is left out.
+    """
     named = {f"train {name}": array for name, array in split.train.items()}
     named |= {f"test {name}": array for name, array in split.test.items()}
     return sha256(named if chosen is None else {**named, "order": chosen})

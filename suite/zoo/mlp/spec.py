@@ -73,7 +73,17 @@ MODEL = Model(
 
 
 def sized(name: str, shape: tuple[int, int, int], classes: int) -> Model:
-    """Return the small MLP for images of a shape (channels, height, width) and a number of classes."""
+    """Return the small MLP for images of a shape (channels, height, width) and a number of classes.
+
+    Parameters
+    ----------
+    name
+        Of the model.
+    shape
+        Channels, height and width of an image.
+    classes
+        How many.
+    """
     widths = (math.prod(shape), *DIGITS_WIDTHS[1:-1], classes)
     return Model(
         name=name,
@@ -102,7 +112,15 @@ def one(name: str) -> Arrays:
 
 
 def labelled(inputs: Arrays, names: Sequence[str]) -> Arrays:
-    """Return a training batch: inputs with `labels`, 0 or 1, float32, shape (batch,); one name for each."""
+    """Return a training batch: inputs with `labels`, 0 or 1, float32, shape (batch,); one name for each.
+
+    Parameters
+    ----------
+    inputs
+        As `one` makes them.
+    names
+        Of the labels' streams, one for each item.
+    """
     return inputs | {"labels": np.array([bits.integers(name, 1, bits=1)[0] for name in names], dtype=np.float32)}
 
 

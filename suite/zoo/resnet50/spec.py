@@ -83,7 +83,15 @@ class Conv(msgspec.Struct, frozen=True):
 
 
 def convolutions(sizes: Sizes, shape: tuple[int, int, int]) -> tuple[Conv, ...]:
-    """Return all convolutions in the order data flows, for images of a shape: channels, height and width, a square."""
+    """Return all convolutions in the order data flows, for images of a shape: channels, height and width, a square.
+
+    Parameters
+    ----------
+    sizes
+        Of the network.
+    shape
+        Channels, height and width of an image, a square.
+    """
     channels, size, _ = shape
     size //= sizes.stride
     convs = [Conv("conv1", "bn1", (channels, sizes.stem), sizes.kernel, sizes.stride, size)]
@@ -175,7 +183,17 @@ MODEL = Model(
 
 
 def sized(name: str, shape: tuple[int, int, int], classes: int) -> Model:
-    """Return the small ResNet for images of a shape (channels, height, width: a square) and a number of classes."""
+    """Return the small ResNet for images of a shape (channels, height, width: a square) and a number of classes.
+
+    Parameters
+    ----------
+    name
+        Of the model.
+    shape
+        Channels, height and width of an image, a square.
+    classes
+        How many.
+    """
     return Model(
         name=name,
         title=f"ResNet of bottlenecks for {shape[1]}×{shape[1]}",
@@ -232,7 +250,15 @@ def _stretch(grid: npt.NDArray[np.int64], spacing: int, axis: int) -> npt.NDArra
 
 
 def labelled(inputs: Arrays, names: Sequence[str]) -> Arrays:
-    """Return a training batch: inputs with `labels`, 0 … 999, int32, shape (batch,); one name for each."""
+    """Return a training batch: inputs with `labels`, 0 … 999, int32, shape (batch,); one name for each.
+
+    Parameters
+    ----------
+    inputs
+        As `one` makes them.
+    names
+        Of the labels' streams, one for each item.
+    """
     draws = np.array([bits.integers(name, 1)[0] for name in names])
     return inputs | {"labels": ((draws * CLASSES) >> 24).astype(np.int32)}
 

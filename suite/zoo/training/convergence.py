@@ -100,7 +100,15 @@ def split(goal: Goal) -> Split:
 
 
 def weights(network: Model, seed: int) -> Arrays:
-    """Return the weights that training begins with: another seed, other weights; float32, C order."""
+    """Return the weights that training begins with: another seed, other weights; float32, C order.
+
+    Parameters
+    ----------
+    network
+        The model.
+    seed
+        Of the training.
+    """
     return {
         each.name: bits.scaled(
             f"{SEED}/{network.name}/begin/{seed}/{each.name}", each.shape, mean=each.mean, std=each.std
@@ -110,7 +118,13 @@ def weights(network: Model, seed: int) -> Arrays:
 
 
 def schedule(goal: Goal, seed: int) -> npt.NDArray[np.int32]:
-    """Return the images of every step, shape (steps, batch)."""
+    """Return the images of every step, shape (steps, batch).
+
+    Parameters
+    ----------
+    goal, seed
+        What is trained, and from where.
+    """
     items = len(split(goal).train["labels"]) if goal.images else data.ITEMS - data.TESTED
     return data.schedule(seed, goal.steps, goal.batch, items)
 
@@ -145,7 +159,13 @@ def first_losses(goal: Goal, seed: int, begin: Tensors | None = None) -> tuple[f
 
 
 def beginning(goal: Goal, seed: int) -> Beginning:
-    """Compute how a training must begin."""
+    """Compute how a training must begin.
+
+    Parameters
+    ----------
+    goal, seed
+        What is trained, and from where.
+    """
     network = models.get(goal.network)
     return Beginning(
         losses=first_losses(goal, seed),
@@ -159,6 +179,13 @@ def sensitivity(goal: Goal, seeds: int = 10) -> float:
     """Return the largest error that weights perturbed by 2⁻²⁴ make of the reference's own first losses.
 
     Many seeds are looked at: it is rare that so little turns a ReLU on or off, and then it tells.
+
+    Parameters
+    ----------
+    goal
+        What is trained.
+    seeds
+        How many seeds are looked at, from 0 on.
     """
     network = models.get(goal.network)
     return max(

@@ -27,7 +27,15 @@ class Updater:
         self._step = 0
 
     def update(self, weights: Tensors, gradients: Mapping[str, npt.NDArray[np.float64]]) -> None:
-        """Take one step, changing the weights in place."""
+        """Take one step, changing the weights in place.
+
+        Parameters
+        ----------
+        weights
+            All tensors of the model, changed in place.
+        gradients
+            Of the trained tensors, in the same shapes.
+        """
         self._step += 1
         for name, decay in self._decays.items():
             match self._optimizer:

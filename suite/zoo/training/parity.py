@@ -43,7 +43,17 @@ class Judgement(msgspec.Struct, frozen=True):
 
 
 def perturbed(model: Model, weights: Arrays, draw: int) -> Arrays:
-    """Return the weights, each moved up or down by 2⁻²⁴ of itself, in float64."""
+    """Return the weights, each moved up or down by 2⁻²⁴ of itself, in float64.
+
+    Parameters
+    ----------
+    model
+        The model.
+    weights
+        Its weights.
+    draw
+        Number of a seeded draw of signs.
+    """
     moved: Arrays = {}
     for name, array in weights.items():
         up = bits.integers(f"{SEED}/{model.name}/perturbation/{draw}/{name}", array.size, bits=1).reshape(array.shape)
@@ -93,7 +103,13 @@ def allowed(sensitivity: float) -> float:
 
 
 def compare(found: Trajectory, reference: Trajectory) -> Errors:
-    """Measure how far a trajectory is from the reference's."""
+    """Measure how far a trajectory is from the reference's.
+
+    Parameters
+    ----------
+    found, reference
+        Two trajectories of one model.
+    """
     return Errors(
         losses=largest(found.losses, reference.losses),
         gradients=_relative(found.gradients, reference.gradients),
@@ -106,6 +122,15 @@ def judge(found: Trajectory, reference: Trajectory, model: str) -> Judgement:
     """Decide whether a trajectory is the reference's within the model's tolerances.
 
     What a worker says is not trusted: too few or too many numbers, NaN and infinity are errors without end.
+
+    Parameters
+    ----------
+    found
+        What a worker reports.
+    reference
+        The float64 trajectory.
+    model
+        Name of the model.
     """
     errors, limits = compare(found, reference), tolerances(model)
     return Judgement(not (reason := _reason(found, errors, limits)), errors, limits, reason)
@@ -130,7 +155,13 @@ def _reason(found: Trajectory, errors: Errors, allowed: Errors) -> str:
 
 
 def largest(found: tuple[float, ...], reference: tuple[float, ...]) -> float:
-    """Return the largest relative error; infinite where there are too few, too many, or not finite ones."""
+    """Return the largest relative error; infinite where there are too few, too many, or not finite ones.
+
+    Parameters
+    ----------
+    found, reference
+        Numbers that belong together, in the same order.
+    """
     pair = _pair(found, reference)
     if pair is None:
         return math.inf

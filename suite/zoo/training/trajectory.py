@@ -78,13 +78,31 @@ def run(model: Model, weights: Tensors, *, batch: int | None = None, steps: int 
 
 
 def loss_and_gradients(model: Model, weights: Tensors, batch: Tensors) -> tuple[float, Float64s, Float64s]:
-    """Compute a model's loss, its gradients by every trained tensor, and the running statistics after the batch."""
+    """Compute a model's loss, its gradients by every trained tensor, and the running statistics after the batch.
+
+    Parameters
+    ----------
+    model
+        The model.
+    weights
+        All its tensors, running statistics among them.
+    batch
+        Inputs with labels.
+    """
     found: tuple[float, Float64s, Float64s] = model.module("backward").loss_and_gradients(weights, batch)
     return found
 
 
 def norms(model: Model, gradients: Tensors) -> tuple[float, ...]:
-    """Return the Euclidean norm of each trained tensor's gradient, summed in float64."""
+    """Return the Euclidean norm of each trained tensor's gradient, summed in float64.
+
+    Parameters
+    ----------
+    model
+        The model.
+    gradients
+        By the name of the tensor.
+    """
     return tuple(
         float(np.linalg.norm(gradients[parameter.name].astype(np.float64).reshape(-1)))
         for parameter in recipe.trained(model)
@@ -92,7 +110,15 @@ def norms(model: Model, gradients: Tensors) -> tuple[float, ...]:
 
 
 def changes(model: Model, before: Tensors, after: Tensors) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return what became of the trained tensors and of the running statistics, eight sums for each."""
+    """Return what became of the trained tensors and of the running statistics, eight sums for each.
+
+    Parameters
+    ----------
+    model
+        The model.
+    before, after
+        All its tensors, running statistics among them.
+    """
     return _changes(model, recipe.trained(model), before, after), _changes(
         model, recipe.statistics(model), before, after
     )

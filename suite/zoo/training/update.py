@@ -88,7 +88,15 @@ def _power(value: float) -> float:
 
 
 def amplified(optimizer: Optimizer, by: Amplification) -> Optimizer:
-    """Return a rule with its own learning rate and weight decay multiplied."""
+    """Return a rule with its own learning rate and weight decay multiplied.
+
+    Parameters
+    ----------
+    optimizer
+        The recipe's.
+    by
+        What its learning rate and weight decay are multiplied by.
+    """
     return msgspec.structs.replace(
         optimizer,
         learning_rate=optimizer.learning_rate * by.learning_rate,
@@ -110,13 +118,30 @@ def gradients(model: Model, step: int, process: int = 0) -> Arrays:
     """Return what one process's loss gives each trained tensor in a step: float32, shapes of the specification.
 
     The update is made from the mean over all processes.
+
+    Parameters
+    ----------
+    model
+        Whose tensors.
+    step
+        From 0 on.
+    process
+        From 0 on: each has gradients of its own.
     """
     pool = _gradient_pool(model, step, process)
     return {each.name: _tiled(pool, each) for each in recipe.trained(model)}
 
 
 def sample(model: Model, weights: Arrays) -> npt.NDArray[np.float32]:
-    """Return the elements that are compared, tensor after tensor in the order of the specification."""
+    """Return the elements that are compared, tensor after tensor in the order of the specification.
+
+    Parameters
+    ----------
+    model
+        Whose tensors.
+    weights
+        After the steps, by the name of the tensor.
+    """
     return np.concatenate(
         [weights[each.name].reshape(-1)[_positions(each)].astype("<f4") for each in recipe.trained(model)]
     )
@@ -159,6 +184,11 @@ def tolerance(model: Model, optimizer: Optimizer, *, processes: int = 1) -> floa
 
     As in `suite.zoo.training.parity`: what half a unit in the last place of a float32 makes of the reference, in each
     weight and each gradient that the rule is given, times the same factor. It looks at no framework.
+
+    Parameters
+    ----------
+    model, optimizer, processes
+        As in `reference`.
     """
     exact = reference(model, optimizer, processes=processes)
     moved = [reference(model, optimizer, processes=processes, perturbation=draw) for draw in range(parity.DRAWS)]
@@ -170,6 +200,13 @@ def errors(model: Model, found: dict[str, _Float64], exact: dict[str, _Float64])
 
     A float32 weight is rounded in proportion to its size on the way, which the denominator stands for: a bias of one
     element may end near where it began, or near zero.
+
+    Parameters
+    ----------
+    model
+        Whose tensors.
+    found, exact
+        Sampled elements after the steps, by the name of the tensor.
     """
     start = sampled_begin(model)
     norm = np.linalg.norm

@@ -1,0 +1,26 @@
+"""What frameworks call the types of numbers, and the precisions they are here."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+STORED: Mapping[str, str] = MappingProxyType({"bf16": "bfloat16", "fp16": "float16"})
+"""Precisions in which weights and activations are stored, as NumPy and the native frameworks call their types."""
+_PRECISIONS = MappingProxyType(
+    dict.fromkeys(("float64", "double", "f64"), "fp64")
+    | dict.fromkeys(("float32", "float", "f32"), "fp32")
+    | dict.fromkeys(("bfloat16", "bf16"), "bf16")
+    | dict.fromkeys(("float16", "half", "f16"), "fp16")
+    | dict.fromkeys(("uint8", "int8", "u8", "i8", "s8"), "int8")
+)
+
+
+def precision_of(dtype: str) -> str:
+    """Return the precision of a type by its name; other names as they are.
+
+    Examples
+    --------
+    >>> precision_of("torch.bfloat16"), precision_of("s8"), precision_of("int32")
+    ('bf16', 'int8', 'int32')
+    """
+    name = dtype.removeprefix("torch.")
+    return _PRECISIONS.get(name, name)
