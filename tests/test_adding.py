@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +15,7 @@ from suite.record import files
 from suite.run.bench import REPORT
 from tests.commands import ROOT
 
-_BLOCK = re.compile(r"^( *)```(\w+)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _NEW_FILE = re.compile(r"(?:# |\{# )(suite/\S+)(?: #\})?\n")
 _EDIT = re.compile(r"--- (suite/\S+)\n")
 
@@ -37,8 +36,7 @@ def section(title: str) -> str:
 def follow(title: str, tree: Path) -> Change:
     """Write the files of a section and make its edits; each edit must fit in exactly one place."""
     added, edited = set(), set()
-    for _, language, block in _BLOCK.findall(section(title)):
-        text = textwrap.dedent(block)
+    for language, text in _BLOCK.findall(section(title)):
         head = (_EDIT if language == "diff" else _NEW_FILE).match(text)
         assert head is not None, text
         path, body = tree / head[1], text[head.end() :]
