@@ -44,6 +44,8 @@ class BackendInfo(msgspec.Struct, frozen=True, kw_only=True):
     process_bytes: int = 1536 << 20
     """What a process holds of a GPU's memory before it has a model: CUDA's context (about 0.3 to 0.6 GB on data-centre
     GPUs), the code of its libraries, and room for the workspaces of cuDNN and cuBLAS. An allowance, no measurement."""
+    trains: bool = False
+    """Whether it can train: frameworks can, runtimes that read a finished model cannot."""
     feed: str = "prefetch"
     """How it reads a dataset: a module of `suite.backends.feeds`."""
     profiler: str = ""
@@ -62,8 +64,3 @@ class BackendInfo(msgspec.Struct, frozen=True, kw_only=True):
     def devices(self) -> tuple[str, ...]:
         """Where it runs."""
         return tuple(self.ways)
-
-    @property
-    def trains(self) -> bool:
-        """Whether it can train: frameworks can, runtimes that read a finished model cannot."""
-        return self.reads == "native"

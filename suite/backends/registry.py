@@ -42,6 +42,7 @@ _BACKENDS = {
             imports=("torch",),
             layout="NHWC",
             ways=_NATIVE,
+            trains=True,
             why_not={
                 ("cpu", "int8"): (
                     "PyTorch's static quantisation (torch.ao.quantization) is deprecated for torchao, which is not "
@@ -64,6 +65,7 @@ _BACKENDS = {
             imports=("torch",),
             layout="NHWC",
             ways=_NATIVE,
+            trains=True,
             why_not={
                 ("cpu", "int8"): (
                     "quantisation for torch.compile has left PyTorch for torchao, which is not locked here"
@@ -85,6 +87,7 @@ _BACKENDS = {
             imports=("tensorflow",),
             layout="NHWC",
             ways=_NATIVE,
+            trains=True,
             why_not={("cpu", "int8"): _TENSORFLOW_INT8},
             feed="tf_data",
             profiler="tensorflow",
@@ -101,6 +104,7 @@ _BACKENDS = {
             imports=("tensorflow",),
             layout="NHWC",
             ways=_NATIVE,
+            trains=True,
             why_not={("cpu", "int8"): _TENSORFLOW_INT8},
             feed="tf_data",
             profiler="tensorflow",
@@ -117,6 +121,7 @@ _BACKENDS = {
             imports=("jax",),
             layout="NHWC",
             ways=_NATIVE,
+            trains=True,
             why_not={("cpu", "int8"): "JAX has no static quantisation after training of its own"},
             process_bytes=1280 << 20,
             profiler="jax",

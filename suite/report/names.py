@@ -71,6 +71,15 @@ def asked(case: Case) -> str:
     return "One item at a time" if case.one_by_one else scenario(case.scenario)
 
 
+def is_framework(distribution: str) -> bool:
+    """Whether a distribution is a backend's own, made for a CPU or for a GPU: `tensorflow-cpu`, `onnxruntime-gpu`."""
+    return _plain(distribution) in {_plain(info.distribution) for info in _BACKENDS.values()}
+
+
+def _plain(distribution: str) -> str:
+    return distribution.removesuffix("-cpu").removesuffix("-gpu")
+
+
 def colour(name: str) -> str:
     """Return the CSS class that colours a backend: always the same one, and from a fixed set."""
     if name in _BACKENDS and _BACKENDS[name].colours is not None:

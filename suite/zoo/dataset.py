@@ -6,10 +6,7 @@ decodes it gets the same bits.
 """
 
 import hashlib
-import json
 import math
-import os
-import tempfile
 from pathlib import Path
 
 import msgspec
@@ -18,10 +15,9 @@ import numpy.typing as npt
 
 from suite.zoo import inputs, models
 from suite.zoo.spec import Model, Tensor
-from suite.zoo.weights import Arrays
+from suite.zoo.weights import HEADER_BYTES, Arrays, header_line, replacing
 
 FORMAT = "levelfield-dataset-1"
-HEADER_BYTES = 4096
 OFFSET = np.float32(128)
 SCALE = np.float32(2.0**-5)
 _CHUNK = 64
@@ -103,22 +99,15 @@ def save(model: Model, path: Path, items: int | None = None) -> Header:
         raise ValueError(f"{model.title} has no dataset; there is one for {', '.join(there)}.")
     count = items if items is not None else model.dataset_items
     digest = hashlib.sha256()
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(b" " * HEADER_BYTES)
-            for start in range(0, count, _CHUNK):
-                records = encode(model, start, min(_CHUNK, count - start))
-                digest.update(records.data)
-                file.write(records.data)
-            header = Header(FORMAT, model.name, count, record_shape(model), digest.hexdigest())
-            file.seek(0)
-            file.write(json.dumps(msgspec.to_builtins(header)).encode().ljust(HEADER_BYTES - 1) + b"\n")
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with replacing(path) as file:
+        file.seek(HEADER_BYTES)
+        for start in range(0, count, _CHUNK):
+            records = encode(model, start, min(_CHUNK, count - start))
+            digest.update(records.data)
+            file.write(records.data)
+        header = Header(FORMAT, model.name, count, record_shape(model), digest.hexdigest())
+        file.seek(0)
+        file.write(header_line(msgspec.to_builtins(header)))
     return header
 
 

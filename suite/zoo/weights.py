@@ -8,9 +8,10 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 import msgspec
 import numpy as np
@@ -25,7 +26,7 @@ Arrays: TypeAlias = dict[str, npt.NDArray[np.generic]]
 SEED = "levelfield/1"
 """Prefix of every stream's name; a change of it changes every weight and input."""
 
-_HEADER_BYTES = 4096
+HEADER_BYTES = 4096
 _FORMAT = "levelfield-weights-1"
 
 
@@ -70,18 +71,29 @@ def save(model: Model, path: Path) -> None:
     path
         File to write; its folder must exist.
     """
-    header = json.dumps(_header(model)).encode().ljust(_HEADER_BYTES - 1) + b"\n"
+    with replacing(path) as file:
+        file.write(header_line(_header(model)))
+        for array in make(model).values():
+            file.write(array.reshape(-1).view(np.uint8).data)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Open a file to write, which takes the place of another once all is written, and is removed if that fails."""
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(header)
-            for array in make(model).values():
-                file.write(array.reshape(-1).view(np.uint8).data)
+            yield file
         Path(temporary).chmod(0o644)
         Path(temporary).replace(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def header_line(values: Mapping[str, Any]) -> bytes:
+    """Return a header of `HEADER_BYTES`: a line of JSON, padded with spaces."""
+    return json.dumps(values).encode().ljust(HEADER_BYTES - 1) + b"\n"
 
 
 def load(path: Path, model: Model) -> Arrays:
@@ -108,7 +120,7 @@ def load(path: Path, model: Model) -> Arrays:
     """
     remedy = f"Delete {path}: it is made again when it is needed."
     with path.open("rb") as file:
-        raw = file.read(_HEADER_BYTES)
+        raw = file.read(HEADER_BYTES)
     found = _parse(raw)
     if found is None or found.get("format") != _FORMAT:
         raise ValueError(f"{path} is not a weights file of this version of Levelfield. {remedy}")
@@ -116,10 +128,10 @@ def load(path: Path, model: Model) -> Arrays:
     if found != expected:
         what = f"{found.get('model')} ({str(found.get('specification'))[:12]})"
         raise ValueError(f"{path} holds weights of {what}, not of {model.name} as it is now defined. {remedy}")
-    size = _HEADER_BYTES + 4 * model.parameter_count
+    size = HEADER_BYTES + 4 * model.parameter_count
     if path.stat().st_size != size:
         raise ValueError(f"{path} has {path.stat().st_size} bytes and should have {size}. {remedy}")
-    flat = np.memmap(path, dtype="<f4", mode="c", offset=_HEADER_BYTES, shape=(model.parameter_count,))
+    flat = np.memmap(path, dtype="<f4", mode="c", offset=HEADER_BYTES, shape=(model.parameter_count,))
     arrays: Arrays = {}
     start = 0
     for parameter in model.parameters:

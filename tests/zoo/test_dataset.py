@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from suite.zoo import dataset, inputs, models
+from suite.zoo.weights import HEADER_BYTES
 
 ITEMS = 10
 
@@ -50,7 +51,7 @@ def test_a_dataset_that_is_missing_empty_cut_off_or_changed_is_named(tmp_path: P
     with pytest.raises(ValueError, match="is not a dataset"):
         dataset.read(path)
     nothing = {"format": dataset.FORMAT, "model": "mlp", "items": 0, "shape": [200], "sha256": ""}
-    path.write_bytes(json.dumps(nothing).encode().ljust(dataset.HEADER_BYTES))
+    path.write_bytes(json.dumps(nothing).encode().ljust(HEADER_BYTES))
     with pytest.raises(ValueError, match="is empty"):
         dataset.read(path)
     path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))

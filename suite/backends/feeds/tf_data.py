@@ -5,6 +5,7 @@ from typing import Any
 from suite.backends.feeds.protocol import AHEAD, Feed, Wanted
 from suite.backends.protocol import Arrays
 from suite.zoo import dataset
+from suite.zoo.weights import HEADER_BYTES
 
 
 def open_feed(wanted: Wanted) -> Feed:
@@ -18,7 +19,7 @@ def open_feed(wanted: Wanted) -> Feed:
         return (tf.cast(values, tf.float32) - float(dataset.OFFSET)) * float(dataset.SCALE)
 
     files = tf.data.FixedLengthRecordDataset(
-        str(wanted.path), record_bytes=header.record_bytes, header_bytes=dataset.HEADER_BYTES
+        str(wanted.path), record_bytes=header.record_bytes, header_bytes=HEADER_BYTES
     )
     pipeline = (
         files.repeat()

@@ -112,7 +112,7 @@ def _entry(run: Run, found: Analysis, folder: Path) -> Entry:
         name: version
         for image in run.images
         for name, version in image.distributions.items()
-        if name in ("torch", "tensorflow", "tensorflow-cpu", "jax", "onnxruntime", "onnxruntime-gpu", "openvino")
+        if names.is_framework(name)
     }
     return Entry(
         id=run.id,

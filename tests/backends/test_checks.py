@@ -1,0 +1,33 @@
+"""What every backend refuses, in the same words."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from suite.backends.checks import images_last, require_names, require_onnx
+from suite.backends.protocol import Source, Unsupported
+
+
+def test_an_onnx_file_must_be_given_and_be_there(tmp_path: Path) -> None:
+    source = Source("mlp", 1, {}, {})
+    with pytest.raises(Unsupported, match="was given none: export mlp first"):
+        require_onnx("openvino", source)
+    path = tmp_path / "model.onnx"
+    with pytest.raises(Unsupported, match="is not there: export mlp again"):
+        require_onnx("openvino", Source("mlp", 1, {}, {}, path))
+    path.write_bytes(b"")
+    assert require_onnx("openvino", Source("mlp", 1, {}, {}, path)) == path
+
+
+def test_a_file_of_another_model_is_refused() -> None:
+    require_names("openvino", ["a", "b"], ["b", "a"])
+    with pytest.raises(Unsupported, match="inputs images and needs features"):
+        require_names("openvino", ["features"], ["images"])
+
+
+def test_images_are_shown_with_their_channels_last() -> None:
+    images = np.zeros((2, 3, 4, 5))
+    assert images_last(images).shape == (2, 4, 5, 3)
+    assert images_last(images).base is images
+    assert images_last(images[0]).shape == (3, 4, 5)

@@ -1,0 +1,44 @@
+"""Titles and colours: those of what is registered, and a name as it is where it is not."""
+
+import pytest
+
+from suite.backends import registry
+from suite.report import names
+from suite.zoo import models
+
+
+def test_a_model_is_shown_as_people_write_it() -> None:
+    assert [names.model(name) for name in models.names()] == ["MLP", "ResNet-50", "BERT-base"]
+    assert names.model("canary") == "canary"
+    assert names.model("<b>") == "<b>"
+    assert names.question("llama convergence") == "small network of llama’s layers, convergence"
+
+
+def test_a_backend_is_shown_as_it_registered() -> None:
+    assert names.backend("torch-compile") == "PyTorch, compiled"
+    assert names.backend("mxnet") == "mxnet"
+
+
+@pytest.mark.parametrize("name", ["mxnet", 'x" onload="', "tensorrt"])
+def test_what_has_no_colour_gets_a_spare_one(name: str) -> None:
+    assert names.colour(name) == names.colour(name)
+    assert names.colour(name) in {f"b-spare-{index}" for index in range(4)}
+    assert names.colour_on_white(name) == "#55606e"
+
+
+def test_every_colour_has_a_class_and_both_grounds() -> None:
+    style = names.colour_styles()
+    for name in registry.names():
+        colours = registry.get(name).colours
+        assert colours is not None
+        assert names.colour(name) == f"b-{name}"
+        assert names.colour_on_white(name) == colours[0]
+        assert f".b-{name} {{ --b: var(--b-{name}); }}" in style
+        for colour in colours:
+            assert f"--b-{name}: {colour};" in style
+
+
+def test_frameworks_are_told_from_what_they_need() -> None:
+    frameworks = ("torch", "tensorflow", "tensorflow-cpu", "jax", "onnxruntime", "onnxruntime-gpu", "openvino")
+    assert all(map(names.is_framework, frameworks))
+    assert not any(map(names.is_framework, ("numpy", "jaxlib", "keras", "torchvision")))

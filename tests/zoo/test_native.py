@@ -1,0 +1,27 @@
+"""Where definitions are found, and the shapes in which frameworks take weights."""
+
+import numpy as np
+import pytest
+
+from suite.zoo import models, weights
+from suite.zoo.native import channels_first, channels_last, definition
+
+
+@pytest.mark.parametrize(("model", "framework"), [("canary", "torch"), ("mlp", "mxnet"), ("mlp", "reference")])
+def test_what_has_no_definition_says_so(model: str, framework: str) -> None:
+    with pytest.raises(ValueError, match=f"has no definition in {framework}"):
+        definition(models.get(model), framework)
+
+
+def test_channels_first_is_the_inverse_of_channels_last() -> None:
+    made = weights.make(models.get("digits_resnet"))
+    turned = channels_last(made)
+    assert turned["conv1.weight"].shape == (3, 3, 1, 16)
+    assert turned["fc.weight"].shape == made["fc.weight"].shape[::-1]
+    for name, array in channels_first(turned).items():
+        np.testing.assert_array_equal(array, made[name])
+
+
+def test_embeddings_stay_tables_of_one_row_a_word() -> None:
+    table = np.zeros((5, 3), dtype=np.float32)
+    assert channels_last({"embeddings.word_embeddings.weight": table})["embeddings.word_embeddings.weight"] is table
