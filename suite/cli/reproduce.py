@@ -15,7 +15,8 @@ from suite.errors import LevelfieldError, printable
 from suite.safety import terminals
 
 if TYPE_CHECKING:
-    from suite.compare.reproduction.outcome import AnalysedRun
+    from suite.compare.reduction import Reduced
+    from suite.record.schema import Run
     from suite.share.reading import Read
 
 NAME = "reproduction.json"
@@ -84,7 +85,8 @@ def reproduce(
     Exit codes: 0 reproduced; 1 something differs; 2 could not run; 3 other hardware, or not decided.
     """
     from suite.analysis import guarded
-    from suite.compare.reproduction import outcome
+    from suite.compare.reduction import reduce
+    from suite.compare.reproduction import judge_reproduction
     from suite.plan import make, with_launches
     from suite.prepare.own_model.request import give
     from suite.prepare.training_data import TrainingDataRequest, again, folder_of_images
@@ -101,8 +103,7 @@ def reproduce(
     console = terminals.console()
     given = read(open_given(report))
     with guarded.computing(given.given.name):
-        theirs = told(given)
-    run = theirs.run
+        run, theirs = told(given)
     images = TrainingDataRequest(data=folder_of_images(data))
     if data is not None or not dry_run:
         images = again(images, run.settings)
@@ -133,9 +134,9 @@ def reproduce(
     folder = conduct(chosen, options, console)
     tell(folder, console)
     content = files.content_of(folder / files.NAME)
-    ours = outcome.whole(files.decode(content, files.NAME), hashlib.sha256(content).hexdigest())
+    ours = reduce(files.decode(content, files.NAME), hashlib.sha256(content).hexdigest())
     with guarded.computing(given.given.name):
-        found = outcome.judge_reproduction(theirs, ours, allowed=allowed)
+        found = judge_reproduction(theirs, ours, allowed=allowed)
     console.print()
     show(found, console)
     write_atomically(folder / NAME, msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
@@ -143,19 +144,19 @@ def reproduce(
     sys.exit(found.exit_code)
 
 
-def told(given: "Read") -> "AnalysedRun":
+def told(given: "Read") -> tuple["Run", "Reduced"]:
     """Return the run of a report with what follows from it; of a page alone, with all its samples' medians restored."""
     from suite import analysis
-    from suite.compare.reproduction.outcome import told_of, whole
+    from suite.compare.reduction import reduce
     from suite.report import restoring
 
     if given.whole is not None and given.given.record is not None:
-        return whole(given.whole, hashlib.sha256(given.given.record).hexdigest())
+        return given.whole, reduce(given.whole, hashlib.sha256(given.given.record).hexdigest())
     if given.inside is None:
         raise LevelfieldError("There is no record in it.", fix="Name a report's HTML file, or a run's folder.")
     embedded = given.inside.embedded
     run = restoring.restored(embedded)
-    return told_of(run, restoring.with_tails(analysis.analyse(run), embedded), embedded.record_sha256)
+    return run, reduce(run, embedded.record_sha256, restoring.with_tails(analysis.analyse(run), embedded))
 
 
 def _say(text: str, console: Console) -> None:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from suite.compare.effects import MIN_RUNS
 from suite.compare.reduction import Answer, Reduced
-from suite.compare.welch import MIN_RUNS
 
 UNMEASURED = frozenset({"smoke"})
 """Labels of runs that show that everything works, and whose times say nothing."""

@@ -98,10 +98,16 @@ def _check_distinct(old: Sequence[Reduced], new: Sequence[Reduced]) -> None:
             seen[run.facts.id] = side
 
 
+def _result_ids(runs: Sequence[Reduced]) -> list[str]:
+    """Return the ids of all results, in the order of the plans."""
+    places = ((run, arm, case) for run in runs for case in run.cases for arm in run.arms)
+    return list(dict.fromkeys(f"{arm}/{case}" for run, arm, case in places if (arm, case) in run.answers))
+
+
 def _unrelated(old: Sequence[Reduced], new: Sequence[Reduced]) -> LevelfieldError:
     sides = []
     for runs in (old, new):
-        there = list(dict.fromkeys(f"{arm}/{case}" for run in runs for arm, case in run.answers))
+        there = _result_ids(runs)
         such = f", such as {there[0][:200]}" if there else ""
         sides.append(f"{units.plural(len(there), 'result')}{such}")
     return LevelfieldError(
@@ -111,7 +117,7 @@ def _unrelated(old: Sequence[Reduced], new: Sequence[Reduced]) -> LevelfieldErro
 
 
 def _nothing(old: Sequence[Reduced], new: Sequence[Reduced], selection: Selection) -> LevelfieldError:
-    there = list(dict.fromkeys(f"{arm}/{case}" for run in (*old, *new) for arm, case in run.answers))
+    there = _result_ids((*old, *new))
     if not there:
         return LevelfieldError("Neither side answered anything.", fix="Name runs that measured something.")
     asked = " and ".join(

@@ -7,8 +7,8 @@ import msgspec
 
 from suite import scenarios
 from suite.compare import phrases
+from suite.compare.effects import MIN_RUNS
 from suite.compare.types import Comparison, Drift, Gate, Movement, Row, Verdict
-from suite.compare.welch import MIN_RUNS
 from suite.report import units
 
 FINE, WORSE, UNDECIDED = 0, 1, 3
@@ -178,8 +178,8 @@ def method(rows: Sequence[Row], gate: Gate) -> str:
 
     References
     ----------
-    Y. Benjamini, Y. Hochberg (1995) and Y. Benjamini, D. Yekutieli (2005), as in `suite.compare.grid_verdicts`;
-    B. L. Welch (1947), as in `suite.compare.welch`.
+    Y. Benjamini, Y. Hochberg (1995) and Y. Benjamini, D. Yekutieli (2005), as in `suite.compare.verdicts`;
+    B. L. Welch (1947), as in `suite.compare.effects`.
     """
     judged = sum(row.confidence is not None for row in rows)
     same = f"“Same” means that the whole interval lies within {_share(gate.margin)} of no change."

@@ -13,9 +13,11 @@ import msgspec
 
 from suite import analysis
 from suite.analysis import ranks
-from suite.analysis.types import AnyRow, ColdRow, ConvergenceRow, MemoryRow, Row, Standing
+from suite.analysis.types import Analysis, AnyRow, ColdRow, ConvergenceRow, MemoryRow, Row, Standing
+from suite.analysis.whole_launch import total_ns
 from suite.compare.types import RunFacts
 from suite.history import environment
+from suite.history.summary import estimate_of
 from suite.record.schema import (
     Absent,
     Arm,
@@ -50,6 +52,8 @@ class Answer(msgspec.Struct, frozen=True):
     failure: FailureKind | None = None
     cost: float | None = None
     """Time of a call, of an item, or to the first answer in nanoseconds; or bytes. Above zero."""
+    launch_costs: tuple[float, ...] = ()
+    """The same of each launch."""
     inputs: frozenset[str] = frozenset()
     """Digests of the inputs."""
     weights: frozenset[str] = frozenset()
@@ -71,6 +75,7 @@ class Reduced(msgspec.Struct, frozen=True):
     arms: dict[str, Arm]
     cases: dict[str, Case]
     answers: dict[Place, Answer]
+    """Case by case, in each as the report orders them."""
     parities: dict[tuple[str, Question], tuple[Parity, ...]]
     """Arm id and question to the outputs seen, each digest once."""
     hardware: dict[str, str]
@@ -85,27 +90,30 @@ def question(case: Case) -> Question:
     return case.question, case.precision, case.batch, case.threads, case.device
 
 
-def reduce(run: Run, sha256: str) -> Reduced:
+def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
     """Reduce a run to what a comparison needs.
 
     Parameters
     ----------
     run
-        The record.
+        The record, possibly with thinned samples.
     sha256
-        Of the record's file.
+        Of the file of the whole record.
+    analysed
+        The analysis of the run, if there is one already.
     """
-    found = analysis.analyse(run)
+    found = analysed or analysis.analyse(run)
     arms: dict[str, Arm] = {}
     answers: dict[Place, Answer] = {}
     parities: dict[tuple[str, Question], dict[str, Parity]] = {}
-    for block, analysed in zip(run.blocks, found.blocks, strict=True):
-        rows: dict[str, AnyRow] = {row.arm: row for row in analysed.rows}
-        for arm in block.arms:
-            if arm.id not in rows or ranks.original(arm, block) is not None:
-                continue  # the canary, or the same a second time
-            arms[arm.id] = arm
-            answers[arm.id, block.case.id] = _answer(rows[arm.id], block, arm, run.settings)
+    for block, answered in zip(run.blocks, found.blocks, strict=True):
+        compared = {arm.id: arm for arm in block.arms if arm.id != block.canary and ranks.original(arm, block) is None}
+        arms |= compared
+        for row in answered.rows:
+            if row.arm not in compared:
+                continue  # the same arm a second time
+            arm = compared[row.arm]
+            answers[arm.id, block.case.id] = _answer(row, block, arm, run.settings)
             seen = parities.setdefault((arm.id, question(block.case)), {})
             for parity in _parities(block, arm):
                 if len(seen) < MOST_PARITIES:
@@ -133,7 +141,8 @@ def _answer(row: AnyRow, block: Block, arm: Arm, settings: Settings) -> Answer:
         standing=row.standing,
         reason=row.reason,
         failure=row.failure.kind if row.failure is not None else None,
-        cost=_cost(row, throughput=block.case.per_item),
+        cost=_cost(row, per_item=block.case.per_item),
+        launch_costs=_launch_costs(row, per_item=block.case.per_item),
         inputs=_seeds(launches) or frozenset(launch.inputs_sha256 for launch in launches if launch.inputs_sha256),
         weights=frozenset(launch.weights_sha256 for launch in launches if launch.weights_sha256),
         onnx=frozenset(launch.onnx_sha256 for launch in launches if launch.onnx_sha256),
@@ -151,19 +160,27 @@ def _seeds(launches: list[Launch]) -> frozenset[str]:
     return frozenset({hashlib.sha256("\n".join(seen).encode()).hexdigest()}) if seen else frozenset()
 
 
-def _cost(row: AnyRow, *, throughput: bool) -> float | None:
+def _cost(row: AnyRow, *, per_item: bool) -> float | None:
+    _, unit, estimate = estimate_of(row, per_item=per_item)
+    if estimate is None:
+        return None
+    cost = 1e9 / estimate.value if unit == "items/s" else estimate.value
+    return cost if 0 < cost < math.inf else None
+
+
+def _launch_costs(row: AnyRow, *, per_item: bool) -> tuple[float, ...]:
     match row:
-        case Row() if throughput:
-            cost = 1e9 / row.items_per_second.value if row.items_per_second is not None else None
+        case Row() if per_item:
+            return tuple(1e9 / rate for rate in row.launch_items_per_second if rate > 0)
         case Row():
-            cost = row.median_ns.value if row.median_ns is not None else None
+            return row.launch_medians_ns
         case ConvergenceRow():
-            cost = row.time_ns.value if row.time_ns is not None else None
+            return row.launch_times_ns
         case ColdRow():
-            cost = row.total_ns.value if row.total_ns is not None else None
+            return tuple(float(total_ns(startup)) for startup in row.startups)
         case MemoryRow():
-            cost = row.peak_bytes
-    return cost if cost is not None and 0 < cost < math.inf else None
+            peaks = [reading.peak_rss_bytes for reading in row.readings]
+            return tuple(float(peak) for peak in peaks if not isinstance(peak, Absent))
 
 
 def _launches(block: Block, arm: Arm) -> Iterator[Launch]:

@@ -8,11 +8,13 @@ import msgspec
 import numpy as np
 
 from suite.analysis.types import Estimate
-from suite.compare import answers, grid_verdicts, matching, welch
+from suite.compare import answers, effects, matching
 from suite.compare.answers import CaseResults
+from suite.compare.effects import Effect
 from suite.compare.matching import Pair
 from suite.compare.reduction import NO_FAULT_OF_THE_NEW, Reduced
 from suite.compare.types import Gate, Metric, Outcome, Row, Verdict
+from suite.compare.verdicts import Judgement, change_policy, judge, of_metric
 from suite.record.schema import Case
 
 MOST_FURTHER_SECONDS = 30 * 86_400.0
@@ -47,11 +49,49 @@ class Selection(msgspec.Struct, frozen=True):
         return not self.only or any(fnmatch.fnmatchcase(name, glob) for name in names for glob in self.only)
 
 
-class _Draft(msgspec.Struct, frozen=True):
-    """A row before it is judged among the others: with the costs to judge it by, or without, and then it stands."""
+class Draft(msgspec.Struct, frozen=True):
+    """A row before it is judged among the others."""
 
     row: Row
-    costs: tuple[list[float], list[float]] | None = None
+    effect: Effect | None = None
+    """What it is judged by; None: the row stands as it is."""
+    seconds: float | None = None
+    """What one more replicate on each side takes."""
+
+
+def judge_rows(drafts: Sequence[Draft], gate: Gate, *, longest_seconds: float = math.inf) -> tuple[Row, ...]:
+    """Judge all rows that have an effect together.
+
+    Parameters
+    ----------
+    drafts
+        Rows, in the order of the result.
+    gate
+        Margin, largest slowdown and false discovery rate.
+    longest_seconds
+        Replicates that take longer than this are out of reach.
+    """
+    effects = [draft.effect for draft in drafts if draft.effect is not None]
+    judgements = iter(judge(effects, change_policy(gate)))
+    return tuple(
+        draft.row if draft.effect is None else _judged(draft, next(judgements), longest_seconds) for draft in drafts
+    )
+
+
+def _judged(draft: Draft, found: Judgement, longest_seconds: float) -> Row:
+    seconds = found.further * draft.seconds if found.further is not None and draft.seconds else None
+    out_of_reach = seconds is not None and seconds > longest_seconds
+    return msgspec.structs.replace(
+        draft.row,
+        verdict=of_metric(found.verdict, draft.row.metric),
+        outcome=found.outcome,
+        ratio=found.ratio,
+        confidence=found.confidence,
+        p_value=found.p_value,
+        p_adjusted=found.p_adjusted,
+        further=None if out_of_reach else found.further,
+        further_seconds=None if out_of_reach else seconds,
+    )
 
 
 class _Sides(msgspec.Struct, frozen=True):
@@ -103,12 +143,8 @@ def compare_rows(
     """
     sides = _Sides(old, new)
     drafts = [draft for draft in _drafts(sides, pairs) if selection.takes(draft.row)]
-    judged = iter(grid_verdicts.judge_grid([welch.from_runs(*draft.costs) for draft in drafts if draft.costs], gate))
-    seconds = sides.seconds
-    rows = [_decided(draft.row, next(judged), seconds) if draft.costs else draft.row for draft in drafts]
-    if same_hardware is not True:
-        rows = [_elsewhere(row) for row in rows]
-    return in_order(rows)
+    rows = judge_rows(drafts, gate, longest_seconds=MOST_FURTHER_SECONDS)
+    return in_order(rows if same_hardware is True else map(_elsewhere, rows))
 
 
 _OUTCOMES: tuple[Outcome, ...] = ("worse", "undecided", "aside", "fine")
@@ -152,7 +188,7 @@ def _asked(runs: Iterable[Reduced], arm: str) -> dict[str, Case]:
     return {case: run.cases[case] for run in runs for answered, case in run.answers if answered == arm}
 
 
-def _drafts(sides: _Sides, pairs: Sequence[Pair]) -> Iterator[_Draft]:
+def _drafts(sides: _Sides, pairs: Sequence[Pair]) -> Iterator[Draft]:
     cases = _cases(sides.old), _cases(sides.new)
     said = answers.by_arm(sides.old), answers.by_arm(sides.new)
     for arms in pairs:
@@ -178,7 +214,7 @@ def _cases(runs: Iterable[Reduced]) -> dict[str, Case]:
     return {name: case for run in runs for name, case in run.cases.items()}
 
 
-def _added(case: Case, arms: Pair, after: CaseResults) -> Iterator[_Draft]:
+def _added(case: Case, arms: Pair, after: CaseResults) -> Iterator[Draft]:
     """Tell of a case that the old side does not have: nothing can have got worse, and a failure is still said."""
     if after.failed:
         yield _failed(case, arms, after, "undecided")
@@ -189,7 +225,7 @@ def _added(case: Case, arms: Pair, after: CaseResults) -> Iterator[_Draft]:
         yield _draft(case, arms, Verdict.ADDED, "aside", reason)
 
 
-def _both(case: Case, arms: Pair, before: CaseResults, after: CaseResults, sides: _Sides) -> Iterator[_Draft]:
+def _both(case: Case, arms: Pair, before: CaseResults, after: CaseResults, sides: _Sides) -> Iterator[Draft]:
     """Tell of a case that both sides were asked; of nothing where neither could answer, for no fault."""
     if after.unequal:
         outcome: Outcome = "undecided" if before.unequal else "worse"
@@ -214,11 +250,11 @@ def _both(case: Case, arms: Pair, before: CaseResults, after: CaseResults, sides
         if reason:
             yield _draft(case, arms, Verdict.INCOMPARABLE, "undecided", reason)
         else:
-            yield _measured(case, arms, (before.costs, after.costs), sides.labels)
+            yield _measured(case, arms, (before.costs, after.costs), sides)
 
 
-def _draft(case: Case, arms: Pair, verdict: Verdict, outcome: Outcome, reason: str) -> _Draft:
-    return _Draft(
+def _draft(case: Case, arms: Pair, verdict: Verdict, outcome: Outcome, reason: str) -> Draft:
+    return Draft(
         Row(
             case=case,
             metric=case.scenario,
@@ -231,16 +267,16 @@ def _draft(case: Case, arms: Pair, verdict: Verdict, outcome: Outcome, reason: s
     )
 
 
-def _failed(case: Case, arms: Pair, after: CaseResults, outcome: Outcome) -> _Draft:
+def _failed(case: Case, arms: Pair, after: CaseResults, outcome: Outcome) -> Draft:
     failed = after.failed or after.absent
     some = f" (in {len(failed)} of {after.runs} runs)" if len(failed) < after.runs else ""
     return _draft(case, arms, Verdict.FAILED, outcome, f"{answers.why(failed) or 'no reason was kept'}{some}")
 
 
-def _measured(case: Case, arms: Pair, costs: tuple[list[float], list[float]], labels: Iterable[str]) -> _Draft:
+def _measured(case: Case, arms: Pair, costs: tuple[list[float], list[float]], sides: _Sides) -> Draft:
     first, second = (math.exp(float(np.mean(np.log(side)))) for side in costs)
     counts = len(costs[0]), len(costs[1])
-    reason = answers.too_few(counts, labels)
+    reason = answers.too_few(counts, sides.labels)
     row = Row(
         case=case,
         metric=case.scenario,
@@ -255,23 +291,7 @@ def _measured(case: Case, arms: Pair, costs: tuple[list[float], list[float]], la
         old_replicates=counts[0],
         new_replicates=counts[1],
     )
-    return _Draft(row, None if reason else costs)
-
-
-def _decided(row: Row, found: grid_verdicts.CellVerdict, seconds: float | None) -> Row:
-    further_seconds = found.further * seconds if found.further is not None and seconds is not None else None
-    out_of_reach = further_seconds is not None and further_seconds > MOST_FURTHER_SECONDS
-    return msgspec.structs.replace(
-        row,
-        verdict=grid_verdicts.of_metric(found.verdict, row.metric),
-        outcome=found.outcome,
-        ratio=found.ratio,
-        confidence=found.confidence,
-        p_value=found.p_value,
-        p_adjusted=found.p_adjusted,
-        further=None if out_of_reach else found.further,
-        further_seconds=None if out_of_reach else further_seconds,
-    )
+    return Draft(row) if reason else Draft(row, effects.from_runs(*costs), sides.seconds)
 
 
 def _elsewhere(row: Row) -> Row:

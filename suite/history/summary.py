@@ -257,7 +257,7 @@ def _results(result: Analysis, arms: dict[tuple[str, str], Arm], settings: Setti
             arm = arms[block.case.id, row.arm]
             if arm.ordinal > 1 or row.standing == "absent":  # a second time the same, or no fault and no number
                 continue
-            metric, unit, estimate = _estimate(row, per_item=block.case.per_item)
+            metric, unit, estimate = estimate_of(row, per_item=block.case.per_item)
             image = _image_group(arm, settings.launcher)
             name = f"{row.arm}/{block.case.id}{_goal(block.case, settings)}"
             yield _result(name, arm, image, metric, unit, row.standing, estimate)
@@ -304,7 +304,16 @@ def _sound(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) and value > 0 else None
 
 
-def _estimate(row: AnyRow, *, per_item: bool) -> tuple[Metric, Unit, Estimate | None]:
+def estimate_of(row: AnyRow, *, per_item: bool) -> tuple[Metric, Unit, Estimate | None]:
+    """Return what a row's scenario measures, its unit, and the row's estimate of it; None where it has no number.
+
+    Parameters
+    ----------
+    row
+        One arm's answer to one case.
+    per_item
+        Whether the case is about items per second, not about the time of a call.
+    """
     match row:
         case Row() if per_item:
             return "items per second", "items/s", row.items_per_second

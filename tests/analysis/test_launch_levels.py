@@ -9,10 +9,10 @@ import pytest
 
 from suite.analysis import analyse
 from suite.analysis.launch_levels import launch_levels, level_matrix, reduce
-from suite.compare.ab import arm_verdicts
 from suite.compare.ab.comparison import compare
+from suite.compare.ab.rows import compare_arms
+from suite.compare.effects import from_pairs
 from suite.compare.types import Gate
-from suite.compare.welch import from_pairs
 from suite.record.schema import Arm, Block, Case, Generation, Round, Run, Turn, Window
 from suite.report import sentences
 from suite.schedule import pacing
@@ -113,7 +113,7 @@ def test_ab_judges_the_levels_that_it_stopped_on(scenario: str, shape: dict[str,
     first, second = level_matrix(block).T
     interval = ratio_interval(second, first, sequential=True)
     assert stopped.half_width == interval.half_width
-    (row,) = arm_verdicts.rows(run, pairs.A, pairs.B, Gate())
+    (row,) = compare_arms(run, pairs.A, pairs.B, Gate())
     assert row.ratio is not None
     assert row.confidence is not None
     assert row.ratio.low is not None

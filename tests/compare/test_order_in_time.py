@@ -9,10 +9,10 @@ import pytest
 
 from suite.compare import order_in_time
 from suite.compare.comparison import compare
-from suite.compare.grid_verdicts import judge_grid
+from suite.compare.effects import from_runs
 from suite.compare.reduction import Reduced
 from suite.compare.types import Gate
-from suite.compare.welch import from_runs
+from suite.compare.verdicts import change_policy, judge
 from suite.run.bench import turns
 from suite.statistics.arrays import Floats
 from suite.statistics.verdicts import Verdict
@@ -40,7 +40,7 @@ def false_changes(shifts: tuple[Floats, Floats], *, seed: int = 1, cases: int = 
         for _ in range(cases):
             old, new = (shift + rng.normal(0.0, RUN_SD, shift.size) for shift in shifts)
             effects.append(from_runs(np.exp(old), np.exp(new)))
-        called += any(each.verdict in (Verdict.SLOWER, Verdict.FASTER) for each in judge_grid(effects, GATE))
+        called += any(each.verdict in (Verdict.SLOWER, Verdict.FASTER) for each in judge(effects, change_policy(GATE)))
     return called / EXPERIMENTS
 
 
@@ -73,7 +73,7 @@ def test_days_of_their_own_do_no_harm_to_pairs(runs: int) -> None:
     for seed in range(EXPERIMENTS):
         days = rng.normal(0.0, STEP, runs)
         old, new = (days + rng.normal(0.0, RUN_SD, runs) for _ in range(2))
-        (found,) = judge_grid([from_runs(np.exp(old), np.exp(new))], GATE)
+        (found,) = judge([from_runs(np.exp(old), np.exp(new))], change_policy(GATE))
         called += found.verdict in (Verdict.SLOWER, Verdict.FASTER)
         del seed
     assert called / EXPERIMENTS <= GATE.q

@@ -7,7 +7,8 @@ import msgspec
 
 from suite.analysis.launch_levels import how_precise, level_matrix
 from suite.compare import changes, conclusion, drift, notes, phrases
-from suite.compare.ab import arm_verdicts, containers
+from suite.compare.ab import containers
+from suite.compare.ab.rows import compare_arms
 from suite.compare.reduction import reduce
 from suite.compare.types import Comparison, Drift, Gate, Row, RunFacts, Side, Verdict
 from suite.errors import LevelfieldError
@@ -59,7 +60,7 @@ def compare(run: Run, gate: Gate, sha256: str) -> Comparison:
         The run does not have two arms in every block.
     """
     old, new = arms(run)
-    rows = arm_verdicts.rows(run, old, new, gate)
+    rows = compare_arms(run, old, new, gate)
     before, after = reduce(_view(run, old, new), sha256), reduce(_view(run, new, old), sha256)
     pairs = [(old.id, new.id)]
     drifts = drift.find_drift(pairs, [before], [after], same_hardware=True)

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from suite.compare import phrases
-from suite.compare.reproduction.types import Reproduction, Result, Verdict
+from suite.compare.reproduction import Reproduction, Result, Verdict
 from suite.run.reproduce.intent import Foreign
 
 MOST_CHANGES = 30

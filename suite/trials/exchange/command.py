@@ -18,10 +18,10 @@ from rich.markup import escape
 
 from suite import __version__
 from suite.cli.options import DURATION
+from suite.compare.effects import MIN_RUNS
 from suite.compare.reduction import Reduced
 from suite.compare.sides import load
 from suite.compare.types import Gate
-from suite.compare.welch import MIN_RUNS
 from suite.errors import LevelfieldError
 from suite.history.environment import arm_group
 from suite.record import files

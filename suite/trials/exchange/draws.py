@@ -21,9 +21,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from suite.compare.grid_verdicts import judge_grid
+from suite.compare.effects import from_runs
 from suite.compare.types import Gate
-from suite.compare.welch import from_runs
+from suite.compare.verdicts import change_policy, judge
 from suite.statistics.arrays import Floats
 from suite.statistics.verdicts import Verdict
 
@@ -143,7 +143,7 @@ def tally(runs: Runs, drawn: Iterator[tuple[int, Draw]], gate: Gate) -> Tally | 
         if not there.any():
             continue
         effects = [from_runs(np.exp(a), np.exp(b)) for a, b in zip(first[:, there].T, second[:, there].T, strict=True)]
-        called = sum(each.verdict not in _NO_CHANGE for each in judge_grid(effects, gate))
+        called = sum(each.verdict not in _NO_CHANGE for each in judge(effects, change_policy(gate)))
         pairs.add(number)
         comparisons, with_change = comparisons + 1, with_change + bool(called)
         rows, changed = rows + len(effects), changed + called
@@ -163,7 +163,7 @@ def expected(found: Spread, a_side: int, gate: Gate, rng: np.random.Generator) -
         for _ in range(SIMULATED):
             shift = rng.normal(0.0, found.session_sd, shape) if found.session_sd else np.zeros(shape)
             old, new = np.broadcast_to(shift, (2, a_side)) + rng.normal(0.0, found.run_sd, (2, a_side))
-            (judged,) = judge_grid([from_runs(np.exp(old), np.exp(new))], gate)
+            (judged,) = judge([from_runs(np.exp(old), np.exp(new))], change_policy(gate))
             called += judged.verdict not in _NO_CHANGE
         shares.append(called / SIMULATED)
     return shares[0], shares[1]

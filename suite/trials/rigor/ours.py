@@ -2,7 +2,7 @@
 
 Everything that decides is what the product uses: which windows count (`suite.statistics.counting`), launch levels with
 the drift of the pair's rounds removed, when to stop (`suite.statistics.stopping`), and what is then said: by `bench` of
-an interval, by `ab` of a case at a false discovery rate (`suite.compare.grid_verdicts`). Each row is named after the
+an interval, by `ab` of a case at a false discovery rate (`suite.compare.verdicts`). Each row is named after the
 command that does this.
 """
 
@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from suite.compare.grid_verdicts import judge_grid
+from suite.compare.effects import from_pairs
 from suite.compare.types import Gate
-from suite.compare.welch import from_pairs
+from suite.compare.verdicts import change_policy, judge
 from suite.statistics.counting import count_windows
 from suite.statistics.levels import levels_of_windows
 from suite.statistics.ratios import ratio_interval
@@ -77,8 +77,8 @@ def rules(table: Table, frozen: Rules) -> list[Rule]:
 def as_ab(levels: Floats, frozen: Rules) -> Said:
     """Return what `ab` says of its only case."""
     effect = from_pairs(ratio_interval(levels[:, 1], levels[:, 0], sequential=True))
-    gate = Gate(margin=frozen.judge.margin, q=frozen.judge.ab_false_discovery_rate)
-    said: Said = judge_grid([effect], gate)[0].verdict.value
+    policy = change_policy(Gate(margin=frozen.judge.margin, q=frozen.judge.ab_false_discovery_rate))
+    said: Said = judge([effect], policy)[0].verdict.value
     return said
 
 

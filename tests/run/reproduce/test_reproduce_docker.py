@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from suite.cli.reproduce import NAME
-from suite.compare.reproduction.types import Reproduction
+from suite.compare.reproduction import Reproduction
 from tests.commands import one_clear_sentence, run
 from tests.engines import none_left
 

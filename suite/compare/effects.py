@@ -27,8 +27,6 @@ from suite.statistics.student import spread_of, widening
 MIN_RUNS = 3
 """Fewest runs a side that are judged. With two, the spread of a side rests on a single difference: at 99 % the quantile
 of t is 9.9 at best and 64 at worst, so that only changes of tens of percents could be told from chance."""
-MOST_REPLICATES = 10_000
-"""Beyond this many a side, the answer to "how many more?" is "out of reach"."""
 
 
 class Effect(msgspec.Struct, frozen=True):
@@ -75,7 +73,7 @@ class Effect(msgspec.Struct, frozen=True):
         mirrored = msgspec.structs.replace(self, log_ratio=-self.log_ratio)
         return max(self.tail(reach), mirrored.tail(reach))
 
-    def further(self, target: float, confidence: float) -> int | None:
+    def further(self, target: float, confidence: float, most: int) -> int | None:
         """Return how many replicates a side must be added until the half-width is at most `target`.
 
         Both sides are brought to the same number; spreads stay as they are.
@@ -86,11 +84,13 @@ class Effect(msgspec.Struct, frozen=True):
             Half-width of the interval of the log ratio.
         confidence
             Of the interval, two-sided.
+        most
+            Replicates a side that are within reach.
 
         Returns
         -------
         int or None
-            Replicates beyond those of the side that has fewer; None where more than `MOST_REPLICATES` would be needed.
+            Replicates beyond those of the side that has fewer; None where more than `most` a side would be needed.
         """
         variances = self.old_sd**2 + self.new_sd**2
         if variances == 0 or target <= 0:
@@ -103,9 +103,9 @@ class Effect(msgspec.Struct, frozen=True):
             return quantile * inflated * math.sqrt(variances / count) > target
 
         least = min(self.old_replicates, self.new_replicates)
-        if wide(MOST_REPLICATES):
+        if wide(most):
             return None
-        low, high = max(least, 1), MOST_REPLICATES
+        low, high = max(least, 1), most
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if wide(middle) else (low, middle)

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_ind
 
-from suite.compare.grid_verdicts import judge_grid, of_metric
+from suite.compare.effects import Effect, from_pairs, from_runs
 from suite.compare.types import Gate, Verdict
-from suite.compare.welch import Effect, from_pairs, from_runs
+from suite.compare.verdicts import change_policy, judge, of_metric
 from suite.statistics import verdicts
 from suite.statistics.errors import InsufficientData, UnusableData
 from suite.statistics.ratios import ratio_interval
@@ -76,11 +76,11 @@ def test_pairs_give_the_same_interval_as_the_ratio_they_come_from() -> None:
     ],
 )
 def test_verdicts(effects: list[Effect], expected: list[verdicts.Verdict]) -> None:
-    assert [found.verdict for found in judge_grid(effects, Gate())] == expected
+    assert [found.verdict for found in judge(effects, change_policy(Gate()))] == expected
 
 
 def test_nothing_to_judge() -> None:
-    assert judge_grid([], Gate()) == ()
+    assert judge([], change_policy(Gate())) == ()
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_nothing_to_judge() -> None:
     [(1.5, 0.001, "fine"), (2.9, 0.01, "undecided"), (6, 0.001, "worse"), (-6, 0.001, "fine"), (2.5, 0.0005, "fine")],
 )
 def test_a_gate_asks_its_own_question(percent: float, error: float, outcome: str) -> None:
-    (found,) = judge_grid([effect(percent, error)], Gate(max_slowdown=0.03))
+    (found,) = judge([effect(percent, error)], change_policy(Gate(max_slowdown=0.03)))
     assert found.outcome == outcome
     if percent == 2.5:
         assert found.verdict is SLOWER  # and yet within what is allowed
@@ -99,7 +99,7 @@ def test_a_gate_asks_its_own_question(percent: float, error: float, outcome: str
     st.floats(0.001, 0.2),
 )
 def test_what_is_printed_agrees_with_what_is_said(rows: list[tuple[float, float, float]], margin: float) -> None:
-    for found in judge_grid([effect(*row) for row in rows], Gate(margin=margin)):
+    for found in judge([effect(*row) for row in rows], change_policy(Gate(margin=margin))):
         low, high = found.ratio.low, found.ratio.high
         assert low is not None
         assert high is not None
@@ -113,7 +113,7 @@ def test_what_is_printed_agrees_with_what_is_said(rows: list[tuple[float, float,
 
 
 def test_what_is_still_needed_decides() -> None:
-    (before,) = judge_grid([from_runs([1.0, 1.04, 0.97], [1.05, 1.02, 1.09])], Gate())
+    (before,) = judge([from_runs([1.0, 1.04, 0.97], [1.05, 1.02, 1.09])], change_policy(Gate()))
     assert before.verdict is INCONCLUSIVE
     assert before.further is not None
     old_sd, new_sd = np.log([1.0, 1.04, 0.97]).std(ddof=1), np.log([1.05, 1.02, 1.09]).std(ddof=1)
@@ -121,26 +121,26 @@ def test_what_is_still_needed_decides() -> None:
         variances = old_sd**2 / count, new_sd**2 / count
         freedom = sum(variances) ** 2 / (sum(variance**2 for variance in variances) / (count - 1))
         later = Effect(math.log(before.ratio.value), math.sqrt(sum(variances)), freedom, old_sd, new_sd, count, count)
-        (after,) = judge_grid([later], Gate())
+        (after,) = judge([later], change_policy(Gate()))
         assert (after.verdict is not INCONCLUSIVE) == decided
 
 
 def test_false_alarms_and_false_equivalences_are_as_rare_as_promised() -> None:
     """Families of 20 cases, three to six runs a side, between-run noise of 1 to 8 %: at most the share q is wrong."""
     rng = np.random.default_rng(3)
-    gate = Gate(margin=0.05, q=0.05)
+    policy = change_policy(Gate(margin=0.05, q=0.05))
     wrong_changes, wrong_sames, families = 0.0, 0.0, 400
     for _ in range(families):
         truth = np.where(rng.random(20) < 0.3, math.log(1.25), 0.0)
         truth[0] = math.log1p(0.05)  # on the edge of the margin: calling it the same is wrong
         runs = int(rng.integers(3, 7))
         spreads = rng.uniform(0.01, 0.08, (20, 2))
-        found = judge_grid(
+        found = judge(
             [
                 from_runs(np.exp(rng.normal(0, a, runs)), np.exp(rng.normal(shift, b, runs)))
                 for shift, (a, b) in zip(truth, spreads, strict=True)
             ],
-            gate,
+            policy,
         )
         changes = [t for t, row in zip(truth, found, strict=True) if row.verdict in (SLOWER, FASTER)]
         sames = [t for t, row in zip(truth, found, strict=True) if row.verdict is SAME]
@@ -154,7 +154,9 @@ def test_a_change_is_found_once_runs_are_many_enough() -> None:
     rng = np.random.default_rng(4)
     found = {3: 0, 8: 0}
     for runs, _ in itertools.product(found, range(100)):
-        (row,) = judge_grid([from_runs(np.exp(rng.normal(0, 0.02, runs)), np.exp(rng.normal(0.1, 0.02, runs)))], Gate())
+        (row,) = judge(
+            [from_runs(np.exp(rng.normal(0, 0.02, runs)), np.exp(rng.normal(0.1, 0.02, runs)))], change_policy(Gate())
+        )
         found[runs] += row.verdict is SLOWER
     assert found[3] > 30
     assert found[8] > 98

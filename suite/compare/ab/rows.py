@@ -1,43 +1,28 @@
 """From the record of a run with two arms to a verdict for every case: what B costs over A, launch against launch.
 
 Both arms of a generation were launched and measured together, so each generation gives one log ratio; a launch is the
-unit of replication. All cases are judged together (`suite.compare.grid_verdicts`), corrected for their number.
+unit of replication. All cases are judged together (`suite.compare.verdicts`), corrected for their number.
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
-
-import msgspec
 
 from suite import analysis
 from suite.analysis import costs, estimates
 from suite.analysis.launch_levels import launch_levels
 from suite.analysis.types import AnyRow, BlockAnalysis, Estimate
-from suite.compare.grid_verdicts import CellVerdict, judge_grid, of_metric
-from suite.compare.rows import in_order
+from suite.compare.effects import from_pairs
+from suite.compare.rows import Draft, in_order, judge_rows
 from suite.compare.types import Gate, Outcome, Row, Verdict
-from suite.compare.welch import Effect, from_pairs
 from suite.record.schema import Arm, Block, Run
 from suite.statistics.errors import InsufficientData
 from suite.statistics.ratios import ratio_interval
 from suite.statistics.student import MIN_LAUNCHES
 
-Answer: TypeAlias = AnyRow
-
 _NO_NUMBER = {"failed", "absent"}
 
 
-class _Case(msgspec.Struct, frozen=True):
-    """One case, and the results of both arms."""
-
-    row: Row
-    """Without a verdict yet, where there is an effect to judge."""
-    effect: Effect | None
-    generation_seconds: float
-
-
-def rows(run: Run, old: Arm, new: Arm, gate: Gate) -> tuple[Row, ...]:
+def compare_arms(run: Run, old: Arm, new: Arm, gate: Gate) -> tuple[Row, ...]:
     """Judge every case of a run with two arms; worse ones first.
 
     Parameters
@@ -50,18 +35,16 @@ def rows(run: Run, old: Arm, new: Arm, gate: Gate) -> tuple[Row, ...]:
         Margin, false discovery rate, and the slowdown that is allowed.
     """
     sequential = run.settings.precision_target is not None
-    answers = analysis.analyse(run).blocks
-    cases = [
-        _case(block, answer, (old.id, new.id), sequential=sequential)
-        for block, answer in zip(run.blocks, answers, strict=True)
+    blocks = analysis.analyse(run).blocks
+    drafts = [
+        _draft(block, answers, (old.id, new.id), sequential=sequential)
+        for block, answers in zip(run.blocks, blocks, strict=True)
     ]
-    judgements = iter(judge_grid([case.effect for case in cases if case.effect is not None], gate))
-    judged = [case.row if case.effect is None else _judged(case, next(judgements)) for case in cases]
-    return in_order(judged)
+    return in_order(judge_rows(drafts, gate))
 
 
-def _case(block: Block, answer: BlockAnalysis, arms: tuple[str, str], *, sequential: bool) -> _Case:
-    by_arm: Mapping[str, Answer] = {row.arm: row for row in answer.rows}
+def _draft(block: Block, answers: BlockAnalysis, arms: tuple[str, str], *, sequential: bool) -> Draft:
+    by_arm: Mapping[str, AnyRow] = {row.arm: row for row in answers.rows}
     old, new = (by_arm[arm] for arm in arms)
     found = launch_levels(block)
     common = sorted(found[old.arm].keys() & found[new.arm].keys())
@@ -92,10 +75,10 @@ def _case(block: Block, answer: BlockAnalysis, arms: tuple[str, str], *, sequent
         further=further,
         further_seconds=further * seconds if further is not None and seconds else None,
     )
-    return _Case(row=row, effect=effect, generation_seconds=seconds)
+    return Draft(row, effect, seconds)
 
 
-def _nothing_to_judge(old: Answer, new: Answer, launches: int) -> tuple[Verdict, Outcome, str] | None:
+def _nothing_to_judge(old: AnyRow, new: AnyRow, launches: int) -> tuple[Verdict, Outcome, str] | None:
     """Return the verdict on a case in which no speeds can be compared, and why; None where they can."""
     missing_old, missing_new = old.standing in _NO_NUMBER, new.standing in _NO_NUMBER
     unequal_old, unequal_new = old.standing == "unequal", new.standing == "unequal"
@@ -120,23 +103,6 @@ def _nothing_to_judge(old: Answer, new: Answer, launches: int) -> tuple[Verdict,
             f"{launches} {launched} of both arms, and a verdict takes {MIN_LAUNCHES}",
         )
     return None
-
-
-def _judged(case: _Case, judgement: CellVerdict) -> Row:
-    further = judgement.further
-    return msgspec.structs.replace(
-        case.row,
-        verdict=of_metric(judgement.verdict, case.row.metric),
-        outcome=judgement.outcome,
-        ratio=judgement.ratio,
-        confidence=judgement.confidence,
-        p_value=judgement.p_value,
-        p_adjusted=judgement.p_adjusted,
-        further=further,
-        further_seconds=(
-            further * case.generation_seconds if further is not None and case.generation_seconds else None
-        ),
-    )
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -1,1 +1,0 @@
-"""Whether one run came out as another did."""
