@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from suite.analysis.types import Standing
 from suite.compare.effects import MIN_RUNS
 from suite.compare.reduction import Answer, Reduced
 
@@ -25,22 +26,10 @@ class CaseResults(msgspec.Struct, frozen=True):
         return [answer.cost for answer in self.answers if answer.cost is not None and answer.standing in _TRUSTED]
 
     @property
-    def unequal(self) -> tuple[Answer, ...]:
-        return self._having("unequal")
-
-    @property
-    def failed(self) -> tuple[Answer, ...]:
-        return self._having("failed")
-
-    @property
-    def absent(self) -> tuple[Answer, ...]:
-        return self._having("absent")
-
-    @property
     def unsupported(self) -> bool:
         return any(answer.failure == "unsupported" for answer in self.answers)
 
-    def _having(self, standing: str) -> tuple[Answer, ...]:
+    def with_standing(self, standing: Standing) -> tuple[Answer, ...]:
         return tuple(answer for answer in self.answers if answer.standing == standing)
 
 
@@ -56,7 +45,7 @@ def by_arm(runs: Sequence[Reduced]) -> dict[str, dict[str, CaseResults]]:
     }
 
 
-def why(answers: Iterable[Answer]) -> str:
+def first_reason(answers: Iterable[Answer]) -> str:
     """Return the first reason that any of these answers gives."""
     return next((answer.reason.rstrip(". ") for answer in answers if answer.reason), "")
 
@@ -70,7 +59,7 @@ _DIGESTS: tuple[tuple[str, Callable[[Answer], frozenset[str]]], ...] = (
 )
 
 
-def other_digests(old: Iterable[Answer], new: Iterable[Answer], *, onnx: bool = True) -> str:
+def different_digests(old: Iterable[Answer], new: Iterable[Answer], *, onnx: bool = True) -> str:
     """Return why answers to one case are not answers to the same question; empty where they are.
 
     Parameters
@@ -93,7 +82,7 @@ def _short(digests: frozenset[str]) -> str:
     return " and ".join(digest[:12] for digest in sorted(digests)[:3])
 
 
-def other_region(old: Sequence[Reduced], new: Sequence[Reduced]) -> str:
+def different_timed_region(old: Sequence[Reduced], new: Sequence[Reduced]) -> str:
     """Return that the timed regions of two sides include different work; empty where they are the same.
 
     Parameters
@@ -111,7 +100,7 @@ def other_region(old: Sequence[Reduced], new: Sequence[Reduced]) -> str:
     return ""
 
 
-def too_few(counts: tuple[int, int], labels: Iterable[str]) -> str:
+def why_not_judged(counts: tuple[int, int], labels: Iterable[str]) -> str:
     """Say why a ratio is not judged; empty where it will be.
 
     Parameters

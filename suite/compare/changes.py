@@ -1,4 +1,4 @@
-"""What changed around the numbers: two sides' environments, fact by fact, changed ones first."""
+"""What changed around the numbers: two sides' hardware and environments, fact by fact, changed ones first."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -39,7 +39,9 @@ _STATES: tuple[State, ...] = ("changed", "varies", "unrecorded", "same")
 _LAST = ("settings", "inputs", "tool", "signals")
 
 
-def compare(old: Sequence[Reduced], new: Sequence[Reduced], pairs: Iterable[Pair]) -> tuple[ChangeGroup, ...]:
+def compare_environments(
+    old: Sequence[Reduced], new: Sequence[Reduced], pairs: Iterable[Pair]
+) -> tuple[ChangeGroup, ...]:
     """Compare the environments of two sides.
 
     Parameters
@@ -64,6 +66,37 @@ def compare(old: Sequence[Reduced], new: Sequence[Reduced], pairs: Iterable[Pair
         for group in sorted(groups, key=lambda group: (_place(group), group))
     ]
     return tuple(sorted(found, key=lambda group: min((_STATES.index(each.state) for each in group.changes), default=0)))
+
+
+def have_same_hardware(runs: Sequence[Reduced]) -> bool | None:
+    """Return whether all runs were made on like hardware; None where a record does not name the processor."""
+    if not all(_is_known(run.hardware.get("cpu model", "not asked")) for run in runs):
+        return None
+    return not any(hardware_differences(runs[0].hardware, run.hardware) for run in runs[1:])
+
+
+def hardware_differences(first: Mapping[str, str], second: Mapping[str, str]) -> list[str]:
+    """Return what differs between two machines.
+
+    Parameters
+    ----------
+    first, second
+        Facts of the hardware by name. A fact that one of them lacks is no difference.
+
+    Returns
+    -------
+    list of str
+        One phrase each; empty where nothing is known to differ.
+    """
+    return [
+        f"{name} ({value} and {second[name]})"
+        for name, value in first.items()
+        if name in second and value != second[name] and _is_known(value) and _is_known(second[name])
+    ]
+
+
+def _is_known(value: str) -> bool:
+    return not value.startswith(("not asked", "not known"))
 
 
 def _names(

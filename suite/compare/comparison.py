@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from suite.compare import changes, conclusion, drift, hardware, matching, notes, order_in_time, rows
+from suite.compare import changes, conclusion, drift, matching, notes, order_in_time, rows
 from suite.compare.reduction import Reduced, question
 from suite.compare.rows import Selection
 from suite.compare.types import Comparison, Gate, Side
@@ -44,7 +44,7 @@ def compare(
     _check_distinct(old, new)
     arms = [{name: arm for run in side for name, arm in run.arms.items()} for side in (old, new)]
     pairs = matching.arms(arms[0], arms[1])
-    same = hardware.alike((*old, *new))
+    same = changes.have_same_hardware((*old, *new))
     judged = rows.compare_rows(old, new, pairs, gate, selection, same_hardware=same)
     if not judged:
         raise _nothing(old, new, selection)
@@ -57,7 +57,7 @@ def compare(
         if (found.old_arm, found.new_arm, (found.model, found.precision, found.batch, found.threads, found.device))
         in kept
     )
-    changed = changes.compare(old, new, pairs)
+    changed = changes.compare_environments(old, new, pairs)
     share = order_in_time.share_of_step(*([run.facts.started for run in side] for side in (old, new)))
     order = (order_in_time.sentence(share, min(len(old), len(new))),) if any(row.confidence for row in judged) else ()
     return conclusion.conclude(
@@ -67,7 +67,11 @@ def compare(
             kind="compare",
             old=_side(old, labels[0]),
             new=_side(new, labels[1]),
-            notes=(*notes.of(old, new, judged, changed, same_hardware=same), *order, *notes.drivers(old, new, table)),
+            notes=(
+                *notes.notes_on_runs(old, new, judged, changed, same_hardware=same),
+                *order,
+                *notes.notes_on_drivers(old, new, table),
+            ),
             rows=judged,
             drifts=drifts,
             changes=changed,

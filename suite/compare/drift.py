@@ -26,7 +26,7 @@ from types import MappingProxyType
 import msgspec
 import numpy as np
 
-from suite.compare.answers import other_digests
+from suite.compare.answers import different_digests
 from suite.compare.matching import Pair
 from suite.compare.reduction import Answer, Question, Reduced
 from suite.compare.reduction import question as question_of
@@ -58,7 +58,7 @@ def find_drift(
     Returns
     -------
     tuple of Drift
-        Ordered by kind of movement, as `_ORDER` has it. An answer that a side did not compare with the reference is
+        Ordered by kind of movement, the worst first. An answer that a side did not compare with the reference is
         marked so.
     """
     before, after = _by_question(old), _by_question(new)
@@ -69,35 +69,34 @@ def find_drift(
         asked = [question for arm, question in given[0] if arm == old_arm and (new_arm, question) in given[1]]
         for question in asked:
             first, second = before.get((old_arm, question), ()), after.get((new_arm, question), ())
-            other = other_digests(given[0][old_arm, question], given[1][new_arm, question], onnx=False)
+            other = different_digests(given[0][old_arm, question], given[1][new_arm, question], onnx=False)
             known = scale.get(question[:2], 0.0)
             found.append(_drift(question, (old_arm, new_arm), (first, second), known, other))
     if same_hardware is not True:
-        found = [_elsewhere(drift) for drift in found]
-    return tuple(sorted(found, key=lambda drift: _ORDER[drift.movement]))
+        found = [_on_other_hardware(drift) for drift in found]
+    order = list(_OUTCOMES)
+    return tuple(sorted(found, key=lambda drift: order.index(drift.movement)))
 
 
-def _elsewhere(drift: Drift) -> Drift:
+def _on_other_hardware(drift: Drift) -> Drift:
     if drift.movement is not Movement.BEYOND:
         return drift
     reason = "other processors add in another order and with other kernels"
     return msgspec.structs.replace(drift, outcome="undecided", reason=reason)
 
 
-_ORDER = {
-    movement: place
-    for place, movement in enumerate(
-        (
-            Movement.BECAME_UNEQUAL,
-            Movement.BEYOND,
-            Movement.UNEQUAL,
-            Movement.UNKNOWN,
-            Movement.BECAME_EQUAL,
-            Movement.WITHIN,
-            Movement.IDENTICAL,
-        )
-    )
-}
+_OUTCOMES: Mapping[Movement, Outcome] = MappingProxyType(
+    {
+        Movement.BECAME_UNEQUAL: "worse",
+        Movement.BEYOND: "worse",
+        Movement.UNEQUAL: "undecided",
+        Movement.UNKNOWN: "undecided",
+        Movement.BECAME_EQUAL: "aside",
+        Movement.WITHIN: "fine",
+        Movement.IDENTICAL: "fine",
+    }
+)
+"""In the order in which they are shown."""
 
 
 def _by_question(runs: Iterable[Reduced]) -> dict[tuple[str, Question], tuple[Parity, ...]]:
@@ -160,22 +159,9 @@ def _drift(
         reason=reason.rstrip("."),
         distance=distance,
         limit=limit,
-        old_error=_worst(old),
-        new_error=_worst(new),
+        old_error=_largest_error(old),
+        new_error=_largest_error(new),
     )
-
-
-_OUTCOMES: Mapping[Movement, Outcome] = MappingProxyType(
-    {
-        Movement.IDENTICAL: "fine",
-        Movement.WITHIN: "fine",
-        Movement.BEYOND: "worse",
-        Movement.BECAME_UNEQUAL: "worse",
-        Movement.BECAME_EQUAL: "aside",
-        Movement.UNEQUAL: "undecided",
-        Movement.UNKNOWN: "undecided",
-    }
-)
 
 
 def _movement(old: tuple[Parity, ...], new: tuple[Parity, ...], distance: float | None, limit: float) -> Movement:
@@ -215,7 +201,7 @@ def _distance(old: tuple[Parity, ...], new: tuple[Parity, ...]) -> tuple[float |
     return apart / size, ""
 
 
-def _worst(parities: Iterable[Parity]) -> float | None:
+def _largest_error(parities: Iterable[Parity]) -> float | None:
     known = [error for parity in parities if (error := _known(parity.relative_error)) is not None]
     return max(known, default=None)
 

@@ -143,17 +143,7 @@ def from_runs(old: ArrayLike, new: ArrayLike) -> Effect:
         raise InsufficientData(
             f"{first.size} and {second.size} runs: a judgement needs at least {MIN_RUNS} a side. Measure more runs."
         )
-    spreads = spread_of(first), spread_of(second)
-    error, freedom = _error(spreads, (first.size, second.size), pooled=False)
-    return Effect(
-        log_ratio=float(second.mean() - first.mean()),
-        standard_error=error,
-        freedom=freedom,
-        old_sd=spreads[0],
-        new_sd=spreads[1],
-        old_replicates=int(first.size),
-        new_replicates=int(second.size),
-    )
+    return _between(first, second, (spread_of(first), spread_of(second)), pooled=False)
 
 
 def pooled(old: ArrayLike, new: ArrayLike) -> Effect:
@@ -185,16 +175,20 @@ def pooled(old: ArrayLike, new: ArrayLike) -> Effect:
         )
     squares = sum((side.size - 1) * spread_of(side) ** 2 for side in (first, second) if side.size > 1)
     spread = math.sqrt(squares / freedom)
-    error, _ = _error((spread, spread), (first.size, second.size), pooled=True)
+    return _between(first, second, (spread, spread), pooled=True)
+
+
+def _between(old: Floats, new: Floats, spreads: tuple[float, float], *, pooled: bool) -> Effect:
+    error, freedom = _error(spreads, (old.size, new.size), pooled=pooled)
     return Effect(
-        log_ratio=float(second.mean() - first.mean()),
+        log_ratio=float(new.mean() - old.mean()),
         standard_error=error,
-        freedom=float(freedom),
-        old_sd=spread,
-        new_sd=spread,
-        old_replicates=int(first.size),
-        new_replicates=int(second.size),
-        pooled=True,
+        freedom=freedom,
+        old_sd=spreads[0],
+        new_sd=spreads[1],
+        old_replicates=int(old.size),
+        new_replicates=int(new.size),
+        pooled=pooled,
     )
 
 

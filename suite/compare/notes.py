@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from suite.compare import hardware, phrases
+from suite.compare import phrases
+from suite.compare.changes import hardware_differences
 from suite.compare.reduction import Reduced
 from suite.compare.types import ChangeGroup, Row, Verdict
 from suite.compatibility.between import between
@@ -14,15 +15,15 @@ MOST_CHANGES = 4
 """Changes that are named in a sentence; the table has all."""
 
 
-def of(
+def notes_on_runs(
     old: Sequence[Reduced],
     new: Sequence[Reduced],
     rows: Sequence[Row],
     changes: Sequence[ChangeGroup],
     *,
     same_hardware: bool | None,
-) -> tuple[str, ...]:
-    """Return the sentences that a reader must know before the numbers, most important first.
+) -> Iterator[str]:
+    """Yield the sentences that a reader must know before the numbers, most important first.
 
     Parameters
     ----------
@@ -35,20 +36,10 @@ def of(
     same_hardware
         Whether both sides ran on the same hardware; None where that is not known.
     """
-    return tuple(_of(old, new, rows, changes, same_hardware))
-
-
-def _of(
-    old: Sequence[Reduced],
-    new: Sequence[Reduced],
-    rows: Sequence[Row],
-    changes: Sequence[ChangeGroup],
-    same_hardware: bool | None,
-) -> Iterator[str]:
-    yield changed(changes)
+    yield note_on_changes(changes)
     if same_hardware is False:
-        found = next((found for run in new if (found := hardware.differences(old[0].hardware, run.hardware))), None)
-        found = found or next(found for run in old if (found := hardware.differences(old[0].hardware, run.hardware)))
+        others = (hardware_differences(old[0].hardware, run.hardware) for run in (*new, *old))
+        found = next(filter(None, others))
         yield f"Other hardware: {phrases.clean('; '.join(found))}. Ratios tell of machines and stacks at once."
     elif same_hardware is None:
         yield "A record does not tell which processor it was made on; it may be another one."
@@ -73,7 +64,7 @@ def _of(
         yield f"To decide all that is inconclusive: {many}."
 
 
-def changed(groups: Sequence[ChangeGroup]) -> str:
+def note_on_changes(groups: Sequence[ChangeGroup]) -> str:
     """Return `What changed: Image onnxruntime: onnxruntime 1.30.0 → 1.31.1; and 3 more`, as a sentence."""
     found = [(group.title, change) for group in groups for change in group.changed if change.state == "changed"]
     varying = sum(change.state == "varies" for group in groups for change in group.changes)
@@ -99,7 +90,7 @@ def changed(groups: Sequence[ChangeGroup]) -> str:
     return f"What changed: {'; '.join(named)}{more}.{tail}"
 
 
-def drivers(old: Sequence[Reduced], new: Sequence[Reduced], table: Table | None) -> tuple[str, ...]:
+def notes_on_drivers(old: Sequence[Reduced], new: Sequence[Reduced], table: Table | None) -> tuple[str, ...]:
     """Return what a reader must know about driver and CUDA, each sentence once.
 
     Parameters

@@ -128,17 +128,13 @@ def by_how_much(row: Row) -> str:
         if scenarios.get(row.metric).unit == "bytes"
         else ("slower" if more else "faster")
     )
-    text = f"{_percent(found.value)} {word}"
+    text = f"{units.percent(abs(found.value - 1))} {word}"
     if found.low is None or found.high is None:
         return text
     bounds = sorted((abs(found.low - 1), abs(found.high - 1)))
     if (found.low < 1) == (found.high < 1):
         return f"{text} ({units.percent_range(*bounds)})"
     return f"{text} ({units.percent_range(found.low - 1, found.high - 1)})"
-
-
-def _percent(found: float) -> str:
-    return units.percent(abs(found - 1))
 
 
 def note(row: Row, replicate: str = "run") -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from suite.analysis.types import Estimate
-from suite.compare import changes, drift, effects, hardware, matching
+from suite.compare import changes, drift, effects, matching
 from suite.compare.reduction import Answer, Reduced, question
 from suite.compare.types import ChangeGroup, Drift, Movement
 from suite.compare.verdicts import Judgement, judge, reproduction_policy
@@ -99,7 +99,7 @@ def judge_reproduction(theirs: Reduced, ours: Reduced, *, allowed: float = ALLOW
     allowed
         Relative difference of a cost that counts as none.
     """
-    same = hardware.alike((theirs, ours))
+    same = changes.have_same_hardware((theirs, ours))
     pairs = matching.arms(theirs.arms, ours.arms)
     drifts = drift.find_drift(pairs, (theirs,), (ours,), same_hardware=same)
     results = tuple(sorted(_results(theirs, ours, drifts, same=same, allowed=allowed), key=_order))
@@ -116,7 +116,7 @@ def judge_reproduction(theirs: Reduced, ours: Reduced, *, allowed: float = ALLOW
         speed=speed,
         results=results,
         drifts=drifts,
-        changes=changes.compare((theirs,), (ours,), pairs),
+        changes=changes.compare_environments((theirs,), (ours,), pairs),
         confidence=1 - reproduction_policy(allowed).level,
     )
 

@@ -28,11 +28,7 @@ class Selection(msgspec.Struct, frozen=True):
     """Globs on result ids (`onnxruntime/*`, `*/resnet50/*`); none: all."""
     metrics: tuple[Metric, ...] = ()
 
-    def takes(self, row: Row) -> bool:
-        """Return whether a row is selected, by the id of either side."""
-        return self.asks((row.old_arm, row.new_arm), row.case)
-
-    def asks(self, arms: Pair, case: Case) -> bool:
+    def includes(self, arms: Pair, case: Case) -> bool:
         """Return whether a case of a pair of arms is selected, by the id of either.
 
         Parameters
@@ -40,13 +36,9 @@ class Selection(msgspec.Struct, frozen=True):
         arms, case
             The pair, in which one id may be empty, and the case.
         """
-        return self.named(f"{arm}/{case.id}" for arm in arms if arm) and (
-            not self.metrics or case.scenario in self.metrics
-        )
-
-    def named(self, names: Iterable[str]) -> bool:
-        """Return whether any of these ids is selected."""
-        return not self.only or any(fnmatch.fnmatchcase(name, glob) for name in names for glob in self.only)
+        ids = [f"{arm}/{case.id}" for arm in arms if arm]
+        named = not self.only or any(fnmatch.fnmatchcase(name, glob) for name in ids for glob in self.only)
+        return named and (not self.metrics or case.scenario in self.metrics)
 
 
 class Draft(msgspec.Struct, frozen=True):
@@ -142,9 +134,13 @@ def compare_rows(
         Whether both sides ran on the same hardware; None where that is not known.
     """
     sides = _Sides(old, new)
-    drafts = [draft for draft in _drafts(sides, pairs) if selection.takes(draft.row)]
+    drafts = [
+        draft
+        for draft in _drafts(sides, pairs)
+        if selection.includes((draft.row.old_arm, draft.row.new_arm), draft.row.case)
+    ]
     rows = judge_rows(drafts, gate, longest_seconds=MOST_FURTHER_SECONDS)
-    return in_order(rows if same_hardware is True else map(_elsewhere, rows))
+    return in_order(rows if same_hardware is True else map(_on_other_hardware, rows))
 
 
 _OUTCOMES: tuple[Outcome, ...] = ("worse", "undecided", "aside", "fine")
@@ -176,23 +172,23 @@ def in_common(old: Iterable[Reduced], new: Iterable[Reduced], pair: Pair, select
     selection
         Which cases count.
     """
-    first, second = _asked(old, pair[0]), _asked(new, pair[1])
+    first, second = _cases_of(old, pair[0]), _cases_of(new, pair[1])
     return any(
         name in second or matching.near(case, second) is not None
         for name, case in first.items()
-        if selection.asks(pair, case)
+        if selection.includes(pair, case)
     )
 
 
-def _asked(runs: Iterable[Reduced], arm: str) -> dict[str, Case]:
+def _cases_of(runs: Iterable[Reduced], arm: str) -> dict[str, Case]:
     return {case: run.cases[case] for run in runs for answered, case in run.answers if answered == arm}
 
 
 def _drafts(sides: _Sides, pairs: Sequence[Pair]) -> Iterator[Draft]:
     cases = _cases(sides.old), _cases(sides.new)
-    said = answers.by_arm(sides.old), answers.by_arm(sides.new)
+    results = answers.by_arm(sides.old), answers.by_arm(sides.new)
     for arms in pairs:
-        before, after = said[0].get(arms[0], {}), said[1].get(arms[1], {})
+        before, after = results[0].get(arms[0], {}), results[1].get(arms[1], {})
         alone = {name: cases[1][name] for name in after if name not in before}
         for name, first in before.items():
             if name in after:
@@ -203,7 +199,7 @@ def _drafts(sides: _Sides, pairs: Sequence[Pair]) -> Iterator[Draft]:
                 del alone[other.id]
                 apart = matching.apart(cases[0][name], other)
                 yield _draft(other, arms, Verdict.INCOMPARABLE, "undecided", apart)
-            elif first.costs or first.unequal:
+            elif first.costs or first.with_standing("unequal"):
                 reason = "the new side was not asked" if arms[1] else "the new side does not have this arm"
                 yield _draft(cases[0][name], arms, Verdict.MISSING, "undecided", reason)
         for name, case in alone.items():
@@ -215,38 +211,42 @@ def _cases(runs: Iterable[Reduced]) -> dict[str, Case]:
 
 
 def _added(case: Case, arms: Pair, after: CaseResults) -> Iterator[Draft]:
-    """Tell of a case that the old side does not have: nothing can have got worse, and a failure is still said."""
-    if after.failed:
+    """Yield a case that the old side does not have: nothing can have got worse, and a failure is still shown."""
+    unequal = after.with_standing("unequal")
+    if after.with_standing("failed"):
         yield _failed(case, arms, after, "undecided")
-    elif after.unequal:
-        yield _draft(case, arms, Verdict.UNEQUAL, "undecided", answers.why(after.unequal))
+    elif unequal:
+        yield _draft(case, arms, Verdict.UNEQUAL, "undecided", answers.first_reason(unequal))
     elif after.costs:
         reason = "the old side was not asked" if arms[0] else "the old side does not have this arm"
         yield _draft(case, arms, Verdict.ADDED, "aside", reason)
 
 
 def _both(case: Case, arms: Pair, before: CaseResults, after: CaseResults, sides: _Sides) -> Iterator[Draft]:
-    """Tell of a case that both sides were asked; of nothing where neither could answer, for no fault."""
-    if after.unequal:
-        outcome: Outcome = "undecided" if before.unequal else "worse"
-        yield _draft(case, arms, Verdict.UNEQUAL, outcome, answers.why(after.unequal))
-    elif after.failed or (after.unsupported and before.costs):
-        blameless = bool(after.failed) and all(answer.failure in NO_FAULT_OF_THE_NEW for answer in after.failed)
-        news = before.costs and not before.failed and not blameless
-        yield _failed(case, arms, after, "worse" if news else "undecided")
+    """Yield a case that both sides were asked; nothing where neither supports it."""
+    unequal = before.with_standing("unequal"), after.with_standing("unequal")
+    failed = before.with_standing("failed"), after.with_standing("failed")
+    if unequal[1]:
+        outcome: Outcome = "undecided" if unequal[0] else "worse"
+        yield _draft(case, arms, Verdict.UNEQUAL, outcome, answers.first_reason(unequal[1]))
+    elif failed[1] or (after.unsupported and before.costs):
+        blameless = bool(failed[1]) and all(answer.failure in NO_FAULT_OF_THE_NEW for answer in failed[1])
+        is_new = before.costs and not failed[0] and not blameless
+        yield _failed(case, arms, after, "worse" if is_new else "undecided")
     elif not after.costs:
         if not (after.unsupported and before.unsupported):
-            reason = answers.why(after.absent) or "the new side has no number"
+            reason = answers.first_reason(after.with_standing("absent")) or "the new side has no number"
             yield _draft(case, arms, Verdict.MISSING, "undecided", reason)
-    elif before.unequal or before.failed:
-        reason = "the old answer was not equal to the reference" if before.unequal else "the old side failed"
+    elif unequal[0] or failed[0]:
+        reason = "the old answer was not equal to the reference" if unequal[0] else "the old side failed"
         yield _draft(case, arms, Verdict.RECOVERED, "aside", reason)
     elif not before.costs:
-        yield _draft(case, arms, Verdict.ADDED, "aside", answers.why(before.absent) or "the old side has no number")
+        reason = answers.first_reason(before.with_standing("absent")) or "the old side has no number"
+        yield _draft(case, arms, Verdict.ADDED, "aside", reason)
     else:
-        reason = answers.other_digests(before.answers, after.answers)
+        reason = answers.different_digests(before.answers, after.answers)
         if case.timed:
-            reason = reason or answers.other_region(sides.old, sides.new)
+            reason = reason or answers.different_timed_region(sides.old, sides.new)
         if reason:
             yield _draft(case, arms, Verdict.INCOMPARABLE, "undecided", reason)
         else:
@@ -268,15 +268,15 @@ def _draft(case: Case, arms: Pair, verdict: Verdict, outcome: Outcome, reason: s
 
 
 def _failed(case: Case, arms: Pair, after: CaseResults, outcome: Outcome) -> Draft:
-    failed = after.failed or after.absent
+    failed = after.with_standing("failed") or after.with_standing("absent")
     some = f" (in {len(failed)} of {after.runs} runs)" if len(failed) < after.runs else ""
-    return _draft(case, arms, Verdict.FAILED, outcome, f"{answers.why(failed) or 'no reason was kept'}{some}")
+    return _draft(case, arms, Verdict.FAILED, outcome, f"{answers.first_reason(failed) or 'no reason was kept'}{some}")
 
 
 def _measured(case: Case, arms: Pair, costs: tuple[list[float], list[float]], sides: _Sides) -> Draft:
     first, second = (math.exp(float(np.mean(np.log(side)))) for side in costs)
     counts = len(costs[0]), len(costs[1])
-    reason = answers.too_few(counts, sides.labels)
+    reason = answers.why_not_judged(counts, sides.labels)
     row = Row(
         case=case,
         metric=case.scenario,
@@ -294,7 +294,7 @@ def _measured(case: Case, arms: Pair, costs: tuple[list[float], list[float]], si
     return Draft(row) if reason else Draft(row, effects.from_runs(*costs), sides.seconds)
 
 
-def _elsewhere(row: Row) -> Row:
+def _on_other_hardware(row: Row) -> Row:
     if row.ratio is None or row.outcome not in ("fine", "worse"):
         return row
     return msgspec.structs.replace(row, outcome="undecided", reason="on other hardware")

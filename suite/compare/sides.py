@@ -2,7 +2,6 @@
 
 import contextlib
 import gc
-import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -51,12 +50,10 @@ def load(file: Path) -> Reduced:
     LevelfieldError
         With one sentence: it cannot be read, is no record, or holds numbers that no measurement gives.
     """
-    content = files.content_of(file)
-    sha256 = hashlib.sha256(content).hexdigest()
-    with _no_garbage():
-        run = guarded.decode(content, str(file))
-        with guarded.computing(str(file)):
-            return reduce(run, sha256)
+    with _without_garbage_collection():
+        record = guarded.read(file)
+        with guarded.computing(record.name):
+            return reduce(record.run, record.sha256, record.analysis)
 
 
 def load_all(records: Sequence[Path]) -> list[Reduced]:
@@ -65,8 +62,8 @@ def load_all(records: Sequence[Path]) -> list[Reduced]:
 
 
 @contextlib.contextmanager
-def _no_garbage() -> Iterator[None]:
-    """Put the collector off: a record is a million objects without a cycle, and looking through them takes longer."""
+def _without_garbage_collection() -> Iterator[None]:
+    """Put the collector off: looking through a record's million objects, none of them in a cycle, takes longer."""
     enabled = gc.isenabled()
     gc.disable()
     try:

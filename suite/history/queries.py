@@ -88,34 +88,23 @@ def series(store: Store, names: Iterable[str], *, labelled: bool) -> list[Series
     labelled
         Whether runs with a label (smoke, injected, demonstrations) are included.
     """
-    found: dict[tuple[str, ...], Series] = {}
-    points: dict[tuple[str, ...], list[Point]] = {}
+    found: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     with store.reading() as connection:
         for name in names:
             question = (
-                select(*_RUN, *_RESULT)
+                select(*_COLUMNS)
                 .join(RunRow, RunRow.number == ResultRow.run)
                 .where(ResultRow.id == name)
                 .order_by(RunRow.started, RunRow.number)
             )
-            for row in connection.execute(question if labelled else question.where(RunRow.labels == "")):
-                key = (name, row.machine, row.launcher, row.metric)
-                points.setdefault(key, []).append(_point(row))
-                found[key] = Series(  # of the newest run: an arm may come to run in another image
-                    result=name,
-                    arm=row.arm,
-                    image=row.image,
-                    metric=row.metric,
-                    unit=row.unit,
-                    machine=row.machine,
-                    machine_title=row.machine_title,
-                    launcher=row.launcher,
-                    points=(),
-                )
-    return [msgspec.structs.replace(one, points=tuple(points[key])) for key, one in found.items()]
+            rows = connection.execute(question if labelled else question.where(RunRow.labels == ""))
+            for row in map(dict, rows.mappings()):
+                found.setdefault((name, row["machine"], row["launcher"], row["metric"]), []).append(row)
+    # The newest run tells of the whole series: an arm may come to run in another image.
+    return [msgspec.convert({**rows[-1], "points": rows}, Series) for rows in found.values()]
 
 
-_RUN = (
+_COLUMNS = (
     RunRow.number,
     RunRow.id.label("run"),
     RunRow.started,
@@ -123,8 +112,7 @@ _RUN = (
     RunRow.machine,
     RunRow.machine_title,
     RunRow.launcher,
-)
-_RESULT = (
+    ResultRow.id.label("result"),
     ResultRow.arm,
     ResultRow.image,
     ResultRow.metric,
@@ -134,19 +122,7 @@ _RESULT = (
     ResultRow.low,
     ResultRow.high,
 )
-
-
-def _point(row: Any) -> Point:  # noqa: ANN401  (a row has the columns it was asked for)
-    return Point(
-        number=row.number,
-        run=row.run,
-        started=row.started,
-        standing=row.standing,
-        labels=row.labels,
-        estimate=row.estimate,
-        low=row.low,
-        high=row.high,
-    )
+"""Named as the fields of `Series` and `Point`."""
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -176,15 +152,15 @@ def differences(store: Store, before: Point, after: Point, one: Series) -> list[
         By group and name. A fact that is unknown on both sides is no difference.
     """
     old, new = _facts(store, before.number, after.number, one)
+    pairs = ((fact, old.get(fact), new.get(fact)) for fact in sorted(old.keys() | new.keys()))
     return [
-        Difference(group, name, old.get((group, name)), new.get((group, name)))
-        for group, name in sorted(old.keys() | new.keys())
-        if old.get((group, name)) != new.get((group, name))
-        and not (_unknown(old.get((group, name))) and _unknown(new.get((group, name))))
+        Difference(*fact, was, now)
+        for fact, was, now in pairs
+        if was != now and not (_is_unknown(was) and _is_unknown(now))
     ]
 
 
-def _unknown(value: str | None) -> bool:
+def _is_unknown(value: str | None) -> bool:
     """Return whether a fact is unknown, for whatever reason: it explains nothing."""
     return not value or value.startswith(UNKNOWN)
 
@@ -205,10 +181,8 @@ def _facts(store: Store, before: int, after: int, one: Series) -> tuple[dict[tup
         found: list[dict[tuple[str, str], str]] = []
         for held in (held_by[before], held_by[after]):
             own = {digest: name for digest, name in held.items() if digest not in shared}
-            rows = (
-                connection.execute(select(FactRow.digest, FactRow.name, FactRow.value).where(FactRow.digest.in_(own)))
-                if own
-                else ()
+            rows = connection.execute(
+                select(FactRow.digest, FactRow.name, FactRow.value).where(FactRow.digest.in_(own))
             )
             found.append({(own[row.digest], row.name): row.value for row in rows})
     return tuple(found)

@@ -16,7 +16,7 @@ from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, SQL
 from sqlalchemy.orm import InstrumentedAttribute
 
 from suite.errors import LevelfieldError
-from suite.history.summary import Result, Summary
+from suite.history.summary import Summary
 from suite.history.tables import (
     SCHEMA,
     Base,
@@ -191,12 +191,11 @@ def _enter(connection: Connection, summaries: Sequence[Summary], *, again: bool)
         question = select(RunRow.id, RunRow.number).where(RunRow.id.in_(part))
         numbers.update((row.id, row.number) for row in connection.execute(question))
     results = [
-        {"run": numbers[summary.id], **_result(result)}
+        {"run": numbers[summary.id], **msgspec.structs.asdict(result)}
         for summary in new
         for result in {result.id: result for result in summary.results}.values()
     ]
-    if results:
-        connection.execute(insert(ResultRow), results)
+    _insert(connection, ResultRow, results)
     _enter_environments(connection, new, numbers)
     return len(new)
 
@@ -211,17 +210,14 @@ def _enter_environments(connection: Connection, summaries: Sequence[Summary], nu
             links.append({"run": numbers[summary.id], "digest": digest})
     known = set(_found(connection, GroupRow.digest, list(groups)))
     fresh = {digest: group for digest, group in groups.items() if digest not in known}
-    if fresh:
-        connection.execute(insert(GroupRow), [{"digest": digest, "name": name} for digest, (name, _) in fresh.items()])
-        facts_ = [
-            {"digest": digest, "name": name, "value": value}
-            for digest, (_, facts) in fresh.items()
-            for name, value in facts.items()
-        ]
-        if facts_:
-            connection.execute(insert(FactRow), facts_)
-    if links:
-        connection.execute(insert(RunGroupRow), links)
+    _insert(connection, GroupRow, [{"digest": digest, "name": name} for digest, (name, _) in fresh.items()])
+    rows = [
+        {"digest": digest, "name": name, "value": value}
+        for digest, (_, facts) in fresh.items()
+        for name, value in facts.items()
+    ]
+    _insert(connection, FactRow, rows)
+    _insert(connection, RunGroupRow, links)
 
 
 def _found(
@@ -251,27 +247,10 @@ def _remove(connection: Connection, summaries: Sequence[Summary]) -> None:
 
 
 def _run(summary: Summary) -> dict[str, Any]:
-    return {
-        "id": summary.id,
-        "record_sha256": summary.record_sha256,
-        "record_bytes": summary.record_bytes,
-        "started": summary.started,
-        "machine": summary.machine,
-        "machine_title": summary.machine_title,
-        "launcher": summary.launcher,
-        "labels": ",".join(summary.labels),
-    }
+    columns = (column.name for column in RunRow.__table__.columns if not column.primary_key)
+    return {name: getattr(summary, name) for name in columns} | {"labels": ",".join(summary.labels)}
 
 
-def _result(result: Result) -> dict[str, Any]:
-    return {
-        "id": result.id,
-        "arm": result.arm,
-        "image": result.image,
-        "metric": result.metric,
-        "unit": result.unit,
-        "standing": result.standing,
-        "estimate": result.estimate,
-        "low": result.low,
-        "high": result.high,
-    }
+def _insert(connection: Connection, table: type[Base], rows: Sequence[dict[str, Any]]) -> None:
+    if rows:
+        connection.execute(insert(table), rows)

@@ -3,7 +3,7 @@
 import pytest
 
 from suite.analysis import analyse, processor
-from suite.compare import hardware
+from suite.compare.changes import hardware_differences, have_same_hardware
 from suite.compare.comparison import compare
 from suite.history import environment
 from suite.machine.cpu import cpu
@@ -61,11 +61,11 @@ def test_another_family_or_instruction_set_is_other_hardware() -> None:
     assert found.same_hardware is False
     assert any("cpu family (25 and 26)" in note for note in found.notes)
     masked = with_machine(run("c"), cpu=epyc(25, ZEN_3))
-    assert hardware.alike([reduced(old), reduced(masked)]) is False
-    told = hardware.differences(reduced(old).hardware, reduced(masked).hardware)
+    assert have_same_hardware([reduced(old), reduced(masked)]) is False
+    told = hardware_differences(reduced(old).hardware, reduced(masked).hardware)
     assert told == ["cpu instruction set (AVX-512 (bf16, VNNI) and AVX2 (FMA))"]
     unknown = with_machine(run("d"), cpu=epyc(25) | {"flags": Absent("/proc/cpuinfo lists none")})
-    assert hardware.alike([reduced(old), reduced(unknown)]) is True
+    assert have_same_hardware([reduced(old), reduced(unknown)]) is True
 
 
 def test_a_machine_keeps_its_key() -> None:

@@ -14,12 +14,12 @@ SAME = (("jax", "jax"), ("onnxruntime", "onnxruntime"))
 
 
 def found(old: list[Run], new: list[Run], pairs: tuple[tuple[str, str], ...] = SAME) -> dict[str, list[Change]]:
-    groups = changes.compare([reduced(one) for one in old], [reduced(one) for one in new], pairs)
+    groups = changes.compare_environments([reduced(one) for one in old], [reduced(one) for one in new], pairs)
     return {group.title: list(group.changed) for group in groups if group.changed}
 
 
 def test_nothing_changed() -> None:
-    groups = changes.compare([reduced(run("a"))], [reduced(run("b", seed=2))], SAME)
+    groups = changes.compare_environments([reduced(run("a"))], [reduced(run("b", seed=2))], SAME)
     assert not [group for group in groups if group.changed]
     titles = [group.title for group in groups]
     for title in ("Kernel", "Image jax", "Settings and libraries of onnxruntime", "Inputs and models"):
@@ -107,7 +107,7 @@ def test_what_a_record_lacks_was_not_recorded() -> None:
     images = tuple(msgspec.structs.replace(image, python="") for image in new.images)
     new = msgspec.structs.replace(new, images=images)
     new = with_machine(new, cpu={"instruction set": "AVX-512"})
-    groups = changes.compare([reduced(old)], [reduced(new)], SAME)
+    groups = changes.compare_environments([reduced(old)], [reduced(new)], SAME)
     assert not [group for group in groups if group.changed]
     told = {group.title: list(group.unrecorded) for group in groups if group.unrecorded}
     assert told["Processor and microcode"] == [Change("instruction set", "not recorded", "AVX-512", "unrecorded")]
@@ -115,7 +115,7 @@ def test_what_a_record_lacks_was_not_recorded() -> None:
     assert (python.name, python.old, python.new) == ("Python", old.images[0].python, "not recorded")
     told_in_words = phrases.unrecorded(groups)
     assert told_in_words.startswith("Not recorded by every run: Processor and microcode: instruction set (not recorded")
-    assert notes.changed(groups) == (
+    assert notes.note_on_changes(groups) == (
         "Nothing that is recorded about the environment changed between the sides. 3 facts were not recorded by every "
         "run."
     )
@@ -124,7 +124,7 @@ def test_what_a_record_lacks_was_not_recorded() -> None:
 def test_no_change_of_the_published_runs_ends_in_nothing() -> None:
     """Their canary's image once changed from `Python 3.11.2` to nothing."""
     published = [load(ROOT / "reports" / name / "run.json") for name in (EXAMPLE, CONVERGENCE)]
-    groups = changes.compare(published[:1], published[1:], SAME)
+    groups = changes.compare_environments(published[:1], published[1:], SAME)
     facts = [(group.title, fact) for group in groups for fact in group.changes]
     assert all(fact.old and fact.new for _, fact in facts)
     assert ("Image canary", Change("Python", "3.11.2", "not recorded", "unrecorded")) in facts
@@ -132,5 +132,5 @@ def test_no_change_of_the_published_runs_ends_in_nothing() -> None:
 
 def test_a_hostile_number_of_facts_is_bounded() -> None:
     new = with_machine(run("b"), kernel={f"fact {number}": number for number in range(2000)})
-    groups: tuple[ChangeGroup, ...] = changes.compare([reduced(run("a"))], [reduced(new)], SAME)
+    groups: tuple[ChangeGroup, ...] = changes.compare_environments([reduced(run("a"))], [reduced(new)], SAME)
     assert len(next(group for group in groups if group.title == "Kernel").changes) == changes.MOST

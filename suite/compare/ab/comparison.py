@@ -65,14 +65,14 @@ def compare(run: Run, gate: Gate, sha256: str) -> Comparison:
     pairs = [(old.id, new.id)]
     drifts = drift.find_drift(pairs, [before], [after], same_hardware=True)
     facts = RunFacts(id=run.id, started=run.started, finished=run.finished, sha256=sha256, labels=run.labels)
-    around = (*containers.surroundings(run, old, new), *changes.compare([before], [after], pairs))
+    around = (*containers.surroundings(run, old, new), *changes.compare_environments([before], [after], pairs))
     found = Comparison(
         answer=answer(rows, drifts, gate),
         exit_code=0,
         kind="ab",
         old=Side(old.id, (facts,)),
         new=Side(new.id, (facts,)),
-        notes=(notes.changed(around), *_notes(run, old, new), *containers.notes(run, old, new, rows)),
+        notes=(notes.note_on_changes(around), *_notes(run, old, new), *containers.notes(run, old, new, rows)),
         rows=rows,
         drifts=drifts,
         changes=around,
