@@ -74,7 +74,7 @@ def compare(
     3 could not be decided.
     """
     from suite.compare import baselines, sides
-    from suite.compare.comparison import compare as judged
+    from suite.compare.comparison import compare_runs
     from suite.compare.formats import terminal
     from suite.compare.rows import Selection
     from suite.compare.types import Gate
@@ -84,7 +84,7 @@ def compare(
     before, after = _sides(runs, old, new, baseline=baseline is not None)
     kept = baselines.records(baselines.read(baseline, reports), reports) if baseline is not None else []
     records = [*kept, *(sides.find(name, reports) for name in before)], [sides.find(name, reports) for name in after]
-    found = judged(
+    found = compare_runs(
         sides.load_all(records[0]),
         sides.load_all(records[1]),
         gate=Gate(margin=margin, max_slowdown=max_slowdown),

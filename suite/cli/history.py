@@ -10,7 +10,7 @@ from suite.cli.options import PERCENT, REPORTS
 from suite.safety import terminals
 
 if TYPE_CHECKING:
-    from suite.history.folders import Outcome, Say
+    from suite.history.folders import Outcome, Progress
     from suite.history.store import Store
 
 _MOST_SERIES = 12
@@ -60,7 +60,7 @@ def history(
         opened.close()
 
 
-def _teller(console: Console) -> "Say":
+def _teller(console: Console) -> "Progress":
     from suite.history.show import note
 
     return lambda text: console.print(note(text), highlight=False, markup=False)
@@ -68,13 +68,13 @@ def _teller(console: Console) -> "Say":
 
 def _tell(outcome: "Outcome", console: Console, *, rebuilt: bool) -> None:
     """Say what came of entering runs, where anything did."""
-    from suite.history.show import note, say
+    from suite.history.show import note, print_parts
     from suite.report.units import plural
 
-    say(console, [note(f"{one.folder} is left out: {one.reason}", "yellow") for one in outcome.skipped])
+    print_parts(console, [note(f"{one.folder} is left out: {one.reason}", "yellow") for one in outcome.skipped])
     if rebuilt or outcome.entered:
         again = f", {outcome.analysed} of them analysed again" if outcome.analysed else ""
-        say(console, [note(f"{plural(outcome.entered, 'run')} entered in {outcome.seconds:.1f} s{again}.")])
+        print_parts(console, [note(f"{plural(outcome.entered, 'run')} entered in {outcome.seconds:.1f} s{again}.")])
 
 
 def _show(store: "Store", case: str, console: Console, *, labelled: bool, margin: float, last: int) -> None:
@@ -92,15 +92,15 @@ def _show(store: "Store", case: str, console: Console, *, labelled: bool, margin
             fix="See them with --labelled.",
         )
     if len(found) > _MOST_SERIES:
-        show.say(console, [*show.overview(found), show.note("These are many: name one for its trend.")])
+        show.print_parts(console, [*show.overview(found), show.note("These are many: name one for its trend.")])
         return
     for one in found:
         judged = trend(one, margin=margin)
-        show.say(console, [Text(), *show.heading(one, judged), show.table(one, judged, last=last)])
+        show.print_parts(console, [Text(), *show.heading(one, judged), show.table(one, judged, last=last)])
         for change in reversed(judged.changes):
-            differing = queries.differences(store, one.points[change.before], one.points[change.at], one)
-            show.say(console, show.change(one, change, differing))
-    show.say(console, [show.rule(margin)])
+            differing = queries.environment_differences(store, one.points[change.before], one.points[change.at], one)
+            show.print_parts(console, show.change(one, change, differing))
+    show.print_parts(console, [show.rule(margin)])
 
 
 def _list(store: "Store", console: Console, *, labelled: bool) -> None:
@@ -108,4 +108,4 @@ def _list(store: "Store", console: Console, *, labelled: bool) -> None:
 
     found = queries.series(store, queries.results(store), labelled=labelled)
     none = [show.note("The history holds no runs that are results yet.")]
-    show.say(console, list(show.overview(found)) or none)
+    show.print_parts(console, list(show.overview(found)) or none)

@@ -11,7 +11,7 @@ from suite.errors import LevelfieldError
 from suite.report import units
 
 
-def compare(
+def compare_runs(
     old: Sequence[Reduced],
     new: Sequence[Reduced],
     *,
@@ -43,7 +43,7 @@ def compare(
     gate, selection = gate or Gate(), selection or Selection()
     _check_distinct(old, new)
     arms = [{name: arm for run in side for name, arm in run.arms.items()} for side in (old, new)]
-    pairs = matching.arms(arms[0], arms[1])
+    pairs = matching.pair_arms(arms[0], arms[1])
     same = changes.have_same_hardware((*old, *new))
     judged = rows.compare_rows(old, new, pairs, gate, selection, same_hardware=same)
     if not judged:

@@ -1,7 +1,6 @@
 """Match the arms and cases of the new side to those of the old one."""
 
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TypeAlias
 
 import msgspec
@@ -12,7 +11,7 @@ Pair: TypeAlias = tuple[str, str]
 """Old and new arm id; empty where a side has none."""
 
 
-def arms(old: Mapping[str, Arm], new: Mapping[str, Arm]) -> tuple[Pair, ...]:
+def pair_arms(old: Mapping[str, Arm], new: Mapping[str, Arm]) -> tuple[Pair, ...]:
     """Pair the arms of two sides.
 
     The same id comes first. What is left is paired where it differs by the version of its image alone, then by version
@@ -30,30 +29,25 @@ def arms(old: Mapping[str, Arm], new: Mapping[str, Arm]) -> tuple[Pair, ...]:
         Every arm of both sides once, in the order of the old side; those without a partner have an empty one.
     """
     partner: dict[str, str] = {arm: arm for arm in old if arm in new}
-    for key in (_without_version, _without_variant):
-        left = {key(arm): name for name, arm in old.items() if name not in partner}
-        right = {key(arm): name for name, arm in new.items() if name not in partner.values()}
-        counts = _counts(old, partner, key), _counts(new, {name: name for name in partner.values()}, key)
-        for shape, name in left.items():
-            if shape in right and counts[0][shape] == counts[1][shape] == 1:
-                partner[name] = right[shape]
+    for without in ({"version": None}, {"version": None, "variant": "cpu"}):
+        left = _by_shape({name: arm for name, arm in old.items() if name not in partner}, without)
+        right = _by_shape({name: arm for name, arm in new.items() if name not in partner.values()}, without)
+        for shape, names in left.items():
+            if len(names) == len(right.get(shape, ())) == 1:
+                partner[names[0]] = right[shape][0]
     alone = tuple(("", name) for name in new if name not in partner.values())
     return tuple((name, partner.get(name, "")) for name in old) + alone
 
 
-def _counts(side: Mapping[str, Arm], taken: Mapping[str, str], key: Callable[[Arm], str]) -> Counter[str]:
-    return Counter(key(arm) for name, arm in side.items() if name not in taken)
+def _by_shape(arms: Mapping[str, Arm], without: Mapping[str, str | None]) -> dict[str, list[str]]:
+    """Group the ids of arms by what is left of them without some of their fields, and without an injected slowdown."""
+    found: dict[str, list[str]] = {}
+    for name, arm in arms.items():
+        found.setdefault(msgspec.structs.replace(arm, inject="", **without).id, []).append(name)
+    return found
 
 
-def _without_version(arm: Arm) -> str:
-    return msgspec.structs.replace(arm, version=None, inject="").id
-
-
-def _without_variant(arm: Arm) -> str:
-    return msgspec.structs.replace(arm, version=None, variant="cpu", inject="").id
-
-
-def near(case: Case, others: Mapping[str, Case]) -> Case | None:
+def similar_case(case: Case, others: Mapping[str, Case]) -> Case | None:
     """Return the one case that differs from this by threads, processes, precision or device alone.
 
     Parameters
@@ -76,7 +70,7 @@ def near(case: Case, others: Mapping[str, Case]) -> Case | None:
     return found[0] if len(found) == 1 else None
 
 
-def apart(old: Case, new: Case) -> str:
+def describe_difference(old: Case, new: Case) -> str:
     """Return in what two cases differ that are not the same question.
 
     Parameters

@@ -100,7 +100,7 @@ def judge_reproduction(theirs: Reduced, ours: Reduced, *, allowed: float = ALLOW
         Relative difference of a cost that counts as none.
     """
     same = changes.have_same_hardware((theirs, ours))
-    pairs = matching.arms(theirs.arms, ours.arms)
+    pairs = matching.pair_arms(theirs.arms, ours.arms)
     drifts = drift.find_drift(pairs, (theirs,), (ours,), same_hardware=same)
     results = tuple(sorted(_results(theirs, ours, drifts, same=same, allowed=allowed), key=_order))
     numerics, speed = _numerics(drifts), _speed(results, allowed)

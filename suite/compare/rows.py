@@ -161,7 +161,7 @@ def _order(row: Row) -> tuple[int, bool, float, int]:
 
 
 def in_common(old: Iterable[Reduced], new: Iterable[Reduced], pair: Pair, selection: Selection) -> bool:
-    """Return whether both sides of a pair of arms answered a selected case, or nearly so (`matching.near`).
+    """Return whether both sides of a pair of arms answered a selected case, or nearly so (`matching.similar_case`).
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def in_common(old: Iterable[Reduced], new: Iterable[Reduced], pair: Pair, select
     """
     first, second = _cases_of(old, pair[0]), _cases_of(new, pair[1])
     return any(
-        name in second or matching.near(case, second) is not None
+        name in second or matching.similar_case(case, second) is not None
         for name, case in first.items()
         if selection.includes(pair, case)
     )
@@ -194,11 +194,11 @@ def _drafts(sides: _Sides, pairs: Sequence[Pair]) -> Iterator[Draft]:
             if name in after:
                 yield from _both(cases[0][name], arms, first, after[name], sides)
                 continue
-            other = matching.near(cases[0][name], alone)
+            other = matching.similar_case(cases[0][name], alone)
             if other is not None:
                 del alone[other.id]
-                apart = matching.apart(cases[0][name], other)
-                yield _draft(other, arms, Verdict.INCOMPARABLE, "undecided", apart)
+                reason = matching.describe_difference(cases[0][name], other)
+                yield _draft(other, arms, Verdict.INCOMPARABLE, "undecided", reason)
             elif first.costs or first.with_standing("unequal"):
                 reason = "the new side was not asked" if arms[1] else "the new side does not have this arm"
                 yield _draft(cases[0][name], arms, Verdict.MISSING, "undecided", reason)

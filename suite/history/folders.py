@@ -14,7 +14,7 @@ from suite.history.store import Store
 from suite.history.summary import Summary
 from suite.record import files
 
-Say: TypeAlias = Callable[[str], None]
+Progress: TypeAlias = Callable[[str], None]
 
 
 class Skipped(msgspec.Struct, frozen=True):
@@ -36,7 +36,7 @@ class Outcome(msgspec.Struct, frozen=True):
     seconds: float
 
 
-def enter_new(store: Store, reports: Path, say: Say) -> Outcome:
+def enter_new(store: Store, reports: Path, progress: Progress) -> Outcome:
     """Enter the runs of a folder that the store does not hold yet.
 
     A summary beside a record is used where it names the record's size.
@@ -47,7 +47,7 @@ def enter_new(store: Store, reports: Path, say: Say) -> Outcome:
         An open store.
     reports
         Folder of run folders.
-    say : callable
+    progress : callable
         Called with a short line before a record is analysed.
 
     Raises
@@ -57,15 +57,15 @@ def enter_new(store: Store, reports: Path, say: Say) -> Outcome:
     """
     known = store.sizes()
     folders = [folder for folder in files.runs_in(reports) if known.get(folder.name) != _size(folder)]
-    return _enter(store, folders, known, say, verify=False)
+    return _enter(store, folders, known, progress, verify=False)
 
 
-def rebuild(address: str, reports: Path, say: Say, *, own: bool) -> Outcome:
+def rebuild(address: str, reports: Path, progress: Progress, *, own: bool) -> Outcome:
     """Build the store again from the records, each compared with its summary by digest.
 
     Parameters
     ----------
-    reports, say
+    reports, progress
         As in `enter_new`.
     address
         URL of the store.
@@ -77,7 +77,7 @@ def rebuild(address: str, reports: Path, say: Say, *, own: bool) -> Outcome:
     if not own:
         store = Store(address)
         try:
-            return _enter(store, folders, {}, say, verify=True, replace=True)
+            return _enter(store, folders, {}, progress, verify=True, replace=True)
         finally:
             store.close()
     target = Path(address.removeprefix("sqlite:///"))
@@ -86,7 +86,7 @@ def rebuild(address: str, reports: Path, say: Say, *, own: bool) -> Outcome:
             fresh = Path(place) / target.name
             store = Store(f"sqlite:///{fresh}")
             try:
-                outcome = _enter(store, folders, {}, say, verify=True)
+                outcome = _enter(store, folders, {}, progress, verify=True)
             finally:
                 store.close()
             fresh.replace(target)
@@ -99,13 +99,13 @@ def rebuild(address: str, reports: Path, say: Say, *, own: bool) -> Outcome:
 
 
 def _enter(
-    store: Store, folders: list[Path], known: dict[str, int], say: Say, *, verify: bool, replace: bool = False
+    store: Store, folders: list[Path], known: dict[str, int], progress: Progress, *, verify: bool, replace: bool = False
 ) -> Outcome:
     began = time.monotonic()
     skipped: list[Skipped] = []
     chosen: dict[str, Summary] = {}
     analysed = 0
-    for folder, found in _summaries(folders, known, skipped, verify=verify, say=say):
+    for folder, found in _summaries(folders, known, skipped, verify=verify, progress=progress):
         analysed += found.analysed
         run = found.summary
         rivals = {chosen[run.id].record_bytes} if run.id in chosen else {known.get(run.id)} - {None}
@@ -123,7 +123,7 @@ class _Found(msgspec.Struct, frozen=True):
 
 
 def _summaries(
-    folders: list[Path], known: dict[str, int], skipped: list[Skipped], *, verify: bool, say: Say
+    folders: list[Path], known: dict[str, int], skipped: list[Skipped], *, verify: bool, progress: Progress
 ) -> Iterator[tuple[Path, _Found]]:
     for number, folder in enumerate(folders, start=1):
         found = summary.kept(folder, verify=verify)
@@ -132,7 +132,7 @@ def _summaries(
             continue
         if known.get(summary.record_id(folder)) == _size(folder):  # a renamed folder of a run that is there
             continue
-        say(f"analysing {folder.name} ({number} of {len(folders)})")
+        progress(f"analysing {folder.name} ({number} of {len(folders)})")
         try:
             yield folder, _Found(summary.from_record(folder), analysed=True)
         except LevelfieldError as error:

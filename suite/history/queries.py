@@ -134,7 +134,7 @@ class Difference(msgspec.Struct, frozen=True):
     after: str | None
 
 
-def differences(store: Store, before: Point, after: Point, one: Series) -> list[Difference]:
+def environment_differences(store: Store, before: Point, after: Point, one: Series) -> list[Difference]:
     """Return what differs between the environments of two runs, as far as it can explain this series.
 
     Parameters

@@ -202,7 +202,7 @@ def sparkline(values: Sequence[float]) -> str:
     return "".join(_HEIGHTS[round((value - low) / (high - low) * (len(_HEIGHTS) - 1))] for value in values)
 
 
-def say(console: Console, parts: Iterator[RenderableType] | Sequence[RenderableType]) -> None:
+def print_parts(console: Console, parts: Iterator[RenderableType] | Sequence[RenderableType]) -> None:
     """Print parts as they are, without interpreting markup or highlighting numbers.
 
     Parameters

@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from suite import analysis, plan
 from suite.analysis.types import Analysis
-from suite.compare.ab.comparison import LABEL, arms, compare
+from suite.compare.ab.comparison import LABEL, arms, compare_arms
 from suite.compare.formats import terminal
 from suite.compare.formats.html import within
 from suite.compare.types import Comparison, Gate
@@ -110,7 +110,7 @@ def conclude(folder: Path, gate: Gate) -> AbResult:
     """
     run = journal.fold(journal.read(folder / files.JOURNAL))
     record = files.write(run, folder)
-    return AbResult(folder, record, run, compare(run, gate, hashlib.sha256(record.read_bytes()).hexdigest()))
+    return AbResult(folder, record, run, compare_arms(run, gate, hashlib.sha256(record.read_bytes()).hexdigest()))
 
 
 def of_record(path: Path) -> AbResult:
@@ -118,7 +118,9 @@ def of_record(path: Path) -> AbResult:
     record = files.file_of(path)
     run = files.read(record)
     gate = Gate(margin=run.settings.margin)
-    return AbResult(record.parent, record, run, compare(run, gate, hashlib.sha256(record.read_bytes()).hexdigest()))
+    return AbResult(
+        record.parent, record, run, compare_arms(run, gate, hashlib.sha256(record.read_bytes()).hexdigest())
+    )
 
 
 def _check_arms(run: Run, asked: plan.Plan) -> None:

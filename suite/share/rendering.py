@@ -59,7 +59,7 @@ def _compare(run: Run, found: Analysis, evidence: Evidence, given: str) -> Rende
     for gate in _gates(run):
         within_page = None
         if gate is not None:
-            within_page = within(pairs.compare(run, gate, evidence.inside.embedded.record_sha256))
+            within_page = within(pairs.compare_arms(run, gate, evidence.inside.embedded.record_sha256))
         page = html.render(run, found, comparison=within_page, evidence=evidence)
         around = parse_page(page).around
         count, named = differences(given, around)

@@ -10,7 +10,7 @@ import pytest
 from suite.analysis import analyse, costs
 from suite.analysis.launch_levels import launch_levels
 from suite.analysis.types import ConvergenceBlock, ConvergenceRow
-from suite.compare.ab.rows import compare_arms
+from suite.compare.ab.rows import judge_arms
 from suite.compare.reduction import reduce
 from suite.compare.types import Gate, Verdict
 from suite.record.schema import Convergence, Evaluation, Failure, Launch, Parity, Run
@@ -224,7 +224,7 @@ def test_costs_are_times_by_seed(run: Run) -> None:
 def test_two_arms_of_one_run_are_judged_seed_by_seed() -> None:
     pair = make_run(models=("mlp",), scenarios=("convergence",), backends=("jax", "tensorflow"), generations=8)
     old, new = pair.blocks[0].arms
-    (judged,) = compare_arms(pair, old, new, Gate())
+    (judged,) = judge_arms(pair, old, new, Gate())
     assert (judged.metric, judged.verdict) == ("convergence", Verdict.SLOWER)
     assert judged.ratio is not None
     assert judged.ratio.value == pytest.approx(0.65 / 0.47, rel=0.03)

@@ -9,8 +9,8 @@ import pytest
 
 from suite.analysis import analyse
 from suite.analysis.launch_levels import launch_levels, level_matrix, reduce
-from suite.compare.ab.comparison import compare
-from suite.compare.ab.rows import compare_arms
+from suite.compare.ab.comparison import compare_arms
+from suite.compare.ab.rows import judge_arms
 from suite.compare.effects import from_pairs
 from suite.compare.types import Gate
 from suite.record.schema import Arm, Block, Case, Generation, Round, Run, Turn, Window
@@ -113,13 +113,13 @@ def test_ab_judges_the_levels_that_it_stopped_on(scenario: str, shape: dict[str,
     first, second = level_matrix(block).T
     interval = ratio_interval(second, first, sequential=True)
     assert stopped.half_width == interval.half_width
-    (row,) = compare_arms(run, pairs.A, pairs.B, Gate())
+    (row,) = judge_arms(run, pairs.A, pairs.B, Gate())
     assert row.ratio is not None
     assert row.confidence is not None
     assert row.ratio.low is not None
     effect = from_pairs(interval)
     assert row.ratio.low == math.exp(effect.log_ratio - effect.half_width(row.confidence))
-    assert sentences.precision(interval.half_width) in compare(run, Gate(), "0" * 64).notes
+    assert sentences.precision(interval.half_width) in compare_arms(run, Gate(), "0" * 64).notes
 
 
 def test_warm_up_windows_count_neither_for_the_stop_nor_for_the_report() -> None:

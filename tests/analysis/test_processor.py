@@ -4,7 +4,7 @@ import pytest
 
 from suite.analysis import analyse, processor
 from suite.compare.changes import hardware_differences, have_same_hardware
-from suite.compare.comparison import compare
+from suite.compare.comparison import compare_runs
 from suite.history import environment
 from suite.machine.cpu import cpu
 from suite.record.schema import Absent, Fact, Fingerprint
@@ -57,7 +57,7 @@ def test_the_page_says_which_processor_it_was() -> None:
 
 def test_another_family_or_instruction_set_is_other_hardware() -> None:
     old, newer = with_machine(run("a"), cpu=epyc(25)), with_machine(run("b"), cpu=epyc(26))
-    found = compare([reduced(old)], [reduced(newer)])
+    found = compare_runs([reduced(old)], [reduced(newer)])
     assert found.same_hardware is False
     assert any("cpu family (25 and 26)" in note for note in found.notes)
     masked = with_machine(run("c"), cpu=epyc(25, ZEN_3))

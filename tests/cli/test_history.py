@@ -190,7 +190,7 @@ def test_nothing_is_cut_off(year: Path, width: int) -> None:
     store.close()
     console = Console(file=io.StringIO(), width=width, force_terminal=False)
     judged = trend(one, margin=0.02)
-    show.say(console, [*show.heading(one, judged), show.table(one, judged, last=30)])
+    show.print_parts(console, [*show.heading(one, judged), show.table(one, judged, last=30)])
     assert isinstance(console.file, io.StringIO)
     text = console.file.getvalue()
     assert "…" not in text

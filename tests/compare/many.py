@@ -10,7 +10,7 @@ import msgspec
 from rich.console import Console
 
 from suite.compare import sides
-from suite.compare.comparison import compare
+from suite.compare.comparison import compare_runs
 from suite.compare.formats import WRITERS, terminal
 from suite.compare.types import Comparison
 from suite.record import files
@@ -43,7 +43,7 @@ def once(records: list[Path]) -> tuple[Comparison, float]:
     """Compare the first half with the second, as the command does; return what came out, and the seconds it took."""
     begun = time.perf_counter()
     half = len(records) // 2
-    found = compare(sides.load_all(records[:half]), sides.load_all(records[half:]))
+    found = compare_runs(sides.load_all(records[:half]), sides.load_all(records[half:]))
     terminal.show(found, Console(file=io.StringIO(), width=160))
     WRITERS["html"](found)
     return found, time.perf_counter() - begun

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from suite.compare.comparison import compare
+from suite.compare.comparison import compare_runs
 from suite.compare.rows import Selection
 from suite.compare.sides import load
 from suite.compare.types import Comparison, Gate, Row, Verdict
@@ -22,7 +22,7 @@ UNSUPPORTED = Failure(stage="load", kind="unsupported", message="bf16 is not sup
 
 
 def one(old: Run, new: Run, **options: Any) -> Comparison:
-    return compare([reduced(old)], [reduced(new)], **options)
+    return compare_runs([reduced(old)], [reduced(new)], **options)
 
 
 def row(found: Comparison, arm: str) -> Row:
@@ -34,7 +34,7 @@ def row(found: Comparison, arm: str) -> Row:
 
 
 def test_a_slowdown_is_found_and_named() -> None:
-    found = compare(side("a", 5), side("b", 5, 11, slower={"onnxruntime": 1.2}))
+    found = compare_runs(side("a", 5), side("b", 5, 11, slower={"onnxruntime": 1.2}))
     slow = row(found, "onnxruntime")
     assert slow.verdict is Verdict.SLOWER
     assert slow.outcome == "worse"
@@ -50,14 +50,14 @@ def test_a_slowdown_is_found_and_named() -> None:
 
 
 def test_a_speedup_is_no_failure() -> None:
-    found = compare(side("a", 5), side("b", 5, 11, slower={"onnxruntime": 0.7}), selection=Selection(("onnx*",)))
+    found = compare_runs(side("a", 5), side("b", 5, 11, slower={"onnxruntime": 0.7}), selection=Selection(("onnx*",)))
     assert only(found.rows).verdict is Verdict.FASTER
     assert found.exit_code == 0
     assert found.answer.startswith("Nothing got worse: 1 faster.")
 
 
 def test_no_difference_shown_is_the_same() -> None:
-    found = compare(side("a", 3, noise_scale=0.0), side("b", 3, noise_scale=0.0))
+    found = compare_runs(side("a", 3, noise_scale=0.0), side("b", 3, noise_scale=0.0))
     assert {row.verdict for row in found.rows} == {Verdict.SAME}
     assert found.exit_code == 0
     assert found.answer == (
@@ -66,7 +66,7 @@ def test_no_difference_shown_is_the_same() -> None:
 
 
 def test_noise_without_a_verdict_says_what_it_would_take() -> None:
-    found = compare(side("a", 3), side("b", 3, 11))
+    found = compare_runs(side("a", 3), side("b", 3, 11))
     undecided = [row for row in found.rows if row.verdict is Verdict.INCONCLUSIVE]
     assert undecided
     for each in undecided:
@@ -80,9 +80,9 @@ def test_noise_without_a_verdict_says_what_it_would_take() -> None:
 
 def test_nobody_is_told_to_measure_for_longer_than_a_month() -> None:
     """Records that say that a run took forty days: what would take months to decide is out of reach."""
-    found = compare(side("a", 3), side("b", 3, 11))
+    found = compare_runs(side("a", 3), side("b", 3, 11))
     slow = [msgspec.structs.replace(run, seconds=40 * 86_400.0) for run in (*side("a", 3), *side("b", 3, 11))]
-    late = compare(slow[:3], slow[3:])
+    late = compare_runs(slow[:3], slow[3:])
     undecided = [row for row in late.rows if row.verdict is Verdict.INCONCLUSIVE]
     assert len(undecided) == sum(row.verdict is Verdict.INCONCLUSIVE for row in found.rows) > 0
     assert all(each.further is None and each.further_seconds is None for each in undecided)
@@ -90,7 +90,7 @@ def test_nobody_is_told_to_measure_for_longer_than_a_month() -> None:
 
 @pytest.mark.parametrize(("allowed", "code"), [(0.10, 1), (0.40, 0)])
 def test_a_gate_allows_what_it_says(allowed: float, code: int) -> None:
-    found = compare(
+    found = compare_runs(
         side("a", 5),
         side("b", 5, 11, slower={"onnxruntime": 1.2}),
         gate=Gate(max_slowdown=allowed),
@@ -108,7 +108,7 @@ def test_worse_comes_first_by_the_ratio_and_not_by_its_size() -> None:
         run("a", backends=backends, noise_scale=0.0), run("b", backends=backends, noise_scale=0.0, slower=slower)
     )
     assert [row.new_arm for row in found.rows] == ["onnxruntime", "openvino", "torch", "jax"]
-    judged = compare(
+    judged = compare_runs(
         side("a", 3, backends=backends), side("b", 3, backends=backends, slower=slower), gate=Gate(max_slowdown=0.9)
     )
     assert {row.outcome for row in judged.rows} == {"fine"}
@@ -118,10 +118,10 @@ def test_worse_comes_first_by_the_ratio_and_not_by_its_size() -> None:
 
 def test_memory_cold_start_and_throughput_are_judged_too() -> None:
     scenarios = ["latency", "throughput", "cold-start", "memory"]
-    found = compare(side("a", 3, scenarios=scenarios), side("b", 3, 11, scenarios=scenarios))
+    found = compare_runs(side("a", 3, scenarios=scenarios), side("b", 3, 11, scenarios=scenarios))
     assert {row.metric for row in found.rows} == set(scenarios)
     assert all(row.ratio is not None and row.ratio.low is not None for row in found.rows)
-    chosen = compare(
+    chosen = compare_runs(
         side("a", 3, scenarios=scenarios), side("b", 3, scenarios=scenarios), selection=Selection(metrics=("memory",))
     )
     assert {row.metric for row in chosen.rows} == {"memory"}
@@ -131,7 +131,7 @@ def test_memory_cold_start_and_throughput_are_judged_too() -> None:
 def test_throughput_is_compared_as_time_an_item() -> None:
     old, new = (side(name, 3, scenarios=["throughput"], noise_scale=0.0, slower=slower)
                 for name, slower in (("a", {}), ("b", {"jax": 1.25})))  # fmt: skip
-    slow = row(compare(old, new), "jax")
+    slow = row(compare_runs(old, new), "jax")
     assert slow.verdict is Verdict.SLOWER
     assert slow.ratio is not None
     assert slow.ratio.value == pytest.approx(1.25, rel=1e-3)
@@ -150,7 +150,7 @@ def test_throughput_is_compared_as_time_an_item() -> None:
     ],
 )
 def test_few_runs_are_shown_and_not_judged(counts: tuple[int, int], says: str) -> None:
-    found = compare(side("a", counts[0]), side("b", counts[1], 11, slower={"onnxruntime": 3.0}))
+    found = compare_runs(side("a", counts[0]), side("b", counts[1], 11, slower={"onnxruntime": 3.0}))
     slow = row(found, "onnxruntime")
     assert slow.verdict is Verdict.UNDECIDABLE
     assert slow.reason == says
@@ -163,7 +163,7 @@ def test_few_runs_are_shown_and_not_judged(counts: tuple[int, int], says: str) -
 
 
 def test_smoke_runs_judge_no_speed() -> None:
-    found = compare(side("a", 3, labels=("smoke",)), side("b", 3, labels=("smoke",)))
+    found = compare_runs(side("a", 3, labels=("smoke",)), side("b", 3, labels=("smoke",)))
     assert {row.verdict for row in found.rows} == {Verdict.UNDECIDABLE}
     assert found.exit_code == 3
     assert "smoke" in found.answer
@@ -202,7 +202,7 @@ def test_failures(old: Failure | None, new: Failure | None, verdict: Verdict, ou
 
 def test_a_failure_in_one_of_three_runs_is_a_failure() -> None:
     new = [*side("b", 2), reduced(run("b-2", 9, failures={("onnxruntime", "mlp"): CRASH}))]
-    failed = row(compare(side("a", 3), new), "onnxruntime")
+    failed = row(compare_runs(side("a", 3), new), "onnxruntime")
     assert (failed.verdict, failed.outcome) == (Verdict.FAILED, "worse")
     assert failed.reason == "It ended with signal 9 (in 1 of 3 runs)"
 
@@ -226,7 +226,7 @@ def test_a_case_that_was_cut_off_is_missing() -> None:
     new = run("b", models=["mlp", "bert"], backends=["jax"], finished=False)
     cut = msgspec.structs.replace(new.blocks[1], generations=())
     new = msgspec.structs.replace(new, blocks=(new.blocks[0], cut))
-    found = compare(side("a", 3, models=["mlp", "bert"], backends=["jax"], noise_scale=0.0), [reduced(new)])
+    found = compare_runs(side("a", 3, models=["mlp", "bert"], backends=["jax"], noise_scale=0.0), [reduced(new)])
     missing = only(row for row in found.rows if row.case.model == "bert")
     assert (missing.verdict, missing.outcome) == (Verdict.MISSING, "undecided")
     assert found.exit_code == 3
@@ -257,7 +257,7 @@ def test_the_published_runs_have_nothing_in_common() -> None:
     """They once gave 84 rows that said *missing*."""
     published = [load(ROOT / "reports" / name / "run.json") for name in (EXAMPLE, CONVERGENCE)]
     with pytest.raises(LevelfieldError, match=r"no cases in common: the old side has 84 results, such as"):
-        compare(published[:1], published[1:])
+        compare_runs(published[:1], published[1:])
 
 
 def test_no_answer_is_never_a_success() -> None:
@@ -322,7 +322,7 @@ def test_other_hardware_is_told_and_never_a_regression(slower: float) -> None:
         reduced(with_machine(run(f"b-{seed}", seed, slower={"onnxruntime": slower}), cpu={"model": "Another"}))
         for seed in range(5)
     ]
-    found = compare(side("a", 5, 20), new)
+    found = compare_runs(side("a", 5, 20), new)
     assert found.same_hardware is False
     assert found.exit_code == 3
     assert "worse" not in {row.outcome for row in found.rows}
@@ -368,7 +368,7 @@ def test_a_run_counts_once() -> None:
     with pytest.raises(LevelfieldError, match="The run a stands on both sides"):
         one(run("a"), run("a"))
     with pytest.raises(LevelfieldError, match="The run a stands twice on the old side"):
-        compare([reduced(run("a")), reduced(run("a", 2))], [reduced(run("b"))])
+        compare_runs([reduced(run("a")), reduced(run("a", 2))], [reduced(run("b"))])
 
 
 def test_a_selection_that_leaves_nothing() -> None:

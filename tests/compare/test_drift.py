@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from suite.compare.comparison import compare
+from suite.compare.comparison import compare_runs
 from suite.compare.drift import KNOWN_ERRORS
 from suite.compare.types import Drift, Movement
 from suite.record.schema import Absent, Parity, Run
@@ -39,7 +39,7 @@ def drift(old: Parity | None, new: Parity | None, *, elsewhere: bool = False) ->
     before, after = given(run("a", backends=["jax"]), old), given(run("b", backends=["jax"]), new)
     if elsewhere:
         after = with_machine(after, cpu={"model": "another"})
-    found: Drift = only(compare([reduced(before)], [reduced(after)]).drifts)
+    found: Drift = only(compare_runs([reduced(before)], [reduced(after)]).drifts)
     return found
 
 
@@ -100,7 +100,7 @@ def test_one_unequal_launch_is_enough() -> None:
         seen[0] += 1
         return msgspec.structs.replace(parity, equal=False, output_sha256="other") if seen[0] == 3 else parity
 
-    found = compare([reduced(run("a"))], [reduced(with_parity(record, "jax", spoil))])
+    found = compare_runs([reduced(run("a"))], [reduced(with_parity(record, "jax", spoil))])
     assert {drift.new_arm: drift.movement for drift in found.drifts} == {
         "jax": Movement.BECAME_UNEQUAL,
         "onnxruntime": Movement.IDENTICAL,
@@ -134,7 +134,7 @@ def test_what_cannot_be_told_is_said_to_be_so(old: Parity | None, new: Parity | 
 def test_answers_to_other_inputs_are_not_compared() -> None:
     after = with_launches(run("b"), lambda launch: msgspec.structs.replace(launch, inputs_sha256="f" * 64))
     after = with_parity(after, "jax", lambda parity: msgspec.structs.replace(parity, output_sha256="x"))
-    found = {drift.new_arm: drift for drift in compare([reduced(run("a"))], [reduced(after)]).drifts}
+    found = {drift.new_arm: drift for drift in compare_runs([reduced(run("a"))], [reduced(after)]).drifts}
     assert found["jax"].movement is Movement.UNKNOWN
     assert "the inputs are not the same" in found["jax"].reason
 

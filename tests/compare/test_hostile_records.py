@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from suite.compare import sides
-from suite.compare.comparison import compare
+from suite.compare.comparison import compare_runs
 from suite.compare.formats import WRITERS
 from suite.errors import LevelfieldError
 from suite.record import files
@@ -67,7 +67,7 @@ def through(content: bytes, folder: Path) -> str | None:
     file.write_bytes(content)
     refusal: LevelfieldError | None = None
     try:
-        found = compare([GOOD], [sides.load(file)])
+        found = compare_runs([GOOD], [sides.load(file)])
     except LevelfieldError as error:
         refusal = error
     if refusal is not None:

@@ -30,13 +30,13 @@ TWICE = Arm("onnxruntime", "onnxruntime", ordinal=2)
     ],
 )
 def test_arms(old: list[Arm], new: list[Arm], pairs: list[tuple[Arm | None, Arm | None]]) -> None:
-    found = matching.arms({arm.id: arm for arm in old}, {arm.id: arm for arm in new})
+    found = matching.pair_arms({arm.id: arm for arm in old}, {arm.id: arm for arm in new})
     assert list(found) == [(first.id if first else "", second.id if second else "") for first, second in pairs]
 
 
 def test_an_injected_slowdown_does_not_part_an_arm_from_itself() -> None:
     slowed = Arm("onnxruntime", "onnxruntime", version="1.30.0", inject="5%")
-    assert matching.arms({slowed.id: slowed}, {ORT.id: ORT}) == ((slowed.id, ORT.id),)
+    assert matching.pair_arms({slowed.id: slowed}, {ORT.id: ORT}) == ((slowed.id, ORT.id),)
 
 
 CASE = Case("mlp", "latency", "fp32", 1, 2)
@@ -55,14 +55,14 @@ CASE = Case("mlp", "latency", "fp32", 1, 2)
     ],
 )
 def test_a_case_that_is_almost_the_same_is_named(other: Case, says: str | None) -> None:
-    found = matching.near(CASE, {other.id: other})
+    found = matching.similar_case(CASE, {other.id: other})
     if says is None:
         assert found is None
     else:
         assert found == other
-        assert matching.apart(CASE, other).startswith(says)
+        assert matching.describe_difference(CASE, other).startswith(says)
 
 
 def test_of_two_that_are_almost_the_same_none_is_guessed() -> None:
     others = [Case("mlp", "latency", "fp32", 1, threads) for threads in (1, 4)]
-    assert matching.near(CASE, {other.id: other for other in others}) is None
+    assert matching.similar_case(CASE, {other.id: other for other in others}) is None

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from suite.compare import order_in_time
-from suite.compare.comparison import compare
+from suite.compare.comparison import compare_runs
 from suite.compare.effects import from_runs
 from suite.compare.reduction import Reduced
 from suite.compare.types import Gate
@@ -150,7 +150,7 @@ def made(runs: list[Reduced], started: list[str]) -> list[Reduced]:
 )
 def test_a_comparison_says_in_which_order_its_runs_were_made(order: str, says: str) -> None:
     old, new = times(order)
-    found = compare(made(side("a", 3), old), made(side("b", 3, 11), new))
+    found = compare_runs(made(side("a", 3), old), made(side("b", 3, 11), new))
     assert found.order == order_in_time.order_of(order_in_time.share_of_step(old, new))
     (note,) = [note for note in found.notes if "of a step" in note or "a step of the machine" in note]
     assert says in note
@@ -158,7 +158,7 @@ def test_a_comparison_says_in_which_order_its_runs_were_made(order: str, says: s
 
 
 def test_nothing_is_said_of_an_order_where_nothing_is_judged() -> None:
-    found = compare(side("a", 1), side("b", 1, 11))
+    found = compare_runs(side("a", 1), side("b", 1, 11))
     assert not any("step of the machine" in note for note in found.notes)
 
 

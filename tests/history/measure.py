@@ -50,7 +50,7 @@ def measure(place: Path) -> None:
     with timed("one trend, with what changed"):
         (found,) = queries.series(store, queries.matching(LATENCY, queries.results(store)), labelled=False)
         (change,) = trend(found, margin=0.02).changes
-        queries.differences(store, found.points[change.before], found.points[change.at], found)
+        queries.environment_differences(store, found.points[change.before], found.points[change.at], found)
     store.close()
     print(f"the store takes {(reports / FILE).stat().st_size / 1e6:.1f} MB")
     command = [sys.executable, "-m", "suite.cli", "history", LATENCY, "--reports", str(reports)]

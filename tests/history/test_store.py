@@ -107,14 +107,14 @@ def test_what_changed_is_told_and_only_what_concerns_the_arm(opened: Store, temp
     (one,) = queries.series(opened, [LATENCY], labelled=False)
     found = {
         (fact.group, fact.name): (fact.before, fact.after)
-        for fact in queries.differences(opened, one.points[0], one.points[1], one)
+        for fact in queries.environment_differences(opened, one.points[0], one.points[1], one)
     }
     assert found == {
         ("image onnxruntime", "onnxruntime"): ("1.40", "1.41"),
         ("kernel", "release"): (template.environment["kernel"]["release"], "7.1"),
         ("new", "fact"): (None, "told"),
     }
-    assert queries.differences(opened, one.points[0], one.points[0], one) == []
+    assert queries.environment_differences(opened, one.points[0], one.points[0], one) == []
 
 
 def test_a_group_that_many_runs_share_is_kept_once(tmp_path: Path, template: Summary) -> None:

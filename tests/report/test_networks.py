@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from suite.analysis import analyse
-from suite.compare.comparison import compare
+from suite.compare.comparison import compare_runs
 from suite.compare.formats import markdown
 from suite.compare.formats import terminal as compared
 from suite.compare.reduction import reduce
@@ -37,7 +37,7 @@ def shown() -> dict[str, str]:
     analysis = analyse(RUN)
     stream = io.StringIO()
     terminal.show(RUN, analysis, Console(file=stream, width=160, color_system=None))
-    comparison = compare([reduce(RUN, "")], [reduce(trained(2), "")])
+    comparison = compare_runs([reduce(RUN, "")], [reduce(trained(2), "")])
     return {
         "page": html.render(RUN, analysis),
         "terminal": stream.getvalue(),

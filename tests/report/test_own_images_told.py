@@ -9,7 +9,7 @@ from rich.console import Console
 
 from suite import analysis
 from suite.cli.main import bench
-from suite.compare.comparison import compare
+from suite.compare.comparison import compare_runs
 from suite.compare.reduction import reduce
 from suite.compare.types import Verdict
 from suite.history import summary
@@ -63,7 +63,7 @@ def test_what_a_stranger_wrote_stays_a_text(own: OwnImages) -> None:
 
 def test_other_images_and_other_targets_are_never_compared() -> None:
     def verdicts(first: Run, second: Run) -> set[tuple[Verdict, str]]:
-        found = compare([reduce(first, "0" * 64)], [reduce(second, "1" * 64)])
+        found = compare_runs([reduce(first, "0" * 64)], [reduce(second, "1" * 64)])
         return {(row.verdict, row.reason) for row in found.rows}
 
     said = "the images that were trained on are not the same (1a2b3c4d5e6f before, the digits now)"

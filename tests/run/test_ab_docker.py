@@ -5,7 +5,7 @@ from pathlib import Path
 import docker
 import pytest
 
-from suite.compare.ab.comparison import compare
+from suite.compare.ab.comparison import compare_arms
 from suite.compare.types import Gate, Verdict
 from suite.images import catalogue
 from suite.record import files
@@ -60,7 +60,7 @@ def test_two_released_versions_get_a_verdict_for_every_case(engine: docker.Docke
     differing = [one != other for one, other in zip(before.layers, after.layers, strict=True)]
     assert differing == [False, True, False], "base and worker are the same; what is installed is not"
     assert {**before.distributions, "onnxruntime": ""} == {**after.distributions, "onnxruntime": ""}
-    found = compare(one, Gate(), "0" * 64)
+    found = compare_arms(one, Gate(), "0" * 64)
     assert found.exit_code == command.code
     assert command.out.count(found.answer.split("(")[0].strip()) >= 1
     judged = {row.verdict for row in found.rows}
@@ -83,7 +83,7 @@ def test_the_same_arm_twice_with_a_slowdown(engine: docker.DockerClient, case: C
     assert command.code == 1, command.out + command.err
     one = case.record
     assert one.labels == ("ab", "injected")
-    (row,) = compare(one, Gate(), "0" * 64).rows
+    (row,) = compare_arms(one, Gate(), "0" * 64).rows
     assert row.verdict is Verdict.SLOWER
     assert row.ratio is not None
     assert row.ratio.value > 1.4

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from suite.analysis import analyse
-from suite.compare.ab.comparison import compare
+from suite.compare.ab.comparison import compare_arms
 from suite.compare.formats.html import within
 from suite.compare.types import Gate
 from suite.errors import LevelfieldError
@@ -72,7 +72,7 @@ def test_a_page_of_two_arms_holds_whatever_gate_was_asked(tmp_path: Path) -> Non
         record = files.write(run, folder)
         found = analyse(run)
         evidence = run_evidence.found(record, run, found)
-        compared = within(compare(run, gate, evidence.inside.embedded.record_sha256))
+        compared = within(compare_arms(run, gate, evidence.inside.embedded.record_sha256))
         page = html.render(run, found, comparison=compared, evidence=evidence)
         (folder / "report.html").write_text(page)
         assert broken(check(folder)) == ""

@@ -8,7 +8,7 @@ import msgspec
 from suite.analysis.launch_levels import how_precise, level_matrix
 from suite.compare import changes, conclusion, drift, notes, phrases
 from suite.compare.ab import containers
-from suite.compare.ab.rows import compare_arms
+from suite.compare.ab.rows import judge_arms
 from suite.compare.reduction import reduce
 from suite.compare.types import Comparison, Drift, Gate, Row, RunFacts, Side, Verdict
 from suite.errors import LevelfieldError
@@ -42,7 +42,7 @@ def arms(run: Run) -> tuple[Arm, Arm]:
     return first[0], first[1]
 
 
-def compare(run: Run, gate: Gate, sha256: str) -> Comparison:
+def compare_arms(run: Run, gate: Gate, sha256: str) -> Comparison:
     """Return the comparison of B with A in every case.
 
     Parameters
@@ -60,7 +60,7 @@ def compare(run: Run, gate: Gate, sha256: str) -> Comparison:
         The run does not have two arms in every block.
     """
     old, new = arms(run)
-    rows = compare_arms(run, old, new, gate)
+    rows = judge_arms(run, old, new, gate)
     before, after = reduce(_view(run, old, new), sha256), reduce(_view(run, new, old), sha256)
     pairs = [(old.id, new.id)]
     drifts = drift.find_drift(pairs, [before], [after], same_hardware=True)

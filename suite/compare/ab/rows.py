@@ -22,7 +22,7 @@ from suite.statistics.student import MIN_LAUNCHES
 _NO_NUMBER = {"failed", "absent"}
 
 
-def compare_arms(run: Run, old: Arm, new: Arm, gate: Gate) -> tuple[Row, ...]:
+def judge_arms(run: Run, old: Arm, new: Arm, gate: Gate) -> tuple[Row, ...]:
     """Judge every case of a run with two arms; worse ones first.
 
     Parameters

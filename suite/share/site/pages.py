@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from suite import __version__
 from suite.analysis.types import Analysis
-from suite.compare.comparison import compare
+from suite.compare.comparison import compare_runs
 from suite.compare.formats import html as comparison_page
 from suite.errors import LevelfieldError
 from suite.record import files
@@ -110,7 +110,9 @@ def _run(one: Entry, run: Run, found: Analysis, folder: Path) -> None:
         from suite.compare.types import Gate
 
         record = files.content_of(one.folder / files.NAME)
-        comparison = within(pairs.compare(run, Gate(margin=run.settings.margin), hashlib.sha256(record).hexdigest()))
+        comparison = within(
+            pairs.compare_arms(run, Gate(margin=run.settings.margin), hashlib.sha256(record).hexdigest())
+        )
     evidence = run_evidence.found(one.folder / files.NAME, run, found)
     # All of it is made before any of it is written: a run is on the site as a whole, or not.
     made = {
@@ -135,7 +137,7 @@ def _comparisons(entries: Sequence[Entry], folder: Path, say: Callable[[str], No
         for newer, older in itertools.combinations(runs[:PAIRS], 2):
             say(f"comparing {older.id} and {newer.id}")
             try:
-                made = compare((reduced[older.id],), (reduced[newer.id],))
+                made = compare_runs((reduced[older.id],), (reduced[newer.id],))
             except LevelfieldError:
                 continue  # they have no case in common
             name = f"{older.id}--{newer.id}.html"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from suite.cli.ab import ab
-from suite.compare.ab.comparison import arms, compare
+from suite.compare.ab.comparison import arms, compare_arms
 from suite.compare.types import Comparison, Gate, Movement, Row, Verdict
 from suite.errors import LevelfieldError
 from suite.record.schema import Arm, Run
@@ -19,7 +19,7 @@ LATENCY: dict[str, Any] = {"models": ("resnet50",), "scenarios": ("latency",)}
 
 
 def judged(record: Run, **gate: float) -> Comparison:
-    return compare(record, Gate(**gate), "0" * 64)
+    return compare_arms(record, Gate(**gate), "0" * 64)
 
 
 def only(record: Run, **gate: float) -> Row:

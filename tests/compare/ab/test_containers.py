@@ -5,7 +5,7 @@ import pytest
 
 from suite.analysis.whole_launch import total_ns
 from suite.compare.ab import containers
-from suite.compare.ab.comparison import compare
+from suite.compare.ab.comparison import compare_arms
 from suite.compare.formats import WRITERS
 from suite.compare.types import Comparison, Gate
 from suite.history import environment
@@ -18,7 +18,7 @@ MS = 1_000_000
 
 
 def judged(made: Run) -> Comparison:
-    return compare(made, Gate(), "0" * 64)
+    return compare_arms(made, Gate(), "0" * 64)
 
 
 def note(found: Comparison, begins: str) -> str:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from suite.compare import phrases
-from suite.compare.comparison import compare
+from suite.compare.comparison import compare_runs
 from suite.compare.formats import SUFFIXES, WRITERS, html, junit, terminal
 from suite.compare.types import Comparison, Verdict
 from suite.record.schema import Failure
@@ -44,7 +44,7 @@ def upgrade() -> Comparison:
         with_parity(each, "torch", lambda parity: msgspec.structs.replace(parity, output_sha256="0" * 64))
         for each in new
     ]
-    return compare(side("a", 4, **options), [reduced(each) for each in new])
+    return compare_runs(side("a", 4, **options), [reduced(each) for each in new])
 
 
 @cache
@@ -52,7 +52,7 @@ def hostile() -> Comparison:
     old = make_hostile(variants=False)
     new = msgspec.structs.replace(make_hostile(variants=False), id=f"other{PAYLOAD}")
     new = with_machine(new, **{f"kernel{PAYLOAD}": {f"release{PAYLOAD}": f"{PAYLOAD}2"}})
-    return compare([reduced(old)], [reduced(new)])
+    return compare_runs([reduced(old)], [reduced(new)])
 
 
 def test_the_comparison_under_test_has_everything() -> None:
@@ -119,7 +119,7 @@ def test_junit_has_no_success_that_is_none() -> None:
         )
     worse = sum(row.outcome == "worse" for row in upgrade().rows)
     assert int(tree.attrib["failures"]) == worse + sum(drift.outcome == "worse" for drift in upgrade().drifts) > worse
-    missing = compare([reduced(run("a"))], [reduced(run("b", backends=["jax"]))])
+    missing = compare_runs([reduced(run("a"))], [reduced(run("b", backends=["jax"]))])
     tree = ET.fromstring(junit.write(missing))
     assert tree.attrib["errors"] == "1"
 

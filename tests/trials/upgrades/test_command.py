@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.compare.ab.comparison import compare
+from suite.compare.ab.comparison import compare_arms
 from suite.compare.types import Comparison, Gate
 from suite.errors import LevelfieldError
 from suite.images import catalogue
@@ -35,7 +35,7 @@ ASKED = TrialRequest(
 
 def comparison(factor: float) -> Comparison:
     record = run(factor, generations=10, models=("mlp",), scenarios=("latency", "throughput"))
-    return compare(record, Gate(), "0" * 64)
+    return compare_arms(record, Gate(), "0" * 64)
 
 
 def trial(kind: Kind, factor: float) -> Trial:
