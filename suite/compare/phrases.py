@@ -195,6 +195,36 @@ def roughly(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
+def row_cells(row: Row, replicate: str, *, brief: bool) -> tuple[str, str, str, str, str, str, str]:
+    """Return the texts of a row: arm, case, old and new cost, ratio, verdict, note.
+
+    Parameters
+    ----------
+    row
+        A row of a comparison.
+    replicate
+        Unit of replication, in the singular: `run` or `launch`.
+    brief
+        Leave out what all rows share: precision, threads and device.
+    """
+    costs = cost(row.old, row.metric), cost(row.new, row.metric)
+    return arms(row), case(row, brief=brief), *costs, ratio(row), row.verdict.value, note(row, replicate)
+
+
+def change_cells(title: str, found: Change) -> tuple[str, str, str, str]:
+    """Return the texts of a fact that changed: its group, its name, its old and its new value.
+
+    Parameters
+    ----------
+    title
+        Of the group.
+    found
+        The fact.
+    """
+    name = found.name + (" (differs within a side)" if found.state == "varies" else "")
+    return clean(title), clean(name), value(found.old), value(found.new)
+
+
 def drifted(drift: Drift) -> str:
     """`3.1×10⁻⁷ apart; rounding explains 1.8×10⁻⁶`."""
     parts = []

@@ -7,7 +7,8 @@ allowance, it *differs* where the whole interval lies outside, and else it is *n
 
 import enum
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -219,10 +220,10 @@ def _order(result: Result) -> tuple[int, float]:
 
 
 def _exit_code(results: Sequence[Result], drifts: Sequence[Drift]) -> int:
-    said = {result.verdict for result in results}
-    if said & {Verdict.DIFFERS, Verdict.NUMERICS, Verdict.FAILED} or any(each.outcome == "worse" for each in drifts):
+    found, outcomes = {result.verdict for result in results}, {drift.outcome for drift in drifts}
+    if found & {Verdict.DIFFERS, Verdict.NUMERICS, Verdict.FAILED} or "worse" in outcomes:
         return 1
-    if not results or said - {Verdict.REPRODUCED} or any(each.outcome == "undecided" for each in drifts):
+    if found != {Verdict.REPRODUCED} or "undecided" in outcomes:
         return 3
     return 0
 
@@ -230,33 +231,26 @@ def _exit_code(results: Sequence[Result], drifts: Sequence[Drift]) -> int:
 def _answer(results: Sequence[Result], drifts: Sequence[Drift]) -> str:
     if not results:
         return "Nothing could be held against the report: it holds no result with a number."
-    counts = _counted(results)
+    counts = Counter(result.verdict for result in results)
     moved = sum(each.outcome == "worse" for each in drifts)
     total = len(results)
-    if counts.get(Verdict.REPRODUCED) == total:
+    if counts[Verdict.REPRODUCED] == total:
         return f"Reproduced: all {total} results, and every answer."
-    if counts.get(Verdict.ELSEWHERE) == total:
-        return (
-            "Other hardware: the answers can be compared, the times cannot."
-            if not moved
-            else (f"Other hardware, and {moved} answers are not the same.")
-        )
-    parts = [f"{count} {verdict.value}" for verdict, count in counts.items()]
+    if counts[Verdict.ELSEWHERE] == total:
+        if moved:
+            return f"Other hardware, and {moved} answers are not the same."
+        return "Other hardware: the answers can be compared, the times cannot."
+    parts = [f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict]]
     return f"Of {total} results: {', '.join(parts)}."
-
-
-def _counted(results: Sequence[Result]) -> Mapping[Verdict, int]:
-    said = [result.verdict for result in results]
-    return {verdict: said.count(verdict) for verdict in Verdict if verdict in said}
 
 
 def _numerics(drifts: Sequence[Drift]) -> str:
     if not drifts:
         return "No answer of the report could be compared."
-    identical = sum(each.movement is Movement.IDENTICAL for each in drifts)
-    within = sum(each.movement is Movement.WITHIN for each in drifts)
+    counts = Counter(each.movement for each in drifts)
     other = [each for each in drifts if each.movement not in (Movement.IDENTICAL, Movement.WITHIN)]
-    text = f"{identical} of {len(drifts)} answers are the same to the last bit, {within} within rounding"
+    text = f"{counts[Movement.IDENTICAL]} of {len(drifts)} answers are the same to the last bit, "
+    text += f"{counts[Movement.WITHIN]} within rounding"
     if other:
         text += f"; {len(other)} are not: {', '.join(f'{each.id} ({each.movement.value})' for each in other[:5])}"
     return f"{text}."

@@ -234,3 +234,13 @@ class Comparison(msgspec.Struct, frozen=True):
     """Of the runs in time; of an `ab`, whose arms take turns within a run, it is `turns`."""
     same_hardware: bool | None = True
     """None: it is not known."""
+
+    @property
+    def moved(self) -> tuple[Drift, ...]:
+        """Answers that are not identical, bit by bit."""
+        return tuple(drift for drift in self.drifts if drift.movement is not Movement.IDENTICAL)
+
+    @property
+    def changed(self) -> tuple[tuple[str, Change], ...]:
+        """Facts of the environment that changed, each with the title of its group."""
+        return tuple((group.title, change) for group in self.changes for change in group.changed)

@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from suite import __version__
 from suite.compare import phrases
-from suite.compare.types import Comparison, Movement
+from suite.compare.types import Comparison
 from suite.report import names, pages
 from suite.report.html import moment, unbroken
 
@@ -34,8 +34,8 @@ def _render(template: str, comparison: Comparison, **further: object) -> str:
     environment.filters |= {"moment": moment, "unbroken": unbroken}
     return environment.get_template(template).render(
         comparison=comparison,
-        moved=[drift for drift in comparison.drifts if drift.movement is not Movement.IDENTICAL],
-        changes=sum(len(group.changed) for group in comparison.changes),
+        moved=comparison.moved,
+        changes=len(comparison.changed),
         names=names,
         version=__version__,
         words=phrases,

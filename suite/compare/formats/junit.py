@@ -49,10 +49,11 @@ def write(comparison: Comparison) -> str:
 
 
 def _of_row(row: Row, replicate: str) -> _Test:
-    said = f"{row.verdict}: new/old {phrases.ratio(row)}" if row.ratio is not None else row.verdict.value
+    verdict = f"{row.verdict}: new/old {phrases.ratio(row)}" if row.ratio is not None else row.verdict.value
     note = phrases.note(row, replicate)
     kind = _kind(row.outcome, compared=row.verdict not in _NO_ANSWER)
-    return _Test(row.id, f"{row.case.model}.{row.metric}", kind, row.verdict, f"{said}; {note}" if note else said)
+    message = f"{verdict}; {note}" if note else verdict
+    return _Test(row.id, f"{row.case.model}.{row.metric}", kind, row.verdict, message)
 
 
 def _of_drift(drift: Drift) -> _Test:

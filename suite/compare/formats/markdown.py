@@ -1,9 +1,9 @@
 """A comparison for a pull request: Markdown as GitHub and GitLab read it, in which a record's text is only text."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from suite.compare import phrases
-from suite.compare.types import ChangeGroup, Comparison, Movement, Row
+from suite.compare.types import Comparison, Row
 from suite.safety.markdown import code, text
 
 MOST_ROWS = 200
@@ -36,7 +36,7 @@ def _lines(comparison: Comparison) -> Iterator[str]:
         yield "</details>"
         yield ""
     yield from _answers(comparison)
-    yield from _changes(comparison.changes)
+    yield from _changes(comparison)
     yield text(comparison.method)
 
 
@@ -45,17 +45,8 @@ def _cases(rows: Sequence[Row], replicate: str, *, brief: bool) -> Iterator[str]
         return
     yield from _table(("", "arm", "case", "old", "new", "new/old", "verdict", ""), "lllrrrll")
     for row in rows[:MOST_ROWS]:
-        cells = (
-            _SIGNS[row.outcome],
-            code(phrases.arms(row)),
-            text(phrases.case(row, brief=brief)),
-            text(phrases.cost(row.old, row.metric)),
-            text(phrases.cost(row.new, row.metric)),
-            text(phrases.ratio(row)),
-            text(row.verdict.value),
-            text(phrases.note(row, replicate)),
-        )
-        yield f"| {' | '.join(cells)} |"
+        arms, *cells = phrases.row_cells(row, replicate, brief=brief)
+        yield _line((_SIGNS[row.outcome], code(arms), *map(text, cells)))
     yield ""
     if len(rows) > MOST_ROWS:
         yield f"{len(rows) - MOST_ROWS} more rows are left out here; `--format html` shows them."
@@ -63,46 +54,33 @@ def _cases(rows: Sequence[Row], replicate: str, *, brief: bool) -> Iterator[str]
 
 
 def _answers(comparison: Comparison) -> Iterator[str]:
-    moved = [drift for drift in comparison.drifts if drift.movement is not Movement.IDENTICAL]
-    if not moved:
+    if not comparison.moved:
         return
-    yield from _folded(f"{len(moved)} of {len(comparison.drifts)} answers are not identical")
+    yield from _folded(f"{len(comparison.moved)} of {len(comparison.drifts)} answers are not identical")
     yield from _table(("", "arm and model", "movement", ""), "llll")
-    for drift in moved[:MOST_ROWS]:
-        cells = (
-            _SIGNS[drift.outcome],
-            text(phrases.answer_of(drift)),
-            text(drift.movement.value),
-            text(phrases.drifted(drift)),
-        )
-        yield f"| {' | '.join(cells)} |"
+    for drift in comparison.moved[:MOST_ROWS]:
+        cells = (phrases.answer_of(drift), drift.movement.value, phrases.drifted(drift))
+        yield _line((_SIGNS[drift.outcome], *map(text, cells)))
     yield ""
     yield "</details>"
     yield ""
 
 
-def _changes(groups: Iterable[ChangeGroup]) -> Iterator[str]:
-    groups = tuple(groups)
-    missing = phrases.unrecorded(groups)
+def _changes(comparison: Comparison) -> Iterator[str]:
+    missing = phrases.unrecorded(comparison.changes)
     if missing:
         yield text(missing)
         yield ""
-    changed = [(group.title, change) for group in groups for change in group.changed]
-    if not changed:
+    if not comparison.changed:
         return
-    yield from _folded(f"What changed: {len(changed)} facts")
+    yield from _folded(f"What changed: {len(comparison.changed)} facts")
     yield from _table(("where", "what", "old", "new"), "llll")
-    for title, change in changed[:MOST_ROWS]:
-        cells = (
-            text(title),
-            text(change.name + (" (differs within a side)" if change.state == "varies" else "")),
-            code(phrases.value(change.old)),
-            code(phrases.value(change.new)),
-        )
-        yield f"| {' | '.join(cells)} |"
+    for title, change in comparison.changed[:MOST_ROWS]:
+        *names, old, new = phrases.change_cells(title, change)
+        yield _line((*map(text, names), code(old), code(new)))
     yield ""
-    if len(changed) > MOST_ROWS:
-        yield f"{len(changed) - MOST_ROWS} more are left out here; `--format html` shows them."
+    if len(comparison.changed) > MOST_ROWS:
+        yield f"{len(comparison.changed) - MOST_ROWS} more are left out here; `--format html` shows them."
         yield ""
     yield "</details>"
     yield ""
@@ -114,4 +92,8 @@ def _folded(title: str) -> tuple[str, ...]:
 
 def _table(headings: Sequence[str], aligned: str) -> tuple[str, str]:
     rule = {"l": "---", "r": "---:"}
-    return f"| {' | '.join(headings)} |", f"|{'|'.join(rule[side] for side in aligned)}|"
+    return _line(headings), f"|{'|'.join(rule[side] for side in aligned)}|"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

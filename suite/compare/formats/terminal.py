@@ -1,7 +1,7 @@
 """A comparison in the terminal: the answer, what must be known, then case by case."""
 
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from rich import box
 from rich.console import Console, RenderableType
@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from suite.compare import phrases
-from suite.compare.types import ChangeGroup, Comparison, Drift, Movement, Outcome, Row
+from suite.compare.types import Comparison, Drift, Outcome, Row
 
 WIDE = 120
 """Columns from which the costs themselves stand beside their ratio; also the width of a text file."""
@@ -49,10 +49,9 @@ def _parts(comparison: Comparison, *, wide: bool) -> Iterator[RenderableType]:
         yield Text(phrases.clean(note, 1000))
     yield Text()
     yield _cases(comparison.rows, comparison.replicate, wide=wide)
-    moved = [drift for drift in comparison.drifts if drift.movement is not Movement.IDENTICAL]
-    if moved:
-        yield _answers(moved)
-    yield from _changes(comparison.changes)
+    if comparison.moved:
+        yield _answers(comparison.moved)
+    yield from _changes(comparison)
     yield Text(phrases.clean(comparison.method, 1000), "dim")
 
 
@@ -71,15 +70,9 @@ def _cases(rows: Sequence[Row], replicate: str, *, wide: bool) -> Table:
     table.add_column("verdict", no_wrap=True)
     table.add_column("", overflow="fold")
     for row in rows:
-        costs = (phrases.cost(row.old, row.metric), phrases.cost(row.new, row.metric)) if wide else ()
-        table.add_row(
-            Text(phrases.arms(row)),
-            Text(phrases.case(row, brief=bool(shared))),
-            *(Text(cost) for cost in costs),
-            Text(phrases.ratio(row)),
-            Text(row.verdict.value, _STYLES[row.outcome]),
-            Text(phrases.note(row, replicate), "dim"),
-        )
+        arms, case, old, new, ratio, verdict, note = phrases.row_cells(row, replicate, brief=bool(shared))
+        plain_cells = (arms, case, old, new, ratio) if wide else (arms, case, ratio)
+        table.add_row(*map(Text, plain_cells), Text(verdict, _STYLES[row.outcome]), Text(note, "dim"))
     return table
 
 
@@ -96,27 +89,18 @@ def _answers(drifts: Sequence[Drift]) -> Table:
     return table
 
 
-def _changes(groups: Iterable[ChangeGroup]) -> Iterator[RenderableType]:
-    groups = tuple(groups)
-    missing = phrases.unrecorded(groups)
+def _changes(comparison: Comparison) -> Iterator[RenderableType]:
+    missing = phrases.unrecorded(comparison.changes)
     if missing:
         yield Text(missing, "dim")
-    found = [(group.title, change) for group in groups for change in group.changed]
-    if not found:
+    if not comparison.changed:
         return
     table = _grid("What changed")
     for name in ("where", "what", "old", "new"):
         table.add_column(name, overflow="fold")
-    for title, change in found[:MOST_CHANGES]:
-        what = f"{change.name} (differs within a side)" if change.state == "varies" else change.name
-        table.add_row(
-            Text(phrases.clean(title)),
-            Text(phrases.clean(what)),
-            Text(phrases.value(change.old)),
-            Text(phrases.value(change.new)),
-        )
+    for title, change in comparison.changed[:MOST_CHANGES]:
+        table.add_row(*map(Text, phrases.change_cells(title, change)))
     yield table
-    if len(found) > MOST_CHANGES:
-        yield Text(
-            f"{len(found) - MOST_CHANGES} more changes: --format html shows them, and what stayed the same.", "dim"
-        )
+    if len(comparison.changed) > MOST_CHANGES:
+        rest = len(comparison.changed) - MOST_CHANGES
+        yield Text(f"{rest} more changes: --format html shows them, and what stayed the same.", "dim")
