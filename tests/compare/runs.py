@@ -5,7 +5,9 @@ from typing import Any
 
 import msgspec
 
+from suite.compare.comparison import compare_runs
 from suite.compare.reduction import Reduced, reduce
+from suite.compare.types import Comparison, Row
 from suite.record.schema import Arm, Block, Generation, Launch, Parity, Run
 from tests.records_builder import make_run
 
@@ -93,3 +95,14 @@ def _blocks(record: Run, change: Callable[[Block], Block]) -> Run:
 def only(found: Iterable[Any]) -> Any:
     (one,) = found
     return one
+
+
+def one(old: Run, new: Run, **options: Any) -> Comparison:
+    """Compare one run with one run."""
+    return compare_runs([reduced(old)], [reduced(new)], **options)
+
+
+def row(found: Comparison, arm: str) -> Row:
+    """Return the only row of an arm."""
+    result: Row = only(row for row in found.rows if arm in (row.new_arm, row.old_arm))
+    return result

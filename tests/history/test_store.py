@@ -1,6 +1,7 @@
+"""The store of summaries: what is entered, replaced and refused."""
+
 import sqlite3
 import threading
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -11,36 +12,7 @@ from suite.errors import LevelfieldError
 from suite.history import queries, store
 from suite.history.store import Store
 from suite.history.summary import Summary
-from tests.history import databases
-from tests.history.many import LATENCY, name, small_run, summaries, write_run
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Summary:
-    return write_run(small_run(), tmp_path_factory.mktemp("template") / "run")
-
-
-@pytest.fixture(scope="module")
-def postgresql() -> Iterator[str]:
-    place = databases.programs()
-    if place is None or find_spec("psycopg") is None:
-        pytest.skip("PostgreSQL and its driver are not installed.")
-    with databases.server(place) as url:
-        yield url
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    url = f"sqlite:///{tmp_path / 'history.sqlite'}"
-    if request.param == "postgresql":
-        url = request.getfixturevalue("postgresql")
-    one = Store(url)
-    yield one
-    if request.param == "postgresql":
-        from suite.history.tables import Base
-
-        Base.metadata.drop_all(one._engine)
-    one.close()
+from tests.history.many import LATENCY, name, summaries
 
 
 def one_series(opened: Store, **options: bool) -> list[str]:
@@ -72,49 +44,6 @@ def test_a_run_that_went_on_replaces_itself(opened: Store, template: Summary) ->
     assert opened.enter([longer]) == 1
     assert one_series(opened) == [template.id]
     assert opened.sizes() == {template.id: longer.record_bytes}
-
-
-def test_runs_on_other_hardware_or_elsewhere_are_other_series(opened: Store, template: Summary) -> None:
-    first, second, third = summaries(template, 3)
-    second = msgspec.structs.replace(second, machine="another", machine_title="Another machine")
-    opened.enter([first, second, msgspec.structs.replace(third, launcher="venv")])
-    found = queries.series(opened, [LATENCY], labelled=False)
-    assert [(one.machine, one.launcher, len(one.points)) for one in found] == [
-        (template.machine, "docker", 1),
-        ("another", "docker", 1),
-        (template.machine, "venv", 1),
-    ]
-
-
-def test_labelled_runs_are_left_out_unless_asked(opened: Store, template: Summary) -> None:
-    first, second = summaries(template, 2)
-    opened.enter([first, msgspec.structs.replace(second, labels=("injected", "smoke"))])
-    assert one_series(opened) == [first.id]
-    assert one_series(opened, labelled=True) == [first.id, second.id]
-
-
-def test_what_changed_is_told_and_only_what_concerns_the_arm(opened: Store, template: Summary) -> None:
-    given = summaries(template, 2, level=lambda day: 1.0 + day / 10)
-    kernel = {**template.environment["kernel"], "release": "7.1"}
-    other = {**template.environment["image openvino"], "openvino": "2027.1"}
-    environment = {
-        **given[1].environment,
-        "kernel": kernel,
-        "image openvino": other,
-        "new": {"fact": "told", "none": "not known: no sensor"},
-    }
-    opened.enter([given[0], msgspec.structs.replace(given[1], environment=environment)])
-    (one,) = queries.series(opened, [LATENCY], labelled=False)
-    found = {
-        (fact.group, fact.name): (fact.before, fact.after)
-        for fact in queries.environment_differences(opened, one.points[0], one.points[1], one)
-    }
-    assert found == {
-        ("image onnxruntime", "onnxruntime"): ("1.40", "1.41"),
-        ("kernel", "release"): (template.environment["kernel"]["release"], "7.1"),
-        ("new", "fact"): (None, "told"),
-    }
-    assert queries.environment_differences(opened, one.points[0], one.points[0], one) == []
 
 
 def test_a_group_that_many_runs_share_is_kept_once(tmp_path: Path, template: Summary) -> None:
@@ -188,36 +117,3 @@ def test_where_the_store_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv(store.VARIABLE, "postgresql+psycopg://team@host/levelfield")
     assert store.address(None, tmp_path) == "postgresql+psycopg://team@host/levelfield"
     assert not store.own(None)
-
-
-# ---- which results are meant -----------------------------------------------------------------------------------------
-
-KNOWN = [LATENCY, "openvino/mlp/latency/fp32/b1/t2/cpu", "openvino/bert/memory/fp32/b1/t2/cpu"]
-
-
-@pytest.mark.parametrize(
-    ("asked", "meant"),
-    [
-        (LATENCY, [LATENCY]),
-        ("onnxruntime", [LATENCY]),
-        ("mlp/latency", KNOWN[:2]),
-        ("*/bert/*", KNOWN[2:]),
-        ("openvino/*/latency/*", KNOWN[1:2]),
-    ],
-)
-def test_what_is_meant(asked: str, meant: list[str]) -> None:
-    assert queries.matching(asked, KNOWN) == meant
-
-
-@pytest.mark.parametrize(
-    ("asked", "says"),
-    [
-        ("onxruntime/mlp", f"Did you mean {LATENCY}?"),
-        ("openvino/*/latncy/*", f"Did you mean {KNOWN[1]}?"),
-        ("something else", "Known: "),
-    ],
-)
-def test_what_is_not_there_is_answered_with_what_is_close(asked: str, says: str) -> None:
-    with pytest.raises(LevelfieldError) as caught:
-        queries.matching(asked, KNOWN)
-    assert says in caught.value.fix

@@ -16,7 +16,7 @@ from suite.report import html
 from suite.share.site.pages import publish
 from tests.axe import violations
 from tests.browsers import click, open_details, show
-from tests.compare.formats.test_formats import upgrade
+from tests.compare.formats.samples import upgrade
 from tests.records_builder import make_run
 from tests.share.site.shelves import fill
 

@@ -9,7 +9,7 @@ from selenium.webdriver.common.by import By
 from suite.compare.formats import html
 from suite.compare.types import Comparison
 from tests.browsers import log, open_details, requests, show
-from tests.compare.formats.test_formats import hostile, upgrade
+from tests.compare.formats.samples import hostile, upgrade
 
 pytestmark = pytest.mark.browser
 

@@ -1,0 +1,62 @@
+"""What a reader is told before the numbers: other hardware, drivers, labels."""
+
+import msgspec
+import pytest
+
+from suite.compare.comparison import compare_runs
+from suite.compare.types import Verdict
+from suite.compatibility import table
+from suite.record.schema import Absent
+from tests.compare.runs import (
+    one,
+    reduced,
+    row,
+    run,
+    side,
+    with_machine,
+)
+
+
+@pytest.mark.parametrize("slower", [1.0, 3.0])
+def test_other_hardware_is_told_and_never_a_regression(slower: float) -> None:
+    new = [
+        reduced(with_machine(run(f"b-{seed}", seed, slower={"onnxruntime": slower}), cpu={"model": "Another"}))
+        for seed in range(5)
+    ]
+    found = compare_runs(side("a", 5, 20), new)
+    assert found.same_hardware is False
+    assert found.exit_code == 3
+    assert "worse" not in {row.outcome for row in found.rows}
+    assert "fine" not in {row.outcome for row in found.rows}
+    assert found.answer.startswith("The two sides ran on different hardware")
+    assert any("cpu model (AMD EPYC 9R45 and Another)" in note for note in found.notes)
+    if slower > 1:
+        assert row(found, "onnxruntime").verdict is Verdict.SLOWER
+        assert row(found, "onnxruntime").reason == "on other hardware"
+
+
+def test_hardware_that_is_not_told_is_not_taken_for_the_same() -> None:
+    bare = msgspec.structs.replace(run("b", slower={"onnxruntime": 3.0}), machine={})
+    found = one(run("a"), bare)
+    assert found.same_hardware is None
+    assert found.exit_code == 3
+
+
+def test_another_kernel_is_not_other_hardware() -> None:
+    found = one(run("a"), with_machine(run("b"), kernel={"release": "7.0"}))
+    assert found.same_hardware is True
+    assert found.notes[0] == "What changed: Kernel: release 6.1.0-37-amd64 → 7.0."
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [
+        ("580.95.05", "570.124.06", "The NVIDIA driver went back from 580.95.05 to 570.124.06."),
+        ("580.95.05", Absent("no driver answers"), "The driver 580.95.05 is gone"),
+        ("570.26", "570.124.06", None),
+    ],
+)
+def test_a_driver_that_went_back_is_said(before: str, after: str | Absent, says: str | None) -> None:
+    old, new = with_machine(run("a"), gpu={"driver": before}), with_machine(run("b"), gpu={"driver": after})
+    notes = one(old, new, table=table.read()).notes
+    assert any(note.startswith(says or "The NVIDIA driver") for note in notes) == (says is not None)

@@ -1,0 +1,215 @@
+"""From the answers of two sides to rows: which are judged, which are not, and in which order."""
+
+import msgspec
+import pytest
+
+from suite.compare.comparison import compare_runs
+from suite.compare.rows import Selection
+from suite.compare.types import Gate, Verdict
+from suite.record.schema import Arm, Failure
+from tests.compare.runs import (
+    one,
+    only,
+    reduced,
+    row,
+    run,
+    side,
+    with_arm,
+    without_arm,
+)
+
+CRASH = Failure(stage="load", kind="crashed", message="It ended with signal 9.")
+ENGINE = Failure(stage="launch", kind="engine", message="The engine went away.")
+UNSUPPORTED = Failure(stage="load", kind="unsupported", message="bf16 is not supported here.")
+
+
+def test_a_slowdown_is_found_and_named() -> None:
+    found = compare_runs(side("a", 5), side("b", 5, 11, slower={"onnxruntime": 1.2}))
+    slow = row(found, "onnxruntime")
+    assert slow.verdict is Verdict.SLOWER
+    assert slow.outcome == "worse"
+    assert slow.ratio is not None
+    assert slow.ratio.low is not None
+    assert slow.ratio.high is not None
+    assert 1 < slow.ratio.low < 1.2 < slow.ratio.high
+    assert slow.confidence == pytest.approx(0.995)  # one of two rows changed
+    assert (slow.old_replicates, slow.new_replicates) == (5, 5)
+    assert found.exit_code == 1
+    assert found.answer.startswith("Worse: onnxruntime on MLP (latency, batch 1): 19\u00a0% slower (15–23\u00a0%).")
+    assert found.rows[0] is slow
+
+
+def test_a_speedup_is_no_failure() -> None:
+    found = compare_runs(side("a", 5), side("b", 5, 11, slower={"onnxruntime": 0.7}), selection=Selection(("onnx*",)))
+    assert only(found.rows).verdict is Verdict.FASTER
+    assert found.exit_code == 0
+    assert found.answer.startswith("Nothing got worse: 1 faster.")
+
+
+def test_no_difference_shown_is_the_same() -> None:
+    found = compare_runs(side("a", 3, noise_scale=0.0), side("b", 3, noise_scale=0.0))
+    assert {row.verdict for row in found.rows} == {Verdict.SAME}
+    assert found.exit_code == 0
+    assert found.answer == (
+        "Nothing got worse: all 2 cases are the same within 2\u00a0%. All 2 answers are identical, bit by bit."
+    )
+
+
+def test_noise_without_a_verdict_says_what_it_would_take() -> None:
+    found = compare_runs(side("a", 3), side("b", 3, 11))
+    undecided = [row for row in found.rows if row.verdict is Verdict.INCONCLUSIVE]
+    assert undecided
+    for each in undecided:
+        assert each.further is not None
+        assert each.further > 0
+        # Both records say that a run took nine minutes and twelve seconds.
+        assert each.further_seconds == pytest.approx(each.further * 2 * 552)
+    assert found.exit_code == 3
+    assert any(note.startswith("To decide all that is inconclusive") for note in found.notes)
+
+
+def test_nobody_is_told_to_measure_for_longer_than_a_month() -> None:
+    """Records that say that a run took forty days: what would take months to decide is out of reach."""
+    found = compare_runs(side("a", 3), side("b", 3, 11))
+    slow = [msgspec.structs.replace(run, seconds=40 * 86_400.0) for run in (*side("a", 3), *side("b", 3, 11))]
+    late = compare_runs(slow[:3], slow[3:])
+    undecided = [row for row in late.rows if row.verdict is Verdict.INCONCLUSIVE]
+    assert len(undecided) == sum(row.verdict is Verdict.INCONCLUSIVE for row in found.rows) > 0
+    assert all(each.further is None and each.further_seconds is None for each in undecided)
+
+
+@pytest.mark.parametrize(("allowed", "code"), [(0.10, 1), (0.40, 0)])
+def test_a_gate_allows_what_it_says(allowed: float, code: int) -> None:
+    found = compare_runs(
+        side("a", 5),
+        side("b", 5, 11, slower={"onnxruntime": 1.2}),
+        gate=Gate(max_slowdown=allowed),
+        selection=Selection(("onnxruntime/*",)),
+    )
+    assert only(found.rows).verdict is Verdict.SLOWER
+    assert found.exit_code == code
+
+
+def test_worse_comes_first_by_the_ratio_and_not_by_its_size() -> None:
+    """One run a side judges nothing: all rows have one outcome, and the largest slowdown comes before any speedup."""
+    backends = ["jax", "onnxruntime", "openvino", "torch"]
+    slower = {"jax": 0.4, "onnxruntime": 1.3, "openvino": 1.1}
+    found = one(
+        run("a", backends=backends, noise_scale=0.0), run("b", backends=backends, noise_scale=0.0, slower=slower)
+    )
+    assert [row.new_arm for row in found.rows] == ["onnxruntime", "openvino", "torch", "jax"]
+    judged = compare_runs(
+        side("a", 3, backends=backends), side("b", 3, backends=backends, slower=slower), gate=Gate(max_slowdown=0.9)
+    )
+    assert {row.outcome for row in judged.rows} == {"fine"}
+    ratios = [row.ratio.value for row in judged.rows if row.ratio is not None]
+    assert ratios == sorted(ratios, reverse=True)
+
+
+def test_memory_cold_start_and_throughput_are_judged_too() -> None:
+    scenarios = ["latency", "throughput", "cold-start", "memory"]
+    found = compare_runs(side("a", 3, scenarios=scenarios), side("b", 3, 11, scenarios=scenarios))
+    assert {row.metric for row in found.rows} == set(scenarios)
+    assert all(row.ratio is not None and row.ratio.low is not None for row in found.rows)
+    chosen = compare_runs(
+        side("a", 3, scenarios=scenarios), side("b", 3, scenarios=scenarios), selection=Selection(metrics=("memory",))
+    )
+    assert {row.metric for row in chosen.rows} == {"memory"}
+    assert len(chosen.drifts) == 2
+
+
+@pytest.mark.parametrize(
+    ("counts", "says"),
+    [
+        ((1, 1), "from one run a side"),
+        ((2, 2), "from 2 old and 2 new: 3 runs a side are needed"),
+        ((5, 1), "from 5 old and 1 new: 3 runs a side are needed"),
+    ],
+)
+def test_few_runs_are_shown_and_not_judged(counts: tuple[int, int], says: str) -> None:
+    found = compare_runs(side("a", counts[0]), side("b", counts[1], 11, slower={"onnxruntime": 3.0}))
+    slow = row(found, "onnxruntime")
+    assert slow.verdict is Verdict.UNDECIDABLE
+    assert slow.reason == says
+    assert slow.ratio is not None
+    assert slow.ratio.value == pytest.approx(3, rel=0.15)
+    assert slow.ratio.low is None
+    assert found.exit_code == 3
+    assert found.answer.startswith("Whether anything got slower cannot be decided from")
+    assert "All 2 answers are identical" in found.answer
+
+
+def test_smoke_runs_judge_no_speed() -> None:
+    found = compare_runs(side("a", 3, labels=("smoke",)), side("b", 3, labels=("smoke",)))
+    assert {row.verdict for row in found.rows} == {Verdict.UNDECIDABLE}
+    assert found.exit_code == 3
+    assert "smoke" in found.answer
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "verdict", "outcome", "code"),
+    [
+        (None, CRASH, Verdict.FAILED, "worse", 1),
+        (None, UNSUPPORTED, Verdict.FAILED, "worse", 1),
+        (None, ENGINE, Verdict.FAILED, "undecided", 3),
+        (CRASH, CRASH, Verdict.FAILED, "undecided", 3),
+        (CRASH, None, Verdict.RECOVERED, "aside", 3),
+    ],
+)
+def test_failures(old: Failure | None, new: Failure | None, verdict: Verdict, outcome: str, code: int) -> None:
+    """ "Could not run" is never "slower", and never "no regression"."""
+    before, after = (
+        run(name, failures={("onnxruntime", "mlp"): failure} if failure else {})
+        for name, failure in (("a", old), ("b", new))
+    )
+    found = one(before, after, selection=Selection(("onnxruntime/*",)))
+    failed = row(found, "onnxruntime")
+    assert (failed.verdict, failed.outcome) == (verdict, outcome)
+    assert failed.ratio is None
+    assert found.exit_code == code
+    assert "slower" not in found.answer or found.exit_code == 3
+    if new is CRASH and old is None:
+        assert found.answer.startswith(
+            "Worse: onnxruntime on MLP (latency, batch 1) (It ended with signal 9) fails now"
+        )
+
+
+def test_a_failure_in_one_of_three_runs_is_a_failure() -> None:
+    new = [*side("b", 2), reduced(run("b-2", 9, failures={("onnxruntime", "mlp"): CRASH}))]
+    failed = row(compare_runs(side("a", 3), new), "onnxruntime")
+    assert (failed.verdict, failed.outcome) == (Verdict.FAILED, "worse")
+    assert failed.reason == "It ended with signal 9 (in 1 of 3 runs)"
+
+
+def test_neither_side_supports_it_and_nothing_is_said() -> None:
+    failures = {("onnxruntime", "mlp"): UNSUPPORTED}
+    found = one(run("a", failures=failures), run("b", failures=failures))
+    assert [row.new_arm for row in found.rows] == ["jax"]
+
+
+def test_an_arm_that_is_gone_is_missing_and_a_new_one_is_added() -> None:
+    found = one(run("a"), without_arm(run("b"), "onnxruntime"))
+    gone = row(found, "onnxruntime")
+    assert (gone.verdict, gone.outcome, gone.new_arm) == (Verdict.MISSING, "undecided", "")
+    found = one(without_arm(run("a"), "onnxruntime"), run("b"))
+    added = row(found, "onnxruntime")
+    assert (added.verdict, added.outcome) == (Verdict.ADDED, "aside")
+
+
+def test_a_case_that_was_cut_off_is_missing() -> None:
+    new = run("b", models=["mlp", "bert"], backends=["jax"], finished=False)
+    cut = msgspec.structs.replace(new.blocks[1], generations=())
+    new = msgspec.structs.replace(new, blocks=(new.blocks[0], cut))
+    found = compare_runs(side("a", 3, models=["mlp", "bert"], backends=["jax"], noise_scale=0.0), [reduced(new)])
+    missing = only(row for row in found.rows if row.case.model == "bert")
+    assert (missing.verdict, missing.outcome) == (Verdict.MISSING, "undecided")
+    assert found.exit_code == 3
+    assert any("Cut off" in note for note in found.notes)
+
+
+def test_an_upgrade_by_named_versions_is_one_row() -> None:
+    old = with_arm(run("a"), "onnxruntime", Arm("onnxruntime", "onnxruntime", version="1.30.0"))
+    found = row(one(old, run("b")), "onnxruntime")
+    assert (found.old_arm, found.new_arm) == ("onnxruntime@1.30.0", "onnxruntime")
+    assert found.id == "onnxruntime@1.30.0→onnxruntime/mlp/latency/fp32/b1/t2/cpu"
+    assert found.ratio is not None
