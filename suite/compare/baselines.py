@@ -20,8 +20,6 @@ from suite.safety import untrusted
 FOLDER = "baselines"
 MAX_BYTES = 1 << 20
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-
-
 _LONGEST_PATH = 1024
 
 
@@ -116,9 +114,9 @@ def read(name: str, reports: Path) -> Baseline:
     LevelfieldError
         There is none of that name, or its file is damaged.
     """
-    there = _names(reports)
-    if name not in there:
-        raise unknown("baseline", name, there)
+    known = _names(reports)
+    if name not in known:
+        raise unknown("baseline", name, known)
     file = _file(name, reports)
     try:
         baseline = msgspec.json.decode(untrusted.read_plain(file, MAX_BYTES), type=Baseline)

@@ -151,8 +151,8 @@ def _group(group: str, before: Sequence[Environment], after: Sequence[Environmen
     missing = [all(group not in run for run in side) for side in (before, after)]
     if any(missing):
         without = recorded(None, group, "")
-        there = [without if each else without.removeprefix("not ") for each in missing]
-        return (Change(name="all of it", old=there[0], new=there[1], state=_state({there[0]}, {there[1]})),)
+        states = [without if each else without.removeprefix("not ") for each in missing]
+        return (Change(name="all of it", old=states[0], new=states[1], state=_state({states[0]}, {states[1]})),)
     names = dict.fromkeys(name for run in (*before, *after) for name in run.get(group, {}))
     found = [
         _change(name, [_value(run, group, name) for run in before], [_value(run, group, name) for run in after])
@@ -168,7 +168,7 @@ def _value(run: Environment, group: str, name: str) -> str:
 
 def _change(name: str, old: Sequence[str], new: Sequence[str]) -> Change:
     first, second = Counter(old), Counter(new)
-    return Change(name=name, old=_told(first), new=_told(second), state=_state(first.keys(), second.keys()))
+    return Change(name=name, old=_summarised(first), new=_summarised(second), state=_state(first.keys(), second.keys()))
 
 
 def _state(old: Collection[str], new: Collection[str]) -> State:
@@ -180,7 +180,7 @@ def _state(old: Collection[str], new: Collection[str]) -> State:
     return "varies" if max(len(old), len(new)) > 1 else "changed"
 
 
-def _told(values: Counter[str]) -> str:
+def _summarised(values: Counter[str]) -> str:
     if len(values) == 1:
         return next(iter(values))
     return "; ".join(f"{value} ({count} {'run' if count == 1 else 'runs'})" for value, count in values.items())

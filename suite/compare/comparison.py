@@ -47,7 +47,7 @@ def compare_runs(
     same = changes.have_same_hardware((*old, *new))
     judged = rows.compare_rows(old, new, pairs, gate, selection, same_hardware=same)
     if not judged:
-        raise _nothing(old, new, selection)
+        raise _nothing_selected(old, new, selection)
     if not any(rows.in_common(old, new, pair, selection) for pair in pairs):
         raise _unrelated(old, new)
     kept = {(row.old_arm, row.new_arm, question(row.case)) for row in judged}
@@ -111,20 +111,20 @@ def _result_ids(runs: Sequence[Reduced]) -> list[str]:
 def _unrelated(old: Sequence[Reduced], new: Sequence[Reduced]) -> LevelfieldError:
     sides = []
     for runs in (old, new):
-        there = _result_ids(runs)
-        such = f", such as {there[0][:200]}" if there else ""
-        sides.append(f"{units.plural(len(there), 'result')}{such}")
+        ids = _result_ids(runs)
+        example = f", such as {ids[0][:200]}" if ids else ""
+        sides.append(f"{units.plural(len(ids), 'result')}{example}")
     return LevelfieldError(
         f"The two sides have no cases in common: the old side has {sides[0]}; the new side has {sides[1]}.",
         fix="Name runs in which the same backends answered the same cases.",
     )
 
 
-def _nothing(old: Sequence[Reduced], new: Sequence[Reduced], selection: Selection) -> LevelfieldError:
-    there = _result_ids((*old, *new))
-    if not there:
+def _nothing_selected(old: Sequence[Reduced], new: Sequence[Reduced], selection: Selection) -> LevelfieldError:
+    ids = _result_ids((*old, *new))
+    if not ids:
         return LevelfieldError("Neither side answered anything.", fix="Name runs that measured something.")
-    asked = " and ".join(
+    options = " and ".join(
         part
         for part in (
             f"--only {' --only '.join(selection.only)}" if selection.only else "",
@@ -133,6 +133,6 @@ def _nothing(old: Sequence[Reduced], new: Sequence[Reduced], selection: Selectio
         if part
     )
     return LevelfieldError(
-        f"No case is left to compare{' with ' + asked if asked else ''}.",
-        fix=f"There are {len(there)} results, such as {there[0][:200]}.",
+        f"No case is left to compare{' with ' + options if options else ''}.",
+        fix=f"There are {len(ids)} results, such as {ids[0][:200]}.",
     )

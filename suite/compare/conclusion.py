@@ -56,7 +56,7 @@ def _worse(comparison: Comparison) -> str:
         rows = [row for row in worse if row.verdict is Verdict.UNEQUAL]
         clauses += [f"{phrases.where(rows[0])} is not equal to the reference"] if rows else []
     undecided = sum(row.outcome == "undecided" for row in comparison.rows)
-    rest = f" {_of(undecided, total)} could not be decided." if undecided else ""
+    rest = f" {_share_of_cases(undecided, total)} could not be decided." if undecided else ""
     return f"Worse: {'; '.join(clauses)}.{rest}"
 
 
@@ -100,11 +100,8 @@ def _undecided(comparison: Comparison) -> str:
     undecided = sum(row.outcome == "undecided" for row in comparison.rows)
     if not undecided:
         return f"Nothing is slower, and some answers could not be compared. {numeric}"
-    total = len(comparison.rows)
-    return (
-        f"Nothing is shown to be worse, and {_of(undecided, total)} could not be decided: {_counts(comparison)}. "
-        f"{numeric}"
-    ).strip()
+    cases = _share_of_cases(undecided, len(comparison.rows))
+    return f"Nothing is shown to be worse, and {cases} could not be decided: {_counts(comparison)}. {numeric}".strip()
 
 
 def _too_few(rows: Sequence[Row]) -> str:
@@ -135,8 +132,8 @@ def _counts(comparison: Comparison) -> str:
     same = f"the same within {_share(comparison.gate.margin)}"
     if counts == {Verdict.SAME: total}:
         return f"all {total} cases are {same}" if total > 1 else f"{phrases.where(comparison.rows[0])} is {same}"
-    named = {Verdict.SAME: same}
-    parts = [f"{counts[verdict]} {named.get(verdict, verdict.value)}" for verdict in Verdict if counts[verdict]]
+    words = {Verdict.SAME: same}
+    parts = [f"{counts[verdict]} {words.get(verdict, verdict.value)}" for verdict in Verdict if counts[verdict]]
     text = ", ".join(parts)
     if limit is not None and exit_code(comparison) == FINE:
         text = f"no case is more than {_share(limit)} slower or larger ({text})"
@@ -153,7 +150,7 @@ def numerics(drifts: Sequence[Drift]) -> str:
         return (
             f"All {total} answers are identical, bit by bit." if total > 1 else "The answer is identical, bit by bit."
         )
-    told = {
+    words = {
         Movement.IDENTICAL: "identical",
         Movement.WITHIN: "moved within what rounding explains",
         Movement.BEYOND: "moved beyond what rounding explains",
@@ -162,7 +159,7 @@ def numerics(drifts: Sequence[Drift]) -> str:
         Movement.UNEQUAL: "not equal to the reference on the new side",
         Movement.UNKNOWN: "not compared",
     }
-    parts = [f"{counts[movement]} {told[movement]}" for movement in Movement if counts[movement]]
+    parts = [f"{counts[movement]} {words[movement]}" for movement in Movement if counts[movement]]
     return f"Of {units.plural(total, 'answer')}, {', '.join(parts)}."
 
 
@@ -206,5 +203,5 @@ def _share(share: float) -> str:
     return f"{100 * share:.3g}{units.NBSP}%"
 
 
-def _of(count: int, total: int) -> str:
+def _share_of_cases(count: int, total: int) -> str:
     return f"{count} of {total} cases" if total > 1 else "the case"

@@ -66,8 +66,8 @@ def find_drift(
     scale = _errors(old)
     found: list[Drift] = []
     for old_arm, new_arm in pairs:
-        asked = [question for arm, question in given[0] if arm == old_arm and (new_arm, question) in given[1]]
-        for question in asked:
+        common = [question for arm, question in given[0] if arm == old_arm and (new_arm, question) in given[1]]
+        for question in common:
             first, second = before.get((old_arm, question), ()), after.get((new_arm, question), ())
             other = different_digests(given[0][old_arm, question], given[1][new_arm, question], onnx=False)
             known = scale.get(question[:2], 0.0)
@@ -124,7 +124,7 @@ def _errors(runs: Iterable[Reduced]) -> dict[tuple[str, str], float]:
     for run in runs:
         for (_, question), parities in run.parities.items():
             for parity in parities:
-                error = _known(parity.relative_error)
+                error = _measured(parity.relative_error)
                 if parity.equal and error is not None:
                     found[question[:2]] = max(found.get(question[:2], 0.0), error)
     return found
@@ -202,9 +202,9 @@ def _distance(old: tuple[Parity, ...], new: tuple[Parity, ...]) -> tuple[float |
 
 
 def _largest_error(parities: Iterable[Parity]) -> float | None:
-    known = [error for parity in parities if (error := _known(parity.relative_error)) is not None]
+    known = [error for parity in parities if (error := _measured(parity.relative_error)) is not None]
     return max(known, default=None)
 
 
-def _known(value: float | Absent) -> float | None:
+def _measured(value: float | Absent) -> float | None:
     return None if isinstance(value, Absent) else value

@@ -38,8 +38,8 @@ def find(name: str, reports: Path) -> Path:
             )
     if Path(name).is_dir():
         raise LevelfieldError(f"The folder {name} holds no {files.NAME}.", fix="Name a run's own folder.")
-    there = [path.parent.name for path in reports.glob(f"*/{files.NAME}")] if reports.is_dir() else []
-    raise unknown("run", name, there)
+    known = [path.parent.name for path in reports.glob(f"*/{files.NAME}")] if reports.is_dir() else []
+    raise unknown("run", name, known)
 
 
 def load(file: Path) -> Reduced:

@@ -61,7 +61,7 @@ def environment(run: Run) -> Environment:
         found[image_group(image.name, image.variant, elsewhere(image.launcher, settings.launcher))] = _image(image)
     for arm, launches in _launches(run).items():
         found[arm_group(arm)] = _arm(launches)
-    return {group: {name: _short(value) for name, value in facts.items()} for group, facts in found.items() if facts}
+    return {group: {name: shortened(value) for name, value in facts.items()} for group, facts in found.items() if facts}
 
 
 def image_group(name: str, variant: str, launcher: str = "") -> str:
@@ -160,7 +160,7 @@ def machine_title(machine: Fingerprint) -> str:
         known["memory"],
         *gpus,
     )
-    return _short(", ".join(parts), 200)
+    return shortened(", ".join(parts), 200)
 
 
 UNKNOWN = "not known: "
@@ -179,7 +179,7 @@ def text(fact: Fact | None) -> str:
             return str(fact)
 
 
-def _short(value: str, longest: int = LONGEST) -> str:
+def shortened(value: str, longest: int = LONGEST) -> str:
     return value if len(value) <= longest else f"{value[: longest - 1]}…"
 
 
@@ -223,12 +223,12 @@ def _arm(launches: list[Launch]) -> dict[str, str]:
     """Collect what launches reported; where launches of different models differ, all their values are listed."""
     seen: dict[str, set[str]] = {}
     for launch in launches:
-        said = {"version": launch.framework_version} if launch.framework_version else {}
-        said |= {f"setting {name}": value for name, value in launch.settings.items()}
-        said |= {f"variable {name}": value for name, value in launch.environment.items()}
-        if by := kernels.in_words(launch, counted=False):
-            said[kernels.NAME] = by
-        for name, value in said.items():
+        facts = {"version": launch.framework_version} if launch.framework_version else {}
+        facts |= {f"setting {name}": value for name, value in launch.settings.items()}
+        facts |= {f"variable {name}": value for name, value in launch.environment.items()}
+        if in_words := kernels.in_words(launch, counted=False):
+            facts[kernels.NAME] = in_words
+        for name, value in facts.items():
             seen.setdefault(name, set()).add(value)
         for library in launch.libraries:
             seen.setdefault(f"loaded {library.kind}", set()).add(f"{library.name} ({library.path})")

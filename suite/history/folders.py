@@ -113,7 +113,7 @@ def _enter(
             chosen[run.id] = run
         elif rivals != {run.record_bytes}:
             skipped.append(Skipped(folder.name, f"it claims to be {run.id}, which is another record"))
-    entered = store.enter(chosen.values(), again=replace)
+    entered = store.enter(chosen.values(), replace=replace)
     return Outcome(len(folders), entered, analysed, tuple(skipped), time.monotonic() - began)
 
 

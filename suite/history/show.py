@@ -13,7 +13,7 @@ from rich.text import Text
 
 from suite.analysis.types import Estimate
 from suite.errors import printable
-from suite.history.environment import recorded
+from suite.history.environment import recorded, shortened
 from suite.history.queries import Difference
 from suite.history.summary import CANARY
 from suite.history.trend import Change, Point, Series, Trend
@@ -43,9 +43,9 @@ def heading(series: Series, found: Trend) -> Iterator[RenderableType]:
     series, found
         A series and its trend.
     """
-    yield _text(f"{series.result}: {answer(series, found)}", "bold")
+    yield note(f"{series.result}: {answer(series, found)}", "bold")
     metric = _metric(series)
-    yield _text(f"{metric[:1].upper()}{metric[1:]} on {_place(series)}.", "dim")
+    yield note(f"{metric[:1].upper()}{metric[1:]} on {_place(series)}.", "dim")
 
 
 def _metric(series: Series) -> str:
@@ -108,7 +108,7 @@ def table(series: Series, found: Trend, *, last: int) -> Table:
             _text(point.run),
             _text(_value(point, series.unit)),
             _text(bar(point.estimate, values)),
-            _text(_remark(point, change, series.unit), "bold yellow" if change else "dim"),
+            note(_remark(point, change, series.unit), "bold yellow" if change else "dim"),
         )
     return laid
 
@@ -124,11 +124,9 @@ def change(series: Series, one: Change, differing: Sequence[Difference]) -> Iter
         What differs between the runs before and after the change; of more than `_MOST_DIFFERENCES` the rest is counted.
     """
     before, after = series.points[one.before], series.points[one.at]
-    yield _text(
-        f"{_change(one.ratio, series.unit)} from {after.run} on; what is not as it was in {before.run}:", "bold"
-    )
+    yield note(f"{_change(one.ratio, series.unit)} from {after.run} on; what is not as it was in {before.run}:", "bold")
     if not differing:
-        yield _text("  nothing that a record tells: look at what else ran there, and measure again.", "dim")
+        yield note("  nothing that a record tells: look at what else ran there, and measure again.", "dim")
         return
     laid = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1))
     for _ in range(4):
@@ -142,13 +140,13 @@ def change(series: Series, one: Change, differing: Sequence[Difference]) -> Iter
         )
     yield laid
     if len(differing) > _MOST_DIFFERENCES:
-        yield _text(f"  and {len(differing) - _MOST_DIFFERENCES} more.", "dim")
+        yield note(f"  and {len(differing) - _MOST_DIFFERENCES} more.", "dim")
 
 
 def overview(all_series: Sequence[Series]) -> Iterator[RenderableType]:
     """List every series with its newest value, machine by machine."""
     for place in dict.fromkeys(map(_place, all_series)):
-        laid = Table(title=_text(place, "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+        laid = Table(title=note(place, "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
         laid.add_column("result", overflow="fold")
         laid.add_column("runs", justify="right", no_wrap=True)
         laid.add_column("newest", justify="right", no_wrap=True)
@@ -218,7 +216,7 @@ def print_parts(console: Console, parts: Iterator[RenderableType] | Sequence[Ren
 
 def rule(margin: float) -> Text:
     """Return a note on how changes are found."""
-    return _text(RULE.format(margin=units.percent(margin)), "dim")
+    return note(RULE.format(margin=units.percent(margin)), "dim")
 
 
 def note(text: str, style: str = "dim") -> Text:
@@ -231,11 +229,11 @@ def note(text: str, style: str = "dim") -> Text:
     style
         A style of rich.
     """
-    return _text(text, style)
-
-
-def _text(text: str, style: str = "") -> Text:
     return Text(printable(text), style)
+
+
+def _text(text: str) -> Text:
+    return note(text, "")
 
 
 def _day(moment: str) -> str:
@@ -277,8 +275,4 @@ def _remark(point: Point, change_: Change | None, unit: str) -> str:
 
 
 def _value_of(fact: Difference, value: str | None) -> str:
-    return _short(recorded({} if value is None else {fact.name: value}, fact.group, fact.name))
-
-
-def _short(value: str) -> str:
-    return value if len(value) <= _LONGEST_VALUE else f"{value[: _LONGEST_VALUE - 1]}…"
+    return shortened(recorded({} if value is None else {fact.name: value}, fact.group, fact.name), _LONGEST_VALUE)

@@ -102,14 +102,14 @@ class Store:
         with self.reading() as connection:
             return {row.id: row.record_bytes for row in connection.execute(select(RunRow.id, RunRow.record_bytes))}
 
-    def enter(self, summaries: Iterable[Summary], *, again: bool = False) -> int:
+    def enter(self, summaries: Iterable[Summary], *, replace: bool = False) -> int:
         """Enter runs, all or none.
 
         Parameters
         ----------
         summaries
             Of the runs. Of several with one id or one record, the last counts.
-        again
+        replace
             Whether to write records again that are in the store already (by their digests). Another record of the same
             run, longer since the run was resumed, always replaces it.
 
@@ -129,7 +129,7 @@ class Store:
             for attempt in range(1, _ATTEMPTS + 1):
                 try:
                     with self._engine.begin() as connection:
-                        return _enter(connection, list(given.values()), again=again)
+                        return _enter(connection, list(given.values()), replace=replace)
                 except IntegrityError:  # somebody else entered the same at the same moment: look again
                     if attempt == _ATTEMPTS:
                         raise
@@ -178,9 +178,9 @@ def _engine(url: URL) -> Engine:
         ) from error
 
 
-def _enter(connection: Connection, summaries: Sequence[Summary], *, again: bool) -> int:
+def _enter(connection: Connection, summaries: Sequence[Summary], *, replace: bool) -> int:
     digests = [summary.record_sha256 for summary in summaries]
-    entered = set() if again else set(_found(connection, RunRow.record_sha256, digests))
+    entered = set() if replace else set(_found(connection, RunRow.record_sha256, digests))
     new = [summary for summary in summaries if summary.record_sha256 not in entered]
     if not new:
         return 0

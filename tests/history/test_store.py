@@ -34,7 +34,7 @@ def test_entering_twice_changes_nothing(opened: Store, template: Summary) -> Non
     given = summaries(template, 3)
     assert opened.enter(given) == 3
     assert opened.enter(given) == 0
-    assert opened.enter(given, again=True) == 3
+    assert opened.enter(given, replace=True) == 3
     assert len(one_series(opened)) == 3
 
 

@@ -65,7 +65,7 @@ def compare_arms(run: Run, gate: Gate, sha256: str) -> Comparison:
     pairs = [(old.id, new.id)]
     drifts = drift.find_drift(pairs, [before], [after], same_hardware=True)
     facts = RunFacts(id=run.id, started=run.started, finished=run.finished, sha256=sha256, labels=run.labels)
-    around = (*containers.surroundings(run, old, new), *changes.compare_environments([before], [after], pairs))
+    around = (*containers.compare_places(run, old, new), *changes.compare_environments([before], [after], pairs))
     found = Comparison(
         answer=answer(rows, drifts, gate),
         exit_code=0,
@@ -150,17 +150,17 @@ def answer(rows: Sequence[Row], drifts: Sequence[Drift], gate: Gate) -> str:
         found = [row for row in rows if row.verdict in verdicts]
         if found:
             verb = "" if phrase.startswith("takes") else "is "
-            clauses.append(f"{verb}{phrase} {old} in {_of(len(found), len(rows))} ({_worst(found)})")
+            clauses.append(f"{verb}{phrase} {old} in {_share_of_cases(len(found), len(rows))} ({_largest(found)})")
     same = sum(row.verdict is Verdict.SAME for row in rows)
     if same:
-        clauses.append(f"is the same within {100 * gate.margin:g} % in {_of(same, len(rows))}")
+        clauses.append(f"is the same within {100 * gate.margin:g} % in {_share_of_cases(same, len(rows))}")
     text = f"{new} " + "; ".join(clauses) if clauses else ""
     broken = [row for row in rows if row.verdict in {Verdict.FAILED, Verdict.UNEQUAL}]
     if broken:
-        text += f"{'; ' if text else f'{new} '}gives no valid answer in {_of(len(broken), len(rows))}"
+        text += f"{'; ' if text else f'{new} '}gives no valid answer in {_share_of_cases(len(broken), len(rows))}"
     open_ = sum(row.verdict in {Verdict.INCONCLUSIVE, Verdict.UNDECIDABLE, Verdict.MISSING} for row in rows)
     if open_:
-        where = _of(open_, len(rows))
+        where = _share_of_cases(open_, len(rows))
         text = (
             f"{text}; {where} could not be decided"
             if text
@@ -169,13 +169,13 @@ def answer(rows: Sequence[Row], drifts: Sequence[Drift], gate: Gate) -> str:
     return " ".join(part for part in (f"{text}.", conclusion.numerics(drifts)) if part)
 
 
-def _of(count: int, total: int) -> str:
+def _share_of_cases(count: int, total: int) -> str:
     if total == 1:
         return "the only case"
     return f"all {total} cases" if count == total else f"{count} of {total} cases"
 
 
-def _worst(found: Sequence[Row]) -> str:
+def _largest(found: Sequence[Row]) -> str:
     """Name the largest of some changes, with its interval."""
     row = max(found, key=lambda row: abs(math.log(row.ratio.value)) if row.ratio else 0.0)
     place = phrases.case(row)

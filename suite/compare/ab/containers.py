@@ -77,21 +77,28 @@ def notes(run: Run, old: Arm, new: Arm, rows: Sequence[Row]) -> tuple[str, ...]:
     sides = _sides(run, old, new)
     if sides is None:
         return ()
-    lived = f"{sides.box.id} ran {_WHERE[sides.box_place]}, {sides.bare.id} {_WHERE[sides.bare_place]}."
-    other = _otherwise(run, sides)
+    places = f"{sides.box.id} ran {_WHERE[sides.box_place]}, {sides.bare.id} {_WHERE[sides.bare_place]}."
+    other = _other_differences(run, sides)
     if other:
-        return (f"{lived} They differ in more than that ({other}): what the place costs cannot be told apart.",)
-    told = (*_costs(run, sides, rows), *_cold_starts(run, sides))
-    return (lived, *told) if told else (f"{lived} What that costs was not measured.",)
+        return (f"{places} They differ in more than that ({other}): what the place costs cannot be told apart.",)
+    costs = (*_costs(run, sides, rows), *_cold_starts(run, sides))
+    return (places, *costs) if costs else (f"{places} What that costs was not measured.",)
 
 
-def _otherwise(run: Run, sides: _Sides) -> str:
+def _other_differences(run: Run, sides: _Sides) -> str:
     """Return in what the arms differ beside the launcher."""
     alike = msgspec.structs.replace(sides.bare, ordinal=sides.box.ordinal, launcher=sides.box.launcher)
     if alike != sides.box:
         return "backend, version, settings or a slowdown that was asked for"
     versions = {
-        arm.id: sorted({launch.framework_version for launch in _launches(run, arm) if launch.framework_version})
+        arm.id: sorted(
+            {
+                launch.framework_version
+                for block in run.blocks
+                for _, launch in _launches(block, arm)
+                if launch.framework_version
+            }
+        )
         for arm in (sides.box, sides.bare)
     }
     if all(versions.values()) and versions[sides.box.id] != versions[sides.bare.id]:
@@ -100,23 +107,25 @@ def _otherwise(run: Run, sides: _Sides) -> str:
     return ""
 
 
-def _launches(run: Run, arm: Arm) -> Iterator[Launch]:
-    for generation in (generation for block in run.blocks for generation in block.generations):
-        yield from (launch for launch in generation.launches if launch.arm == arm.id)
+def _launches(block: Block, arm: Arm) -> Iterator[tuple[int, Launch]]:
+    """Yield the launches of an arm, each with the index of its generation."""
+    for generation in block.generations:
+        yield from ((generation.index, launch) for launch in generation.launches if launch.arm == arm.id)
 
 
 def _costs(run: Run, sides: _Sides, rows: Sequence[Row]) -> Iterator[str]:
     """Yield one sentence for each scenario: the cost for every model."""
-    by_case = {row.case.id: row for row in rows}
+    rows_by_case = {row.case.id: row for row in rows}
     several = len({block.case.threads for block in run.blocks}) > 1
-    told: dict[str, list[str]] = {}
+    costs: dict[str, list[str]] = {}
     for block in run.blocks:
-        row = by_case.get(block.case.id)
+        row = rows_by_case.get(block.case.id)
         if row is not None and row.ratio is not None and row.verdict not in _NO_COST:
             cost = _percents(row.ratio, turned=sides.turned)
-            told.setdefault(phrases.metric(row.metric), []).append(f"{_case(block, threads=several)} {cost}")
-    for metric, each in told.items():
-        yield f"What {_NAMES[sides.box_place]} costs in {metric}, over {_NAMES[sides.bare_place]}: {'; '.join(each)}."
+            costs.setdefault(phrases.metric(row.metric), []).append(f"{_case(block, threads=several)} {cost}")
+    for metric, of_cases in costs.items():
+        by_case = "; ".join(of_cases)
+        yield f"What {_NAMES[sides.box_place]} costs in {metric}, over {_NAMES[sides.bare_place]}: {by_case}."
 
 
 def _case(block: Block, *, threads: bool) -> str:
@@ -133,10 +142,10 @@ def _percents(ratio: Estimate, *, turned: bool) -> str:
     value, low, high = ratio.value, ratio.low, ratio.high
     if turned:
         value, low, high = 1 / value, 1 / high if high else None, 1 / low if low else None
-    told = units.percent(value - 1, signed=True)
+    text = units.percent(value - 1, signed=True)
     if low is None or high is None:
-        return f"{told} ({_FEW})"
-    return f"{told} ({units.percent(low - 1, signed=True)} to {units.percent(high - 1, signed=True)})"
+        return f"{text} ({_FEW})"
+    return f"{text} ({units.percent(low - 1, signed=True)} to {units.percent(high - 1, signed=True)})"
 
 
 def _cold_starts(run: Run, sides: _Sides) -> Iterator[str]:
@@ -146,12 +155,13 @@ def _cold_starts(run: Run, sides: _Sides) -> Iterator[str]:
     for block in run.blocks:
         if block.case.scenario != "cold-start":
             continue
-        found = [(stage, added(block, sides.box, sides.bare, of, sequential=sequential)) for stage, of in _STAGES]
-        told = [f"{stage} {_milliseconds(one)}" for stage, one in found if one is not None]
-        if told:
-            few = "" if any(one is not None and one.low is not None for _, one in found) else f" ({_FEW})"
-            where = _case(block, threads=several)
-            yield f"What {_NAMES[sides.box_place]} adds to a cold start of {where}: {', '.join(told)}{few}."
+        stages = {name: added(block, sides.box, sides.bare, stage, sequential=sequential) for name, stage in _STAGES}
+        known = {name: found for name, found in stages.items() if found is not None}
+        if known:
+            few = "" if any(found.low is not None for found in known.values()) else f" ({_FEW})"
+            times = ", ".join(f"{name} {_milliseconds(found)}" for name, found in known.items())
+            case = _case(block, threads=several)
+            yield f"What {_NAMES[sides.box_place]} adds to a cold start of {case}: {times}{few}."
 
 
 def added(
@@ -184,12 +194,11 @@ def added(
 
 def _stages(block: Block, arm: Arm, stage: Callable[[Startup], int | Absent]) -> dict[int, float]:
     found = {}
-    for generation in block.generations:
-        for launch in generation.launches:
-            if launch.arm == arm.id and launch.startup is not None and launch.failure is None:
-                value = stage(launch.startup)
-                if not isinstance(value, Absent):
-                    found[generation.index] = float(value)
+    for generation, launch in _launches(block, arm):
+        if launch.startup is not None and launch.failure is None:
+            value = stage(launch.startup)
+            if not isinstance(value, Absent):
+                found[generation] = float(value)
     return found
 
 
@@ -209,7 +218,7 @@ def _signed(value: float, decimals: int) -> str:
     return f"+{plain}" if value > 0 else plain
 
 
-def surroundings(run: Run, old: Arm, new: Arm) -> tuple[ChangeGroup, ...]:
+def compare_places(run: Run, old: Arm, new: Arm) -> tuple[ChangeGroup, ...]:
     """Compare the environments of two arms' workers, as far as the record holds them.
 
     Parameters
@@ -240,11 +249,10 @@ def _facts(run: Run, arm: Arm) -> dict[str, str]:
     image = _image(run, arm, place)
     system = run.machine.get("system", {})
     python = (image.python if image is not None else "") or "not known"
+    shown = {"launcher": place, "Python": python}
     if place == "docker":
         limit = run.settings.worker_memory_bytes
-        return {
-            "launcher": place,
-            "Python": python,
+        return shown | {
             "system": f"the image's: {image.base}" if image is not None and image.base else "the image's",
             "C library": "the image's",
             "memory limit": "not known" if limit is None else units.size(limit).replace(units.NBSP, " "),
@@ -252,15 +260,11 @@ def _facts(run: Run, arm: Arm) -> dict[str, str]:
             "temporary files": "in memory",
             "network": "none",
         }
-    return {
-        "launcher": place,
-        "Python": python,
+    return shown | {
         "system": text(system.get("distribution")),
         "C library": text(system.get("C library")),
         "memory limit": "none of its own",
-        "root file system": "this machine's",
-        "temporary files": "this machine's",
-        "network": "this machine's",
+        **dict.fromkeys(("root file system", "temporary files", "network"), "this machine's"),
     }
 
 

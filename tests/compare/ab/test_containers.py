@@ -54,7 +54,7 @@ def test_arms_of_one_place_are_not_told_of_places() -> None:
     found = judged(run(1.0, first=BOX, second=twin, models=("mlp",), scenarios=("latency",)))
     assert not any("container" in each for each in found.notes)
     assert not any(group.title == "Where workers lived" for group in found.changes)
-    assert containers.surroundings(run(1.0), BOX, twin) == ()
+    assert containers.compare_places(run(1.0), BOX, twin) == ()
 
 
 @pytest.mark.parametrize(
