@@ -5,29 +5,26 @@ on one machine share its kernel, its engine and its file system; a second machin
 same layers, which is what this record is committed for.
 """
 
-import datetime as dt
 import sys
 import time
 from pathlib import Path
-from typing import cast
+from typing import ClassVar, cast
 
 import click
 import msgspec
-from rich.markup import escape
 
 from suite import __version__, plan
 from suite.cli.options import NAMES
-from suite.errors import LevelfieldError
 from suite.images import engine
 from suite.images.build import build
 from suite.machine.fingerprint import fingerprint
-from suite.record.files import write_atomically
 from suite.record.schema import Fingerprint
-from suite.safety import terminals
 from suite.schedule.outcomes import utc_now
+from suite.trials import record
+from suite.trials.command import SETTINGS, default_path, out_option, terminal
 
-SCHEMA = 1
-SAME, DIFFERENT, COULD_NOT_RUN = 0, 1, 2
+SAME, DIFFERENT = 0, 1
+"""Exit codes."""
 
 
 class Twice(msgspec.Struct, frozen=True):
@@ -49,10 +46,11 @@ class Twice(msgspec.Struct, frozen=True):
         return self.first == self.second
 
 
-class Record(msgspec.Struct, frozen=True):
+class Record(record.Record, frozen=True, kw_only=True):
     """The whole record."""
 
-    schema: int
+    TRIAL: ClassVar = "images"
+
     started: str
     finished: str
     tool_version: str
@@ -84,26 +82,24 @@ def twice(name: str) -> Twice:
     )
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(context_settings=SETTINGS)
 @click.option("--images", type=NAMES, default=(), help="Only these, separated by commas; default: all CPU images.")
-@click.option("--out", type=click.Path(path_type=Path), default=None, help="Record; default: under reports/trials/.")
+@out_option
 def main(images: tuple[str, ...], out: Path | None) -> None:
     """Build images twice with no cache and compare their layers; exits with 1 where they differ."""
-    console = terminals.console()
-    out = out if out is not None else Path("reports/trials") / f"images-{dt.datetime.now(dt.UTC):%Y-%m-%d}.json"
+    out = out or default_path("images")
     started = utc_now()
     found: list[Twice] = []
-    try:
+    with terminal() as listener:
         with engine.connect() as client:
             version = str(client.version()["Version"])
         for name in images or plan.all_images():
             one = twice(name)
             found.append(one)
-            verdict = "[green]the same layers[/]" if one.same else "[bold red]different layers[/]"
-            console.print(f"{escape(name)}: {verdict}, {len(one.second)} of them, {one.seconds:.0f} s", highlight=False)
-            out.parent.mkdir(parents=True, exist_ok=True)
-            record = Record(
-                schema=SCHEMA,
+            verdict = "the same layers" if one.same else "**different layers**"
+            listener.show(f"{name}: {verdict}, {len(one.second)} of them, {one.seconds:.0f} s")
+            made = Record(
+                schema=Record.SCHEMA,
                 started=started,
                 finished=utc_now(),
                 tool_version=__version__,
@@ -111,11 +107,8 @@ def main(images: tuple[str, ...], out: Path | None) -> None:
                 machine=fingerprint(()),
                 images=tuple(found),
             )
-            write_atomically(out, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
-    except (LevelfieldError, OSError) as error:
-        console.print(f"[red]{escape(str(error))}[/]", highlight=False)
-        sys.exit(COULD_NOT_RUN)
-    console.print(f"Record: {escape(str(out))}", highlight=False, soft_wrap=True)
+            record.write(made, out)
+        listener.show("", out)
     sys.exit(SAME if all(one.same for one in found) else DIFFERENT)
 
 

@@ -1,116 +1,124 @@
-"""What the overhead trial measured and found, as it is committed."""
+"""Records of trials: the facts that they have in common, and how they are written and read."""
 
-from typing import Literal
+import os
+from pathlib import Path
+from typing import Any, ClassVar, Self, TypeVar
 
 import msgspec
 
-from suite.record.schema import Artifact, Case, Fingerprint, Image
+from suite import __version__
+from suite.errors import LevelfieldError
+from suite.machine.fingerprint import fingerprint
+from suite.record.files import write_atomically
+from suite.record.schema import Artifact, Fingerprint, Image
+from suite.schedule.outcomes import utc_now
+from suite.schedule.site import Site
 
-SCHEMA = 2
-Verdict = Literal["within", "not shown", "outside", "no limit"]
-
-
-class Window(msgspec.Struct, frozen=True):
-    """One arm's turn."""
-
-    arm: str
-    median_ns: float
-    calls: int
-
-
-class Round(msgspec.Struct, frozen=True):
-    """One turn of every arm, in the order they were taken."""
-
-    windows: tuple[Window, ...]
-    disturbed: str = ""
-    """By which outside signal; empty: it was not, or that could not be known (the trial leaves no round out)."""
+FOLDER = Path("reports/trials")
+MAX_BYTES = 1 << 28
+"""Largest file that is read."""
 
 
-class Generation(msgspec.Struct, frozen=True):
-    """Every arm launched anew, and measured against the others."""
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """What a trial measured and found."""
 
-    rounds: tuple[Round, ...]
-
-
-class Limit(msgspec.Struct, frozen=True):
-    """How far two arms may be apart."""
-
-    share: float | None = None
-    """Of the second arm's time."""
-    ns: float | None = None
-
-    def __str__(self) -> str:
-        if self.share is not None:
-            return f"{self.share:.0%}"
-        return "none" if self.ns is None else f"{self.ns / 1000:g} µs"
-
-
-class Contrast(msgspec.Struct, frozen=True):
-    """Two arms to be held against each other."""
-
-    first: str
-    second: str
-    limit: Limit
-    says: str
-    """What is compared, in words."""
-    one_process: bool = False
-    """Both are loops of one process, which take many short turns: what is particular to a launch is in both."""
-
-
-class Interval(msgspec.Struct, frozen=True):
-    """An estimate with its 95 % interval; no interval where launches are too few."""
-
-    value: float
-    low: float | None
-    high: float | None
-
-
-class Finding(msgspec.Struct, frozen=True):
-    """What a contrast came to."""
-
-    contrast: Contrast
-    launches: int
-    first_ns: float
-    second_ns: float
-    ratio: Interval
-    """The first arm's time over the second's: the median over launches."""
-    mean_ratio: Interval
-    """The same as a geometric mean with its t interval; shown, and not judged by."""
-    difference_ns: Interval
-    """The median over launches."""
-    verdict: Verdict
-
-
-class Cell(msgspec.Struct, frozen=True):
-    """One model on one backend."""
-
-    backend: str
-    case: Case
-    arms: tuple[str, ...]
-    generations: tuple[Generation, ...]
-    findings: tuple[Finding, ...]
-    notes: dict[str, str] = {}
-    """Commands and settings of the other side."""
-    failure: str = ""
-    seconds: float = 0.0
-    """That it took, launches and all; 0: not kept."""
-
-
-class Trial(msgspec.Struct, frozen=True):
-    """The whole record."""
+    TRIAL: ClassVar[str]
+    """Name of the trial, in messages and in the name of the file."""
+    SCHEMA: ClassVar[int] = 1
+    """Version of the type."""
 
     schema: int
+
+
+class Measurement(Record, frozen=True, kw_only=True):
+    """The record of a trial that launches workers and wants a quiet machine."""
+
     started: str
     finished: str
     tool_version: str
     seed: int
-    settings: dict[str, float]
     machine: Fingerprint
     images: tuple[Image, ...]
     artifacts: tuple[Artifact, ...]
     load_before: tuple[float, float, float]
-    """Load averages of the machine, before and after: this proof wants a quiet one."""
+    """Load averages of the machine, before and after."""
     load_after: tuple[float, float, float]
-    cells: tuple[Cell, ...]
-    pooled: dict[str, tuple[Finding, ...]] = {}
-    """By model: what all its backends say together."""
+
+    def updated(self, **changes: Any) -> Self:  # noqa: ANN401  (fields of any type)
+        """Return the record with these changes, finished now."""
+        return msgspec.structs.replace(self, finished=utc_now(), load_after=os.getloadavg(), **changes)
+
+
+def site_facts(site: Site) -> dict[str, Any]:
+    """Return the fields of a record that follow from what was prepared."""
+    return {
+        "tool_version": __version__,
+        "machine": fingerprint(site.cpus),
+        "images": tuple(site.images.values()),
+        "artifacts": tuple(onnx.artifact for onnx in site.onnx.values()),
+    }
+
+
+def new_facts(site: Site) -> dict[str, Any]:
+    """Return the fields of a `Measurement` that begins now, without schema and seed."""
+    now, load = utc_now(), os.getloadavg()
+    return {"started": now, "finished": now, "load_before": load, "load_after": load, **site_facts(site)}
+
+
+_R = TypeVar("_R", bound=Record)
+
+
+def read(path: Path, kind: type[_R]) -> _R:
+    """Read a trial's record.
+
+    Parameters
+    ----------
+    path : Path
+        Its file.
+    kind : type
+        The trial's type of records.
+
+    Returns
+    -------
+    Record
+        Of that type.
+
+    Raises
+    ------
+    LevelfieldError
+        It is not there, or not such a record.
+    """
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise LevelfieldError(f"{path} is larger than any record of this trial.")
+        record = msgspec.json.decode(path.read_bytes(), type=kind)
+    except OSError as error:
+        raise LevelfieldError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except msgspec.MsgspecError as error:
+        raise LevelfieldError(f"{path} is not a record of the {kind.TRIAL} trial: {error}.") from error
+    if record.schema != kind.SCHEMA:
+        raise LevelfieldError(
+            f"{path} has schema {record.schema}, this Levelfield reads {kind.SCHEMA}.",
+            fix="Use the Levelfield that wrote it.",
+        )
+    return record
+
+
+def write(record: Record, path: Path, markdown: str = "", *, indent: int = 1) -> None:
+    """Write a record, and its tables beside it; each whole or not at all.
+
+    Parameters
+    ----------
+    record : Record
+        What is kept.
+    path : Path
+        Its file; the folder is made.
+    markdown : str
+        Content of the file beside it; empty: that stays as it is.
+    indent : int
+        Spaces a level; -1: the record is long, and takes one line.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, msgspec.json.format(msgspec.json.encode(record), indent=indent) + b"\n")
+    if markdown:
+        write_atomically(path.with_suffix(".md"), markdown.encode())

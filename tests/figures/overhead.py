@@ -3,10 +3,10 @@
 from functools import cache
 
 from suite.report import names
-from suite.trials.judging import find, pooled
 from suite.trials.overhead.command import contrasts_with_bare_loop, contrasts_with_benchmark_app, main
+from suite.trials.overhead.judging import find, pooled
+from suite.trials.overhead.record import Cell, Contrast, Finding, Interval, Limit, Trial
 from suite.trials.overhead.show import counts, farthest
-from suite.trials.record import Cell, Contrast, Finding, Interval, Limit, Trial
 from tests.figures import prints, records
 from tests.figures.checking import Figure
 

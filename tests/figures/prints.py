@@ -5,7 +5,7 @@ import datetime as dt
 from suite.analysis.types import Estimate
 from suite.report import units
 from suite.statistics.proportions import Proportion
-from suite.trials.record import Interval
+from suite.trials.overhead.record import Interval
 from tests.figures.pages import spelled
 
 _TIMES = {"µs": 1e3, "ms": 1e6, "s": 1e9}

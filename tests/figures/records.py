@@ -2,8 +2,6 @@
 
 from functools import cache
 
-import msgspec
-
 from suite.analysis import analyse
 from suite.analysis.types import Analysis, ConvergenceRow
 from suite.record import files
@@ -11,8 +9,8 @@ from suite.record.schema import Run
 from suite.trials import images
 from suite.trials.folklore import findings, forms
 from suite.trials.folklore.record import Folklore, Row
-from suite.trials.record import Trial
-from suite.trials.rigor import record as rigor_record
+from suite.trials.overhead.record import Trial
+from suite.trials.record import read
 from suite.trials.rigor.record import Finding, Stream, Tally, Variance
 from suite.trials.upgrades import record as upgrades_record
 from tests.commands import ROOT
@@ -48,7 +46,7 @@ def trainings(model: str) -> dict[str, ConvergenceRow]:
 
 @cache
 def stream(name: str) -> Stream:
-    return rigor_record.read(TRIALS / f"{name}.json")
+    return read(TRIALS / f"{name}.json", Stream)
 
 
 @cache
@@ -77,7 +75,7 @@ def tally(finding: Finding, effect: float) -> Tally:
 
 @cache
 def upgrades(name: str) -> upgrades_record.Record:
-    return upgrades_record.read(TRIALS / f"{name}.json")
+    return read(TRIALS / f"{name}.json", upgrades_record.Record)
 
 
 @cache
@@ -88,7 +86,7 @@ def counted(name: str) -> dict[str, upgrades_record.Finding]:
 
 @cache
 def folklore() -> Folklore:
-    return msgspec.json.decode((TRIALS / "folklore-2026-11-22.json").read_bytes(), type=Folklore)
+    return read(TRIALS / "folklore-2026-11-22.json", Folklore)
 
 
 @cache
@@ -101,9 +99,9 @@ def retold() -> dict[str, Row]:
 
 @cache
 def overhead(name: str) -> Trial:
-    return msgspec.json.decode((TRIALS / f"{name}.json").read_bytes(), type=Trial)
+    return read(TRIALS / f"{name}.json", Trial)
 
 
 @cache
 def rebuilt() -> images.Record:
-    return msgspec.json.decode((TRIALS / "images-2026-11-22.json").read_bytes(), type=images.Record)
+    return read(TRIALS / "images-2026-11-22.json", images.Record)

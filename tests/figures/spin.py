@@ -3,9 +3,9 @@
 from functools import cache, partial
 
 from suite.statistics.proportions import Proportion
-from suite.trials.spin import record
+from suite.trials.record import read
 from suite.trials.spin.findings import SLOW, judge
-from suite.trials.spin.record import Rule, Verdict
+from suite.trials.spin.record import Rule, Trial, Verdict
 from tests.figures import prints
 from tests.figures.checking import Figure
 from tests.figures.records import SPIN, TRIALS
@@ -18,7 +18,7 @@ RULES: dict[Rule, str] = {"fixed 40 ms": "fixed time", "until still": "until all
 @cache
 def _verdicts() -> dict[tuple[str, Rule], Verdict]:
     """Judge the windows of the record again."""
-    return {(each.model, each.rule): each for each in judge(record.read(TRIALS / f"{SPIN}.json").cells)}
+    return {(each.model, each.rule): each for each in judge(read(TRIALS / f"{SPIN}.json", Trial).cells)}
 
 
 def _told(found: Proportion) -> str:

@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suite.report import units
+from suite.report.sentences import join
 from suite.statistics import ranking
 from suite.statistics.errors import InsufficientData
 from suite.statistics.ratios import level_interval, ratio_interval
 from suite.trials.folklore.forms import AS_PUBLISHED, FAIRLY, Framework, path
 from suite.trials.folklore.record import Form, Mended, Row, Said, Standing
-from suite.trials.judging import launch_levels
-from suite.trials.record import Generation, Interval
+from suite.trials.overhead.judging import launch_levels
+from suite.trials.overhead.record import Generation, Interval
+from suite.trials.tables import interval
 
 OWN_SHARE = 1.25
 """A framework whose time changes by less than this is moved by the others alone."""
@@ -137,9 +139,9 @@ def _reason(row: Row) -> str:
         own = f"{_capital(_change(row.factor))} fairly: {changes}"
     others = []
     if row.overtakes:
-        others.append(f"it overtakes {_join(row.overtakes)}")
+        others.append(f"it overtakes {join(row.overtakes)}")
     if row.overtaken_by:
-        others.append(f"{_join(row.overtaken_by)}, no longer held back, {_overtake(row.overtaken_by)} it")
+        others.append(f"{join(row.overtaken_by)}, no longer held back, {_overtake(row.overtaken_by)} it")
     return f"{own}. {_capital(' and '.join(others))}." if others else f"{own}."
 
 
@@ -150,21 +152,14 @@ def _overtake(names: Sequence[str]) -> str:
 def _change(factor: Interval) -> str:
     """`47.1 times (46.0–48.2) faster`, `1.2 times slower`."""
     if factor.value >= 1:
-        return f"{times(factor)} faster"
+        return f"{_times(factor)} faster"
     low, high = factor.low, factor.high
-    return f"{times(Interval(1 / factor.value, 1 / high if high else None, 1 / low if low else None))} slower"
+    return f"{_times(Interval(1 / factor.value, 1 / high if high else None, 1 / low if low else None))} slower"
 
 
-def times(factor: Interval) -> str:
+def _times(factor: Interval) -> str:
     """`47.1 times (46.0–48.2)`."""
-    text = f"{units.digits(factor.value)} times"
-    if factor.low is None or factor.high is None:
-        return text
-    return f"{text} ({units.digits(factor.low)}–{units.digits(factor.high)})"
-
-
-def _join(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return interval(factor.value, factor.low, factor.high, units.digits, unit=" times")
 
 
 def _capital(text: str) -> str:

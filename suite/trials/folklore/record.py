@@ -1,11 +1,11 @@
 """What the folklore trial measured and found, as it is committed."""
 
+from typing import ClassVar
+
 import msgspec
 
-from suite.record.schema import Artifact, Fingerprint, Image
-from suite.trials.record import Generation, Interval
-
-SCHEMA = 1
+from suite.trials.overhead.record import Generation, Interval
+from suite.trials.record import Measurement
 
 
 class Form(msgspec.Struct, frozen=True):
@@ -77,26 +77,18 @@ class Row(msgspec.Struct, frozen=True):
         return None not in (self.published.rank, self.fairly.rank) and self.published.rank != self.fairly.rank
 
 
-class Folklore(msgspec.Struct, frozen=True):
+class Folklore(Measurement, frozen=True, kw_only=True):
     """The whole record."""
 
-    schema: int
-    started: str
-    finished: str
-    tool_version: str
-    seed: int
+    TRIAL: ClassVar = "folklore"
+
     batch: int
     threads: int
     cpus: tuple[int, ...]
     settings: dict[str, float]
-    machine: Fingerprint
-    images: tuple[Image, ...]
-    artifacts: tuple[Artifact, ...]
-    load_before: tuple[float, float, float]
-    load_after: tuple[float, float, float]
-    forms: tuple[Form, ...]
-    said: tuple[Said, ...]
-    generations: tuple[Generation, ...]
-    rows: tuple[Row, ...]
-    failures: dict[str, str] = {}
+    forms: tuple[Form, ...] = ()
+    said: tuple[Said, ...] = ()
+    generations: tuple[Generation, ...] = ()
+    rows: tuple[Row, ...] = ()
+    failures: dict[str, str] = msgspec.field(default_factory=dict)
     """Backend to why it is in neither table."""

@@ -1,17 +1,14 @@
-"""The folklore trial in the terminal and as Markdown: both tables side by side, and why rows flip."""
+"""The folklore trial as Markdown: both tables side by side, and why rows flip."""
 
 from collections.abc import Iterator, Sequence
-
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from suite.report import units
 from suite.report.sentences import join
 from suite.report.separation import IN_THESE_MINUTES
 from suite.trials.folklore.forms import AS_PUBLISHED, FAIRLY, get
 from suite.trials.folklore.record import Folklore, Row, Said, Standing
-from suite.trials.record import Interval
+from suite.trials.overhead.record import Interval
+from suite.trials.tables import interval, table
 
 SOURCE = (
     "“Deep Learning GPU Benchmarks”, Data Science Blogathon, Analytics Vidhya, January 2025, and the script of the "
@@ -19,7 +16,7 @@ SOURCE = (
 )
 
 
-def heading(record: Folklore) -> str:
+def _heading(record: Folklore) -> str:
     """Say what was compared, on what."""
     launches = len(record.generations)
     rounds = sum(len(each.rounds) for each in record.generations)
@@ -40,50 +37,32 @@ HOW = (
 )
 
 
-def show(record: Folklore, console: Console) -> None:
-    """Print both tables side by side, then the reasons."""
-    table = Table(title="Five frameworks on a spam classifier", title_justify="left")
-    for name in ("framework", "stated, ms"):
-        table.add_column(name, no_wrap=True, justify="right" if name != "framework" else "left")
-    for name in ("as published", "rank", "fairly", "rank", "as published ÷ fairly"):
-        table.add_column(name, justify="right")
-    for row in record.rows:
-        table.add_row(*(escape(cell) for cell in _cells(row)))
-    console.print(table)
-    for line in _below(record):
-        console.print(escape(line), highlight=False)
-
-
 def _cells(row: Row) -> tuple[str, ...]:
     return (
         row.title,
         f"{row.published_ms:.2f}",
-        time(row.published.ns),
-        rank(row.published),
-        time(row.fairly.ns),
-        rank(row.fairly),
-        ratio(row.factor),
+        _time(row.published.ns),
+        _rank(row.published),
+        _time(row.fairly.ns),
+        _rank(row.fairly),
+        _factor(row.factor),
     )
 
 
-def time(interval: Interval) -> str:
+def _time(found: Interval) -> str:
     """`14.7 ms (14.5–14.9)`."""
-    scale = units.scale_ns(interval.value)
-    text = f"{units.digits(interval.value / scale.factor)} {scale.unit}"
-    if interval.low is None or interval.high is None:
-        return text
-    return f"{text} ({units.digits(interval.low / scale.factor)}–{units.digits(interval.high / scale.factor)})"
+    scale = units.scale_ns(found.value)
+    return interval(
+        found.value, found.low, found.high, lambda ns: units.digits(ns / scale.factor), unit=f" {scale.unit}"
+    )
 
 
-def ratio(interval: Interval) -> str:
+def _factor(found: Interval) -> str:
     """`47.1 (46.0–48.2)`."""
-    text = units.digits(interval.value)
-    if interval.low is None or interval.high is None:
-        return text
-    return f"{text} ({units.digits(interval.low)}–{units.digits(interval.high)})"
+    return interval(found.value, found.low, found.high, units.digits)
 
 
-def rank(standing: Standing) -> str:
+def _rank(standing: Standing) -> str:
     return units.NO_VALUE if standing.rank is None else str(standing.rank)
 
 
@@ -95,37 +74,32 @@ def markdown(record: Folklore) -> str:
 def _lines(record: Folklore) -> Iterator[str]:
     yield f"# A published comparison, both ways, {record.started[:10]}"
     yield ""
-    yield heading(record)
+    yield _heading(record)
     yield ""
     yield f"Stated: what {SOURCE} give for another machine. {HOW}"
     yield ""
-    yield "| framework | stated, ms | as published | rank | fairly | rank | as published ÷ fairly |"
-    yield "|---|---:|---:|---:|---:|---:|---:|"
-    for row in record.rows:
-        yield f"| {' | '.join(_cells(row))} |"
+    headings = ("framework", "stated, ms:", "as published:", "rank:", "fairly:", "rank:", "as published ÷ fairly:")
+    yield from table(headings, map(_cells, record.rows))
     yield ""
     for line in _below(record):
         yield f"- {line}"
     yield ""
     yield "## From one to the other"
     yield ""
-    yield "| framework | what is timed | what it mends | before ÷ after | answer |"
-    yield "|---|---|---|---:|---|"
-    yield from _steps(record)
+    yield from table(("framework", "what is timed", "what it mends", "before ÷ after:", "answer"), _steps(record))
 
 
-def _steps(record: Folklore) -> Iterator[str]:
+def _steps(record: Folklore) -> Iterator[tuple[str, ...]]:
     said = {each.arm: each for each in record.said}
     rows = {row.backend: row for row in record.rows}
     for form in record.forms:
         row = rows.get(form.backend)
         mended = next((each for each in row.mended if each.mends == form.mends), None) if row and form.mends else None
-        factor = ratio(mended.factor) if mended is not None else ""
-        cells = (get(form.backend).title, f"{form.name}: {form.does}", form.mends, factor, answer(said.get(form.arm)))
-        yield f"| {' | '.join(cells)} |"
+        factor = _factor(mended.factor) if mended is not None else ""
+        yield get(form.backend).title, f"{form.name}: {form.does}", form.mends, factor, _answer(said.get(form.arm))
 
 
-def answer(said: Said | None) -> str:
+def _answer(said: Said | None) -> str:
     """Say how a form's answer stands to the reference."""
     if said is None:
         return "not compared"

@@ -9,24 +9,17 @@ import re
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any
 
-import docker
-import docker.errors
 import msgspec
 import numpy as np
-from docker.types import LogConfig
 
 from suite.errors import LevelfieldError
-from suite.images.engine import USER_PROXIES
-from suite.launchers.environment import worker_environment
-from suite.record.schema import Arm, Case
-from suite.schedule.site import Site
-from suite.trials.overhead.contestants import LABEL, Pace, Reading, python_of, user
+from suite.record.schema import Case
+from suite.trials.overhead.contestants import Pace, Reading, Target, plain_container, python_of
 from suite.zoo import inputs, models
 
 _UNITS_NS = {"us": 1e3, "ms": 1e6}
-_TOLD = ("INFERENCE_NUM_THREADS", "INFERENCE_PRECISION_HINT", "PERFORMANCE_HINT", "NUM_STREAMS")
+_SETTINGS = ("INFERENCE_NUM_THREADS", "INFERENCE_PRECISION_HINT", "PERFORMANCE_HINT", "NUM_STREAMS")
 TIMEOUT_S = 300
 
 
@@ -36,15 +29,13 @@ class BenchmarkApp:
     process = "benchmark_app"
     pid: int | None = None
 
-    def __init__(self, client: docker.DockerClient, site: Site, case: Case, arm: Arm) -> None:
-        self._client = client
-        self._tag = site.image(arm).tag
-        self._site = site
-        self._threads = case.threads
-        self._onnx = site.onnx[case.model, case.precision, case.batch].path
+    def __init__(self, target: Target) -> None:
+        case = target.case
+        self._target = target
+        self._onnx = target.site.onnx[case.model, case.precision, case.batch].path
         self._folder = Path(tempfile.mkdtemp(prefix="levelfield-trial-"))
         self._folder.chmod(0o755)
-        self._inputs = _write_inputs(case, self._folder, case.threads)
+        self._inputs = _write_inputs(case, self._folder)
         self.notes: dict[str, str] = {}
 
     def window(self, pace: Pace) -> Reading:
@@ -55,19 +46,20 @@ class BenchmarkApp:
         LevelfieldError
             It failed, computed something else than Levelfield does, or said something that is not understood.
         """
-        seconds = max(1, round(pace.window_ns / 1e9))
-        command = self._command(seconds)
-        said = self._run(command)
-        settings = _settings(said)
-        if settings.get("INFERENCE_NUM_THREADS") != str(self._threads):
-            raise LevelfieldError(f"benchmark_app did not use {self._threads} threads: {settings}.")
+        command = self._command(max(1, round(pace.window_ns / 1e9)))
+        output = self._run(command)
+        found = {name: re.search(rf"\s{name}: (.+)", output) for name in _SETTINGS}
+        settings = {name: match[1].strip() for name, match in found.items() if match}
+        threads = self._target.case.threads
+        if settings.get("INFERENCE_NUM_THREADS") != str(threads):
+            raise LevelfieldError(f"benchmark_app did not use {threads} threads: {settings}.")
         if "float32" not in settings.get("INFERENCE_PRECISION_HINT", ""):
             raise LevelfieldError(f"benchmark_app did not compute in float32: {settings}.")
         self.notes = {"command": " ".join(command), **settings}
-        return parse(said)
+        return parse(output)
 
     def _command(self, seconds: int) -> list[str]:
-        app = str(Path(python_of(self._client, self._tag)).with_name("benchmark_app"))
+        app = str(Path(python_of(self._target)).with_name("benchmark_app"))
         return [
             *(app, "-m", f"/artifacts/{self._onnx}", "-d", "CPU"),
             *("-hint", "latency", "-api", "sync", "-infer_precision", "f32"),
@@ -77,38 +69,25 @@ class BenchmarkApp:
         ]
 
     def _run(self, command: list[str]) -> str:
-        container: Any = self._client.containers.create(
-            self._tag,
-            entrypoint=command,
-            command=[],
-            user=user(),
-            # Without a home its telemetry takes over the log, and its results are not printed.
-            environment=worker_environment(threads=self._threads, cpus=self._site.cpus),
-            labels={LABEL: "benchmark_app"},
-            volumes={
-                str(self._site.artifacts.root): {"bind": "/artifacts", "mode": "ro"},
-                str(self._folder): {"bind": "/trial", "mode": "ro"},
-            },
-            network_mode="none",
-            cpuset_cpus=",".join(str(cpu) for cpu in self._site.cpus),
-            log_config=LogConfig(type=LogConfig.types.JSON),
-            use_config_proxy=USER_PROXIES,
-        )
+        # Without a home, which is among a worker's variables, its telemetry takes over the log, and its results are not
+        # printed.
+        folders = {"/artifacts": (self._target.site.artifacts.root, "ro"), "/trial": (self._folder, "ro")}
+        container = plain_container(self._target, command, folders, attached=False)
         try:
             container.start()
             code = container.wait(timeout=TIMEOUT_S)["StatusCode"]
-            said = container.logs(stdout=True, stderr=True).decode("utf-8", "replace")
+            output = container.logs(stdout=True, stderr=True).decode("utf-8", "replace")
         finally:
             container.remove(force=True)
         if code:
-            raise LevelfieldError(f"benchmark_app ended with code {code}.", fix=f"Its last words: {said[-800:]}")
-        return str(said)
+            raise LevelfieldError(f"benchmark_app ended with code {code}.", fix=f"Its last words: {output[-800:]}")
+        return str(output)
 
     def close(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def parse(said: str) -> Reading:
+def parse(output: str) -> Reading:
     r"""Read the median latency and the number of calls; below a millisecond it speaks of `us`, else of `ms`.
 
     Examples
@@ -116,26 +95,20 @@ def parse(said: str) -> Reading:
     >>> parse("[ INFO ] Count:   5611 iterations\n[ INFO ]    Median:        16.66 us\n")
     Reading(median_ns=16660.0, calls=5611)
     """
-    median = re.search(r"Median:\s+([\d.]+) (us|ms)", said)
-    count = re.search(r"Count:\s+(\d+) iterations", said)
+    median = re.search(r"Median:\s+([\d.]+) (us|ms)", output)
+    count = re.search(r"Count:\s+(\d+) iterations", output)
     if median is None or count is None or float(median[1]) <= 0:
-        raise LevelfieldError("benchmark_app did not name its median latency.", fix=f"It said: {said[-800:]}")
+        raise LevelfieldError("benchmark_app did not name its median latency.", fix=f"It said: {output[-800:]}")
     return Reading(median_ns=round(float(median[1]) * _UNITS_NS[median[2]], 3), calls=int(count[1]))
 
 
-def _settings(said: str) -> dict[str, str]:
-    """Return the effective settings it printed."""
-    found = {name: re.search(rf"\s{name}: (.+)", said) for name in _TOLD}
-    return {name: match[1].strip() for name, match in found.items() if match}
-
-
-def _write_inputs(case: Case, folder: Path, threads: int) -> dict[str, str]:
+def _write_inputs(case: Case, folder: Path) -> dict[str, str]:
     """Write the case's own inputs and the configuration; return each input's type as OpenVINO calls it."""
     kinds: dict[str, str] = {}
     for name, array in inputs.make(models.get(case.model), 0, case.batch).items():
         np.save(folder / f"{name}.npy", array, allow_pickle=False)
         kinds[name] = f"{array.dtype.kind}{8 * array.dtype.itemsize}"
-    config = {"CPU": {"INFERENCE_NUM_THREADS": str(threads)}}
+    config = {"CPU": {"INFERENCE_NUM_THREADS": str(case.threads)}}
     (folder / "config.json").write_bytes(msgspec.json.encode(config))
     for file in folder.iterdir():
         file.chmod(0o644)

@@ -9,43 +9,42 @@ one backend do not show a percent there. The median over the launches of all bac
 harness around each of them is the same.
 """
 
-import datetime as dt
-import os
-import secrets
-import shutil
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
 import click
-import docker
 import msgspec
-from rich.console import Console
-from rich.markup import escape
 
-from suite import __version__, plan
 from suite.backends import registry
 from suite.cli.options import NAMES
 from suite.errors import LevelfieldError
-from suite.launchers.docker import DockerLauncher, connect
+from suite.launchers.docker import connect
 from suite.launchers.worker import WorkerError
-from suite.machine.fingerprint import fingerprint
-from suite.record.files import write_atomically
+from suite.plan import Selection, cpu_pinning
 from suite.record.schema import Block
-from suite.safety import terminals
-from suite.schedule.outcomes import utc_now
-from suite.schedule.preparation import prepare
 from suite.schedule.site import Site
-from suite.trials.judging import pooled
-from suite.trials.overhead.contestants import Pace
+from suite.trials.command import (
+    COULD_NOT_RUN,
+    SETTINGS,
+    Terminal,
+    default_path,
+    out_option,
+    prepared,
+    seed_option,
+    terminal,
+)
+from suite.trials.overhead.contestants import Pace, Target
+from suite.trials.overhead.judging import pooled
+from suite.trials.overhead.record import Cell, Contrast, Finding, Limit, Trial
 from suite.trials.overhead.schedule import Effort, apps, loops, measure
-from suite.trials.overhead.show import markdown, show
-from suite.trials.record import SCHEMA, Cell, Contrast, Finding, Limit, Trial
-from suite.trials.telling import Lines
+from suite.trials.overhead.show import markdown
+from suite.trials.record import new_facts, write
 
 APP = "openvino"
-WITHIN, OUTSIDE, COULD_NOT_RUN, INCONCLUSIVE = 0, 1, 2, 3
+WITHIN, OUTSIDE, INCONCLUSIVE = 0, 1, 3
+"""Exit codes."""
 
 
 def contrasts_with_bare_loop(model: str) -> tuple[Contrast, ...]:
@@ -106,80 +105,51 @@ class Options(msgspec.Struct, frozen=True):
     """Turns are added by model."""
     app_effort: Effort | None
     """None: `benchmark_app` is left out."""
-    threads: int | None = None
-    seed: int = 0
+    threads: int | None
+    seed: int
 
 
-def run(options: Options, console: Console, keep: Callable[[Trial], None]) -> Trial:
-    """Measure every cell and return the record; what fails costs its own cell only.
+def run(options: Options, out: Path, listener: Terminal) -> Trial:
+    """Measure every cell; what fails costs its own cell only.
 
     Parameters
     ----------
-    keep
-        Is given the record after every cell, so that an interruption loses one cell at the most.
+    options : Options
+        What to measure.
+    out : Path
+        Where the record is written after every cell, so that an interruption loses one cell at the most.
+    listener : Terminal
+        Display of the progress.
+
+    Returns
+    -------
+    Trial
 
     Raises
     ------
     LevelfieldError
         No engine answers, or the images cannot be made.
     """
-    started, load_before = utc_now(), os.getloadavg()
-    client = connect()
-    backends = (*options.backends, APP) if options.app_effort else options.backends
-    chosen = plan.make(
-        plan.Selection(
-            profile="smoke",
-            models=options.models,
-            backends=tuple(dict.fromkeys(backends)),
-            scenarios=("latency",),
-            threads=() if options.threads is None else (options.threads,),
-        )
+    with_app = (APP,) if options.app_effort else ()
+    selection = Selection(
+        profile="smoke",
+        models=options.models,
+        backends=tuple(dict.fromkeys((*options.backends, *with_app))),
+        scenarios=("latency",),
+        threads=() if options.threads is None else (options.threads,),
     )
-    say = Lines(console)
-    launcher = DockerLauncher(client)
-    launcher.sweep()
-    site = prepare(chosen, launcher, say)
-    machine = fingerprint(site.cpus)
-    cells: list[Cell] = []
-
-    def trial() -> Trial:
-        return Trial(
-            schema=SCHEMA,
-            started=started,
-            finished=utc_now(),
-            tool_version=__version__,
-            seed=options.seed,
-            settings=_settings(options),
-            machine=machine,
-            images=tuple(site.images.values()),
-            artifacts=tuple(onnx.artifact for onnx in site.onnx.values()),
-            load_before=load_before,
-            load_after=os.getloadavg(),
-            cells=tuple(cells),
-            pooled=pool(cells),
-        )
-
-    try:
-        for app, names in ((False, options.backends), (True, (APP,) if options.app_effort else ())):
-            for block in chosen.blocks:
+    with prepared(selection, listener) as (plan, site):
+        trial = Trial(**new_facts(site), schema=Trial.SCHEMA, seed=options.seed, settings=_settings(options))
+        for app, names in ((False, options.backends), (True, with_app)):
+            for block in plan.blocks:
                 for backend in names:
-                    cells.append(_cell(options, client, site, block, backend, app=app, say=say.say))
-                    keep(trial())
-    finally:
-        shutil.rmtree(site.caches, ignore_errors=True)
-    return trial()
+                    cells = (*trial.cells, _cell(options, site, block, backend, app=app, say=listener.say))
+                    trial = trial.updated(cells=cells, pooled=pool(cells))
+                    write(trial, out)
+    return trial
 
 
-def _cell(
-    options: Options,
-    client: docker.DockerClient,
-    site: Site,
-    block: Block,
-    backend: str,
-    *,
-    app: bool,
-    say: Callable[[str], None],
-) -> Cell:
+def _cell(options: Options, site: Site, block: Block, backend: str, *, app: bool, say: Callable[[str], None]) -> Cell:
     case = block.case
     arm = next(arm for arm in block.arms if arm.backend == backend)
     wanted = contrasts_with_benchmark_app(case.model) if app else contrasts_with_bare_loop(case.model)
@@ -192,7 +162,8 @@ def _cell(
         findings=(),
     )
     title = f"{case.model}, {backend}{', benchmark_app' if app else ''}"
-    launch = partial(apps if app else loops, client, site, case, arm)
+    target = Target(connect(), site, case, arm, cpu_pinning.pinned(case.threads, site.cpus))
+    launch = partial(apps if app else loops, target)
     try:
         return measure(
             cell, wanted, launch, effort, cpus=site.cpus, seed=options.seed, say=lambda text: say(f"{title}: {text}")
@@ -200,6 +171,8 @@ def _cell(
     except (LevelfieldError, WorkerError) as error:
         say(f"{title}: {error}")
         return msgspec.structs.replace(cell, failure=str(error))
+    finally:
+        target.client.close()
 
 
 def _with_turns(effort: Effort, model: str) -> Effort:
@@ -248,7 +221,7 @@ def exit_code(cells: Sequence[Cell]) -> int:
     return INCONCLUSIVE if "not shown" in verdicts else WITHIN
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(context_settings=SETTINGS)
 @click.option("--models", type=NAMES, default=("mlp", "resnet50", "bert"), help="Only these, separated by commas.")
 @click.option("--backends", type=NAMES, default=registry.names(), help="Backends held against a bare loop.")
 @click.option("--app/--no-app", default=True, help="Hold OpenVINO against benchmark_app as well.")
@@ -264,9 +237,9 @@ def exit_code(cells: Sequence[Cell]) -> int:
 @click.option("--app-rounds", type=click.IntRange(1), default=1, show_default=True, help="Runs of benchmark_app.")
 @click.option("--app-window", type=click.IntRange(1), default=2, show_default=True, help="Seconds each of them takes.")
 @click.option("--threads", type=int, default=None, help="Threads of every side; default: one per core.")
-@click.option("--seed", type=int, default=None, help="Seed of the schedule; the record holds it.")
+@seed_option
 @click.option("--quick", is_flag=True, help="Two launches and short windows: it shows that all works, and no more.")
-@click.option("--out", type=click.Path(path_type=Path), default=None, help="Record; default: under reports/trials/.")
+@out_option
 def main(
     models: tuple[str, ...],
     backends: tuple[str, ...],
@@ -279,30 +252,20 @@ def main(
     app_rounds: int,
     app_window: int,
     threads: int | None,
-    seed: int | None,
+    seed: int,
     quick: bool,
     out: Path | None,
 ) -> None:
     """Measure what Levelfield adds to a call, and hold it against its limits."""
-    console = terminals.console()
     effort = Effort(launches, max(launches, most), rounds, Pace(round(window * 1e9), min_calls=3), turns)
     app_effort = Effort(launches, max(launches, most), app_rounds, Pace(app_window * 1_000_000_000, min_calls=5))
     if quick:
         effort = Effort(2, 2, 2, Pace(50_000_000, min_calls=3), turns=3)
         app_effort = Effort(2, 2, 1, Pace(1_000_000_000, min_calls=3))
-    out = out if out is not None else Path("reports/trials") / f"overhead-{dt.datetime.now(dt.UTC):%Y-%m-%d}.json"
-    seed = seed if seed is not None else secrets.randbits(63)
-
-    def keep(trial: Trial) -> None:
-        write_atomically(out, msgspec.json.format(msgspec.json.encode(trial), indent=1) + b"\n")
-
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        trial = run(Options(models, backends, effort, app_effort if app else None, threads, seed), console, keep)
-    except (LevelfieldError, OSError) as error:
-        console.print(f"[red]{escape(str(error))}[/]", highlight=False)
-        sys.exit(COULD_NOT_RUN)
-    write_atomically(out.with_suffix(".md"), markdown(trial).encode())
-    show(trial, console)
-    console.print(f"Record: {escape(str(out))}", highlight=False, soft_wrap=True)
+    with terminal() as listener:
+        out = out or default_path("overhead")
+        options = Options(models, backends, effort, app_effort if app else None, threads, seed)
+        trial = run(options, out, listener)
+        write(trial, out, markdown(trial))
+        listener.show(markdown(trial), out)
     sys.exit(exit_code(trial.cells))

@@ -3,12 +3,14 @@
 import contextlib
 import os
 import statistics
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import docker
 import docker.errors
 import msgspec
+from docker.models.containers import Container
 from docker.types import LogConfig
 
 from suite.errors import LevelfieldError
@@ -17,17 +19,18 @@ from suite.launchers.channel import ChannelClosed, ChannelTimeout
 from suite.launchers.container import ContainerChannel, LocalProcess
 from suite.launchers.docker import NOBODY
 from suite.launchers.environment import worker_environment
-from suite.launchers.protocol import READY_TIMEOUT_S, LaunchSpec
+from suite.launchers.protocol import Inside
 from suite.record.schema import Arm, Case
 from suite.schedule.launches import LOAD_TIMEOUT_S
+from suite.schedule.outcomes import end_workers
 from suite.schedule.rounds import REWARM_NS
 from suite.schedule.site import Site, cache_folder, task_for
-from suite.schedule.verification import VERIFY_TIMEOUT_S, compare_outputs
+from suite.schedule.verification import compare_outputs
 from suite.trials.overhead import bare
-from suite.worker.messages import Load, Loaded, Measure, Measured, Verified, Verify
+from suite.trials.workers import WINDOW_TIMEOUT_S, launch
+from suite.worker.messages import Measure, Measured, Verified
 
 LABEL = "levelfield.trial"
-WINDOW_TIMEOUT_S = 300.0
 _R = TypeVar("_R")
 
 
@@ -45,6 +48,20 @@ class Reading(msgspec.Struct, frozen=True):
     calls: int
 
 
+class Target(NamedTuple):
+    """What is launched, and by which engine."""
+
+    client: docker.DockerClient
+    site: Site
+    case: Case
+    arm: Arm
+    cpus: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.arm.id}/{self.case.id}"
+
+
 class Contestant(Protocol):
     """One launch of an arm."""
 
@@ -55,26 +72,8 @@ class Contestant(Protocol):
     def window(self, pace: Pace) -> Reading: ...
 
 
-def reading(samples_ns: "list[int] | tuple[int, ...]") -> Reading:
+def reading(samples_ns: Sequence[int]) -> Reading:
     return Reading(median_ns=statistics.median(samples_ns), calls=len(samples_ns))
-
-
-def spec_of(site: Site, case: Case, arm: Arm, *, cached: bool = False) -> LaunchSpec:
-    """Return how both sides are launched: with one compile cache for the two of them, or with none, so both alike."""
-    cache = cache_folder(site, case, arm) if cached else None
-    if cache is not None:
-        cache.mkdir(parents=True, exist_ok=True)
-        if os.getuid() == 0:
-            os.chown(cache, NOBODY, NOBODY)
-    return LaunchSpec(
-        cache=cache,
-        name=f"{arm.id}/{case.id}",
-        image=site.image(arm),
-        threads=case.threads,
-        cpus=site.cpus,
-        memory_bytes=site.memory_bytes,
-        artifacts=site.artifacts.root,
-    )
 
 
 class Harness:
@@ -82,44 +81,96 @@ class Harness:
 
     process = "worker"
 
-    def __init__(self, site: Site, case: Case, arm: Arm) -> None:
-        spec = spec_of(site, case, arm, cached=True)
-        self._worker = site.launcher.launch(spec)
-        self.pid = self._worker.pid
-        try:
-            self._worker.await_ready(READY_TIMEOUT_S)
-            self._worker.ask(Load(task_for(site, case, arm, site.launcher.inside(spec))), Loaded, LOAD_TIMEOUT_S)
-            refuse_unequal(site, case, spec.name, self._worker.ask(Verify(bare.VERIFIED), Verified, VERIFY_TIMEOUT_S))
-        except BaseException:
-            self._worker.stop()
-            raise
+    def __init__(self, target: Target) -> None:
+        (self._outcome,) = launch(target.site, target.case, [target.arm])
+        self._worker = self._outcome.worker
+        self.pid = self._worker.pid if self._worker else None
 
     def window(self, pace: Pace) -> Reading:
         request = Measure(window_ns=pace.window_ns, min_calls=pace.min_calls, rewarm_ns=REWARM_NS)
+        if self._worker is None:
+            raise LevelfieldError("The worker is not there any more.")
         return reading(self._worker.ask(request, Measured, WINDOW_TIMEOUT_S).samples_ns)
 
     def close(self) -> None:
-        self._worker.stop()
+        end_workers([self._outcome])
+
+
+def plain_container(
+    target: Target, entrypoint: list[str], folders: dict[str, tuple[Path, str]], *, attached: bool
+) -> Container:
+    """Create a container of an arm's image, on the worker's CPUs and with its user and variables, without a network.
+
+    Parameters
+    ----------
+    target : Target
+        Case and arm.
+    entrypoint : list of str
+        The command.
+    folders : dict
+        What it sees: path inside to the folder and its mode.
+    attached : bool
+        Whether it is spoken to, and goes when it ends; or else it keeps a log.
+
+    Returns
+    -------
+    Container
+        Not started.
+    """
+    return target.client.containers.create(
+        target.site.image(target.arm).tag,
+        entrypoint=entrypoint,
+        user=f"{os.getuid()}:{os.getgid()}" if os.getuid() else f"{NOBODY}:{NOBODY}",
+        environment=worker_environment(threads=target.case.threads, cpus=target.cpus),
+        labels={LABEL: target.name},
+        volumes={str(folder): {"bind": inside, "mode": mode} for inside, (folder, mode) in folders.items()},
+        network_mode="none",
+        cpuset_cpus=",".join(str(cpu) for cpu in target.cpus),
+        stdin_open=attached,
+        auto_remove=attached,
+        log_config=LogConfig(type=LogConfig.types.NONE if attached else LogConfig.types.JSON),
+        use_config_proxy=USER_PROXIES,
+    )
 
 
 class InlineProcess:
     """A plain container of an image, on the same CPUs as the worker, in which the text of a module of ours runs.
 
     It reads and writes one JSON object a line, as a worker does.
+
+    Parameters
+    ----------
+    target
+        What it loads.
+    name
+        Its name in messages.
+    code
+        The module.
+    cache
+        Folder of compiled code that it shares with the worker; None: it has none.
     """
 
-    def __init__(self, client: docker.DockerClient, spec: LaunchSpec, name: str, code: Path) -> None:
+    def __init__(self, target: Target, name: str, code: Path, cache: Path | None = None) -> None:
         self._name = name
-        text = code.read_text(encoding="utf-8")
-        self._channel = _start(client, spec, [python_of(client, spec.image.tag), "-P", "-c", text])
+        folders = {"/artifacts": (target.site.artifacts.root, "ro")}
+        if cache is not None:
+            folders["/cache"] = (cache, "rw")
+        self._channel = _start(target, [python_of(target), "-P", "-c", code.read_text(encoding="utf-8")], folders)
         self.pid = self._channel.pid
+        inside = Inside(artifacts="/artifacts", cache="/cache" if cache else None, export=None)
+        self.task = task_for(target.site, target.case, target.arm, inside)
 
-    def say(self, what: msgspec.Struct) -> None:
-        with contextlib.suppress(ChannelClosed):  # the answer will say why
-            self._channel.send(msgspec.json.encode(what))
+    def ask(self, message: msgspec.Struct, kind: type[_R], timeout_s: float = WINDOW_TIMEOUT_S) -> _R:
+        """Send a message and wait for its answer.
 
-    def answer(self, kind: type[_R], timeout_s: float) -> _R:
-        """Wait for the next answer.
+        Parameters
+        ----------
+        message : Struct
+            As the module reads it.
+        kind : type
+            Of the answer.
+        timeout_s : float
+            Most time to wait, seconds.
 
         Raises
         ------
@@ -127,6 +178,7 @@ class InlineProcess:
             The process ended or does not answer; with its last words.
         """
         try:
+            self._channel.send(msgspec.json.encode(message))
             return msgspec.json.decode(self._channel.receive(timeout_s), type=kind)
         except (ChannelClosed, ChannelTimeout, msgspec.MsgspecError) as error:
             self._channel.end(1.0)
@@ -138,28 +190,32 @@ class InlineProcess:
 
 
 class BareProcess(InlineProcess):
-    """A plain container in which `suite.trials.overhead.bare` runs."""
+    """A plain container in which `suite.trials.overhead.bare` runs; it shares the worker's compile cache."""
 
-    def __init__(self, client: docker.DockerClient, site: Site, case: Case, arm: Arm) -> None:
-        spec = spec_of(site, case, arm, cached=True)
-        name = f"bare loop around {spec.name}"
-        super().__init__(client, spec, name, Path(bare.__file__))
+    def __init__(self, target: Target) -> None:
+        name = f"bare loop around {target.name}"
+        cache = cache_folder(target.site, target.case, target.arm)
+        cache.mkdir(parents=True, exist_ok=True)
+        if os.getuid() == 0:
+            os.chown(cache, NOBODY, NOBODY)
+        super().__init__(target, name, Path(bare.__file__), cache)
         try:
-            self.say(task_for(site, case, arm, site.launcher.inside(spec)))
-            refuse_unequal(site, case, name, self.answer(Verified, LOAD_TIMEOUT_S))
+            self._verify(target)
         except BaseException:
             self.close()
             raise
 
-    def samples(self, ask: bare.Ask) -> list[int]:
-        """Take one window; raises as `answer` does."""
-        self.say(ask)
-        return self.answer(bare.Samples, WINDOW_TIMEOUT_S).samples_ns
+    def _verify(self, target: Target) -> None:
+        """Time nothing that does not compute the same thing."""
+        verified = self.ask(self.task, Verified, LOAD_TIMEOUT_S)
+        reference = target.site.artifacts.reference(target.case.model, bare.VERIFIED)
+        parity = compare_outputs(verified, reference, target.case.precision)
+        if not parity.equal:
+            raise LevelfieldError(f"The {self._name} is not equal to the reference: {parity.reason}.")
 
-    def turns(self, ask: bare.AskTurns) -> list[dict[str, Reading]]:
-        """Let two loops take turns inside the process; raises as `answer` does."""
-        self.say(ask)
-        turns = self.answer(bare.Turns, WINDOW_TIMEOUT_S).turns
+    def turns(self, request: bare.AskTurns) -> list[dict[str, Reading]]:
+        """Let two loops take turns inside the process; raises as `ask` does."""
+        turns = self.ask(request, bare.Turns).turns
         return [{loop: reading(samples) for loop, samples in turn.items()} for turn in turns]
 
 
@@ -174,54 +230,27 @@ class Loop:
         self.pid = inside.pid
 
     def window(self, pace: Pace) -> Reading:
-        return reading(self.inside.samples(bare.Ask(self.loop, pace.window_ns, pace.min_calls, REWARM_NS)))
+        request = bare.Ask(self.loop, pace.window_ns, pace.min_calls, REWARM_NS)
+        return reading(self.inside.ask(request, bare.Samples).samples_ns)
 
 
-def refuse_unequal(site: Site, case: Case, name: str, verified: Verified) -> None:
-    """Time nothing that does not compute the same thing."""
-    parity = compare_outputs(verified, site.artifacts.reference(case.model, bare.VERIFIED), case.precision)
-    if not parity.equal:
-        raise LevelfieldError(f"{name} is not equal to the reference: {parity.reason}.")
+def python_of(target: Target) -> str:
+    """Return the interpreter that an arm's image starts with."""
+    image = target.client.images.get(target.site.image(target.arm).tag)
+    return str(image.attrs["Config"]["Entrypoint"][0])
 
 
-def python_of(client: docker.DockerClient, tag: str) -> str:
-    """Return the interpreter that an image starts with."""
-    return str(client.images.get(tag).attrs["Config"]["Entrypoint"][0])
-
-
-def user() -> str:
-    """Return the user that workers have, so that both sides may read the same files."""
-    return f"{os.getuid()}:{os.getgid()}" if os.getuid() else f"{NOBODY}:{NOBODY}"
-
-
-def _start(client: docker.DockerClient, spec: LaunchSpec, entrypoint: list[str]) -> ContainerChannel:
-    api: Any = client.api
-    binds = {str(spec.artifacts): {"bind": "/artifacts", "mode": "ro"}}
-    if spec.cache is not None:
-        binds[str(spec.cache)] = {"bind": "/cache", "mode": "rw"}
-    container = api.create_container(
-        spec.image.tag,
-        entrypoint=entrypoint,
-        user=user(),
-        environment=worker_environment(threads=spec.threads, cpus=spec.cpus),
-        stdin_open=True,
-        labels={LABEL: spec.name},
-        host_config=api.create_host_config(
-            binds=binds,
-            network_mode="none",
-            cpuset_cpus=",".join(str(cpu) for cpu in spec.cpus),
-            auto_remove=True,
-            log_config=LogConfig(type=LogConfig.types.NONE),
-        ),
-        use_config_proxy=USER_PROXIES,
-    )["Id"]
-    attached = api.attach_socket(container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
+def _start(target: Target, entrypoint: list[str], folders: dict[str, tuple[Path, str]]) -> ContainerChannel:
+    container = plain_container(target, entrypoint, folders, attached=True)
+    attached = container.attach_socket(params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
     try:
-        api.start(container)
-        pid = api.inspect_container(container)["State"]["Pid"] or None
+        container.start()
+        container.reload()
+        pid = container.attrs["State"]["Pid"]
     except BaseException:
         attached.close()
         with contextlib.suppress(docker.errors.APIError):
-            api.remove_container(container, force=True)
+            container.remove(force=True)
         raise
-    return ContainerChannel(client, container, attached, LocalProcess.of_container(pid or 0, container))
+    name = str(container.id)
+    return ContainerChannel(target.client, name, attached, LocalProcess.of_container(pid, name))

@@ -6,19 +6,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
-import docker
 import msgspec
 
 from suite.machine.disturbance import disturbed
 from suite.machine.settling import settle
 from suite.machine.signals import Signals, difference
-from suite.record.schema import Arm, Case, Noise
-from suite.schedule.site import Site
-from suite.trials.judging import find, precise
 from suite.trials.overhead.bare import AskTurns
 from suite.trials.overhead.benchmark_app import BenchmarkApp
-from suite.trials.overhead.contestants import BareProcess, Contestant, Harness, Loop, Pace
-from suite.trials.record import Cell, Contrast, Finding, Generation, Round, Window
+from suite.trials.overhead.contestants import BareProcess, Contestant, Harness, Loop, Pace, Target
+from suite.trials.overhead.judging import find, precise
+from suite.trials.overhead.record import Cell, Contrast, Finding, Generation, Round, Window
 
 AGREE = 2
 """The intervals must be short at so many boundaries in a row before the trial of a cell ends early."""
@@ -45,90 +42,136 @@ class Effort(msgspec.Struct, frozen=True):
     turn: Pace = Pace(0, 1)
 
 
-Opened = AbstractContextManager[Mapping[str, Contestant]]
+Launch = Callable[[random.Random], AbstractContextManager[Mapping[str, Contestant]]]
+"""Brings all arms of a cell up, by name."""
 
 
 @contextmanager
-def loops(
-    client: docker.DockerClient, site: Site, case: Case, arm: Arm, order: random.Random
-) -> Iterator[Mapping[str, Contestant]]:
-    """Bring up Levelfield's worker and a bare loop; the latter's process also runs the worker's loop."""
-    with ExitStack() as stack:
-        worker, process = _both(stack, client, site, case, arm, order)
+def loops(target: Target, order: random.Random) -> Iterator[Mapping[str, Contestant]]:
+    """Bring up Levelfield's worker and a bare loop; the latter's process also runs the worker's loop.
+
+    Parameters
+    ----------
+    target : Target
+        Case and arm.
+    order : Random
+        Decides which is launched first.
+    """
+    with _both(target, order) as (worker, process):
         yield {"worker": worker, "bare loop": Loop(process, "bare"), "worker's loop": Loop(process, "take")}
 
 
 @contextmanager
-def apps(
-    client: docker.DockerClient, site: Site, case: Case, arm: Arm, order: random.Random
-) -> Iterator[Mapping[str, Contestant]]:
-    """Bring up Levelfield's OpenVINO worker, the same step asked for OpenVINO's own clock, and `benchmark_app`."""
-    with ExitStack() as stack:
-        app = BenchmarkApp(client, site, case, arm)
-        stack.callback(app.close)
-        worker, process = _both(stack, client, site, case, arm, order)
-        yield {"worker": worker, "OpenVINO's clock": Loop(process, "own-clock"), "benchmark_app": app}
+def apps(target: Target, order: random.Random) -> Iterator[Mapping[str, Contestant]]:
+    """Bring up Levelfield's OpenVINO worker, the same step asked for OpenVINO's own clock, and `benchmark_app`.
+
+    Parameters
+    ----------
+    target : Target
+        Case and arm.
+    order : Random
+        Decides which is launched first.
+    """
+    app = BenchmarkApp(target)
+    try:
+        with _both(target, order) as (worker, process):
+            yield {"worker": worker, "OpenVINO's clock": Loop(process, "own-clock"), "benchmark_app": app}
+    finally:
+        app.close()
 
 
-def _both(
-    stack: ExitStack, client: docker.DockerClient, site: Site, case: Case, arm: Arm, order: random.Random
-) -> tuple[Harness, BareProcess]:
+@contextmanager
+def _both(target: Target, order: random.Random) -> Iterator[tuple[Harness, BareProcess]]:
     """Launch the two side by side, in random order: the first may find the memory in another state."""
-    makers: list[Callable[[], Harness | BareProcess]] = [
-        lambda: Harness(site, case, arm),
-        lambda: BareProcess(client, site, case, arm),
-    ]
-    order.shuffle(makers)
-    with ThreadPoolExecutor(len(makers)) as pool:
-        futures = [pool.submit(make) for make in makers]
-    for future in futures:
-        if future.exception() is None:
-            stack.callback(future.result().close)
-    made = [future.result() for future in futures]
-    worker = next(each for each in made if isinstance(each, Harness))
-    return worker, next(each for each in made if isinstance(each, BareProcess))
+    with ThreadPoolExecutor(2) as pool:
+        if order.random() < 0.5:
+            worker, process = pool.submit(Harness, target), pool.submit(BareProcess, target)
+        else:
+            process, worker = pool.submit(BareProcess, target), pool.submit(Harness, target)
+    with ExitStack() as stack:
+        for future in (worker, process):
+            if future.exception() is None:
+                stack.callback(future.result().close)
+        yield worker.result(), process.result()
 
 
 def measure(
     cell: Cell,
     contrasts: Sequence[Contrast],
-    launch: Callable[[random.Random], Opened],
+    launch: Launch,
     effort: Effort,
     *,
     cpus: Sequence[int],
     seed: int,
     say: Callable[[str], None],
 ) -> Cell:
-    """Measure a cell until its contrasts are known well enough, or the effort is spent."""
-    generations: list[Generation] = []
-    findings: list[Finding] = []
+    """Measure a cell until its contrasts are known well enough, or the effort is spent.
+
+    Parameters
+    ----------
+    cell : Cell
+        Without measurements.
+    contrasts : sequence of Contrast
+        What is asked of it.
+    launch : callable
+        Brings its arms up.
+    effort : Effort
+        How much is measured.
+    cpus : sequence of int
+        Those that are watched.
+    seed : int
+        Of the order.
+    say : callable
+        Prints a line of progress.
+
+    Returns
+    -------
+    Cell
+        With generations and findings.
+    """
     agreed = 0
     sequential = effort.most > effort.launches
     began = time.monotonic()
     with Signals(cpus) as signals:
-        while len(generations) < effort.most:
-            order = random.Random(f"{seed}/{cell.backend}/{cell.case.id}/{len(generations)}")  # noqa: S311 (a schedule)
+        while len(cell.generations) < effort.most:
+            number = len(cell.generations)
+            order = random.Random(f"{seed}/{cell.backend}/{cell.case.id}/{number}")  # noqa: S311 (a schedule)
             with launch(order) as arms:
-                generations.append(generation(arms, effort, order, signals))
+                generations = (*cell.generations, generation(arms, effort, order, signals))
                 notes = next((each.notes for each in arms.values() if isinstance(each, BenchmarkApp)), cell.notes)
-            names = cell.arms
-            findings = [find(contrast, generations, names, sequential=sequential) for contrast in contrasts]
+            cell = msgspec.structs.replace(
+                cell,
+                generations=generations,
+                findings=tuple(find(each, generations, cell.arms, sequential=sequential) for each in contrasts),
+                notes=notes,
+                seconds=time.monotonic() - began,
+            )
             most = f" to {effort.most}" if sequential else ""
-            say(f"launch {len(generations)} of {effort.launches}{most}: {_summary(findings)}")
-            agreed = agreed + 1 if precise(findings) else 0
-            if len(generations) >= effort.launches and agreed >= AGREE:
+            say(f"launch {number + 1} of {effort.launches}{most}: {_summary(cell.findings)}")
+            agreed = agreed + 1 if precise(cell.findings) else 0
+            if number + 1 >= effort.launches and agreed >= AGREE:
                 break
-    return msgspec.structs.replace(
-        cell,
-        generations=tuple(generations),
-        findings=tuple(findings),
-        notes=notes,
-        seconds=time.monotonic() - began,
-    )
+    return cell
 
 
 def generation(arms: Mapping[str, Contestant], effort: Effort, order: random.Random, signals: Signals) -> Generation:
-    """Wait until compilers have finished, warm every contestant up, and let all of them take turns."""
+    """Wait until compilers have finished, warm every contestant up, and let all of them take turns.
+
+    Parameters
+    ----------
+    arms : mapping of str to Contestant
+        The launches, by arm.
+    effort : Effort
+        Rounds, turns and their windows.
+    order : Random
+        Of the turns.
+    signals : Signals
+        Of the machine, open.
+
+    Returns
+    -------
+    Generation
+    """
     await_calm(arms, signals)
     for contestant in arms.values():
         if not isinstance(contestant, BenchmarkApp):  # it starts anew for every window, so it cannot be warmed up
@@ -142,8 +185,23 @@ def generation(arms: Mapping[str, Contestant], effort: Effort, order: random.Ran
 def await_calm(
     arms: Mapping[str, Contestant], signals: Signals, *, calm_s: float = CALM_S, most_s: float = CALM_MOST_S
 ) -> bool:
-    """Wait until a moment passes in which nothing disturbs the machine; return whether one did."""
-    pids = {each.process: each.pid for each in arms.values() if each.pid is not None}
+    """Wait until a moment passes in which nothing disturbs the machine.
+
+    Parameters
+    ----------
+    arms : mapping of str to Contestant
+        The launches, whose own work is no disturbance.
+    signals : Signals
+        Of the machine, open.
+    calm_s, most_s : float
+        Length of that moment, and of the longest wait, seconds.
+
+    Returns
+    -------
+    bool
+        Whether there was one.
+    """
+    pids = _pids(arms)
     end = time.monotonic() + most_s
     before = signals.snapshot(pids)
     while time.monotonic() < end:
@@ -155,18 +213,22 @@ def await_calm(
     return False
 
 
+def _pids(arms: Mapping[str, Contestant]) -> dict[str, int]:
+    return {each.process: each.pid for each in arms.values() if each.pid is not None}
+
+
 def _loop(contestant: Contestant) -> str:
     return contestant.loop if isinstance(contestant, Loop) else ""
 
 
 def _turns(arms: Mapping[str, Contestant], effort: Effort, order: random.Random, signals: Signals) -> tuple[Round, ...]:
     """Let the loops of the bare process take turns; every turn is a round."""
-    loops = {each.loop: name for name, each in arms.items() if isinstance(each, Loop)}
+    names = {each.loop: name for name, each in arms.items() if isinstance(each, Loop)}
     process = next(each.inside for each in arms.values() if isinstance(each, Loop))
-    pids = {process_name: pid for process_name, pid in ((each.process, each.pid) for each in arms.values()) if pid}
-    first, second = loops
+    pids = {name: pid for name, pid in _pids(arms).items() if pid}
+    first, second = names
     before = signals.snapshot(pids)
-    found = process.turns(
+    turns = process.turns(
         AskTurns(
             loops=(first, second),
             turns=effort.turns,
@@ -176,21 +238,20 @@ def _turns(arms: Mapping[str, Contestant], effort: Effort, order: random.Random,
             seed=order.getrandbits(32),
         )
     )
-    noise = difference(before, signals.snapshot(pids), Loop.process)
-    why = disturbed([noise], len(signals.cpus))
+    why = disturbed([difference(before, signals.snapshot(pids), Loop.process)], len(signals.cpus))
     return tuple(
-        Round(tuple(Window(loops[loop], taken.median_ns, taken.calls) for loop, taken in turn.items()), disturbed=why)
-        for turn in found
+        Round(tuple(Window(names[loop], taken.median_ns, taken.calls) for loop, taken in turn.items()), disturbed=why)
+        for turn in turns
     )
 
 
 def _round(arms: Mapping[str, Contestant], pace: Pace, order: random.Random, signals: Signals) -> Round:
     names = sorted(arms)
     order.shuffle(names)
-    pids = {each.process: each.pid for each in arms.values() if each.pid is not None}
+    pids = _pids(arms)
     known = all(each.pid is not None for each in arms.values())
     windows: list[Window] = []
-    noises: list[Noise] = []
+    noises = []
     for name in names:
         if known:
             settle(pids)

@@ -1,61 +1,26 @@
-"""The overhead trial's findings side by side: in the terminal, and as the Markdown that stands beside its record."""
+"""The overhead trial's findings side by side, as the Markdown that stands beside its record."""
 
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
-
-from suite.trials.record import Finding, Interval, Trial
+from suite.trials.overhead.record import Finding, Interval, Trial
+from suite.trials.tables import interval, table
 
 _COLUMNS = ("model", "backend", "first", "second", "first takes", "second takes", "ratio (95 %)", "difference, µs")
-_COLOURS = {"within": "green", "outside": "red", "not shown": "yellow", "no limit": "dim"}
-
-
-def show(trial: Trial, console: Console) -> None:
-    """Print the findings, and what failed."""
-    table = Table(title="What Levelfield adds to a call: medians over launches", title_justify="left")
-    table.add_column("case")
-    table.add_column("first / second")
-    for name in ("ratio (95 %)", "difference, µs"):
-        table.add_column(name, justify="right")
-    table.add_column("limit")
-    table.add_column("says")
-    for model, backend, findings in _parts(trial):
-        for finding in findings:
-            first, second, _, _, ratio, difference, _, limit, verdict = _row(finding)
-            case, held = f"{model}, {backend}", f"{first} / {second}"
-            table.add_row(case, held, ratio, difference, limit, f"[{_COLOURS[finding.verdict]}]{verdict}[/]")
-        table.add_section()
-    console.print(table)
-    for cell in trial.cells:
-        if cell.failure:
-            console.print(f"[red]{cell.case.model}, {cell.backend}:[/] {escape(cell.failure)}", highlight=False)
-    for line in (summary(trial), _surroundings(trial)):
-        console.print(line, highlight=False)
-
-
-def _parts(trial: Trial) -> Iterator[tuple[str, str, tuple[Finding, ...]]]:
-    """Give each cell's findings, then those of all backends together, with the model's and backend's name."""
-    for cell in trial.cells:
-        yield cell.case.model, cell.backend, cell.findings
-    for model, findings in trial.pooled.items():
-        yield model, "all backends", findings
 
 
 def summary(trial: Trial) -> str:
     """Say how many contrasts of each kind are within their limits, and which is the worst."""
     return " ".join(
         f"{title}: {', '.join(f'{count} {verdict}' for verdict, count in counts(found).items())}; farthest from the "
-        f"other {worst(found)}."
+        f"other {_worst(found)}."
         for title, inside in (("In one process", True), ("Between two processes", False))
-        if (found := limited(trial, one_process=inside))
+        if (found := _with_bare_loop(trial, one_process=inside))
     )
 
 
-def limited(trial: Trial, *, one_process: bool) -> dict[tuple[str, str], Finding]:
+def _with_bare_loop(trial: Trial, *, one_process: bool) -> dict[tuple[str, str], Finding]:
     """Return the contrasts with a bare loop, by model and backend."""
     return {
         (cell.case.model, cell.backend): finding
@@ -70,10 +35,10 @@ def counts(found: Mapping[tuple[str, str], Finding]) -> dict[str, int]:
     return dict(Counter(finding.verdict for finding in found.values()))
 
 
-def worst(found: Mapping[tuple[str, str], Finding]) -> str:
+def _worst(found: Mapping[tuple[str, str], Finding]) -> str:
     """`torch on bert: 1.011 (0.998 … 1.024)`: the contrast whose ratio is farthest from one."""
     (model, backend), finding = farthest(found)
-    return f"{backend} on {model}: {_spelled(finding.ratio, 1.0, 3)}"
+    return f"{backend} on {model}: {_ratio(finding.ratio)}"
 
 
 def farthest(found: Mapping[tuple[str, str], Finding]) -> tuple[tuple[str, str], Finding]:
@@ -84,38 +49,36 @@ def farthest(found: Mapping[tuple[str, str], Finding]) -> tuple[tuple[str, str],
 def markdown(trial: Trial) -> str:
     """Return the findings as a Markdown table, with what surrounded them."""
     found = summary(trial)
-    return "\n".join((*_lines(trial), "", *([found, ""] if found else []), _surroundings(trial), ""))
-
-
-def _lines(trial: Trial) -> Iterator[str]:
     columns = (*_COLUMNS, "launches", "limit", "says")
-    yield f"| {' | '.join(columns)} |"
-    yield f"|{'|'.join('---' for _ in columns)}|"
-    for model, backend, findings in _parts(trial):
-        for finding in findings:
-            yield f"| {' | '.join((model, backend, *_row(finding)))} |"
-    for cell in trial.cells:
-        if cell.failure:
-            yield f"| {cell.case.model} | {cell.backend} | could not be measured |{' |' * (len(columns) - 3)}"
-
-
-def _surroundings(trial: Trial) -> str:
     rounds = [each for cell in trial.cells for one in cell.generations for each in one.rounds]
-    return (
+    surroundings = (
         f"{sum(bool(each.disturbed) for each in rounds)} of {len(rounds)} rounds were disturbed from outside; load "
         f"average {trial.load_before[0]:.1f} before, {trial.load_after[0]:.1f} after. Started {trial.started}."
     )
+    lines = table(columns, _rows(trial, len(columns)))
+    return "\n".join((*lines, "", *([found, ""] if found else []), surroundings, ""))
 
 
-def _row(finding: Finding) -> tuple[str, ...]:
-    contrast = finding.contrast
+def _rows(trial: Trial, columns: int) -> Iterator[tuple[str, ...]]:
+    """Yield each cell's findings, then those of all backends together, then what could not be measured."""
+    for cell in trial.cells:
+        yield from ((cell.case.model, cell.backend, *_cells(finding)) for finding in cell.findings)
+    for model, findings in trial.pooled.items():
+        yield from ((model, "all backends", *_cells(finding)) for finding in findings)
+    for cell in trial.cells:
+        if cell.failure:
+            yield (cell.case.model, cell.backend, "could not be measured", *[""] * (columns - 3))
+
+
+def _cells(finding: Finding) -> tuple[str, ...]:
+    contrast, difference = finding.contrast, finding.difference_ns
     return (
         contrast.first,
         contrast.second,
         _time(finding.first_ns),
         _time(finding.second_ns),
-        _spelled(finding.ratio, 1.0, 3),
-        _spelled(finding.difference_ns, 1000.0, 1),
+        _ratio(finding.ratio),
+        interval(difference.value, difference.low, difference.high, lambda ns: f"{ns / 1000:.1f}", to=" … "),
         str(finding.launches),
         str(contrast.limit),
         finding.verdict,
@@ -126,8 +89,5 @@ def _time(value_ns: float) -> str:
     return f"{value_ns / 1e6:.3f} ms" if value_ns >= 1e6 else f"{value_ns / 1e3:.2f} µs"
 
 
-def _spelled(interval: Interval, unit: float, digits: int) -> str:
-    text = f"{interval.value / unit:.{digits}f}"
-    if interval.low is None or interval.high is None:
-        return text
-    return f"{text} ({interval.low / unit:.{digits}f} … {interval.high / unit:.{digits}f})"
+def _ratio(found: Interval) -> str:
+    return interval(found.value, found.low, found.high, "{:.3f}".format, to=" … ")

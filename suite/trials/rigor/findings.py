@@ -44,17 +44,17 @@ def count(effect: float, outcomes: Sequence[Outcome]) -> Tally:
     E. L. Korn, B. I. Graubard (1998). Confidence intervals for proportions with small expected number of positive
     counts estimated from survey data. Survey Methodology 24, 193–201 (the exact interval at an effective sample size).
     """
-    said = [outcome.said for outcome in outcomes]
-    wanted = sum(each == "slower" or (effect == 0 and each == "faster") for each in said)
+    answers = [outcome.answer for outcome in outcomes]
+    wanted = sum(each == "slower" or (effect == 0 and each == "faster") for each in answers)
     clusters = len({outcome.cluster for outcome in outcomes})
-    low, high = _exact(wanted / len(said), clusters) if said else (None, None)
+    low, high = _exact(wanted / len(answers), clusters) if answers else (None, None)
     return Tally(
         effect=effect,
-        slower=said.count("slower"),
-        faster=said.count("faster"),
-        same=said.count("same"),
-        inconclusive=said.count("inconclusive"),
-        wanted=proportion(wanted, len(said)) if said else None,
+        slower=answers.count("slower"),
+        faster=answers.count("faster"),
+        same=answers.count("same"),
+        inconclusive=answers.count("inconclusive"),
+        wanted=proportion(wanted, len(answers)) if answers else None,
         clusters=clusters,
         clustered_low=low,
         clustered_high=high,

@@ -7,6 +7,7 @@ command that does this.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -19,13 +20,12 @@ from suite.statistics.ratios import ratio_interval
 from suite.statistics.stopping import decide
 from suite.statistics.verdicts import verdict_of
 from suite.trials.rigor.rules import Rules
-from suite.trials.rigor.table import Floats, Outcome, Rule, Said, Table
+from suite.trials.rigor.table import Answer, Floats, Outcome, Rule, Table
 
-EVERY = slice(None)
 SOURCE = "this repository, `suite.statistics`"
 
-Say = Callable[[Floats], Said]
-"""From launch levels, shape (generations, 2), to what is said of the second arm."""
+Judge = Callable[[Floats], Answer]
+"""From launch levels, shape (generations, 2), to the answer on the second arm."""
 
 
 def rules(table: Table, frozen: Rules) -> list[Rule]:
@@ -33,9 +33,9 @@ def rules(table: Table, frozen: Rules) -> list[Rule]:
 
     Parameters
     ----------
-    table
+    table : Table
         The stream.
-    frozen
+    frozen : Rules
         The rules that it is judged by.
     """
     stop = frozen.stop
@@ -43,52 +43,65 @@ def rules(table: Table, frozen: Rules) -> list[Rule]:
         f"generations of {table.rounds} interleaved rounds until the {stop.confidence:.0%} interval is "
         f"±{stop.half_width:.0%}, {stop.budget_s:.0f} s at the most"
     )
+    rounds = f"{table.rounds} interleaved rounds"
+    level = f"{frozen.judge.bench_confidence:.0%}"
     minutes = f"{stop.budget_s / 60:g}m"
-    found = [
-        Rule(
+    rows: list[tuple[str, str, Callable[[Table, float], list[Outcome]]]] = [
+        (
             f"ab --budget {minutes}",
             f"{until}; judged at a false discovery rate of {frozen.judge.ab_false_discovery_rate:.0%}",
-            SOURCE,
-            _until_precise(frozen, lambda levels: as_ab(levels, frozen)),
-            ours=True,
+            partial(_until_precise, frozen, partial(as_ab, frozen=frozen)),
         ),
-        Rule(
+        (
             f"bench --precision-target {stop.half_width:.0%} --budget {minutes}",
             f"{until}; judged by that interval",
-            SOURCE,
-            _until_precise(frozen, lambda levels: as_bench(levels, frozen, sequential=True)),
-            ours=True,
+            partial(_until_precise, frozen, partial(as_bench, frozen=frozen, sequential=True)),
+        ),
+        *(
+            (
+                f"bench, {size} launches",
+                f"{size} launches of each arm, {rounds} in each; judged by the {level} interval",
+                partial(_fixed, size, partial(as_bench, frozen=frozen, sequential=False)),
+            )
+            for size in frozen.launches.bench
         ),
     ]
-    fixed = [
-        Rule(
-            f"bench, {size} launches",
-            f"{size} launches of each arm, {table.rounds} interleaved rounds in each; judged by the "
-            f"{frozen.judge.bench_confidence:.0%} interval",
-            SOURCE,
-            _fixed(size, lambda levels: as_bench(levels, frozen, sequential=False)),
-            ours=True,
-        )
-        for size in frozen.launches.bench
-    ]
-    return [*found, *fixed]
+    return [Rule(name, schedule, SOURCE, decide, ours=True) for name, schedule, decide in rows]
 
 
-def as_ab(levels: Floats, frozen: Rules) -> Said:
-    """Return what `ab` says of its only case."""
+def as_ab(levels: Floats, frozen: Rules) -> Answer:
+    """Return what `ab` says of its only case.
+
+    Parameters
+    ----------
+    levels : ndarray, shape (generations, 2)
+        Log levels of both arms' launches.
+    frozen : Rules
+        The rules that the stream is judged by.
+    """
     effect = from_pairs(ratio_interval(levels[:, 1], levels[:, 0], sequential=True))
     policy = change_policy(Gate(margin=frozen.judge.margin, q=frozen.judge.ab_false_discovery_rate))
-    said: Said = judge([effect], policy)[0].verdict.value
-    return said
+    answer: Answer = judge([effect], policy)[0].verdict.value
+    return answer
 
 
-def as_bench(levels: Floats, frozen: Rules, *, sequential: bool) -> Said:
-    """Return what `bench` says of an arm that stands beside another."""
+def as_bench(levels: Floats, frozen: Rules, *, sequential: bool) -> Answer:
+    """Return what `bench` says of an arm that stands beside another.
+
+    Parameters
+    ----------
+    levels : ndarray, shape (generations, 2)
+        Log levels of both arms' launches.
+    frozen : Rules
+        The rules that the stream is judged by.
+    sequential : bool
+        Whether the width of the interval was allowed to end the measurement.
+    """
     interval = ratio_interval(
         levels[:, 1], levels[:, 0], confidence=frozen.judge.bench_confidence, sequential=sequential
     )
-    said: Said = verdict_of(interval.low, interval.high, margin=frozen.judge.margin).value
-    return said
+    answer: Answer = verdict_of(interval.low, interval.high, margin=frozen.judge.margin).value
+    return answer
 
 
 def generation_seconds(table: Table) -> Floats:
@@ -98,10 +111,25 @@ def generation_seconds(table: Table) -> Floats:
     return seconds
 
 
-def levels_of(table: Table, lane: int, factor: float = 1.0, generations: slice = EVERY) -> Floats:
-    """Return the log levels of a pair's launches, shape (generations that count, 2), the second arm's times scaled.
+def levels_of(table: Table, lane: int, factor: float = 1.0, generations: slice = slice(None)) -> Floats:
+    """Return the log levels of a pair's launches.
 
     As `suite.analysis.launch_levels.level_matrix` returns them of a block of these two arms and the canary.
+
+    Parameters
+    ----------
+    table : Table
+        The stream.
+    lane : int
+        The pair.
+    factor : float
+        The second arm's times are multiplied by it.
+    generations : slice
+        Those that are looked at.
+
+    Returns
+    -------
+    ndarray, shape (generations that count, 2), log of nanoseconds
     """
     windows = np.log(table.median_ns[generations, :, 2 * lane : 2 * lane + 2])
     windows[:, :, 1] += np.log(factor)
@@ -111,51 +139,44 @@ def levels_of(table: Table, lane: int, factor: float = 1.0, generations: slice =
     return levels
 
 
-def _fixed(size: int, say: Say) -> Callable[[Table, float], list[Outcome]]:
-    def decide_all(table: Table, factor: float) -> list[Outcome]:
-        seconds = generation_seconds(table)
-        found = []
-        for lane in range(table.lanes):
-            for group in range(table.generations // size):
-                chosen = slice(group * size, (group + 1) * size)
-                said = say(levels_of(table, lane, factor, chosen))
-                found.append(Outcome(said, group, float(seconds[chosen, lane].sum())))
-        return found
-
-    return decide_all
+def _fixed(size: int, judge: Judge, table: Table, factor: float) -> list[Outcome]:
+    """Decide after so many generations each."""
+    seconds = generation_seconds(table)
+    outcomes = []
+    for lane in range(table.lanes):
+        for group in range(table.generations // size):
+            chosen = slice(group * size, (group + 1) * size)
+            answer = judge(levels_of(table, lane, factor, chosen))
+            outcomes.append(Outcome(answer, group, float(seconds[chosen, lane].sum())))
+    return outcomes
 
 
-def _until_precise(frozen: Rules, say: Say) -> Callable[[Table, float], list[Outcome]]:
+def _until_precise(frozen: Rules, judge: Judge, table: Table, factor: float) -> list[Outcome]:
     """Decide, then begin anew with the next generation: each lane is a chain of decisions.
 
     What the end of the stream cuts off is dropped. A cluster is a stretch of the stream as long as a decision is on
     average, by where the decision's middle lies: lanes stop at different generations, so neighbours may share some.
     """
     stop = frozen.stop
-
-    def decide_all(table: Table, factor: float) -> list[Outcome]:
-        seconds = generation_seconds(table)
-        made: list[tuple[Said, int, int, float]] = []
-        for lane in range(table.lanes):
-            first = 0
-            for end in range(1, table.generations + 1):
-                if end - first < stop.fewest_launches:
-                    continue
-                spent = float(seconds[first:end, lane].sum())
-                levels = levels_of(table, lane, factor, slice(first, end))
-                decision = decide(
-                    levels,
-                    target=stop.half_width,
-                    confidence=stop.confidence,
-                    spent_s=spent,
-                    budget_s=stop.budget_s,
-                    generation_s=float(seconds[end - 1, lane]),
-                )
-                if decision.reason is None:
-                    continue
-                made.append((say(levels), first, end, spent))
+    seconds = generation_seconds(table)
+    made: list[tuple[Answer, int, int, float]] = []
+    for lane in range(table.lanes):
+        first = 0
+        for end in range(1, table.generations + 1):
+            if end - first < stop.fewest_launches:
+                continue
+            spent = float(seconds[first:end, lane].sum())
+            levels = levels_of(table, lane, factor, slice(first, end))
+            decision = decide(
+                levels,
+                target=stop.half_width,
+                confidence=stop.confidence,
+                spent_s=spent,
+                budget_s=stop.budget_s,
+                generation_s=float(seconds[end - 1, lane]),
+            )
+            if decision.reason is not None:
+                made.append((judge(levels), first, end, spent))
                 first = end
-        stretch = float(np.mean([end - first for _, first, end, _ in made])) if made else 1.0
-        return [Outcome(said, int((first + end) / 2 // stretch), spent) for said, first, end, spent in made]
-
-    return decide_all
+    stretch = float(np.mean([end - first for _, first, end, _ in made])) if made else 1.0
+    return [Outcome(answer, int((first + end) / 2 // stretch), spent) for answer, first, end, spent in made]

@@ -1,20 +1,17 @@
 """The record of the rigor trial: a long stream of windows in the order of time, and what every rule made of it."""
 
-from pathlib import Path
+from typing import ClassVar
 
 import msgspec
 
-from suite.record.files import write_atomically
 from suite.record.schema import Artifact, Case, Fingerprint, Image
 from suite.statistics.proportions import Proportion
 from suite.statistics.variance import VarianceSplit
-from suite.trials import reading
+from suite.trials.record import Record
 
-SCHEMA = 1
 KEPT_CALLS = 20
 """Single calls that are kept of each window: a rule that looks at calls wants ten at the most, and a ResNet-50 window
 of 0.2 s has about as many; an MLP window has ten thousand."""
-MAX_BYTES = 1 << 28
 
 
 class Window(msgspec.Struct, frozen=True, array_like=True):
@@ -204,10 +201,11 @@ class Framework(msgspec.Struct, frozen=True):
     findings: tuple[Finding, ...]
 
 
-class Stream(msgspec.Struct, frozen=True):
+class Stream(Record, frozen=True, kw_only=True):
     """The whole record."""
 
-    schema: int
+    TRIAL: ClassVar = "rigor"
+
     started: str
     updated: str
     tool_version: str
@@ -226,13 +224,3 @@ class Stream(msgspec.Struct, frozen=True):
     frameworks: tuple[Framework, ...] = ()
     """In a stream of two frameworks, `findings` by framework."""
     between: Between | None = None
-
-
-def write(stream: Stream, path: Path) -> None:
-    """Write it, whole or not at all."""
-    write_atomically(path, msgspec.json.encode(stream) + b"\n")
-
-
-def read(path: Path) -> Stream:
-    """Read it; raises `LevelfieldError` where it is not there, or not such a record."""
-    return reading.read(path, Stream, schema=SCHEMA, most_bytes=MAX_BYTES, trial="the rigor trial")

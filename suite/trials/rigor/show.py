@@ -1,10 +1,6 @@
-"""The findings as a table for the terminal, and as Markdown for the README."""
+"""The findings as Markdown, which the README repeats."""
 
 from collections.abc import Iterator, Sequence
-
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from suite.trials.rigor import rules
 from suite.trials.rigor.record import Between, Finding, Stream, Tally, Variance
@@ -12,23 +8,8 @@ from suite.trials.rigor.record import Between, Finding, Stream, Tally, Variance
 HEADINGS = ("rule", "A/A called different", "A/A *same*", "+2 % found", "+5 % found", "time a decision", "groups")
 
 
-def show(stream: Stream, console: Console) -> None:
-    """Print everything."""
-    for title, findings in _tables(stream):
-        table = Table(title=title or "Called different, by rule", title_justify="left")
-        for number, name in enumerate(HEADINGS):
-            table.add_column(
-                name.replace("*", ""), justify="right" if number else "left", min_width=0 if number else 12
-            )
-        for finding in findings:
-            table.add_row(*(escape(cell) for cell in _cells(finding)), style="bold" if finding.ours else None)
-        console.print(table)
-    for line in _notes(stream):
-        console.print(escape(line), highlight=False)
-
-
 def markdown(stream: Stream) -> str:
-    """Return the same as Markdown."""
+    """Return all tables, and what is needed to read them."""
     lines = [
         line
         for title, findings in _tables(stream)

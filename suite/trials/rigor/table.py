@@ -11,7 +11,7 @@ from suite.errors import LevelfieldError
 from suite.trials.rigor.record import Generation
 
 Floats: TypeAlias = NDArray[np.float64]
-Said: TypeAlias = Literal["slower", "faster", "same", "inconclusive"]
+Answer: TypeAlias = Literal["slower", "faster", "same", "inconclusive"]
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,8 @@ class Table:
 class Outcome:
     """One decision of one rule."""
 
-    said: Said
-    """Of the second arm, in comparison with the first."""
+    answer: Answer
+    """On the second arm, in comparison with the first."""
     cluster: int
     """Decisions of different clusters share no generation."""
     seconds: float

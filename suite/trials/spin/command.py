@@ -3,34 +3,30 @@
 `nox -s spin` calls it. It wants a quiet machine for some minutes; its record is committed with the reports.
 """
 
-import datetime as dt
-import os
-import secrets
-import shutil
 import sys
 from pathlib import Path
 
 import click
 import msgspec
-from rich.console import Console
-from rich.markup import escape
 
-from suite import __version__, plan
 from suite.cli.options import NAMES
-from suite.errors import LevelfieldError
-from suite.launchers.docker import DockerLauncher, connect
-from suite.launchers.venv import VenvLauncher
-from suite.machine.fingerprint import fingerprint
-from suite.record.files import write_atomically
-from suite.safety import terminals
-from suite.schedule.outcomes import utc_now
-from suite.schedule.preparation import prepare
+from suite.plan import Selection
 from suite.schedule.rounds import WARM_CALLS, WARM_NS, Pace
-from suite.trials.spin import findings, record
+from suite.trials.command import (
+    SETTINGS,
+    Terminal,
+    analyse_option,
+    default_path,
+    out_option,
+    prepared,
+    seed_option,
+    terminal,
+)
+from suite.trials.record import new_facts, read, write
+from suite.trials.spin import findings
 from suite.trials.spin.measure import measure
-from suite.trials.spin.record import SCHEMA, Trial
+from suite.trials.spin.record import Trial
 from suite.trials.spin.show import markdown
-from suite.trials.telling import Lines
 
 BACKENDS = ("onnxruntime", "openvino", "torch")
 MODELS = ("resnet50", "mlp")
@@ -46,103 +42,91 @@ class Request(msgspec.Struct, frozen=True):
     backends: tuple[str, ...]
     seconds: float
     """Of each model."""
-    seed: int
     launcher: str
-    out: Path
+    seed: int
 
 
-def run(request: Request, console: Console) -> Trial:
-    """Measure every model and return the record.
+def run(request: Request, out: Path, listener: Terminal) -> Trial:
+    """Measure every model.
+
+    Parameters
+    ----------
+    request : Request
+        What to measure.
+    out : Path
+        Where the record is written after every model.
+    listener : Terminal
+        Display of the progress.
+
+    Returns
+    -------
+    Trial
+        Without findings.
 
     Raises
     ------
     LevelfieldError
         No engine answers, an image cannot be made, or an arm cannot be measured.
     """
-    chosen = plan.make(
-        plan.Selection(
-            profile="smoke",
-            models=request.models,
-            backends=request.backends,
-            scenarios=("latency",),
-            control="none",
-        )
+    selection = Selection(
+        profile="smoke", models=request.models, backends=request.backends, scenarios=("latency",), control="none"
     )
-    say = Lines(console)
-    launcher = DockerLauncher(connect()) if request.launcher == "docker" else VenvLauncher()
-    launcher.sweep()
-    site = prepare(chosen, launcher, say)
-    try:
+    with prepared(selection, listener, request.launcher) as (plan, site):
         trial = Trial(
-            schema=SCHEMA,
-            started=utc_now(),
-            finished=utc_now(),
-            tool_version=__version__,
+            **new_facts(site),
+            schema=Trial.SCHEMA,
             seed=request.seed,
             launcher=request.launcher,
             warm_calls=WARM_CALLS,
             warm_ns=WARM_NS,
-            machine=fingerprint(site.cpus),
-            images=tuple(site.images.values()),
-            artifacts=tuple(onnx.artifact for onnx in site.onnx.values()),
-            load_before=os.getloadavg(),
-            load_after=os.getloadavg(),
         )
-        for block in chosen.blocks:
-            say.say(f"{block.case.model}: {request.seconds:.0f} seconds")
+        for block in plan.blocks:
+            listener.say(f"{block.case.model}: {request.seconds:.0f} seconds")
             pace = PACES.get(block.case.model, PACE)
             cell = measure(site, block, pace, seconds=request.seconds, seed=request.seed)
-            trial = msgspec.structs.replace(trial, cells=(*trial.cells, cell))
-            record.write(trial, request.out)
-    finally:
-        shutil.rmtree(site.caches, ignore_errors=True)
-    return msgspec.structs.replace(trial, finished=utc_now(), load_after=os.getloadavg())
+            trial = trial.updated(cells=(*trial.cells, cell))
+            write(trial, out, indent=-1)
+    return trial
 
 
 def analyse(trial: Trial, out: Path) -> Trial:
-    """Add the findings, and write the record and the tables beside it."""
+    """Add the findings, and write the record and the tables beside it.
+
+    Parameters
+    ----------
+    trial : Trial
+        What was measured.
+    out : Path
+        File of the record.
+
+    Returns
+    -------
+    Trial
+        With its findings.
+    """
     trial = msgspec.structs.replace(
         trial,
         findings=findings.find(trial.cells),
         verdicts=findings.judge(trial.cells),
         warming=findings.warming(trial.cells),
     )
-    record.write(trial, out)
-    write_atomically(out.with_suffix(".md"), markdown(trial).encode())
+    write(trial, out, markdown(trial), indent=-1)
     return trial
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(context_settings=SETTINGS)
 @click.option("--models", type=NAMES, default=MODELS, help="Only these, separated by commas.")
 @click.option("--backends", type=NAMES, default=BACKENDS, help="Arms beside the canary; onnxruntime among them.")
 @click.option("--seconds", type=click.FloatRange(1), default=150, show_default=True, help="Time for each model.")
 @click.option("--launcher", type=click.Choice(["docker", "venv"]), default="docker", show_default=True)
-@click.option("--seed", type=int, default=None, help="Seed of the schedule; the record holds it.")
-@click.option("--out", type=click.Path(path_type=Path), default=None, help="Record; default: under reports/trials/.")
-@click.option("--analyse", "only", type=click.Path(path_type=Path), default=None, help="Only analyse this record anew.")
-def main(
-    models: tuple[str, ...],
-    backends: tuple[str, ...],
-    seconds: float,
-    launcher: str,
-    seed: int | None,
-    out: Path | None,
-    only: Path | None,
-) -> None:
+@seed_option
+@out_option
+@analyse_option
+def main(out: Path | None, only: Path | None, **requested: object) -> None:
     """Measure how often a window's first call is slow, by the arm before it, with the old rule and the new one."""
-    console = terminals.console()
-    out = out if out is not None else Path("reports/trials") / f"spin-{dt.datetime.now(dt.UTC):%Y-%m-%d}.json"
-    seed = seed if seed is not None else secrets.randbits(63)
-    try:
-        if only is not None:
-            out, trial = only, record.read(only)
-        else:
-            out.parent.mkdir(parents=True, exist_ok=True)
-            trial = run(Request(models, backends, seconds, seed, launcher, out), console)
-        trial = analyse(trial, out)
-    except (LevelfieldError, OSError) as error:
-        console.print(f"[red]{escape(str(error))}[/]", highlight=False)
-        sys.exit(2)
-    console.print(escape(markdown(trial)), highlight=False, soft_wrap=True)
-    console.print(f"Record: {escape(str(out))}", highlight=False, soft_wrap=True)
+    with terminal() as listener:
+        out = only or out or default_path("spin")
+        request = msgspec.convert(requested, Request)
+        trial = analyse(read(out, Trial) if only else run(request, out, listener), out)
+        listener.show(markdown(trial), out)
     sys.exit(0 if all(each.holds for each in trial.verdicts if each.rule == "until still") else 1)

@@ -7,29 +7,21 @@ from collections.abc import Iterator, Sequence
 
 from suite.errors import LevelfieldError
 from suite.launchers.worker import WorkerError
-from suite.machine.settling import settle
-from suite.machine.signals import Signals, difference
-from suite.record.schema import Absent, Block
-from suite.schedule.launches import bring_up
+from suite.machine.signals import Signals
+from suite.record.schema import Block
 from suite.schedule.outcomes import Outcome, end_workers
-from suite.schedule.preparation import canary_arm, canary_case
 from suite.schedule.rounds import REWARM_NS, WARM_CALLS, WARM_NS, Pace, warm_up
 from suite.schedule.site import Site
 from suite.schedule.timed_inputs import rotate
 from suite.trials.spin.record import KEPT_CALLS, Cell, Rule, Window
-from suite.worker.messages import Measure, Measured
+from suite.trials.workers import known_ns, launch, launch_canary, process_ids, take_turn
+from suite.worker.messages import Measure
 
-WINDOW_TIMEOUT_S = 120.0
-_BLOCK: tuple[Rule, ...] = (
-    "fixed 40 ms",
-    "fixed 40 ms",
-    "until still",
-    "until still",
-    "until still, no warm call",
-)
+_FIXED: Rule = "fixed 40 ms"
+_RULES: tuple[Rule, ...] = (_FIXED, _FIXED, "until still", "until still", "until still, no warm call")
 """Rules of five rounds in a row, in random order."""
 _WARM: dict[Rule, tuple[int, int]] = {
-    "fixed 40 ms": (1, REWARM_NS),
+    _FIXED: (1, REWARM_NS),
     "until still": (WARM_CALLS, WARM_NS),
     "until still, no warm call": (0, 0),
 }
@@ -39,30 +31,44 @@ _WARM: dict[Rule, tuple[int, int]] = {
 def measure(site: Site, block: Block, pace: Pace, *, seconds: float, seed: int) -> Cell:
     """Let all arms of a block and the canary take turns in random order until the time is spent.
 
+    Parameters
+    ----------
+    site : Site
+        Images and artifacts.
+    block : Block
+        The case, and the arms beside the canary.
+    pace : Pace
+        Of the windows.
+    seconds : float
+        Time to measure; a group of rounds that has begun is finished.
+    seed : int
+        Of the order.
+
+    Returns
+    -------
+    Cell
+
     Raises
     ------
     LevelfieldError
         An arm cannot be measured, or does not compute what it should.
     """
     case = block.case
-    outcomes = bring_up(site, case, block.arms, alone=False)
+    outcomes: list[Outcome] = []
     try:
-        outcomes += bring_up(site, canary_case(len(site.cpus)), [canary_arm()])
-        rotate(site, case, outcomes[:-1])
+        outcomes += launch(site, case, block.arms, alone=False)
+        rotate(site, case, outcomes)
+        outcomes += launch_canary(site)
         for outcome in outcomes:
-            failure, parity = outcome.launch.failure, outcome.launch.parity
-            if failure is not None or parity is None or not parity.equal:
-                why = failure.message if failure is not None else "it is not equal to the reference."
-                raise LevelfieldError(f"{outcome.arm.id} cannot be measured: {why}")
             warm_up(outcome, pace)
         with Signals(site.cpus) as signals:
-            turns = _Turns(outcomes, pace, signals)
+            order = random.Random(f"{seed}/{case.id}")  # noqa: S311 (a schedule)
             return Cell(
                 case=case,
                 arms=tuple(outcome.arm.id for outcome in outcomes),
                 window_ns=pace.window_ns,
                 min_calls=pace.min_calls,
-                windows=tuple(turns.take(random.Random(f"{seed}/{case.id}"), seconds)),  # noqa: S311 (a schedule)
+                windows=tuple(_windows(outcomes, pace, signals, order, seconds)),
             )
     except WorkerError as error:
         raise LevelfieldError(f"{case.id} cannot be measured: {error.message}") from error
@@ -70,57 +76,39 @@ def measure(site: Site, block: Block, pace: Pace, *, seconds: float, seed: int) 
         end_workers(outcomes)
 
 
-class _Turns:
-    """The living arms, and the windows that they take."""
+def _windows(
+    living: Sequence[Outcome], pace: Pace, signals: Signals, order: random.Random, seconds: float
+) -> Iterator[Window]:
+    """Take rounds until the time is spent; the first window of all has none before it and is left out."""
+    end = time.monotonic() + seconds
+    pids = process_ids(living)
+    arms, before = list(living), ""
+    while time.monotonic() < end:
+        for rule in order.sample(_RULES, len(_RULES)):
+            order.shuffle(arms)
+            for outcome in arms:
+                taken = _window(outcome, pace, rule, signals, pids, before)
+                if before:
+                    yield taken
+                before = outcome.arm.id
 
-    def __init__(self, living: Sequence[Outcome], pace: Pace, signals: Signals) -> None:
-        self._living = living
-        self._pace = pace
-        self._signals = signals
-        self._pids = {each.arm.id: each.worker.pid or 0 for each in living if each.worker is not None}
-        self._before = ""
 
-    def take(self, order: random.Random, seconds: float) -> Iterator[Window]:
-        """Take rounds until the time is spent; the first window of all has none before it and is left out."""
-        end = time.monotonic() + seconds
-        arms = list(self._living)
-        while time.monotonic() < end:
-            for rule in order.sample(_BLOCK, len(_BLOCK)):
-                order.shuffle(arms)
-                for outcome in arms:
-                    taken = self._window(outcome, rule)
-                    if self._before:
-                        yield taken
-                    self._before = outcome.arm.id
-
-    def _window(self, outcome: Outcome, rule: Rule) -> Window:
-        if outcome.worker is None:
-            raise WorkerError("crashed", f"{outcome.arm.id} is not there any more.")
-        settling = settle(self._pids) if rule != "fixed 40 ms" else None
-        if settling is not None and settling.unseen:
-            raise LevelfieldError("The CPU clocks of the workers cannot be read here, so there is nothing to compare.")
-        before = self._signals.snapshot(self._pids)
-        warm_calls, warm_ns = _WARM[rule]
-        request = Measure(
-            window_ns=self._pace.window_ns,
-            min_calls=self._pace.min_calls,
-            rewarm_calls=warm_calls,
-            rewarm_ns=warm_ns,
-        )
-        measured = outcome.worker.ask(request, Measured, WINDOW_TIMEOUT_S)
-        noise = difference(before, self._signals.snapshot(self._pids), outcome.arm.id)
-        return Window(
-            rule=rule,
-            arm=outcome.arm.id,
-            before=self._before,
-            waited_ns=settling.waited_ns if settling is not None else 0,
-            busy=settling.busy if settling is not None else (),
-            warm_calls=len(measured.rewarm_ns),
-            warm_ns=sum(measured.rewarm_ns),
-            calls=len(measured.samples_ns),
-            later_ns=statistics.median(measured.samples_ns[1:]),
-            first_ns=measured.samples_ns[:KEPT_CALLS],
-            idle_workers_ns=None if isinstance(noise.idle_workers_ns, Absent) else noise.idle_workers_ns,
-            others_ns=None if isinstance(noise.others_ns, Absent) else noise.others_ns,
-            elapsed_ns=noise.elapsed_ns,
-        )
+def _window(outcome: Outcome, pace: Pace, rule: Rule, signals: Signals, pids: dict[str, int], before: str) -> Window:
+    warm_calls, warm_ns = _WARM[rule]
+    request = Measure(window_ns=pace.window_ns, min_calls=pace.min_calls, rewarm_calls=warm_calls, rewarm_ns=warm_ns)
+    measured, noise, settling, _, _ = take_turn(outcome, request, signals, pids, wait=rule != _FIXED)
+    return Window(
+        rule=rule,
+        arm=outcome.arm.id,
+        before=before,
+        waited_ns=settling.waited_ns,
+        busy=settling.busy,
+        warm_calls=len(measured.rewarm_ns),
+        warm_ns=sum(measured.rewarm_ns),
+        calls=len(measured.samples_ns),
+        later_ns=statistics.median(measured.samples_ns[1:]),
+        first_ns=measured.samples_ns[:KEPT_CALLS],
+        idle_workers_ns=known_ns(noise.idle_workers_ns),
+        others_ns=known_ns(noise.others_ns),
+        elapsed_ns=noise.elapsed_ns,
+    )

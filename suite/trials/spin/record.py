@@ -1,17 +1,13 @@
 """What the spin trial measured and found, as it is committed."""
 
-from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 import msgspec
 
-from suite.record.files import write_atomically
-from suite.record.schema import Artifact, Case, Fingerprint, Image
+from suite.record.schema import Case
 from suite.statistics.proportions import Proportion
-from suite.trials import reading
+from suite.trials.record import Measurement
 
-SCHEMA = 1
-MAX_BYTES = 1 << 25
 KEPT_CALLS = 8
 Rule = Literal["fixed 40 ms", "until still", "until still, no warm call"]
 RULES: tuple[Rule, ...] = ("fixed 40 ms", "until still", "until still, no warm call")
@@ -94,34 +90,16 @@ class Warming(msgspec.Struct, frozen=True):
     """Median over windows of the first, second, … call ÷ the median of the later ones."""
 
 
-class Trial(msgspec.Struct, frozen=True):
+class Trial(Measurement, frozen=True, kw_only=True):
     """The whole record."""
 
-    schema: int
-    started: str
-    finished: str
-    tool_version: str
-    seed: int
+    TRIAL: ClassVar = "spin"
+
     launcher: str
     warm_calls: int
     warm_ns: int
     """Unrecorded calls of the rule `until still`: at least so many, at least so long."""
-    machine: Fingerprint
-    images: tuple[Image, ...]
-    artifacts: tuple[Artifact, ...]
-    load_before: tuple[float, float, float]
-    load_after: tuple[float, float, float]
     cells: tuple[Cell, ...] = ()
     findings: tuple[Finding, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     warming: tuple[Warming, ...] = ()
-
-
-def write(trial: Trial, path: Path) -> None:
-    """Write it, whole or not at all."""
-    write_atomically(path, msgspec.json.encode(trial) + b"\n")
-
-
-def read(path: Path) -> Trial:
-    """Read it; raises `LevelfieldError` where it is not there, or not such a record."""
-    return reading.read(path, Trial, schema=SCHEMA, most_bytes=MAX_BYTES, trial="the spin trial")

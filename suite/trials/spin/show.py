@@ -6,6 +6,7 @@ from suite.plan import CANARY
 from suite.statistics.proportions import Proportion
 from suite.trials.spin.findings import SLOW, SPINNING
 from suite.trials.spin.record import RULES, Finding, Trial
+from suite.trials.tables import table
 
 
 def markdown(trial: Trial) -> str:
@@ -19,30 +20,32 @@ def _lines(trial: Trial) -> Iterator[str]:
         "whose window came before. In brackets: the exact 95 % interval. *Mean*: of the first call over that median, "
         "less one.\n"
     )
-    yield f"| model | windows of | after | {' | '.join(f'{rule} | mean' for rule in RULES)} |"
-    yield f"|{'---|' * (3 + 2 * len(RULES))}"
     by_row: dict[tuple[str, str, str], dict[str, Finding]] = {}
     for finding in trial.findings:
         of = "the canary" if finding.of == (CANARY,) else "the frameworks"
         by_row.setdefault((finding.model, of, finding.before), {})[finding.rule] = finding
-    for row, found in by_row.items():
-        cells = [_cell(found.get(rule)) for rule in RULES]
-        yield f"| {' | '.join(row)} | {' | '.join(cells)} |"
+    yield from table(
+        ("model", "windows of", "after", *(heading for rule in RULES for heading in (rule, "mean"))),
+        ((*row, *(cell for rule in RULES for cell in _cells(found.get(rule)))) for row, found in by_row.items()),
+    )
     yield ""
     for verdict in trial.verdicts:
         yield (
             f"- {verdict.model}, {verdict.rule}: windows of {' and '.join(verdict.of)} after {SPINNING} "
-            f"{share(verdict.after_spinning)}, after the canary {share(verdict.after_canary)}: "
+            f"{_share(verdict.after_spinning)}, after the canary {_share(verdict.after_canary)}: "
             f"{'no worse' if verdict.holds else '**worse**'}, by the upper end of the canary's interval."
         )
     yield ""
     yield "Median call over the later ones in windows that begin without unrecorded calls, by its place:\n"
     most = max((len(each.ratios) for each in trial.warming), default=0)
-    yield f"| model | arm | windows | {' | '.join(f'call {place + 1}' for place in range(most))} |"
-    yield f"|{'---|' * (3 + most)}"
-    for each in trial.warming:
-        ratios = [f"{ratio:.3f}" for ratio in each.ratios] + [""] * (most - len(each.ratios))
-        yield f"| {each.model} | {each.arm} | {each.windows} | {' | '.join(ratios)} |"
+    missing = [""] * most
+    yield from table(
+        ("model", "arm", "windows", *(f"call {place + 1}" for place in range(most))),
+        (
+            (each.model, each.arm, str(each.windows), *([f"{ratio:.3f}" for ratio in each.ratios] + missing)[:most])
+            for each in trial.warming
+        ),
+    )
     yield ""
     yield from _notes(trial)
 
@@ -66,11 +69,11 @@ def _notes(trial: Trial) -> Iterator[str]:
     )
 
 
-def _cell(finding: Finding | None) -> str:
-    return f"{share(finding.slow)} | {100 * finding.mean_excess:+.1f} %" if finding is not None else "– | –"
+def _cells(finding: Finding | None) -> tuple[str, str]:
+    return ("–", "–") if finding is None else (_share(finding.slow), f"{100 * finding.mean_excess:+.1f} %")
 
 
-def share(found: Proportion) -> str:
+def _share(found: Proportion) -> str:
     """Return `3 of 80 = 3.8 % (0.8–10.6)`."""
     return (
         f"{found.successes} of {found.trials} = {100 * found.share:.1f} % "

@@ -1,24 +1,22 @@
 """What `levelfield ab` says where the truth is known, and what it says of released versions.
 
-`nox -s trials` calls it. The same version is held against itself, then against itself with a slowdown that the worker
-adds to every call; then each locked version of ONNX Runtime and OpenVINO against the next one, over all models. It
-wants a quiet machine for some hours; the record is written after every trial, and `--add` goes on with it.
+`nox -s trials` calls it. The same version is compared with itself, then with itself and a slowdown that the worker adds
+to every call; then each locked version of ONNX Runtime and OpenVINO with the next one, over all models. It wants a
+quiet machine for some hours; the record is written after every trial, and `--add` goes on with it.
 """
 
-import datetime as dt
 import itertools
 import os
 import shutil
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 import msgspec
 from rich.console import Console
-from rich.markup import escape
 
 from suite import __version__
 from suite.backends import registry
@@ -29,29 +27,25 @@ from suite.images import catalogue
 from suite.images.build import build
 from suite.machine.fingerprint import fingerprint
 from suite.plan import Selection
-from suite.record.files import write_atomically
 from suite.run.ab import AbResult, measure, target
 from suite.run.bench import Options
 from suite.run.calibration import same_machine
 from suite.run.start import Request
-from suite.safety import terminals
-from suite.trials.upgrades import record as records
-from suite.trials.upgrades.record import SCHEMA, Kind, Record, Trial
-from suite.trials.upgrades.show import markdown, show
+from suite.trials.command import SETTINGS, default_path, out_option, terminal
+from suite.trials.record import read, write
+from suite.trials.upgrades.record import Kind, Record, Trial, findings, trial_of
+from suite.trials.upgrades.show import markdown
 
 KINDS: tuple[Kind, ...] = ("same", "injected", "upgrade")
 
 
-class Upgrade(msgspec.Struct, frozen=True):
+class Upgrade(NamedTuple):
     """One `ab` that is to be made."""
 
     kind: Kind
     old: str
     new: str
     inject: str
-    models: tuple[str, ...]
-    scenarios: tuple[str, ...]
-    budget_seconds: float
 
 
 class TrialRequest(msgspec.Struct, frozen=True):
@@ -65,7 +59,7 @@ class TrialRequest(msgspec.Struct, frozen=True):
     effect: str
     budget_seconds: float
     backends: tuple[str, ...]
-    """Whose locked versions are held against one another."""
+    """Whose locked versions are compared."""
     upgrade_models: tuple[str, ...]
     """Empty: all."""
     upgrade_scenarios: tuple[str, ...]
@@ -74,51 +68,62 @@ class TrialRequest(msgspec.Struct, frozen=True):
     margin: float
 
 
-def wanted(asked: TrialRequest) -> Iterator[Upgrade]:
+def planned(request: TrialRequest) -> Iterator[Upgrade]:
     """Return every trial in its order: nothing and slowdown in turn, so that both meet one machine; then upgrades."""
-    for _ in range(asked.count):
-        for kind, inject in (("same", ""), ("injected", asked.effect)):
-            if kind in asked.kinds:
-                yield Upgrade(
-                    kind="same" if kind == "same" else "injected",
-                    old=asked.arm,
-                    new=asked.arm,
-                    inject=inject,
-                    models=asked.models,
-                    scenarios=asked.scenarios,
-                    budget_seconds=asked.budget_seconds,
-                )
-    if "upgrade" not in asked.kinds:
+    known: tuple[tuple[Kind, str], ...] = (("same", ""), ("injected", request.effect))
+    for _ in range(request.count):
+        for kind, inject in known:
+            if kind in request.kinds:
+                yield Upgrade(kind, request.arm, request.arm, inject)
+    if "upgrade" not in request.kinds:
         return
-    for backend in asked.backends:
-        versions = catalogue.versions(registry.get(backend).image)
-        for old, new in itertools.pairwise(versions):
-            yield Upgrade(
-                kind="upgrade",
-                old=f"{backend}@{old}",
-                new=f"{backend}@{new}",
-                inject="",
-                models=asked.upgrade_models,
-                scenarios=asked.upgrade_scenarios,
-                budget_seconds=asked.upgrade_budget_seconds,
-            )
+    for backend in request.backends:
+        for old, new in itertools.pairwise(catalogue.versions(registry.get(backend).image)):
+            yield Upgrade("upgrade", f"{backend}@{old}", f"{backend}@{new}", "")
 
 
-def left(todo: Iterator[Upgrade], done: tuple[Trial, ...]) -> list[Upgrade]:
-    """Return the trials that were not made yet."""
-    made = [(trial.kind, trial.old, trial.new.partition("#")[0], trial.inject) for trial in done]
-    remaining = []
-    for each in todo:
-        key = (each.kind, each.old, each.new, each.inject)
-        if key in made:
-            made.remove(key)
+def remaining(upgrades: Iterable[Upgrade], done: Iterable[Trial]) -> list[Upgrade]:
+    """Return the trials that were not made yet.
+
+    Parameters
+    ----------
+    upgrades : iterable of Upgrade
+        All that are planned.
+    done : iterable of Trial
+        Those of the record.
+
+    Returns
+    -------
+    list of Upgrade
+        In the order of `upgrades`.
+    """
+    made = [Upgrade(trial.kind, trial.old, trial.new.partition("#")[0], trial.inject) for trial in done]
+    left = []
+    for each in upgrades:
+        if each in made:
+            made.remove(each)
         else:
-            remaining.append(each)
-    return remaining
+            left.append(each)
+    return left
 
 
-def run(asked: TrialRequest, out: Path, say: Callable[[str], None], *, add: bool) -> Record:
+def run(request: TrialRequest, out: Path, say: Callable[[str], None], *, add: bool) -> Record:
     """Make the trials; the record is written after each.
+
+    Parameters
+    ----------
+    request : TrialRequest
+        What to compare.
+    out : Path
+        File of the record.
+    say : callable
+        Prints a line of progress.
+    add : bool
+        Whether to go on with a record that is there.
+
+    Returns
+    -------
+    Record
 
     Raises
     ------
@@ -126,18 +131,18 @@ def run(asked: TrialRequest, out: Path, say: Callable[[str], None], *, add: bool
         The record is there already, or was made with other settings or on another machine; or nothing could be
         measured.
     """
-    gate = Gate(margin=asked.margin)
-    before = _before(asked, out, add=add)
-    todo = left(wanted(asked), before.trials if before else ())
-    record = before
-    for image, version in _images(todo):
+    gate = Gate(margin=request.margin)
+    record = _existing(request, out, add=add)
+    todo = remaining(planned(request), record.trials if record else ())
+    arms = [arm.partition("@") for each in todo for arm in (each.old, each.new)]
+    # To make an image is no part of a trial's time.
+    for image, version in dict.fromkeys((registry.get(name).image, version or None) for name, _, version in arms):
         build(image, "cpu", version, progress=say)
     for number, each in enumerate(todo, start=1):
-        found, seconds = _measure(each, asked, gate)
-        trial = records.trial_of(each.kind, each.inject, found.comparison, seconds)
-        record = _with(record, trial, found, asked, gate)
-        records.write(record, out)
-        write_atomically(out.with_suffix(".md"), markdown(record).encode())
+        found, seconds = _measure(each, request, gate)
+        trial = trial_of(each.kind, each.inject, found.comparison, seconds)
+        record = _with(record, trial, found, request, gate)
+        write(record, out, markdown(record))
         rest = (len(todo) - number) * seconds / 60
         say(f"{each.kind} {number} of {len(todo)}, {seconds:.0f} s: {trial.answer} (about {rest:.0f} minutes left)")
     if record is None:
@@ -145,27 +150,22 @@ def run(asked: TrialRequest, out: Path, say: Callable[[str], None], *, add: bool
     return record
 
 
-def _images(todo: list[Upgrade]) -> list[tuple[str, str | None]]:
-    """Return every image and version that is needed: making one is no part of a trial's time."""
-    arms = [arm.partition("@") for each in todo for arm in (each.old, each.new)]
-    return list(dict.fromkeys((registry.get(name).image, version or None) for name, _, version in arms))
-
-
-def _measure(each: Upgrade, asked: TrialRequest, gate: Gate) -> tuple[AbResult, float]:
+def _measure(each: Upgrade, request: TrialRequest, gate: Gate) -> tuple[AbResult, float]:
+    released = each.kind == "upgrade"
     reports = Path(tempfile.mkdtemp(prefix="levelfield-upgrades-"))
     second = f"{each.new}#2" if each.old == each.new else each.new
     options = Options(
         selection=Selection(
-            profile=asked.profile,
-            models=each.models,
-            scenarios=each.scenarios,
+            profile=request.profile,
+            models=request.upgrade_models if released else request.models,
+            scenarios=request.upgrade_scenarios if released else request.scenarios,
             control="none",
             inject=(each.inject, second) if each.inject else None,
         ),
         request=Request(
-            budget_seconds=each.budget_seconds,
-            precision_target=target(None, asked.margin, asked.profile),
-            margin=asked.margin,
+            budget_seconds=request.upgrade_budget_seconds if released else request.budget_seconds,
+            precision_target=target(None, request.margin, request.profile),
+            margin=request.margin,
         ),
         reports=reports,
         launcher="docker",
@@ -178,14 +178,14 @@ def _measure(each: Upgrade, asked: TrialRequest, gate: Gate) -> tuple[AbResult, 
     return found, time.monotonic() - began
 
 
-def _with(record: Record | None, trial: Trial, found: AbResult, asked: TrialRequest, gate: Gate) -> Record:
+def _with(record: Record | None, trial: Trial, found: AbResult, request: TrialRequest, gate: Gate) -> Record:
     if record is None:
         record = Record(
-            schema=SCHEMA,
+            schema=Record.SCHEMA,
             started=found.run.started,
             updated="",
             tool_version=__version__,
-            settings=_settings(asked),
+            settings=_settings(request),
             gate=gate,
             machine=found.run.machine,
             images=(),
@@ -197,17 +197,17 @@ def _with(record: Record | None, trial: Trial, found: AbResult, asked: TrialRequ
         updated=found.run.finished or found.run.started,
         images=tuple(images.values()),
         trials=trials,
-        findings=records.findings(trials),
+        findings=findings(trials),
     )
 
 
-def _before(asked: TrialRequest, out: Path, *, add: bool) -> Record | None:
+def _existing(request: TrialRequest, out: Path, *, add: bool) -> Record | None:
     if not out.exists():
         return None
     if not add:
         raise LevelfieldError(f"{out} is there already.", fix="Go on with it (--add), or name another file with --out.")
-    before = records.read(out)
-    if before.settings != _settings(asked):
+    before = read(out, Record)
+    if before.settings != _settings(request):
         raise LevelfieldError(
             f"{out} was made with other settings.", fix="Give the same options, or begin another file with --out."
         )
@@ -216,76 +216,52 @@ def _before(asked: TrialRequest, out: Path, *, add: bool) -> Record | None:
     return before
 
 
-def _settings(asked: TrialRequest) -> dict[str, str]:
+def _settings(request: TrialRequest) -> dict[str, str]:
     """Return what the trials of one record have in common; how many there are is not among it."""
-    plain = msgspec.to_builtins(asked)
+    plain = msgspec.to_builtins(request)
     return {name: str(value) for name, value in plain.items() if name not in ("count", "kinds", "backends")}
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--only", type=NAMES, default=KINDS, help="same, injected, upgrade.")
-@click.option("--trials", type=click.IntRange(1), default=20, show_default=True, help="Of each: same and injected.")
+@click.command(context_settings=SETTINGS)
+@click.option("--only", "kinds", type=NAMES, default=KINDS, help="same, injected, upgrade.")
+@click.option(
+    "--trials", "count", type=click.IntRange(1), default=20, show_default=True, help="Of each: same and injected."
+)
 @click.option("--arm", default="onnxruntime", show_default=True, help="What is held against itself.")
 @click.option("--models", type=NAMES, default=("resnet50",), help="Models of these trials; default: resnet50.")
 @click.option("--scenarios", type=NAMES, default=("latency",), help="Scenarios of these trials; default: latency.")
 @click.option("--effect", default="5%", show_default=True, help="The slowdown that is added.")
-@click.option("--budget", type=DURATION, default="2m", show_default=True, help="Most time of one of these trials.")
+@click.option(
+    "--budget",
+    "budget_seconds",
+    type=DURATION,
+    default="2m",
+    show_default=True,
+    help="Most time of one of these trials.",
+)
 @click.option("--backends", type=NAMES, default=("onnxruntime", "openvino"), help="Whose versions are compared.")
 @click.option("--upgrade-models", type=NAMES, default=(), help="Models of the upgrades; default: all.")
 @click.option("--upgrade-scenarios", type=NAMES, default=(), help="Scenarios of the upgrades; default: all.")
-@click.option("--upgrade-budget", type=DURATION, default="12m", show_default=True, help="Most time of one upgrade.")
+@click.option(
+    "--upgrade-budget",
+    "upgrade_budget_seconds",
+    type=DURATION,
+    default="12m",
+    show_default=True,
+    help="Most time of one upgrade.",
+)
 @click.option("--profile", default="standard", show_default=True)
 @click.option("--margin", type=PERCENT, default="2%", show_default=True, help="Differences inside it count as none.")
-@click.option("--out", type=click.Path(path_type=Path), default=None, help="Record; default: under reports/trials/.")
+@out_option
 @click.option("--add", is_flag=True, help="Go on with the record that --out names.")
 @click.option("--quick", is_flag=True, help="One trial each on the MLP, a smoke run: it shows that all works, no more.")
-def main(
-    only: tuple[str, ...],
-    trials: int,
-    arm: str,
-    models: tuple[str, ...],
-    scenarios: tuple[str, ...],
-    effect: str,
-    budget: float,
-    backends: tuple[str, ...],
-    upgrade_models: tuple[str, ...],
-    upgrade_scenarios: tuple[str, ...],
-    upgrade_budget: float,
-    profile: str,
-    margin: float,
-    out: Path | None,
-    add: bool,
-    quick: bool,
-) -> None:
+def main(out: Path | None, *, add: bool, quick: bool, **requested: object) -> None:
     """Count how often `ab` is wrong about nothing and finds a known slowdown; then try released versions."""
-    console = terminals.console()
     if quick:
-        trials, models, upgrade_models, upgrade_scenarios = 1, ("mlp",), ("mlp",), ("latency",)
-        profile = "smoke"
-    out = out if out is not None else Path("reports/trials") / f"upgrades-{dt.datetime.now(dt.UTC):%Y-%m-%d}.json"
-    asked = TrialRequest(
-        kinds=only,
-        count=trials,
-        arm=arm,
-        models=models,
-        scenarios=scenarios,
-        effect=effect,
-        budget_seconds=budget,
-        backends=backends,
-        upgrade_models=upgrade_models,
-        upgrade_scenarios=upgrade_scenarios,
-        upgrade_budget_seconds=upgrade_budget,
-        profile=profile,
-        margin=margin,
-    )
-
-    def say(text: str) -> None:
-        console.print(f"[dim]{escape(text)}[/]", highlight=False)
-
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        show(run(asked, out, say, add=add), console)
-    except (LevelfieldError, OSError) as error:
-        console.print(f"[red]{escape(str(error))}[/]", highlight=False)
-        sys.exit(2)
-    console.print(f"Record: {escape(str(out))}", highlight=False, soft_wrap=True)
+        mlp = ("mlp",)
+        requested |= {"count": 1, "models": mlp, "upgrade_models": mlp, "upgrade_scenarios": ("latency",)}
+        requested |= {"profile": "smoke"}
+    with terminal() as listener:
+        out = out or default_path("upgrades")
+        record = run(msgspec.convert(requested, TrialRequest), out, listener.say, add=add)
+        listener.show(markdown(record), out)

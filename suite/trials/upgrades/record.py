@@ -1,19 +1,15 @@
 """The record of the upgrade trial: what `ab` made of nothing, of a known slowdown, and of released versions."""
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import msgspec
 
 from suite.compare.types import Comparison, Gate, Movement, Verdict
-from suite.record.files import write_atomically
 from suite.record.schema import Fingerprint, Image
 from suite.statistics.proportions import Proportion, proportion
-from suite.trials import reading
+from suite.trials import record
 
-SCHEMA = 1
-MAX_BYTES = 1 << 26
 Kind: TypeAlias = Literal["same", "injected", "upgrade"]
 DIFFERENT = frozenset({Verdict.FASTER, Verdict.SLOWER, Verdict.LEANER, Verdict.HUNGRIER})
 
@@ -80,10 +76,11 @@ class Finding(msgspec.Struct, frozen=True):
     """Machine time of all of them."""
 
 
-class Record(msgspec.Struct, frozen=True):
+class Record(record.Record, frozen=True, kw_only=True):
     """The whole of it."""
 
-    schema: int
+    TRIAL: ClassVar = "upgrade"
+
     started: str
     updated: str
     tool_version: str
@@ -126,41 +123,25 @@ def trial_of(kind: Kind, inject: str, comparison: Comparison, seconds: float) ->
 
 def findings(trials: Sequence[Trial]) -> tuple[Finding, ...]:
     """Count what was said of nothing and of a known slowdown; released versions have no known truth to count."""
+    known: tuple[tuple[Kind, str, frozenset[Verdict]], ...] = (
+        ("same", "the same thing was called different", DIFFERENT),
+        ("injected", "the slowdown was found", frozenset({Verdict.SLOWER})),
+    )
     found = []
-    for kind, wanted in (
-        ("same", "the same thing was called different"),
-        ("injected", "the slowdown was found"),
-    ):
+    for kind, wanted, verdicts in known:
         chosen = [trial for trial in trials if trial.kind == kind]
         if not chosen:
             continue
-        decisions = [decision for trial in chosen for decision in trial.decisions]
-        looked_for = DIFFERENT if kind == "same" else {Verdict.SLOWER}
+        decisions = [decision.verdict for trial in chosen for decision in trial.decisions]
         hits = [trial.different if kind == "same" else trial.all_slower for trial in chosen]
         found.append(
             Finding(
-                kind=chosen[0].kind,
+                kind=kind,
                 wanted=wanted,
                 by_trial=proportion(sum(hits), len(chosen)),
-                by_decision=proportion(
-                    sum(decision.verdict in looked_for for decision in decisions), max(len(decisions), 1)
-                ),
-                verdicts={
-                    verdict.value: count
-                    for verdict in Verdict
-                    if (count := sum(decision.verdict is verdict for decision in decisions))
-                },
+                by_decision=proportion(sum(each in verdicts for each in decisions), max(len(decisions), 1)),
+                verdicts={each.value: decisions.count(each) for each in Verdict if each in decisions},
                 seconds=sum(trial.seconds for trial in chosen),
             )
         )
     return tuple(found)
-
-
-def write(record: Record, path: Path) -> None:
-    """Write it, whole or not at all."""
-    write_atomically(path, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
-
-
-def read(path: Path) -> Record:
-    """Read it; raises `LevelfieldError` where it is not there, or not such a record."""
-    return reading.read(path, Record, schema=SCHEMA, most_bytes=MAX_BYTES, trial="the upgrade trial")

@@ -13,9 +13,9 @@ from suite.errors import LevelfieldError
 from suite.trials.folklore import command, inside, show
 from suite.trials.folklore.findings import rows
 from suite.trials.folklore.forms import AS_PUBLISHED, BATCH, FAIRLY, FRAMEWORKS, path
-from suite.trials.folklore.record import SCHEMA, Folklore, Row, Said
-from suite.trials.reading import read
-from suite.trials.record import Generation, Interval, Round, Window
+from suite.trials.folklore.record import Folklore, Row, Said
+from suite.trials.overhead.record import Generation, Interval, Round, Window
+from suite.trials.record import read
 from suite.worker.messages import Task
 from suite.zoo import inputs, models, weights
 from tests.commands import ROOT
@@ -72,7 +72,7 @@ def record(launches: int = 6) -> Folklore:
     )
     said = tuple({each.arm: each for each in (*EQUAL, *unlike)}.values())
     return Folklore(
-        schema=SCHEMA,
+        schema=Folklore.SCHEMA,
         started="2026-11-21T10:00:00Z",
         finished="2026-11-21T10:05:00Z",
         tool_version="0",
@@ -212,8 +212,8 @@ def test_a_record_is_analysed_anew_without_measuring(tmp_path: Path) -> None:
 
 def test_the_committed_table_is_what_its_record_gives() -> None:
     for file in sorted((ROOT / "reports" / "trials").glob("folklore-*.json")):
-        found = read(file, Folklore, schema=SCHEMA, most_bytes=command.MAX_BYTES, trial="the folklore trial")
-        anew = msgspec.structs.replace(found, rows=command.analysed(found))
+        found = read(file, Folklore)
+        anew = command.analysed(found)
         assert file.with_suffix(".md").read_text() == show.markdown(anew) == show.markdown(found)
         for row in found.rows:
             equal = {said.arm for said in found.said if said.equal}
@@ -223,10 +223,10 @@ def test_the_committed_table_is_what_its_record_gives() -> None:
 def test_a_record_is_read_back(tmp_path: Path) -> None:
     file = tmp_path / "folklore.json"
     file.write_bytes(msgspec.json.encode(record()))
-    assert read(file, Folklore, schema=SCHEMA, most_bytes=10_000_000, trial="the folklore trial") == record()
-    file.write_bytes(msgspec.json.encode(msgspec.structs.replace(record(), schema=SCHEMA + 1)))
+    assert read(file, Folklore) == record()
+    file.write_bytes(msgspec.json.encode(msgspec.structs.replace(record(), schema=2)))
     with pytest.raises(LevelfieldError, match="schema 2"):
-        read(file, Folklore, schema=SCHEMA, most_bytes=10_000_000, trial="the folklore trial")
+        read(file, Folklore)
 
 
 def test_a_window_makes_the_calls_it_is_asked_for() -> None:

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from suite.record.schema import Case
-from suite.trials.judging import find
 from suite.trials.overhead.command import contrasts_with_bare_loop, contrasts_with_benchmark_app, exit_code, pool
+from suite.trials.overhead.judging import find
+from suite.trials.overhead.record import Cell, Finding, Generation, Interval, Limit, Round, Trial, Verdict, Window
 from suite.trials.overhead.show import summary
-from suite.trials.record import Cell, Finding, Generation, Interval, Limit, Round, Trial, Verdict, Window
 
 
 def cell(*verdicts: Verdict, failure: str = "") -> Cell:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from suite.record.schema import Case
-from suite.trials.rigor.record import SCHEMA, Generation, Outside, Pair, Round, Setup, Stream, Window
+from suite.trials.rigor.record import Generation, Outside, Pair, Round, Setup, Stream, Window
 from suite.trials.rigor.table import Floats, Table
 
 CALL_NS = 22_000_000
@@ -116,7 +116,7 @@ def stream(machine: Machine, *, generations: int = 12, rounds: int = 4, arms: in
     """Return a whole record."""
     medians = CALL_NS * np.exp(log_medians(machine, generations, rounds, arms, seed))
     return Stream(
-        schema=SCHEMA,
+        schema=Stream.SCHEMA,
         started="2026-11-21T10:00:00Z",
         updated="2026-11-21T11:00:00Z",
         tool_version="0",

@@ -13,28 +13,29 @@ import pytest
 from click.testing import CliRunner
 
 from suite.errors import LevelfieldError
-from suite.trials.rigor import record, rules
+from suite.trials.record import read, write
+from suite.trials.rigor import rules
 from suite.trials.rigor.busy import LONGEST_S, competing, pattern
 from suite.trials.rigor.command import analyse, foresee, main
 from suite.trials.rigor.findings import count, covariate
 from suite.trials.rigor.measure import Clock, arms_of, summarise
 from suite.trials.rigor.record import KEPT_CALLS, Stream
 from suite.trials.rigor.show import markdown, reaches_goal
-from suite.trials.rigor.table import Outcome, Said, lay_out
+from suite.trials.rigor.table import Answer, Outcome, lay_out
 from tests.trials.rigor.streams import Machine, stream
 
 pytestmark = pytest.mark.alone
 
 
-def outcomes(*said: tuple[Said, int]) -> list[Outcome]:
+def outcomes(*said: tuple[Answer, int]) -> list[Outcome]:
     return [Outcome(each, cluster, 1.0) for each, cluster in said]
 
 
 def test_a_record_comes_back_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "rigor.json"
     before = stream(Machine())
-    record.write(before, path)
-    assert record.read(path) == before
+    write(before, path)
+    assert read(path, Stream) == before
 
 
 @pytest.mark.parametrize(
@@ -44,16 +45,16 @@ def test_what_is_no_record_is_refused(tmp_path: Path, content: bytes, says: str)
     path = tmp_path / "rigor.json"
     path.write_bytes(content)
     with pytest.raises(LevelfieldError, match=says):
-        record.read(path)
+        read(path, Stream)
     with pytest.raises(LevelfieldError, match="cannot be read"):
-        record.read(tmp_path / "nothing.json")
+        read(tmp_path / "nothing.json", Stream)
 
 
 def test_another_schema_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "rigor.json"
-    record.write(msgspec.structs.replace(stream(Machine()), schema=99), path)
+    write(msgspec.structs.replace(stream(Machine()), schema=99), path)
     with pytest.raises(LevelfieldError, match="schema 99"):
-        record.read(path)
+        read(path, Stream)
 
 
 def test_windows_are_laid_out_by_their_arm_not_their_order() -> None:
@@ -130,11 +131,11 @@ def test_a_canary_with_moods_of_its_own_does_not() -> None:
 
 def test_a_record_is_analysed_anew_without_measuring(tmp_path: Path) -> None:
     path = tmp_path / "rigor.json"
-    record.write(stream(Machine(), generations=12), path)
+    write(stream(Machine(), generations=12), path)
     done = CliRunner().invoke(main, ["--analyse", str(path)])
     assert done.exit_code == 0, done.output
     assert "pyperf" in done.output
-    found = record.read(path)
+    found = read(path, Stream)
     assert found.variance is not None
     assert len(found.findings) >= 9
     rows = [line for line in path.with_suffix(".md").read_text().splitlines() if line.startswith("|")]
@@ -145,7 +146,7 @@ def test_a_record_is_analysed_anew_without_measuring(tmp_path: Path) -> None:
 
 def test_a_record_is_never_overwritten_and_only_continued_as_it_began(tmp_path: Path) -> None:
     path = tmp_path / "rigor.json"
-    record.write(stream(Machine()), path)
+    write(stream(Machine()), path)
     content = path.read_bytes()
     for words, says in (
         ([], "there already"),
@@ -170,7 +171,7 @@ def two_frameworks(generations: int = 24) -> Stream:
 def test_a_stream_of_two_frameworks_is_judged_within_each_and_between_them(tmp_path: Path) -> None:
     path = tmp_path / "rigor.json"
     found = analyse(two_frameworks(), path)
-    assert record.read(path) == found
+    assert read(path, Stream) == found
     assert [each.backend for each in found.frameworks] == ["onnxruntime", "openvino"]
     whole = {finding.rule: finding.tallies[0].decisions for finding in found.findings}
     for each in found.frameworks:
@@ -214,7 +215,7 @@ def test_a_pair_that_is_none_is_refused(words: list[str], says: str, tmp_path: P
 
 def test_a_stream_is_not_continued_under_other_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "rigor.json"
-    record.write(two_frameworks(2), path)
+    write(two_frameworks(2), path)
     frozen = rules.newest()[1]
     monkeypatch.setattr(rules, "newest", lambda: ("0" * 64, frozen))
     done = CliRunner().invoke(main, ["--out", str(path), "--resume", "--pair", "onnxruntime,openvino", "--arms", "8"])
@@ -290,7 +291,7 @@ def test_the_quick_trial_measures_and_goes_on(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "suite.trials.rigor", "--quick", "--busy", "--out", str(out)]
     done = subprocess.run([*command, "--seed", "7"], capture_output=True, text=True, check=False, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
-    first = record.read(out)
+    first = read(out, Stream)
     assert len(first.generations) == 2
     assert first.setup.seed == 7
     assert not first.lost
@@ -306,10 +307,10 @@ def test_the_quick_trial_measures_and_goes_on(tmp_path: Path) -> None:
     assert out.with_suffix(".md").is_file()
 
     cut = msgspec.structs.replace(first, generations=first.generations[:1], findings=(), variance=None)
-    record.write(cut, out)
+    write(cut, out)
     again = subprocess.run([*command, "--resume"], capture_output=True, text=True, check=False, timeout=900)
     assert again.returncode == 0, again.stdout + again.stderr
-    second = record.read(out)
+    second = read(out, Stream)
     assert second.generations[0] == first.generations[0]
     assert len(second.generations) == 2
     assert len(second.resumed) == 1

@@ -11,8 +11,8 @@ from suite.errors import LevelfieldError
 from suite.schedule.outcomes import utc_now
 from suite.schedule.preparation import canary_case
 from suite.schedule.site import Site
-from suite.trials.rigor.measure import GIVE_UP_AFTER, measure
-from suite.trials.rigor.record import SCHEMA, Setup, Stream
+from suite.trials.rigor.measure import MAX_FAILURES, measure
+from suite.trials.rigor.record import Setup, Stream
 from suite.trials.rigor.table import lay_out
 from tests.canaries import plan, site, workers
 
@@ -28,7 +28,7 @@ def place() -> Site:
 
 def begun(*, backend: str = "canary", canary: bool = True) -> Stream:
     return Stream(
-        schema=SCHEMA,
+        schema=Stream.SCHEMA,
         started=utc_now(),
         updated=utc_now(),
         tool_version="0",
@@ -106,7 +106,7 @@ def test_a_stream_goes_on_after_a_canary_died(place: Site) -> None:
 @needs_no_jax
 def test_what_always_fails_ends_the_trial(place: Site) -> None:
     kept: list[Stream] = []
-    with pytest.raises(LevelfieldError, match=f"{GIVE_UP_AFTER} generations failed in a row"):
+    with pytest.raises(LevelfieldError, match=f"{MAX_FAILURES} generations failed in a row"):
         measure(begun(backend="jax", canary=False), _with_image(place, "jax"), 5, kept.append, seconds=300)
     assert [len(each.lost) for each in kept] == [1, 2]
     assert not workers()

@@ -90,7 +90,7 @@ def test_what_the_end_of_the_stream_cuts_off_is_no_decision() -> None:
     outcomes = rule_of(seen, "ab").decide(seen, 1.0)
     assert len(outcomes) == 6 * (30 // most)
     assert all(outcome.seconds <= BUDGET_S for outcome in outcomes)
-    assert all(outcome.said == "inconclusive" for outcome in outcomes)
+    assert all(outcome.answer == "inconclusive" for outcome in outcomes)
 
 
 def test_an_effect_is_a_factor_on_the_second_arm() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from suite.trials.rigor import record as rigor_record
+from suite.trials.record import read
 from suite.trials.rigor.command import judged
 from suite.trials.rigor.record import Stream
 from suite.trials.rigor.show import markdown, table_lines
@@ -20,7 +20,7 @@ IN_README = ("rigor-2026-11-21", "rigor-2026-11-22-busy")
 @pytest.fixture(scope="module", params=RECORDS, ids=lambda path: path.stem)
 def record(request: pytest.FixtureRequest) -> tuple[Path, Stream]:
     path: Path = request.param
-    return path, rigor_record.read(path)
+    return path, read(path, Stream)
 
 
 @pytest.mark.slow
@@ -44,7 +44,7 @@ def _alike(one: Any, other: Any) -> bool:
 
 @pytest.mark.parametrize("name", IN_README)
 def test_the_readme_has_the_same_table(name: str) -> None:
-    stream = rigor_record.read(FOLDER / f"{name}.json")
+    stream = read(FOLDER / f"{name}.json", Stream)
     assert "\n".join(table_lines(stream.findings)) in Path("README.md").read_text()
     rows = {finding.rule for finding in stream.findings if finding.ours}
     assert rows == {
@@ -57,7 +57,7 @@ def test_the_readme_has_the_same_table(name: str) -> None:
 
 def test_the_row_of_ab_is_its_rule() -> None:
     """It stops by the 95 % interval, judges at a false discovery rate of 1 %, and is neither rule alone."""
-    stream = rigor_record.read(FOLDER / "rigor-2026-11-21.json")
+    stream = read(FOLDER / "rigor-2026-11-21.json", Stream)
     finding = next(each for each in stream.findings if each.rule.startswith("ab"))
     still, two, five = finding.tallies
     assert (still.slower + still.faster, still.same, still.decisions) == (0, 33, 35)

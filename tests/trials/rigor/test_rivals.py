@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from suite.trials.rigor import rivals
 from suite.trials.rigor.findings import apply
 from suite.trials.rigor.record import Tally
-from suite.trials.rigor.rivals import RULES, asv, blocks, draws, pyperf, thresholds
+from suite.trials.rigor.rivals import RULES
 from suite.trials.rigor.rules import newest
 from suite.trials.rigor.table import Rule, Table
 from tests.trials.rigor.streams import LAUNCH_S, WINDOW_S, Machine, table
@@ -29,35 +30,37 @@ def share(rule: Rule, seen: Table) -> float:
 def test_pyperf_compares_means_with_a_pooled_t_test() -> None:
     draw = np.random.default_rng(1)
     values = 100 + draw.standard_normal(60)
-    assert pyperf.judge(values, values + 2) == "slower"
-    assert pyperf.judge(values, values - 2) == "faster"
-    assert pyperf.judge(values, values + 0.01) == "inconclusive"
-    assert pyperf.judge(values, values) == "inconclusive"
-    assert pyperf.judge(np.full(60, 1.0), np.full(60, 1.01)) == "slower"
+    assert rivals.judge_by_t_test(values, values + 2) == "slower"
+    assert rivals.judge_by_t_test(values, values - 2) == "faster"
+    assert rivals.judge_by_t_test(values, values + 0.01) == "inconclusive"
+    assert rivals.judge_by_t_test(values, values) == "inconclusive"
+    assert rivals.judge_by_t_test(np.full(60, 1.0), np.full(60, 1.01)) == "slower"
 
 
 def test_pyperf_takes_the_processes_of_one_side_for_independent_of_the_machine() -> None:
-    assert share(pyperf.RULE, table(STILL, generations=400)) <= 0.12
-    assert share(pyperf.RULE, table(DRIFTING, generations=400)) >= 0.6
+    assert share(rivals.PYPERF, table(STILL, generations=400)) <= 0.12
+    assert share(rivals.PYPERF, table(DRIFTING, generations=400)) >= 0.6
 
 
 def test_pyperf_takes_values_of_a_process_for_processes() -> None:
     launches = Machine(launch=0.02, window=0.001)  # all the variance is between processes: three values are one
-    assert share(pyperf.RULE, table(launches, generations=400)) >= 0.15
+    assert share(rivals.PYPERF, table(launches, generations=400)) >= 0.15
 
 
 def test_asv_wants_both_a_small_p_and_a_large_ratio() -> None:
     first = np.linspace(1.0, 1.01, 10)
-    assert asv.judge(first, 1.2 * first) == "slower"
-    assert asv.judge(1.2 * first, first) == "faster"
-    assert asv.judge(first, 1.09 * first) == "inconclusive"  # p is tiny, the ratio is not large enough
+    assert rivals.judge_by_ranks(first, 1.2 * first) == "slower"
+    assert rivals.judge_by_ranks(1.2 * first, first) == "faster"
+    assert rivals.judge_by_ranks(first, 1.09 * first) == "inconclusive"  # p is tiny, the ratio is not large enough
     wide = np.array([1.0, 1.0, 1.0, 5.0, 5.0, 5.0])
-    assert asv.judge(wide, np.array([1.0, 1.0, 4.0, 5.0, 5.0, 5.0])) == "inconclusive"  # and the other way round
+    assert (
+        rivals.judge_by_ranks(wide, np.array([1.0, 1.0, 4.0, 5.0, 5.0, 5.0])) == "inconclusive"
+    )  # and the other way round
 
 
 def test_asv_finds_nothing_small() -> None:
     seen = table(STILL, generations=200)
-    tallies = {each.effect: each for each in apply(asv.RULE, seen, EFFECTS).tallies}
+    tallies = {each.effect: each for each in apply(rivals.ASV, seen, EFFECTS).tallies}
     for effect in (0.0, 0.02, 0.05):
         wanted = tallies[effect].wanted
         assert wanted is not None
@@ -68,24 +71,24 @@ def test_asv_samples_are_calls_where_a_call_is_long() -> None:
     seen = table(Machine(), generations=2)
     places = [(0, 3), (1, 5)]
     wanted = [*seen.calls_ns[0][0][3][:5], *seen.calls_ns[1][0][5][:5]]
-    assert asv.samples(seen, places).tolist() == wanted
+    assert [call for place in places for call in rivals.asv_samples(seen, place)] == wanted
 
 
 @pytest.mark.parametrize(("change", "said"), [(1.069, "inconclusive"), (1.08, "slower"), (0.92, "faster")])
 def test_a_threshold_is_a_threshold(change: float, said: str) -> None:
-    assert thresholds.judge(1.0, change, 0.07) == said
+    assert rivals.judge_by_threshold(np.array([1.0]), np.array([change]), 0.07) == said
 
 
 def test_a_process_is_summarised_by_its_first_ten_calls() -> None:
     seen = table(Machine(), generations=2)
     windows = seen.calls_ns[1]
     calls = [*windows[0][4], *windows[1][4]][:10]
-    assert thresholds.median_of_process(seen, (1, 4)) == pytest.approx(float(np.median(calls)))
+    assert rivals.median_of_process(seen, (1, 4)) == pytest.approx(float(np.median(calls)))
 
 
 def test_thresholds_alarm_when_the_machine_moves() -> None:
     moving = Machine(walk=0.08)
-    for rule in (thresholds.TORCHBENCH, thresholds.MEAN):
+    for rule in (rivals.TORCHBENCH, rivals.MEAN):
         assert share(rule, table(STILL, generations=100)) == 0
         assert share(rule, table(moving, generations=100)) >= 0.2
 
@@ -94,20 +97,20 @@ def test_wilcoxon_looks_at_pairs() -> None:
     draw = np.random.default_rng(2)
     first = np.exp(0.1 * draw.standard_normal(20))
     noise = np.exp(0.001 * draw.standard_normal(20))
-    assert blocks.judge(first, 1.01 * first * noise) == "slower"
-    assert blocks.judge(first, 0.99 * first * noise) == "faster"
-    assert blocks.judge(first, first) == "inconclusive"
+    assert rivals.judge_pairs(first, 1.01 * first * noise) == "slower"
+    assert rivals.judge_pairs(first, 0.99 * first * noise) == "faster"
+    assert rivals.judge_pairs(first, first) == "inconclusive"
 
 
 def test_interleaved_blocks_do_not_mind_drift() -> None:
-    assert share(blocks.RULE, table(DRIFTING, generations=800)) <= 0.12
+    assert share(rivals.RANDOMISED_BLOCKS, table(DRIFTING, generations=800)) <= 0.12
 
 
 def test_the_first_side_is_measured_to_the_end_before_the_second() -> None:
     seen = table(Machine(), generations=10)
     for launches in (1, 2, 20):
-        used: set[draws.Place] = set()
-        found = list(draws.one_after_the_other(seen, launches))
+        used: set[rivals.Place] = set()
+        found = list(rivals.one_after_the_other(seen, launches))
         assert found
         for draw in found:
             assert len(draw.first) == len(draw.second) == launches
@@ -119,7 +122,7 @@ def test_the_first_side_is_measured_to_the_end_before_the_second() -> None:
 
 def test_clusters_share_no_generation() -> None:
     seen = table(Machine(), generations=17)
-    for found in (draws.one_after_the_other(seen, 2), draws.interleaved(seen, 20)):
+    for found in (rivals.one_after_the_other(seen, 2), rivals.interleaved(seen, 20)):
         owners: dict[int, int] = {}
         for draw in found:
             for g, _ in (*draw.first, *draw.second):
@@ -128,7 +131,7 @@ def test_clusters_share_no_generation() -> None:
 
 def test_blocks_pair_arms_that_were_measured_together() -> None:
     seen = table(Machine(), generations=8)
-    found = list(draws.interleaved(seen, 20))
+    found = list(rivals.interleaved(seen, 20))
     assert len(found) == 2
     for draw in found:
         assert [(g, arm + 1) for g, arm in draw.first] == draw.second
@@ -143,6 +146,6 @@ def test_time_is_what_launches_and_their_windows_took() -> None:
 
 
 def test_a_short_stream_gives_no_decision() -> None:
-    finding = apply(pyperf.RULE, table(Machine(), generations=3), EFFECTS)
+    finding = apply(rivals.PYPERF, table(Machine(), generations=3), EFFECTS)
     assert finding.seconds is None
     assert all(each.wanted is None for each in finding.tallies)

@@ -9,7 +9,9 @@ from suite.errors import LevelfieldError
 from suite.plan.profiles import FULL, STANDARD
 from suite.statistics import stopping, verdicts, warming
 from suite.statistics.student import MIN_LAUNCHES
-from suite.trials.rigor import record, rules
+from suite.trials.record import read
+from suite.trials.rigor import rules
+from suite.trials.rigor.record import Stream
 
 RECORDS = sorted(Path("reports/trials").glob("rigor-*.json"))
 COMMITTED = {
@@ -37,7 +39,7 @@ def test_files_are_never_changed() -> None:
 
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
 def test_a_committed_record_names_rules_that_are_here(path: Path) -> None:
-    sha256 = record.read(path).rules_sha256
+    sha256 = read(path, Stream).rules_sha256
     assert sha256 in COMMITTED.values() or path.stem in {"rigor-2026-11-21", "rigor-2026-11-22-busy"}
     assert rules.of(sha256).number >= 1
 

@@ -7,9 +7,10 @@ import pytest
 from suite.errors import LevelfieldError
 from suite.schedule.preparation import canary_case
 from suite.schedule.rounds import REWARM_NS, WARM_CALLS, WARM_NS, Pace
-from suite.trials.spin import command, findings, record
+from suite.trials.record import read
+from suite.trials.spin import command, findings
 from suite.trials.spin.measure import measure
-from suite.trials.spin.record import RULES, Cell, Rule, Window
+from suite.trials.spin.record import RULES, Cell, Rule, Trial, Window
 from tests import canaries, hostile
 
 RECORDS = sorted((Path(__file__).parents[3] / "reports/trials").glob("spin-*.json"))
@@ -82,12 +83,12 @@ def test_frameworks_and_the_canary_are_counted_apart() -> None:
 def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
     (tmp_path / "no.json").write_text("{}")
     with pytest.raises(LevelfieldError, match="is not a record of the spin trial"):
-        record.read(tmp_path / "no.json")
+        read(tmp_path / "no.json", Trial)
 
 
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
 def test_committed_findings_follow_from_the_committed_windows(path: Path, tmp_path: Path) -> None:
-    trial = record.read(path)
+    trial = read(path, Trial)
     again = command.analyse(trial, tmp_path / path.name)
     assert (again.findings, again.verdicts, again.warming) == (trial.findings, trial.verdicts, trial.warming)
     assert (tmp_path / path.name).with_suffix(".md").read_text() == path.with_suffix(".md").read_text()

@@ -9,6 +9,7 @@ from suite.compare.ab.comparison import compare_arms
 from suite.compare.types import Comparison, Gate
 from suite.errors import LevelfieldError
 from suite.images import catalogue
+from suite.trials.record import read
 from suite.trials.upgrades import command
 from suite.trials.upgrades import record as upgrades_record
 from suite.trials.upgrades.command import TrialRequest, Upgrade
@@ -43,7 +44,7 @@ def trial(kind: Kind, factor: float) -> Trial:
 
 
 def test_every_trial_is_planned_in_turn() -> None:
-    todo = list(command.wanted(ASKED))
+    todo = list(command.planned(ASKED))
     assert [each.kind for each in todo[:4]] == ["same", "injected", "same", "injected"]
     assert all(each.old == each.new == "onnxruntime" for each in todo[:4])
     versions = [(each.old, each.new) for each in todo[4:]]
@@ -55,13 +56,13 @@ def test_every_trial_is_planned_in_turn() -> None:
 
 def test_going_on_makes_only_what_is_left() -> None:
     done = msgspec.structs.replace(trial("same", 1.0), old="onnxruntime", new="onnxruntime#2")
-    todo = command.left(command.wanted(ASKED), (done,))
+    todo = command.remaining(command.planned(ASKED), (done,))
     assert [each.kind for each in todo[:3]] == ["injected", "same", "injected"]
     finished = tuple(
         msgspec.structs.replace(done, kind=each.kind, old=each.old, new=each.new, inject=each.inject)
-        for each in command.wanted(ASKED)
+        for each in command.planned(ASKED)
     )
-    assert command.left(command.wanted(ASKED), finished) == []
+    assert command.remaining(command.planned(ASKED), finished) == []
 
 
 def test_only_known_truths_are_counted() -> None:
@@ -77,10 +78,10 @@ def test_only_known_truths_are_counted() -> None:
 def test_what_is_not_such_a_record_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     with pytest.raises(LevelfieldError, match="cannot be read"):
-        upgrades_record.read(path)
+        read(path, Record)
     path.write_text("[]")
     with pytest.raises(LevelfieldError, match="is not a record of the upgrade trial"):
-        upgrades_record.read(path)
+        read(path, Record)
     with pytest.raises(LevelfieldError, match="is there already"):
         command.run(ASKED, path, lambda _: None, add=False)
 
@@ -93,11 +94,11 @@ def test_one_of_each_for_real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
     def few(_: TrialRequest) -> list[Upgrade]:
         """One upgrade instead of all."""
-        everything = list(upgrades_wanted(asked))
+        everything = list(upgrades_planned(asked))
         return [*everything[:2], everything[-1]]
 
-    upgrades_wanted = command.wanted
-    monkeypatch.setattr(command, "wanted", few)
+    upgrades_planned = command.planned
+    monkeypatch.setattr(command, "planned", few)
     said: list[str] = []
     record = command.run(asked, out, said.append, add=False)
     assert [each.kind for each in record.trials] == ["same", "injected", "upgrade"]
@@ -107,7 +108,7 @@ def test_one_of_each_for_real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         "2 launches of both arms, and a verdict takes 5"
     }
     assert all(each.movement == "identical" for each in record.trials[0].moves)
-    assert upgrades_record.read(out) == record
+    assert read(out, Record) == record
     assert out.with_suffix(".md").read_text() == markdown(record)
     with pytest.raises(LevelfieldError, match="other settings"):
         command.run(msgspec.structs.replace(asked, margin=0.05), out, said.append, add=True)

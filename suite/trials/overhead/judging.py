@@ -9,13 +9,13 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from suite.statistics.arrays import Floats
 from suite.statistics.errors import InsufficientData
 from suite.statistics.levels import levels_of_windows
 from suite.statistics.middle import median_interval
 from suite.statistics.student import MIN_LAUNCHES, half_width, spread_of
-from suite.trials.record import Cell, Contrast, Finding, Generation, Interval, Limit, Verdict
+from suite.trials.overhead.record import Cell, Contrast, Finding, Generation, Interval, Limit, Verdict
 
 CONFIDENCE = 0.95
 CONFIDENCE_SEQUENTIAL = 0.99
@@ -25,23 +25,27 @@ ENOUGH = 0.8
 """A trial may stop when half the interval is no longer than this share of the limit."""
 
 
-def log_windows(generations: Sequence[Generation], arms: Sequence[str]) -> NDArray[np.float64]:
-    """Return the log of each window's median, shape (generations, rounds, arms); every arm has one in every round."""
+def launch_levels(generations: Sequence[Generation], arms: Sequence[str]) -> Floats:
+    """Return the log level of each launch: these trials warm up by a rule of their own, and leave no window out.
+
+    Parameters
+    ----------
+    generations : sequence of Generation
+        What was measured.
+    arms : sequence of str
+        Names, in the order of the columns.
+
+    Returns
+    -------
+    ndarray, shape (generations, arms), log of nanoseconds
+    """
     place = {arm: index for index, arm in enumerate(arms)}
-    table = np.full((len(generations), max((len(each.rounds) for each in generations), default=0), len(arms)), np.nan)
+    logs = np.full((len(generations), max((len(each.rounds) for each in generations), default=0), len(arms)), np.nan)
     for g, generation in enumerate(generations):
         for r, one in enumerate(generation.rounds):
             for window in one.windows:
-                table[g, r, place[window.arm]] = math.log(window.median_ns)
-    return table
-
-
-def launch_levels(generations: Sequence[Generation], arms: Sequence[str]) -> NDArray[np.float64]:
-    """Return the log level of each launch, shape (generations, arms).
-
-    These trials warm up by a rule of their own, and leave no window out.
-    """
-    return levels_of_windows(log_windows(generations, arms))
+                logs[g, r, place[window.arm]] = math.log(window.median_ns)
+    return levels_of_windows(logs)
 
 
 def find(
@@ -51,8 +55,18 @@ def find(
 
     Parameters
     ----------
-    sequential
+    contrast : Contrast
+        Two arms and their limit.
+    generations : sequence of Generation
+        What was measured.
+    arms : sequence of str
+        Names of all arms.
+    sequential : bool
         Whether the width of the intervals was allowed to end the trial; widens them.
+
+    Returns
+    -------
+    Finding
 
     Notes
     -----
@@ -62,9 +76,7 @@ def find(
     return _finding(contrast, first, second, typical=_mean if contrast.one_process else _middle, sequential=sequential)
 
 
-def _levels(
-    contrast: Contrast, generations: Sequence[Generation], arms: Sequence[str]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _levels(contrast: Contrast, generations: Sequence[Generation], arms: Sequence[str]) -> tuple[Floats, Floats]:
     """Return the log levels of a contrast's two arms by launch, from the rounds in which both took a window."""
     both = {contrast.first, contrast.second}
     kept = [
@@ -78,14 +90,12 @@ def _levels(
 
 
 def _exp(logs: Interval) -> Interval:
-    return Interval(
-        math.exp(logs.value),
-        None if logs.low is None else math.exp(logs.low),
-        None if logs.high is None else math.exp(logs.high),
-    )
+    if logs.low is None or logs.high is None:
+        return Interval(math.exp(logs.value), None, None)
+    return Interval(math.exp(logs.value), math.exp(logs.low), math.exp(logs.high))
 
 
-def _mean(values: NDArray[np.float64], *, sequential: bool) -> Interval:
+def _mean(values: Floats, *, sequential: bool) -> Interval:
     """Return the mean with its t interval: within one process a launch of another kind is of that kind for both."""
     mean = float(values.mean())
     if values.size < MIN_LAUNCHES:
@@ -115,8 +125,8 @@ def pooled(contrast: Contrast, cells: Sequence[Cell]) -> Finding:
 
 def _finding(
     contrast: Contrast,
-    first: NDArray[np.float64],
-    second: NDArray[np.float64],
+    first: Floats,
+    second: Floats,
     *,
     typical: Callable[..., Interval],
     sequential: bool,
@@ -135,7 +145,7 @@ def _finding(
     )
 
 
-def _middle(values: NDArray[np.float64], *, sequential: bool) -> Interval:
+def _middle(values: Floats, *, sequential: bool) -> Interval:
     try:
         found = median_interval(values, confidence=CONFIDENCE_SEQUENTIAL if sequential else CONFIDENCE)
     except InsufficientData:
@@ -143,19 +153,24 @@ def _middle(values: NDArray[np.float64], *, sequential: bool) -> Interval:
     return Interval(found.value, found.low, found.high)
 
 
-def _verdict(limit: Limit, ratio: Interval, difference: Interval) -> Verdict:
+def _limited(limit: Limit, ratio: Interval, difference: Interval) -> tuple[Interval, float, float] | None:
+    """Return what is held against a limit, its value where arms are equal, and how far from that it may be."""
     if limit.share is not None:
-        return _held(ratio, 1.0, limit.share)
-    return "no limit" if limit.ns is None else _held(difference, 0.0, limit.ns)
+        return ratio, 1.0, limit.share
+    return None if limit.ns is None else (difference, 0.0, limit.ns)
 
 
-def _held(interval: Interval, none: float, limit: float) -> Verdict:
-    """Hold an interval against `none` ± `limit`: a harness that looks faster than a bare loop is wrong as well."""
+def _verdict(limit: Limit, ratio: Interval, difference: Interval) -> Verdict:
+    """Judge by the whole interval: a harness that looks faster than a bare loop is wrong as well."""
+    limited = _limited(limit, ratio, difference)
+    if limited is None:
+        return "no limit"
+    interval, equal, allowed = limited
     if interval.low is None or interval.high is None:
         return "not shown"
-    if none - limit <= interval.low and interval.high <= none + limit:
+    if equal - allowed <= interval.low and interval.high <= equal + allowed:
         return "within"
-    return "outside" if interval.low > none + limit or interval.high < none - limit else "not shown"
+    return "outside" if interval.low > equal + allowed or interval.high < equal - allowed else "not shown"
 
 
 def precise(findings: Sequence[Finding]) -> bool:
@@ -164,11 +179,10 @@ def precise(findings: Sequence[Finding]) -> bool:
 
 
 def _precise(finding: Finding) -> bool:
-    limit = finding.contrast.limit
-    allowed = limit.share if limit.share is not None else limit.ns
-    interval = finding.ratio if limit.share is not None else finding.difference_ns
-    if allowed is None:
+    limited = _limited(finding.contrast.limit, finding.ratio, finding.difference_ns)
+    if limited is None:
         return True
+    interval, _, allowed = limited
     return (
         interval.low is not None
         and interval.high is not None

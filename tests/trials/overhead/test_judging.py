@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from suite.trials.judging import find, precise
+from suite.trials.overhead.judging import find, precise
+from suite.trials.overhead.record import Contrast, Generation, Limit, Round, Window
 from suite.trials.overhead.schedule import AGREE
-from suite.trials.record import Contrast, Generation, Limit, Round, Window
 
 ARMS = ("worker", "bare loop")
 PERCENT = Contrast("worker", "bare loop", Limit(share=0.01), "")

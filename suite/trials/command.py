@@ -1,0 +1,131 @@
+"""What the commands of trials have in common: options, messages, the exit on an error, and preparation."""
+
+import datetime as dt
+import secrets
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from rich.markdown import Markdown
+from rich.markup import escape
+
+from suite.errors import LevelfieldError
+from suite.launchers.docker import DockerLauncher, connect
+from suite.launchers.venv import VenvLauncher
+from suite.plan import Plan, Selection, make
+from suite.record.schema import Warning_
+from suite.safety import terminals
+from suite.schedule import scratch
+from suite.schedule.listener import SilentListener
+from suite.schedule.preparation import prepare
+from suite.schedule.site import Site
+from suite.trials.record import FOLDER
+
+COULD_NOT_RUN = 2
+"""Exit code."""
+SETTINGS = {"help_option_names": ["-h", "--help"]}
+"""Of every command."""
+
+seed_option = click.option(
+    "--seed",
+    type=int,
+    default=None,
+    callback=lambda _context, _option, value: secrets.randbits(63) if value is None else value,
+    help="Seed of the schedule; the record holds it.",
+)
+out_option = click.option(
+    "--out", type=click.Path(path_type=Path), default=None, help="Record; default: under reports/trials/."
+)
+analyse_option = click.option(
+    "--analyse", "only", type=click.Path(path_type=Path), default=None, help="Only analyse this record anew."
+)
+
+
+class Terminal(SilentListener):
+    """Prints steps, warnings and findings, and nothing of rounds."""
+
+    def __init__(self) -> None:
+        self._console = terminals.console()
+
+    def say(self, text: str) -> None:
+        self._console.print(f"[dim]{escape(text)}[/]", highlight=False, soft_wrap=True)
+
+    def warn(self, warning: Warning_) -> None:
+        self.say(warning.message)
+
+    def fail(self, text: str) -> None:
+        self._console.print(f"[red]{escape(text)}[/]", highlight=False)
+
+    def show(self, markdown: str, path: Path | None = None) -> None:
+        """Print findings.
+
+        Parameters
+        ----------
+        markdown : str
+            Tables and text.
+        path : Path or None
+            File of the record, which is named below.
+        """
+        self._console.print(Markdown(markdown))
+        if path is not None:
+            self._console.print(f"Record: {escape(str(path))}", highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def terminal() -> Iterator[Terminal]:
+    """Give a command its terminal; an error that the user can do something about is printed, and ends with code 2."""
+    opened = Terminal()
+    try:
+        yield opened
+    except (LevelfieldError, OSError) as error:
+        opened.fail(str(error))
+        sys.exit(COULD_NOT_RUN)
+
+
+def default_path(name: str, kind: str = "") -> Path:
+    """Return where a record is written unless another file is named.
+
+    Parameters
+    ----------
+    name, kind : str
+        What stands before and after the day: `rigor` and `-busy` become `rigor-2026-11-22-busy.json`.
+
+    Returns
+    -------
+    Path
+    """
+    return FOLDER / f"{name}-{dt.datetime.now(dt.UTC):%Y-%m-%d}{kind}.json"
+
+
+@contextmanager
+def prepared(selection: Selection, listener: Terminal, launcher: str = "docker") -> Iterator[tuple[Plan, Site]]:
+    """Make everything that a trial needs, and remove its compile caches afterwards.
+
+    Parameters
+    ----------
+    selection : Selection
+        What is to be measured.
+    listener : Terminal
+        Display of the progress.
+    launcher : str
+        Where workers run: `docker` or `venv`.
+
+    Yields
+    ------
+    tuple of Plan and Site
+
+    Raises
+    ------
+    LevelfieldError
+        No engine answers, or something cannot be made.
+    """
+    plan = make(selection)
+    chosen = DockerLauncher(connect()) if launcher == "docker" else VenvLauncher()
+    chosen.sweep()
+    site = prepare(plan, chosen, listener)
+    try:
+        yield plan, site
+    finally:
+        scratch.remove(site.caches)

@@ -1,0 +1,126 @@
+"""Workers that a trial keeps alive itself, and one turn of one of them."""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from suite.errors import LevelfieldError
+from suite.launchers.worker import WorkerError
+from suite.machine.settling import settle
+from suite.machine.signals import Signals, difference
+from suite.record.schema import Absent, Arm, Case, Noise, Settling
+from suite.schedule.launches import bring_up
+from suite.schedule.outcomes import Outcome, end_workers
+from suite.schedule.preparation import canary_arm, canary_case
+from suite.schedule.site import Site
+from suite.worker.messages import Measure, Measured
+
+WINDOW_TIMEOUT_S = 300.0
+
+
+class Turn(NamedTuple):
+    """One window of one worker, and what the machine did meanwhile."""
+
+    measured: Measured
+    noise: Noise
+    settling: Settling
+    """The wait before it."""
+    start_ns: int
+    """When it was asked for, by the monotonic clock."""
+    wall_ns: int
+    """Until it was answered: unrecorded calls and all."""
+
+
+def launch(site: Site, case: Case, arms: Sequence[Arm], *, alone: bool = True) -> list[Outcome]:
+    """Launch and verify all arms, or end them all.
+
+    Parameters
+    ----------
+    site, case, arms, alone
+        As `suite.schedule.launches.bring_up` takes them.
+
+    Returns
+    -------
+    list of Outcome
+        Each with its worker, in the order of `arms`.
+
+    Raises
+    ------
+    WorkerError
+        One of them could not be launched.
+    LevelfieldError
+        One of them does not compute what it should.
+    """
+    outcomes = bring_up(site, case, arms, alone=alone)
+    try:
+        for outcome in outcomes:
+            _refuse_unequal(outcome)
+    except BaseException:
+        end_workers(outcomes)
+        raise
+    return outcomes
+
+
+def _refuse_unequal(outcome: Outcome) -> None:
+    failure, parity = outcome.launch.failure, outcome.launch.parity
+    if failure is not None:
+        raise WorkerError(failure.kind, f"{outcome.arm.id}: {failure.message}", failure.detail)
+    if parity is not None and not parity.equal:
+        raise LevelfieldError(f"{outcome.arm.id} is not equal to the reference: {parity.reason}.")
+
+
+def launch_canary(site: Site) -> list[Outcome]:
+    """Launch the canary alone; raises as `launch` does."""
+    return launch(site, canary_case(len(site.cpus)), [canary_arm()])
+
+
+def process_ids(outcomes: Sequence[Outcome]) -> dict[str, int]:
+    """Return the process ids of living workers, by arm; 0 where the host cannot see them."""
+    return {each.launch.arm: each.worker.pid or 0 for each in outcomes if each.worker is not None}
+
+
+def take_turn(
+    outcome: Outcome, request: Measure, signals: Signals, pids: Mapping[str, int], *, wait: bool = True
+) -> Turn:
+    """Take one window of one of several living workers.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        Whose turn it is.
+    request : Measure
+        The window.
+    signals : Signals
+        Of the machine, open.
+    pids : mapping of str to int
+        Process ids of all living workers, by arm.
+    wait : bool
+        Whether the turn begins when the CPU clocks of all workers stand still, as in a run.
+
+    Returns
+    -------
+    Turn
+
+    Raises
+    ------
+    WorkerError
+        The worker ended, or does not answer.
+    LevelfieldError
+        The CPU clocks of the workers cannot be read.
+    """
+    if outcome.worker is None:
+        raise WorkerError("crashed", f"{outcome.arm.id} is not there any more.")
+    settling = settle(pids) if wait else Settling(waited_ns=0, busy=(), unseen=())
+    if settling.unseen:
+        raise LevelfieldError("The CPU clocks of the workers cannot be read here: turns cannot begin as in a run.")
+    before = signals.snapshot(pids)
+    start_ns = time.monotonic_ns()
+    measured = outcome.worker.ask(request, Measured, WINDOW_TIMEOUT_S)
+    wall_ns = time.monotonic_ns() - start_ns
+    noise = difference(before, signals.snapshot(pids), outcome.launch.arm)
+    return Turn(measured, noise, settling, start_ns, wall_ns)
+
+
+def known_ns(value: int | Absent) -> int | None:
+    """Return a signal as records of trials keep it: None where it is not known."""
+    return None if isinstance(value, Absent) else value
