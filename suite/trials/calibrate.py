@@ -6,105 +6,82 @@ the same plan, the same schedule and the same analysis. The result is kept in th
 
 import secrets
 import shutil
-import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import msgspec
 import numpy as np
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
-from suite import __version__, analysis, plan
+from suite import __version__, analysis
 from suite.analysis import launch_levels
 from suite.errors import LevelfieldError
-from suite.launchers.docker import DockerLauncher, connect
 from suite.machine.fingerprint import fingerprint
+from suite.plan import Plan, Selection
 from suite.plan.profiles import STANDARD
 from suite.record import journal
 from suite.record.files import JOURNAL
 from suite.record.schema import Run
 from suite.run.calibration import EFFECTS, Calibration, Conditions, Repeat, conclude, load, same_machine, store
 from suite.run.start import Request, start_run
-from suite.safety import terminals
 from suite.schedule import scratch
 from suite.schedule.listener import SilentListener
 from suite.schedule.outcomes import utc_now
-from suite.schedule.preparation import prepare
 from suite.schedule.run import RunInProgress
 from suite.schedule.site import Site
 from suite.statistics.verdicts import DEFAULT_MARGIN, verdict_of
+from suite.trials.command import SETTINGS, Terminal, prepared, terminal
+from suite.trials.tables import table
 
 
-class Options(msgspec.Struct, frozen=True):
-    """What was asked for."""
-
-    runs: int
-    model: str
-    backend: str
-    threads: int | None = None
-    add: bool = False
-    """Go on with the calibration that is kept."""
-
-
-def run(options: Options, say: Callable[[str], None], keep: Callable[[Calibration], object]) -> Calibration:
-    """Make the runs.
+def run(selection: Selection, runs: int, listener: Terminal, *, add: bool) -> Calibration:
+    """Make the runs; the result is kept after each, so that an interruption loses one run at the most.
 
     Parameters
     ----------
-    keep
-        Is given the result after every run, so that an interruption loses one run at the most.
+    selection : Selection
+        One latency block with a control.
+    runs : int
+        How many to make, at least one.
+    listener : Terminal
+        Display of the progress.
+    add : bool
+        Whether to go on with the calibration that is kept.
+
+    Returns
+    -------
+    Calibration
 
     Raises
     ------
     LevelfieldError
         No engine answers, a run gave no control, or runs were to be added to such as were made under other conditions.
     """
-    chosen = plan.make(
-        plan.Selection(
-            profile=STANDARD.name,
-            models=(options.model,),
-            backends=(options.backend,),
-            scenarios=("latency",),
-            threads=() if options.threads is None else (options.threads,),
-            control=options.backend,
+    with prepared(selection, listener) as (plan, site):
+        conditions = Conditions(
+            started=utc_now(),
+            tool_version=__version__,
+            machine=fingerprint(site.cpus),
+            image=site.image(plan.blocks[0].arms[0]).tag,
+            backend=plan.blocks[0].arms[0].backend,
+            case=plan.blocks[0].case,
+            margin=DEFAULT_MARGIN,
+            launches=STANDARD.generations,
+            rounds=STANDARD.rounds,
+            window_ns=STANDARD.window_ns,
         )
-    )
-    launcher = DockerLauncher(connect())
-    launcher.sweep()
-    site = prepare(chosen, launcher, SilentListener())
-    scratch.remove(site.caches)  # every run gets its own
-    conditions = Conditions(
-        started=utc_now(),
-        tool_version=__version__,
-        machine=fingerprint(site.cpus),
-        image=site.image(chosen.blocks[0].arms[0]).tag,
-        backend=options.backend,
-        case=chosen.blocks[0].case,
-        margin=DEFAULT_MARGIN,
-        launches=STANDARD.generations,
-        rounds=STANDARD.rounds,
-        window_ns=STANDARD.window_ns,
-    )
-    repeats: list[Repeat] = []
-    if options.add:
-        conditions, repeats = _before(conditions)
-    found: Calibration | None = None
-    for number in range(options.runs):
-        repeats.append(_repeat(chosen, site))
-        found = conclude(conditions, repeats, utc_now())
-        keep(found)
-        last = repeats[-1]
-        say(
-            f"run {number + 1} of {options.runs}: {last.ratio:.4f} ({last.low:.4f} to {last.high:.4f}), "
-            f"{last.verdict}, {last.seconds:.0f} s; {(options.runs - number - 1) * last.seconds / 60:.0f} minutes left"
-        )
-    if found is None:
-        raise LevelfieldError("Nothing was asked for.", fix="Ask for one run at least, with --runs.")
+        conditions, repeats = _before(conditions) if add else (conditions, [])
+        for left in reversed(range(runs)):
+            last = _repeat(plan, site)
+            repeats.append(last)
+            found = conclude(conditions, repeats, utc_now())
+            store(found)
+            listener.say(
+                f"run {runs - left} of {runs}: {last.ratio:.4f} ({last.low:.4f} to {last.high:.4f}), {last.verdict}, "
+                f"{last.seconds:.0f} s; {left * last.seconds / 60:.0f} minutes left"
+            )
     return found
 
 
@@ -121,15 +98,15 @@ def _before(now: Conditions) -> tuple[Conditions, list[Repeat]]:
     return known, list(before.repeats)
 
 
-def _repeat(chosen: plan.Plan, site: Site) -> Repeat:
-    """Make one run in a folder that is thrown away afterwards."""
+def _repeat(plan: Plan, site: Site) -> Repeat:
+    """Make one run, with compile caches of its own, in a folder that is thrown away afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="levelfield-calibrate-"))
     own = msgspec.structs.replace(site, caches=scratch.make_folder())
     began = time.monotonic()
     try:
-        where = start_run(chosen, Request(seed=secrets.randbits(63)), own, folder)
-        RunInProgress(where, own, SilentListener()).measure()
-        record = journal.fold(journal.read(where / JOURNAL))
+        place = start_run(plan, Request(seed=secrets.randbits(63)), own, folder)
+        RunInProgress(place, own, SilentListener()).measure()
+        record = journal.fold(journal.read(place / JOURNAL))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         scratch.remove(own.caches)
@@ -138,6 +115,17 @@ def _repeat(chosen: plan.Plan, site: Site) -> Repeat:
 
 def repeat_of(record: Run, seconds: float) -> Repeat:
     """Return what one run says about identical arms.
+
+    Parameters
+    ----------
+    record : Run
+        One latency block with a control.
+    seconds : float
+        What the run took.
+
+    Returns
+    -------
+    Repeat
 
     Raises
     ------
@@ -168,33 +156,36 @@ def repeat_of(record: Run, seconds: float) -> Repeat:
     )
 
 
-def show(found: Calibration, console: Console) -> None:
-    """Print what was found."""
-    console.print(escape(str(found)), highlight=False)
-    console.print(
+def markdown(found: Calibration) -> str:
+    """Return what was found as Markdown."""
+    return "\n".join(_lines(found))
+
+
+def _lines(found: Calibration) -> Iterator[str]:
+    yield f"{found}\n"
+    yield (
         f"Called the same in {found.same.successes} of {found.same.trials} "
         f"({found.same.low:.1%} to {found.same.high:.1%}); {sum(each.seconds for each in found.repeats) / 60:.0f} "
-        f"minutes of measuring, {found.launches} launches × {found.rounds} rounds of {found.window_ns / 1e9:g} s.",
-        highlight=False,
+        f"minutes of measuring, {found.launches} launches × {found.rounds} rounds of {found.window_ns / 1e9:g} s.\n"
     )
     if found.split is None:
         return
-    console.print(
+    yield (
         f"Variance: launch {found.split.launch_sd:.2%}, window {found.split.window_sd:.2%}, drift of rounds "
-        f"{found.split.round_sd:.2%} (standard deviations).",
-        highlight=False,
+        f"{found.split.round_sd:.2%} (standard deviations).\n"
     )
-    table = Table(title="Power: how often a slowdown is found (95 % intervals)", title_justify="left")
-    table.add_column("launches", justify="right")
-    for effect in EFFECTS:
-        table.add_column(f"+{effect:.1%}", justify="right")
-    for launches in sorted({point.launches for point in found.curve}):
-        row = {point.effect: point.power for point in found.curve if point.launches == launches}
-        table.add_row(str(launches), *(f"{row[effect]:.0%}" for effect in EFFECTS))
-    console.print(table)
+    yield "Power: how often a slowdown is found (95 % intervals)\n"
+    power = {(point.launches, point.effect): point.power for point in found.curve}
+    yield from table(
+        ("launches:", *(f"+{effect:.1%}:" for effect in EFFECTS)),
+        (
+            (str(launches), *(f"{power[launches, effect]:.0%}" for effect in EFFECTS))
+            for launches in sorted({launches for launches, _ in power})
+        ),
+    )
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(context_settings=SETTINGS)
 @click.option("--runs", type=click.IntRange(1), default=20, show_default=True, help="A/A runs; half a minute each.")
 @click.option("--model", default="resnet50", show_default=True)
 @click.option("--backend", default="onnxruntime", show_default=True)
@@ -202,17 +193,16 @@ def show(found: Calibration, console: Console) -> None:
 @click.option("--add", is_flag=True, help="Add the runs to the calibration that is kept.")
 def main(runs: int, model: str, backend: str, threads: int | None, add: bool) -> None:
     """Measure how often this machine calls identical programs different, and how small a change it sees."""
-    console = terminals.console()
-
-    def say(text: str) -> None:
-        console.print(f"[dim]{escape(text)}[/]", highlight=False)
-
-    try:
-        found = run(Options(runs, model, backend, threads, add), say, store)
-    except (LevelfieldError, OSError) as error:
-        console.print(f"[red]{escape(str(error))}[/]", highlight=False)
-        sys.exit(2)
-    show(found, console)
+    selection = Selection(
+        profile=STANDARD.name,
+        models=(model,),
+        backends=(backend,),
+        scenarios=("latency",),
+        threads=() if threads is None else (threads,),
+        control=backend,
+    )
+    with terminal() as listener:
+        listener.show(markdown(run(selection, runs, listener, add=add)))
 
 
 if __name__ == "__main__":

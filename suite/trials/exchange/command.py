@@ -7,14 +7,14 @@ turns from them (`suite.trials.exchange.draws`). What is missing for an answer i
 
 import datetime as dt
 import math
-import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import click
 import msgspec
 import numpy as np
-from rich.markup import escape
 
 from suite import __version__
 from suite.cli.options import DURATION
@@ -25,15 +25,16 @@ from suite.compare.types import Gate
 from suite.errors import LevelfieldError
 from suite.history.environment import arm_group
 from suite.record import files
-from suite.record.files import write_atomically
 from suite.report import units
-from suite.safety import terminals
 from suite.schedule.outcomes import utc_now
+from suite.trials import record
+from suite.trials.command import terminal
 from suite.trials.exchange.draws import Runs, Spread, Tally, expected, lumps, sessions, spread, tally, turns
 
-SCHEMA = 1
 NO_RESULT = frozenset({"smoke", "injected", "demonstration"})
 """Labels of runs that are no results."""
+FEW_PAIRS = 10
+"""Pairs of sessions below which a share of false changes is said to be of these days alone."""
 
 
 class RunOfGroup(msgspec.Struct, frozen=True):
@@ -65,19 +66,6 @@ class Group(msgspec.Struct, frozen=True):
     """Why something above is not known."""
 
 
-class Record(msgspec.Struct, frozen=True):
-    """What the trial found."""
-
-    schema: int
-    updated: str
-    tool_version: str
-    runs_a_side: int
-    gap_seconds: float
-    draws: int
-    seed: int
-    groups: tuple[Group, ...]
-
-
 class Thresholds(msgspec.Struct, frozen=True):
     """How comparisons are drawn."""
 
@@ -89,8 +77,33 @@ class Thresholds(msgspec.Struct, frozen=True):
     seed: int = 1
 
 
-def study(runs: Sequence[Reduced], asked: Thresholds) -> Record:
+class Record(record.Record, frozen=True, kw_only=True):
+    """What the trial found; the settings are `Thresholds`."""
+
+    TRIAL: ClassVar = "exchange"
+
+    updated: str
+    tool_version: str
+    runs_a_side: int
+    gap_seconds: float
+    draws: int
+    seed: int
+    groups: tuple[Group, ...]
+
+
+def study(runs: Sequence[Reduced], thresholds: Thresholds) -> Record:
     """Study runs: those of one machine and launcher together.
+
+    Parameters
+    ----------
+    runs : sequence of Reduced
+        Runs of any machines.
+    thresholds : Thresholds
+        How comparisons are drawn.
+
+    Returns
+    -------
+    Record
 
     Raises
     ------
@@ -105,30 +118,27 @@ def study(runs: Sequence[Reduced], asked: Thresholds) -> Record:
     if not places:
         raise LevelfieldError("There is no run here that is a result.", fix="Name runs that are no smoke runs.")
     return Record(
-        schema=SCHEMA,
+        **msgspec.structs.asdict(thresholds),
+        schema=Record.SCHEMA,
         updated=utc_now(),
         tool_version=__version__,
-        runs_a_side=asked.runs_a_side,
-        gap_seconds=asked.gap_seconds,
-        draws=asked.draws,
-        seed=asked.seed,
-        groups=tuple(_group(members, asked) for members in places.values()),
+        groups=tuple(_group(members, thresholds) for members in places.values()),
     )
 
 
-def _group(members: list[Reduced], asked: Thresholds) -> Group:
+def _group(members: list[Reduced], thresholds: Thresholds) -> Group:
     ordered = sorted(members, key=lambda run: _seconds(run) or 0.0)
-    numbers = sessions([_seconds(run) or 0.0 for run in ordered], asked.gap_seconds)
+    numbers = sessions([_seconds(run) or 0.0 for run in ordered], thresholds.gap_seconds)
     costs = [dict(_costs(run)) for run in ordered]
-    counted = [name for each in costs for name in each]
-    results = tuple(name for name in dict.fromkeys(counted) if counted.count(name) > 1)
+    counted = Counter(name for each in costs for name in each)
+    results = tuple(name for name, count in counted.items() if count > 1)
     table = np.array([[math.log(each[name]) if name in each else math.nan for name in results] for each in costs])
     whole = Runs(numbers, table.reshape(len(ordered), len(results)))
     found, gate = spread(whole), Gate()
-    rng = np.random.default_rng(asked.seed)
-    in_lumps = tally(whole, lumps(whole, asked.runs_a_side, asked.draws, rng), gate)
-    in_turns = tally(whole, turns(whole, asked.runs_a_side, asked.draws, rng), gate)
-    shares = expected(found, asked.runs_a_side, gate, rng) or (None, None)
+    rng = np.random.default_rng(thresholds.seed)
+    in_lumps = tally(whole, lumps(whole, thresholds.runs_a_side, thresholds.draws, rng), gate)
+    in_turns = tally(whole, turns(whole, thresholds.runs_a_side, thresholds.draws, rng), gate)
+    shares = expected(found, thresholds.runs_a_side, gate, rng) or (None, None)
     return Group(
         machine=_machine(ordered[0]),
         launcher=ordered[0].launcher,
@@ -142,12 +152,12 @@ def _group(members: list[Reduced], asked: Thresholds) -> Group:
         in_turns=in_turns,
         expected_in_lumps=shares[0],
         expected_in_turns=shares[1],
-        missing=tuple(_missing(found, in_lumps, in_turns, asked)),
+        missing=tuple(_missing(found, in_lumps, in_turns, thresholds)),
     )
 
 
-def _missing(found: Spread, in_lumps: Tally | None, in_turns: Tally | None, asked: Thresholds) -> Iterator[str]:
-    count = asked.runs_a_side
+def _missing(found: Spread, in_lumps: Tally | None, in_turns: Tally | None, thresholds: Thresholds) -> Iterator[str]:
+    count = thresholds.runs_a_side
     if not found.cases:
         yield "no result was measured by two of them: nothing can be said of how far runs lie apart"
         return
@@ -157,7 +167,7 @@ def _missing(found: Spread, in_lumps: Tally | None, in_turns: Tally | None, aske
         yield "there is one session: how far days lie apart is not known"
     if in_lumps is None:
         yield f"no two sessions have {count} runs each: comparisons in lumps cannot be drawn"
-    elif in_lumps.session_pairs < _FEW_PAIRS:
+    elif in_lumps.session_pairs < FEW_PAIRS:
         yield (
             f"{units.plural(in_lumps.session_pairs, 'pair')} of sessions: the share of false changes is of these days, "
             "and says little of others"
@@ -166,13 +176,10 @@ def _missing(found: Spread, in_lumps: Tally | None, in_turns: Tally | None, aske
         yield f"there are fewer than {count} pairs of neighbours: comparisons in turns cannot be drawn"
 
 
-_FEW_PAIRS = 10
-"""Pairs of sessions below which a share of false changes is said to be of these days alone."""
-
-
 def _machine(run: Reduced) -> str:
-    known = (run.hardware.get(name, "") for name in ("cpu model", "cpu family", "cpu model number", "memory"))
-    model, family, number, memory = known
+    model, family, number, memory = (
+        run.hardware.get(name, "") for name in ("cpu model", "cpu family", "cpu model number", "memory")
+    )
     return f"{model} (family {family}, model {number}), {memory}"
 
 
@@ -192,9 +199,6 @@ def _costs(run: Reduced) -> Iterator[tuple[str, float]]:
         digests = sorted(answer.inputs | answer.weights | answer.onnx | answer.images | answer.target)
         question = " ".join(digest[:8] for digest in digests)
         yield f"{arm}/{case} {version} {question}".strip(), answer.cost
-
-
-# ---- what is told ----------------------------------------------------------------------------------------------------
 
 
 def markdown(record: Record) -> str:
@@ -243,21 +247,19 @@ def _of_group(group: Group) -> Iterator[str]:
         yield f"Missing: {'; '.join(group.missing)}."
 
 
-def _folders(given: Sequence[Path]) -> Iterator[Path]:
-    for each in given:
-        if each.is_file() or (each / files.NAME).is_file():
-            yield each if each.is_file() else each / files.NAME
-        else:
-            yield from (folder / files.NAME for folder in files.runs_in(each))
-
-
-def read(given: Sequence[Path], say: Callable[[str], None]) -> list[Reduced]:
-    """Read run records, one run once; what cannot be read is told and left out.
+def read(folders: Sequence[Path], say: Callable[[str], None]) -> list[Reduced]:
+    """Read run records, one run once; what cannot be read is reported and left out.
 
     Parameters
     ----------
-    given
+    folders : sequence of Path
         Records, folders of runs, or folders that hold these.
+    say : callable
+        Prints a line.
+
+    Returns
+    -------
+    list of Reduced
 
     Raises
     ------
@@ -265,13 +267,15 @@ def read(given: Sequence[Path], say: Callable[[str], None]) -> list[Reduced]:
         There is none.
     """
     found: dict[str, Reduced] = {}
-    for file in _folders(given):
-        try:
-            run = load(file)
-        except (LevelfieldError, OSError) as error:
-            say(f"{file} is left out: {error}")
-            continue
-        found.setdefault(run.facts.id, run)
+    for folder in folders:
+        single = folder.is_file() or (folder / files.NAME).is_file()
+        for file in map(files.file_of, [folder] if single else files.runs_in(folder)):
+            try:
+                run = load(file)
+            except (LevelfieldError, OSError) as error:
+                say(f"{file} is left out: {error}")
+                continue
+            found.setdefault(run.facts.id, run)
     if not found:
         raise LevelfieldError("There is no run that can be read.", fix="Name run folders, or a folder of them.")
     return list(found.values())
@@ -280,26 +284,16 @@ def read(given: Sequence[Path], say: Callable[[str], None]) -> list[Reduced]:
 @click.command()
 @click.argument("runs", nargs=-1, type=click.Path(path_type=Path, exists=True))
 @click.option("--runs-a-side", type=click.IntRange(MIN_RUNS, 50), default=MIN_RUNS, show_default=True)
-@click.option("--gap", type=DURATION, default="6h", show_default=True, help="A pause that ends a session.")
+@click.option(
+    "--gap", "gap_seconds", type=DURATION, default="6h", show_default=True, help="A pause that ends a session."
+)
 @click.option("--draws", type=click.IntRange(1, 10_000), default=200, show_default=True)
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), default=None, help="Write the record here too.")
-def main(runs: tuple[Path, ...], *, runs_a_side: int, gap: float, draws: int, seed: int, out: Path | None) -> None:
+def main(runs: tuple[Path, ...], out: Path | None, **thresholds: object) -> None:
     """Estimate from RUNS of the same thing over days how often a comparison would call a change that is none."""
-    console = terminals.console()
-
-    def say(text: str) -> None:
-        console.print(f"[dim]{escape(text)}[/]", highlight=False, soft_wrap=True)
-
-    try:
-        asked = Thresholds(runs_a_side=runs_a_side, gap_seconds=gap, draws=draws, seed=seed)
-        record = study(read(runs or (Path("reports"),), say), asked)
-        console.print(escape(markdown(record)), highlight=False, soft_wrap=True, end="")
+    with terminal() as listener:
+        found = study(read(runs or (Path("reports"),), listener.say), msgspec.convert(thresholds, Thresholds))
         if out is not None:
-            out.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(out, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
-            write_atomically(out.with_suffix(".md"), markdown(record).encode())
-            console.print(f"Record: {escape(str(out))}", highlight=False, soft_wrap=True)
-    except (LevelfieldError, OSError) as error:
-        console.print(f"[red]{escape(str(error))}[/]", highlight=False, soft_wrap=True)
-        sys.exit(2)
+            record.write(found, out, markdown(found))
+        listener.show(markdown(found), out)
