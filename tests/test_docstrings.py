@@ -5,6 +5,7 @@ Exempt are:
 - names that begin with an underscore, and everything in a class whose name does: they are not public;
 - functions nested in functions: nobody else can call them;
 - properties: they have no arguments, and their setters have one;
+- commands of click: the help of their options describes these, and their docstring is printed by `--help`;
 - `__init__` and other special methods: the class's docstring describes the arguments;
 - methods that implement a protocol, with the same arguments as the protocol's method: it is documented there;
 - overloads: the implementation is documented.
@@ -41,6 +42,7 @@ PACKAGES = (
     "zoo/training",
     "backends",
     "scenarios",
+    "trials",
 )
 LEAST_ARGUMENTS = 2
 
@@ -57,7 +59,8 @@ class Found(NamedTuple):
 
 
 def decorators(function: Function) -> set[str]:
-    return {ast.unparse(each).rpartition(".")[2] for each in function.decorator_list}
+    names = (each.func if isinstance(each, ast.Call) else each for each in function.decorator_list)
+    return {ast.unparse(each).rpartition(".")[2] for each in names}
 
 
 def arguments(function: Function, *, method: bool) -> tuple[str, ...]:
@@ -80,7 +83,7 @@ def functions(tree: ast.Module, place: str) -> Iterator[Found]:
 
 
 def _checked(function: Function, place: str, prefix: str) -> Iterator[Found]:
-    if function.name.startswith("_") or decorators(function) & {"property", "setter", "overload"}:
+    if function.name.startswith("_") or decorators(function) & {"property", "setter", "overload", "command"}:
         return
     names = arguments(function, method=bool(prefix))
     if len(names) >= LEAST_ARGUMENTS:

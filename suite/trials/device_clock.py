@@ -85,7 +85,17 @@ def by_events(call: Callable[[], object]) -> float:
 
 
 def clocks(backend: str, device: str) -> dict[str, Clock]:
-    """Return the clocks that can time a backend here; events are those of torch's own stream."""
+    """Return the clocks that can time a backend here; events are those of torch's own stream.
+
+    Parameters
+    ----------
+    backend, device : str
+        What is timed, and on what.
+
+    Returns
+    -------
+    dict of str to callable
+    """
     found: dict[str, Clock] = {OURS: by_window, "torch.utils.benchmark": by_torch}
     if device == "cuda" and backend.startswith("torch"):
         found["CUDA events"] = by_events
@@ -94,6 +104,22 @@ def clocks(backend: str, device: str) -> dict[str, Clock]:
 
 def load(backend: str, model_name: str, device: str, batch: int) -> tuple[Resident, Any]:
     """Load a model as a worker does for the scenarios on a device, and place its first inputs.
+
+    Parameters
+    ----------
+    backend : str
+        Name of the backend.
+    model_name : str
+        Name of the model.
+    device : str
+        `cuda` or `cpu`.
+    batch : int
+        Items of a call.
+
+    Returns
+    -------
+    tuple
+        The loaded model, and its inputs on the device.
 
     Raises
     ------
@@ -112,7 +138,24 @@ def load(backend: str, model_name: str, device: str, batch: int) -> tuple[Reside
 def measured(
     backend: str, model: str, *, device: str, batch: int = 1, turns: int = TURNS, seed: int = 1
 ) -> dict[str, list[float]]:
-    """Let every clock take its turns on one loaded model; return the nanoseconds of each, by clock."""
+    """Let every clock take its turns on one loaded model; return the nanoseconds of each, by clock.
+
+    Parameters
+    ----------
+    backend, model, device : str
+        What is timed, and on what.
+    batch : int
+        Items of a call.
+    turns : int
+        Of each clock.
+    seed : int
+        Of the order.
+
+    Returns
+    -------
+    dict of str to list of float
+        Nanoseconds of each turn, by clock.
+    """
     resident, placed = load(backend, model, device, batch)
     for _ in range(SETTLE_CALLS):
         resident.run(placed)

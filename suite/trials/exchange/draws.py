@@ -73,6 +73,18 @@ class Tally(msgspec.Struct, frozen=True):
 def sessions(seconds: Sequence[float], gap_s: float) -> tuple[int, ...]:
     """Number the sessions of runs that are in the order of time: a new one begins after a gap.
 
+    Parameters
+    ----------
+    seconds : sequence of float
+        When each run began.
+    gap_s : float
+        A pause that ends a session, seconds.
+
+    Returns
+    -------
+    tuple of int
+        Number of each run's session, from 0.
+
     Examples
     --------
     >>> sessions([0, 600, 1200, 90_000, 90_600], 3600)
@@ -110,7 +122,19 @@ def spread(runs: Runs) -> Spread:
 
 
 def lumps(runs: Runs, a_side: int, draws: int, rng: np.random.Generator) -> Iterator[tuple[int, Draw]]:
-    """Draw comparisons of runs of one session with runs of another; each with the number of its pair of sessions."""
+    """Draw comparisons of runs of one session with runs of another; each with the number of its pair of sessions.
+
+    Parameters
+    ----------
+    runs : Runs
+        Of the same thing.
+    a_side : int
+        Runs of either side.
+    draws : int
+        Comparisons to draw, from each pair.
+    rng : Generator
+        Of random numbers.
+    """
     members = [_members(runs, number) for number in range(len(set(runs.sessions)))]
     enough = [places for places in members if places.size >= a_side]
     pairs = [(first, second) for place, first in enumerate(enough) for second in enough[place + 1 :]]
@@ -120,7 +144,19 @@ def lumps(runs: Runs, a_side: int, draws: int, rng: np.random.Generator) -> Iter
 
 
 def turns(runs: Runs, a_side: int, draws: int, rng: np.random.Generator) -> Iterator[tuple[int, Draw]]:
-    """Draw comparisons of neighbours in time, from all sessions together; which is old is drawn for each pair."""
+    """Draw comparisons of neighbours in time, from all sessions together; which is old is drawn for each pair.
+
+    Parameters
+    ----------
+    runs : Runs
+        Of the same thing.
+    a_side : int
+        Runs of either side.
+    draws : int
+        Comparisons to draw.
+    rng : Generator
+        Of random numbers.
+    """
     members = [_members(runs, number) for number in range(len(set(runs.sessions)))]
     if sum(places.size // 2 for places in members) < a_side:
         return
@@ -134,7 +170,21 @@ def turns(runs: Runs, a_side: int, draws: int, rng: np.random.Generator) -> Iter
 
 
 def tally(runs: Runs, drawn: Iterator[tuple[int, Draw]], gate: Gate) -> Tally | None:
-    """Judge drawn comparisons as `compare` does; None where nothing could be drawn."""
+    """Judge drawn comparisons as `compare` does; None where nothing could be drawn.
+
+    Parameters
+    ----------
+    runs : Runs
+        Of the same thing.
+    drawn : iterator of tuple
+        Number of the pair of sessions, and the comparison.
+    gate : Gate
+        Margin and false discovery rate.
+
+    Returns
+    -------
+    Tally or None
+    """
     comparisons = with_change = rows = changed = 0
     pairs = set()
     for number, (old, new) in drawn:
@@ -154,6 +204,22 @@ def expected(found: Spread, a_side: int, gate: Gate, rng: np.random.Generator) -
     """Simulate one case with the estimated spreads: the share called changed, in lumps and in turns.
 
     Lumps are of two sessions; in turns every pair of runs is of a session of its own.
+
+    Parameters
+    ----------
+    found : Spread
+        Estimated from runs.
+    a_side : int
+        Runs of either side.
+    gate : Gate
+        Margin and false discovery rate.
+    rng : Generator
+        Of random numbers.
+
+    Returns
+    -------
+    tuple of float or None
+        None where a spread is not known.
     """
     if not found.run_sd or found.session_sd is None:
         return None

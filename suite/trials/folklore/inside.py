@@ -75,7 +75,20 @@ class _Form(msgspec.Struct):
 
 
 def torch_published(given: Given, parameters: weights.Arrays) -> dict[str, _Form]:
-    """The module called on a new tensor, gradients recorded."""
+    """The module called on a new tensor, gradients recorded.
+
+    Parameters
+    ----------
+    given : Given
+        What the process is to run.
+    parameters : dict of str to ndarray
+        Weights of the model.
+
+    Returns
+    -------
+    dict of str to _Form
+        By name.
+    """
     import torch
 
     from suite.zoo import torch_module
@@ -97,7 +110,20 @@ def torch_published(given: Given, parameters: weights.Arrays) -> dict[str, _Form
 
 
 def tensorflow_published(given: Given, parameters: weights.Arrays) -> dict[str, _Form]:
-    """A Keras model called as a function, eagerly; and by `predict`, as other tellings of the comparison do."""
+    """A Keras model called as a function, eagerly; and by `predict`, as other tellings of the comparison do.
+
+    Parameters
+    ----------
+    given : Given
+        What the process is to run.
+    parameters : dict of str to ndarray
+        Weights of the model.
+
+    Returns
+    -------
+    dict of str to _Form
+        By name.
+    """
     import tensorflow as tf
 
     layers = len(parameters) // 2
@@ -124,7 +150,20 @@ def tensorflow_published(given: Given, parameters: weights.Arrays) -> dict[str, 
 
 
 def jax_published(given: Given, parameters: weights.Arrays) -> dict[str, _Form]:
-    """Not compiled, weights of ones made in every call, no biases, and the result never waited for."""
+    """Not compiled, weights of ones made in every call, no biases, and the result never waited for.
+
+    Parameters
+    ----------
+    given : Given
+        What the process is to run.
+    parameters : dict of str to ndarray
+        Weights of the model.
+
+    Returns
+    -------
+    dict of str to _Form
+        By name.
+    """
     os.environ["JAX_PLATFORMS"] = "cpu"
     import jax
     import jax.numpy as jnp
@@ -150,7 +189,20 @@ def jax_published(given: Given, parameters: weights.Arrays) -> dict[str, _Form]:
 
 
 def onnxruntime_published(given: Given, parameters: weights.Arrays) -> dict[str, _Form]:
-    """One sample at a time in a Python loop, the input's name asked for each of them."""
+    """One sample at a time in a Python loop, the input's name asked for each of them.
+
+    Parameters
+    ----------
+    given : Given
+        What the process is to run.
+    parameters : dict of str to ndarray
+        Weights of the model.
+
+    Returns
+    -------
+    dict of str to _Form
+        By name.
+    """
     import onnxruntime as ort
 
     ort.disable_telemetry_events()
@@ -168,7 +220,20 @@ def onnxruntime_published(given: Given, parameters: weights.Arrays) -> dict[str,
 
 
 def openvino_published(given: Given, parameters: weights.Arrays) -> dict[str, _Form]:
-    """One sample at a time in a Python loop, a new request for each, in the precision that OpenVINO chooses."""
+    """One sample at a time in a Python loop, a new request for each, in the precision that OpenVINO chooses.
+
+    Parameters
+    ----------
+    given : Given
+        What the process is to run.
+    parameters : dict of str to ndarray
+        Weights of the model.
+
+    Returns
+    -------
+    dict of str to _Form
+        By name.
+    """
     import openvino
 
     core = openvino.Core()
@@ -201,7 +266,20 @@ PUBLISHED: dict[str, Callable[[Given, weights.Arrays], dict[str, _Form]]] = {
 
 
 def fairly(given: Given, parameters: weights.Arrays) -> dict[str, _Form]:
-    """The step that Levelfield times: the whole batch, from NumPy to NumPy, completed."""
+    """The step that Levelfield times: the whole batch, from NumPy to NumPy, completed.
+
+    Parameters
+    ----------
+    given : Given
+        What the process is to run.
+    parameters : dict of str to ndarray
+        Weights of the model.
+
+    Returns
+    -------
+    dict of str to _Form
+        The one form.
+    """
     task = given.task
     backend = registry.create(task.backend, Options(threads=task.threads, precision=task.precision, device=task.device))
     example = inputs.make(models.get(MODEL), 0, task.batch)
@@ -230,7 +308,22 @@ def polled(call: Call) -> Call:
 
 
 def window(call: Call, x: Batch, ask: Ask) -> list[int]:
-    """Warm up again, then time call after call."""
+    """Warm up again, then time call after call.
+
+    Parameters
+    ----------
+    call : callable
+        What is timed.
+    x : ndarray
+        Its input.
+    ask : Ask
+        Length of the window.
+
+    Returns
+    -------
+    list of int
+        Nanoseconds of each call.
+    """
     end = time.perf_counter_ns() + ask.rewarm_ns
     while True:
         call(x)

@@ -60,7 +60,22 @@ class Turns(msgspec.Struct, frozen=True):
 
 
 def bare_loop(step: Step, x: Arrays, window_ns: int, min_calls: int) -> list[int]:
-    """Time each call, and nothing else: no counters are read, the garbage collector does as it likes."""
+    """Time each call, and nothing else: no counters are read, the garbage collector does as it likes.
+
+    Parameters
+    ----------
+    step : callable
+        What is timed.
+    x : dict of str to ndarray
+        Its inputs.
+    window_ns, min_calls : int
+        Length of the window, and its fewest calls.
+
+    Returns
+    -------
+    list of int
+        Nanoseconds of each call.
+    """
     samples: list[int] = []
     end = time.perf_counter_ns() + window_ns
     while time.perf_counter_ns() < end or len(samples) < min_calls:
@@ -71,7 +86,26 @@ def bare_loop(step: Step, x: Arrays, window_ns: int, min_calls: int) -> list[int
 
 
 def window_of(loop: str, step: Step, x: Arrays, window_ns: int, min_calls: int, rewarm_ns: int) -> list[int]:
-    """Warm up as the harness does, and take one window by a loop's name."""
+    """Warm up as the harness does, and take one window by a loop's name.
+
+    Parameters
+    ----------
+    loop : str
+        As in `Ask`.
+    step : callable
+        What is timed.
+    x : dict of str to ndarray
+        Its inputs.
+    window_ns, min_calls : int
+        Length of the window, and its fewest calls.
+    rewarm_ns : int
+        How long unrecorded calls go on before.
+
+    Returns
+    -------
+    list of int
+        Nanoseconds of each call.
+    """
     if loop == "take":
         measure = Measure(window_ns=window_ns, min_calls=min_calls, rewarm_ns=rewarm_ns)
         return list(measure_window(step, (x,), measure).samples_ns)
@@ -80,7 +114,21 @@ def window_of(loop: str, step: Step, x: Arrays, window_ns: int, min_calls: int, 
 
 
 def in_turns(step: Step, x: Arrays, ask: AskTurns) -> Turns:
-    """Let two loops take turns around the same step, in random order."""
+    """Let two loops take turns around the same step, in random order.
+
+    Parameters
+    ----------
+    step : callable
+        What is timed.
+    x : dict of str to ndarray
+        Its inputs.
+    ask : AskTurns
+        Loops and windows.
+
+    Returns
+    -------
+    Turns
+    """
     order = random.Random(ask.seed)  # noqa: S311 (a schedule)
     found: list[dict[str, list[int]]] = []
     for _ in range(ask.turns):
@@ -90,7 +138,22 @@ def in_turns(step: Step, x: Arrays, ask: AskTurns) -> Turns:
 
 
 def own_clock(step: Step, x: Arrays, window_ns: int, min_calls: int) -> list[int]:
-    """Ask OpenVINO's request after each call how long the inference took, as `benchmark_app` does."""
+    """Ask OpenVINO's request after each call how long the inference took, as `benchmark_app` does.
+
+    Parameters
+    ----------
+    step : callable
+        What is timed.
+    x : dict of str to ndarray
+        Its inputs.
+    window_ns, min_calls : int
+        Length of the window, and its fewest calls.
+
+    Returns
+    -------
+    list of int
+        Nanoseconds of each call.
+    """
     request = request_of(step)
     samples: list[int] = []
     end = time.perf_counter_ns() + window_ns

@@ -25,9 +25,13 @@ def competing(share: float, cpu: int, seed: int, seconds: float) -> Iterator[Non
 
     Parameters
     ----------
-    share
+    share : float
         Of the time, on average.
-    seconds
+    cpu : int
+        Which CPU.
+    seed : int
+        Of the pattern.
+    seconds : float
         The process ends after so long in any case.
     """
     if not share:
@@ -43,7 +47,15 @@ def competing(share: float, cpu: int, seed: int, seconds: float) -> Iterator[Non
 
 
 def pattern(share: float, seed: int) -> Iterator[tuple[float, float]]:
-    """Yield how long to be busy and then idle, in seconds, for ever."""
+    """Yield how long to be busy and then idle, in seconds, for ever.
+
+    Parameters
+    ----------
+    share : float
+        Of the time that is busy, on average.
+    seed : int
+        Of the pattern.
+    """
     draw = random.Random(seed)  # noqa: S311  (a load, not a secret)
     while True:
         yield tuple(  # type: ignore[misc]  # two of them

@@ -17,12 +17,38 @@ from suite.trials.rigor.table import Floats, Outcome, Rule, Table
 
 
 def find(table: Table, frozen: Rules) -> tuple[Finding, ...]:
-    """Apply every rule to a stream, without an effect and with each of them."""
+    """Apply every rule to a stream, without an effect and with each of them.
+
+    Parameters
+    ----------
+    table : Table
+        The stream.
+    frozen : Rules
+        The rules that it is judged by.
+
+    Returns
+    -------
+    tuple of Finding
+    """
     return tuple(apply(rule, table, frozen.effects) for rule in (*rules(table, frozen), *RULES))
 
 
 def apply(rule: Rule, table: Table, effects: Sequence[float]) -> Finding:
-    """Apply one rule; a stream too short for its schedule gives no decision."""
+    """Apply one rule; a stream too short for its schedule gives no decision.
+
+    Parameters
+    ----------
+    rule : Rule
+        What decides.
+    table : Table
+        The stream.
+    effects : sequence of float
+        Slowdowns of the second arm; zero is among them.
+
+    Returns
+    -------
+    Finding
+    """
     outcomes = {effect: rule.decide(table, 1 + effect) for effect in effects}
     seconds = [outcome.seconds for outcome in outcomes[0.0]]
     return Finding(
@@ -38,6 +64,17 @@ def apply(rule: Rule, table: Table, effects: Sequence[float]) -> Finding:
 
 def count(effect: float, outcomes: Sequence[Outcome]) -> Tally:
     """Count what a rule said, and bound the share that matters.
+
+    Parameters
+    ----------
+    effect : float
+        Slowdown of the second arm.
+    outcomes : sequence of Outcome
+        Of one rule.
+
+    Returns
+    -------
+    Tally
 
     References
     ----------

@@ -180,7 +180,19 @@ def _goal(stream: Stream) -> str:
 
 
 def reaches_goal(finding: Finding, budget_s: float) -> bool:
-    """Whether the shares (not their intervals) are as good as was asked."""
+    """Whether the shares (not their intervals) are as good as was asked.
+
+    Parameters
+    ----------
+    finding : Finding
+        Of one rule.
+    budget_s : float
+        Most machine time of a pair, seconds.
+
+    Returns
+    -------
+    bool
+    """
     still, two, five = finding.tallies
     if still.wanted is None or two.wanted is None or five.wanted is None or finding.seconds_most is None:
         return False

@@ -65,7 +65,19 @@ class Table:
         )
 
     def seconds(self, generation: int, arm: int, windows: int) -> float:
-        """Machine time of one launch and its first windows."""
+        """Machine time of one launch and its first windows.
+
+        Parameters
+        ----------
+        generation, arm : int
+            The launch.
+        windows : int
+            How many of its windows.
+
+        Returns
+        -------
+        float
+        """
         return float(self.launch_s[generation] + self.wall_s[generation, :windows, arm].sum())
 
 

@@ -93,7 +93,23 @@ class Record(record.Record, frozen=True, kw_only=True):
 
 
 def trial_of(kind: Kind, inject: str, comparison: Comparison, seconds: float) -> Trial:
-    """Reduce one comparison to what the record keeps of it."""
+    """Reduce one comparison to what the record keeps of it.
+
+    Parameters
+    ----------
+    kind : Kind
+        Of the trial.
+    inject : str
+        The slowdown of the new arm; empty: none.
+    comparison : Comparison
+        What `ab` found.
+    seconds : float
+        Machine time.
+
+    Returns
+    -------
+    Trial
+    """
     facts = comparison.new.runs[0]
     return Trial(
         kind=kind,
