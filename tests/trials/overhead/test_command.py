@@ -9,17 +9,8 @@ import pytest
 
 from suite.record.schema import Case
 from suite.trials.overhead.command import contrasts_with_bare_loop, contrasts_with_benchmark_app, exit_code, pool
-from suite.trials.overhead.judging import find
-from suite.trials.overhead.record import Cell, Finding, Generation, Interval, Limit, Round, Trial, Verdict, Window
-from suite.trials.overhead.show import summary
-
-
-def cell(*verdicts: Verdict, failure: str = "") -> Cell:
-    contrast = contrasts_with_bare_loop("resnet50")[0]
-    one = Interval(1.0, None, None)
-    findings = tuple(Finding(contrast, 2, 1.0, 1.0, one, one, one, verdict) for verdict in verdicts)
-    case = Case("resnet50", "latency", "fp32", 1, 2)
-    return Cell("jax", case, ("worker", "bare loop"), (), findings, failure=failure)
+from suite.trials.overhead.record import Cell, Limit, Trial
+from tests.trials.overhead.cells import ARMS, cell, findings, generations
 
 
 @pytest.mark.parametrize(
@@ -57,52 +48,6 @@ def test_all_backends_of_a_model_are_judged_together() -> None:
     assert (between.launches, inside.launches) == (12, 12)
     assert between.verdict == inside.verdict == "within"
     assert between.ratio.value == pytest.approx(1.002, abs=1e-4)
-
-
-def test_the_worst_contrast_is_named() -> None:
-    cells = [
-        Cell(backend, Case("bert", "latency", "fp32", 1, 2), ARMS, generations(ratio), findings("bert", ratio))
-        for backend, ratio in (("jax", 1.002), ("torch", 0.97), ("openvino", 1.02))
-    ]
-    text = summary(msgspec.structs.replace(EMPTY, cells=tuple(cells)))
-    assert "In one process: 1 within, 2 outside; farthest from the other torch on bert: 0.970" in text
-
-
-def generations(ratio: float) -> tuple[Generation, ...]:
-    """Six launches: turns of two loops in one process, then a round of two processes."""
-    return tuple(
-        Generation(
-            (
-                *(
-                    Round((Window("worker's loop", 1e8 * ratio * drift, 3), Window("bare loop", 1e8 * drift, 3)))
-                    for drift in (1.0, 1.2, 0.9, 1.1)
-                ),
-                Round((Window("worker", 1e8 * ratio, 3), Window("bare loop", 1e8, 3))),
-            )
-        )
-        for _ in range(6)
-    )
-
-
-def findings(model: str, ratio: float = 1.002) -> tuple[Finding, ...]:
-    return tuple(find(each, generations(ratio), ARMS) for each in contrasts_with_bare_loop(model))
-
-
-ARMS = ("worker", "bare loop", "worker's loop")
-EMPTY = Trial(
-    schema=2,
-    started="2026-01-01T00:00:00Z",
-    finished="2026-01-01T00:00:01Z",
-    tool_version="0",
-    seed=1,
-    settings={},
-    machine={},
-    images=(),
-    artifacts=(),
-    load_before=(0.0, 0.0, 0.0),
-    load_after=(0.0, 0.0, 0.0),
-    cells=(),
-)
 
 
 @pytest.mark.docker

@@ -11,10 +11,11 @@ from suite.errors import LevelfieldError
 from suite.schedule.outcomes import utc_now
 from suite.schedule.preparation import canary_case
 from suite.schedule.site import Site
-from suite.trials.rigor.measure import MAX_FAILURES, measure
-from suite.trials.rigor.record import Setup, Stream
+from suite.trials.rigor.measure import MAX_FAILURES, Clock, arms_of, measure, summarise
+from suite.trials.rigor.record import KEPT_CALLS, Setup, Stream
 from suite.trials.rigor.table import lay_out
 from tests.canaries import plan, site, workers
+from tests.trials.rigor.streams import two_frameworks
 
 pytestmark = pytest.mark.alone
 
@@ -143,3 +144,23 @@ def test_a_wrong_answer_ends_the_trial(place: Site) -> None:
     with pytest.raises(LevelfieldError, match="not equal to the reference"):
         measure(begun(), wrong, 1, lambda _: None, seconds=300)
     assert not workers()
+
+
+def test_the_frameworks_arms_are_told_apart() -> None:
+    setup = two_frameworks().setup
+    arms = arms_of(setup)
+    assert [arm.backend for arm in arms] == ["onnxruntime"] * 4 + ["openvino"] * 4
+    assert len({arm.id for arm in arms}) == 8
+    alone = msgspec.structs.replace(setup, against="")
+    assert {arm.backend for arm in arms_of(alone)} == {"onnxruntime"}
+
+
+def test_a_window_is_kept_as_its_summary_and_first_calls() -> None:
+    window = summarise(3, 10, 20, list(range(1, 102)))
+    assert (window.calls, window.median_ns, window.mean_ns, window.p10_ns, window.p90_ns) == (101, 51, 51, 11, 91)
+    assert window.calls_ns == tuple(range(1, KEPT_CALLS + 1))
+
+
+def test_a_clock_goes_on_where_the_stream_began() -> None:
+    hour_ago = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 3600))
+    assert Clock(hour_ago).now_ns() == pytest.approx(3600e9, abs=2e9)

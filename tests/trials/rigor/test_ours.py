@@ -8,11 +8,10 @@ import pytest
 from suite.statistics.power import Design, power
 from suite.trials.rigor import findings as rigor_findings
 from suite.trials.rigor import rules as rigor_rules
-from suite.trials.rigor.findings import find, variance
 from suite.trials.rigor.ours import generation_seconds, levels_of, rules
 from suite.trials.rigor.record import Finding, Tally
-from suite.trials.rigor.table import Rule, Table, lay_out
-from tests.trials.rigor.streams import CALL_NS, LAUNCH_S, WINDOW_S, Machine, stream, table
+from suite.trials.rigor.table import Rule, Table
+from tests.trials.rigor.streams import CALL_NS, LAUNCH_S, WINDOW_S, Machine, table
 
 SHARED = Machine(rounds=0.04, walk=0.02)
 """A shared machine: rounds differ by 4 %, and it drifts by 2 % from generation to generation."""
@@ -124,30 +123,3 @@ def test_a_generation_without_a_calm_round_is_left_out_where_there_are_enough() 
 def test_a_pair_costs_its_launches_and_windows() -> None:
     seen = table(Machine(), generations=3)
     assert generation_seconds(seen) == pytest.approx(np.full((3, 6), 2 * (LAUNCH_S + 5 * WINDOW_S)))
-
-
-def test_every_rule_answers_for_every_effect() -> None:
-    findings = find(lay_out(stream(Machine(), generations=12).generations), FROZEN)
-    assert {finding.ours for finding in findings} == {True, False}
-    for finding in findings:
-        assert tuple(each.effect for each in finding.tallies) == EFFECTS
-        for each in finding.tallies:
-            assert (each.wanted is None) == (each.decisions == 0)
-    short = next(finding for finding in findings if finding.rule == "bench, 5 launches")
-    assert tally(short, 0.0).decisions == 2 * 2
-    assert short.seconds == pytest.approx(5 * 2 * (0.5 + 4 * 0.25))
-
-
-def test_the_variance_is_split_as_it_was_made() -> None:
-    found = variance(lay_out(stream(Machine(launch=0.01, window=0.02, rounds=0.05), generations=60).generations))
-    assert found is not None
-    assert found.all_arms.launch_sd == pytest.approx(0.01, rel=0.3)
-    assert found.pair_launch_sd == pytest.approx(0.01, rel=0.4)
-    assert found.pair_window_sd == pytest.approx(0.02, rel=0.1)
-    assert found.all_arms.round_sd == pytest.approx(0.05, rel=0.2)
-    assert found.order_p is not None
-    assert found.order_p > 0.001
-
-
-def test_variance_asks_for_two_generations() -> None:
-    assert variance(lay_out(stream(Machine(), generations=1).generations)) is None

@@ -5,17 +5,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.compare.ab.comparison import compare_arms
-from suite.compare.types import Comparison, Gate
 from suite.errors import LevelfieldError
 from suite.images import catalogue
 from suite.trials.record import read
 from suite.trials.upgrades import command
-from suite.trials.upgrades import record as upgrades_record
 from suite.trials.upgrades.command import TrialRequest, Upgrade
-from suite.trials.upgrades.record import Kind, Record, Trial
+from suite.trials.upgrades.record import Record
 from suite.trials.upgrades.show import markdown
-from tests.compare.ab.pairs import run
+from tests.trials.upgrades.trials import trial
 
 ASKED = TrialRequest(
     kinds=command.KINDS,
@@ -32,15 +29,6 @@ ASKED = TrialRequest(
     profile="smoke",
     margin=0.02,
 )
-
-
-def comparison(factor: float) -> Comparison:
-    record = run(factor, generations=10, models=("mlp",), scenarios=("latency", "throughput"))
-    return compare_arms(record, Gate(), "0" * 64)
-
-
-def trial(kind: Kind, factor: float) -> Trial:
-    return upgrades_record.trial_of(kind, "5%" if kind == "injected" else "", comparison(factor), 30.0)
 
 
 def test_every_trial_is_planned_in_turn() -> None:
@@ -63,16 +51,6 @@ def test_going_on_makes_only_what_is_left() -> None:
         for each in command.planned(ASKED)
     )
     assert command.remaining(command.planned(ASKED), finished) == []
-
-
-def test_only_known_truths_are_counted() -> None:
-    made = (trial("same", 1.0), trial("same", 1.2), trial("injected", 1.2), trial("injected", 1.0), trial("upgrade", 2))
-    alarms, found = upgrades_record.findings(made)
-    assert (alarms.by_trial.successes, alarms.by_trial.trials) == (1, 2)
-    assert (alarms.by_decision.successes, alarms.by_decision.trials) == (2, 4)
-    assert (found.by_trial.successes, found.by_trial.trials) == (1, 2)
-    assert found.verdicts == {"slower": 2, "same": 2}
-    assert found.seconds == 60.0
 
 
 def test_what_is_not_such_a_record_is_refused(tmp_path: Path) -> None:
