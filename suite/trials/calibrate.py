@@ -32,11 +32,11 @@ from suite.schedule.outcomes import utc_now
 from suite.schedule.run import RunInProgress
 from suite.schedule.site import Site
 from suite.statistics.verdicts import DEFAULT_MARGIN, verdict_of
-from suite.trials.command import SETTINGS, Terminal, prepared, terminal
+from suite.trials import commands
 from suite.trials.tables import table
 
 
-def run(selection: Selection, runs: int, listener: Terminal, *, add: bool) -> Calibration:
+def run(selection: Selection, runs: int, listener: commands.Terminal, *, add: bool) -> Calibration:
     """Make the runs; the result is kept after each, so that an interruption loses one run at the most.
 
     Parameters
@@ -45,7 +45,7 @@ def run(selection: Selection, runs: int, listener: Terminal, *, add: bool) -> Ca
         One latency block with a control.
     runs : int
         How many to make, at least one.
-    listener : Terminal
+    listener : commands.Terminal
         Display of the progress.
     add : bool
         Whether to go on with the calibration that is kept.
@@ -59,7 +59,7 @@ def run(selection: Selection, runs: int, listener: Terminal, *, add: bool) -> Ca
     LevelfieldError
         No engine answers, a run gave no control, or runs were to be added to such as were made under other conditions.
     """
-    with prepared(selection, listener) as (plan, site):
+    with commands.prepared(selection, listener) as (plan, site):
         conditions = Conditions(
             started=utc_now(),
             tool_version=__version__,
@@ -185,7 +185,7 @@ def _lines(found: Calibration) -> Iterator[str]:
     )
 
 
-@click.command(context_settings=SETTINGS)
+@click.command(context_settings=commands.SETTINGS)
 @click.option("--runs", type=click.IntRange(1), default=20, show_default=True, help="A/A runs; half a minute each.")
 @click.option("--model", default="resnet50", show_default=True)
 @click.option("--backend", default="onnxruntime", show_default=True)
@@ -201,7 +201,7 @@ def main(runs: int, model: str, backend: str, threads: int | None, add: bool) ->
         threads=() if threads is None else (threads,),
         control=backend,
     )
-    with terminal() as listener:
+    with commands.terminal() as listener:
         listener.show(markdown(run(selection, runs, listener, add=add)))
 
 

@@ -20,8 +20,7 @@ from suite.images.build import build
 from suite.machine.fingerprint import fingerprint
 from suite.record.schema import Fingerprint
 from suite.schedule.outcomes import utc_now
-from suite.trials import record
-from suite.trials.command import SETTINGS, default_path, out_option, terminal
+from suite.trials import commands, record
 
 SAME, DIFFERENT = 0, 1
 """Exit codes."""
@@ -82,15 +81,15 @@ def twice(name: str) -> Twice:
     )
 
 
-@click.command(context_settings=SETTINGS)
+@click.command(context_settings=commands.SETTINGS)
 @click.option("--images", type=NAMES, default=(), help="Only these, separated by commas; default: all CPU images.")
-@out_option
+@commands.out_option
 def main(images: tuple[str, ...], out: Path | None) -> None:
     """Build images twice with no cache and compare their layers; exits with 1 where they differ."""
-    out = out or default_path("images")
+    out = out or commands.default_path("images")
     started = utc_now()
     found: list[Twice] = []
-    with terminal() as listener:
+    with commands.terminal() as listener:
         with engine.connect() as client:
             version = str(client.version()["Version"])
         for name in images or plan.all_images():

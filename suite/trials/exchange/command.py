@@ -27,8 +27,7 @@ from suite.history.environment import arm_group
 from suite.record import files
 from suite.report import units
 from suite.schedule.outcomes import utc_now
-from suite.trials import record
-from suite.trials.command import terminal
+from suite.trials import commands, record
 from suite.trials.exchange.draws import Runs, Spread, Tally, expected, lumps, sessions, spread, tally, turns
 
 NO_RESULT = frozenset({"smoke", "injected", "demonstration"})
@@ -292,7 +291,7 @@ def read(folders: Sequence[Path], say: Callable[[str], None]) -> list[Reduced]:
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), default=None, help="Write the record here too.")
 def main(runs: tuple[Path, ...], out: Path | None, **thresholds: object) -> None:
     """Estimate from RUNS of the same thing over days how often a comparison would call a change that is none."""
-    with terminal() as listener:
+    with commands.terminal() as listener:
         found = study(read(runs or (Path("reports"),), listener.say), msgspec.convert(thresholds, Thresholds))
         if out is not None:
             record.write(found, out, markdown(found))

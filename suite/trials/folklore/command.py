@@ -21,16 +21,7 @@ from suite.record.schema import Absent
 from suite.schedule.launches import LOAD_TIMEOUT_S
 from suite.schedule.rounds import REWARM_NS
 from suite.schedule.verification import compare_outputs
-from suite.trials.command import (
-    COULD_NOT_RUN,
-    SETTINGS,
-    Terminal,
-    default_path,
-    out_option,
-    prepared,
-    seed_option,
-    terminal,
-)
+from suite.trials import commands
 from suite.trials.folklore import inside
 from suite.trials.folklore.findings import rows
 from suite.trials.folklore.forms import BATCH, FAIRLY, FRAMEWORKS, Framework
@@ -76,7 +67,7 @@ class _Contestant:
         return reading(self._process.ask(request, inside.Samples).samples_ns)
 
 
-def run(effort: Effort, threads: int | None, seed: int, out: Path, listener: Terminal) -> Folklore:
+def run(effort: Effort, threads: int | None, seed: int, out: Path, listener: commands.Terminal) -> Folklore:
     """Measure both tables; a framework that cannot be launched costs its own row only.
 
     Parameters
@@ -89,7 +80,7 @@ def run(effort: Effort, threads: int | None, seed: int, out: Path, listener: Ter
         Of the schedule.
     out : Path
         Where the record is written after every generation.
-    listener : Terminal
+    listener : commands.Terminal
         Display of the progress.
 
     Returns
@@ -109,7 +100,11 @@ def run(effort: Effort, threads: int | None, seed: int, out: Path, listener: Ter
         batches=(BATCH,),
         threads=() if threads is None else (threads,),
     )
-    with prepared(selection, listener) as (plan, site), closing(connect()) as client, Signals(site.cpus) as signals:
+    with (
+        commands.prepared(selection, listener) as (plan, site),
+        closing(connect()) as client,
+        Signals(site.cpus) as signals,
+    ):
         block = next(block for block in plan.blocks if block.case.batch == BATCH)
         targets = {arm.backend: Target(client, site, block.case, arm, site.cpus) for arm in block.arms}
         record = Folklore(
@@ -197,16 +192,16 @@ def analysed(record: Folklore) -> Folklore:
     return msgspec.structs.replace(record, rows=rows(_measured(record.failures), record.generations, record.said))
 
 
-@click.command(context_settings=SETTINGS)
+@click.command(context_settings=commands.SETTINGS)
 @click.option("--launches", type=click.IntRange(1), default=5, show_default=True, help="Fewer than five rank nothing.")
 @click.option("--rounds", type=click.IntRange(1), default=3, show_default=True, help="Windows of each launch.")
 @click.option("--window", type=click.FloatRange(0.01), default=0.25, show_default=True, help="Seconds in a window.")
 @click.option("--threads", type=int, default=None, help="Threads of the fair forms; default: one per core.")
-@seed_option
+@commands.seed_option
 @click.option(
     "--quick", is_flag=True, help="Two launches and short windows: it shows that all works, and ranks nothing."
 )
-@out_option
+@commands.out_option
 @click.option(
     "--analyse",
     "only",
@@ -229,8 +224,8 @@ def main(
     effort = Effort(launches, launches, rounds, Pace(round(window * 1e9), min_calls=3))
     if quick:
         effort = Effort(2, 2, 1, Pace(30_000_000, min_calls=1))
-    with terminal() as listener:
-        out = out or only or default_path("folklore")
+    with commands.terminal() as listener:
+        out = out or only or commands.default_path("folklore")
         if only is not None:
             record = analysed(read(only, Folklore))
             write(record, out, markdown(record))
@@ -242,4 +237,4 @@ def main(
 
 def exit_code(record: Folklore) -> int:
     """Return what the trial says to the shell: 0 where every framework is in both tables, else 2."""
-    return 0 if record.rows and not record.failures else COULD_NOT_RUN
+    return 0 if record.rows and not record.failures else commands.COULD_NOT_RUN

@@ -25,16 +25,7 @@ from suite.launchers.worker import WorkerError
 from suite.plan import Selection, cpu_pinning
 from suite.record.schema import Block
 from suite.schedule.site import Site
-from suite.trials.command import (
-    COULD_NOT_RUN,
-    SETTINGS,
-    Terminal,
-    default_path,
-    out_option,
-    prepared,
-    seed_option,
-    terminal,
-)
+from suite.trials import commands
 from suite.trials.overhead.contestants import Pace, Target
 from suite.trials.overhead.judging import pooled
 from suite.trials.overhead.record import Cell, Contrast, Finding, Limit, Trial
@@ -109,7 +100,7 @@ class Options(msgspec.Struct, frozen=True):
     seed: int
 
 
-def run(options: Options, out: Path, listener: Terminal) -> Trial:
+def run(options: Options, out: Path, listener: commands.Terminal) -> Trial:
     """Measure every cell; what fails costs its own cell only.
 
     Parameters
@@ -118,7 +109,7 @@ def run(options: Options, out: Path, listener: Terminal) -> Trial:
         What to measure.
     out : Path
         Where the record is written after every cell, so that an interruption loses one cell at the most.
-    listener : Terminal
+    listener : commands.Terminal
         Display of the progress.
 
     Returns
@@ -138,7 +129,7 @@ def run(options: Options, out: Path, listener: Terminal) -> Trial:
         scenarios=("latency",),
         threads=() if options.threads is None else (options.threads,),
     )
-    with prepared(selection, listener) as (plan, site):
+    with commands.prepared(selection, listener) as (plan, site):
         trial = Trial(**new_facts(site), schema=Trial.SCHEMA, seed=options.seed, settings=_settings(options))
         for app, names in ((False, options.backends), (True, with_app)):
             for block in plan.blocks:
@@ -217,11 +208,11 @@ def exit_code(cells: Sequence[Cell]) -> int:
     if "outside" in verdicts:
         return OUTSIDE
     if any(cell.failure for cell in cells) or not verdicts:
-        return COULD_NOT_RUN
+        return commands.COULD_NOT_RUN
     return INCONCLUSIVE if "not shown" in verdicts else WITHIN
 
 
-@click.command(context_settings=SETTINGS)
+@click.command(context_settings=commands.SETTINGS)
 @click.option("--models", type=NAMES, default=("mlp", "resnet50", "bert"), help="Only these, separated by commas.")
 @click.option("--backends", type=NAMES, default=registry.names(), help="Backends held against a bare loop.")
 @click.option("--app/--no-app", default=True, help="Hold OpenVINO against benchmark_app as well.")
@@ -237,9 +228,9 @@ def exit_code(cells: Sequence[Cell]) -> int:
 @click.option("--app-rounds", type=click.IntRange(1), default=1, show_default=True, help="Runs of benchmark_app.")
 @click.option("--app-window", type=click.IntRange(1), default=2, show_default=True, help="Seconds each of them takes.")
 @click.option("--threads", type=int, default=None, help="Threads of every side; default: one per core.")
-@seed_option
+@commands.seed_option
 @click.option("--quick", is_flag=True, help="Two launches and short windows: it shows that all works, and no more.")
-@out_option
+@commands.out_option
 def main(
     models: tuple[str, ...],
     backends: tuple[str, ...],
@@ -262,8 +253,8 @@ def main(
     if quick:
         effort = Effort(2, 2, 2, Pace(50_000_000, min_calls=3), turns=3)
         app_effort = Effort(2, 2, 1, Pace(1_000_000_000, min_calls=3))
-    with terminal() as listener:
-        out = out or default_path("overhead")
+    with commands.terminal() as listener:
+        out = out or commands.default_path("overhead")
         options = Options(models, backends, effort, app_effort if app else None, threads, seed)
         trial = run(options, out, listener)
         write(trial, out, markdown(trial))

@@ -19,16 +19,7 @@ from suite.run.start import check_same
 from suite.schedule.outcomes import utc_now
 from suite.statistics.power import Design, pair_sd, power
 from suite.statistics.student import MIN_LAUNCHES, launches_for
-from suite.trials.command import (
-    SETTINGS,
-    Terminal,
-    analyse_option,
-    default_path,
-    out_option,
-    prepared,
-    seed_option,
-    terminal,
-)
+from suite.trials import commands
 from suite.trials.record import read, site_facts, write
 from suite.trials.rigor import findings, measure, rules
 from suite.trials.rigor.drift import between
@@ -89,7 +80,9 @@ def foresee(setup: Setup, generations: int, seconds: float) -> list[str]:
     return lines
 
 
-def run(setup: Setup, generations: int, seconds: float, out: Path, listener: Terminal, *, resume: bool) -> Stream:
+def run(
+    setup: Setup, generations: int, seconds: float, out: Path, listener: commands.Terminal, *, resume: bool
+) -> Stream:
     """Measure, or go on measuring, and analyse.
 
     Parameters
@@ -102,7 +95,7 @@ def run(setup: Setup, generations: int, seconds: float, out: Path, listener: Ter
         Most time to measure.
     out : Path
         Where the record is written after every generation.
-    listener : Terminal
+    listener : commands.Terminal
         Display of the progress.
     resume : bool
         Whether to go on with the record that is there.
@@ -117,7 +110,7 @@ def run(setup: Setup, generations: int, seconds: float, out: Path, listener: Ter
         No engine answers, the record is there already or of something else, or nothing could be measured.
     """
     before = _existing(setup, out, resume=resume)
-    with prepared(_selection(setup.case.model, setup.backends, setup.case.threads), listener) as (_, site):
+    with commands.prepared(_selection(setup.case.model, setup.backends, setup.case.threads), listener) as (_, site):
         stream = Stream(
             **site_facts(site),
             schema=Stream.SCHEMA,
@@ -229,7 +222,7 @@ def _progress(stream: Stream, generations: int) -> str:
     )
 
 
-@click.command(context_settings=SETTINGS)
+@click.command(context_settings=commands.SETTINGS)
 @click.option("--model", default="resnet50", show_default=True)
 @click.option("--backend", default="onnxruntime", show_default=True)
 @click.option(
@@ -254,10 +247,10 @@ def _progress(stream: Stream, generations: int) -> str:
 @click.option("--busy-share", type=PERCENT, default=None, help="The same, for another share of the time.")
 @click.option("--canary/--no-canary", default=True, help="Let the canary take a turn in every round.")
 @click.option("--threads", type=int, default=None, help="Threads of every arm; default: one per core.")
-@seed_option
-@out_option
+@commands.seed_option
+@commands.out_option
 @click.option("--resume", is_flag=True, help="Go on with the record that --out names.")
-@analyse_option
+@commands.analyse_option
 @click.option("--quick", is_flag=True, help="Two arms, two generations, the MLP: it shows that all works, and no more.")
 def main(
     model: str,
@@ -280,7 +273,7 @@ def main(
     quick: bool,
 ) -> None:
     """Measure how often rules raise false alarms, and how often they find what is there."""
-    with terminal() as listener:
+    with commands.terminal() as listener:
         if only is not None:
             listener.show(markdown(analyse(read(only, Stream), only)))
             return
@@ -301,7 +294,7 @@ def main(
         )
         generations = 2 if quick else math.ceil(decisions / (arms // 2)) * each
         kind = ("-pair" if pair else "") + ("-busy" if setup.busy_share else "")
-        out = out or default_path("rigor", kind)
+        out = out or commands.default_path("rigor", kind)
         for line in foresee(setup, generations, budget):
             listener.say(line)
         listener.show(markdown(run(setup, generations, budget, out, listener, resume=resume)), out)

@@ -12,16 +12,7 @@ import msgspec
 from suite.cli.options import NAMES
 from suite.plan import Selection
 from suite.schedule.rounds import WARM_CALLS, WARM_NS, Pace
-from suite.trials.command import (
-    SETTINGS,
-    Terminal,
-    analyse_option,
-    default_path,
-    out_option,
-    prepared,
-    seed_option,
-    terminal,
-)
+from suite.trials import commands
 from suite.trials.record import new_facts, read, write
 from suite.trials.spin import findings
 from suite.trials.spin.measure import measure
@@ -46,7 +37,7 @@ class Request(msgspec.Struct, frozen=True):
     seed: int
 
 
-def run(request: Request, out: Path, listener: Terminal) -> Trial:
+def run(request: Request, out: Path, listener: commands.Terminal) -> Trial:
     """Measure every model.
 
     Parameters
@@ -55,7 +46,7 @@ def run(request: Request, out: Path, listener: Terminal) -> Trial:
         What to measure.
     out : Path
         Where the record is written after every model.
-    listener : Terminal
+    listener : commands.Terminal
         Display of the progress.
 
     Returns
@@ -71,7 +62,7 @@ def run(request: Request, out: Path, listener: Terminal) -> Trial:
     selection = Selection(
         profile="smoke", models=request.models, backends=request.backends, scenarios=("latency",), control="none"
     )
-    with prepared(selection, listener, request.launcher) as (plan, site):
+    with commands.prepared(selection, listener, request.launcher) as (plan, site):
         trial = Trial(
             **new_facts(site),
             schema=Trial.SCHEMA,
@@ -114,18 +105,18 @@ def analyse(trial: Trial, out: Path) -> Trial:
     return trial
 
 
-@click.command(context_settings=SETTINGS)
+@click.command(context_settings=commands.SETTINGS)
 @click.option("--models", type=NAMES, default=MODELS, help="Only these, separated by commas.")
 @click.option("--backends", type=NAMES, default=BACKENDS, help="Arms beside the canary; onnxruntime among them.")
 @click.option("--seconds", type=click.FloatRange(1), default=150, show_default=True, help="Time for each model.")
 @click.option("--launcher", type=click.Choice(["docker", "venv"]), default="docker", show_default=True)
-@seed_option
-@out_option
-@analyse_option
+@commands.seed_option
+@commands.out_option
+@commands.analyse_option
 def main(out: Path | None, only: Path | None, **requested: object) -> None:
     """Measure how often a window's first call is slow, by the arm before it, with the old rule and the new one."""
-    with terminal() as listener:
-        out = only or out or default_path("spin")
+    with commands.terminal() as listener:
+        out = only or out or commands.default_path("spin")
         request = msgspec.convert(requested, Request)
         trial = analyse(read(out, Trial) if only else run(request, out, listener), out)
         listener.show(markdown(trial), out)

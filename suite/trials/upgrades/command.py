@@ -31,7 +31,7 @@ from suite.run.ab import AbResult, measure, target
 from suite.run.bench import Options
 from suite.run.calibration import same_machine
 from suite.run.start import Request
-from suite.trials.command import SETTINGS, default_path, out_option, terminal
+from suite.trials import commands
 from suite.trials.record import read, write
 from suite.trials.upgrades.record import Kind, Record, Trial, findings, trial_of
 from suite.trials.upgrades.show import markdown
@@ -222,7 +222,7 @@ def _settings(request: TrialRequest) -> dict[str, str]:
     return {name: str(value) for name, value in plain.items() if name not in ("count", "kinds", "backends")}
 
 
-@click.command(context_settings=SETTINGS)
+@click.command(context_settings=commands.SETTINGS)
 @click.option("--only", "kinds", type=NAMES, default=KINDS, help="same, injected, upgrade.")
 @click.option(
     "--trials", "count", type=click.IntRange(1), default=20, show_default=True, help="Of each: same and injected."
@@ -252,7 +252,7 @@ def _settings(request: TrialRequest) -> dict[str, str]:
 )
 @click.option("--profile", default="standard", show_default=True)
 @click.option("--margin", type=PERCENT, default="2%", show_default=True, help="Differences inside it count as none.")
-@out_option
+@commands.out_option
 @click.option("--add", is_flag=True, help="Go on with the record that --out names.")
 @click.option("--quick", is_flag=True, help="One trial each on the MLP, a smoke run: it shows that all works, no more.")
 def main(out: Path | None, *, add: bool, quick: bool, **requested: object) -> None:
@@ -261,7 +261,7 @@ def main(out: Path | None, *, add: bool, quick: bool, **requested: object) -> No
         mlp = ("mlp",)
         requested |= {"count": 1, "models": mlp, "upgrade_models": mlp, "upgrade_scenarios": ("latency",)}
         requested |= {"profile": "smoke"}
-    with terminal() as listener:
-        out = out or default_path("upgrades")
+    with commands.terminal() as listener:
+        out = out or commands.default_path("upgrades")
         record = run(msgspec.convert(requested, TrialRequest), out, listener.say, add=add)
         listener.show(markdown(record), out)

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from suite.errors import LevelfieldError
-from suite.trials.command import COULD_NOT_RUN, default_path, seed_option, terminal
+from suite.trials.commands import COULD_NOT_RUN, default_path, seed_option, terminal
 
 
 @pytest.mark.parametrize("error", [LevelfieldError("It is [broken].", fix="Mend it."), PermissionError("not yours")])
