@@ -193,14 +193,7 @@ def _lines(found: Calibration) -> Iterator[str]:
 @click.option("--add", is_flag=True, help="Add the runs to the calibration that is kept.")
 def main(runs: int, model: str, backend: str, threads: int | None, add: bool) -> None:
     """Measure how often this machine calls identical programs different, and how small a change it sees."""
-    selection = Selection(
-        profile=STANDARD.name,
-        models=(model,),
-        backends=(backend,),
-        scenarios=("latency",),
-        threads=() if threads is None else (threads,),
-        control=backend,
-    )
+    selection = commands.selection((model,), (backend,), threads, profile=STANDARD.name, control=backend)
     with commands.terminal() as listener:
         listener.show(markdown(run(selection, runs, listener, add=add)))
 

@@ -3,9 +3,10 @@
 import datetime as dt
 import secrets
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.markdown import Markdown
@@ -99,13 +100,30 @@ def default_path(name: str, kind: str = "") -> Path:
     return FOLDER / f"{name}-{dt.datetime.now(dt.UTC):%Y-%m-%d}{kind}.json"
 
 
+def selection(models: Sequence[str], backends: Sequence[str], threads: int | None = None, **others: Any) -> Selection:  # noqa: ANN401
+    """Select calls of these models on these backends, without a control.
+
+    Parameters
+    ----------
+    models, backends : sequence of str
+        Their names.
+    threads : int or None
+        Of every arm; None: one for every core.
+    **others
+        Fields of `Selection`.
+    """
+    wanted = {"profile": "smoke", "scenarios": ("latency",), "control": "none", **others}
+    numbers = () if threads is None else (threads,)
+    return Selection(models=tuple(models), backends=tuple(backends), threads=numbers, **wanted)
+
+
 @contextmanager
-def prepared(selection: Selection, listener: Terminal, launcher: str = "docker") -> Iterator[tuple[Plan, Site]]:
+def prepared(wanted: Selection, listener: Terminal, launcher: str = "docker") -> Iterator[tuple[Plan, Site]]:
     """Make everything that a trial needs, and remove its compile caches afterwards.
 
     Parameters
     ----------
-    selection : Selection
+    wanted : Selection
         What is to be measured.
     listener : Terminal
         Display of the progress.
@@ -121,7 +139,7 @@ def prepared(selection: Selection, listener: Terminal, launcher: str = "docker")
     LevelfieldError
         No engine answers, or something cannot be made.
     """
-    plan = make(selection)
+    plan = make(wanted)
     chosen = DockerLauncher(connect()) if launcher == "docker" else VenvLauncher()
     chosen.sweep()
     site = prepare(plan, chosen, listener)

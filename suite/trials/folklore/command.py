@@ -16,7 +16,6 @@ import msgspec
 from suite.errors import LevelfieldError
 from suite.launchers.docker import connect
 from suite.machine.signals import Signals
-from suite.plan import Selection
 from suite.record.schema import Absent
 from suite.schedule.launches import LOAD_TIMEOUT_S
 from suite.schedule.rounds import REWARM_NS
@@ -92,14 +91,8 @@ def run(effort: Effort, threads: int | None, seed: int, out: Path, listener: com
     LevelfieldError
         No engine answers, the images cannot be made, or a process died in the middle of a generation.
     """
-    selection = Selection(
-        profile="smoke",
-        models=(MODEL,),
-        backends=tuple(framework.backend for framework in FRAMEWORKS),
-        scenarios=("latency", "throughput"),
-        batches=(BATCH,),
-        threads=() if threads is None else (threads,),
-    )
+    backends = [framework.backend for framework in FRAMEWORKS]
+    selection = commands.selection((MODEL,), backends, threads, scenarios=("latency", "throughput"), batches=(BATCH,))
     with (
         commands.prepared(selection, listener) as (plan, site),
         closing(connect()) as client,

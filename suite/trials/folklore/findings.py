@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from suite.report import units
 from suite.report.sentences import join
 from suite.statistics import ranking
+from suite.statistics.arrays import Floats
 from suite.statistics.errors import InsufficientData
-from suite.statistics.ratios import level_interval, ratio_interval
+from suite.statistics.ratios import level_interval
 from suite.trials.folklore.forms import AS_PUBLISHED, FAIRLY, Framework, path
 from suite.trials.folklore.record import Form, Mended, Row, Said, Standing
 from suite.trials.overhead.judging import launch_levels
@@ -22,7 +22,7 @@ from suite.trials.tables import interval
 OWN_SHARE = 1.25
 """A framework whose time changes by less than this is moved by the others alone."""
 
-_Levels = Mapping[str, NDArray[np.float64]]
+_Levels = Mapping[str, Floats]
 """Arm to the log level of each launch."""
 
 
@@ -97,7 +97,7 @@ def _form(framework: Framework, name: str) -> Form:
     return next(form for form in framework.forms if form.name == name)
 
 
-def _level(logs: NDArray[np.float64]) -> Interval:
+def _level(logs: Floats) -> Interval:
     try:
         found = level_interval(logs)
     except InsufficientData:
@@ -105,12 +105,8 @@ def _level(logs: NDArray[np.float64]) -> Interval:
     return Interval(found.level, found.low, found.high)
 
 
-def _factor(before: NDArray[np.float64], after: NDArray[np.float64]) -> Interval:
-    try:
-        found = ratio_interval(before, after)
-    except InsufficientData:
-        return Interval(math.exp(float(np.nanmean(before - after))), None, None)
-    return Interval(found.ratio, found.low, found.high)
+def _factor(before: Floats, after: Floats) -> Interval:
+    return _level(before - after)
 
 
 def _explained(row: Row, table: Sequence[Row]) -> Row:

@@ -22,7 +22,7 @@ from suite.cli.options import NAMES
 from suite.errors import LevelfieldError
 from suite.launchers.docker import connect
 from suite.launchers.worker import WorkerError
-from suite.plan import Selection, cpu_pinning
+from suite.plan import cpu_pinning
 from suite.record.schema import Block
 from suite.schedule.site import Site
 from suite.trials import commands
@@ -122,13 +122,8 @@ def run(options: Options, out: Path, listener: commands.Terminal) -> Trial:
         No engine answers, or the images cannot be made.
     """
     with_app = (APP,) if options.app_effort else ()
-    selection = Selection(
-        profile="smoke",
-        models=options.models,
-        backends=tuple(dict.fromkeys((*options.backends, *with_app))),
-        scenarios=("latency",),
-        threads=() if options.threads is None else (options.threads,),
-    )
+    backends = dict.fromkeys((*options.backends, *with_app))
+    selection = commands.selection(options.models, tuple(backends), options.threads)
     with commands.prepared(selection, listener) as (plan, site):
         trial = Trial(**new_facts(site), schema=Trial.SCHEMA, seed=options.seed, settings=_settings(options))
         for app, names in ((False, options.backends), (True, with_app)):

@@ -6,7 +6,6 @@ three quarters of an hour; with `--busy` it starts a competing process itself.
 """
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -14,7 +13,7 @@ import msgspec
 
 from suite.cli.options import DURATION, PERCENT
 from suite.errors import LevelfieldError
-from suite.plan import Selection, make
+from suite.plan import make
 from suite.run.start import check_same
 from suite.schedule.outcomes import utc_now
 from suite.statistics.power import Design, pair_sd, power
@@ -110,7 +109,8 @@ def run(
         No engine answers, the record is there already or of something else, or nothing could be measured.
     """
     before = _existing(setup, out, resume=resume)
-    with commands.prepared(_selection(setup.case.model, setup.backends, setup.case.threads), listener) as (_, site):
+    selection = commands.selection((setup.case.model,), setup.backends, setup.case.threads)
+    with commands.prepared(selection, listener) as (_, site):
         stream = Stream(
             **site_facts(site),
             schema=Stream.SCHEMA,
@@ -166,7 +166,7 @@ def judged(stream: Stream) -> Stream:
     """
     frozen = rules.of(stream.rules_sha256)
     cpus = stream.setup.case.threads
-    generations = judged_again(stream.generations, cpus, frozen.disturbed.settling_ns)
+    generations = judged_again(stream.generations, cpus, frozen.settling_ns)
     table = lay_out(generations)
     backends = stream.setup.backends
     share = table.lanes // len(backends)
@@ -281,7 +281,7 @@ def main(
             model, arms, rounds, window = "mlp", 4 if pair else 2, 2, 0.05
         backends = _backends(backend, pair)
         setup = Setup(
-            case=make(_selection(model, backends, threads)).blocks[0].case,
+            case=make(commands.selection((model,), backends, threads)).blocks[0].case,
             backend=backends[0],
             against=backends[1] if pair else "",
             arms=arms,
@@ -308,14 +308,3 @@ def _backends(backend: str, pair: str | None) -> tuple[str, ...]:
     if len(names) != 2 or not all(names) or names[0] == names[1]:
         raise LevelfieldError(f"“{pair}” does not name two frameworks.", fix="For example --pair onnxruntime,openvino.")
     return names
-
-
-def _selection(model: str, backends: Sequence[str], threads: int | None) -> Selection:
-    return Selection(
-        profile="smoke",
-        models=(model,),
-        backends=tuple(backends),
-        scenarios=("latency",),
-        threads=() if threads is None else (threads,),
-        control="none",
-    )

@@ -39,29 +39,6 @@ class Launches(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     bench: tuple[int, ...]
 
 
-class Count(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Constants of the rule which windows count."""
-
-    calm_generations: int
-    warm_up_level: float
-    warm_up_own_share: float
-    warm_up_launches: int
-    warm_up_tolerance: float
-
-
-class Disturbed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Constants of the rule by which a round is called disturbed."""
-
-    steal_share: float
-    others_share: float
-    idle_workers_share: float
-    pressure_share: float
-    outside_share: float
-    floor_ticks: int
-    settling_ns: int
-    """CPU time of idle workers that a turn may hold: they spun while it began. 0: it began when they stood still."""
-
-
 class Drift(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How the drift between two frameworks is looked at."""
 
@@ -78,34 +55,32 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stop: Stop
     judge: Judge
     launches: Launches
-    count: Count
-    disturbed: Disturbed
+    count: dict[str, float]
+    """Constants of the rule which windows count."""
+    disturbed: dict[str, float]
+    """Constants of the rule by which a round is called disturbed; and `settling_ns`."""
     drift: Drift
 
+    @property
+    def settling_ns(self) -> int:
+        """CPU time of idle workers that a turn may hold: they spun while it began. 0: they stood still by then."""
+        return int(self.disturbed["settling_ns"])
 
-def built_in() -> tuple[Count, Disturbed]:
-    """Return the constants that are fixed in the product's code, as a file would name them.
+
+def built_in() -> tuple[dict[str, float], dict[str, float]]:
+    """Return the constants that are fixed in the product's code, as `count` and `disturbed` of a file name them.
 
     Its turns begin when all workers stand still; how those of a stream began is for the stream's own rules to say.
     """
-    return (
-        Count(
-            calm_generations=student.MIN_LAUNCHES,
-            warm_up_level=warming.ALPHA,
-            warm_up_own_share=warming.OWN_SHARE,
-            warm_up_launches=warming.MIN_LAUNCHES,
-            warm_up_tolerance=warming.TOLERANCE,
-        ),
-        Disturbed(
-            steal_share=disturbance.STEAL_SHARE,
-            others_share=disturbance.OTHERS_SHARE,
-            idle_workers_share=disturbance.IDLE_WORKERS_SHARE,
-            pressure_share=disturbance.PRESSURE_SHARE,
-            outside_share=disturbance.OUTSIDE_SHARE,
-            floor_ticks=disturbance.FLOOR_TICKS,
-            settling_ns=0,
-        ),
-    )
+    count = {
+        "calm_generations": student.MIN_LAUNCHES,
+        "warm_up_level": warming.ALPHA,
+        "warm_up_own_share": warming.OWN_SHARE,
+        "warm_up_launches": warming.MIN_LAUNCHES,
+        "warm_up_tolerance": warming.TOLERANCE,
+    }
+    names = ("steal_share", "others_share", "idle_workers_share", "pressure_share", "outside_share", "floor_ticks")
+    return count, {**{name: getattr(disturbance, name.upper()) for name in names}, "settling_ns": 0}
 
 
 @cache
@@ -135,20 +110,18 @@ def of(sha256: str) -> Rules:
     LevelfieldError
         No such file is here, or this version counts windows by other rules.
     """
+    known = _all()
     if not sha256:
-        return next(iter(_all().values()))
-    if sha256 in _all() and _counting(_all()[sha256]) != built_in():
-        raise LevelfieldError(
-            f"The record was begun under rules {_all()[sha256].number}, and this version counts windows by others.",
-            fix="Analyse it with the version of Levelfield that took it.",
-        )
-    if sha256 not in _all():
+        return next(iter(known.values()))
+    if sha256 not in known:
         raise LevelfieldError(
             f"The rules {sha256[:12]} that the record was begun under are not in {FOLDER.name}/.",
             fix="Analyse it with the version of Levelfield that took it, or a later one.",
         )
-    return _all()[sha256]
-
-
-def _counting(rules: Rules) -> tuple[Count, Disturbed]:
-    return rules.count, msgspec.structs.replace(rules.disturbed, settling_ns=0)
+    found = known[sha256]
+    if (found.count, {**found.disturbed, "settling_ns": 0}) != built_in():
+        raise LevelfieldError(
+            f"The record was begun under rules {found.number}, and this version counts windows by others.",
+            fix="Analyse it with the version of Levelfield that took it.",
+        )
+    return found

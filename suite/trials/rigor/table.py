@@ -1,5 +1,6 @@
 """A stream laid out as arrays, and what its parts cost: all that a rule may look at."""
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
@@ -118,30 +119,25 @@ def lay_out(generations: Sequence[Generation]) -> Table:
     rounds, lanes = len(generations[0].rounds), len(generations[0].rounds[0].pairs)
     if any(len(g.rounds) != rounds or any(len(r.pairs) != lanes for r in g.rounds) for g in generations):
         raise LevelfieldError("The stream's generations are of different shape.", fix="The file was changed.")
-    numbers = np.zeros((5, len(generations), rounds, 2 * lanes))
-    disturbed = np.zeros((len(generations), rounds, lanes), dtype=np.bool_)
-    calls: list[list[list[tuple[int, ...]]]] = [
-        [[() for _ in range(2 * lanes)] for _ in range(rounds)] for _ in generations
-    ]
-    for g, generation in enumerate(generations):
-        for r, one in enumerate(generation.rounds):
-            for pair in one.pairs:
-                disturbed[g, r, pair.lane] = bool(pair.disturbed)
-                for window in pair.windows:
-                    row = (window.median_ns, window.mean_ns, window.start_ns / 1e9, window.wall_ns / 1e9, 1)
-                    numbers[:, g, r, window.arm] = row
-                    calls[g][r][window.arm] = window.calls_ns
-    if not numbers[4].all():
-        raise LevelfieldError("A window is missing in the stream.", fix="The file was changed.")
+    pairs = [[sorted(one.pairs, key=lambda pair: pair.lane) for one in each.rounds] for each in generations]
+    windows = [[[window for pair in row for window in pair.windows] for row in each] for each in pairs]
+    for row in itertools.chain.from_iterable(windows):
+        row.sort(key=lambda window: window.arm)
+        if [window.arm for window in row] != list(range(2 * lanes)):
+            raise LevelfieldError("A window is missing in the stream.", fix="The file was changed.")
     canaries = [[one.canary for one in generation.rounds] for generation in generations]
     seen = all(canary is not None for row in canaries for canary in row)
+
+    def numbers(field: str) -> Floats:
+        return np.array([[[getattr(window, field) for window in row] for row in each] for each in windows], dtype=float)
+
     return Table(
-        median_ns=numbers[0],
-        mean_ns=numbers[1],
-        start_s=numbers[2],
-        wall_s=numbers[3],
-        calls_ns=tuple(tuple(tuple(row) for row in each) for each in calls),
-        disturbed=disturbed,
+        median_ns=numbers("median_ns"),
+        mean_ns=numbers("mean_ns"),
+        start_s=numbers("start_ns") / 1e9,
+        wall_s=numbers("wall_ns") / 1e9,
+        calls_ns=tuple(tuple(tuple(window.calls_ns for window in row) for row in each) for each in windows),
+        disturbed=np.array([[[bool(pair.disturbed) for pair in row] for row in each] for each in pairs]),
         launch_s=np.array([(g.launch_ns + g.warm_up_ns) / 1e9 / (2 * lanes) for g in generations]),
         canary_ns=np.array([[c.median_ns for c in row if c] for row in canaries], dtype=float) if seen else None,
         canary_s=np.array([[c.start_ns / 1e9 for c in row if c] for row in canaries]) if seen else None,

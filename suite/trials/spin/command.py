@@ -10,7 +10,6 @@ import click
 import msgspec
 
 from suite.cli.options import NAMES
-from suite.plan import Selection
 from suite.schedule.rounds import WARM_CALLS, WARM_NS, Pace
 from suite.trials import commands
 from suite.trials.record import new_facts, read, write
@@ -59,10 +58,10 @@ def run(request: Request, out: Path, listener: commands.Terminal) -> Trial:
     LevelfieldError
         No engine answers, an image cannot be made, or an arm cannot be measured.
     """
-    selection = Selection(
-        profile="smoke", models=request.models, backends=request.backends, scenarios=("latency",), control="none"
-    )
-    with commands.prepared(selection, listener, request.launcher) as (plan, site):
+    with commands.prepared(commands.selection(request.models, request.backends), listener, request.launcher) as (
+        plan,
+        site,
+    ):
         trial = Trial(
             **new_facts(site),
             schema=Trial.SCHEMA,

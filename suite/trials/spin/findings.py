@@ -1,11 +1,11 @@
 """What the windows of the spin trial say: how often a first call is slow, by the arm before it and by the rule."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from suite.plan import CANARY
-from suite.statistics.proportions import proportion
+from suite.statistics.proportions import Proportion, proportion
 from suite.trials.spin.record import RULES, Cell, Finding, Rule, Verdict, Warming, Window
 
 SLOW = 1.1
@@ -15,14 +15,14 @@ SPINNING = "onnxruntime"
 
 def find(cells: Sequence[Cell]) -> tuple[Finding, ...]:
     """Count the windows of all frameworks, and those of the canary by themselves, by rule and by the arm before."""
-    found: list[Finding] = []
-    for cell in cells:
-        for rule in RULES:
-            for before in cell.arms:
-                frameworks = tuple(arm for arm in cell.arms if arm != CANARY)
-                found += _finding(cell, rule, before, frameworks)
-                found += _finding(cell, rule, before, (CANARY,))
-    return tuple(found)
+    return tuple(
+        _finding(cell, rule, before, arms, windows)
+        for cell in cells
+        for rule in RULES
+        for before in cell.arms
+        for arms in (tuple(arm for arm in cell.arms if arm != CANARY), (CANARY,))
+        if (windows := _windows(cell, rule, before, arms))
+    )
 
 
 def judge(cells: Sequence[Cell]) -> tuple[Verdict, ...]:
@@ -31,15 +31,10 @@ def judge(cells: Sequence[Cell]) -> tuple[Verdict, ...]:
     for cell in cells:
         common = tuple(arm for arm in cell.arms if arm not in {SPINNING, CANARY})
         for rule in RULES:
-            after = {
-                before: [window for window in cell.windows if _is(window, rule, before, common)]
-                for before in (SPINNING, CANARY)
-            }
-            if not all(after.values()):
+            after = [_windows(cell, rule, before, common) for before in (SPINNING, CANARY)]
+            if not all(after):
                 continue
-            spinning, calm = (
-                proportion(sum(map(slow, windows)), len(windows)) for windows in (after[SPINNING], after[CANARY])
-            )
+            spinning, calm = map(_slow, after)
             found.append(Verdict(cell.case.model, rule, common, spinning, calm, holds=spinning.share <= calm.high))
     return tuple(found)
 
@@ -58,24 +53,22 @@ def warming(cells: Sequence[Cell]) -> tuple[Warming, ...]:
     return tuple(found)
 
 
-def slow(window: Window) -> bool:
-    """Say whether a window's first call is slow."""
-    return window.first_ns[0] > SLOW * window.later_ns
+def _slow(windows: Sequence[Window]) -> Proportion:
+    """Return the share of windows whose first call is slow."""
+    return proportion(sum(each.first_ns[0] > SLOW * each.later_ns for each in windows), len(windows))
 
 
-def _is(window: Window, rule: Rule, before: str, of: Sequence[str]) -> bool:
-    return window.rule == rule and window.before == before and window.arm in of
+def _windows(cell: Cell, rule: Rule, before: str, arms: Sequence[str]) -> list[Window]:
+    return [each for each in cell.windows if each.rule == rule and each.before == before and each.arm in arms]
 
 
-def _finding(cell: Cell, rule: Rule, before: str, of: tuple[str, ...]) -> Iterator[Finding]:
-    windows = [window for window in cell.windows if _is(window, rule, before, of)]
-    if windows:
-        yield Finding(
-            model=cell.case.model,
-            rule=rule,
-            before=before,
-            of=of,
-            slow=proportion(sum(map(slow, windows)), len(windows)),
-            mean_excess=float(np.mean([window.first_ns[0] / window.later_ns for window in windows]) - 1),
-            waited_ns=float(np.median([window.waited_ns for window in windows])),
-        )
+def _finding(cell: Cell, rule: Rule, before: str, arms: tuple[str, ...], windows: Sequence[Window]) -> Finding:
+    return Finding(
+        model=cell.case.model,
+        rule=rule,
+        before=before,
+        of=arms,
+        slow=_slow(windows),
+        mean_excess=float(np.mean([window.first_ns[0] / window.later_ns for window in windows]) - 1),
+        waited_ns=float(np.median([window.waited_ns for window in windows])),
+    )

@@ -48,7 +48,7 @@ def test_records_older_than_the_files_are_judged_by_the_first_rules() -> None:
     """Their turns began after a fixed time, in which other workers might still spin."""
     first = rules.of("")
     assert first.number == 1
-    assert first.disturbed.settling_ns > rules.newest()[1].disturbed.settling_ns == 0
+    assert first.settling_ns > rules.newest()[1].settling_ns == 0
 
 
 def test_rules_that_are_not_here_are_refused() -> None:
