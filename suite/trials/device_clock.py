@@ -84,7 +84,7 @@ def by_events(call: Callable[[], object]) -> float:
     return statistics.median(times)
 
 
-def clocks(backend: str, device: str) -> dict[str, Clock]:
+def clocks_for(backend: str, device: str) -> dict[str, Clock]:
     """Return the clocks that can time a backend here; events are those of torch's own stream.
 
     Parameters
@@ -135,7 +135,7 @@ def load(backend: str, model_name: str, device: str, batch: int) -> tuple[Reside
     return resident, resident.place(example)
 
 
-def measured(
+def measure(
     backend: str, model: str, *, device: str, batch: int = 1, turns: int = TURNS, seed: int = 1
 ) -> dict[str, list[float]]:
     """Let every clock take its turns on one loaded model; return the nanoseconds of each, by clock.
@@ -159,7 +159,7 @@ def measured(
     resident, placed = load(backend, model, device, batch)
     for _ in range(SETTLE_CALLS):
         resident.run(placed)
-    there = clocks(backend, device)
+    there = clocks_for(backend, device)
     found: dict[str, list[float]] = {name: [] for name in there}
     order = random.Random(seed)  # noqa: S311  (a schedule, not a secret)
     for _ in range(turns):
@@ -168,7 +168,7 @@ def measured(
     return found
 
 
-def judged(found: dict[str, list[float]]) -> list[Agreement]:
+def compare(found: dict[str, list[float]]) -> list[Agreement]:
     """Hold every other clock against ours, turn by turn."""
     from suite.statistics.ratios import ratio_interval
 
@@ -182,25 +182,25 @@ def judged(found: dict[str, list[float]]) -> list[Agreement]:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Measure what was asked for, and print a line for each clock."""
+    """Measure what was options for, and print a line for each clock."""
     parser = argparse.ArgumentParser(prog="python -m suite.trials.device_clock", description=__doc__.split("\n", 1)[0])
     parser.add_argument("--backends", default="torch,torch-compile")
     parser.add_argument("--models", default="resnet50,bert")
     parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--turns", type=int, default=TURNS)
-    asked = parser.parse_args(words)
+    options = parser.parse_args(words)
     codes: list[int] = []
-    for backend in asked.backends.split(","):
-        for model in asked.models.split(","):
+    for backend in options.backends.split(","):
+        for model in options.models.split(","):
             try:
-                found = measured(backend, model, device=asked.device, batch=asked.batch, turns=asked.turns)
+                found = measure(backend, model, device=options.device, batch=options.batch, turns=options.turns)
             except Unsupported as error:
                 print(f"{backend} {model}: not measured: {error}")
                 codes.append(COULD_NOT)
                 continue
             print(f"{backend} {model}: {statistics.median(found[OURS]) / 1e6:.4f} ms by {OURS}")
-            for one in judged(found):
+            for one in compare(found):
                 says = {AGREES: "agrees", DIFFERS: "differs", UNDECIDED: "cannot be told"}[one.verdict]
                 print(f"  over {one.clock}: {one.ratio:.4f} ({one.low:.4f} to {one.high:.4f}), {says}")
                 codes.append(one.verdict)

@@ -58,7 +58,7 @@ class Record(record.Record, frozen=True, kw_only=True):
     images: tuple[Twice, ...]
 
 
-def twice(name: str) -> Twice:
+def build_twice(name: str) -> Twice:
     """Build an image twice from nothing.
 
     Raises
@@ -93,7 +93,7 @@ def main(images: tuple[str, ...], out: Path | None) -> None:
         with engine.connect() as client:
             version = str(client.version()["Version"])
         for name in images or plan.all_images():
-            one = twice(name)
+            one = build_twice(name)
             found.append(one)
             verdict = "the same layers" if one.same else "**different layers**"
             listener.show(f"{name}: {verdict}, {len(one.second)} of them, {one.seconds:.0f} s")

@@ -5,7 +5,7 @@ import importlib.util
 import pytest
 
 from suite.trials import device_clock
-from suite.trials.device_clock import AGREES, DIFFERS, OURS, UNDECIDED, Agreement, clocks, judged
+from suite.trials.device_clock import AGREES, DIFFERS, OURS, UNDECIDED, Agreement, clocks_for, compare
 
 
 @pytest.mark.parametrize(
@@ -26,16 +26,16 @@ def test_turns_are_paired() -> None:
     """A machine that slows down by half from turn to turn tells nothing of the clocks."""
     drift = [1e6 * 1.5**turn for turn in range(8)]
     found = {OURS: drift, "other": [value * 1.001 for value in drift], "wrong": [value * 1.1 for value in drift]}
-    other, wrong = judged(found)
+    other, wrong = compare(found)
     assert (other.clock, other.verdict) == ("other", AGREES)
     assert (wrong.clock, wrong.verdict) == ("wrong", DIFFERS)
     assert wrong.ratio == pytest.approx(1 / 1.1)
 
 
 def test_events_are_torchs_own() -> None:
-    assert "CUDA events" in clocks("torch-compile", "cuda")
-    assert "CUDA events" not in clocks("jax", "cuda")
-    assert "CUDA events" not in clocks("torch", "cpu")
+    assert "CUDA events" in clocks_for("torch-compile", "cuda")
+    assert "CUDA events" not in clocks_for("jax", "cuda")
+    assert "CUDA events" not in clocks_for("torch", "cpu")
 
 
 def test_what_is_not_here_is_a_line_and_a_code(capsys: pytest.CaptureFixture[str]) -> None:
@@ -50,7 +50,7 @@ def test_what_is_not_here_is_a_line_and_a_code(capsys: pytest.CaptureFixture[str
 def test_both_clocks_time_the_same_calls() -> None:
     if importlib.util.find_spec("torch") is None:
         pytest.skip("this interpreter has no torch")
-    found = device_clock.measured("torch", "resnet50", device="cpu", turns=2)
+    found = device_clock.measure("torch", "resnet50", device="cpu", turns=2)
     assert set(found) == {OURS, "torch.utils.benchmark"}
     for values in found.values():
         assert len(values) == 2

@@ -21,8 +21,8 @@ from suite.statistics.student import MIN_LAUNCHES, launches_for
 from suite.trials import commands
 from suite.trials.record import read, site_facts, write
 from suite.trials.rigor import findings, measure, rules
+from suite.trials.rigor.disturbance import judge_again
 from suite.trials.rigor.drift import between
-from suite.trials.rigor.judged import judged_again
 from suite.trials.rigor.record import Framework, Setup, Stream
 from suite.trials.rigor.show import markdown
 from suite.trials.rigor.table import lay_out
@@ -151,12 +151,12 @@ def analyse(stream: Stream, out: Path) -> Stream:
     Stream
         With its findings.
     """
-    stream = judged(stream)
+    stream = judge(stream)
     write(stream, out, markdown(stream), indent=-1)
     return stream
 
 
-def judged(stream: Stream) -> Stream:
+def judge(stream: Stream) -> Stream:
     """Apply the rules of a stream to it.
 
     Raises
@@ -166,7 +166,7 @@ def judged(stream: Stream) -> Stream:
     """
     frozen = rules.of(stream.rules_sha256)
     cpus = stream.setup.case.threads
-    generations = judged_again(stream.generations, cpus, frozen.settling_ns)
+    generations = judge_again(stream.generations, cpus, frozen.settling_ns)
     table = lay_out(generations)
     backends = stream.setup.backends
     share = table.lanes // len(backends)

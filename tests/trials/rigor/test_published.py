@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from suite.trials.record import read
-from suite.trials.rigor.command import judged
+from suite.trials.rigor.command import judge
 from suite.trials.rigor.record import Stream
 from suite.trials.rigor.show import markdown, table_lines
 
@@ -26,7 +26,7 @@ def record(request: pytest.FixtureRequest) -> tuple[Path, Stream]:
 @pytest.mark.slow
 def test_the_findings_and_the_table_are_those_of_the_record(record: tuple[Path, Stream]) -> None:
     path, stream = record
-    again = judged(stream)
+    again = judge(stream)
     assert _alike(msgspec.to_builtins(again), msgspec.to_builtins(stream))
     assert markdown(again) == path.with_suffix(".md").read_text()
 

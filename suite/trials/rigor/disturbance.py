@@ -14,7 +14,7 @@ _TURNS = 2
 """A pair's."""
 
 
-def judged_again(generations: Sequence[Generation], cpus: int, settling_ns: int) -> tuple[Generation, ...]:
+def judge_again(generations: Sequence[Generation], cpus: int, settling_ns: int) -> tuple[Generation, ...]:
     """Return a stream with every pair's turns judged anew.
 
     Parameters

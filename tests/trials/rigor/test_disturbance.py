@@ -2,7 +2,7 @@
 
 import msgspec
 
-from suite.trials.rigor.judged import judged_again
+from suite.trials.rigor.disturbance import judge_again
 from suite.trials.rigor.record import Generation, Outside
 from tests.trials.rigor.streams import Machine, stream
 
@@ -24,18 +24,18 @@ def reasons(generations: tuple[Generation, ...]) -> list[str]:
 def test_signals_decide_and_not_what_the_record_says() -> None:
     calm = Outside(500_000_000, 0, 1_000_000, 0, None, 100_000)
     stolen = msgspec.structs.replace(calm, steal_ns=200_000_000)
-    first, *others = reasons(judged_again(with_pair(stolen), CPUS, 0))
+    first, *others = reasons(judge_again(with_pair(stolen), CPUS, 0))
     assert first
     assert not any(others)
-    assert not any(reasons(judged_again(with_pair(calm, "steal was 40 %"), CPUS, 0)))
+    assert not any(reasons(judge_again(with_pair(calm, "steal was 40 %"), CPUS, 0)))
 
 
 def test_a_reason_without_a_signal_in_the_record_stands() -> None:
     calm = Outside(500_000_000, 0, 1_000_000, 0, None, 100_000)
-    assert reasons(judged_again(with_pair(calm, "pages were swapped"), CPUS, 0))[0] == "pages were swapped"
+    assert reasons(judge_again(with_pair(calm, "pages were swapped"), CPUS, 0))[0] == "pages were swapped"
 
 
 def test_idle_workers_may_compute_for_as_long_as_turns_settled() -> None:
     spun = Outside(500_000_000, 0, 1_000_000, 70_000_000, None, 100_000)
-    assert reasons(judged_again(with_pair(spun), CPUS, 0))[0]
-    assert not reasons(judged_again(with_pair(spun), CPUS, 40_000_000))[0]
+    assert reasons(judge_again(with_pair(spun), CPUS, 0))[0]
+    assert not reasons(judge_again(with_pair(spun), CPUS, 40_000_000))[0]
