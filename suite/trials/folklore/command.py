@@ -20,8 +20,7 @@ from suite.record.schema import Absent
 from suite.schedule.launches import LOAD_TIMEOUT_S
 from suite.schedule.rounds import REWARM_NS
 from suite.schedule.verification import compare_outputs
-from suite.trials import commands
-from suite.trials.folklore import inside
+from suite.trials import commands, inside
 from suite.trials.folklore.findings import rows
 from suite.trials.folklore.forms import BATCH, FAIRLY, FRAMEWORKS, Framework
 from suite.trials.folklore.record import Folklore, Said
@@ -41,7 +40,7 @@ class _Process(InlineProcess):
         self.forms = [form for form in framework.forms if (form.name == FAIRLY) is fair]
         names = tuple(form.name for form in self.forms)
         self.process = f"{framework.title}, {names[0]}"
-        super().__init__(target, self.process, Path(inside.__file__))
+        super().__init__(target, self.process)
         single = target.site.onnx.get((MODEL, target.case.precision, 1))
         single_onnx = f"/artifacts/{single.path}" if single is not None else None
         try:
@@ -62,7 +61,7 @@ class _Contestant:
         self.pid = process.pid
 
     def window(self, pace: Pace) -> Reading:
-        request = inside.Ask(self._form, pace.window_ns, pace.min_calls, REWARM_NS)
+        request = inside.Ask(self._form, "bare", pace.window_ns, pace.min_calls, REWARM_NS)
         return reading(self._process.ask(request, inside.Samples).samples_ns)
 
 

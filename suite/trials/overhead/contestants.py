@@ -26,7 +26,7 @@ from suite.schedule.outcomes import end_workers
 from suite.schedule.rounds import REWARM_NS
 from suite.schedule.site import Site, cache_folder, task_for
 from suite.schedule.verification import compare_outputs
-from suite.trials.overhead import bare
+from suite.trials import inside
 from suite.trials.workers import WINDOW_TIMEOUT_S, launch
 from suite.worker.messages import Measure, Measured, Verified
 
@@ -123,7 +123,7 @@ def plain_container(
         user=f"{os.getuid()}:{os.getgid()}" if os.getuid() else f"{NOBODY}:{NOBODY}",
         environment=worker_environment(threads=target.case.threads, cpus=target.cpus),
         labels={LABEL: target.name},
-        volumes={str(folder): {"bind": inside, "mode": mode} for inside, (folder, mode) in folders.items()},
+        volumes={str(folder): {"bind": place, "mode": mode} for place, (folder, mode) in folders.items()},
         network_mode="none",
         cpuset_cpus=",".join(str(cpu) for cpu in target.cpus),
         stdin_open=attached,
@@ -134,7 +134,7 @@ def plain_container(
 
 
 class InlineProcess:
-    """A plain container of an image, on the same CPUs as the worker, in which the text of a module of ours runs.
+    """A plain container of an image, on the same CPUs as the worker, in which the text of `suite.trials.inside` runs.
 
     It reads and writes one JSON object a line, as a worker does.
 
@@ -144,21 +144,20 @@ class InlineProcess:
         What it loads.
     name
         Its name in messages.
-    code
-        The module.
     cache
         Folder of compiled code that it shares with the worker; None: it has none.
     """
 
-    def __init__(self, target: Target, name: str, code: Path, cache: Path | None = None) -> None:
+    def __init__(self, target: Target, name: str, cache: Path | None = None) -> None:
         self._name = name
         folders = {"/artifacts": (target.site.artifacts.root, "ro")}
         if cache is not None:
             folders["/cache"] = (cache, "rw")
-        self._channel = _start(target, [python_of(target), "-P", "-c", code.read_text(encoding="utf-8")], folders)
+        code = Path(inside.__file__).read_text(encoding="utf-8")
+        self._channel = _start(target, [python_of(target), "-P", "-c", code], folders)
         self.pid = self._channel.pid
-        inside = Inside(artifacts="/artifacts", cache="/cache" if cache else None, export=None)
-        self.task = task_for(target.site, target.case, target.arm, inside)
+        places = Inside(artifacts="/artifacts", cache="/cache" if cache else None, export=None)
+        self.task = task_for(target.site, target.case, target.arm, places)
 
     def ask(self, message: msgspec.Struct, kind: type[_R], timeout_s: float = WINDOW_TIMEOUT_S) -> _R:
         """Send a message and wait for its answer.
@@ -190,7 +189,7 @@ class InlineProcess:
 
 
 class BareProcess(InlineProcess):
-    """A plain container in which `suite.trials.overhead.bare` runs; it shares the worker's compile cache."""
+    """A plain container that runs loops around the step of an arm; it shares the worker's compile cache."""
 
     def __init__(self, target: Target) -> None:
         name = f"bare loop around {target.name}"
@@ -198,7 +197,7 @@ class BareProcess(InlineProcess):
         cache.mkdir(parents=True, exist_ok=True)
         if os.getuid() == 0:
             os.chown(cache, NOBODY, NOBODY)
-        super().__init__(target, name, Path(bare.__file__), cache)
+        super().__init__(target, name, cache)
         try:
             self._verify(target)
         except BaseException:
@@ -207,15 +206,15 @@ class BareProcess(InlineProcess):
 
     def _verify(self, target: Target) -> None:
         """Time nothing that does not compute the same thing."""
-        verified = self.ask(self.task, Verified, LOAD_TIMEOUT_S)
-        reference = target.site.artifacts.reference(target.case.model, bare.VERIFIED)
-        parity = compare_outputs(verified, reference, target.case.precision)
+        (answer,) = self.ask(inside.Given(self.task), list[inside.Answer], LOAD_TIMEOUT_S)
+        reference = target.site.artifacts.reference(target.case.model, inside.VERIFIED)
+        parity = compare_outputs(Verified(answer.shape, answer.output), reference, target.case.precision)
         if not parity.equal:
             raise LevelfieldError(f"The {self._name} is not equal to the reference: {parity.reason}.")
 
-    def turns(self, request: bare.AskTurns) -> list[dict[str, Reading]]:
+    def turns(self, request: inside.AskTurns) -> list[dict[str, Reading]]:
         """Let two loops take turns inside the process; raises as `ask` does."""
-        turns = self.ask(request, bare.Turns).turns
+        turns = self.ask(request, inside.Turns).turns
         return [{loop: reading(samples) for loop, samples in turn.items()} for turn in turns]
 
 
@@ -224,14 +223,14 @@ class Loop:
 
     process = "bare"
 
-    def __init__(self, inside: BareProcess, loop: str) -> None:
-        self.inside = inside
+    def __init__(self, process: BareProcess, loop: str) -> None:
+        self.inside = process
         self.loop = loop
-        self.pid = inside.pid
+        self.pid = process.pid
 
     def window(self, pace: Pace) -> Reading:
-        request = bare.Ask(self.loop, pace.window_ns, pace.min_calls, REWARM_NS)
-        return reading(self.inside.ask(request, bare.Samples).samples_ns)
+        request = inside.Ask(inside.FAIRLY, self.loop, pace.window_ns, pace.min_calls, REWARM_NS)
+        return reading(self.inside.ask(request, inside.Samples).samples_ns)
 
 
 def python_of(target: Target) -> str:

@@ -11,7 +11,7 @@ import msgspec
 from suite.machine.disturbance import disturbed
 from suite.machine.settling import settle
 from suite.machine.signals import Signals, difference
-from suite.trials.overhead.bare import AskTurns
+from suite.trials.inside import AskTurns
 from suite.trials.overhead.benchmark_app import BenchmarkApp
 from suite.trials.overhead.contestants import BareProcess, Contestant, Harness, Loop, Pace, Target
 from suite.trials.overhead.judging import find, precise

@@ -1,15 +1,19 @@
-"""The spam classifier in one framework, as a published comparison ran it, or fairly: what is timed, in its container.
+"""What is timed in a plain container: a loop as anybody would write it, around a step of Levelfield's or of others.
 
-The text of this file is given to `python -c` in an image, as that of `suite.trials.overhead.bare` is. First line
-in: `Given`. Every other line: an `Ask`. It ends when stdin closes.
+The text of this file is given to `python -c` in an image: it runs beside the worker and shares nothing of it but the
+backend's `load`. First line in: `Given`; out: a list of `Answer`. Every other line: an `Ask` or an `AskTurns`. It ends
+when stdin closes.
 
-As published means as its script does it: a thousand inputs in host memory, what the framework does by default, and the
-process asked for its CPU share and memory after every prediction, inside the timed region. Only the weights are ours,
-so that answers can be compared; where the script makes its own in the call, that stays.
+The forms of others are those of a published comparison of five frameworks on a spam classifier. As published means as
+its script does it: a thousand inputs in host memory, what the framework does by default, and the process asked for its
+CPU share and memory after every prediction, inside the timed region. Only the weights are ours, so that answers can be
+compared; where the script makes its own in the call, that stays.
 """
 
+import inspect
 import itertools
 import os
+import random
 import sys
 import time
 from collections.abc import Callable
@@ -21,17 +25,21 @@ import numpy as np
 import numpy.typing as npt
 
 from suite.backends import registry
-from suite.backends.protocol import Options, Source
-from suite.worker.messages import Task
+from suite.backends.protocol import Arrays, Options, Source
+from suite.worker.messages import Measure, Task
+from suite.worker.window import measure_window
 from suite.zoo import inputs, models, weights
 
 Batch: TypeAlias = npt.NDArray[np.float32]
 """Shape (samples, 200)."""
-Call: TypeAlias = Callable[[Batch], object]
-"""What is timed."""
+Call: TypeAlias = Callable[[Any], Any]
+"""What is timed; its input is a `Batch`, or the arrays of a step."""
 MODEL = "mlp"
 FEATURES = "features"
 FAIRLY = "fairly"
+"""Name of the step that Levelfield times."""
+VERIFIED = 4
+"""Inputs, at the least, whose outputs are sent to be compared with the reference."""
 
 
 class Given(msgspec.Struct, frozen=True):
@@ -39,8 +47,8 @@ class Given(msgspec.Struct, frozen=True):
 
     task: Task
     """The model in Levelfield's own way: backend, batch, weights or ONNX file."""
-    forms: tuple[str, ...]
-    """Names of what it is to offer: of `PUBLISHED`, or `fairly`."""
+    forms: tuple[str, ...] = (FAIRLY,)
+    """Names of what it is to offer: `FAIRLY`, or some of `PUBLISHED`."""
     single_onnx: str | None = None
     """ONNX file of a batch of one, for what feeds one sample at a time."""
 
@@ -54,10 +62,13 @@ class Answer(msgspec.Struct, frozen=True):
     """float32, little endian, C order."""
 
 
-class Ask(msgspec.Struct, frozen=True):
+class Ask(msgspec.Struct, frozen=True, tag="window"):
     """One window of a form."""
 
     form: str
+    loop: str
+    """`bare`: the bare loop; `take`: the harness's own, in this same process; `own-clock`: what OpenVINO's request says
+    each call took."""
     window_ns: int
     min_calls: int
     rewarm_ns: int
@@ -67,10 +78,148 @@ class Samples(msgspec.Struct, frozen=True):
     samples_ns: list[int]
 
 
+class AskTurns(msgspec.Struct, frozen=True, tag="turns"):
+    """Short windows of two loops around Levelfield's step in turns, without a word to the supervisor in between."""
+
+    loops: tuple[str, str]
+    """As in `Ask`."""
+    turns: int
+    """Windows of each."""
+    window_ns: int
+    min_calls: int
+    rewarm_ns: int
+    seed: int
+    """Of the order within each turn."""
+
+
+class Turns(msgspec.Struct, frozen=True):
+    turns: list[dict[str, list[int]]]
+    """Samples by loop in ns, in the order of time: turns, and the two loops within each."""
+
+
+def bare_loop(step: Call, x: Any, window_ns: int, min_calls: int) -> list[int]:  # noqa: ANN401  (arrays of any kind)
+    """Time each call, and nothing else: no counters are read, the garbage collector does as it likes.
+
+    Parameters
+    ----------
+    step : callable
+        What is timed.
+    x
+        Its input.
+    window_ns, min_calls : int
+        Length of the window, and its fewest calls.
+
+    Returns
+    -------
+    list of int
+        Nanoseconds of each call.
+    """
+    samples: list[int] = []
+    end = time.perf_counter_ns() + window_ns
+    while time.perf_counter_ns() < end or len(samples) < min_calls:
+        t = time.perf_counter_ns()
+        step(x)
+        samples.append(time.perf_counter_ns() - t)
+    return samples
+
+
+def window_of(loop: str, step: Call, x: Any, window_ns: int, min_calls: int, rewarm_ns: int) -> list[int]:  # noqa: ANN401  (arrays of any kind)
+    """Warm up as the harness does, and take one window by a loop's name.
+
+    Parameters
+    ----------
+    loop : str
+        As in `Ask`.
+    step : callable
+        What is timed.
+    x
+        Its input.
+    window_ns, min_calls : int
+        Length of the window, and its fewest calls.
+    rewarm_ns : int
+        How long unrecorded calls go on before.
+
+    Returns
+    -------
+    list of int
+        Nanoseconds of each call.
+    """
+    if loop == "take":
+        measure = Measure(window_ns=window_ns, min_calls=min_calls, rewarm_ns=rewarm_ns)
+        return list(measure_window(step, (x,), measure).samples_ns)
+    bare_loop(step, x, rewarm_ns, 1)
+    return (own_clock if loop == "own-clock" else bare_loop)(step, x, window_ns, min_calls)
+
+
+def in_turns(step: Call, x: Any, ask: AskTurns) -> Turns:  # noqa: ANN401  (arrays of any kind)
+    """Let two loops take turns around the same step, in random order.
+
+    Parameters
+    ----------
+    step : callable
+        What is timed.
+    x
+        Its input.
+    ask : AskTurns
+        Loops and windows.
+
+    Returns
+    -------
+    Turns
+    """
+    order = random.Random(ask.seed)  # noqa: S311 (a schedule)
+    found: list[dict[str, list[int]]] = []
+    for _ in range(ask.turns):
+        loops = order.sample(ask.loops, 2)
+        found.append({loop: window_of(loop, step, x, ask.window_ns, ask.min_calls, ask.rewarm_ns) for loop in loops})
+    return Turns(found)
+
+
+def own_clock(step: Call, x: Any, window_ns: int, min_calls: int) -> list[int]:  # noqa: ANN401  (arrays of any kind)
+    """Ask OpenVINO's request after each call how long the inference took, as `benchmark_app` does.
+
+    Parameters
+    ----------
+    step : callable
+        What is timed.
+    x
+        Its input.
+    window_ns, min_calls : int
+        Length of the window, and its fewest calls.
+
+    Returns
+    -------
+    list of int
+        Nanoseconds of each call.
+    """
+    request = request_of(step)
+    samples: list[int] = []
+    end = time.perf_counter_ns() + window_ns
+    while time.perf_counter_ns() < end or len(samples) < min_calls:
+        step(x)
+        samples.append(round(request.latency * 1e6))
+    return samples
+
+
+def request_of(step: Callable[..., object]) -> Any:  # noqa: ANN401  (OpenVINO's own type)
+    """Find the inference request that a step holds.
+
+    Raises
+    ------
+    LookupError
+        The step holds none.
+    """
+    for value in inspect.getclosurevars(step).nonlocals.values():
+        for each in (value, getattr(value, "__self__", None)):
+            if hasattr(each, "latency"):
+                return each
+    raise LookupError("This step holds no inference request with a clock of its own.")
+
+
 class _Form(msgspec.Struct):
     call: Call
     """Timed."""
-    output: Callable[[Batch], Any]
+    output: Callable[[Any], Any]
     """The same computation, its result as an array; never timed. None: it has no weights of ours to compare."""
 
 
@@ -265,27 +414,40 @@ PUBLISHED: dict[str, Callable[[Given, weights.Arrays], dict[str, _Form]]] = {
 """By backend: the published form first, then one thing mended after the other."""
 
 
-def fairly(given: Given, parameters: weights.Arrays) -> dict[str, _Form]:
-    """The step that Levelfield times: the whole batch, from NumPy to NumPy, completed.
+def fairly(task: Task, parameters: weights.Arrays) -> _Form:
+    """Load the step that Levelfield times, as the worker does: from NumPy to NumPy, completed.
 
     Parameters
     ----------
-    given : Given
-        What the process is to run.
+    task : Task
+        The model.
     parameters : dict of str to ndarray
         Weights of the model.
 
     Returns
     -------
-    dict of str to _Form
-        The one form.
+    _Form
+        Its output is of `VERIFIED` inputs.
     """
-    task = given.task
-    backend = registry.create(task.backend, Options(threads=task.threads, precision=task.precision, device=task.device))
-    example = inputs.make(models.get(MODEL), 0, task.batch)
+    options = Options(
+        threads=task.threads,
+        precision=task.precision,
+        device=task.device,
+        cache=Path(task.cache_path) if task.cache_path else None,
+        settings=task.settings,
+    )
+    model, layout = models.get(task.model), registry.get(task.backend).layout
+    example = inputs.make(model, 0, task.batch, layout=layout)
     onnx = Path(task.onnx_path) if task.onnx_path else None
-    step = backend.load(Source(model=MODEL, batch=task.batch, weights=parameters, example=example, onnx=onnx))
-    return {FAIRLY: _Form(lambda x: step({FEATURES: x}), lambda x: np.array(step({FEATURES: x})))}
+    step = registry.create(task.backend, options).load(
+        Source(model=task.model, batch=task.batch, weights=parameters, example=example, onnx=onnx)
+    )
+
+    def output(_: Arrays) -> Any:  # noqa: ANN401  (an array)
+        firsts = range(0, VERIFIED, task.batch)
+        return np.concatenate([np.array(step(inputs.make(model, each, task.batch, layout=layout))) for each in firsts])
+
+    return _Form(step, output)
 
 
 def _nothing(x: Batch) -> None:
@@ -307,44 +469,14 @@ def polled(call: Call) -> Call:
     return with_polls
 
 
-def window(call: Call, x: Batch, ask: Ask) -> list[int]:
-    """Warm up again, then time call after call.
-
-    Parameters
-    ----------
-    call : callable
-        What is timed.
-    x : ndarray
-        Its input.
-    ask : Ask
-        Length of the window.
-
-    Returns
-    -------
-    list of int
-        Nanoseconds of each call.
-    """
-    end = time.perf_counter_ns() + ask.rewarm_ns
-    while True:
-        call(x)
-        if time.perf_counter_ns() >= end:
-            break
-    samples: list[int] = []
-    end = time.perf_counter_ns() + ask.window_ns
-    while len(samples) < ask.min_calls or time.perf_counter_ns() < end:
-        begin = time.perf_counter_ns()
-        call(x)
-        samples.append(time.perf_counter_ns() - begin)
-    return samples
-
-
 def forms(given: Given) -> dict[str, _Form]:
     """Make what was asked for."""
-    path = given.task.weights_path
-    parameters = weights.load(Path(path), models.get(MODEL)) if path else {}
-    make = fairly if given.forms == (FAIRLY,) else PUBLISHED[given.task.backend]
-    made = make(given, parameters)
-    return {name: made[name] for name in given.forms}
+    task = given.task
+    parameters = weights.load(Path(task.weights_path), models.get(task.model)) if task.weights_path else {}
+    if given.forms == (FAIRLY,):
+        return {FAIRLY: fairly(task, parameters)}
+    made = PUBLISHED[task.backend](given, parameters)
+    return {name: _Form(polled(made[name].call), made[name].output) for name in given.forms}
 
 
 def main() -> None:
@@ -359,17 +491,23 @@ def main() -> None:
 
     given = msgspec.json.decode(lines.readline(), type=Given)
     made = forms(given)
-    x = np.ascontiguousarray(inputs.make(models.get(MODEL), 0, given.task.batch)[FEATURES], dtype=np.float32)
+    task = given.task
+    x: Any = inputs.make(models.get(task.model), 0, task.batch, layout=registry.get(task.backend).layout)
+    if FAIRLY not in made:
+        x = np.ascontiguousarray(x[FEATURES], dtype=np.float32)
     answers = []
     for name, form in made.items():
         output = form.output(x)
         array = np.zeros((0,), "<f4") if output is None else np.asarray(output).astype("<f4")
         answers.append(Answer(name, array.shape, array.tobytes()))
     say(answers)
-    calls = {name: form.call if name == FAIRLY else polled(form.call) for name, form in made.items()}
     for line in lines:
-        ask = msgspec.json.decode(line, type=Ask)
-        say(Samples(window(calls[ask.form], x, ask)))
+        ask = msgspec.json.decode(line, type=Ask | AskTurns)
+        if isinstance(ask, AskTurns):
+            say(in_turns(made[FAIRLY].call, x, ask))
+        else:
+            call = made[ask.form].call
+            say(Samples(window_of(ask.loop, call, x, ask.window_ns, ask.min_calls, ask.rewarm_ns)))
     os._exit(0)  # frameworks may hang in their exit handlers; everything has been said
 
 
