@@ -3,9 +3,11 @@
 import msgspec
 
 from suite.record.schema import Case
-from suite.trials.overhead.record import Cell
-from suite.trials.overhead.show import summary
-from tests.trials.overhead.cells import ARMS, EMPTY, findings, generations
+from suite.trials.overhead.record import Cell, Trial
+from suite.trials.overhead.show import markdown, summary
+from suite.trials.record import read
+from tests.commands import ROOT
+from tests.trials.overhead.cells import ARMS, EMPTY, cell, findings, generations
 
 
 def test_the_worst_contrast_is_named() -> None:
@@ -15,3 +17,14 @@ def test_the_worst_contrast_is_named() -> None:
     ]
     text = summary(msgspec.structs.replace(EMPTY, cells=tuple(cells)))
     assert "In one process: 1 within, 2 outside; farthest from the other torch on bert: 0.970" in text
+
+
+def test_the_committed_table_of_every_backend_follows_from_its_record() -> None:
+    path = ROOT / "reports" / "trials" / "every-backend-2026-11-22.json"
+    assert markdown(read(path, Trial)) == path.with_suffix(".md").read_text(encoding="utf-8")
+
+
+def test_what_could_not_be_measured_is_a_row() -> None:
+    lines = markdown(msgspec.structs.replace(EMPTY, cells=(cell(failure="it broke"),))).splitlines()
+    assert lines[2].startswith("| resnet50 | jax | could not be measured |")
+    assert lines[2].count("|") == lines[0].count("|")
