@@ -1,7 +1,6 @@
 """From a record to what follows from it: medians, intervals, ranks and reasons. Pure, and the same in ten years."""
 
-from suite.analysis import conditions, convergence, eligibility, identical_arms, timed_windows, whole_launch
-from suite.analysis.insights.every import derive as insights
+from suite.analysis import conditions, convergence, eligibility, identical_arms, insights, timed_windows, whole_launch
 from suite.analysis.status import derive, summarise
 from suite.analysis.types import Analysis, BlockAnalysis, Status
 from suite.record.schema import Block, Parity, Run, Settings
@@ -32,7 +31,7 @@ def analyse(run: Run) -> Analysis:
         warnings=derive(run, blocks, status, (canary, noise)),
         exit_code=_exit_code(status),
         identical=identical_arms.pool(run, blocks),
-        insights=insights(run, blocks),
+        insights=insights.derive(run, blocks),
     )
 
 
@@ -44,15 +43,13 @@ def _exit_code(status: Status) -> int:
 
 
 def _block(block: Block, known: dict[tuple[str, str, str], Parity], settings: Settings) -> BlockAnalysis:
+    sequential = settings.precision_target is not None
     match block.case.definition.sample:
         case "cold start":
             return whole_launch.cold_start(block, known)
         case "peak memory":
             return whole_launch.memory(block, known)
         case "training run":
-            sequential = settings.precision_target is not None
             return convergence.analyse(block, known, margin=settings.margin, sequential=sequential)
         case "window":
-            return timed_windows.analyse(
-                block, known, margin=settings.margin, sequential=settings.precision_target is not None
-            )
+            return timed_windows.analyse(block, known, margin=settings.margin, sequential=sequential)

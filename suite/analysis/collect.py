@@ -1,12 +1,12 @@
-"""From a block of the record to arrays: one summary a window, so that a million samples are walked once."""
+"""From a block of the record to its launches, turns and windows, each window summarised once."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
 import numpy as np
 
-from suite.record.schema import Arm, Block, Failure, Generation, Launch, Window
+from suite.record.schema import Absent, Arm, Block, Failure, Generation, Launch, Round, Startup, Turn, Window
 from suite.statistics.arrays import Floats
 
 
@@ -15,7 +15,6 @@ class WindowSummary:
     """One timed window, its samples kept as an array."""
 
     round: int
-    disturbed: bool
     samples_ns: Floats
     median_ns: float
     calls: int
@@ -33,10 +32,6 @@ class LaunchSummary:
     windows_failed: int
     failure: Failure | None
 
-    @property
-    def measured(self) -> bool:
-        return bool(self.windows)
-
 
 @dataclass(frozen=True)
 class ArmSummary:
@@ -44,60 +39,117 @@ class ArmSummary:
 
     arm: Arm
     launches: tuple[LaunchSummary, ...]
-    failures: tuple[Failure, ...] = ()
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        return tuple(launch.failure for launch in self.launches if launch.failure is not None)
+
+
+def launches(block: Block, arm: str | None = None) -> Iterator[tuple[Generation, Launch]]:
+    """Yield the launches of a block with their generations, in the order of the record.
+
+    Parameters
+    ----------
+    block
+        A block of the record.
+    arm
+        Id of the arm whose launches are wanted; None: all, the canary's among them.
+    """
+    for generation in block.generations:
+        for launch in generation.launches:
+            if arm in {None, launch.arm}:
+                yield generation, launch
+
+
+def turns(block: Block, arm: str | None = None) -> Iterator[tuple[Generation, Round, Turn]]:
+    """Yield the turns of a block with their generations and rounds, in the order of the record.
+
+    Parameters
+    ----------
+    block
+        A block of the record.
+    arm
+        Id of the arm whose turns are wanted; None: all, the canary's among them.
+    """
+    for generation in block.generations:
+        for round_ in generation.rounds:
+            for turn in round_.turns:
+                if arm in {None, turn.arm}:
+                    yield generation, round_, turn
+
+
+def startups(launches: Iterable[Launch]) -> tuple[Startup, ...]:
+    """Return how those of the launches came up that did not fail."""
+    return tuple(launch.startup for launch in launches if launch.startup is not None and launch.failure is None)
+
+
+def version(launches: Iterable[Launch]) -> str:
+    """Return the version that a framework reported first; empty where none did."""
+    return next((launch.framework_version for launch in launches if launch.framework_version), "")
+
+
+def peaks_bytes(launches: Iterable[Launch]) -> list[float]:
+    """Return the peak resident memory of each launch in which it was read."""
+    peaks = [launch.memory.peak_rss_bytes for launch in launches if launch.memory is not None]
+    return [float(peak) for peak in peaks if not isinstance(peak, Absent)]
+
+
+def peak_bytes(launches: Iterable[Launch]) -> float | None:
+    """Return the median over launches of the peak resident memory; None where none was read."""
+    return median(peaks_bytes(launches))
+
+
+def median(values: Sequence[float]) -> float | None:
+    """Return the median; None of no values."""
+    return float(np.median(values)) if values else None
 
 
 def arms(block: Block) -> tuple[ArmSummary, ...]:
     """Summarise every arm of a block but the canary, in the order of the plan."""
-    return tuple(_arm(arm, block) for arm in block.arms if arm.id != block.canary)
+    return tuple(ArmSummary(arm, summaries(block, arm.id)) for arm in block.arms if arm.id != block.canary)
 
 
-def canary_launches(block: Block) -> tuple[LaunchSummary, ...]:
-    """Summarise the canary's launches in a block, or none where it took no part."""
-    if block.canary is None:
+def summaries(block: Block, arm: str | None) -> tuple[LaunchSummary, ...]:
+    """Summarise the launches of one arm.
+
+    Parameters
+    ----------
+    block
+        A block of the record.
+    arm
+        Id of the arm, or of the canary; None: no launches, such as of a block without a canary.
+    """
+    if arm is None:
         return ()
-    return tuple(_launches(block.canary, block.generations))
-
-
-def _arm(arm: Arm, block: Block) -> ArmSummary:
-    launches = tuple(_launches(arm.id, block.generations))
-    return ArmSummary(
-        arm=arm,
-        launches=launches,
-        failures=tuple(launch.failure for launch in launches if launch.failure is not None),
-    )
-
-
-def _launches(arm: str, generations: Iterable[Generation]) -> Iterable[LaunchSummary]:
-    for generation in generations:
+    found = []
+    for generation in block.generations:
         launch = next((launch for launch in generation.launches if launch.arm == arm), None)
-        turns = [(round_, turn) for round_ in generation.rounds for turn in round_.turns if turn.arm == arm]
-        if launch is None and not turns:
+        taken = [(round_, turn) for round_ in generation.rounds for turn in round_.turns if turn.arm == arm]
+        if launch is None and not taken:
             continue
-        failed = [turn.failure for _, turn in turns if turn.failure is not None]
-        yield LaunchSummary(
-            generation=generation.index,
-            launch=launch or Launch(arm=arm, started=""),
-            windows=tuple(
-                _summary(turn.window, round_.index, disturbed=bool(round_.disturbed))
-                for round_, turn in turns
-                if _usable(turn.window)
-            ),
-            windows_failed=sum(not _usable(turn.window) for _, turn in turns),
-            failure=(launch.failure if launch is not None else None) or (failed[0] if failed else None),
+        windows = tuple(_summary(turn.window, round_.index) for round_, turn in taken if _usable(turn.window))
+        failures = [turn.failure for _, turn in taken if turn.failure is not None]
+        found.append(
+            LaunchSummary(
+                generation=generation.index,
+                launch=launch or Launch(arm=arm, started=""),
+                windows=windows,
+                windows_failed=len(taken) - len(windows),
+                failure=(launch.failure if launch is not None else None) or next(iter(failures), None),
+            )
         )
+    return tuple(found)
 
 
 def _usable(window: Window | None) -> TypeGuard[Window]:
-    """Say whether a window holds times: a record from a stranger may hold anything."""
+    """Return whether a window holds times: a record from a stranger may hold anything."""
     return window is not None and bool(window.samples_ns) and min(window.samples_ns) > 0 and window.window_ns > 0
 
 
-def _summary(window: Window, index: int, *, disturbed: bool) -> WindowSummary:
+def _summary(window: Window, index: int) -> WindowSummary:
     samples = np.asarray(window.samples_ns, dtype=np.float64)
     return WindowSummary(
         round=index,
-        disturbed=disturbed,
         samples_ns=samples,
         median_ns=float(np.median(samples)),
         calls=int(samples.size),

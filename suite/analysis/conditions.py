@@ -14,22 +14,15 @@ MIN_POINTS = 6
 
 
 def canary(run: Run) -> Canary | None:
-    """Follow the canary through all blocks in the order of time, or None where it never stood."""
+    """Follow the canary through all blocks in the order of time, or None where it took no part."""
     points: list[CanaryPoint] = []
     name = ""
     for block in run.blocks:
-        for launch in collect.canary_launches(block):
-            if not launch.measured:
-                continue
-            name = block.canary or name
-            points.append(
-                CanaryPoint(
-                    block=block.case.id,
-                    generation=launch.generation,
-                    started=launch.launch.started,
-                    median_ns=float(np.median([window.median_ns for window in launch.windows])),
-                )
-            )
+        for launch in collect.summaries(block, block.canary):
+            if launch.windows:
+                name = block.canary or name
+                median_ns = float(np.median([window.median_ns for window in launch.windows]))
+                points.append(CanaryPoint(block.case.id, launch.generation, launch.launch.started, median_ns))
     if not points:
         return None
     points.sort(key=lambda point: point.started)
@@ -49,14 +42,7 @@ def canary(run: Run) -> Canary | None:
 
 def noise(run: Run) -> NoiseSummary | None:
     """Sum the outside signals over all windows, as shares of one core's time; None where none were read."""
-    readings = [
-        turn.noise
-        for block in run.blocks
-        for generation in block.generations
-        for round_ in generation.rounds
-        for turn in round_.turns
-        if turn.noise is not None
-    ]
+    readings = [turn.noise for block in run.blocks for *_, turn in collect.turns(block) if turn.noise is not None]
     elapsed_ns = sum(reading.elapsed_ns for reading in readings)
     if not elapsed_ns:
         return None

@@ -5,14 +5,15 @@ luck of a seed costs in steps cancels in a ratio. A seed that diverged, or did n
 leaving it out would flatter the arm: with one such seed an arm is not ranked.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-import numpy as np
+import msgspec
 
-from suite.analysis import eligibility, ranks
+from suite.analysis import collect, eligibility, ranks
+from suite.analysis.collect import median
 from suite.analysis.estimates import level
 from suite.analysis.types import ConvergenceBlock, ConvergenceRow, Curve, TargetReached
-from suite.record.schema import Absent, Arm, Block, Convergence, Launch
+from suite.record.schema import Arm, Block, Convergence
 from suite.statistics.student import MIN_LAUNCHES
 
 
@@ -31,15 +32,10 @@ def analyse(block: Block, known: eligibility.Known, *, margin: float, sequential
         Whether precision was allowed to end the run; intervals are wider then.
     """
     rows = {arm.id: _row(block, arm, known) for arm in block.arms}
-    found = times_ns(block)
-    best, also_first = ranks.assign(rows, found, margin=margin, sequential=sequential)
     first = next((each for arm in block.arms for each in _trainings(block, arm).values()), None)
     return ConvergenceBlock(
         case=block.case,
-        rows=tuple(sorted(rows.values(), key=ranks.order)),
-        best=best,
-        also_first=also_first,
-        unranked_reason="" if best else ranks.why_nobody(rows.values()),
+        **ranks.assign(rows, times_ns(block), margin=margin, sequential=sequential),
         generations=len(block.generations),
         network=first.network if first is not None else "",
         target=first.target if first is not None else None,
@@ -50,7 +46,7 @@ def analyse(block: Block, known: eligibility.Known, *, margin: float, sequential
 def times_ns(block: Block) -> dict[str, dict[int, float]]:
     """Return how long every arm trained to the target, by generation; seeds that never reached it are left out."""
     return {
-        arm.id: {index: float(there.elapsed_ns) for index, there in _reached(_trainings(block, arm)).items()}
+        arm.id: {index: float(target.elapsed_ns) for index, target in _reached(_trainings(block, arm)).items()}
         for arm in block.arms
     }
 
@@ -66,82 +62,74 @@ def to_target(training: Convergence) -> TargetReached | None:
     return None
 
 
-def _launches(block: Block, arm: Arm) -> list[tuple[int, Launch]]:
-    return [
-        (generation.index, launch)
-        for generation in block.generations
-        for launch in generation.launches
-        if launch.arm == arm.id
-    ]
-
-
 def _trainings(block: Block, arm: Arm) -> dict[int, Convergence]:
-    return {index: launch.convergence for index, launch in _launches(block, arm) if launch.convergence is not None}
+    return {
+        generation.index: launch.convergence
+        for generation, launch in collect.launches(block, arm.id)
+        if launch.convergence is not None
+    }
 
 
 def _reached(trainings: Mapping[int, Convergence]) -> dict[int, TargetReached]:
     found = {index: to_target(training) for index, training in trainings.items() if not training.diverged}
-    return {index: there for index, there in found.items() if there is not None}
+    return {index: target for index, target in found.items() if target is not None}
 
 
 def _row(block: Block, arm: Arm, known: eligibility.Known) -> ConvergenceRow:
-    launches = [launch for _, launch in _launches(block, arm)]
+    launches = [launch for _, launch in collect.launches(block, arm.id)]
     trainings = _trainings(block, arm)
     reached = _reached(trainings)
     failures = [launch.failure for launch in launches if launch.failure is not None]
-    parity = eligibility.parity_of(block, arm, known)
-    stands, reason = eligibility.assess(
-        measured=len(trainings), parity=parity, failures=failures, needed=MIN_LAUNCHES, started=bool(launches)
+    judged = eligibility.judge(
+        block,
+        arm,
+        known,
+        measured=len(trainings),
+        failures=failures,
+        started=bool(launches),
+        needed=MIN_LAUNCHES,
     )
     missed = _missed(trainings, reached)
-    if missed and stands in {"ranked", "shown"}:
-        stands, reason = ("shown" if reached else "failed"), missed
-    elif stands == "ranked" and ranks.original(arm, block) is not None:
-        stands, reason = "control", "the same arm a second time, to see what no difference looks like"
+    if missed and judged.standing in {"ranked", "control", "shown"}:
+        judged = msgspec.structs.replace(judged, standing="shown" if reached else "failed", reason=missed)
     last = [training.points[-1] for training in trainings.values() if training.points]
-    steps = [point.elapsed_ns / point.step for point in last if point.step > 0 and point.elapsed_ns > 0]
-    loads = [launch.startup.load_ns for launch in launches if launch.startup is not None and launch.failure is None]
+    times, steps = (
+        [float(each.elapsed_ns) for each in reached.values()],
+        [float(each.step) for each in reached.values()],
+    )
     return ConvergenceRow(
-        arm=arm.id,
-        backend=arm.backend,
-        version=next((launch.framework_version for launch in launches if launch.framework_version), ""),
-        standing=stands,
-        reason=reason,
+        **msgspec.structs.asdict(judged),
+        version=collect.version(launches),
         launches=len(trainings),
         launches_failed=len(failures),
         seeds_reached=len(reached),
         seeds_diverged=sum(bool(training.diverged) for training in trainings.values()),
         seeds_disturbed=sum(bool(training.disturbed) for training in trainings.values()),
-        time_ns=level([float(there.elapsed_ns) for there in reached.values()]),
-        steps=level([float(there.step) for there in reached.values()]),
-        median_time_ns=_median([float(there.elapsed_ns) for there in reached.values()]),
-        median_steps=_median([float(there.step) for there in reached.values()]),
-        step_ns=_median(steps),
-        load_ns=_median([float(load) for load in loads]),
-        accuracy=_median([point.accuracy for point in last]),
+        time_ns=level(times),
+        steps=level(steps),
+        median_time_ns=median(times),
+        median_steps=median(steps),
+        step_ns=median([each.elapsed_ns / each.step for each in last if each.step > 0 and each.elapsed_ns > 0]),
+        load_ns=median([startup.load_ns for startup in collect.startups(launches)]),
+        accuracy=median([point.accuracy for point in last]),
         best_accuracy=max((point.accuracy for each in trainings.values() for point in each.points), default=None),
-        peak_bytes=_peak_bytes(launches),
-        launch_times_ns=tuple(float(there.elapsed_ns) for there in reached.values()),
-        curves=tuple(_curve(index, training, reached.get(index)) for index, training in trainings.items()),
-        parity=parity,
-        failure=failures[-1] if failures else None,
+        peak_bytes=collect.peak_bytes(launches),
+        launch_times_ns=tuple(times),
+        curves=tuple(
+            Curve(seed=training.seed, generation=index, points=training.points, reached=reached.get(index))
+            for index, training in trainings.items()
+        ),
     )
 
 
-def _curve(index: int, training: Convergence, reached: TargetReached | None) -> Curve:
-    return Curve(seed=training.seed, generation=index, points=training.points, reached=reached)
-
-
 def _missed(trainings: Mapping[int, Convergence], reached: Mapping[int, TargetReached]) -> str:
-    """Say why seeds have no time; empty where all have one."""
+    """Return why seeds have no time; empty where all have one."""
     missed = [training for index, training in trainings.items() if index not in reached]
-    if not missed:
-        return ""
     diverged = [training for training in missed if training.diverged]
+    slow = [training for training in missed if not training.diverged]
     parts = []
     if diverged:
         parts.append(f"{len(diverged)} of {len(trainings)} seeds diverged: {diverged[-1].diverged.rstrip('. ')}")
-    slow = [training for training in missed if not training.diverged]
     if slow:
         best = max((point.accuracy for training in slow for point in training.points), default=0.0)
         parts.append(
@@ -149,12 +137,3 @@ def _missed(trainings: Mapping[int, Convergence], reached: Mapping[int, TargetRe
             f"steps (the best of them {100 * best:.1f} %)"
         )
     return "; ".join(parts)
-
-
-def _median(values: Sequence[float]) -> float | None:
-    return float(np.median(values)) if values else None
-
-
-def _peak_bytes(launches: Sequence[Launch]) -> float | None:
-    told = [launch.memory.peak_rss_bytes for launch in launches if launch.memory is not None]
-    return _median([float(peak) for peak in told if not isinstance(peak, Absent)])

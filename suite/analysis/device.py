@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 import numpy as np
 
-from suite.analysis import energy
+from suite.analysis import collect, energy
 from suite.record.schema import Absent, Arm, Block, Case, DeviceUse, Run, Turn
 
 MIN_ENERGY_S = 0.5
@@ -121,17 +121,11 @@ def xid_errors(block: Block, arm: str | None = None) -> tuple[int, ...] | Absent
     tuple of int or Absent
         Codes; absent, with the reason, where they are known of no turn.
     """
-    told = [
-        turn.device.xid_errors
-        for generation in block.generations
-        for round_ in generation.rounds
-        for turn in round_.turns
-        if turn.device is not None and arm in {None, turn.arm}
-    ]
-    known = [codes for codes in told if not isinstance(codes, Absent)]
+    answers = [turn.device.xid_errors for *_, turn in collect.turns(block, arm) if turn.device is not None]
+    known = [codes for codes in answers if not isinstance(codes, Absent)]
     if known:
         return tuple(code for codes in known for code in codes)
-    return next((codes for codes in told if isinstance(codes, Absent)), Absent("no window was asked about"))
+    return next((codes for codes in answers if isinstance(codes, Absent)), Absent("no window was asked about"))
 
 
 def _over(
@@ -153,10 +147,6 @@ def _over(
 
 
 def _allocated(block: Block, arm: str) -> float | Absent:
-    told = [
-        launch.memory.device_bytes["peak allocated"]
-        for generation in block.generations
-        for launch in generation.launches
-        if launch.arm == arm and launch.memory is not None and "peak allocated" in launch.memory.device_bytes
-    ]
-    return float(max(told)) if told else Absent("its framework does not count it")
+    memories = [launch.memory for _, launch in collect.launches(block, arm) if launch.memory is not None]
+    peaks = [memory.device_bytes["peak allocated"] for memory in memories if "peak allocated" in memory.device_bytes]
+    return float(max(peaks)) if peaks else Absent("its framework does not count it")

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from suite.analysis.types import Standing
+from suite.analysis import collect, ranks
+from suite.analysis.types import ArmRow, Standing
 from suite.record.schema import Absent, Arm, Block, Failure, Parity, Run
 
 Known: TypeAlias = Mapping[tuple[str, str, str], Parity]
@@ -36,12 +37,7 @@ def parities_of_arm(block: Block, arm: Arm) -> tuple[Parity, ...]:
     block, arm
         A block of the record, and one of its arms; launches without a parity are left out.
     """
-    return tuple(
-        launch.parity
-        for generation in block.generations
-        for launch in generation.launches
-        if launch.arm == arm.id and launch.parity is not None
-    )
+    return tuple(launch.parity for _, launch in collect.launches(block, arm.id) if launch.parity is not None)
 
 
 def parity_of(block: Block, arm: Arm, known: Known) -> Parity | None:
@@ -73,24 +69,42 @@ def _badness(parity: Parity) -> tuple[bool, float]:
     return not parity.equal, float("inf") if isinstance(error, Absent) else error
 
 
-def assess(
-    *, measured: int, parity: Parity | None, failures: Sequence[Failure], needed: int | None, started: bool
-) -> tuple[Standing, str]:
-    """Return the standing of an arm, and the reason for it.
+def judge(
+    block: Block,
+    arm: Arm,
+    known: Known,
+    *,
+    measured: int,
+    failures: Sequence[Failure],
+    started: bool,
+    needed: int | None,
+) -> ArmRow:
+    """Return an arm's standing with the reason for it, its parity and its last failure.
 
     Parameters
     ----------
+    block, arm, known
+        As in `parity_of`.
     measured
         Launches with at least one number.
-    needed
-        Launches that a ranking takes; None where nothing is ranked.
-    started
-        Whether any launch was tried.
-    parity
-        Comparison of the arm's output with the reference; None: there was none.
     failures
         Of its launches, in order.
+    started
+        Whether any launch was tried.
+    needed
+        Launches that a ranking takes; None where nothing is ranked.
     """
+    parity = parity_of(block, arm, known)
+    standing, reason = _standing(measured, parity, failures, started=started, needed=needed)
+    if standing == "ranked" and ranks.original(arm, block) is not None:
+        standing, reason = "control", "the same arm a second time, to see what no difference looks like"
+    last = failures[-1] if failures else None
+    return ArmRow(arm=arm.id, backend=arm.backend, standing=standing, reason=reason, parity=parity, failure=last)
+
+
+def _standing(
+    measured: int, parity: Parity | None, failures: Sequence[Failure], *, started: bool, needed: int | None
+) -> tuple[Standing, str]:
     if not measured:
         if failures:
             last = failures[-1]

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
+from suite.analysis import collect
 from suite.record.schema import Absent, Block, Case, Noise, Run, Turn
 
 MIN_RAPL_S = 0.1
@@ -56,13 +57,7 @@ def counted(block: Block, arm: str) -> list[Turn]:
     block, arm
         A block of the record, and the id of one of its arms.
     """
-    return [
-        turn
-        for generation in block.generations
-        for round_ in generation.rounds
-        for turn in round_.turns
-        if turn.arm == arm and turn.window is not None and not round_.disturbed
-    ]
+    return [turn for _, round_, turn in collect.turns(block, arm) if turn.window is not None and not round_.disturbed]
 
 
 def per_item(

@@ -1,5 +1,6 @@
 """What computes the matrix products and convolutions of an arm: library and instruction set, as it reports."""
 
+from suite.analysis import collect
 from suite.record.schema import Launch, Run
 
 NAME = "products computed by"
@@ -36,9 +37,9 @@ def with_most_by(library: str, run: Run) -> dict[str, Launch]:
     """
     most: dict[str, tuple[int, Launch]] = {}
     for block in run.blocks:
-        for launch in (launch for generation in block.generations for launch in generation.launches):
-            told = launch.computed.kernels if launch.computed is not None else {}
-            count = sum(each for name, each in told.items() if name.startswith(library))
+        for _, launch in collect.launches(block):
+            kernels = launch.computed.kernels if launch.computed is not None else {}
+            count = sum(each for name, each in kernels.items() if name.startswith(library))
             if count > most.get(launch.arm, (0, launch))[0]:
                 most[launch.arm] = count, launch
     return {arm: launch for arm, (_, launch) in most.items()}

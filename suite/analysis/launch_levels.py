@@ -7,6 +7,7 @@ how often that is wrong. So all of them use the same numbers, and an interval th
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +16,10 @@ from suite.analysis import collect, convergence
 from suite.analysis.collect import ArmSummary, LaunchSummary, WindowSummary
 from suite.analysis.estimates import matrix
 from suite.analysis.whole_launch import total_ns
-from suite.record.schema import Absent, Block, Launch
+from suite.record.schema import Block, Launch
 from suite.statistics.arrays import Floats
 from suite.statistics.counting import Counting, count_windows
 from suite.statistics.levels import levels_of_windows
-from suite.statistics.stopping import CONFIDENCE, Decision, decide
 
 Levels = dict[str, dict[int, float]]
 """Arm to generation to the launch's value: nanoseconds, or bytes where memory is asked. An arm without a value in a
@@ -48,7 +48,7 @@ def launch_levels(block: Block) -> Levels:
         case "cold start":
             return _by_generation(block, _cold_ns)
         case "peak memory":
-            return _by_generation(block, _peak_bytes)
+            return _by_generation(block, lambda launch: collect.peak_bytes([launch]))
 
 
 def level_matrix(block: Block) -> Floats:
@@ -63,40 +63,6 @@ def level_matrix(block: Block) -> Floats:
         return reduce(block).matrix
     levels = launch_levels(block)
     return matrix({arm.id: levels[arm.id] for arm in block.arms}, [each.index for each in block.generations])
-
-
-def how_precise(
-    matrix: Floats, *, target: float, spent_s: float = 0.0, budget_s: float | None = None, generation_s: float = 0.0
-) -> Decision:
-    """Return how precisely the ratios of a block are known, and whether that ends it.
-
-    It is `suite.statistics.stopping.decide` at the confidence of runs.
-    The schedule calls this after each generation, a report for the whole record, and the trials count its results.
-
-    Parameters
-    ----------
-    matrix : ndarray, shape (generations, arms), log of time
-        One level a launch, as `level_matrix` returns it.
-    target
-        Half-width that every ratio must reach, log scale.
-    spent_s, budget_s
-        Time used, and the most that may be, in seconds; no budget if None.
-    generation_s
-        Time that another generation would take, in seconds: none is begun that the budget does not cover.
-
-    Raises
-    ------
-    UnusableData
-        Infinite values, or not two dimensions.
-    """
-    return decide(
-        matrix,
-        target=target,
-        confidence=CONFIDENCE,
-        spent_s=spent_s,
-        budget_s=budget_s,
-        generation_s=generation_s,
-    )
 
 
 @dataclass(frozen=True)
@@ -123,27 +89,27 @@ class Reduction:
         """The same, NaN where a window does not count."""
         return np.where(self.counting.windows, self.log_compared, np.nan)
 
-    @property
+    @cached_property
     def compared(self) -> Levels:
         """Time of a call, or of an item where throughput is asked, one value a launch."""
         return self.item_ns if self.block.case.per_item else self.median_ns
 
-    @property
+    @cached_property
     def matrix(self) -> Floats:
         """The logarithms of `compared`, shape (generations, arms), without generations of which no round counts."""
         rounds = self.counting.rounds
         rows = [each.index for row, each in enumerate(self.block.generations) if not each.rounds or rounds[row].any()]
         return matrix(self.compared, rows)
 
-    @property
+    @cached_property
     def median_ns(self) -> Levels:
         return self._levels(self.log_medians, self.counting.windows)
 
-    @property
+    @cached_property
     def item_ns(self) -> Levels:
         return self._levels(self.log_items, self.counting.windows)
 
-    @property
+    @cached_property
     def with_disturbed(self) -> Levels:
         """What the arms are compared by, with every window that there is."""
         return self._levels(self.log_compared, ~np.isnan(self.log_compared))
@@ -189,9 +155,6 @@ def reduce(block: Block) -> Reduction:
                 table[places[launch.generation, window.round]] = math.log(value(window))
         return table
 
-    def call_ns(window: WindowSummary) -> float:
-        return window.median_ns
-
     def item_ns(window: WindowSummary) -> float:
         return window.window_ns / (window.calls * block.case.batch)
 
@@ -200,8 +163,8 @@ def reduce(block: Block) -> Reduction:
             return np.full((*shape, 0), np.nan)
         return np.stack([lay_out(summary.launches, value) for summary in arms], axis=2)
 
-    log_medians = of_arms(call_ns)
-    canary = lay_out(collect.canary_launches(block), call_ns)
+    log_medians = of_arms(lambda window: window.median_ns)
+    canary = lay_out(collect.summaries(block, block.canary), lambda window: window.median_ns)
     return Reduction(
         block=block,
         arms=arms,
@@ -218,19 +181,12 @@ def reduce(block: Block) -> Reduction:
 
 def _by_generation(block: Block, value: Callable[[Launch], float | None]) -> Levels:
     found: Levels = {arm.id: {} for arm in block.arms}
-    for generation in block.generations:
-        for launch in generation.launches:
-            level = value(launch)
-            if launch.arm in found and level is not None and level > 0:
-                found[launch.arm][generation.index] = level
+    for generation, launch in collect.launches(block):
+        level = value(launch)
+        if launch.arm in found and level is not None and level > 0:
+            found[launch.arm][generation.index] = level
     return found
 
 
 def _cold_ns(launch: Launch) -> float | None:
-    return float(total_ns(launch.startup)) if launch.startup is not None and launch.failure is None else None
-
-
-def _peak_bytes(launch: Launch) -> float | None:
-    if launch.memory is None or isinstance(launch.memory.peak_rss_bytes, Absent):
-        return None
-    return float(launch.memory.peak_rss_bytes)
+    return next((float(total_ns(startup)) for startup in collect.startups([launch])), None)

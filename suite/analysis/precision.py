@@ -6,7 +6,7 @@ is how much faster an arm is than itself in fp32, and how much further from the 
 
 import msgspec
 
-from suite.analysis import estimates, groups
+from suite.analysis import collect, estimates, groups
 from suite.analysis.groups import Member
 from suite.analysis.types import Analysis, Estimate, Row
 from suite.record.schema import Block, Case, Computed, Run
@@ -71,10 +71,5 @@ def _tradeoff(group: tuple[Member, ...]) -> Tradeoff:
 
 
 def _computed(block: Block, arm: str) -> Computed | None:
-    told = [
-        launch.computed
-        for generation in block.generations
-        for launch in generation.launches
-        if launch.arm == arm and launch.computed is not None
-    ]
-    return told[-1] if told else None
+    reported = [launch.computed for _, launch in collect.launches(block, arm) if launch.computed is not None]
+    return reported[-1] if reported else None

@@ -5,8 +5,10 @@ call themselves `AMD EPYC`. Everything here is worked out from facts that record
 """
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 
-from suite.record.schema import Fingerprint
+from suite.record.schema import Absent, Fingerprint
 
 _X86 = (
     ("AMX", r"amx_tile", (("bf16", r"amx_bf16"), ("fp16", r"amx_fp16"), ("int8", r"amx_int8"))),
@@ -23,6 +25,16 @@ _ARM = (
 )
 _MATRICES = frozenset({"AMX", "SME"})
 """Units beside the vector units: what is found next is named as well."""
+
+NATIVE_FLAGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        # x86: AVX512_BF16 and AMX tiles; ARM: FEAT_BF16.
+        "bf16": ("avx512_bf16", "amx_bf16", "bf16"),
+        # x86: the VNNI dot products and AMX tiles; ARM: FEAT_DotProd and FEAT_I8MM.
+        "int8": ("avx512_vnni", "avx_vnni", "avx_vnni_int8", "amx_int8", "asimddp", "i8mm"),
+    }
+)
+"""Precision to the flags of which any one means that the processor has instructions for it."""
 
 
 def instruction_set(flags: str) -> str:
@@ -87,3 +99,30 @@ def title(machine: Fingerprint) -> str:
         return ""
     details = "; ".join(filter(None, (identity(machine), instructions(machine))))
     return f"{model} ({details})" if details else model
+
+
+def missing_instructions(machine: Fingerprint, precision: str) -> str:
+    """Return that a processor has no instructions for a precision, as a clause for a message.
+
+    Parameters
+    ----------
+    machine
+        Fingerprint, of which the CPU's flags are read.
+    precision
+        Such as `bf16`.
+
+    Returns
+    -------
+    str
+        Empty where it has one of `NATIVE_FLAGS`, needs none, or the flags are not known.
+
+    Examples
+    --------
+    >>> missing_instructions({"cpu": {"flags": "avx2 avx512f"}}, "bf16")
+    'This processor has none of avx512_bf16, amx_bf16, bf16'
+    """
+    wanted = NATIVE_FLAGS.get(precision)
+    flags = machine.get("cpu", {}).get("flags", Absent("not asked"))
+    if wanted is None or not isinstance(flags, str):
+        return ""
+    return "" if set(wanted) & set(flags.split()) else f"This processor has none of {', '.join(wanted)}"

@@ -1,13 +1,13 @@
 """Ranks of a block's arms, and their controls."""
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Generic, TypedDict, TypeVar
 
 import msgspec
 
 from suite.analysis import estimates
-from suite.analysis.types import Control, ConvergenceRow, Estimate, Row, Standing
+from suite.analysis.types import Control, ConvergenceRow, Estimate, RankedRow, Row, Standing
 from suite.record.schema import Arm, Block
 from suite.statistics import ranking
 
@@ -19,10 +19,17 @@ Ranked = TypeVar("Ranked", Row, ConvergenceRow)
 _STANDINGS: tuple[Standing, ...] = ("ranked", "control", "shown", "unequal", "failed", "absent")
 
 
-def assign(
-    rows: dict[str, Ranked], compared: Levels, *, margin: float, sequential: bool
-) -> tuple[str | None, tuple[str, ...]]:
-    """Give the rows that may be ranked their ranks, in place; return the leader and those that share its rank.
+class Ranking(TypedDict, Generic[Ranked]):
+    """The part of a block that follows from ranking its rows."""
+
+    rows: tuple[Ranked, ...]
+    best: str | None
+    also_first: tuple[str, ...]
+    unranked_reason: str
+
+
+def assign(rows: Mapping[str, Ranked], compared: Levels, *, margin: float, sequential: bool) -> Ranking[Ranked]:
+    """Rank the rows of a block that may be ranked, and put all of them in order.
 
     Parameters
     ----------
@@ -35,28 +42,33 @@ def assign(
     sequential
         Whether precision was allowed to end the run.
     """
+    rows = dict(rows)
     arms = [arm for arm, row in rows.items() if row.standing == "ranked"]
-    if not arms:
-        return None, ()
-    found = ranking.rank(estimates.matrix({arm: compared[arm] for arm in arms}), margin=margin, sequential=sequential)
-    for place in found:
+    levels = estimates.matrix({arm: compared[arm] for arm in arms})
+    leaders = []
+    for place in ranking.rank(levels, margin=margin, sequential=sequential) if arms else ():
         arm = arms[place.arm]
         if place.rank is None or place.ratio is None:
             rows[arm] = msgspec.structs.replace(rows[arm], standing="shown", reason=(place.reason or "").rstrip("."))
             continue
         ratio = Estimate(place.ratio, place.low, place.high)
         rows[arm] = msgspec.structs.replace(rows[arm], rank=place.rank, ratio=ratio, verdict=place.verdict)
-    leaders = [arms[place.arm] for place in found if place.rank == 1]
-    return (leaders[0], tuple(leaders[1:])) if leaders else (None, ())
+        leaders += [arm] if place.rank == 1 else []
+    return Ranking(
+        rows=tuple(sorted(rows.values(), key=_order)),
+        best=leaders[0] if leaders else None,
+        also_first=tuple(leaders[1:]),
+        unranked_reason="" if leaders else _why_nobody(rows.values()),
+    )
 
 
-def order(row: Row | ConvergenceRow) -> tuple[int, int, float]:
+def _order(row: RankedRow) -> tuple[int, int, float]:
     """Sort key: by rank, and by estimate within a rank; rows without one keep the order of the plan, as if unsorted."""
     return _STANDINGS.index(row.standing), row.rank or 0, row.ratio.value if row.ratio else 0.0
 
 
-def why_nobody(rows: Iterable[Row | ConvergenceRow]) -> str:
-    """Say why no row of a block has a rank."""
+def _why_nobody(rows: Iterable[RankedRow]) -> str:
+    """Return why no row of a block has a rank."""
     shown = [row.reason for row in rows if row.standing == "shown"]
     if shown:
         return Counter(shown).most_common(1)[0][0]

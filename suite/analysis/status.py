@@ -6,15 +6,13 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TypeAlias
 
-from suite.analysis import device, disturbances, kernels, native_precisions
+from suite.analysis import collect, device, disturbances, kernels, processor
 from suite.analysis.types import (
     AnyRow,
     BlockAnalysis,
     Canary,
-    ConvergenceBlock,
-    ConvergenceRow,
     NoiseSummary,
-    Row,
+    RankedBlock,
     Status,
     TimedBlock,
 )
@@ -140,14 +138,7 @@ def _of_surroundings(around: Surroundings) -> Iterator[Warning_]:
 
 def _of_waits(run: Run) -> Iterator[Warning_]:
     """Name the arms that kept others waiting up to the limit, in more windows than chance would have it."""
-    turns = [
-        turn
-        for block in run.blocks
-        for generation in block.generations
-        for each in generation.rounds
-        for turn in each.turns
-    ]
-    waits = [turn.settling for turn in turns if turn.settling is not None]
+    waits = [turn.settling for block in run.blocks for *_, turn in collect.turns(block) if turn.settling is not None]
     busy = Counter(arm for wait in waits for arm in wait.busy)
     for arm, windows in sorted(busy.items()):
         if windows > RESTLESS * len(waits):
@@ -176,7 +167,7 @@ def _of_libraries(run: Run) -> Iterator[Warning_]:
     said: set[tuple[str, str]] = set()
     for block in run.blocks:
         arms = {arm.id: arm for arm in block.arms if block.case.device != "cpu"}
-        for launch in (launch for generation in block.generations for launch in generation.launches):
+        for _, launch in collect.launches(block):
             arm = arms.get(launch.arm)
             stem = f"{arm.variant}@{arm.version}" if arm and arm.version else arm.variant if arm else ""
             image = images.get((arm.launcher or run.settings.launcher, arm.image, stem)) if arm else None
@@ -207,7 +198,7 @@ def _of_emulation(run: Run, blocks: Iterable[BlockAnalysis]) -> Iterator[Warning
     """Say of which precisions this processor has no instructions: what is measured there is their emulation."""
     asked = dict.fromkeys(block.case.precision for block in blocks if block.case.device == "cpu")
     for precision in asked:
-        reason = native_precisions.missing(run.machine, precision)
+        reason = processor.missing_instructions(run.machine, precision)
         if reason:
             yield notices.emulated(precision, reason)
 
@@ -218,16 +209,12 @@ def _of_launches(run: Run, blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_
         return
     few: dict[int, list[str]] = {}
     for block in blocks:
-        if isinstance(block, TimedBlock | ConvergenceBlock) and block.unranked_reason:
-            most = max((_launches(row) for row in block.rows), default=0)
+        if isinstance(block, RankedBlock) and block.unranked_reason:
+            most = max((row.launches for row in block.rows), default=0)
             if 0 < most < MIN_LAUNCHES:
                 few.setdefault(most, []).append(block.case.id)
     for launches, cases in few.items():
         yield notices.too_few_launches(launches, MIN_LAUNCHES, cases)
-
-
-def _launches(row: Row | ConvergenceRow) -> int:
-    return row.launches if isinstance(row, ConvergenceRow) else row.counts.launches
 
 
 def _of_clock(run: Run, blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:

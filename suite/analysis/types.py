@@ -4,8 +4,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from suite.analysis.insights.types import Insights
-from suite.record.schema import Absent, Case, Evaluation, Failure, Memory, Parity, Startup, Warning_
+from suite.record.schema import Absent, Case, Evaluation, Failure, Memory, Parity, Startup, Warning_, Work
 from suite.statistics.proportions import Proportion
 from suite.statistics.verdicts import Verdict
 
@@ -33,6 +32,11 @@ class Estimate(msgspec.Struct, frozen=True):
     value: float
     low: float | None = None
     high: float | None = None
+
+    def scaled(self, factor: float) -> "Estimate":
+        """Return the same in another unit: all three times a positive factor."""
+        low, high = (None if bound is None else bound * factor for bound in (self.low, self.high))
+        return Estimate(self.value * factor, low, high)
 
 
 class Counts(msgspec.Struct, frozen=True):
@@ -63,20 +67,38 @@ class SlowStart(msgspec.Struct, frozen=True):
     """False: there are no later rounds to show that the launches had settled."""
 
 
-class Row(msgspec.Struct, frozen=True):
-    """One arm's answer to a timed case."""
+class ArmRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One arm's answer to a case, of any scenario."""
 
     arm: str
     backend: str
-    version: str
     standing: Standing
     reason: str
     """Why it is not ranked; empty where it is."""
-    counts: Counts
+    parity: Parity | None = None
+    failure: Failure | None = None
+    """The last one, where any launch failed."""
+
+
+class RankedRow(ArmRow, frozen=True, kw_only=True):
+    """One arm's answer to a case whose arms are ranked."""
+
+    version: str
     rank: int | None = None
     """At least rank - 1 arms are faster, all pairs judged at once; with rank 1 none is."""
     verdict: Verdict | None = None
     """Of `ratio`: `same` (equal: inside the margin), `slower` (the best is faster), `inconclusive` (not separated)."""
+    ratio: Estimate | None = None
+    """Cost relative to the leading arm (time, or time an item), paired by generation: larger is slower. The interval is
+    against the true best, whichever that is, holds for all arms of the block at once, and is never below 1."""
+    peak_bytes: float | None = None
+    """Peak resident memory, median over launches; where a case has its launches to itself (training)."""
+
+
+class Row(RankedRow, frozen=True, kw_only=True):
+    """One arm's answer to a timed case."""
+
+    counts: Counts
     median_ns: Estimate | None = None
     """Time of a call: the geometric mean over launches of each launch's typical window median, with its 95 % interval,
     which holds for the minutes of the run."""
@@ -90,19 +112,17 @@ class Row(msgspec.Struct, frozen=True):
     items_per_second: Estimate | None = None
     """Batch × calls ÷ window time, by window, summarised like the time of a call."""
     launch_items_per_second: tuple[float, ...] = ()
-    ratio: Estimate | None = None
-    """Cost relative to the leading arm (time, or time an item): larger is slower. The interval is against the true
-    best, whichever that is, holds for all arms of the block at once, and is never below 1."""
     with_disturbed: Estimate | None = None
     """The time of a call (latency) or items per second (throughput) with disturbed rounds counted; None where there
     were none."""
     cpu_cores: float | None = None
     """CPU time of the worker ÷ window time: cores kept busy."""
-    peak_bytes: float | None = None
-    """Peak resident memory, median over launches; where a case has its launches to itself (training)."""
-    parity: Parity | None = None
-    failure: Failure | None = None
     settings: dict[str, str] = {}
+
+    @property
+    def launches(self) -> int:
+        """Launches that its numbers rest on."""
+        return self.counts.launches
 
 
 class Control(msgspec.Struct, frozen=True):
@@ -113,11 +133,11 @@ class Control(msgspec.Struct, frozen=True):
     ratio: Estimate
 
 
-class TimedBlock(msgspec.Struct, frozen=True):
-    """A block of the `latency`, `throughput` or `training` scenario."""
+class RankedBlock(msgspec.Struct, frozen=True, kw_only=True):
+    """A block whose arms are ranked."""
 
     case: Case
-    rows: tuple[Row, ...]
+    rows: tuple[RankedRow, ...]
     """Ranked ones first, by rank and within a rank by estimate; then by standing, in the order of the plan."""
     best: str | None
     """Arm id of the leading ranked arm: of those with rank 1, the one with the best estimate."""
@@ -126,6 +146,12 @@ class TimedBlock(msgspec.Struct, frozen=True):
     unranked_reason: str
     """Why no arm is ranked; empty where one is."""
     generations: int
+
+
+class TimedBlock(RankedBlock, frozen=True, kw_only=True):
+    """A block of windows in rounds, such as of the `latency`, `throughput` or `training` scenario."""
+
+    rows: tuple[Row, ...]
     rounds: int
     """Undisturbed, complete rounds."""
     rounds_disturbed: int
@@ -141,24 +167,18 @@ class TimedBlock(msgspec.Struct, frozen=True):
     what the schedule decided by. None otherwise, and with too few launches."""
 
 
-class ColdRow(msgspec.Struct, frozen=True):
+class ColdRow(ArmRow, frozen=True, kw_only=True):
     """How long one arm takes from nothing to its first answer, with empty caches.
 
     Phases are medians over launches, the total is their geometric mean.
     """
 
-    arm: str
-    backend: str
-    standing: Standing
-    reason: str
     launches: int
     start_ns: float | None = None
     import_ns: float | None = None
     load_ns: float | None = None
     first_call_ns: float | None = None
     total_ns: Estimate | None = None
-    parity: Parity | None = None
-    failure: Failure | None = None
     startups: tuple[Startup, ...] = ()
 
 
@@ -167,20 +187,14 @@ class ColdBlock(msgspec.Struct, frozen=True):
     rows: tuple[ColdRow, ...]
 
 
-class MemoryRow(msgspec.Struct, frozen=True):
+class MemoryRow(ArmRow, frozen=True, kw_only=True):
     """Peak resident memory of one arm's process; the median over launches, and their range."""
 
-    arm: str
-    backend: str
-    standing: Standing
-    reason: str
     launches: int
     peak_bytes: float | None = None
     least_bytes: float | None = None
     most_bytes: float | None = None
     source: str = ""
-    parity: Parity | None = None
-    failure: Failure | None = None
     readings: tuple[Memory, ...] = ()
 
 
@@ -206,14 +220,9 @@ class Curve(msgspec.Struct, frozen=True):
     """None: it never was at the target."""
 
 
-class ConvergenceRow(msgspec.Struct, frozen=True):
+class ConvergenceRow(RankedRow, frozen=True, kw_only=True):
     """How one arm trains to the target; times are of training steps alone."""
 
-    arm: str
-    backend: str
-    version: str
-    standing: Standing
-    reason: str
     launches: int
     """Seeds that were trained from."""
     launches_failed: int
@@ -235,28 +244,14 @@ class ConvergenceRow(msgspec.Struct, frozen=True):
     """At the limit of steps, median over seeds."""
     best_accuracy: float | None = None
     """The highest that was seen at all."""
-    peak_bytes: float | None = None
     launch_times_ns: tuple[float, ...] = ()
-    rank: int | None = None
-    """As in `Row`, by the time to the target."""
-    verdict: Verdict | None = None
-    ratio: Estimate | None = None
-    """Time relative to the leading arm, seed by seed; as in `Row`."""
     curves: tuple[Curve, ...] = ()
-    parity: Parity | None = None
-    failure: Failure | None = None
 
 
-class ConvergenceBlock(msgspec.Struct, frozen=True):
-    """A block of the `convergence` scenario."""
+class ConvergenceBlock(RankedBlock, frozen=True, kw_only=True):
+    """A block of the `convergence` scenario; ranks are by the time to the target, ratios seed by seed."""
 
-    case: Case
     rows: tuple[ConvergenceRow, ...]
-    """In the order of `TimedBlock`."""
-    best: str | None
-    also_first: tuple[str, ...]
-    unranked_reason: str
-    generations: int
     network: str
     """What was trained; empty where nothing was."""
     target: float | None
@@ -335,6 +330,183 @@ class PooledControls(msgspec.Struct, frozen=True):
     """Draws whose interval leaves out 1, of those that have one; None: none has."""
     ratio: Estimate
     """Geometric mean over the draws, with its interval over them where they are enough."""
+
+
+class Ceiling(msgspec.Struct, frozen=True):
+    """A rate that this machine was seen to reach: the median of some samples, and their range."""
+
+    per_s: float
+    lowest: float
+    highest: float
+    samples: int
+
+
+class Ceilings(msgspec.Struct, frozen=True):
+    """What NumPy reached on so many threads: lower bounds of the peaks."""
+
+    threads: int
+    gemm_size: int
+    flops: Ceiling
+    array_bytes: int
+    bytes: Ceiling
+    cache_bytes: int | None
+    """Last level of cache; None: not known."""
+    disturbed: str = ""
+
+
+Bound: TypeAlias = Literal["compute", "memory", "overhead", "neither"]
+"""What limits a call.
+
+compute
+    It computes at half the measured rate of matrix products or more.
+memory
+    What it must move takes half the measured bandwidth or more, and more than its share of the arithmetic.
+overhead
+    It is below a tenth of both: most of a call is spent on neither.
+neither
+    In between: how well its kernels use the cores limits it.
+"""
+
+
+class Use(msgspec.Struct, frozen=True):
+    """How one arm used the machine in a case."""
+
+    arm: str
+    backend: str
+    bound: Bound
+    call_ns: Estimate
+    """Time of a call: the median, or where throughput is asked batch ÷ items per second."""
+    flops_per_s: Estimate
+    compute_share: Estimate
+    """Of the measured rate of matrix products. Above 1: it is faster than NumPy, or computes less than was counted."""
+    bytes_per_s: Estimate | None
+    """None: weights and activations fit into the last cache, so that nothing needs to come from memory."""
+    memory_share: Estimate | None
+    cpu_cores: float | None
+    """Cores kept busy."""
+    libraries: tuple[str, ...]
+    """Kinds of numerical libraries that its process had loaded: `oneDNN`, `MKL`, …"""
+
+
+class CaseUse(msgspec.Struct, frozen=True):
+    """What a case asks of the machine, and how each arm answered."""
+
+    case: Case
+    work: Work
+    ceilings: Ceilings
+    footprint_bytes: int
+    """Weights and the widest layer's activations."""
+    fits_cache: bool
+    floor_ns: float
+    """The least time a call could take at the measured ceilings."""
+    fewer_products: float
+    """Share of the arithmetic in 3×3 convolutions of stride 1, which can be done with fewer multiplications
+    (Winograd)."""
+    uses: tuple[Use, ...]
+
+
+PaybackVerdict: TypeAlias = Literal["at once", "after", "maybe", "never"]
+"""Whether compiling pays back: from the first call on, after some calls, not decided by these intervals, or never."""
+
+
+class Payback(msgspec.Struct, frozen=True):
+    """What compiling costs an arm at its start, and gives back call by call, against an arm that does not compile."""
+
+    model: str
+    precision: str
+    batch: int
+    arm: str
+    mode: str
+    """How it compiles, in its own words."""
+    against: str
+    same_framework: bool
+    """`against` is the same framework without its compiler; else it is the fastest arm that does not compile."""
+    compile_ns: float
+    """Its load and first call, median."""
+    cold_ns: Estimate
+    against_cold_ns: Estimate
+    call_ns: float
+    against_call_ns: float
+    ratio: Estimate
+    """Its call over the other's."""
+    verdict: PaybackVerdict
+    calls: Estimate | None = None
+    """After how many calls it is ahead; bounds from those of the ratio and the cold starts. The upper one is None where
+    it may never be."""
+
+
+class BatchRate(msgspec.Struct, frozen=True):
+    batch: int
+    items_per_s: Estimate
+
+
+class ArmSaturation(msgspec.Struct, frozen=True):
+    arm: str
+    backend: str
+    rates: tuple[BatchRate, ...]
+    """By batch, smallest first; two at the least."""
+    saturates_at: int | None
+    """Smallest batch that reaches 95 % of the highest rate; None: that is the largest batch measured, so it may still
+    rise."""
+    gain: float
+    """Highest rate over that of the smallest batch."""
+    allowed: tuple[int, ...]
+    """Batches that may be the smallest to reach 95 %, as far as the intervals of the rates tell; the largest measured
+    stands for "it may still rise". Empty: a rate has no interval."""
+
+
+class Saturation(msgspec.Struct, frozen=True):
+    """From which batch on a larger one gains nothing."""
+
+    case: Case
+    """Of the largest batch measured."""
+    batches: tuple[int, ...]
+    arms: tuple[ArmSaturation, ...]
+
+
+class Headroom(msgspec.Struct, frozen=True):
+    """What is left of the memory that a worker may take."""
+
+    case: Case
+    least_arm: str
+    least_bytes: float
+    most_arm: str
+    most_bytes: float
+    limit_bytes: int | None
+    """What a worker may take; None: not recorded."""
+    machine_bytes: int | None
+    weight_bytes: int | None
+    """Of the model, in float32; None: not counted."""
+
+
+class ArmWait(msgspec.Struct, frozen=True):
+    """How long one arm waited for data."""
+
+    arm: str
+    share: Estimate
+    """Of its time spent waiting: the median over launches, and their range."""
+    items_per_s: float
+    """With the data as they come."""
+    step_items_per_s: float
+    """If it never waited."""
+    feed: str
+    workers: str
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """How long arms waited for data that come from a dataset on disk."""
+
+    case: Case
+    arms: tuple[ArmWait, ...]
+
+
+class Insights(msgspec.Struct, frozen=True):
+    ceilings: tuple[Ceilings, ...] = ()
+    resources: tuple[CaseUse, ...] = ()
+    payback: tuple[Payback, ...] = ()
+    saturation: tuple[Saturation, ...] = ()
+    headroom: tuple[Headroom, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
 
 
 class Analysis(msgspec.Struct, frozen=True):

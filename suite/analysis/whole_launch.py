@@ -1,12 +1,12 @@
 """Scenarios in which a whole launch is the sample: cold start and peak memory."""
 
 import msgspec
-import numpy as np
 
-from suite.analysis import eligibility
+from suite.analysis import collect, eligibility
+from suite.analysis.collect import median
 from suite.analysis.estimates import level
 from suite.analysis.types import ColdBlock, ColdRow, MemoryBlock, MemoryRow
-from suite.record.schema import Absent, Arm, Block, Launch, Startup
+from suite.record.schema import Absent, Arm, Block, Startup
 
 
 def cold_start(block: Block, known: eligibility.Known) -> ColdBlock:
@@ -50,63 +50,42 @@ def _arms(block: Block) -> tuple[Arm, ...]:
     return tuple(arm for arm in block.arms if arm.id != block.canary)
 
 
-def _launches(block: Block, arm: Arm) -> list[Launch]:
-    return [launch for generation in block.generations for launch in generation.launches if launch.arm == arm.id]
-
-
 def _cold_row(block: Block, arm: Arm, known: eligibility.Known) -> ColdRow:
-    launches = _launches(block, arm)
-    startups = tuple(launch.startup for launch in launches if launch.startup is not None and launch.failure is None)
+    launches = [launch for _, launch in collect.launches(block, arm.id)]
+    startups = collect.startups(launches)
     failures = [launch.failure for launch in launches if launch.failure is not None]
-    parity = eligibility.parity_of(block, arm, known)
-    stands, reason = eligibility.assess(
-        measured=len(startups), parity=parity, failures=failures, needed=None, started=bool(launches)
+    judged = eligibility.judge(
+        block, arm, known, measured=len(startups), failures=failures, started=bool(launches), needed=None
     )
-    row = ColdRow(
-        arm=arm.id,
-        backend=arm.backend,
-        standing=stands,
-        reason=reason,
+    return ColdRow(
+        **msgspec.structs.asdict(judged),
         launches=len(startups),
-        parity=parity,
-        failure=failures[-1] if failures else None,
         startups=startups,
-    )
-    if not startups:
-        return row
-    return msgspec.structs.replace(
-        row,
-        start_ns=float(np.median([startup.start_ns for startup in startups])),
-        import_ns=float(np.median([startup.import_ns for startup in startups])),
-        load_ns=float(np.median([startup.load_ns for startup in startups])),
-        first_call_ns=float(np.median([_first_call_ns(startup) for startup in startups])),
+        start_ns=median([startup.start_ns for startup in startups]),
+        import_ns=median([startup.import_ns for startup in startups]),
+        load_ns=median([startup.load_ns for startup in startups]),
+        first_call_ns=median([_first_call_ns(startup) for startup in startups]),
         total_ns=level([float(total_ns(startup)) for startup in startups]),
     )
 
 
 def _memory_row(block: Block, arm: Arm, known: eligibility.Known) -> MemoryRow:
-    launches = _launches(block, arm)
+    launches = [launch for _, launch in collect.launches(block, arm.id)]
     readings = tuple(launch.memory for launch in launches if launch.memory is not None)
-    peaks = [reading.peak_rss_bytes for reading in readings if not isinstance(reading.peak_rss_bytes, Absent)]
+    peaks = collect.peaks_bytes(launches)
     failures = [launch.failure for launch in launches if launch.failure is not None]
-    parity = eligibility.parity_of(block, arm, known)
-    stands, reason = eligibility.assess(
-        measured=len(peaks), parity=parity, failures=failures, needed=None, started=bool(launches)
+    judged = eligibility.judge(
+        block, arm, known, measured=len(peaks), failures=failures, started=bool(launches), needed=None
     )
     unread = [reading.peak_rss_bytes for reading in readings if isinstance(reading.peak_rss_bytes, Absent)]
     if not peaks and not failures and unread:
-        reason = unread[-1].reason
+        judged = msgspec.structs.replace(judged, reason=unread[-1].reason)
     return MemoryRow(
-        arm=arm.id,
-        backend=arm.backend,
-        standing=stands,
-        reason=reason,
+        **msgspec.structs.asdict(judged),
         launches=len(peaks),
-        parity=parity,
-        failure=failures[-1] if failures else None,
         readings=readings,
         source=readings[-1].source if readings else "",
-        peak_bytes=float(np.median(peaks)) if peaks else None,
-        least_bytes=float(min(peaks)) if peaks else None,
-        most_bytes=float(max(peaks)) if peaks else None,
+        peak_bytes=median(peaks),
+        least_bytes=min(peaks, default=None),
+        most_bytes=max(peaks, default=None),
     )

@@ -5,20 +5,19 @@ from typing import TypeAlias
 
 import msgspec
 
-from suite.analysis.insights.types import (
+from suite.analysis.types import (
     Bound,
     CaseUse,
     Ceiling,
     Ceilings,
+    Estimate,
     Headroom,
     Insights,
     Payback,
     Saturation,
-    Span,
     Use,
     Waiting,
 )
-from suite.analysis.types import Estimate
 from suite.record.schema import Case
 from suite.report import names, saturation, units
 from suite.report.sentences import join
@@ -97,36 +96,9 @@ def yardstick(ceilings: Ceilings) -> str:
 
 
 def _ceiling(ceiling: Ceiling, unit: str) -> str:
-    text = rate(ceiling.per_s, unit)
-    span = f"{rate(ceiling.lowest, unit)} to {rate(ceiling.highest, unit)}"
+    text = units.amount(ceiling.per_s, unit)
+    span = f"{units.amount(ceiling.lowest, unit)} to {units.amount(ceiling.highest, unit)}"
     return f"{text} (median of {ceiling.samples}, {span})"
-
-
-def rate(per_s: float, unit: str) -> str:
-    """Write a rate with its unit: `164 GFLOP/s`.
-
-    Parameters
-    ----------
-    per_s
-        In the unit, per second.
-    unit
-        Such as `FLOP/s`; a prefix (k, M, G) is put before it.
-    """
-    scale = units.scale_count(per_s)
-    return f"{units.digits(per_s / scale.factor)}{units.NBSP}{scale.unit}{unit}"
-
-
-def amount(number: float, unit: str) -> str:
-    """Write a number with its unit: `8.18 GFLOP`.
-
-    Parameters
-    ----------
-    number
-        In the unit.
-    unit
-        Such as `FLOP`; a prefix (k, M, G) is put before it.
-    """
-    return rate(number, unit)
 
 
 def resource(use: CaseUse) -> str:
@@ -140,7 +112,7 @@ def resource(use: CaseUse) -> str:
 
 
 def _asks(use: CaseUse) -> str:
-    arithmetic = f"a call computes {amount(2 * use.work.macs, 'FLOP')}"
+    arithmetic = f"a call computes {units.amount(2 * use.work.macs, 'FLOP')}"
     if use.fits_cache and use.ceilings.cache_bytes is not None:
         return (
             f"{arithmetic}, and its {units.size(use.footprint_bytes)} of weights and activations fit into the last "
@@ -154,11 +126,11 @@ def _near_or_not(kind: Bound, arms: Sequence[Use]) -> str:
     """`compute-bound, by share of the measured rate: openvino 104 % (102–106 %)`."""
     if kind == "memory":
         return f"{BOUNDS[kind]}, by share of the measured bandwidth: " + join(
-            [f"{arm.arm} {share(arm.memory_share)}" for arm in arms]
+            [f"{arm.arm} {units.share_with_interval(arm.memory_share)}" for arm in arms]
         )
     told = []
     for arm in arms:
-        text = f"{arm.arm} {share(arm.compute_share)}"
+        text = f"{arm.arm} {units.share_with_interval(arm.compute_share)}"
         if kind == "neither":
             details = [f"{units.percent(arm.memory_share.value)} of the bandwidth"] if arm.memory_share else []
             details += [f"{arm.cpu_cores:.1f} cores busy"] if arm.cpu_cores is not None else []
@@ -216,7 +188,7 @@ def _above_compute(found: _Found) -> str:
         )
     ceilings = {use.ceilings.threads: use.ceilings for use, _ in found}.values()
     reasons += [
-        f"the yardstick's own samples reach up to {rate(each.flops.highest, 'FLOP/s')}"
+        f"the yardstick's own samples reach up to {units.amount(each.flops.highest, 'FLOP/s')}"
         for each in ceilings
         if each.flops.highest / each.flops.lowest - 1 > RANGE_SAID
     ]
@@ -227,22 +199,13 @@ def _above_compute(found: _Found) -> str:
     )
 
 
-def _who(found: _Found, asked: Callable[[Use], Span | None]) -> str:
+def _who(found: _Found, asked: Callable[[Use], Estimate | None]) -> str:
     """`openvino up to 123 %, jax up to 112 %`: every arm once, with its highest share."""
     highest: dict[str, float] = {}
     for _, arm in found:
         span = asked(arm)
         highest[arm.arm] = max(highest.get(arm.arm, 0.0), span.value if span is not None else 0.0)
     return ", ".join(f"{arm} up to {units.percent(value)}" for arm, value in highest.items())
-
-
-def share(span: Span | None) -> str:
-    """`92 % (90–94 %)`."""
-    if span is None:
-        return units.NO_VALUE
-    if span.low is None or span.high is None:
-        return units.percent(span.value)
-    return f"{units.percent(span.value)} ({units.percent_range(span.low, span.high)})"
 
 
 def _paying(found: Sequence[Payback]) -> list[Payback]:
@@ -253,7 +216,8 @@ def payback(found: Payback) -> str:
     """Say what compiling costs, and when it is ahead."""
     start = (
         f"{names.model(found.model)}, batch {found.batch}, {found.arm} ({found.mode}) against {_against(found)}: cold "
-        f"start {_time(found.cold_ns)} against {_time(found.against_cold_ns)}, call {units.time(found.call_ns)} "
+        f"start {units.time_with_interval(found.cold_ns)} against "
+        f"{units.time_with_interval(found.against_cold_ns)}, call {units.time(found.call_ns)} "
         f"against {units.time(found.against_call_ns)} (ratio {_ratio(found.ratio)})"
     )
     match found.verdict:
@@ -261,7 +225,8 @@ def payback(found: Payback) -> str:
             return f"{start}. It is ahead from the first call."
         case "after" if found.calls is not None:
             seconds = units.time(found.calls.value * found.call_ns)
-            return f"{start}. It pays back after {_calls(found.calls)} calls, {seconds} of calling."
+            calls = units.rate_with_interval(Estimate(max(found.calls.value, 1.0), found.calls.low, found.calls.high))
+            return f"{start}. It pays back after {calls} calls, {seconds} of calling."
         case _:
             return f"{start}. Whether it ever pays back is not decided{_perhaps(found.calls)}."
 
@@ -292,23 +257,14 @@ def _against(found: Payback) -> str:
     return f"{found.against} ({same})"
 
 
-def _calls(calls: Span) -> str:
-    """`749 (700–800)`, `2.24 M (1.95–2.58 M)`."""
-    return units.rate_with_interval(Estimate(max(calls.value, 1.0), calls.low, calls.high))
-
-
-def _perhaps(calls: Span | None) -> str:
+def _perhaps(calls: Estimate | None) -> str:
     if calls is None:
         return ""
     least = f", not before {units.rate(calls.low)}" if calls.low else ""
     return f": at these estimates after {units.rate(calls.value)} calls{least}"
 
 
-def _time(span: Span) -> str:
-    return units.time_with_interval(Estimate(span.value, span.low, span.high))
-
-
-def _ratio(span: Span) -> str:
+def _ratio(span: Estimate) -> str:
     text = f"{span.value:.3g}"
     return text if span.low is None or span.high is None else f"{text}, {span.low:.3g}–{span.high:.3g}"
 
@@ -317,8 +273,8 @@ def waiting(found: Waiting) -> str:
     """Say what part of each arm's time went into waiting for data, and what would be gained without."""
     arms = []
     for arm in found.arms:
-        text = f"{arm.arm} {share(arm.share)}, by {arm.feed} with {arm.workers}" if arm.feed else ""
-        text = text or f"{arm.arm} {share(arm.share)}"
+        text = f"{arm.arm} {units.share_with_interval(arm.share)}, by {arm.feed} with {arm.workers}" if arm.feed else ""
+        text = text or f"{arm.arm} {units.share_with_interval(arm.share)}"
         if arm.share.value >= WAIT_SAID:
             gain = arm.step_items_per_s / arm.items_per_s
             text += (

@@ -2,8 +2,7 @@
 
 import math
 
-from suite.analysis.insights.types import ArmSaturation, Saturation
-from suite.analysis.types import Estimate
+from suite.analysis.types import ArmSaturation, Estimate, Saturation
 from suite.report import names, units
 from suite.report.sentences import join
 from suite.report.units import Scale
@@ -56,8 +55,7 @@ def rate(arm: ArmSaturation, batch: int) -> Estimate | None:
     Estimate or None
         None where the arm was not measured in that batch.
     """
-    found = next((each.items_per_s for each in arm.rates if each.batch == batch), None)
-    return None if found is None else Estimate(found.value, found.low, found.high)
+    return next((each.items_per_s for each in arm.rates if each.batch == batch), None)
 
 
 def gain(arm: ArmSaturation) -> str:

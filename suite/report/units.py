@@ -150,6 +150,20 @@ def rate(value: float | None) -> str:
     return f"{digits(value / chosen.factor)}{NBSP}{chosen.unit}".rstrip(NBSP)
 
 
+def amount(value: float, unit: str) -> str:
+    """Write an amount or a rate with its unit: `8.18 GFLOP`, `164 GFLOP/s`.
+
+    Parameters
+    ----------
+    value
+        In the unit.
+    unit
+        Such as `FLOP/s`; a prefix (k, M, G) is put before it.
+    """
+    scale = scale_count(value)
+    return f"{digits(value / scale.factor)}{NBSP}{scale.unit}{unit}"
+
+
 def spread(estimate: Estimate, scale: Scale) -> tuple[str, str]:
     """Write an estimate and its bounds in a unit: `("21.3", "20.9–21.8")`.
 

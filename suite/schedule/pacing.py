@@ -9,7 +9,7 @@ from suite.analysis import launch_levels
 from suite.record.schema import Block
 from suite.statistics.errors import InsufficientData
 from suite.statistics.power import optimal_rounds
-from suite.statistics.stopping import Decision
+from suite.statistics.stopping import Decision, decide
 from suite.statistics.variance import VarianceSplit, split_variance
 
 FEWEST_ROUNDS = 2
@@ -59,7 +59,7 @@ def finished(block: Block, *, target: float, spent_s: float, budget_s: float | N
     generation_s
         Time that one more generation would take, in seconds.
     """
-    return launch_levels.how_precise(
+    return decide(
         launch_levels.level_matrix(block),
         target=target,
         spent_s=spent_s,

@@ -51,11 +51,10 @@ def decide(
     log_levels: ArrayLike,
     *,
     target: float = DEFAULT_TARGET,
-    confidence: float,
+    confidence: float = CONFIDENCE,
     spent_s: float = 0.0,
     budget_s: float | None = None,
     generation_s: float = 0.0,
-    reference: int | None = None,
 ) -> Decision:
     """Decide, after a complete generation, whether a block needs another.
 
@@ -66,13 +65,11 @@ def decide(
     target : float
         Half-width that every ratio must reach, log scale.
     confidence : float
-        Of the intervals; they are computed as sequential ones. In a run it is `CONFIDENCE`.
+        Of the intervals; they are computed as sequential ones.
     spent_s, budget_s : float
         Time used, and the most that may be; no budget if None.
     generation_s : float
         What another generation will cost: none is begun that the budget does not cover.
-    reference : int, optional
-        Look only at the ratios with this arm; otherwise at those of all pairs.
 
     Returns
     -------
@@ -87,7 +84,7 @@ def decide(
         Infinite values, or not two dimensions.
     """
     levels = finite_or_missing(log_levels, dimensions=2, what="launch levels")
-    pairs = _pairs(levels, reference)
+    pairs = _pairs(levels)
     width = _widest(levels, pairs, confidence)
     reason = None
     if not pairs:
@@ -101,11 +98,9 @@ def decide(
     return Decision(reason=reason, half_width=width)
 
 
-def _pairs(levels: Floats, reference: int | None) -> list[tuple[int, int]]:
+def _pairs(levels: Floats) -> list[tuple[int, int]]:
     alive = [arm for arm in range(levels.shape[1]) if not np.isnan(levels[-GIVEN_UP:, arm]).all()]
-    if reference is None:
-        return list(itertools.combinations(alive, 2))
-    return [(arm, reference) for arm in alive if arm != reference] if reference in alive else []
+    return list(itertools.combinations(alive, 2))
 
 
 def _widest(levels: Floats, pairs: list[tuple[int, int]], confidence: float) -> float | None:

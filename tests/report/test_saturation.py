@@ -6,7 +6,7 @@ import pytest
 from selenium import webdriver
 
 from suite.analysis import analyse
-from suite.analysis.insights.types import ArmSaturation, BatchRate, Saturation, Span
+from suite.analysis.types import ArmSaturation, BatchRate, Estimate, Saturation
 from suite.record.schema import Case
 from suite.report import html, saturation, units
 from tests.browsers import show
@@ -17,7 +17,7 @@ def make(rates: dict[int, float], saturates_at: int | None, allowed: tuple[int, 
     return ArmSaturation(
         arm="jax",
         backend="jax",
-        rates=tuple(BatchRate(batch, Span(value, 0.9 * value, 1.1 * value)) for batch, value in rates.items()),
+        rates=tuple(BatchRate(batch, Estimate(value, 0.9 * value, 1.1 * value)) for batch, value in rates.items()),
         saturates_at=saturates_at,
         gain=max(rates.values()) / min(rates.values()),
         allowed=allowed,

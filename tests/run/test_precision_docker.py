@@ -5,7 +5,7 @@ from pathlib import Path
 import docker
 import pytest
 
-from suite.analysis import native_precisions
+from suite.analysis import processor
 from suite.record import files
 from suite.record.schema import Absent, Run
 from suite.run.bench import REPORT
@@ -40,7 +40,7 @@ def test_two_precisions_and_two_numbers_of_threads(engine: docker.DockerClient, 
             if (
                 launch.arm == "openvino"
                 and block.case.precision == "bf16"
-                and native_precisions.missing(one.machine, "bf16")
+                and processor.missing_instructions(one.machine, "bf16")
             ):
                 assert launch.failure is not None  # torch emulates it, OpenVINO does not
                 assert launch.failure.kind == "unsupported"

@@ -1,4 +1,3 @@
-import functools
 import math
 
 import numpy as np
@@ -7,10 +6,7 @@ from numpy.typing import NDArray
 
 from suite.statistics.errors import UnusableData
 from suite.statistics.ratios import ratio_interval
-from suite.statistics.stopping import CONFIDENCE, StopReason
-from suite.statistics.stopping import decide as decide_at
-
-decide = functools.partial(decide_at, confidence=CONFIDENCE)
+from suite.statistics.stopping import StopReason, decide
 
 
 def _noise(generations: int, arms: int = 2, sd: float = 0.01, seed: int = 0) -> NDArray[np.float64]:
@@ -43,13 +39,6 @@ def test_every_ratio_must_be_precise() -> None:
     found = decide(levels)
     assert found.reason is None
     assert decide(levels[:, :2]).reason is StopReason.PRECISION
-
-
-def test_only_ratios_with_the_reference_count_when_there_is_one() -> None:
-    common = _noise(8, arms=1, sd=0.05)
-    levels = np.hstack((_noise(8, arms=1, sd=0.001), _noise(8, arms=1, sd=0.001, seed=2), common))
-    assert decide(levels).reason is None
-    assert decide(levels[:, :2], reference=0).reason is StopReason.PRECISION
 
 
 def test_the_budget_is_not_overrun() -> None:

@@ -1,1 +1,28 @@
-"""What a run says beyond its rankings: resources, payback, saturation, headroom."""
+"""What a run says beyond its rankings, each with the evidence that it rests on; nothing where that is missing."""
+
+from collections.abc import Sequence
+
+from suite.analysis.insights import headroom, payback, resources, saturation, waiting
+from suite.analysis.types import BlockAnalysis, Insights
+from suite.record.schema import Run
+
+
+def derive(run: Run, blocks: Sequence[BlockAnalysis]) -> Insights:
+    """Derive every insight that a record has the evidence for.
+
+    Parameters
+    ----------
+    run
+        The record.
+    blocks
+        What was said about each of its blocks.
+    """
+    ceilings = resources.ceilings(run)
+    return Insights(
+        ceilings=ceilings,
+        resources=resources.derive(run, blocks, ceilings),
+        payback=payback.derive(run, blocks),
+        saturation=saturation.derive(blocks),
+        headroom=headroom.derive(run, blocks),
+        waiting=waiting.derive(run, blocks),
+    )

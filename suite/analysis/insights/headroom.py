@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable
 
-from suite.analysis.insights.types import Headroom
-from suite.analysis.types import BlockAnalysis, MemoryBlock
+from suite.analysis.types import BlockAnalysis, Headroom, MemoryBlock
 from suite.record.schema import Run
 
 

@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from suite.analysis import estimates
-from suite.analysis.insights.types import Payback, Span, Verdict
 from suite.analysis.launch_levels import launch_levels
-from suite.analysis.types import BlockAnalysis, ColdBlock, ColdRow, Estimate, Row, TimedBlock
+from suite.analysis.types import BlockAnalysis, ColdBlock, ColdRow, Estimate, Payback, PaybackVerdict, Row, TimedBlock
 from suite.record.schema import Arm, Block, Case, Run
 
 MODE = "mode"
@@ -29,7 +28,7 @@ class _Side(msgspec.Struct, frozen=True):
     row: Row
     call_ns: float
     cold: ColdRow
-    cold_ns: Span
+    cold_ns: Estimate
 
 
 def derive(run: Run, blocks: Iterable[BlockAnalysis]) -> tuple[Payback, ...]:
@@ -88,13 +87,12 @@ def _sides(recorded: Block, block: TimedBlock, cold: ColdBlock) -> list[_Side]:
             continue
         if start is None or start.total_ns is None or start.standing != "shown" or row.arm not in arms:
             continue
-        total = start.total_ns
-        found.append(_Side(arms[row.arm], row, row.median_ns.value, start, Span(total.value, total.low, total.high)))
+        found.append(_Side(arms[row.arm], row, row.median_ns.value, start, start.total_ns))
     return found
 
 
 def _payback(case: Case, side: _Side, other: _Side, ratio: Estimate, *, same: bool) -> Payback:
-    verdict, calls = weigh(side.cold_ns, other.cold_ns, other.call_ns, Span(ratio.value, ratio.low, ratio.high))
+    verdict, calls = weigh(side.cold_ns, other.cold_ns, other.call_ns, ratio)
     return Payback(
         model=case.model,
         precision=case.precision,
@@ -108,13 +106,15 @@ def _payback(case: Case, side: _Side, other: _Side, ratio: Estimate, *, same: bo
         against_cold_ns=other.cold_ns,
         call_ns=side.call_ns,
         against_call_ns=other.call_ns,
-        ratio=Span(ratio.value, ratio.low, ratio.high),
+        ratio=ratio,
         verdict=verdict,
         calls=calls,
     )
 
 
-def weigh(cold_ns: Span, other_cold_ns: Span, other_call_ns: float, ratio: Span) -> tuple[Verdict, Span | None]:
+def weigh(
+    cold_ns: Estimate, other_cold_ns: Estimate, other_call_ns: float, ratio: Estimate
+) -> tuple[PaybackVerdict, Estimate | None]:
     """Compare a slower start with faster calls.
 
     Parameters
@@ -134,11 +134,11 @@ def weigh(cold_ns: Span, other_cold_ns: Span, other_call_ns: float, ratio: Span)
 
     Examples
     --------
-    >>> weigh(Span(11e9), Span(1e9), 20e6, Span(0.5))
-    ('after', Span(value=1000.0, low=None, high=None))
+    >>> weigh(Estimate(11e9), Estimate(1e9), 20e6, Estimate(0.5))
+    ('after', Estimate(value=1000.0, low=None, high=None))
     """
     low, high = _bounds(ratio)
-    extra = Span(
+    extra = Estimate(
         cold_ns.value - other_cold_ns.value,
         _difference(cold_ns.low, other_cold_ns.high),
         _difference(cold_ns.high, other_cold_ns.low),
@@ -152,14 +152,14 @@ def weigh(cold_ns: Span, other_cold_ns: Span, other_call_ns: float, ratio: Span)
         return "maybe", None
     calls = extra.value / (other_call_ns * (1 - ratio.value)) if ratio.value < 1 else math.inf
     if ratio.low is None or ratio.high is None:
-        return "after", Span(calls)
+        return "after", Estimate(calls)
     least = max(0.0, extra.value if extra.low is None else extra.low) / (other_call_ns * (1 - low))
     if high >= 1:
-        return "maybe", Span(calls, least, None) if math.isfinite(calls) else None
-    return "after", Span(calls, least, most / (other_call_ns * (1 - high)))
+        return "maybe", Estimate(calls, least, None) if math.isfinite(calls) else None
+    return "after", Estimate(calls, least, most / (other_call_ns * (1 - high)))
 
 
-def _bounds(span: Span) -> tuple[float, float]:
+def _bounds(span: Estimate) -> tuple[float, float]:
     return (span.value if span.low is None else span.low), (span.value if span.high is None else span.high)
 
 

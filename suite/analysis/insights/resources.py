@@ -7,11 +7,12 @@ last cache, none of it needs to come from memory, and no share of the bandwidth 
 while something else was about is none, and nothing is said by it.
 """
 
+import statistics
 from collections.abc import Iterable, Sequence
 
-from suite.analysis.insights.types import Bound, CaseUse, Ceilings, Span, Use
-from suite.analysis.types import BlockAnalysis, Estimate, Row, TimedBlock
-from suite.record.schema import Block, Run, Work
+from suite.analysis import collect
+from suite.analysis.types import BlockAnalysis, Bound, CaseUse, Ceiling, Ceilings, Estimate, Row, TimedBlock, Use
+from suite.record.schema import Absent, Block, Roofline, Run, Work
 
 NEAR = 0.5
 """From this share of a ceiling on, it is what bounds a call."""
@@ -21,7 +22,45 @@ FEWER_PRODUCTS = "convolution 3×3"
 """Kind of layer that Winograd's algorithm does with fewer multiplications."""
 COUNTED = frozenset({"fp32"})
 """Precisions that the measured ceilings are of."""
-"""Scenarios in which a call is one pass over the model, from and to host memory."""
+
+COPIED, ADDED = 2, 3
+"""Arrays moved by a copy and by a sum."""
+
+
+def ceilings(run: Run) -> tuple[Ceilings, ...]:
+    """Return what the probe reached, by the number of threads; empty where there was none, or it makes no sense."""
+    if isinstance(run.roofline, Absent):
+        return ()
+    return tuple(found for each in run.roofline if (found := _ceilings(each)) is not None)
+
+
+def _ceilings(roofline: Roofline) -> Ceilings | None:
+    flops = _ceiling(2 * roofline.gemm_size**3, roofline.gemm_ns)
+    copied = _ceiling(COPIED * roofline.array_bytes, roofline.copy_ns)
+    added = _ceiling(ADDED * roofline.array_bytes, roofline.add_ns)
+    if flops is None or copied is None or added is None:
+        return None
+    cache = roofline.last_cache_bytes
+    return Ceilings(
+        threads=roofline.threads,
+        gemm_size=roofline.gemm_size,
+        flops=flops,
+        array_bytes=roofline.array_bytes,
+        bytes=max(copied, added, key=lambda rate: rate.per_s),
+        cache_bytes=None if isinstance(cache, Absent) or cache <= 0 else cache,
+        disturbed=roofline.disturbed,
+    )
+
+
+def _ceiling(amount: int, samples_ns: Sequence[int]) -> Ceiling | None:
+    if amount <= 0 or not samples_ns or min(samples_ns) <= 0:
+        return None
+    return Ceiling(
+        per_s=1e9 * amount / statistics.median(samples_ns),
+        lowest=1e9 * amount / max(samples_ns),
+        highest=1e9 * amount / min(samples_ns),
+        samples=len(samples_ns),
+    )
 
 
 def derive(run: Run, blocks: Iterable[BlockAnalysis], ceilings: Sequence[Ceilings]) -> tuple[CaseUse, ...]:
@@ -70,22 +109,24 @@ def _case(recorded: Block, block: TimedBlock, work: Work, ceilings: Ceilings) ->
     )
 
 
-def _call_ns(row: Row, block: TimedBlock) -> Span | None:
+def _call_ns(row: Row, block: TimedBlock) -> Estimate | None:
     if row.parity is None:  # an answer that was never compared says nothing about the model
         return None
     if not block.case.per_item:
-        return _span(row.median_ns) if row.median_ns is not None else None
+        return row.median_ns
     rate = row.items_per_second
     if rate is None or rate.value <= 0 or (rate.low is not None and rate.low <= 0):
         return None
-    return _over(1e9 * block.case.batch, _span(rate))
+    return _over(1e9 * block.case.batch, rate)
 
 
-def _use(row: Row, call_ns: Span, work: Work, moved: int | None, ceilings: Ceilings, libraries: tuple[str, ...]) -> Use:
+def _use(
+    row: Row, call_ns: Estimate, work: Work, moved: int | None, ceilings: Ceilings, libraries: tuple[str, ...]
+) -> Use:
     flops = _over(1e9 * 2 * work.macs, call_ns)
-    compute = _scaled(flops, 1 / ceilings.flops.per_s)
+    compute = flops.scaled(1 / ceilings.flops.per_s)
     traffic = _over(1e9 * moved, call_ns) if moved is not None else None
-    memory = _scaled(traffic, 1 / ceilings.bytes.per_s) if traffic is not None else None
+    memory = traffic.scaled(1 / ceilings.bytes.per_s) if traffic is not None else None
     return Use(
         arm=row.arm,
         backend=row.backend,
@@ -130,29 +171,14 @@ def bound(compute_share: float, memory_share: float | None) -> Bound:
 
 def _libraries(block: Block, arm: str) -> tuple[str, ...]:
     """Return the kinds of libraries in the arm's first launch that told them."""
-    for generation in block.generations:
-        for launch in generation.launches:
-            if launch.arm == arm and launch.libraries:
-                return tuple(sorted({library.kind for library in launch.libraries}))
-    return ()
+    first = next((launch.libraries for _, launch in collect.launches(block, arm) if launch.libraries), ())
+    return tuple(sorted({library.kind for library in first}))
 
 
-def _span(estimate: Estimate) -> Span:
-    return Span(estimate.value, estimate.low, estimate.high)
-
-
-def _over(amount: float, span: Span) -> Span:
-    """Divide an amount by a span: its bounds change places."""
-    return Span(
-        amount / span.value,
-        amount / span.high if span.high else None,
-        amount / span.low if span.low else None,
-    )
-
-
-def _scaled(span: Span, factor: float) -> Span:
-    return Span(
-        span.value * factor,
-        span.low * factor if span.low is not None else None,
-        span.high * factor if span.high is not None else None,
+def _over(amount: float, rate: Estimate) -> Estimate:
+    """Divide an amount by a rate: its bounds change places."""
+    return Estimate(
+        amount / rate.value,
+        amount / rate.high if rate.high else None,
+        amount / rate.low if rate.low else None,
     )

@@ -2,13 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 
-from suite.analysis.insights.types import ArmSaturation, BatchRate, Saturation, Span
-from suite.analysis.types import BlockAnalysis, Estimate, TimedBlock
+from suite.analysis.types import ArmSaturation, BatchRate, BlockAnalysis, Estimate, Saturation, TimedBlock
 from suite.record.schema import Case
 
 ENOUGH = 0.95
 """Share of the highest rate that counts as having reached it."""
-"""Both count items from and to host memory; latency is the batch of one."""
 
 _Key = tuple[str, str, int, str]
 """Model, precision, number of threads and device."""
@@ -38,11 +36,11 @@ def derive(blocks: Iterable[BlockAnalysis]) -> tuple[Saturation, ...]:
 
 
 def _of(case: Case, arms: Mapping[_Arm, Mapping[int, Estimate]]) -> Saturation | None:
-    told = tuple(reached(*arm, rates) for arm, rates in arms.items() if len(rates) > 1)
-    if not told:
+    found = tuple(reached(*arm, rates) for arm, rates in arms.items() if len(rates) > 1)
+    if not found:
         return None
-    batches = tuple(sorted({rate.batch for arm in told for rate in arm.rates}))
-    return Saturation(case=case, batches=batches, arms=told)
+    batches = tuple(sorted({rate.batch for arm in found for rate in arm.rates}))
+    return Saturation(case=case, batches=batches, arms=found)
 
 
 def reached(arm: str, backend: str, rates: Mapping[int, Estimate]) -> ArmSaturation:
@@ -58,26 +56,25 @@ def reached(arm: str, backend: str, rates: Mapping[int, Estimate]) -> ArmSaturat
     batches = sorted(rates)
     highest = max(rate.value for rate in rates.values())
     first = next(batch for batch in batches if rates[batch].value >= ENOUGH * highest)
-    spans = {batch: Span(rates[batch].value, rates[batch].low, rates[batch].high) for batch in batches}
     return ArmSaturation(
         arm=arm,
         backend=backend,
-        rates=tuple(BatchRate(batch, span) for batch, span in spans.items()),
+        rates=tuple(BatchRate(batch, rates[batch]) for batch in batches),
         saturates_at=first if first != batches[-1] else None,
         gain=highest / rates[batches[0]].value,
-        allowed=_allowed(spans),
+        allowed=_allowed({batch: rates[batch] for batch in batches}),
     )
 
 
-def _allowed(spans: Mapping[int, Span]) -> tuple[int, ...]:
+def _allowed(rates: Mapping[int, Estimate]) -> tuple[int, ...]:
     """Return the batches, smallest first, that may be the first to reach enough while every rate stays in its interval.
 
     The intervals are of each rate alone, not of their ratios: what the machine did to all of them is in them, so that
     more is allowed here than is likely.
     """
-    bounds = {batch: (span.low, span.high) for batch, span in spans.items()}
+    bounds = {batch: (rate.low, rate.high) for batch, rate in rates.items()}
     known = {batch: (low, high) for batch, (low, high) in bounds.items() if low is not None and high is not None}
-    if len(known) < len(spans):
+    if len(known) < len(rates):
         return ()
     at_least = max(low for low, _ in known.values())
     able = [batch for batch, (_, high) in known.items() if high >= ENOUGH * at_least]

@@ -5,8 +5,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from suite.analysis.insights.types import ArmWait, Span, Waiting
-from suite.analysis.types import BlockAnalysis, Row, TimedBlock
+from suite.analysis.types import ArmWait, BlockAnalysis, Estimate, Row, TimedBlock, Waiting
 from suite.record.schema import Block, Generation, Run
 
 FEED, WORKERS = "feed", "feed workers"
@@ -55,7 +54,7 @@ def _arm(block: Block, row: Row) -> ArmWait | None:
         return None
     return ArmWait(
         arm=row.arm,
-        share=Span(statistics.median(shares), min(shares), max(shares)),
+        share=Estimate(statistics.median(shares), min(shares), max(shares)),
         items_per_s=1e9 * items / whole_ns,
         step_items_per_s=1e9 * items / step_ns,
         feed=row.settings.get(FEED, ""),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from suite.analysis.launch_levels import how_precise, level_matrix
+from suite.analysis.launch_levels import level_matrix
 from suite.compare import changes, conclusion, drift, notes, phrases
 from suite.compare.ab import containers
 from suite.compare.ab.rows import judge_arms
@@ -15,6 +15,7 @@ from suite.errors import LevelfieldError
 from suite.images.catalogue import stem
 from suite.record.schema import Arm, Run
 from suite.report import sentences, units
+from suite.statistics.stopping import decide
 
 LABEL = "ab"
 """Of the runs that `ab` makes."""
@@ -119,7 +120,7 @@ def _widest(run: Run) -> float | None:
     target = run.settings.precision_target
     if target is None:
         return None
-    widths = [how_precise(level_matrix(block), target=target).half_width for block in run.blocks if block.case.timed]
+    widths = [decide(level_matrix(block), target=target).half_width for block in run.blocks if block.case.timed]
     return max((width for width in widths if width is not None), default=None)
 
 

@@ -7,8 +7,7 @@ import pytest
 
 from suite.analysis import analyse
 from suite.analysis.insights import payback, resources, saturation
-from suite.analysis.insights.types import CaseUse, Insights, Payback, Span, Verdict
-from suite.analysis.types import Estimate
+from suite.analysis.types import CaseUse, Estimate, Insights, Payback, PaybackVerdict
 from suite.record.schema import Absent, Roofline, Run
 from tests.records_builder import LEVELS_MS, ROOFLINE, make_run
 
@@ -162,19 +161,25 @@ def test_without_a_cold_start_nothing_is_said_of_payback() -> None:
 @pytest.mark.parametrize(
     ("cold", "other_cold", "ratio", "verdict", "calls"),
     [
-        (Span(11e9), Span(1e9), Span(0.5), "after", Span(1000.0)),
-        (Span(11e9), Span(1e9), Span(0.5, 0.4, 0.75), "after", Span(1000.0, 10e9 / 12e6, 2000.0)),
-        (Span(11e9), Span(1e9), Span(0.98, 0.9, 1.1), "maybe", Span(25_000.0, 5_000.0)),
-        (Span(11e9), Span(1e9), Span(1.05, 0.9, 1.2), "maybe", None),
-        (Span(11e9), Span(1e9), Span(1.5, 1.2, 1.7), "never", None),
-        (Span(11e9), Span(1e9), Span(1.5), "never", None),
-        (Span(1e9), Span(2e9), Span(0.5, 0.4, 0.6), "at once", None),
-        (Span(1e9), Span(2e9), Span(1.0, 0.9, 1.1), "maybe", None),
-        (Span(2e9, 1.5e9, 2.5e9), Span(1e9, 0.5e9, 1.8e9), Span(0.5, 0.5, 0.5), "after", Span(100.0, 0.0, 200.0)),
+        (Estimate(11e9), Estimate(1e9), Estimate(0.5), "after", Estimate(1000.0)),
+        (Estimate(11e9), Estimate(1e9), Estimate(0.5, 0.4, 0.75), "after", Estimate(1000.0, 10e9 / 12e6, 2000.0)),
+        (Estimate(11e9), Estimate(1e9), Estimate(0.98, 0.9, 1.1), "maybe", Estimate(25_000.0, 5_000.0)),
+        (Estimate(11e9), Estimate(1e9), Estimate(1.05, 0.9, 1.2), "maybe", None),
+        (Estimate(11e9), Estimate(1e9), Estimate(1.5, 1.2, 1.7), "never", None),
+        (Estimate(11e9), Estimate(1e9), Estimate(1.5), "never", None),
+        (Estimate(1e9), Estimate(2e9), Estimate(0.5, 0.4, 0.6), "at once", None),
+        (Estimate(1e9), Estimate(2e9), Estimate(1.0, 0.9, 1.1), "maybe", None),
+        (
+            Estimate(2e9, 1.5e9, 2.5e9),
+            Estimate(1e9, 0.5e9, 1.8e9),
+            Estimate(0.5, 0.5, 0.5),
+            "after",
+            Estimate(100.0, 0.0, 200.0),
+        ),
     ],
 )
 def test_a_slower_start_against_faster_calls(
-    cold: Span, other_cold: Span, ratio: Span, verdict: Verdict, calls: Span | None
+    cold: Estimate, other_cold: Estimate, ratio: Estimate, verdict: PaybackVerdict, calls: Estimate | None
 ) -> None:
     found, after = payback.weigh(cold, other_cold, 20e6, ratio)
     assert found == verdict

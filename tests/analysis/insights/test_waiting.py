@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from suite.analysis import analyse
-from suite.analysis.insights.types import ArmWait
+from suite.analysis.types import ArmWait
 from suite.record.schema import Round, Run, Turn, Window
 from suite.report import insights, units
 from tests.records_builder import make_run
