@@ -124,6 +124,10 @@ class Row(RankedRow, frozen=True, kw_only=True):
         """Launches that its numbers rest on."""
         return self.counts.launches
 
+    def compared(self, case: Case) -> Estimate | None:
+        """Return what it is compared by: items per second where throughput is asked, else the time of a call."""
+        return self.items_per_second if case.per_item else self.median_ns
+
 
 class Control(msgspec.Struct, frozen=True):
     """An arm measured twice: the ratio that this run gives where there is no difference."""

@@ -1,8 +1,11 @@
 """Where things lie on a chart, in percent of its width. Templates draw; nothing here knows SVG."""
 
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
 import msgspec
 
-from suite.analysis.types import Canary, ColdBlock, ColdRow, Estimate, MemoryBlock, MemoryRow, Row, TimedBlock
+from suite.analysis.types import ArmRow, Canary, ColdBlock, Estimate, MemoryBlock, RankedRow, TimedBlock
 from suite.report import axes, names, units
 from suite.report.axes import Axis, Tick
 
@@ -76,52 +79,63 @@ class Course(msgspec.Struct, frozen=True):
 def timed(block: TimedBlock) -> IntervalChart | None:
     """Return a chart of every arm that has numbers, on one axis; None where none has."""
     throughput = block.case.per_item
-    rows = [(row, estimate) for row in block.rows if (estimate := _plotted(row, throughput=throughput)) is not None]
-    if not rows:
-        return None
-    dots = {row.arm: row.launch_items_per_second if throughput else row.launch_medians_ns for row, _ in rows}
-    values = [
-        value
-        for row, estimate in rows
-        for value in (estimate.value, estimate.low, estimate.high, *dots[row.arm])
-        if value is not None
+    results = [
+        (row, row.compared(block.case), row.launch_items_per_second if throughput else row.launch_medians_ns)
+        for row in block.rows
     ]
+    values = plotted_values(results)
+    if not values:
+        return None
     if throughput:
         scale = units.scale_count(max(values))
-        unit = f"{scale.unit} items/s".strip()
-        axis = axes.make(values, scale.factor, unit, "higher is better")
+        axis = axes.make(values, scale.factor, f"{scale.unit} items/s".strip(), "higher is better")
     else:
         scale = units.scale_ns(min(values))
         axis = axes.make(values, scale.factor, f"{scale.unit} a call", "lower is better")
-    write = _rate if throughput else _time
+    results.sort(key=lambda result: result[1] is None)
+    return interval_chart(results, axis, _rate if throughput else units.time)
+
+
+Result: TypeAlias = tuple[RankedRow, Estimate | None, tuple[float, ...]]
+"""An arm's row, its estimate, and the values of its launches."""
+
+
+def plotted_values(results: Iterable[Result]) -> list[float]:
+    """Return all that a chart of intervals must have room for; arms without an estimate are left out."""
+    return [
+        value
+        for _, estimate, launches in results
+        if estimate is not None
+        for value in (estimate.value, estimate.low, estimate.high, *launches)
+        if value is not None
+    ]
+
+
+def interval_chart(results: Iterable[Result], axis: Axis, write: Callable[[float], str]) -> IntervalChart:
+    """Draw estimates with their intervals and launches, arm by arm.
+
+    Parameters
+    ----------
+    results
+        In the order of the chart; an arm without an estimate has its standing for a value.
+    axis
+        With room for `plotted_values`.
+    write
+        Writes a value with its unit.
+    """
     marks = tuple(
         Mark(
             name=row.arm,
             backend=row.backend,
             colour=names.colour(row.backend),
             standing=row.standing,
-            at=axis.at(estimate.value),
-            low=None if estimate.low is None else axis.at(estimate.low),
-            high=None if estimate.high is None else axis.at(estimate.high),
-            dots=tuple(axis.at(value) for value in dots[row.arm]),
-            value=write(estimate),
+            at=None if estimate is None else axis.at(estimate.value),
+            low=None if estimate is None or estimate.low is None else axis.at(estimate.low),
+            high=None if estimate is None or estimate.high is None else axis.at(estimate.high),
+            dots=() if estimate is None else tuple(axis.at(value) for value in launches),
+            value=row.standing if estimate is None else write(estimate.value),
         )
-        for row, estimate in rows
-    )
-    marks += tuple(
-        Mark(
-            name=row.arm,
-            backend=row.backend,
-            colour=names.colour(row.backend),
-            standing=row.standing,
-            at=None,
-            low=None,
-            high=None,
-            dots=(),
-            value=row.standing,
-        )
-        for row in block.rows
-        if row.arm not in dots
+        for row, estimate, launches in results
     )
     return IntervalChart(
         axis=axis,
@@ -135,16 +149,8 @@ def _in_words(mark: Mark) -> str:
     return f"{mark.name} {mark.value}{' (not equal to the reference)' if mark.standing == 'unequal' else ''}"
 
 
-def _plotted(row: Row, *, throughput: bool) -> Estimate | None:
-    return row.items_per_second if throughput else row.median_ns
-
-
-def _time(estimate: Estimate) -> str:
-    return units.time(estimate.value)
-
-
-def _rate(estimate: Estimate) -> str:
-    return f"{units.rate(estimate.value)}/s"
+def _rate(items_per_second: float) -> str:
+    return f"{units.rate(items_per_second)}/s"
 
 
 PHASES = ("start", "import", "load", "first call")
@@ -152,75 +158,60 @@ PHASES = ("start", "import", "load", "first call")
 
 def cold(block: ColdBlock) -> BarChart | None:
     """Stack the phases of a cold start, arm by arm; None where no arm has them."""
-    rows = [row for row in block.rows if row.total_ns is not None]
-    if not rows:
+    totals = [row.total_ns.value for row in block.rows if row.total_ns is not None]
+    if not totals:
         return None
-    totals = [row.total_ns.value for row in rows if row.total_ns is not None]
     scale = units.scale_ns(max(totals))
     axis = axes.make([0.0, *totals], scale.factor, scale.unit, "lower is better", zero=True)
     bars = []
-    for row in rows:
+    for row in block.rows:
+        if row.total_ns is None:
+            continue
         start = 0.0
         parts = []
         for phase, value in zip(PHASES, (row.start_ns, row.import_ns, row.load_ns, row.first_call_ns), strict=True):
             width = axis.at(value or 0.0)
             parts.append(Part(phase=phase, start=round(start, 2), width=width, value=units.time(value)))
             start += width
-        bars.append(
-            Bar(
-                name=row.arm,
-                backend=row.backend,
-                colour=names.colour(row.backend),
-                standing=row.standing,
-                parts=tuple(parts),
-                low=None,
-                high=None,
-                value=units.time(row.total_ns.value if row.total_ns else None),
-            )
-        )
-    bars.extend(_missing(row) for row in block.rows if row.total_ns is None)
-    return BarChart(
-        axis=axis, bars=tuple(bars), phases=True, summary="; ".join(f"{bar.name} {bar.value}" for bar in bars)
-    )
+        bars.append(_bar(row, units.time(row.total_ns.value), *parts))
+    return _bar_chart(axis, block, bars, phases=True)
 
 
 def memory(block: MemoryBlock) -> BarChart | None:
     """Draw peak memory, arm by arm, with the range over launches; None where no arm has one."""
-    rows = [(row, row.peak_bytes) for row in block.rows if row.peak_bytes is not None]
-    if not rows:
+    most = [row.most_bytes or 0.0 for row in block.rows if row.peak_bytes is not None]
+    if not most:
         return None
-    scale = units.scale_bytes(max(peak for _, peak in rows))
-    most = [row.most_bytes or 0.0 for row, _ in rows]
+    scale = units.scale_bytes(max(row.peak_bytes or 0.0 for row in block.rows))
     axis = axes.make([0.0, *most], scale.factor, scale.unit, "lower is better", zero=True)
-    bars = tuple(
-        Bar(
-            name=row.arm,
-            backend=row.backend,
-            colour=names.colour(row.backend),
-            standing=row.standing,
-            parts=(Part(phase="peak", start=0.0, width=axis.at(peak), value=units.size(peak)),),
-            low=axis.at(row.least_bytes) if row.least_bytes is not None else None,
-            high=axis.at(row.most_bytes) if row.most_bytes is not None else None,
-            value=units.size(peak),
-        )
-        for row, peak in rows
-    )
-    bars += tuple(_missing(row) for row in block.rows if row.peak_bytes is None)
-    return BarChart(axis=axis, bars=bars, phases=False, summary="; ".join(f"{bar.name} {bar.value}" for bar in bars))
+    bars = []
+    for row in block.rows:
+        if row.peak_bytes is not None:
+            peak = Part(phase="peak", start=0.0, width=axis.at(row.peak_bytes), value=units.size(row.peak_bytes))
+            low, high = (None if bound is None else axis.at(bound) for bound in (row.least_bytes, row.most_bytes))
+            bars.append(_bar(row, peak.value, peak, low=low, high=high))
+    return _bar_chart(axis, block, bars, phases=False)
 
 
-def _missing(row: ColdRow | MemoryRow) -> Bar:
-    """Keep a row for an arm without numbers: what is not there should be seen."""
+def _bar(row: ArmRow, value: str, *parts: Part, low: float | None = None, high: float | None = None) -> Bar:
     return Bar(
         name=row.arm,
         backend=row.backend,
         colour=names.colour(row.backend),
         standing=row.standing,
-        parts=(),
-        low=None,
-        high=None,
-        value=row.standing,
+        parts=parts,
+        low=low,
+        high=high,
+        value=value,
     )
+
+
+def _bar_chart(axis: Axis, block: ColdBlock | MemoryBlock, bars: list[Bar], *, phases: bool) -> BarChart:
+    """Add an empty bar for every arm without numbers: what is not there should be seen."""
+    drawn = {bar.name for bar in bars}
+    bars += [_bar(row, row.standing) for row in block.rows if row.arm not in drawn]
+    summary = "; ".join(f"{bar.name} {bar.value}" for bar in bars)
+    return BarChart(axis=axis, bars=tuple(bars), phases=phases, summary=summary)
 
 
 def canary(course: Canary) -> Course:
@@ -245,10 +236,6 @@ def canary(course: Canary) -> Course:
         ),
         summary=(
             f"{len(ratios)} points; slowest {units.percent(course.spread)} over fastest"
-            + (
-                f"; last third against first {units.percent(course.drift, signed=True)}"
-                if course.drift is not None
-                else ""
-            )
+            + ("" if course.drift is None else f"; last third against first {units.percent(course.drift, signed=True)}")
         ),
     )

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import msgspec
 
 from suite.analysis.types import ConvergenceBlock, ConvergenceRow
-from suite.report import axes, names, units
+from suite.report import axes, charts, names, units
 from suite.report.axes import Axis, Tick
-from suite.report.charts import IntervalChart, Mark
-from suite.report.xy_charts import Line, Plane, Spot
+from suite.report.charts import IntervalChart
+from suite.report.xy_charts import Line, Plane, Spot, legend
 
 MOST_POINTS = 120
 """Of an arm's curve; a longer one is drawn at as many of its steps, evenly taken."""
@@ -28,39 +28,13 @@ class Middle(msgspec.Struct, frozen=True):
 
 def times(block: ConvergenceBlock) -> IntervalChart | None:
     """Return a chart of every arm's time to the target, on one axis; None where no arm has one."""
-    rows = [row for row in block.rows if row.time_ns is not None]
-    values = [value for row in rows for value in (*_bounds(row), *row.launch_times_ns)]
+    results = [(row, row.time_ns, row.launch_times_ns) for row in block.rows]
+    values = charts.plotted_values(results)
     if not values:
         return None
     scale = units.scale_ns(min(values))
     axis = axes.make(values, scale.factor, f"{scale.unit} of training", "lower is better")
-    marks = tuple(_mark(row, axis) for row in block.rows)
-    return IntervalChart(
-        axis=axis,
-        marks=marks,
-        intervals=any(mark.low is not None for mark in marks),
-        summary="; ".join(f"{mark.name} {mark.value}" for mark in marks),
-    )
-
-
-def _bounds(row: ConvergenceRow) -> list[float]:
-    found = row.time_ns
-    return [] if found is None else [each for each in (found.value, found.low, found.high) if each is not None]
-
-
-def _mark(row: ConvergenceRow, axis: Axis) -> Mark:
-    found = row.time_ns
-    return Mark(
-        name=row.arm,
-        backend=row.backend,
-        colour=names.colour(row.backend),
-        standing=row.standing,
-        at=None if found is None else axis.at(found.value),
-        low=None if found is None or found.low is None else axis.at(found.low),
-        high=None if found is None or found.high is None else axis.at(found.high),
-        dots=tuple(axis.at(value) for value in row.launch_times_ns),
-        value=row.standing if found is None else units.time(found.value),
-    )
+    return charts.interval_chart(results, axis, units.time)
 
 
 def middles(row: ConvergenceRow) -> tuple[Middle, ...]:
@@ -103,7 +77,7 @@ def accuracy(block: ConvergenceBlock) -> Plane | None:
         for row, curve in curves
         for a, b in itertools.pairwise(curve)
     ]
-    spots = [spot for row, _ in curves if (spot := _there(row, block.target, x, y(block.target))) is not None]
+    spots = [spot for row, _ in curves if (spot := _target_spot(row, block.target, x, y(block.target))) is not None]
     return Plane(
         x_ticks=x.ticks,
         y_ticks=tuple(Tick(label=f"{100 * share:g} %", at=y(share)) for share in _shares(bottom)),
@@ -112,13 +86,13 @@ def accuracy(block: ConvergenceBlock) -> Plane | None:
         spots=tuple(spots),
         lines=tuple(lines),
         shapes=(),
-        arms=tuple((row.arm, names.colour(row.backend), row.backend) for row, _ in curves),
+        arms=legend(row for row, _ in curves),
         summary="; ".join(spot.label for spot in spots) or "no arm reached the target",
         ideal=(Line(0.0, y(block.target), 100.0, y(block.target), "", ""),),
     )
 
 
-def _there(row: ConvergenceRow, target: float, x: Axis, y: float) -> Spot | None:
+def _target_spot(row: ConvergenceRow, target: float, x: Axis, y: float) -> Spot | None:
     """Mark when an arm was at the target, median over the seeds that were."""
     if row.median_time_ns is None or row.median_steps is None:
         return None

@@ -165,11 +165,11 @@ def _too_large() -> LevelfieldError:
 
 
 def _damaged(what: str) -> LevelfieldError:
-    return LevelfieldError(
-        f"The record inside the page was changed or damaged: {what} and its digest do not agree.",
-        fix=_REDO,
-        exit_code=BROKEN,
-    )
+    return _broken(f"The record inside the page was changed or damaged: {what} and its digest do not agree.")
+
+
+def _broken(message: str) -> LevelfieldError:
+    return LevelfieldError(message, fix=_REDO, exit_code=BROKEN)
 
 
 def _decode(content: bytes) -> Embedded:
@@ -206,13 +206,8 @@ def attest(evidence: Evidence) -> bytes:
     """Return the page's block with the statement and its signature, or nothing where there is no statement."""
     if not evidence.statement:
         return b""
-    return msgspec.json.encode(
-        _Attested(
-            sha256=_both(evidence.statement, evidence.signature),
-            statement=evidence.statement,
-            signature=evidence.signature,
-        )
-    )
+    digest = _both(evidence.statement, evidence.signature)
+    return msgspec.json.encode(_Attested(digest, evidence.statement, evidence.signature))
 
 
 def _both(statement: str, signature: str) -> str:
@@ -230,15 +225,7 @@ def attested(block: bytes) -> tuple[str, str]:
     try:
         found = msgspec.json.decode(block, type=_Attested)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise LevelfieldError(
-            "The block inside the page that should hold its statement holds something else.",
-            fix=_REDO,
-            exit_code=BROKEN,
-        ) from error
+        raise _broken("The block inside the page that should hold its statement holds something else.") from error
     if _both(found.statement, found.signature) != found.sha256:
-        raise LevelfieldError(
-            "The statement inside the page was changed or damaged: it and its digest do not agree.",
-            fix=_REDO,
-            exit_code=BROKEN,
-        )
+        raise _broken("The statement inside the page was changed or damaged: it and its digest do not agree.")
     return found.statement, found.signature

@@ -18,9 +18,8 @@ from suite.analysis.types import (
     Use,
     Waiting,
 )
-from suite.record.schema import Case
 from suite.report import names, saturation, units
-from suite.report.sentences import join
+from suite.report.sentences import join, title
 
 RANGE_SAID = 0.05
 """Samples of a ceiling that spread by more than this share of it are reported."""
@@ -63,7 +62,10 @@ def sections(insights: Insights) -> tuple[Section, ...]:
         Section(
             "When compiling pays back",
             "Cold start and typical call together; an arm compiles where its own settings say so.",
-            (*map(payback, _paying(insights.payback)), *never(insights.payback)),
+            (
+                *(payback(each) for each in insights.payback if each.verdict != "never"),
+                *never(insights.payback),
+            ),
         ),
         Section(
             "Where a larger batch gains nothing",
@@ -108,7 +110,8 @@ def resource(use: CaseUse) -> str:
         arms = [arm for arm in use.uses if arm.bound == kind]
         if arms:
             groups.append(_overhead(arms, use) if kind == "overhead" else _near_or_not(kind, arms))
-    return f"{_where(use.case)}: {_asks(use)}. {_capital('; '.join(groups))}."
+    bounds = "; ".join(groups)
+    return f"{title(use.case)}: {_asks(use)}. {bounds[:1].upper()}{bounds[1:]}."
 
 
 def _asks(use: CaseUse) -> str:
@@ -208,10 +211,6 @@ def _who(found: _Found, asked: Callable[[Use], Estimate | None]) -> str:
     return ", ".join(f"{arm} up to {units.percent(value)}" for arm, value in highest.items())
 
 
-def _paying(found: Sequence[Payback]) -> list[Payback]:
-    return [each for each in found if each.verdict != "never"]
-
-
 def payback(found: Payback) -> str:
     """Say what compiling costs, and when it is ahead."""
     start = (
@@ -273,8 +272,8 @@ def waiting(found: Waiting) -> str:
     """Say what part of each arm's time went into waiting for data, and what would be gained without."""
     arms = []
     for arm in found.arms:
-        text = f"{arm.arm} {units.share_with_interval(arm.share)}, by {arm.feed} with {arm.workers}" if arm.feed else ""
-        text = text or f"{arm.arm} {units.share_with_interval(arm.share)}"
+        text = f"{arm.arm} {units.share_with_interval(arm.share)}"
+        text += f", by {arm.feed} with {arm.workers}" if arm.feed else ""
         if arm.share.value >= WAIT_SAID:
             gain = arm.step_items_per_s / arm.items_per_s
             text += (
@@ -294,12 +293,12 @@ def waiting(found: Waiting) -> str:
             if starved
             else "More workers or cheaper decoding gain at the most what is told."
         )
-    return f"{_where(found.case)}, waited: {'; '.join(arms)}. {advice}"
+    return f"{title(found.case)}, waited: {'; '.join(arms)}. {advice}"
 
 
 def headroom(found: Headroom) -> str:
     """Say how much of what a worker may take its peak takes, and how many of them the machine holds."""
-    text = f"{_where(found.case)}: {found.most_arm} takes the most, {units.size(found.most_bytes)}"
+    text = f"{title(found.case)}: {found.most_arm} takes the most, {units.size(found.most_bytes)}"
     if found.least_arm != found.most_arm:
         text += f", {found.least_arm} the least, {units.size(found.least_bytes)}"
     if found.weight_bytes:
@@ -311,11 +310,3 @@ def headroom(found: Headroom) -> str:
         held = int(found.machine_bytes // found.most_bytes)
         text += f"; {units.size(found.machine_bytes)} of memory hold {held} such processes at the most"
     return f"{text}."
-
-
-def _where(case: Case) -> str:
-    return f"{names.model(case.model)}, {names.asked(case).lower()}, batch {case.batch}"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Iterator
+from functools import partial
 
 import msgspec
 
+from suite.analysis import collect
 from suite.analysis.types import Analysis, TimedBlock
-from suite.record.schema import Block, Generation, Run, Turn, Window
-from suite.report.thinning import Embedded, WindowFacts
+from suite.record.schema import Run, Window
+from suite.report.thinning import Embedded, Place, WindowFacts, replace_windows
 
 
 def restored(embedded: Embedded) -> Run:
@@ -19,45 +21,20 @@ def restored(embedded: Embedded) -> Run:
     if not embedded.thinned:
         return embedded.record
     known = {
-        (thinned.result, facts.arm, facts.generation, facts.round): facts
+        (thinned.result, (facts.arm, facts.generation, facts.round)): facts
         for thinned in embedded.thinned
         for facts in thinned.windows
     }
-    blocks = []
-    for block in embedded.record.blocks:
-        places = _Places(block, known)
-        blocks.append(
-            msgspec.structs.replace(block, generations=tuple(places.generation(each) for each in block.generations))
-        )
+
+    def restore(case: str, place: Place, window: Window) -> Window:
+        facts = known.get((f"{place[0]}/{case}", place))
+        return window if facts is None else restore_window(window, facts)
+
+    blocks = (replace_windows(block, partial(restore, block.case.id)) for block in embedded.record.blocks)
     return msgspec.structs.replace(embedded.record, blocks=tuple(blocks))
 
 
-class _Places:
-    """The facts of one block's windows, by place."""
-
-    def __init__(self, block: Block, known: dict[tuple[str, str, int, int], WindowFacts]) -> None:
-        self.case = block.case.id
-        self.known = known
-
-    def generation(self, generation: Generation) -> Generation:
-        return msgspec.structs.replace(
-            generation,
-            rounds=tuple(
-                msgspec.structs.replace(
-                    round_, turns=tuple(self.turn(turn, generation.index, round_.index) for turn in round_.turns)
-                )
-                for round_ in generation.rounds
-            ),
-        )
-
-    def turn(self, turn: Turn, generation: int, number: int) -> Turn:
-        facts = self.known.get((f"{turn.arm}/{self.case}", turn.arm, generation, number))
-        if facts is None or turn.window is None:
-            return turn
-        return msgspec.structs.replace(turn, window=whole(turn.window, facts))
-
-
-def whole(window: Window, facts: WindowFacts) -> Window:
+def restore_window(window: Window, facts: WindowFacts) -> Window:
     """Return a window with as many calls as it had before it was thinned, and with the same median.
 
     Parameters
@@ -113,9 +90,7 @@ def unsupported(embedded: Embedded) -> Iterator[str]:
     kept: dict[tuple[str, int, int], Window] = {
         (f"{turn.arm}/{block.case.id}", generation.index, round_.index): turn.window
         for block in embedded.record.blocks
-        for generation in block.generations
-        for round_ in generation.rounds
-        for turn in round_.turns
+        for generation, round_, turn in collect.turns(block)
         if turn.window is not None
     }
     for thinned in embedded.thinned:

@@ -4,8 +4,16 @@ import math
 from collections.abc import Sequence
 
 from suite.analysis import disturbances
-from suite.analysis.types import Analysis, BlockAnalysis, ConvergenceBlock, ConvergenceRow, Row, TimedBlock
-from suite.record.schema import Absent, Run
+from suite.analysis.types import (
+    Analysis,
+    BlockAnalysis,
+    ConvergenceBlock,
+    RankedBlock,
+    RankedRow,
+    Row,
+    TimedBlock,
+)
+from suite.record.schema import Absent, Case, Run
 from suite.report import names, separation, units
 from suite.report.separation import IN_THESE_MINUTES, Relation
 from suite.statistics import windows
@@ -109,7 +117,8 @@ def verdict(block: TimedBlock, among: Sequence[TimedBlock] = ()) -> str:
     if block.best is None:
         return f"{where}{', training' if case.trains else ''}: not ranked ({block.unranked_reason})."
     leaders = [rows[block.best], *(rows[arm] for arm in block.also_first)]
-    costs = join([_cost(row, throughput=case.per_item) for row in leaders])
+    unit = f"{units.NBSP}items/s" if case.per_item else ""
+    costs = join([f"{cost(row, case)}{unit}" for row in leaders])
     if block.also_first:
         where = f"{'in training' if case.trains else 'on'} {where}"
     else:
@@ -132,18 +141,18 @@ def convergence(block: ConvergenceBlock, among: Sequence[ConvergenceBlock] = ())
         A block, and all blocks that are shown with it: what distinguishes it from them is named.
     """
     where = ", ".join([names.network(block.case), *precisions_apart(block, among)])
-    goal = units.accuracy(block.target) if block.target is not None else "the target"
     rows = {row.arm: row for row in block.rows}
     if block.best is None:
         return f"{where}, time to accuracy: not ranked ({block.unranked_reason})."
     best = rows[block.best]
-    cost = f"{units.time_with_interval(best.time_ns)} of training {IN_THESE_MINUTES} and {_steps(best)}"
+    steps = f"{units.digits(best.steps.value)} steps" if best.steps is not None else "no steps"
+    cost = f"{units.time_with_interval(best.time_ns)} of training {IN_THESE_MINUTES} and {steps}"
     if block.also_first:
-        return _ranked(block, f"in reaching {goal} on {where}", f"{block.best} takes {cost}")
-    return _ranked(block, f"{_alone(block, 'is first')} at {goal} on {where}", cost)
+        return _ranked(block, f"in reaching {goal(block)} on {where}", f"{block.best} takes {cost}")
+    return _ranked(block, f"{_alone(block, 'is first')} at {goal(block)} on {where}", cost)
 
 
-def _leading(block: TimedBlock | ConvergenceBlock) -> str:
+def _leading(block: RankedBlock) -> str:
     """Return what may be said of the arms that share the first rank, where several do.
 
     `openvino and onnxruntime are not separated`; `openvino and jax are equal, openvino and torch are not separated`.
@@ -158,7 +167,7 @@ def _leading(block: TimedBlock | ConvergenceBlock) -> str:
     return ", ".join(clauses)
 
 
-def _widest(block: TimedBlock | ConvergenceBlock) -> str:
+def _widest(block: RankedBlock) -> str:
     """Return from where to where the arms that share the first rank may lie behind the best: `0.0–8.0 %`."""
     ratios = [row.ratio for row in block.rows if row.arm in block.also_first and row.ratio is not None]
     lows = [ratio.low for ratio in ratios if ratio.low is not None]
@@ -166,7 +175,7 @@ def _widest(block: TimedBlock | ConvergenceBlock) -> str:
     return units.percent_range(min(lows) - 1, max(highs) - 1) if lows and highs else ""
 
 
-def _alone(block: TimedBlock | ConvergenceBlock, top: str) -> str:
+def _alone(block: RankedBlock, top: str) -> str:
     """Return what may be said of an arm that has the first rank for itself: `top` only where the next one is slower."""
     others = [row for row in block.rows if row.standing == "ranked" and row.arm != block.best]
     if not others:
@@ -174,7 +183,7 @@ def _alone(block: TimedBlock | ConvergenceBlock, top: str) -> str:
     return top if separation.relation(others[0]) is Relation.FASTER else "leads"
 
 
-def _ranked(block: TimedBlock | ConvergenceBlock, where: str, cost: str) -> str:
+def _ranked(block: RankedBlock, where: str, cost: str) -> str:
     """Return which arm leads a block that is ranked, at what cost, and by how much."""
     first = {block.best, *block.also_first}
     ranked = [row for row in block.rows if row.standing == "ranked"]
@@ -222,17 +231,28 @@ def described(run: Run) -> str:
     )
 
 
-def _steps(row: ConvergenceRow) -> str:
-    return f"{units.digits(row.steps.value)} steps" if row.steps is not None else "no steps"
+def title(case: Case) -> str:
+    """`ResNet-50, latency, batch 1`."""
+    return f"{names.model(case.model)}, {names.asked(case).lower()}, batch {case.batch}"
 
 
-def _cost(row: Row, *, throughput: bool) -> str:
-    if throughput:
-        return f"{units.rate_with_interval(row.items_per_second)}{units.NBSP}items/s"
-    return units.time_with_interval(row.median_ns)
+def goal(block: ConvergenceBlock) -> str:
+    """`97.0 %`: the accuracy that a block is trained to."""
+    return units.accuracy(block.target) if block.target is not None else "the target"
 
 
-def _more(row: Row | ConvergenceRow) -> str:
+def cost(row: Row, case: Case) -> str:
+    """Write what an arm is compared by: the time of a call, or items per second without the unit.
+
+    Parameters
+    ----------
+    row, case
+        A row, and the case that it answers.
+    """
+    return (units.rate_with_interval if case.per_item else units.time_with_interval)(row.compared(case))
+
+
+def _more(row: RankedRow) -> str:
     """Say how much more time than the best an arm takes: `9.8 % (0.0–22 %)`."""
     return units.slower(row.ratio) if row.ratio is not None else units.NO_VALUE
 
@@ -258,11 +278,11 @@ def place(run: Run) -> str:
         if image.unlocked:
             reasons.setdefault(image.unlocked.rstrip(". "), []).append(image.name)
     unlocked = "; ".join(f"{join(images)} ({why})" for why, images in reasons.items())
-    others = _elsewhere(run)
+    others = _other_launchers(run)
     return f"{where}{reason}{others}." + (f" Not what a lock says: {unlocked}." if unlocked else "")
 
 
-def _elsewhere(run: Run) -> str:
+def _other_launchers(run: Run) -> str:
     """Return the arms with another launcher than the run's: `; onnxruntime+launcher=venv in …`."""
     places = {
         "docker": "in containers",

@@ -10,7 +10,7 @@ faster
 
 import enum
 
-from suite.analysis.types import ConvergenceBlock, ConvergenceRow, Row, TimedBlock
+from suite.analysis.types import RankedBlock, RankedRow
 from suite.report import units
 from suite.statistics.verdicts import Verdict
 
@@ -33,12 +33,12 @@ _RELATIONS = {
 }
 
 
-def relation(row: Row | ConvergenceRow) -> Relation | None:
+def relation(row: RankedRow) -> Relation | None:
     """Return the relation of the best arm to this one; None where that is not known."""
     return _RELATIONS.get(row.verdict) if row.verdict is not None else None
 
 
-def best_is(row: Row | ConvergenceRow, block: TimedBlock | ConvergenceBlock) -> str:
+def best_is(row: RankedRow, block: RankedBlock) -> str:
     """Return the cell of a row under "best is": the relation of the best to it.
 
     Parameters
@@ -55,7 +55,7 @@ def best_is(row: Row | ConvergenceRow, block: TimedBlock | ConvergenceBlock) -> 
     return known.value if known is not None and row.arm != block.best else ""
 
 
-def behind(row: Row | ConvergenceRow, block: TimedBlock | ConvergenceBlock) -> str:
+def behind(row: RankedRow, block: RankedBlock) -> str:
     """Return the cell of a row for its distance to the best: `+9.8 % (0.0–22 %)`, or `best`.
 
     Parameters

@@ -1,8 +1,10 @@
 """The result in the terminal: verdict first, then a table a block, then what a reader must know."""
 
+import itertools
 import re
-from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TypeVar
 
 from rich import box
 from rich.console import Console, RenderableType
@@ -12,7 +14,17 @@ from rich.text import Text
 from suite.analysis import precision, scaling
 from suite.analysis.precision import Tradeoff
 from suite.analysis.scaling import Scaling
-from suite.analysis.types import Analysis, ConvergenceBlock, ConvergenceRow, Row, Standing, TimedBlock
+from suite.analysis.types import (
+    Analysis,
+    ArmRow,
+    ColdRow,
+    ConvergenceBlock,
+    ConvergenceRow,
+    RankedBlock,
+    Row,
+    Standing,
+    TimedBlock,
+)
 from suite.record.schema import Absent, Run, Warning_
 from suite.report import insights, names, sentences, separation, units
 from suite.report.separation import IN_THESE_MINUTES
@@ -29,6 +41,8 @@ GEOMETRIC_MEAN = "geometric mean"
 
 INSIGHTS = 3
 """Of each kind, in the terminal."""
+
+Ranked = TypeVar("Ranked", Row, ConvergenceRow)
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -87,10 +101,21 @@ def _parts(run: Run, analysis: Analysis, *, columns: int) -> Iterator[Renderable
         yield _text(sentences.convergence(trained, analysis.convergence), "dim")
     if analysis.cold:
         yield Text()
-        yield _grid("Cold start: container or interpreter, import, load and first call", _cold(analysis, narrow=narrow))
+        title = "Cold start: container or interpreter, import, load and first call"
+        totals = (
+            (sentences.named(cold, analysis.cold), row, _cold_total(row, narrow=narrow))
+            for cold in analysis.cold
+            for row in cold.rows
+        )
+        yield _grid(title, totals)
     if analysis.memory:
         yield Text()
-        yield _grid("Peak memory", _memory(analysis))
+        peaks = (
+            (sentences.named(found, analysis.memory), row, units.size(row.peak_bytes))
+            for found in analysis.memory
+            for row in found.rows
+        )
+        yield _grid("Peak memory", peaks)
     for found in precision.summarise(run, analysis):
         yield Text()
         yield _tradeoff(found, narrow=narrow)
@@ -130,77 +155,56 @@ def _table(title: str) -> Table:
     return Table(title=_text(title, "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
 
 
-def _title(block: TimedBlock, analysis: Analysis) -> str:
-    case = block.case
-    parts = [names.model(case.model), names.asked(case).lower(), f"batch {case.batch}"]
-    return ", ".join([*parts, *sentences.precisions_apart(block, analysis.timed)])
+def _add_columns(table: Table, *names: str, right: bool = True) -> None:
+    for name in names:
+        table.add_column(name, justify="right" if right else "left", no_wrap=True)
 
 
-def _timed(block: TimedBlock, analysis: Analysis, *, narrow: bool) -> Table:
-    throughput = block.case.per_item
-    table = _table(_title(block, analysis))
-    extras = _headings(block)
-    table.add_column("", justify="right", no_wrap=True)
-    table.add_column("arm", no_wrap=True)
-    table.add_column(_heading("items/s" if throughput else GEOMETRIC_MEAN), justify="right", no_wrap=True)
-    table.add_column("behind the best", justify="right", no_wrap=True)
-    for name in [] if narrow else extras:
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("best is", no_wrap=True)
-    for row in block.rows:
-        cost = _cost(row, throughput=throughput)
+def _ranked(
+    title: str,
+    block: RankedBlock,
+    rows: Sequence[Ranked],
+    cost: tuple[str, Callable[[Ranked], str]],
+    extras: Mapping[str, Callable[[Ranked], str]],
+) -> Table:
+    """Return the table of a block: rank, arm, cost, distance to the best, what else there is, and "best is"."""
+    table = _table(title)
+    _add_columns(table, "")
+    _add_columns(table, "arm", right=False)
+    _add_columns(table, _heading(cost[0]), "behind the best", *extras)
+    _add_columns(table, "best is", right=False)
+    for row in rows:
+        mark, style = _MARKS[row.standing]
         table.add_row(
             _text("" if row.rank is None else str(row.rank)),
             _text(row.arm),
-            _text(cost),
-            _behind(row, block),
-            *(_text(value) for value in ([] if narrow else _extras(row, block))),
+            _text(cost[1](row)),
+            _text(mark, style) if mark else _text(separation.behind(row, block)),
+            *(_text(write(row)) for write in extras.values()),
             _text(separation.best_is(row, block)),
-            style=None if row.standing in ("ranked", "shown") else "dim",
+            style=_row_style(row.standing),
         )
     return table
+
+
+def _row_style(standing: Standing) -> str | None:
+    return None if standing in ("ranked", "shown") else "dim"
+
+
+def _timed(block: TimedBlock, analysis: Analysis, *, narrow: bool) -> Table:
+    case = block.case
+    title = ", ".join([sentences.title(case), *sentences.precisions_apart(block, analysis.timed)])
+    extras = {} if narrow else {name: _EXTRAS[name] for name in _headings(block)}
+    heading = "items/s" if case.per_item else GEOMETRIC_MEAN
+    return _ranked(title, block, block.rows, (heading, lambda row: sentences.cost(row, case)), extras)
 
 
 def _convergence(block: ConvergenceBlock, analysis: Analysis, images: str, *, narrow: bool) -> Table:
     """Time and steps to the target accuracy, arm by arm."""
-    goal = units.accuracy(block.target) if block.target is not None else "the target"
-    table = _table(f"{sentences.named(block, analysis.convergence)}, training to {goal} on {images}")
-    table.add_column("", justify="right", no_wrap=True)
-    table.add_column("arm", no_wrap=True)
-    for name in (_heading("time"), "behind the best", "steps (95 %)"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for name in () if narrow else ("seeds\nthere", "accuracy\nat the end", "step", "load", "peak\nmemory"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("best is", no_wrap=True)
-    for row in block.rows:
-        extras = [
-            f"{row.seeds_reached} of {row.launches}",
-            units.NO_VALUE if row.accuracy is None else units.accuracy(row.accuracy),
-            units.time(row.step_ns),
-            units.time(row.load_ns),
-            units.size(row.peak_bytes),
-        ]
-        table.add_row(
-            _text("" if row.rank is None else str(row.rank)),
-            _text(row.arm),
-            _text(units.time_with_interval(row.time_ns)),
-            _behind(row, block),
-            _text(units.rate_with_interval(row.steps)),
-            *(_text(value) for value in ([] if narrow else extras)),
-            _text(separation.best_is(row, block)),
-            style=None if row.standing in ("ranked", "shown") else "dim",
-        )
-    return table
-
-
-def _behind(row: Row | ConvergenceRow, block: TimedBlock | ConvergenceBlock) -> Text:
-    """Say how far a row is behind the best, or what it is instead of ranked."""
-    mark, style = _MARKS[row.standing]
-    return _text(mark, style) if mark else _text(separation.behind(row, block))
-
-
-def _cost(row: Row, *, throughput: bool) -> str:
-    return units.rate_with_interval(row.items_per_second) if throughput else units.time_with_interval(row.median_ns)
+    where = sentences.named(block, analysis.convergence)
+    title = f"{where}, training to {sentences.goal(block)} on {images}"
+    extras = dict(itertools.islice(_TRAINING_EXTRAS.items(), 1 if narrow else None))
+    return _ranked(title, block, block.rows, ("time", lambda row: units.time_with_interval(row.time_ns)), extras)
 
 
 def _heading(name: str) -> str:
@@ -213,17 +217,35 @@ def _headings(block: TimedBlock) -> list[str]:
     return ["call", "CPU"] if block.case.per_item else ["p90", "p99", "CPU"]
 
 
-def _extras(row: Row, block: TimedBlock) -> list[str]:
-    cpu = units.NO_VALUE if row.cpu_cores is None else f"{row.cpu_cores:.2f}"
-    if block.case.trains:
-        step = units.time(row.median_ns.value if row.median_ns else None)
-        return [step, units.time(row.p90_ns), units.time(row.p99_ns), cpu, units.size(row.peak_bytes)]
-    if block.case.per_item:
-        return [units.time(row.median_ns.value if row.median_ns else None), cpu]
-    return [units.time(row.p90_ns), units.time(row.p99_ns), cpu]
+def _median_call(row: Row) -> str:
+    return units.time(row.median_ns.value if row.median_ns else None)
 
 
-def _reasons(block: TimedBlock | ConvergenceBlock) -> Iterator[Text]:
+_EXTRAS: Mapping[str, Callable[[Row], str]] = MappingProxyType(
+    {
+        "step": _median_call,
+        "call": _median_call,
+        "p90": lambda row: units.time(row.p90_ns),
+        "p99": lambda row: units.time(row.p99_ns),
+        "CPU": lambda row: units.NO_VALUE if row.cpu_cores is None else f"{row.cpu_cores:.2f}",
+        "peak memory": lambda row: units.size(row.peak_bytes),
+    }
+)
+"""Heading to cell of the columns that timed cases have beside their cost."""
+_TRAINING_EXTRAS: Mapping[str, Callable[[ConvergenceRow], str]] = MappingProxyType(
+    {
+        "steps (95 %)": lambda row: units.rate_with_interval(row.steps),
+        "seeds\nthere": lambda row: f"{row.seeds_reached} of {row.launches}",
+        "accuracy\nat the end": lambda row: units.NO_VALUE if row.accuracy is None else units.accuracy(row.accuracy),
+        "step": lambda row: units.time(row.step_ns),
+        "load": lambda row: units.time(row.load_ns),
+        "peak\nmemory": lambda row: units.size(row.peak_bytes),
+    }
+)
+"""The same of trainings to a target; the first is shown in a narrow terminal, too."""
+
+
+def _reasons(block: RankedBlock) -> Iterator[Text]:
     """Return why arms are not ranked; a reason that several share is given once."""
     reasons: dict[str, list[str]] = {}
     for row in block.rows:
@@ -236,33 +258,23 @@ def _reasons(block: TimedBlock | ConvergenceBlock) -> Iterator[Text]:
 def _tradeoff(found: Tradeoff, *, narrow: bool) -> Table:
     """Speed against accuracy: every arm in every precision, against itself in fp32 and against the reference."""
     case = found.case
-    about = [names.model(case.model), names.asked(case).lower(), f"batch {case.batch}"]
-    table = _table(f"Speed and accuracy: {', '.join(about)}, {units.plural(case.threads, 'thread')}")
-    table.add_column("arm", no_wrap=True)
-    table.add_column("precision", no_wrap=True)
-    cost = _heading("items/s" if case.per_item else GEOMETRIC_MEAN)
-    for name in (cost, "against fp32", "error", *([] if narrow else ["cosine", "same class"])):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("" if narrow else "computed in", no_wrap=True)
+    table = _table(f"Speed and accuracy: {sentences.title(case)}, {units.plural(case.threads, 'thread')}")
+    _add_columns(table, "arm", "precision", right=False)
+    _add_columns(table, _heading("items/s" if case.per_item else GEOMETRIC_MEAN), "against fp32", "error")
+    _add_columns(table, *([] if narrow else ["cosine", "same class"]))
+    _add_columns(table, "" if narrow else "computed in", right=False)
     for level in found.levels:
         row, parity = level.row, level.row.parity
-        marks = "" if narrow or parity is None else parity.computed_in + (" (emulated)" if parity.emulated else "")
+        mark, style = _MARKS[row.standing]
+        errors = [_known(parity.relative_error, units.error) if parity else units.NO_VALUE]
+        if not narrow:
+            errors.append(_known(parity.cosine, lambda value: units.fixed(value, 4)) if parity else units.NO_VALUE)
+            errors.append(_known(parity.top_1, units.percent) if parity else units.NO_VALUE)
+        computed = "" if narrow or parity is None else parity.computed_in + (" (emulated)" if parity.emulated else "")
         table.add_row(
-            _text(row.arm),
-            _text(level.precision),
-            _text(_cost(row, throughput=case.per_item)),
-            _text(units.times(level.speed_up)),
-            _text(_known(parity.relative_error, units.error) if parity else units.NO_VALUE),
-            *(
-                []
-                if narrow
-                else [
-                    _text(_known(parity.cosine, lambda value: units.fixed(value, 4)) if parity else units.NO_VALUE),
-                    _text(_known(parity.top_1, units.percent) if parity else units.NO_VALUE),
-                ]
-            ),
-            _text(" ".join(filter(None, (marks, _MARKS[row.standing][0]))), _MARKS[row.standing][1]),
-            style=None if row.standing in ("ranked", "shown") else "dim",
+            *map(_text, (row.arm, level.precision, sentences.cost(row, case), units.times(level.speed_up), *errors)),
+            _text(" ".join(filter(None, (computed, mark))), style),
+            style=_row_style(row.standing),
         )
     return table
 
@@ -277,25 +289,25 @@ def _scaling(found: Scaling) -> Table:
     about = [names.model(case.model), names.asked(case).lower(), case.precision, f"batch {case.batch}"]
     about += [units.plural(case.threads, "thread") + " each"] if found.over == "processes" else []
     table = _table(f"Scaling with {found.over}: {', '.join(about)}")
-    table.add_column("arm", no_wrap=True)
+    _add_columns(table, "arm", right=False)
     for count in found.counts[1:]:
-        table.add_column(f"{count} against {found.counts[0]} (95 %)", justify="right", no_wrap=True)
-        table.add_column("efficiency", justify="right", no_wrap=True)
+        _add_columns(table, f"{count} against {found.counts[0]} (95 %)", "efficiency")
     for curve in found.curves:
-        cells: list[Text] = []
-        for count in found.counts[1:]:
-            point = curve.at(count)
-            cells.append(_text(units.times(point.speed_up if point else None)))
-            cells.append(_text(units.share_with_interval(point.efficiency if point else None)))
-        table.add_row(_text(curve.arm), *cells)
+        points = [curve.at(count) for count in found.counts[1:]]
+        cells = []
+        for point in points:
+            cells.append(units.times(point.speed_up if point else None))
+            cells.append(units.share_with_interval(point.efficiency if point else None))
+        table.add_row(*map(_text, (curve.arm, *cells)))
     return table
 
 
-_Cells: TypeAlias = dict[str, dict[str, str]]
-"""Arm to model to the cell's text."""
-
-
-def _grid(title: str, cells: _Cells) -> Table:
+def _grid(title: str, results: Iterable[tuple[str, ArmRow, str]]) -> Table:
+    """Return a table of arms by models; each result is a model's name, an arm's row and its value."""
+    cells: dict[str, dict[str, str]] = {}
+    for model, row, value in results:
+        mark = _MARKS[row.standing][0]
+        cells.setdefault(row.arm, {})[model] = f"{mark} {value}" if row.standing == "unequal" else mark or value
     table = _table(title)
     models = list(dict.fromkeys(model for values in cells.values() for model in values))
     table.add_column("arm", no_wrap=True)
@@ -306,32 +318,10 @@ def _grid(title: str, cells: _Cells) -> Table:
     return table
 
 
-def _cold(analysis: Analysis, *, narrow: bool) -> _Cells:
-    cells: _Cells = {}
-    for block in analysis.cold:
-        for row in block.rows:
-            cells.setdefault(row.arm, {})[sentences.named(block, analysis.cold)] = _or_standing(
-                row.standing,
-                units.time(row.total_ns.value if row.total_ns else None)
-                if narrow
-                else units.time_with_interval(row.total_ns),
-            )
-    return cells
-
-
-def _memory(analysis: Analysis) -> _Cells:
-    cells: _Cells = {}
-    for block in analysis.memory:
-        for row in block.rows:
-            cells.setdefault(row.arm, {})[sentences.named(block, analysis.memory)] = _or_standing(
-                row.standing, units.size(row.peak_bytes)
-            )
-    return cells
-
-
-def _or_standing(standing: Standing, value: str) -> str:
-    mark, _ = _MARKS[standing]
-    return f"{mark} {value}" if standing == "unequal" else mark or value
+def _cold_total(row: ColdRow, *, narrow: bool) -> str:
+    if narrow and row.total_ns is not None:
+        return units.time(row.total_ns.value)
+    return units.time_with_interval(row.total_ns)
 
 
 def _warning(warning: Warning_) -> Text:

@@ -1,11 +1,14 @@
 """Fewer samples, evenly taken, so that a record fits into the page that shows it."""
 
+import statistics
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeAlias
 
 import msgspec
 
-from suite.record.schema import Arm, Block, Generation, Launch, Round, Run, Turn, Window, result_id
+from suite.analysis import collect
+from suite.record.schema import Block, Generation, Launch, Round, Run, Turn, Window
 
 SAMPLES_PER_RESULT = 5_000
 """Most samples of one result that travel inside a page; all of them are in the record beside it."""
@@ -15,6 +18,10 @@ FEWEST = 250
 
 BUDGET_BYTES = 1_500_000
 """What the record inside a page may take before fewer samples are kept, so that a page stays below 2 MB."""
+
+
+Place: TypeAlias = tuple[str, int, int]
+"""Place of a window in its block: arm, generation and round."""
 
 
 class WindowFacts(msgspec.Struct, frozen=True, array_like=True):
@@ -135,8 +142,7 @@ def thin(
             blocks.append(block)
             continue
         blocks.append(_thin_block(block, factors))
-        arms = {arm.id: arm for arm in block.arms}
-        notes.extend(_note(block, arms.get(name), name, factor, tails or {}) for name, factor in factors.items())
+        notes.extend(_note(block, arm, factor, tails or {}) for arm, factor in factors.items())
     return Embedded(
         record_sha256=record_sha256,
         cap=cap,
@@ -148,12 +154,10 @@ def thin(
 def _totals(block: Block) -> Counter[str]:
     """Count all the times that each arm's windows hold, warm-up included."""
     totals: Counter[str] = Counter()
-    for generation in block.generations:
-        for launch in generation.launches:
-            totals[launch.arm] += sum(map(_size, launch.warmup))
-        for round_ in generation.rounds:
-            for turn in round_.turns:
-                totals[turn.arm] += _size(turn.window) if turn.window is not None else 0
+    for _, launch in collect.launches(block):
+        totals[launch.arm] += sum(map(_size, launch.warmup))
+    for *_, turn in collect.turns(block):
+        totals[turn.arm] += _size(turn.window) if turn.window is not None else 0
     return totals
 
 
@@ -161,27 +165,25 @@ def _size(window: Window) -> int:
     return len(window.samples_ns) + len(window.rewarm_ns)
 
 
-def _note(block: Block, arm: Arm | None, name: str, factor: float, tails: Mapping[str, Tail]) -> Thinned:
+def _note(block: Block, arm: str, factor: float, tails: Mapping[str, Tail]) -> Thinned:
     windows = [
         (generation.index, round_.index, turn.window)
-        for generation in block.generations
-        for round_ in generation.rounds
-        for turn in round_.turns
-        if turn.arm == name and turn.window is not None
+        for generation, round_, turn in collect.turns(block, arm)
+        if turn.window is not None
     ]
-    result = result_id(block.case, arm) if arm is not None else f"{name}/{block.case.id}"
+    result = f"{arm}/{block.case.id}"
     return Thinned(
         result=result,
         kept=sum(len(evenly(window.samples_ns, factor)) for _, _, window in windows),
         of=sum(len(window.samples_ns) for _, _, window in windows),
         windows=tuple(
             WindowFacts(
-                name,
+                arm,
                 generation,
                 number,
                 len(window.samples_ns),
                 # A window that holds a time of nothing counts nowhere, and is to count nowhere when it is thinned.
-                _median(window.samples_ns) if min(window.samples_ns) > 0 else 0.0,
+                float(statistics.median(window.samples_ns)) if min(window.samples_ns) > 0 else 0.0,
                 len(window.rewarm_ns),
             )
             for generation, number, window in windows
@@ -191,44 +193,51 @@ def _note(block: Block, arm: Arm | None, name: str, factor: float, tails: Mappin
     )
 
 
-def _thin_block(block: Block, factors: dict[str, float]) -> Block:
-    return msgspec.structs.replace(
-        block, generations=tuple(_thin_generation(generation, factors) for generation in block.generations)
+def _thin_block(block: Block, factors: Mapping[str, float]) -> Block:
+    def thin_window(arm: str, window: Window) -> Window:
+        if arm not in factors:
+            return window
+        samples, rewarm = (evenly(values, factors[arm]) for values in (window.samples_ns, window.rewarm_ns))
+        return msgspec.structs.replace(window, samples_ns=samples, rewarm_ns=rewarm)
+
+    def thin_warmup(launch: Launch) -> Launch:
+        warmup = tuple(thin_window(launch.arm, window) for window in launch.warmup)
+        return msgspec.structs.replace(launch, warmup=warmup)
+
+    thinned = replace_windows(block, lambda place, window: thin_window(place[0], window))
+    generations = tuple(
+        msgspec.structs.replace(generation, launches=tuple(map(thin_warmup, generation.launches)))
+        for generation in thinned.generations
     )
+    return msgspec.structs.replace(thinned, generations=generations)
 
 
-def _thin_generation(generation: Generation, factors: dict[str, float]) -> Generation:
-    return msgspec.structs.replace(
-        generation,
-        launches=tuple(_thin_launch(launch, factors.get(launch.arm)) for launch in generation.launches),
-        rounds=tuple(_thin_round(round_, factors) for round_ in generation.rounds),
+def replace_windows(block: Block, change: Callable[[Place, Window], Window]) -> Block:
+    """Return a block with other windows in its turns.
+
+    Parameters
+    ----------
+    block
+        A block of the record.
+    change
+        Called with the place of every window and the window; returns the new one.
+    """
+
+    def changed(generation: Generation, round_: Round, turn: Turn) -> Turn:
+        if turn.window is None:
+            return turn
+        window = change((turn.arm, generation.index, round_.index), turn.window)
+        return msgspec.structs.replace(turn, window=window)
+
+    def rounds(generation: Generation) -> Iterator[Round]:
+        for round_ in generation.rounds:
+            turns = tuple(changed(generation, round_, turn) for turn in round_.turns)
+            yield msgspec.structs.replace(round_, turns=turns)
+
+    generations = (
+        msgspec.structs.replace(generation, rounds=tuple(rounds(generation))) for generation in block.generations
     )
-
-
-def _thin_launch(launch: Launch, factor: float | None) -> Launch:
-    if factor is None:
-        return launch
-    return msgspec.structs.replace(launch, warmup=tuple(_thin_window(window, factor) for window in launch.warmup))
-
-
-def _thin_round(round_: Round, factors: dict[str, float]) -> Round:
-    return msgspec.structs.replace(
-        round_, turns=tuple(_thin_turn(turn, factors.get(turn.arm)) for turn in round_.turns)
-    )
-
-
-def _thin_turn(turn: Turn, factor: float | None) -> Turn:
-    if factor is None or turn.window is None:
-        return turn
-    return msgspec.structs.replace(turn, window=_thin_window(turn.window, factor))
-
-
-def _thin_window(window: Window, factor: float) -> Window:
-    return msgspec.structs.replace(
-        window,
-        samples_ns=evenly(window.samples_ns, factor),
-        rewarm_ns=evenly(window.rewarm_ns, factor),
-    )
+    return msgspec.structs.replace(block, generations=tuple(generations))
 
 
 def evenly(values: tuple[int, ...], factor: float) -> tuple[int, ...]:
@@ -249,9 +258,3 @@ def evenly(values: tuple[int, ...], factor: float) -> tuple[int, ...]:
     size = len(values)
     kept = min(size, max(1, int(size * factor)))
     return tuple(values[index * size // kept] for index in range(kept)) if size else ()
-
-
-def _median(values: tuple[int, ...]) -> float:
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    return float(ordered[middle]) if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2

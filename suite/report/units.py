@@ -110,44 +110,25 @@ def fixed(value: float, decimals: int) -> str:
     return f"{value:,.{decimals}f}".replace(",", GROUP_SPACE).replace("-", MINUS)
 
 
-def time(value_ns: float | None, scale: Scale | None = None) -> str:
-    """Write a time with its unit: `21.3 ms`.
-
-    Parameters
-    ----------
-    value_ns
-        Nanoseconds; None gives the sign of a missing value.
-    scale
-        Unit to write it in; None: the largest in which the value is at least one.
-    """
-    if value_ns is None:
-        return NO_VALUE
-    chosen = scale or scale_ns(value_ns)
-    return f"{digits(value_ns / chosen.factor)}{NBSP}{chosen.unit}"
+def time(value_ns: float | None) -> str:
+    """Write nanoseconds with their unit, `21.3 ms`; None gives the sign of a missing value."""
+    return NO_VALUE if value_ns is None else _with_unit(value_ns, scale_ns(value_ns))
 
 
-def size(value_bytes: float | None, scale: Scale | None = None) -> str:
-    """Write a size with its unit: `1.21 GiB`.
+def size(value_bytes: float | None) -> str:
+    """Write bytes with their unit, `1.21 GiB`; None gives the sign of a missing value."""
+    return NO_VALUE if value_bytes is None else _with_unit(value_bytes, scale_bytes(value_bytes))
 
-    Parameters
-    ----------
-    value_bytes
-        Bytes; None gives the sign of a missing value.
-    scale
-        Unit to write it in; None: the largest in which the value is at least one.
-    """
-    if value_bytes is None:
-        return NO_VALUE
-    chosen = scale or scale_bytes(value_bytes)
-    return f"{digits(value_bytes / chosen.factor)}{NBSP}{chosen.unit}"
+
+def _with_unit(value: float, scale: Scale) -> str:
+    return f"{digits(value / scale.factor)}{NBSP}{scale.unit}"
 
 
 def rate(value: float | None) -> str:
     """`46.5`, `12.3 k`: a number per second, without the unit."""
     if value is None:
         return NO_VALUE
-    chosen = scale_count(value)
-    return f"{digits(value / chosen.factor)}{NBSP}{chosen.unit}".rstrip(NBSP)
+    return _with_unit(value, scale_count(value)).rstrip(NBSP)
 
 
 def amount(value: float, unit: str) -> str:
@@ -160,8 +141,7 @@ def amount(value: float, unit: str) -> str:
     unit
         Such as `FLOP/s`; a prefix (k, M, G) is put before it.
     """
-    scale = scale_count(value)
-    return f"{digits(value / scale.factor)}{NBSP}{scale.unit}{unit}"
+    return _with_unit(value, scale_count(value)) + unit
 
 
 def spread(estimate: Estimate, scale: Scale) -> tuple[str, str]:
@@ -232,10 +212,8 @@ def percent(share: float, *, signed: bool = False) -> str:
 
 def slower(ratio: Estimate) -> str:
     """`1.4 % (0.9–2.0 %)`: how much more than the best, from a cost ratio."""
-    text = percent(ratio.value - 1)
-    if ratio.low is None or ratio.high is None:
-        return text
-    return f"{text} ({percent_range(ratio.low - 1, ratio.high - 1)})"
+    low, high = (None if bound is None else bound - 1 for bound in (ratio.low, ratio.high))
+    return share_with_interval(Estimate(ratio.value - 1, low, high))
 
 
 def accuracy(share: float) -> str:

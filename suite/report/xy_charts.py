@@ -11,7 +11,7 @@ import msgspec
 
 from suite.analysis.precision import Level, Tradeoff
 from suite.analysis.scaling import Curve, Scaling
-from suite.analysis.types import Row
+from suite.analysis.types import ArmRow, Row
 from suite.record.schema import Absent
 from suite.report import axes, names, units
 from suite.report.axes import Tick
@@ -100,7 +100,7 @@ def tradeoff(found: Tradeoff) -> Plane | None:
         spots=tuple(spots.values()),
         lines=tuple(_steps(found, spots)),
         shapes=tuple((shape_of.get(precision, SHAPES[-1]), precision) for precision in found.precisions),
-        arms=_legend(level.row for level, _, _ in plotted),
+        arms=legend(level.row for level, _, _ in plotted),
         summary="; ".join(spot.label for spot in spots.values()),
     )
 
@@ -185,7 +185,7 @@ def scaling(found: Scaling) -> Plane | None:
         spots=tuple(spots),
         lines=tuple(lines),
         shapes=(),
-        arms=tuple((curve.arm, names.colour(curve.backend), curve.backend) for curve, _ in curves),
+        arms=legend(curve for curve, _ in curves),
         summary="; ".join(spot.label for spot in spots),
         ideal=(Line(x(fewest), y(1.0), x(most), y(most / fewest), "", ""),),
     )
@@ -208,7 +208,8 @@ def _steps_of(bottom: float, top: float) -> list[float]:
     return [index * step for index in range(first, math.floor(top / step) + 1)]
 
 
-def _legend(rows: Iterable[Row]) -> tuple[tuple[str, str, str], ...]:
+def legend(rows: Iterable[ArmRow | Curve]) -> tuple[tuple[str, str, str], ...]:
+    """Return each arm once, with its colour and its backend."""
     return tuple(dict.fromkeys((row.arm, names.colour(row.backend), row.backend) for row in rows))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from xml.sax.saxutils import escape
 
-from suite.analysis.types import Analysis, ConvergenceBlock, TimedBlock
+from suite.analysis.types import Analysis, RankedBlock, RankedRow, TimedBlock
 from suite.errors import printable
 from suite.record.schema import Run
 from suite.report import names, sentences, separation, units
@@ -31,39 +31,27 @@ def _lines(run: Run, analysis: Analysis) -> Iterator[str]:
     yield ""
     yield cell(f"{sentences.parity(analysis)} {sentences.place(run)} Run {run.id}, {run.started[:10]}.")
     for block in analysis.timed:
-        yield ""
-        yield f"### {cell(_title(block))}"
-        yield ""
+        yield from ("", f"### {cell(sentences.title(block.case))}", "")
         value = "items/s" if block.case.per_item else "geometric mean"
         yield f"| | arm | {value} (95 % {IN_THESE_MINUTES}) | behind the best (95 %) | best is |"
         yield "|---:|---|---:|---:|---|"
-        for row in block.rows:
-            cost = (
-                units.rate_with_interval(row.items_per_second)
-                if block.case.per_item
-                else units.time_with_interval(row.median_ns)
-            )
-            rank = "" if row.rank is None else str(row.rank)
-            cells = (rank, row.arm, cost, separation.behind(row, block), separation.best_is(row, block))
-            yield f"| {' | '.join(map(cell, cells))} |"
+        yield from (_table_row(row, block, sentences.cost(row, block.case)) for row in block.rows)
         if block.case.one_by_one:
-            yield ""
-            yield sentences.ONE_BY_ONE
+            yield from ("", sentences.ONE_BY_ONE)
     for trained in analysis.convergence:
-        yield ""
-        yield from _convergence(trained, sentences.images(run))
+        title = f"{names.network(trained.case)}, training to {sentences.goal(trained)} on {sentences.images(run)}"
+        yield from ("", f"### {cell(title)}", "")
+        yield f"| | arm | time (95 % {IN_THESE_MINUTES}) | behind the best (95 %) | best is | steps (95 %) |"
+        yield "|---:|---|---:|---:|---|---:|"
+        for result in trained.rows:
+            time, steps = units.time_with_interval(result.time_ns), units.rate_with_interval(result.steps)
+            yield _table_row(result, trained, time, steps)
 
 
-def _convergence(block: ConvergenceBlock, images: str) -> Iterator[str]:
-    goal = units.accuracy(block.target) if block.target is not None else "the target"
-    yield f"### {cell(f'{names.network(block.case)}, training to {goal} on {images}')}"
-    yield ""
-    yield f"| | arm | time (95 % {IN_THESE_MINUTES}) | behind the best (95 %) | best is | steps (95 %) |"
-    yield "|---:|---|---:|---:|---|---:|"
-    for row in block.rows:
-        time, steps = units.time_with_interval(row.time_ns), units.rate_with_interval(row.steps)
-        cells = (row.arm, time, separation.behind(row, block), separation.best_is(row, block), steps)
-        yield f"| {'' if row.rank is None else row.rank} | {' | '.join(map(cell, cells))} |"
+def _table_row(row: RankedRow, block: RankedBlock, cost: str, *more: str) -> str:
+    rank = "" if row.rank is None else str(row.rank)
+    cells = (rank, row.arm, cost, separation.behind(row, block), separation.best_is(row, block), *more)
+    return f"| {' | '.join(map(cell, cells))} |"
 
 
 def svg(run: Run, analysis: Analysis) -> str:
@@ -88,7 +76,7 @@ def svg(run: Run, analysis: Analysis) -> str:
         parts.append(_text(_EDGE, top, text, size=size, weight=weight))
         top += 20
     for block in [block for block in analysis.timed if block.case.scenario == "latency"] or list(analysis.timed[:3]):
-        parts.append(_text(_EDGE, top + 22, _title(block), size=13, weight=600))
+        parts.append(_text(_EDGE, top + 22, sentences.title(block.case), size=13, weight=600))
         top += _TITLE - 12
         parts += _bars(block, top)
         top += _ROW * min(_MOST_ROWS, len(block.rows)) + 6
@@ -104,11 +92,7 @@ def svg(run: Run, analysis: Analysis) -> str:
 
 
 def _bars(block: TimedBlock, top: int) -> Iterator[str]:
-    costs = {
-        row.arm: (row.items_per_second if block.case.per_item else row.median_ns)
-        for row in block.rows
-        if row.standing in ("ranked", "shown")
-    }
+    costs = {row.arm: row.compared(block.case) for row in block.rows if row.standing in ("ranked", "shown")}
     longest = max((cost.value for cost in costs.values() if cost is not None), default=1.0)
     for place, row in enumerate(block.rows[:_MOST_ROWS]):
         y = top + _ROW * place
@@ -122,11 +106,6 @@ def _bars(block: TimedBlock, top: int) -> Iterator[str]:
         yield f'<rect x="{_EDGE + 136}" y="{y + 3}" width="{width:.1f}" height="14" rx="2" fill="{colour}"/>'
         value = units.rate(cost.value) + " items/s" if block.case.per_item else units.time(cost.value)
         yield _text(_EDGE + 142 + width, y + 14, value, size=12)
-
-
-def _title(block: TimedBlock) -> str:
-    case = block.case
-    return f"{names.model(case.model)}, {names.asked(case).lower()}, batch {case.batch}"
 
 
 def _machine(run: Run) -> str:

@@ -3,22 +3,24 @@
 Every row repeats what names it (run, case, arm), so that rows of many runs can stand in one table.
 """
 
+import statistics
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
+from suite.analysis import collect
 from suite.analysis.types import (
     Analysis,
     AnyRow,
     ColdRow,
-    ConvergenceBlock,
     ConvergenceRow,
     Estimate,
     MemoryRow,
+    RankedBlock,
+    RankedRow,
     Row,
-    TimedBlock,
 )
-from suite.record.schema import Absent, Arm, Block, Case, Generation, Run
+from suite.record.schema import Absent, Arm, Block, Case, Run, Window
 from suite.report import separation
 from suite.statistics.windows import quantiles_absent
 
@@ -60,7 +62,6 @@ def _results(run: Run, analysis: Analysis) -> Rows:
         arms = {arm.id: arm for arm in block.arms}
         for row in found.rows:
             metric, unit, estimate = _estimate(row, block.case)
-            error = row.parity.relative_error if row.parity is not None else None
             plain = {
                 "standing": row.standing,
                 "metric": metric,
@@ -68,28 +69,24 @@ def _results(run: Run, analysis: Analysis) -> Rows:
                 "value": estimate.value if estimate else None,
                 "low": estimate.low if estimate else None,
                 "high": estimate.high if estimate else None,
-                "relative_error": None if isinstance(error, Absent) else error,
+                "relative_error": _known(row.parity.relative_error) if row.parity is not None else None,
                 "equal": row.parity.equal if row.parity is not None else None,
-                "launches": row.counts.launches if isinstance(row, Row) else row.launches,
+                "launches": row.launches,
             }
             if isinstance(row, Row):
                 plain |= {
-                    "version": row.version,
-                    "rank": row.rank,
                     "p90_ns": row.p90_ns,
                     "p99_ns": row.p99_ns,
                     "cpu_cores": row.cpu_cores,
                     "calls": row.counts.calls,
                     "quantiles_absent": quantiles_absent(row.counts.calls) if row.median_ns is not None else "",
                 }
-            if isinstance(row, ConvergenceRow):
-                plain |= {"version": row.version, "rank": row.rank}
-            if isinstance(found, TimedBlock | ConvergenceBlock) and isinstance(row, Row | ConvergenceRow):
-                plain |= _behind(row, found)
+            if isinstance(found, RankedBlock) and isinstance(row, RankedRow):
+                plain |= {"version": row.version, "rank": row.rank} | _behind(row, found)
             yield _named(run, block.case, arms[row.arm]) | plain
 
 
-def _behind(row: Row | ConvergenceRow, block: TimedBlock | ConvergenceBlock) -> dict[str, Value]:
+def _behind(row: RankedRow, block: RankedBlock) -> dict[str, Value]:
     """Return the ratio to the best, less one, with its interval, and how that is called; nothing where not ranked."""
     ratio = row.ratio
     if ratio is None:
@@ -104,10 +101,9 @@ def _behind(row: Row | ConvergenceRow, block: TimedBlock | ConvergenceBlock) -> 
 
 def _estimate(row: AnyRow, case: Case) -> tuple[str, str, Estimate | None]:
     match row:
-        case Row() if case.per_item:
-            return "items per second", "items/s", row.items_per_second
         case Row():
-            return "geometric mean call", "ns", row.median_ns
+            metric, unit = ("items per second", "items/s") if case.per_item else ("geometric mean call", "ns")
+            return metric, unit, row.compared(case)
         case ConvergenceRow():
             return "time to accuracy", "ns", row.time_ns
         case ColdRow():
@@ -119,14 +115,11 @@ def _estimate(row: AnyRow, case: Case) -> tuple[str, str, Estimate | None]:
 
 def _launches(run: Run, analysis: Analysis) -> Rows:
     del analysis
-    for block, arms, generation in _generations(run):
-        for launch in generation.launches:
+    for block, arms in _blocks(run):
+        for generation, launch in collect.launches(block):
             if launch.arm not in arms:
                 continue
             startup, parity, memory = launch.startup, launch.parity, launch.memory
-            error = parity.relative_error if parity is not None else None
-            first = startup.first_call_ns if startup is not None else None
-            peak = memory.peak_rss_bytes if memory is not None else None
             yield _named(run, block.case, arms[launch.arm]) | {
                 "generation": generation.index,
                 "version": launch.framework_version,
@@ -134,65 +127,70 @@ def _launches(run: Run, analysis: Analysis) -> Rows:
                 "start_ns": startup.start_ns if startup is not None else None,
                 "import_ns": startup.import_ns if startup is not None else None,
                 "load_ns": startup.load_ns if startup is not None else None,
-                "first_call_ns": None if isinstance(first, Absent) else first,
-                "peak_rss_bytes": None if isinstance(peak, Absent) else peak,
-                "relative_error": None if isinstance(error, Absent) else error,
+                "first_call_ns": _known(startup.first_call_ns) if startup is not None else None,
+                "peak_rss_bytes": _known(memory.peak_rss_bytes) if memory is not None else None,
+                "relative_error": _known(parity.relative_error) if parity is not None else None,
                 "equal": parity.equal if parity is not None else None,
                 "failure": launch.failure.message if launch.failure is not None else None,
             }
 
 
+def _known(value: float | Absent) -> float | None:
+    return None if isinstance(value, Absent) else value
+
+
 def _windows(run: Run, analysis: Analysis) -> Rows:
     del analysis
-    for block, arms, generation in _generations(run):
-        for each in generation.rounds:
-            for place, turn in enumerate(each.turns, start=1):
-                window = turn.window
-                if window is None or turn.arm not in arms or not window.samples_ns:
-                    continue
-                samples = sorted(window.samples_ns)
-                middle = len(samples) // 2
-                yield _named(run, block.case, arms[turn.arm]) | {
-                    "generation": generation.index,
-                    "round": each.index,
-                    "turn": place,
-                    "disturbed": bool(each.disturbed),
-                    "calls": len(samples),
-                    "median_ns": (samples[middle] + samples[~middle]) / 2,
-                    "window_ns": window.window_ns,
-                    "user_ns": window.user_ns,
-                    "system_ns": window.system_ns,
-                    "voluntary_switches": window.voluntary_switches,
-                    "involuntary_switches": window.involuntary_switches,
-                    "minor_faults": window.minor_faults,
-                    "major_faults": window.major_faults,
-                }
+    for place, window, named in _turns(run):
+        if not window.samples_ns:
+            continue
+        yield named | {
+            "turn": place,
+            "calls": len(window.samples_ns),
+            "median_ns": float(statistics.median(window.samples_ns)),
+            "window_ns": window.window_ns,
+            "user_ns": window.user_ns,
+            "system_ns": window.system_ns,
+            "voluntary_switches": window.voluntary_switches,
+            "involuntary_switches": window.involuntary_switches,
+            "minor_faults": window.minor_faults,
+            "major_faults": window.major_faults,
+        }
 
 
 def _calls(run: Run, analysis: Analysis) -> Rows:
     del analysis
-    for block, arms, generation in _generations(run):
-        for each in generation.rounds:
-            for turn in each.turns:
-                if turn.window is None or turn.arm not in arms:
-                    continue
-                named = _named(run, block.case, arms[turn.arm]) | {
-                    "generation": generation.index,
-                    "round": each.index,
-                    "disturbed": bool(each.disturbed),
-                }
-                for number, call_ns in enumerate(turn.window.samples_ns):
-                    yield named | {"call": number, "call_ns": call_ns}
+    for _, window, named in _turns(run):
+        for number, call_ns in enumerate(window.samples_ns):
+            yield named | {"call": number, "call_ns": call_ns}
 
 
-def _generations(run: Run) -> Iterator[tuple[Block, dict[str, Arm], Generation]]:
-    """Yield every generation with its block's arms; the canary has a row like any other."""
+def _turns(run: Run) -> Iterator[tuple[int, Window, dict[str, Value]]]:
+    """Yield every window with its turn's number in the round, and what names it."""
+    for block, arms in _blocks(run):
+        for generation in block.generations:
+            for round_ in generation.rounds:
+                for place, turn in enumerate(round_.turns, start=1):
+                    if turn.window is not None and turn.arm in arms:
+                        yield (
+                            place,
+                            turn.window,
+                            _named(run, block.case, arms[turn.arm])
+                            | {
+                                "generation": generation.index,
+                                "round": round_.index,
+                                "disturbed": bool(round_.disturbed),
+                            },
+                        )
+
+
+def _blocks(run: Run) -> Iterator[tuple[Block, dict[str, Arm]]]:
+    """Yield every block with its arms; the canary has a row like any other."""
     for block in run.blocks:
         arms = {arm.id: arm for arm in block.arms}
         if block.canary is not None:
             arms[block.canary] = Arm(backend=block.canary, image=block.canary)
-        for generation in block.generations:
-            yield block, arms, generation
+        yield block, arms
 
 
 _TABLES: Mapping[str, Callable[[Run, Analysis], Rows]] = MappingProxyType(
