@@ -1,5 +1,6 @@
-"""Checks at the door: what every function here asks of the arrays it is given."""
+"""Arrays with missing values, and the checks that every function here makes of what it is given."""
 
+import warnings
 from typing import TypeAlias
 
 import numpy as np
@@ -58,6 +59,34 @@ def finite_or_missing(values: ArrayLike, *, dimensions: int, what: str) -> Float
             f"The {what} hold an infinite value: a time was zero or overflowed. Mark it missing (NaN), with its reason."
         )
     return array
+
+
+def without_missing(values: Floats) -> Floats:
+    """Return the values that are not NaN, in one dimension."""
+    return values[~np.isnan(values)]
+
+
+def median_of_present(values: Floats, *, axis: int, keepdims: bool = False) -> Floats:
+    """Return medians along an axis over what is not missing.
+
+    Parameters
+    ----------
+    values : ndarray
+        NaN where a value is missing.
+    axis : int
+        Along which the median is taken.
+    keepdims : bool
+        Whether that axis stays, with one element.
+
+    Returns
+    -------
+    ndarray
+        NaN where nothing is present: a launch without any window, or a round of which no window counts.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="All-NaN slice encountered", category=RuntimeWarning)
+        medians: Floats = np.nanmedian(values, axis=axis, keepdims=keepdims)
+    return medians
 
 
 def checked_confidence(confidence: float) -> float:

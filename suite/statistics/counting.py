@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from suite.statistics.arrays import Floats, finite_or_missing
+from suite.statistics.arrays import Floats, finite_or_missing, without_missing
 from suite.statistics.calm import which_count
 from suite.statistics.levels import common_drift
 from suite.statistics.steady import Course, SteadyState, steady_state
@@ -61,7 +61,7 @@ def count_windows(
     windows = ~np.isnan(logs) & rounds[:, :, None]
     calm = np.where(windows, logs, np.nan)
     fixed = None if canary is None else np.where(rounds, finite_or_missing(canary, dimensions=2, what="canary"), np.nan)
-    steady, starts = _settle(calm), judge_starts(calm, canary=fixed)
+    steady, starts = _steady_states(calm), judge_starts(calm, canary=fixed)
     for arm, states in enumerate(steady):
         for generation, state in enumerate(states):
             if state is not None:
@@ -79,7 +79,7 @@ def _leave_out_start(windows: NDArray[np.bool_], slow_rounds: int) -> None:
         launch[np.flatnonzero(launch)] = counting
 
 
-def _settle(logs: Floats) -> tuple[tuple[SteadyState | None, ...], ...]:
+def _steady_states(logs: Floats) -> tuple[tuple[SteadyState | None, ...], ...]:
     """Judge of every launch whether and when it settled, on its windows with the rounds' common drift removed.
 
     A machine that slows down for a minute slows all arms of a round alike; only what an arm does apart from the others
@@ -92,8 +92,6 @@ def _settle(logs: Floats) -> tuple[tuple[SteadyState | None, ...], ...]:
 
 
 def _state(times: Floats) -> SteadyState | None:
-    times = times[~np.isnan(times)]
-    if not times.size:
-        return None
-    state = steady_state(times)
-    return None if state.course is Course.TOO_FEW else state
+    times = without_missing(times)
+    state = steady_state(times) if times.size else None
+    return None if state is None or state.course is Course.TOO_FEW else state

@@ -5,13 +5,12 @@ a round meet the same drift. So each window is first taken relative to its round
 averaged, robustly, since one window in ten may hold a spike.
 """
 
-import warnings
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from suite.statistics.arrays import Floats, finite_or_missing
+from suite.statistics.arrays import Floats, finite_or_missing, median_of_present
 
 TRIMMED = 0.25
 """Share of windows left out at either end before averaging (the midmean): keeps 85–90 % of the mean's efficiency
@@ -47,13 +46,7 @@ def levels_of_windows(log_windows: ArrayLike) -> Floats:
     windows = finite_or_missing(log_windows, dimensions=3, what="windows")
     if windows.size == 0:
         return np.full((windows.shape[0], windows.shape[2]), np.nan)
-    seen = ~np.isnan(windows)
-    if seen.all():
-        return _settled(windows, np.median)
-    with warnings.catch_warnings():
-        # A launch or a round without any window: its NaN is the answer, not an accident.
-        warnings.filterwarnings("ignore", message="All-NaN slice encountered", category=RuntimeWarning)
-        return _settled(windows, np.nanmedian)
+    return _polished(windows, np.median if not np.isnan(windows).any() else median_of_present)
 
 
 def common_drift(log_windows: Floats) -> Floats:
@@ -71,15 +64,11 @@ def common_drift(log_windows: Floats) -> Floats:
     """
     if not log_windows.size:
         return np.zeros((*log_windows.shape[:2], 1))
-    with warnings.catch_warnings():
-        # A round in which no window counts: its NaN is the answer.
-        warnings.filterwarnings("ignore", message="All-NaN slice encountered", category=RuntimeWarning)
-        level = np.nanmedian(log_windows, axis=1, keepdims=True)
-        drift: Floats = np.nanmedian(log_windows - level, axis=2, keepdims=True)
-    return drift
+    level = median_of_present(log_windows, axis=1, keepdims=True)
+    return median_of_present(log_windows - level, axis=2, keepdims=True)
 
 
-def _settled(windows: Floats, median: Callable[..., Floats]) -> Floats:
+def _polished(windows: Floats, median: Callable[..., Floats]) -> Floats:
     """Median polish of every generation (Tukey 1977, ch. 11), then the midmean of what is left of each launch."""
     level = median(windows, axis=1, keepdims=True)
     for _ in range(3):

@@ -52,7 +52,7 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from suite.statistics.arrays import Floats, checked_confidence, finite_or_missing
+from suite.statistics.arrays import Floats, checked_confidence, finite_or_missing, without_missing
 from suite.statistics.student import MIN_LAUNCHES, half_width, spread_of, two_sided_p
 from suite.statistics.verdicts import DEFAULT_MARGIN, Verdict, verdict_of
 
@@ -211,8 +211,7 @@ def _place(levels: Floats, *, confidence: float, margin: float, sequential: bool
 
 
 def _pair(levels: Floats, first: int, second: int) -> _Pair:
-    difference = levels[:, first] - levels[:, second]
-    difference = difference[~np.isnan(difference)]
+    difference = without_missing(levels[:, first] - levels[:, second])
     mean = float(difference.mean())
     slow, fast = (first, second) if mean >= 0 else (second, first)
     return _Pair(slow, fast, abs(mean), spread_of(difference), difference.size)
@@ -299,5 +298,5 @@ def _why(present: NDArray[np.bool_], arm: int) -> str:
 
 
 def _level(column: Floats) -> float | None:
-    values = column[~np.isnan(column)]
+    values = without_missing(column)
     return math.exp(float(values.mean())) if values.size else None

@@ -14,10 +14,9 @@ A. Georges, D. Buytaert, L. Eeckhout (2007). Statistically rigorous Java perform
 import math
 
 import msgspec
-import numpy as np
 from numpy.typing import ArrayLike
 
-from suite.statistics.arrays import checked_confidence, finite_or_missing
+from suite.statistics.arrays import checked_confidence, finite_or_missing, without_missing
 from suite.statistics.errors import InsufficientData, UnusableData
 from suite.statistics.student import MIN_LAUNCHES, half_width, spread_of, two_sided_p
 
@@ -50,10 +49,7 @@ class LevelInterval(msgspec.Struct, frozen=True):
     level: float
     low: float
     high: float
-    confidence: float
     launches: int
-    standard_error: float
-    """Of the mean log level."""
 
 
 def ratio_interval(
@@ -100,8 +96,7 @@ def ratio_interval(
             f"The arms have {first.size} and {second.size} generations: pairing needs one row of the same length each, "
             "NaN where a launch is missing."
         )
-    difference = first - second
-    difference = difference[~np.isnan(difference)]
+    difference = without_missing(first - second)
     launches = int(difference.size)
     _enough(launches, "complete generations of this pair")
     mean = float(difference.mean())
@@ -139,20 +134,16 @@ def level_interval(log_levels: ArrayLike, *, confidence: float = 0.95) -> LevelI
         Infinite values.
     """
     checked_confidence(confidence)
-    values = finite_or_missing(log_levels, dimensions=1, what="levels")
-    values = values[~np.isnan(values)]
+    values = without_missing(finite_or_missing(log_levels, dimensions=1, what="levels"))
     launches = int(values.size)
     _enough(launches, "launches")
     mean = float(values.mean())
-    spread = spread_of(values)
-    half = half_width(spread, launches, confidence=confidence)
+    half = half_width(spread_of(values), launches, confidence=confidence)
     return LevelInterval(
         level=math.exp(mean),
         low=math.exp(mean - half),
         high=math.exp(mean + half),
-        confidence=confidence,
         launches=launches,
-        standard_error=spread / math.sqrt(launches),
     )
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from suite.statistics.arrays import finite_or_missing
+from suite.statistics.arrays import finite_or_missing, without_missing
 from suite.statistics.errors import InsufficientData
 from suite.statistics.student import spread_of
 
@@ -67,8 +67,7 @@ def shift(log_values: ArrayLike) -> Shift:
     >>> round(found.change, 2), found.moved
     (0.3, True)
     """
-    values = finite_or_missing(log_values, dimensions=1, what="values")
-    values = values[~np.isnan(values)]
+    values = without_missing(finite_or_missing(log_values, dimensions=1, what="values"))
     if values.size < LEAST:
         raise InsufficientData(f"{values.size} values: whether their level moved takes at least {LEAST}.")
     levels = np.array([float(np.median(group)) for group in np.array_split(values, GROUPS)])

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
-from suite.statistics.arrays import Floats, finite_or_missing
+from suite.statistics.arrays import Floats, finite_or_missing, without_missing
 from suite.statistics.student import MIN_LAUNCHES, half_width, spread_of
 
 DEFAULT_TARGET = 0.01
@@ -107,8 +107,7 @@ def _widest(levels: Floats, pairs: list[tuple[int, int]], confidence: float) -> 
     """Widest half-width; None without a pair, and while one has too few launches."""
     widths = []
     for a, b in pairs:
-        difference = levels[:, a] - levels[:, b]
-        difference = difference[~np.isnan(difference)]
+        difference = without_missing(levels[:, a] - levels[:, b])
         if difference.size < MIN_LAUNCHES:
             return None
         widths.append(half_width(spread_of(difference), difference.size, confidence=confidence, sequential=True))

@@ -27,14 +27,13 @@ priori ordered hypotheses. In: Biometrie in der chemisch-pharmazeutischen Indust
 """
 
 import math
-import warnings
 
 import msgspec
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from suite.statistics.arrays import Floats, finite_or_missing
+from suite.statistics.arrays import Floats, finite_or_missing, median_of_present, without_missing
 from suite.statistics.student import spread_of
 
 ALPHA = 0.01
@@ -130,16 +129,12 @@ def _typical(values: Floats) -> Floats:
     """Median along axis 1, NaN left out; 0 where there is nothing along it to compare with."""
     if not values.shape[1]:
         return np.zeros(values.shape[0])
-    with warnings.catch_warnings():
-        # A launch without any window: its NaN is the answer, not an accident.
-        warnings.filterwarnings("ignore", message="All-NaN slice encountered", category=RuntimeWarning)
-        found: Floats = np.nanmedian(values, axis=1)
-    return found
+    return median_of_present(values, axis=1)
 
 
 def _mean_and_p(differences: Floats) -> tuple[float, float] | None:
     """Return the mean over launches and the one-sided p value of *it is not above zero*; None with too few launches."""
-    values = differences[~np.isnan(differences)]
+    values = without_missing(differences)
     if values.size < MIN_LAUNCHES:
         return None
     mean, spread = float(values.mean()), spread_of(values)
