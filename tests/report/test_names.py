@@ -2,6 +2,7 @@
 
 import pytest
 
+from suite import scenarios
 from suite.backends import registry
 from suite.report import names
 from suite.zoo import models
@@ -42,3 +43,18 @@ def test_frameworks_are_told_from_what_they_need() -> None:
     frameworks = ("torch", "tensorflow", "tensorflow-cpu", "jax", "onnxruntime", "onnxruntime-gpu", "openvino")
     assert all(map(names.is_framework, frameworks))
     assert not any(map(names.is_framework, ("numpy", "jaxlib", "keras", "torchvision")))
+
+
+@pytest.mark.parametrize("backend", ["torch", "onnxruntime", "unknown", 'x" onload="alert(1)', ""])
+def test_a_colour_is_one_of_a_fixed_set(backend: str) -> None:
+    assert names.colour(backend) == names.colour(backend)
+    assert set(names.colour(backend)) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
+
+
+def test_an_anchor_is_made_of_harmless_signs() -> None:
+    assert names.anchor("Model", '"><b>') == "model-b"
+    assert names.anchor("<>") == "section"
+
+
+def test_every_scenario_has_a_name() -> None:
+    assert all(names.scenario(scenario) != scenario for scenario in scenarios.NAMES)

@@ -1,3 +1,5 @@
+"""None"""
+
 import doctest
 
 import pytest
@@ -6,6 +8,7 @@ from hypothesis import strategies as st
 
 from suite.analysis.types import Estimate
 from suite.report import units
+from tests.report.plain import plain
 
 NBSP, GROUP = units.NBSP, units.GROUP_SPACE
 
@@ -124,3 +127,7 @@ def test_shares_and_powers() -> None:
     assert units.share_with_interval(Estimate(0.91, 0.88, 0.94)).replace(units.NBSP, " ") == "91 % (88–94 %)"
     assert units.share_with_interval(None) == units.NO_VALUE
     assert units.power(-5) == "10⁻⁵"
+
+
+def test_a_lead_without_an_interval_is_told_plainly() -> None:
+    assert plain(units.slower(Estimate(1.5))) == "50 %"

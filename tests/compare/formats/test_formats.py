@@ -12,7 +12,7 @@ from suite.compare.formats import SUFFIXES, WRITERS, junit
 from suite.compare.types import Verdict
 from tests.compare.formats.samples import hostile, upgrade
 from tests.report.hostile import PAYLOAD
-from tests.report.test_page import Page
+from tests.report.test_html import Page
 
 
 def test_the_comparison_under_test_has_everything() -> None:

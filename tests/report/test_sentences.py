@@ -1,29 +1,18 @@
-"""Sentences, settings, machine facts, names and the command that runs it again."""
+"""The verdicts in words."""
 
 import io
 import re
-import shlex
 
 import msgspec
-import pytest
 from rich.console import Console
 
-from suite import scenarios
 from suite.analysis import analyse
-from suite.analysis.types import Estimate
-from suite.cli.main import bench
-from suite.record.schema import Absent, Arm, Calibrated, ControlDraw, Failure, Fingerprint, Run
-from suite.report import html, machine, names, parity, rerun, sentences, settings_table, terminal, units
-from suite.report.export.columns import COLUMNS
+from suite.record.schema import Calibrated, ControlDraw, Failure, Run
+from suite.report import html, sentences, terminal, units
 from suite.report.export.tables import rows
-from suite.report.export.writing import write_csv
-from suite.share import card
 from suite.statistics.verdicts import Verdict
-from tests.records_builder import make_machine, make_run
-
-
-def plain(text: str) -> str:
-    return text.replace(units.NBSP, " ").replace(units.GROUP_SPACE, " ")
+from tests.records_builder import make_run
+from tests.report.plain import plain
 
 
 def test_the_overall_sentence_names_the_fastest_model_by_model() -> None:
@@ -76,34 +65,6 @@ def test_one_that_is_equal_and_one_that_is_not_separated_are_told_apart() -> Non
     assert sentences.verdict(block).startswith(
         "openvino and onnxruntime are equal, openvino and torch-compile are not separated on ResNet-50, batch 1: "
     )
-
-
-def test_every_output_says_the_same_words() -> None:
-    run = make_run(models=("resnet50",), slower={"onnxruntime": 21.3 / 21.9 * 1.01}, scenarios=("latency", "training"))
-    analysis = analyse(run)
-    console = Console(file=io.StringIO(), width=160)
-    terminal.show(run, analysis, console)
-    assert isinstance(console.file, io.StringIO)
-    stream = io.StringIO()
-    write_csv(stream, COLUMNS["results"], rows("results", run, analysis))
-    outputs = {
-        "terminal": console.file.getvalue(),
-        "page": html.render(run, analysis).partition("<script")[0].replace("\u2060", ""),
-        "Markdown": card.markdown(run, analysis),
-        "picture": card.svg(run, analysis),
-        "CSV": stream.getvalue(),
-    }
-    for name, text in outputs.items():
-        words = re.sub(r"\s+", " ", text)
-        assert "not separated" in words, name
-        assert not re.search(r"\b(ties?|tied|told apart|certainly)\b|&gt;0|\(>0", words), name
-        assert "edian (95" not in words, name
-        assert "median call" not in words.replace("canary’s median call", ""), name
-        if name != "picture":
-            assert "faster" in words, name
-            assert "geometric mean" in words.lower(), name
-        if name not in ("picture", "CSV"):
-            assert "in these minutes" in words, name
 
 
 def test_a_quantile_of_too_few_calls_is_absent_with_the_reason_in_every_output() -> None:
@@ -206,131 +167,3 @@ def test_answers_that_were_not_compared_are_told_apart_from_wrong_ones() -> None
     assert sentences.parity(analyse(run)) == ("5 of 7 answers equal the reference, 1 does not, 1 was not compared.")
     alone = make_run(models=("mlp",), backends=("jax",), failures={("jax", "mlp"): missing})
     assert sentences.parity(analyse(alone)) == "No answer was compared with the reference."
-
-
-def test_settings_are_told_by_value_with_the_arms_that_have_it() -> None:
-    found = settings_table.settings(make_run())
-    assert ("threads", "2") in found.shared
-    layout, mode = found.different
-    assert (layout.name, mode.name) == ("layout", "mode")
-    assert dict(layout.values) == {
-        "native (MLP, BERT-base); channels_last (ResNet-50)": ("torch", "torch-compile"),
-        "native": ("tensorflow", "tensorflow-xla", "jax", "onnxruntime", "openvino"),
-    }
-
-
-def test_a_setting_that_only_some_arms_report_is_not_shared() -> None:
-    run = make_run(models=("mlp",), scenarios=("memory",), generations=1)
-    generation = run.blocks[0].generations[0]
-    torch = generation.launches[0]
-    first = msgspec.structs.replace(torch, settings=torch.settings | {"freezing": "on"})
-    generation = msgspec.structs.replace(generation, launches=(first, *generation.launches[1:]))
-    block = msgspec.structs.replace(run.blocks[0], generations=(generation,))
-    found = settings_table.settings(msgspec.structs.replace(run, blocks=(block,)))
-    assert [(line.name, line.values) for line in found.partial] == [("freezing", (("on", ("torch",)),))]
-
-
-def test_libraries_are_told_by_kind() -> None:
-    run = make_run(models=("mlp",), scenarios=("memory",))
-    assert settings_table.libraries(run).shared == (("OpenMP", "libgomp.so.1"),)
-    assert dict(settings_table.library_paths(run))["jax"][0].startswith("/opt/env/lib/jax/")
-
-
-def test_absences_of_one_reason_stand_together() -> None:
-    missing = Absent("the kernel shows no frequency control")
-    (group,) = machine.groups(
-        {"cpu": {"model": "X", "governor": missing, "boost": missing, "SMT": False, "l3 bytes": 1024}}
-    )
-    assert group.title == "CPU"
-    assert [(line.name, plain(line.value)) for line in group.lines] == [
-        ("model", "X"),
-        ("SMT", "no"),
-        ("l3", "1.00 KiB"),
-        ("governor, boost", "not known: the kernel shows no frequency control"),
-    ]
-
-
-def test_essentials_are_what_is_there() -> None:
-    found = {line.name: line.value for line in machine.essentials(make_machine())}
-    assert found["processor"] == "AMD EPYC 9R45"
-    assert found["kernel"] == "6.1.0-37-amd64"
-    assert "GPU" not in found
-
-
-def test_parity_is_a_table_of_arms_by_models() -> None:
-    crash = Failure(stage="load", kind="crashed", message="It ended.")
-    run = make_run(failures={("jax", "mlp"): crash}, unequal=[("torch", "bert")])
-    found = parity.table(analyse(run))
-    assert found.columns == (("mlp", "fp32"), ("resnet50", "fp32"), ("bert", "fp32"))
-    lines = {line.arm: line.parities for line in found.lines}
-    assert lines["jax"][0] is None
-    assert lines["torch"][2] is not None
-    assert not lines["torch"][2].equal
-    assert found.tolerances == (1e-5, 1e-5, 1e-5)
-
-
-@pytest.mark.parametrize("backend", ["torch", "onnxruntime", "unknown", 'x" onload="alert(1)', ""])
-def test_a_colour_is_one_of_a_fixed_set(backend: str) -> None:
-    assert names.colour(backend) == names.colour(backend)
-    assert set(names.colour(backend)) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
-
-
-def test_an_anchor_is_made_of_harmless_signs() -> None:
-    assert names.anchor("Model", '"><b>') == "model-b"
-    assert names.anchor("<>") == "section"
-
-
-def test_every_scenario_has_a_name() -> None:
-    assert all(names.scenario(scenario) != scenario for scenario in scenarios.NAMES)
-
-
-def test_the_command_to_run_it_again_is_one_that_the_tool_takes() -> None:
-    words = shlex.split(rerun.command(make_run(control="jax", precision_target=0.005)))
-    assert words[:2] == ["levelfield", "bench"]
-    parsed = bench.make_context("bench", words[2:]).params
-    assert parsed["profile"] == "standard"
-    assert parsed["models"] == ("mlp", "resnet50", "bert")
-    assert parsed["scenarios"] == ("latency", "throughput", "cold-start", "memory")
-    assert parsed["threads"] == (2,)
-    assert parsed["control"] == "jax"
-    assert parsed["budget"] == 600
-    assert parsed["precision_target"] == pytest.approx(0.005)
-    assert parsed["margin"] == pytest.approx(0.02)
-    assert parsed["seed"] == 1
-    assert parsed["launcher"] == "docker"
-    assert parsed["variant"] == "cpu", "a machine with a GPU would take it otherwise"
-    assert parsed["gpu"] is None
-
-
-def test_a_run_on_a_gpu_asks_for_that_gpu_again() -> None:
-    run = make_run()
-    settings = msgspec.structs.replace(run.settings, gpu=1, backends=("torch@cu13", "jax@cuda"), launcher="host")
-    words = shlex.split(rerun.command(msgspec.structs.replace(run, settings=settings)))
-    parsed = bench.make_context("bench", words[2:]).params
-    assert parsed["gpu"] == "1"
-    assert parsed["variant"] == "auto"
-    assert parsed["backends"] == ("torch@cu13", "jax"), "cuda stands for what the host had"
-
-
-def test_of_gpus_the_one_that_was_used_is_essential() -> None:
-    facts: Fingerprint = make_machine()
-    facts["gpu"] = {"device 0 name": "Tesla T4", "device 1 name": "NVIDIA H100", "driver": "595.58"}
-    assert {line.name: line.value for line in machine.essentials(facts, 1)}["GPU"] == "NVIDIA H100"
-    assert "GPU" not in {line.name for line in machine.essentials(facts)}
-
-
-def test_what_was_injected_is_injected_again() -> None:
-    run = make_run(models=("mlp",), backends=("jax",), scenarios=("latency",), generations=1)
-    block = msgspec.structs.replace(run.blocks[0], arms=(Arm(backend="jax", image="jax", ordinal=2, inject="5%"),))
-    words = shlex.split(rerun.command(msgspec.structs.replace(run, blocks=(block,))))
-    assert words[words.index("--inject") + 1] == "5%@jax#2"
-    bench.make_context("bench", words[2:])
-
-
-def test_a_command_with_odd_words_stays_one_command() -> None:
-    run = msgspec.structs.replace(make_run(), command=("levelfield", "bench", "--models", "a; rm -rf x"))
-    assert shlex.split(rerun.as_typed(run)) == list(run.command)
-
-
-def test_a_lead_without_an_interval_is_told_plainly() -> None:
-    assert plain(units.slower(Estimate(1.5))) == "50 %"

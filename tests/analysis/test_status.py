@@ -8,6 +8,7 @@ from suite.analysis import analyse
 from suite.record import notices
 from suite.record.schema import Absent, Round, Run, Turn, Window
 from suite.report import html, sentences
+from tests.analysis.changed import UNSUPPORTED
 from tests.records_builder import CANARY, make_run
 
 
@@ -54,9 +55,6 @@ def with_noise(run: Run, **changes: object) -> Run:
     return msgspec.structs.replace(run, blocks=blocks)
 
 
-# ---- disturbed rounds ------------------------------------------------------------------------------------------------
-
-
 def all_disturbed(run: Run) -> Run:
     found = msgspec.to_builtins(run)
     for generation in (each for block in found["blocks"] for each in block["generations"]):
@@ -75,9 +73,6 @@ def test_one_page_says_one_thing_about_its_disturbed_rounds(kept: bool) -> None:
     told = " ".join([message(run, "too-disturbed"), sentences.disturbed(analysis), html.render(run, analysis)])
     assert ("count all the same" in told) == kept
     assert ("are left out" in told) != kept
-
-
-# ---- the canary ------------------------------------------------------------------------------------------------------
 
 
 def course(step: float, seed: int = 1, generations: int = 10) -> Run:
@@ -126,9 +121,6 @@ def test_noise_of_a_tenth_rarely_looks_like_a_machine_that_moved() -> None:
         moved += canary.moved and abs(canary.drift) > notices.CANARY_LIMIT
     assert beyond > 15
     assert moved <= 4
-
-
-# ---- launches, clock, throttling -------------------------------------------------------------------------------------
 
 
 def test_too_few_launches_are_said_once_for_all_cases() -> None:
@@ -185,9 +177,6 @@ def test_throttling_is_counted_over_all_windows() -> None:
     assert f"lowered its clock {windows} times" in message(with_noise(run, throttled=1), "throttled")
 
 
-# ---- who multiplies --------------------------------------------------------------------------------------------------
-
-
 def multiplied_by(run: Run, arm: str, kernels: dict[str, int]) -> Run:
     """Let an arm say whose kernels compute its products, in its first generation as a run keeps it."""
     found = msgspec.to_builtins(run)
@@ -207,3 +196,33 @@ def test_a_library_of_another_vendor_is_told_once_for_an_arm() -> None:
     assert "MKL, AVX2 (73); oneDNN, jit:avx2 (1)" in html.render(run, analyse(run))
     assert "generic-mkl" not in codes(on_processor_of(run, "GenuineIntel"))
     assert "generic-mkl" not in codes(multiplied_by(run, "torch", {"oneDNN, jit:avx2": 74}))
+
+
+def test_a_run_in_which_nothing_could_be_measured_did_not_run() -> None:
+    analysis = analyse(
+        make_run(models=("mlp",), backends=("torch-compile",), failures={("torch-compile", "mlp"): UNSUPPORTED})
+    )
+    assert len(analysis.status.absent) == analysis.status.results
+    assert analysis.exit_code == 2
+
+
+def test_a_run_cut_off_says_so_and_keeps_what_was_measured() -> None:
+    run = make_run(models=("mlp", "resnet50"), scenarios=("latency",), finished=False)
+    empty = msgspec.structs.replace(run.blocks[1], generations=())
+    analysis = analyse(msgspec.structs.replace(run, blocks=(run.blocks[0], empty)))
+    assert not analysis.status.finished
+    assert "cut-off" in [warning.code for warning in analysis.warnings]
+    assert analysis.timed[0].best is not None
+    assert {row.standing for row in analysis.timed[1].rows} == {"absent"}
+    assert analysis.timed[1].unranked_reason
+
+
+def test_a_busy_supervisor_is_warned_of() -> None:
+    codes = [warning.code for warning in analyse(make_run(models=("mlp",), supervisor_window_share=0.02)).warnings]
+    assert codes.count("supervisor-busy") == 1
+
+
+def test_a_warning_in_the_record_is_not_said_twice() -> None:
+    said = analyse(make_run(models=("mlp",), finished=False)).warnings
+    again = analyse(make_run(models=("mlp",), finished=False, warnings=said)).warnings
+    assert again == said

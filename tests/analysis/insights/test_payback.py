@@ -1,0 +1,78 @@
+"""When compiling pays back, by hand and from records."""
+
+import msgspec
+import pytest
+
+from suite.analysis.insights import payback
+from suite.analysis.types import Estimate, Payback, PaybackVerdict
+from suite.record.schema import Run
+from tests.analysis.insights.derived import derived
+from tests.records_builder import make_run
+
+
+def payback_of(run: Run, arm: str, against: str) -> Payback:
+    return next(each for each in derived(run).payback if (each.arm, each.against) == (arm, against))
+
+
+def test_compiling_is_weighed_against_the_same_framework_and_the_fastest() -> None:
+    found = derived(make_run(models=("resnet50",), noise_scale=0.0)).payback
+    assert {(each.arm, each.against) for each in found} == {
+        ("torch-compile", "openvino"),
+        ("torch-compile", "torch"),
+        ("tensorflow-xla", "openvino"),
+        ("tensorflow-xla", "tensorflow"),
+        ("jax", "openvino"),
+    }
+    assert {each.against for each in found if each.same_framework} == {"torch", "tensorflow"}
+
+
+def test_when_compiling_pays_back_by_hand() -> None:
+    found = payback_of(make_run(models=("resnet50",), noise_scale=0.0), "torch-compile", "torch")
+    # Both import in 1 s and start in 0.5 s; 16 s against 0.2 s to load, then a first call of three typical ones.
+    extra_ns = (16.0 - 0.2) * 1e9 + 3 * (26e6 - 47e6)
+    assert found.verdict == "after"
+    assert found.calls is not None
+    assert found.calls.value == pytest.approx(extra_ns / (47e6 - 26e6), rel=1e-3)
+    assert found.compile_ns == pytest.approx(16e9 + 78e6)
+
+
+def test_slower_calls_never_pay_back() -> None:
+    found = payback_of(make_run(models=("resnet50",), noise_scale=0.0), "jax", "openvino")
+    assert (found.verdict, found.calls) == ("never", None)
+
+
+def test_without_a_cold_start_nothing_is_said_of_payback() -> None:
+    assert derived(make_run(models=("resnet50",), scenarios=("latency",))).payback == ()
+
+
+@pytest.mark.parametrize(
+    ("cold", "other_cold", "ratio", "verdict", "calls"),
+    [
+        (Estimate(11e9), Estimate(1e9), Estimate(0.5), "after", Estimate(1000.0)),
+        (Estimate(11e9), Estimate(1e9), Estimate(0.5, 0.4, 0.75), "after", Estimate(1000.0, 10e9 / 12e6, 2000.0)),
+        (Estimate(11e9), Estimate(1e9), Estimate(0.98, 0.9, 1.1), "maybe", Estimate(25_000.0, 5_000.0)),
+        (Estimate(11e9), Estimate(1e9), Estimate(1.05, 0.9, 1.2), "maybe", None),
+        (Estimate(11e9), Estimate(1e9), Estimate(1.5, 1.2, 1.7), "never", None),
+        (Estimate(11e9), Estimate(1e9), Estimate(1.5), "never", None),
+        (Estimate(1e9), Estimate(2e9), Estimate(0.5, 0.4, 0.6), "at once", None),
+        (Estimate(1e9), Estimate(2e9), Estimate(1.0, 0.9, 1.1), "maybe", None),
+        (
+            Estimate(2e9, 1.5e9, 2.5e9),
+            Estimate(1e9, 0.5e9, 1.8e9),
+            Estimate(0.5, 0.5, 0.5),
+            "after",
+            Estimate(100.0, 0.0, 200.0),
+        ),
+    ],
+)
+def test_a_slower_start_against_faster_calls(
+    cold: Estimate, other_cold: Estimate, ratio: Estimate, verdict: PaybackVerdict, calls: Estimate | None
+) -> None:
+    found, after = payback.weigh(cold, other_cold, 20e6, ratio)
+    assert found == verdict
+    if calls is None:
+        assert after is None
+        return
+    assert after is not None
+    for held, wanted in zip(msgspec.structs.astuple(after), msgspec.structs.astuple(calls), strict=True):
+        assert held == (wanted if wanted is None else pytest.approx(wanted))

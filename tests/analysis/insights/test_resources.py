@@ -1,0 +1,119 @@
+"""What bounds each case: shares of the measured ceilings, and silence where evidence is missing."""
+
+import msgspec
+import pytest
+
+from suite.analysis.insights import resources
+from suite.analysis.types import CaseUse
+from suite.record.schema import Absent, Roofline, Run
+from tests.analysis.insights.derived import derived
+from tests.records_builder import ROOFLINE, make_run
+
+GEMM_PER_S = 2 * 2048**3 / 55e-3
+"""Operations a second of the builder's probe: the median of its samples."""
+
+
+MOVED_PER_S = 2 * 128 * 2**20 / 10e-3
+"""Bytes a second: its copies are faster than its sums."""
+
+
+def use_of(run: Run, model: str, scenario: str = "latency") -> CaseUse:
+    return next(use for use in derived(run).resources if (use.case.model, use.case.scenario) == (model, scenario))
+
+
+def test_the_ceilings_are_medians_with_their_range() -> None:
+    (ceilings,) = derived(make_run(models=("mlp",))).ceilings
+    assert ceilings.flops.per_s == pytest.approx(GEMM_PER_S)
+    assert ceilings.flops.lowest == pytest.approx(2 * 2048**3 / 57e-3)
+    assert ceilings.flops.highest == pytest.approx(2 * 2048**3 / 54e-3)
+    assert ceilings.flops.samples == 3
+    assert ceilings.bytes.per_s == pytest.approx(MOVED_PER_S)
+
+
+def test_shares_are_the_counted_arithmetic_over_the_time() -> None:
+    use = use_of(make_run(models=("resnet50",), noise_scale=0.0), "resnet50")
+    torch = next(arm for arm in use.uses if arm.arm == "torch")
+    assert use.work.macs == 4_089_184_256
+    assert torch.call_ns.value == pytest.approx(47e6)
+    assert torch.flops_per_s.value == pytest.approx(2 * use.work.macs / 47e-3)
+    assert torch.compute_share.value == pytest.approx(2 * use.work.macs / 47e-3 / GEMM_PER_S)
+    moved = use.work.weight_bytes + use.work.activation_bytes
+    assert torch.memory_share is not None
+    assert torch.memory_share.value == pytest.approx(moved / 47e-3 / MOVED_PER_S)
+    assert use.floor_ns == pytest.approx(1e9 * 2 * use.work.macs / GEMM_PER_S)
+    assert 0 < use.fewer_products < 1
+    assert torch.libraries == ("OpenMP", "oneDNN")
+
+
+def test_a_call_of_a_throughput_case_is_its_batch() -> None:
+    use = use_of(make_run(models=("bert",), noise_scale=0.0), "bert", "throughput")
+    jax = next(arm for arm in use.uses if arm.arm == "jax")
+    assert jax.call_ns.value == pytest.approx(510e6, rel=0.001)
+    assert jax.compute_share.value == pytest.approx(2 * use.work.macs / 510e-3 / GEMM_PER_S, rel=0.001)
+
+
+def test_intervals_of_the_time_become_those_of_the_share() -> None:
+    arm = use_of(make_run(models=("bert",)), "bert").uses[0]
+    assert arm.call_ns.low is not None
+    assert arm.compute_share.low is not None
+    assert arm.compute_share.high is not None
+    assert arm.compute_share.low < arm.compute_share.value < arm.compute_share.high
+    assert arm.compute_share.high * arm.call_ns.low == pytest.approx(arm.compute_share.value * arm.call_ns.value)
+
+
+def test_what_bounds_a_case_follows_from_its_shares() -> None:
+    bert = {arm.arm: arm.bound for arm in use_of(make_run(noise_scale=0.0), "bert").uses}
+    assert bert["openvino"] == "compute"  # 22.3 GFLOP in 69 ms, of 312 GFLOP/s
+    assert bert["torch"] == "neither"  # 150 ms
+    mlp = use_of(make_run(noise_scale=0.0), "mlp")
+    assert mlp.fits_cache
+    assert {arm.bound for arm in mlp.uses} == {"overhead"}
+    assert all(arm.memory_share is None for arm in mlp.uses)
+
+
+@pytest.mark.parametrize(
+    ("compute", "memory", "says"),
+    [
+        (0.5, 0.1, "compute"),
+        (0.5, 0.6, "memory"),
+        (0.05, 0.5, "memory"),
+        (0.49, 0.49, "neither"),
+        (0.1, None, "neither"),
+    ],
+)
+def test_the_words_for_a_pair_of_shares(compute: float, memory: float | None, says: str) -> None:
+    assert resources.bound(compute, memory) == says
+
+
+def test_a_faster_library_is_above_the_yardstick_and_stays_there() -> None:
+    slow = msgspec.structs.replace(ROOFLINE, gemm_ns=(100_000_000,))
+    use = use_of(make_run(models=("bert",), noise_scale=0.0, roofline=(slow,)), "bert")
+    assert max(arm.compute_share.value for arm in use.uses) == pytest.approx(
+        2 * use.work.macs / 69e-3 / (17.18e10), rel=0.001
+    )
+
+
+@pytest.mark.parametrize(
+    "roofline",
+    [
+        Absent("it was not measured"),
+        (),
+        (msgspec.structs.replace(ROOFLINE, threads=1),),
+        (msgspec.structs.replace(ROOFLINE, disturbed="the hypervisor took 9.0% of the CPU time"),),
+        (msgspec.structs.replace(ROOFLINE, gemm_ns=()),),
+        (msgspec.structs.replace(ROOFLINE, gemm_ns=(0, 5)),),
+        (msgspec.structs.replace(ROOFLINE, array_bytes=-1),),
+    ],
+)
+def test_without_a_yardstick_nothing_is_said_of_resources(roofline: tuple[Roofline, ...] | Absent) -> None:
+    assert derived(make_run(models=("mlp",), roofline=roofline)).resources == ()
+
+
+def test_without_counts_an_equal_answer_or_fp32_nothing_is_said_of_resources() -> None:
+    run = make_run(models=("mlp",), scenarios=("latency",))
+    assert derived(run).resources
+    assert derived(msgspec.structs.replace(run, work=())).resources == ()
+    wrong = make_run(models=("mlp",), scenarios=("latency",), unequal=[("jax", "mlp")])
+    assert "jax" not in {arm.arm for arm in derived(wrong).resources[0].uses}
+    half = msgspec.structs.replace(run.blocks[0], case=msgspec.structs.replace(run.blocks[0].case, precision="bf16"))
+    assert derived(msgspec.structs.replace(run, blocks=(half,))).resources == ()

@@ -1,0 +1,52 @@
+"""The command that measures the same plan again."""
+
+import shlex
+
+import msgspec
+import pytest
+
+from suite.cli.main import bench
+from suite.record.schema import Arm
+from suite.report import rerun
+from tests.records_builder import make_run
+
+
+def test_the_command_to_run_it_again_is_one_that_the_tool_takes() -> None:
+    words = shlex.split(rerun.command(make_run(control="jax", precision_target=0.005)))
+    assert words[:2] == ["levelfield", "bench"]
+    parsed = bench.make_context("bench", words[2:]).params
+    assert parsed["profile"] == "standard"
+    assert parsed["models"] == ("mlp", "resnet50", "bert")
+    assert parsed["scenarios"] == ("latency", "throughput", "cold-start", "memory")
+    assert parsed["threads"] == (2,)
+    assert parsed["control"] == "jax"
+    assert parsed["budget"] == 600
+    assert parsed["precision_target"] == pytest.approx(0.005)
+    assert parsed["margin"] == pytest.approx(0.02)
+    assert parsed["seed"] == 1
+    assert parsed["launcher"] == "docker"
+    assert parsed["variant"] == "cpu", "a machine with a GPU would take it otherwise"
+    assert parsed["gpu"] is None
+
+
+def test_a_run_on_a_gpu_asks_for_that_gpu_again() -> None:
+    run = make_run()
+    settings = msgspec.structs.replace(run.settings, gpu=1, backends=("torch@cu13", "jax@cuda"), launcher="host")
+    words = shlex.split(rerun.command(msgspec.structs.replace(run, settings=settings)))
+    parsed = bench.make_context("bench", words[2:]).params
+    assert parsed["gpu"] == "1"
+    assert parsed["variant"] == "auto"
+    assert parsed["backends"] == ("torch@cu13", "jax"), "cuda stands for what the host had"
+
+
+def test_what_was_injected_is_injected_again() -> None:
+    run = make_run(models=("mlp",), backends=("jax",), scenarios=("latency",), generations=1)
+    block = msgspec.structs.replace(run.blocks[0], arms=(Arm(backend="jax", image="jax", ordinal=2, inject="5%"),))
+    words = shlex.split(rerun.command(msgspec.structs.replace(run, blocks=(block,))))
+    assert words[words.index("--inject") + 1] == "5%@jax#2"
+    bench.make_context("bench", words[2:])
+
+
+def test_a_command_with_odd_words_stays_one_command() -> None:
+    run = msgspec.structs.replace(make_run(), command=("levelfield", "bench", "--models", "a; rm -rf x"))
+    assert shlex.split(rerun.as_typed(run)) == list(run.command)
