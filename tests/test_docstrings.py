@@ -43,6 +43,7 @@ PACKAGES = (
     "backends",
     "scenarios",
     "trials",
+    "statistics",
 )
 LEAST_ARGUMENTS = 2
 

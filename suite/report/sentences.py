@@ -264,6 +264,17 @@ def join(parts: Sequence[str]) -> str:
     return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
+def shortened(text: str, longest: int) -> str:
+    """Return a text, cut off with an ellipsis where it is longer than so many characters.
+
+    Parameters
+    ----------
+    text, longest
+        A text, and the most characters that it may have.
+    """
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
 def place(run: Run) -> str:
     """Return the launcher of the workers, and the reason where the user did not choose it."""
     settings = run.settings

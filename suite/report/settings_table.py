@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from suite.analysis import kernels
+from suite.analysis import collect, kernels
 from suite.record.schema import Launch, Run
 from suite.report import names
 
@@ -52,10 +52,9 @@ def launches(run: Run) -> Iterator[tuple[str, str, Launch]]:
     """Walk over all launches that came up, with arm and what it ran; the canary's are not among them."""
     for block in run.blocks:
         planned = {arm.id for arm in block.arms}
-        for generation in block.generations:
-            for launch in generation.launches:
-                if launch.arm in planned and launch.arm != block.canary and launch.failure is None:
-                    yield launch.arm, names.network(block.case), launch
+        for _, launch in collect.launches(block):
+            if launch.arm in planned and launch.arm != block.canary and launch.failure is None:
+                yield launch.arm, names.network(block.case), launch
 
 
 def _libraries(launch: Launch) -> dict[str, str]:
@@ -87,11 +86,11 @@ def _ledger(facts: Iterable[tuple[str, str, dict[str, str]]]) -> Ledger:
 def _line(name: str, by_arm: dict[str, dict[str, dict[str, None]]]) -> Line:
     by_value: dict[str, list[str]] = {}
     for arm, values in by_arm.items():
-        by_value.setdefault(_told(values), []).append(arm)
+        by_value.setdefault(_written(values), []).append(arm)
     return Line(name=name, values=tuple((value, tuple(arms)) for value, arms in by_value.items()))
 
 
-def _told(values: dict[str, dict[str, None]]) -> str:
+def _written(values: dict[str, dict[str, None]]) -> str:
     if len(values) == 1:
         return next(iter(values)) or "(empty)"
     return "; ".join(f"{value or '(empty)'} ({', '.join(models)})" for value, models in values.items())

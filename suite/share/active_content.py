@@ -14,6 +14,7 @@ import re
 
 from suite.report import html as report
 from suite.report import page_script, pages
+from suite.report.sentences import shortened
 
 MAX_BYTES = 8 * 1024 * 1024
 """Longest page that is looked through, its data blocks left out; the longest of ours has 1 MB."""
@@ -146,5 +147,4 @@ class _Reader:
 
 
 def _start(text: str) -> str:
-    words = " ".join(text.split())
-    return words if len(words) <= 60 else f"{words[:59]}…"
+    return shortened(" ".join(text.split()), 60)

@@ -7,6 +7,7 @@ from suite.analysis.types import Analysis, RankedBlock, RankedRow, TimedBlock
 from suite.errors import printable
 from suite.record.schema import Run
 from suite.report import names, sentences, separation, units
+from suite.report.sentences import shortened
 from suite.report.separation import IN_THESE_MINUTES
 from suite.safety.markdown import text as cell
 
@@ -70,8 +71,8 @@ def svg(run: Run, analysis: Analysis) -> str:
     parts: list[str] = []
     top = _EDGE + 22
     for text, size, weight in (
-        (_short(sentences.overall(analysis), 92), 15, 700),
-        (_short(f"{sentences.parity(analysis)} {run.started[:10]}, {_machine(run)}.", 110), 12, 400),
+        (shortened(sentences.overall(analysis), 92), 15, 700),
+        (shortened(f"{sentences.parity(analysis)} {run.started[:10]}, {_machine(run)}.", 110), 12, 400),
     ):
         parts.append(_text(_EDGE, top, text, size=size, weight=weight))
         top += 20
@@ -83,7 +84,7 @@ def svg(run: Run, analysis: Analysis) -> str:
     height = top + _EDGE
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
-        f'role="img" aria-label="{_xml(_short(sentences.overall(analysis), 200))}" '
+        f'role="img" aria-label="{_xml(shortened(sentences.overall(analysis), 200))}" '
         'font-family="system-ui, sans-serif">'
         f'<rect width="{WIDTH}" height="{height}" rx="10" fill="#fcfcfa" stroke="#dddfe3"/>'
         + "".join(parts)
@@ -97,7 +98,7 @@ def _bars(block: TimedBlock, top: int) -> Iterator[str]:
     for place, row in enumerate(block.rows[:_MOST_ROWS]):
         y = top + _ROW * place
         cost = costs.get(row.arm)
-        yield _text(_EDGE + 126, y + 14, _short(row.arm, 22), size=12, anchor="end")
+        yield _text(_EDGE + 126, y + 14, shortened(row.arm, 22), size=12, anchor="end")
         if cost is None:
             yield _text(_EDGE + 136, y + 14, row.standing, size=12, colour="#5a6069")
             continue
@@ -125,7 +126,3 @@ def _text(
 
 def _xml(text: str) -> str:
     return escape(printable(text), {'"': "&quot;"})
-
-
-def _short(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import msgspec
 
 from suite.errors import LevelfieldError
+from suite.report.sentences import shortened
 
 _TOKEN = re.compile(r"<[^<>]*>|[^<]+|<")
 _RECORD = '<script type="application/json" id="record">'
@@ -109,16 +110,16 @@ def differences(given: str, computed: str) -> tuple[int, tuple[Difference, ...]]
     pairs = list(_pairs(ours, theirs, start, end))
     named = sorted({index for index, _ in pairs[: 5 * MOST_NAMED]})
     places = _places(ours, set(named))
-    told = [
+    found = [
         Difference(
             place=places.get(index, "the page"),
-            given=_words(told),
+            given=_words(other),
             computed=_words(ours[index]) if index < len(ours) - end else "",
         )
-        for index, told in pairs[: 5 * MOST_NAMED]
+        for index, other in pairs[: 5 * MOST_NAMED]
     ]
-    told.sort(key=lambda each: each.given.startswith("<") or each.computed.startswith("<"))  # figures before drawings
-    return len(pairs), tuple(told[:MOST_NAMED])
+    found.sort(key=lambda each: each.given.startswith("<") or each.computed.startswith("<"))  # figures before drawings
+    return len(pairs), tuple(found[:MOST_NAMED])
 
 
 def tables(given: str, computed: str) -> Tables:
@@ -174,11 +175,8 @@ def _cells(text: str) -> _Cells:
     found: _Cells = {}
     tracker = _Tracker()
     for token in _TOKEN.findall(text):
-        if token.startswith("<"):
-            tracker.tag(token)
-            continue
-        tracker.text(token)
-        if tracker.in_row and any(character.isdigit() for character in token):
+        tracker.read(token)
+        if tracker.in_row and not token.startswith("<") and any(character.isdigit() for character in token):
             title, cell = tracker.parts
             found.setdefault(title, {}).setdefault(cell, []).append(_words(token))
     return found
@@ -194,18 +192,16 @@ def _pairs(ours: list[str], theirs: list[str], start: int, end: int) -> Iterator
             None, left, right, autojunk=False
         ).get_opcodes():
             if kind != "equal":
-                said = "".join(right[other_low:other_high])
                 if high - low == other_high - other_low:
                     yield from ((start + low + step, right[other_low + step]) for step in range(high - low))
                 else:
-                    yield start + low, said
+                    yield start + low, "".join(right[other_low:other_high])
     else:
         yield start, "".join(right[:20])
 
 
 def _words(token: str) -> str:
-    text = " ".join(html.unescape(token).replace("\u2060", "").split())
-    return text if len(text) <= 100 else f"{text[:99]}…"
+    return shortened(" ".join(html.unescape(token).replace("\u2060", "").split()), 100)
 
 
 # ---- where a token stands, in a page of ours -------------------------------------------------------------------------
@@ -226,11 +222,15 @@ class _Tracker:
         self.column = -1
         self.in_row = False
 
-    def tag(self, token: str) -> None:
+    def read(self, token: str) -> None:
+        """Go on by one token: a tag, or text."""
         if match := _OPENS.match(token):
             self._opened(match[1], token)
         elif match := _CLOSES.match(token):
             self._closed(match[1])
+        elif not token.startswith("<"):
+            for kind in self.open:
+                self.open[kind] += token
 
     def _opened(self, name: str, token: str) -> None:
         if name in _HELD:
@@ -255,12 +255,9 @@ class _Tracker:
     def _closed(self, name: str) -> None:
         if name in _HELD and (text := self.open.pop(_HELD[name], None)) is not None:
             self.held[_HELD[name]] = _words(text)
-        elif name == "th":
-            if (text := self.open.pop("column", None)) is not None:
+        elif name in {"th", "svg"}:
+            if name == "th" and (text := self.open.pop("column", None)) is not None:
                 self.columns.append(_words(text))
-            if (text := self.open.pop("row", None)) is not None:
-                self.held["row"] = _words(text)
-        elif name == "svg":
             if (text := self.open.pop("row", None)) is not None:
                 self.held["row"] = _words(text)
         elif name == "tr":
@@ -271,10 +268,6 @@ class _Tracker:
             self.columns = []
         elif name == "section":
             self.held.clear()
-
-    def text(self, token: str) -> None:
-        for kind in self.open:
-            self.open[kind] += token
 
     @property
     def parts(self) -> tuple[_Parts, _Parts]:
@@ -298,10 +291,7 @@ def _places(tokens: list[str], wanted: set[int]) -> dict[int, str]:
     found: dict[int, str] = {}
     tracker = _Tracker()
     for index, token in enumerate(tokens):
-        if token.startswith("<"):
-            tracker.tag(token)
-        else:
-            tracker.text(token)
+        tracker.read(token)
         if index in wanted:
             found[index] = tracker.place
             if len(found) == len(wanted):

@@ -34,14 +34,14 @@ def write_evidence(folder: Path, run: Run, result: Analysis, key: Path | None = 
         affected.
     """
     try:
-        return _leave(folder, run, result, key)
+        return _write(folder, run, result, key)
     except LevelfieldError as error:
         return None, f"This run has no statement: {error.message}"
     except Exception as error:  # noqa: BLE001  (hours of measuring must not end in an error of what describes them)
         return None, f"This run has no statement: {error.__class__.__name__}: {error}."
 
 
-def _leave(
+def _write(
     folder: Path, run: Run, result: Analysis, key: Path | None, *, must_sign: bool = False
 ) -> tuple[Evidence, str]:
     record_sha256 = hashlib.sha256((folder / files.NAME).read_bytes()).hexdigest()
@@ -60,8 +60,8 @@ def _leave(
     files.write_atomically(folder / statement.NAME, text)
     if signature:
         files.write_atomically(folder / statement.SIGNATURE, signature.encode())
-    told = f"Its statement is not all it could be: {' '.join(missing)}" if missing else ""
-    return Evidence(inside=carried, statement=text.decode(), signature=signature), told
+    incomplete = f"Its statement is not all it could be: {' '.join(missing)}" if missing else ""
+    return Evidence(inside=carried, statement=text.decode(), signature=signature), incomplete
 
 
 def _bills(folder: Path, run: Run) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -110,11 +110,11 @@ def read_evidence(record: Path, run: Run, result: Analysis, key: Path | None = N
         The key does not sign; statement and signature are then as they were.
     """
     if key is None:
-        return found(record, run, result), ""
-    return _leave(record.parent, run, result, key, must_sign=True)
+        return evidence_of(record, run, result), ""
+    return _write(record.parent, run, result, key, must_sign=True)
 
 
-def found(record: Path, run: Run, result: Analysis) -> Evidence:
+def evidence_of(record: Path, run: Run, result: Analysis) -> Evidence:
     """Return what the page of an earlier run carries: also its statement, where that is still of this record.
 
     Parameters

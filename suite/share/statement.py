@@ -13,7 +13,9 @@ from typing import Any
 
 import msgspec
 
+from suite.analysis import collect
 from suite.record.schema import Run, elsewhere
+from suite.report.sentences import shortened
 from suite.report.thinning import without_defaults
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
@@ -112,8 +114,7 @@ def _inputs(run: Run) -> Iterator[dict[str, Any]]:
     seen = {
         (block.case.model, block.case.batch, launch.inputs_sha256)
         for block in run.blocks
-        for generation in block.generations
-        for launch in generation.launches
+        for _, launch in collect.launches(block)
         if launch.inputs_sha256
     }
     for model, batch, sha256 in sorted(seen):
@@ -194,5 +195,4 @@ def differences(given: bytes, expected: bytes) -> tuple[str, ...]:
 
 
 def _short(value: object) -> str:
-    text = "absent" if value is None else repr(value)
-    return text if len(text) <= 80 else f"{text[:79]}…"
+    return shortened("absent" if value is None else repr(value), 80)

@@ -46,6 +46,15 @@ def positive_times(times: ArrayLike, *, what: str) -> Floats:
 def finite_or_missing(values: ArrayLike, *, dimensions: int, what: str) -> Floats:
     """Return `values` as a float array in which NaN means *missing* and nothing is infinite.
 
+    Parameters
+    ----------
+    values : array_like
+        Numbers, in any unit.
+    dimensions : int
+        How many the array must have.
+    what : str
+        What the values are called in a refusal.
+
     Raises
     ------
     UnusableData

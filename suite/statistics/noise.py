@@ -38,7 +38,15 @@ class Noise:
         self.correlation_time = _correlation_time(residuals, self.spread)
 
     def allows(self, size: int, alpha: float) -> float:
-        """Largest offset (log) that noise explains, for a segment of `size` points."""
+        """Return the largest offset of a segment that noise explains, on the log scale.
+
+        Parameters
+        ----------
+        size : int
+            Points of the segment.
+        alpha : float
+            One-sided level of the test.
+        """
         tau = self.correlation_time
         noise = self.spread * math.sqrt(min(tau, size) / size + min(tau, self.size) / self.size)
         freedom = max((self.size - 2) / tau, 1)
@@ -66,7 +74,22 @@ def _correlation_time(residuals: Floats, spread: float) -> float:
 
 
 def trend_of(values: Floats, correlation_time: float, tolerance: float) -> float:
-    """Total log change over `values` by the Theil–Sen slope; 0 if not significant (modified Mann–Kendall) or small."""
+    """Return the change over a whole series by the Theil–Sen slope, if it is significant (modified Mann–Kendall).
+
+    Parameters
+    ----------
+    values : ndarray, shape (n,), log of time
+        In the order of time.
+    correlation_time : float
+        Integrated autocorrelation time of the noise, in values; 1 for white noise.
+    tolerance : float
+        A change up to this does not matter, log scale.
+
+    Returns
+    -------
+    float
+        Log scale; 0 if not significant or small.
+    """
     n = values.size
     if n < LEAST_TREND or np.ptp(values) == 0:
         return 0.0

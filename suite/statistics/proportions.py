@@ -22,6 +22,13 @@ def proportion(successes: int, trials: int, *, confidence: float = 0.95) -> Prop
 
     Trials that share machine time or launches are not independent: count them once.
 
+    Parameters
+    ----------
+    successes, trials : int
+        How many of how many.
+    confidence : float
+        The interval covers the true share at least as often.
+
     Raises
     ------
     ValueError

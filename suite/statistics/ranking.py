@@ -267,6 +267,11 @@ def _equal_pairs(arms: int) -> int:
 def most_equal_pairs(arms: int, unequal: int) -> int:
     """Return how many pairs can be equal at the most where at least so many are not (Shaffer 1986, section 3).
 
+    Parameters
+    ----------
+    arms, unequal : int
+        Number of arms, and least number of pairs that are not equal.
+
     Examples
     --------
     >>> [most_equal_pairs(7, unequal) for unequal in (0, 1, 6, 7, 20, 21)]

@@ -49,7 +49,15 @@ def spread_of(values: Floats) -> float:
 
 
 def widening(launches: int, *, sequential: bool) -> float:
-    """Return the factor on the half-width that pays for stopping on precision (1 if the number was fixed before)."""
+    """Return the factor on the half-width that pays for stopping on precision.
+
+    Parameters
+    ----------
+    launches : int
+        Number of values.
+    sequential : bool
+        Whether the width of intervals was allowed to decide how many launches there are; otherwise the factor is 1.
+    """
     if not sequential:
         return 1.0
     return 1 + SEQUENTIAL_WIDENING * max(launches - MIN_LAUNCHES, 0) / launches**2
@@ -86,7 +94,17 @@ def half_width(
 def two_sided_p(mean: float, standard_error: float, launches: int, *, sequential: bool = False) -> float:
     """Return the p value of *the mean is zero*, in agreement with `half_width`.
 
-    Zero spread gives 1 if the mean is exactly zero and 0 otherwise.
+    Parameters
+    ----------
+    mean, standard_error : float
+        Of the values, and of their mean; log scale.
+    launches, sequential
+        As in `half_width`.
+
+    Returns
+    -------
+    float
+        With zero spread, 1 if the mean is exactly zero and 0 otherwise.
     """
     if standard_error == 0:
         return 1.0 if mean == 0 else 0.0

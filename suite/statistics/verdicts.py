@@ -40,6 +40,13 @@ def verdict_of(low: float, high: float, *, margin: float = DEFAULT_MARGIN) -> Ve
     *same*: the whole interval inside the margin; *slower* or *faster*: the interval excludes 1 and is not inside the
     margin; otherwise *inconclusive*.
 
+    Parameters
+    ----------
+    low, high : float
+        Bounds of the ratio; above 1 is slower.
+    margin : float
+        Relative difference that does not matter.
+
     Raises
     ------
     ValueError

@@ -71,7 +71,7 @@ def test_a_page_of_two_arms_holds_whatever_gate_was_asked(tmp_path: Path) -> Non
         folder.mkdir()
         record = files.write(run, folder)
         found = analyse(run)
-        evidence = run_evidence.found(record, run, found)
+        evidence = run_evidence.evidence_of(record, run, found)
         compared = within(compare_arms(run, gate, evidence.inside.embedded.record_sha256))
         page = html.render(run, found, comparison=compared, evidence=evidence)
         (folder / "report.html").write_text(page)

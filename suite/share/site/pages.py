@@ -113,7 +113,7 @@ def _run(one: Entry, run: Run, found: Analysis, folder: Path) -> None:
         comparison = within(
             pairs.compare_arms(run, Gate(margin=run.settings.margin), hashlib.sha256(record).hexdigest())
         )
-    evidence = run_evidence.found(one.folder / files.NAME, run, found)
+    evidence = run_evidence.evidence_of(one.folder / files.NAME, run, found)
     # All of it is made before any of it is written: a run is on the site as a whole, or not.
     made = {
         "index.html": html.render(run, found, comparison=comparison, evidence=evidence),

@@ -5,7 +5,7 @@ import hashlib
 
 from suite.compare.formats import html
 from tests.compare.formats.samples import hostile, upgrade
-from tests.report.test_page import Page
+from tests.report.test_html import Page
 
 
 def test_the_page_is_one_file_that_asks_for_nothing() -> None:

@@ -1,0 +1,51 @@
+"""Launches, turns and windows of a block, in the order of the record."""
+
+import msgspec
+
+from suite.analysis import collect
+from suite.record.schema import Absent, Launch, Memory
+from tests.records_builder import CANARY, make_run
+
+BLOCK = make_run(models=("mlp",), backends=("jax", "torch"), scenarios=("latency",), generations=2, rounds=3).blocks[0]
+
+
+def test_launches_of_one_arm_or_of_all_but_with_the_canary() -> None:
+    assert [(generation.index, launch.arm) for generation, launch in collect.launches(BLOCK, "jax")] == [
+        (0, "jax"),
+        (1, "jax"),
+    ]
+    assert {launch.arm for _, launch in collect.launches(BLOCK)} >= {"jax", "torch"}
+
+
+def test_turns_come_with_their_generation_and_round() -> None:
+    places = [(generation.index, round_.index) for generation, round_, _ in collect.turns(BLOCK, "torch")]
+    assert places == sorted(places)
+    assert len(places) == 6
+    assert all(turn.arm == "torch" for *_, turn in collect.turns(BLOCK, "torch"))
+
+
+def test_the_canary_is_no_arm_and_a_block_without_one_has_no_summaries_of_it() -> None:
+    assert [summary.arm.id for summary in collect.arms(BLOCK)] == ["jax", "torch"]
+    assert len(collect.summaries(BLOCK, CANARY)) == 2
+    assert collect.summaries(BLOCK, None) == ()
+
+
+def test_a_window_that_holds_no_times_failed() -> None:
+    first = BLOCK.generations[0]
+    turn = next(turn for turn in first.rounds[0].turns if turn.arm == "jax")
+    assert turn.window is not None
+    emptied = msgspec.structs.replace(turn, window=msgspec.structs.replace(turn.window, samples_ns=(0,)))
+    turns = tuple(emptied if each is turn else each for each in first.rounds[0].turns)
+    rounds = (msgspec.structs.replace(first.rounds[0], turns=turns), *first.rounds[1:])
+    block = msgspec.structs.replace(BLOCK, generations=(msgspec.structs.replace(first, rounds=rounds),))
+    (launch,) = collect.summaries(block, "jax")
+    assert (len(launch.windows), launch.windows_failed) == (2, 1)
+
+
+def test_peaks_that_were_not_read_are_left_out() -> None:
+    read, unread = (
+        Launch(arm="jax", started="", memory=Memory(rss_bytes=1, peak_rss_bytes=peak, source=""))
+        for peak in (100, Absent("no cgroup"))
+    )
+    assert collect.peak_bytes([read, unread, Launch(arm="jax", started="")]) == 100.0
+    assert collect.peak_bytes([unread]) is None
