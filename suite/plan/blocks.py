@@ -1,20 +1,73 @@
-"""From cases to blocks: the arms of each, how often they are launched, and which has a control or a slowdown."""
+"""From what was chosen to blocks: the cases in their order, and the arms of each, the control among them."""
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from suite.backends import registry
+from suite.errors import LevelfieldError
 from suite.plan import arms as arm_names
-from suite.plan.names import CANARY, known
+from suite.plan.batches import TRAINING_PRECISION
+from suite.plan.names import CANARY, known, names_of_models
 from suite.plan.profiles import Profile
 from suite.plan.types import Selection, answers
 from suite.record.schema import Arm, Block, Case
+from suite.scenarios import ScenarioName, get, in_order
+from suite.zoo import models
 
 CONTROLLED = "resnet50"
 """Model whose latency block has the control, where it is in the plan."""
 CONTROLS = ("onnxruntime", "jax", "torch")
 """Backends that may serve as the control, the quickest to launch first."""
+
+
+def cases(
+    scenarios: Sequence[str],
+    chosen: Sequence[str],
+    precisions: Sequence[str],
+    threads: Sequence[int],
+    batches: Mapping[ScenarioName, Mapping[str, tuple[int, ...]]],
+    device: str,
+    processes: Sequence[int],
+) -> tuple[Case, ...]:
+    """Return the cases, in the order in which they are measured.
+
+    Parameters
+    ----------
+    scenarios, chosen, precisions, threads
+        What was asked for; `chosen` are the models.
+    batches
+        By scenario and model. Models that a scenario does not name are left out of it; scenarios that do not stand here
+        are measured one by one.
+    device : {"cpu", "cuda"}
+        Where they are computed.
+    processes
+        Numbers of processes that train together: every training is a case of its own for each.
+
+    Raises
+    ------
+    LevelfieldError
+        No model that was asked for can be measured in any of the scenarios.
+    """
+    found = tuple(
+        Case(model, scenario, precision, batch, count, device, together)
+        for scenario in in_order(scenarios)
+        for model, precision, count in itertools.product(chosen, precisions, threads)
+        for batch in (batches[scenario].get(model, ()) if scenario in batches else (1,))
+        if precision == TRAINING_PRECISION or not (get(scenario).trains or get(scenario).to_target)
+        if not get(scenario).from_dataset or models.get(model).dataset_items
+        for together in (processes if get(scenario).trains else (1,))
+    )
+    if not found:
+        from_dataset = [name for name in scenarios if get(name).from_dataset]
+        raise LevelfieldError(
+            f"{', '.join(chosen)}: {from_dataset[0]} reads images or features, and this model takes neither."
+            if from_dataset
+            else f"{', '.join(chosen)}: there is no network of this kind that is trained to a target.",
+            fix=f"Ask for {', '.join(name for name in names_of_models() if models.get(name).dataset_items)}.",
+        )
+    return found
 
 
 def blocks(cases: Sequence[Case], arms: tuple[Arm, ...], selection: Selection, profile: Profile) -> tuple[Block, ...]:

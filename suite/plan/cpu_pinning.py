@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from suite.errors import LevelfieldError
+from suite.plan.names import rising
 
 
 def counts(asked: Sequence[int], available: Sequence[int]) -> tuple[int, ...]:
@@ -33,13 +34,7 @@ def counts(asked: Sequence[int], available: Sequence[int]) -> tuple[int, ...]:
                 f"{threads} threads were asked for, and this process may use {len(available)} CPUs.",
                 fix=f"Choose --threads {len(available)} or fewer: more threads than CPUs measure the scheduler.",
             )
-    twice = next((threads for threads in asked if list(asked).count(threads) > 1), None)
-    if twice is not None:
-        raise LevelfieldError(
-            f"--threads names {twice} twice.",
-            fix=f"Name every number once: --threads {','.join(map(str, sorted(set(asked))))}.",
-        )
-    return tuple(sorted(asked))
+    return rising("--threads", asked)
 
 
 def pinned(threads: int, cpus: Sequence[int]) -> tuple[int, ...]:

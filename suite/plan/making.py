@@ -1,4 +1,4 @@
-"""From a user's selection to a plan: which arm computes where, on which CPUs, and what is measured."""
+"""Plans: of a user's selection, of two arms against each other, and of a record; what cannot be planned is refused."""
 
 import os
 from collections import Counter
@@ -12,15 +12,14 @@ from suite.compatibility.devices import Nvidia
 from suite.errors import LevelfieldError
 from suite.machine import devices, driver
 from suite.plan import arms as arm_names
-from suite.plan import cpu_pinning, installed, precision, processes, serving, trainings
-from suite.plan.blocks import blocks
-from suite.plan.cases import cases
+from suite.plan import batches, cpu_pinning, installed, precision, processes
+from suite.plan.blocks import blocks, cases
 from suite.plan.names import known, names_of_backends, names_of_models
 from suite.plan.placement import DeviceRequest, Placement, on_cpu, place
 from suite.plan.profiles import PROFILES
 from suite.plan.types import Plan, Selection
-from suite.prepare.own_model import support
-from suite.record.schema import Arm, Warning_
+from suite.prepare.own_model import store, support
+from suite.record.schema import Arm, Run, Warning_
 from suite.scenarios import Scenario
 
 
@@ -54,31 +53,104 @@ def make(selection: Selection, *, available: Sequence[int] | None = None, here: 
     missing: tuple[Warning_, ...] = ()
     if not selection.locked and not selection.backends:
         wanted, missing = installed.only(wanted, exported=selection.own is None)
-    placement = placed(selection, wanted, here, named=bool(selection.backends))
+    placement = _place(selection, wanted, here, named=bool(selection.backends))
     arms = tuple({arm.id: arm for arm in placement.arms}.values())
     placement = msgspec.structs.replace(placement, arms=arms, warnings=(*missing, *placement.warnings))
-    return assemble(selection, placement, available)
+    return _assemble(selection, placement, available)
 
 
-def placed(selection: Selection, arms: tuple[Arm, ...], here: Nvidia | None, *, named: bool) -> Placement:
-    """Decide which arms compute on a GPU. Nothing is looked for where all compute on the CPU.
+def pair(
+    selection: Selection,
+    first: str,
+    second: str,
+    *,
+    available: Sequence[int] | None = None,
+    here: Nvidia | None = None,
+) -> Plan:
+    """Plan blocks of exactly two arms, which may be the same thing twice.
+
+    Scenarios in which the launch is the turn get as many launches as the others, so that they too can be decided.
 
     Parameters
     ----------
     selection
-        GPU and variant that the user named.
-    arms
-        As they were typed.
-    here
-        Driver and GPUs of this machine; None: the driver is asked, if it matters.
-    named
-        Whether the user named the arms, so that none may be left out.
+        Everything but the backends.
+    first, second
+        Arms, as `suite.plan.arms` reads them.
+    available, here
+        As in `make`.
 
     Raises
     ------
     LevelfieldError
-        The GPU or the variant that was named cannot be used.
+        As in `make`.
     """
+    placement = _place(selection, (arm_names.parse(first), arm_names.parse(second)), here, named=True)
+    arms = arm_names.numbered(placement.arms)
+    placement = msgspec.structs.replace(placement, arms=arms)
+    made = _assemble(msgspec.structs.replace(selection, control="none"), placement, available)
+    # Of a framework and a runtime that reads finished models, one can train: no pair.
+    blocks = tuple(block for block in made.blocks if len(block.arms) == len(arms))
+    if not blocks:
+        raise LevelfieldError(f"Of {first} and {second} only one can train.", fix="Ask for another scenario.")
+    made = msgspec.structs.replace(
+        made,
+        blocks=blocks,
+        scenarios=tuple(dict.fromkeys(block.case.scenario for block in blocks)),
+        training_batches=made.training_batches if any(block.case.trains for block in blocks) else {},
+    )
+    return with_launches(made, max(made.profile.generations, made.profile.launches_alone))
+
+
+def of_record(run: Run) -> Plan:
+    """Return the plan that a record began with, to resume it or to run it again.
+
+    Raises
+    ------
+    LevelfieldError
+        The record is of a profile that is not known here, or of a user's own file that is not here.
+    """
+    settings = run.settings
+    return Plan(
+        profile=PROFILES[known("profile", [settings.profile], PROFILES)[0]],
+        blocks=tuple(msgspec.structs.replace(block, generations=()) for block in run.blocks),
+        models=settings.models,
+        backends=settings.backends,
+        scenarios=tuple(dict.fromkeys(block.case.scenario for block in run.blocks)),
+        precisions=settings.precisions,
+        batches=settings.batches,
+        threads=settings.thread_counts or (settings.threads,),
+        processes=settings.process_counts or (1,),
+        cpus=settings.cpus,
+        gpu=settings.gpu,
+        training_batches=settings.training_batches,
+        own=store.again(settings.own) if settings.own is not None else None,
+    )
+
+
+def with_launches(plan: Plan, launches: int | None) -> Plan:
+    """Return a plan in which every block has a least number of generations.
+
+    Parameters
+    ----------
+    plan
+        A plan; blocks with more generations keep them.
+    launches
+        The least number; None: the plan is returned as it is.
+    """
+    if launches is None:
+        return plan
+    return msgspec.structs.replace(
+        plan,
+        blocks=tuple(
+            msgspec.structs.replace(block, planned_generations=max(block.planned_generations, launches))
+            for block in plan.blocks
+        ),
+    )
+
+
+def _place(selection: Selection, arms: tuple[Arm, ...], here: Nvidia | None, *, named: bool) -> Placement:
+    """Decide which arms compute on a GPU; the driver is asked only where one may be used, and `here` does not say."""
     gpu = devices.index_of(selection.gpu) if selection.gpu is not None else None
     wish = DeviceRequest(selection.variant, gpu, named=named, locked=selection.locked)
     if selection.variant == "cpu" and gpu is None and all(arm.variant == "cpu" for arm in arms):
@@ -86,54 +158,28 @@ def placed(selection: Selection, arms: tuple[Arm, ...], here: Nvidia | None, *, 
     return place(arms, wish, here or driver.nvidia())
 
 
-def assemble(selection: Selection, placement: Placement, available: Sequence[int] | None) -> Plan:
-    """Make the plan of arms that have been placed.
-
-    Parameters
-    ----------
-    selection
-        What the user named; the rest comes from the profile.
-    placement
-        Arms with their variants, and the GPU.
-    available
-        Numbers of the CPUs to use; None: those that this process may use.
-
-    Raises
-    ------
-    LevelfieldError
-        As in `make`.
-    """
+def _assemble(selection: Selection, placement: Placement, available: Sequence[int] | None) -> Plan:
+    """Make the plan of arms that have been placed; what the user did not name comes from the profile."""
     arms = placement.arms
     profile = PROFILES[known("profile", [selection.profile], PROFILES)[0]]
     models = known("model", selection.models, names_of_models()) or names_of_models()
     scenarios = known("scenario", selection.scenarios, registered.NAMES) or profile.scenarios
-    wanted = selection.precisions
+    precisions = selection.precisions
     if (own := selection.own) is not None:
         support.check(own, selection.models, arms)
         models, scenarios = (own.model,), support.scenarios(own, selection.scenarios, profile.scenarios)
-        wanted = support.precisions(own, selection.precisions)
-    asked = [registered.get(name) for name in scenarios]
-    _check_device(asked, placement)
-    precisions = precision.chosen(wanted, arms, placement.device)
-    there = tuple(available if available is not None else sorted(os.sched_getaffinity(0)))
-    numbers = processes.counts(selection, scenarios, placement.device)
-    threads = processes.threads(selection, numbers, there)
-    served = serving.in_batches(selection, profile, models, scenarios)
-    trainings.check_precisions(selection, precisions)
-    trainable = trainings.PRECISION in precisions
-    to_target = (
-        trainings.to_target(selection, arms, profile, models)
-        if trainable and any(each.to_target for each in asked)
-        else {}
-    )
-    in_steps = (
-        trainings.in_steps(selection, arms, profile, models) if trainable and any(each.trains for each in asked) else {}
-    )
-    in_steps, left_out = processes.divisible(selection, in_steps, numbers)
-    sizes = {each.name: served for each in asked if each.batched}
-    sizes |= {each.name: in_steps for each in asked if each.trains}
-    sizes |= {each.name: to_target for each in asked if each.to_target}
-    measured = processes.spread(cases(scenarios, models, precisions, threads, sizes, placement.device), numbers)
+        precisions = support.precisions(own, selection.precisions)
+    definitions = [registered.get(name) for name in scenarios]
+    _check_device(definitions, placement)
+    precisions = precision.chosen(precisions, arms, placement.device)
+    cpus = tuple(available if available is not None else sorted(os.sched_getaffinity(0)))
+    together = processes.counts(selection, scenarios, placement.device)
+    threads = processes.threads(selection, together, cpus)
+    sizes = batches.by_scenario(selection, profile, models, definitions, arms, precisions)
+    left_out: tuple[Warning_, ...] = ()
+    if "training" in sizes:
+        sizes["training"], left_out = processes.divisible(selection, sizes["training"], together)
+    measured = cases(scenarios, models, precisions, threads, sizes, placement.device, together)
     return Plan(
         profile=profile,
         blocks=blocks(measured, arms, selection, profile),
@@ -141,11 +187,11 @@ def assemble(selection: Selection, placement: Placement, available: Sequence[int
         backends=tuple(dict.fromkeys(msgspec.structs.replace(arm, ordinal=1).id for arm in arms)),
         scenarios=tuple(dict.fromkeys(case.scenario for case in measured)),
         precisions=precisions,
-        batches=served if any(each.batched for each in asked) else {},
+        batches=next((sizes[each.name] for each in definitions if each.batched), {}),
         threads=threads,
-        processes=numbers,
-        cpus=cpu_pinning.pinned(max(threads) * max(numbers), there),
-        training_batches=in_steps,
+        processes=together,
+        cpus=cpu_pinning.pinned(max(threads) * max(together), cpus),
+        training_batches=sizes.get("training", {}),
         gpu=placement.gpu,
         warnings=(*placement.warnings, *left_out),
         own=own,

@@ -1,9 +1,10 @@
 """Names that a user can give: models, backends and images; not the canary and the exporter."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from suite import scenarios
 from suite.backends import registry
+from suite.errors import LevelfieldError
 from suite.names import unknown
 from suite.scenarios import Scenario
 from suite.zoo import models
@@ -50,6 +51,29 @@ def known(kind: str, asked: Iterable[str], there: Iterable[str]) -> tuple[str, .
         if name not in names:
             raise unknown(kind, name, names)
     return tuple(dict.fromkeys(asked))
+
+
+def rising(option: str, numbers: Sequence[int]) -> tuple[int, ...]:
+    """Return the numbers of an option in rising order.
+
+    Parameters
+    ----------
+    option, numbers
+        Its name, for the message, and what the user typed.
+
+    Raises
+    ------
+    LevelfieldError
+        A number is named twice.
+    """
+    found = tuple(sorted(set(numbers)))
+    if len(found) < len(numbers):
+        twice = next(number for number in numbers if list(numbers).count(number) > 1)
+        raise LevelfieldError(
+            f"{option} names {twice} twice.",
+            fix=f"Name every number once: {option} {','.join(map(str, found))}.",
+        )
+    return found
 
 
 def asked_by_name(asked: Collection[str], of_profile: Collection[str], which: Callable[[Scenario], bool]) -> bool:

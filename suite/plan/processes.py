@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-import msgspec
-
 from suite.errors import LevelfieldError
 from suite.plan import cpu_pinning
+from suite.plan.names import rising
 from suite.plan.types import Selection
-from suite.record.schema import Case, Warning_
+from suite.record.schema import Warning_
 from suite.scenarios import get
 from suite.zoo import models
 from suite.zoo.training import recipe
@@ -40,11 +39,7 @@ def counts(selection: Selection, scenarios: Sequence[str], device: str) -> tuple
             raise LevelfieldError(
                 f"{number} processes cannot train anything.", fix="Choose at least 1 with --processes."
             )
-        if list(asked).count(number) > 1:
-            raise LevelfieldError(
-                f"--processes names {number} twice.",
-                fix=f"Name every number once: --processes {','.join(map(str, sorted(set(asked))))}.",
-            )
+    found = rising("--processes", asked)
     if not all(get(name).trains for name in scenarios):
         raise LevelfieldError(
             "Only training is divided among processes, and other scenarios are asked for too.",
@@ -55,7 +50,7 @@ def counts(selection: Selection, scenarios: Sequence[str], device: str) -> tuple
             "Of several processes each would need a GPU of its own, and a run uses one GPU.",
             fix="Add --variant cpu, or leave --processes out.",
         )
-    return tuple(sorted(asked))
+    return found
 
 
 def threads(selection: Selection, numbers: Sequence[int], there: Sequence[int]) -> tuple[int, ...]:
@@ -135,21 +130,6 @@ def divisible(
     if not kept:
         raise LevelfieldError(" ".join(each.message for each in left), fix="Leave --processes out.")
     return kept, tuple(left)
-
-
-def spread(cases: Sequence[Case], numbers: Sequence[int]) -> tuple[Case, ...]:
-    """Return every training once for each number of processes; other cases as they are.
-
-    Parameters
-    ----------
-    cases, numbers
-        Cases of one process each, and all numbers of processes.
-    """
-    return tuple(
-        msgspec.structs.replace(case, processes=number)
-        for case in cases
-        for number in (numbers if case.trains else ONE_PROCESS)
-    )
 
 
 def _why_not(model: str, numbers: Sequence[int]) -> str:

@@ -85,7 +85,7 @@ def measure(first: str, second: str, options: Options, gate: Gate, console: Cons
         options = msgspec.structs.replace(options, launcher=settings.launcher, selection=selection)
     first, second, options = choose_launchers(first, second, options)
     asked = fits(plan.pair(options.selection, first, second))
-    chosen = plan.of(resumed[1]) if resumed else asked
+    chosen = plan.of_record(resumed[1]) if resumed else asked
     if resumed:
         _check_arms(resumed[1], asked)
     request = msgspec.structs.replace(options.request, labels=(LABEL, *options.request.labels))

@@ -98,7 +98,7 @@ def run_bench(options: Options, console: Console) -> int:
             )
         return _repeat(options, console)
     resumed = find(options.resume, options.reports) if options.resume is not None else None
-    chosen = plan.of(resumed[1]) if resumed else plan.make(options.selection)
+    chosen = plan.of_record(resumed[1]) if resumed else plan.make(options.selection)
     _check_wanted(options.wanted, chosen)
     folder = conduct(chosen, options, console, resumed=resumed)
     return tell(folder, console, strict=options.strict, sign=options.sign)

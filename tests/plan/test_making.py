@@ -1,12 +1,15 @@
-"""From what a user typed to a plan, and what is said of what cannot be."""
+"""Plans: from what a user typed, of two arms and of a record; and what is said of what cannot be."""
 
 import os
 
+import msgspec
 import pytest
 
+from suite import plan
 from suite.errors import LevelfieldError
-from suite.plan import CANARY, Selection, cpu_pinning, make
+from suite.plan import CANARY, Selection, cpu_pinning, make, pair
 from suite.plan.profiles import PROFILES
+from suite.record.schema import SCHEMA, Run, Settings
 
 CPUS = (0, 1, 2, 3)
 
@@ -180,3 +183,67 @@ def test_the_kernel_is_asked_where_nothing_is_given() -> None:
     made = make(Selection())
     assert set(made.cpus) <= os.sched_getaffinity(0)
     assert made.cpus
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "ids"),
+    [
+        ("onnxruntime@1.30.0", "onnxruntime", ("onnxruntime@1.30.0", "onnxruntime")),
+        ("onnxruntime", "onnxruntime", ("onnxruntime", "onnxruntime#2")),
+        ("jax", "openvino+hint=throughput", ("jax", "openvino+hint=throughput")),
+    ],
+)
+def test_a_pair_is_two_arms_in_every_block(first: str, second: str, ids: tuple[str, str]) -> None:
+    made = pair(Selection(), first, second, available=CPUS)
+    assert len(made.blocks) == 10
+    for block in made.blocks:
+        assert tuple(arm.id for arm in block.arms) == ids
+        assert block.planned_generations == made.profile.generations, "cold starts are to be decided, too"
+    slowed = pair(Selection(inject=("5%", ids[1])), first, second, available=CPUS)
+    assert slowed.injected == (ids[1],)
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [
+        Selection(),
+        Selection(profile="smoke"),
+        Selection(profile="full", models=("mlp",), batches=(3, 5), threads=(2,)),
+        Selection(scenarios=("memory",), backends=("jax",)),
+        Selection(precisions=("fp32", "bf16"), threads=(4, 1), models=("mlp",)),
+    ],
+)
+def test_a_record_tells_its_plan(selection: Selection) -> None:
+    made = make(selection, available=CPUS)
+    run = Run(
+        schema=SCHEMA,
+        id="x",
+        started="x",
+        tool_version="x",
+        tool_sha256="x",
+        command=(),
+        settings=Settings(
+            profile=made.profile.name,
+            models=made.models,
+            backends=made.backends,
+            scenarios=made.scenarios,
+            precisions=made.precisions,
+            batches=made.batches,
+            threads=max(made.threads),
+            thread_counts=made.threads if len(made.threads) > 1 else (),
+            training_batches=made.training_batches,
+            cpus=made.cpus,
+            generations=made.profile.generations,
+            rounds=made.profile.rounds,
+            budget_seconds=None,
+            precision_target=0.01,
+            margin=0.02,
+            seed=1,
+            launcher="docker",
+        ),
+        machine={},
+        images=(),
+        artifacts=(),
+        blocks=made.blocks,
+    )
+    assert plan.of_record(msgspec.json.decode(msgspec.json.encode(run), type=Run)) == made

@@ -3,8 +3,7 @@
 import pytest
 
 from suite.errors import LevelfieldError
-from suite.plan import Selection, make
-from suite.plan.recorded import of
+from suite.plan import Selection, make, of_record
 from suite.record.schema import Case
 from tests.records_builder import make_run
 
@@ -49,8 +48,8 @@ def test_a_model_with_batch_norm_is_left_out_and_told() -> None:
 
 def test_a_record_keeps_the_numbers() -> None:
     run = make_run(models=["mlp"], backends=["jax"], scenarios=["training"], processes=(1, 2), max_calls=3)
-    assert of(run).processes == (1, 2)
-    assert of(make_run(models=["mlp"], backends=["jax"], scenarios=["latency"], max_calls=3)).processes == (1,)
+    assert of_record(run).processes == (1, 2)
+    assert of_record(make_run(models=["mlp"], backends=["jax"], scenarios=["latency"], max_calls=3)).processes == (1,)
 
 
 @pytest.mark.parametrize(

@@ -299,7 +299,7 @@ def test_a_report_of_it_is_run_again_by_content(tmp_path: Path) -> None:
     measured = msgspec.structs.replace(run.settings, models=(one.model,), own=one)
     run = msgspec.structs.replace(run, settings=measured)
     assert intent.read(run).selection.own == one
-    assert plan.of(run).own == one
+    assert plan.of_record(run).own == one
     assert "--model encoder.onnx --dim sequence=12" in rerun.command(run)
     kept = cache_folder("artifacts") / "own" / one.sha256
     (kept / store.MODEL).unlink()

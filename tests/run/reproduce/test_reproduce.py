@@ -7,7 +7,7 @@ import pytest
 
 from suite.errors import LevelfieldError
 from suite.images import catalogue
-from suite.plan import CANARY, Selection, make, of, with_launches
+from suite.plan import CANARY, Selection, make, of_record, with_launches
 from suite.plan.profiles import STANDARD
 from suite.record import files
 from suite.record.schema import Block, Case, Image, Run
@@ -88,7 +88,7 @@ def test_one_item_at_a_time_is_measured_again_where_a_record_has_it() -> None:
     assert "bert/throughput/fp32/b1/t2/cpu" in old
     chosen = make(intent.read(run).selection, available=[0, 1])
     assert {block.case.id for block in chosen.blocks} == old
-    assert {block.case.id for block in of(run).blocks} == old, "and a run that was cut off goes on with it"
+    assert {block.case.id for block in of_record(run).blocks} == old, "and a run that was cut off goes on with it"
 
 
 def test_models_whose_throughput_a_record_leaves_out_are_left_out_again() -> None:

@@ -1,4 +1,4 @@
-"""Which models are measured in batches, and that one item at a time is never called throughput."""
+"""Which models are measured in batches and trained, and that one item at a time is never called throughput."""
 
 import shlex
 
@@ -9,12 +9,14 @@ from suite import scenarios
 from suite.cli.main import bench
 from suite.errors import LevelfieldError
 from suite.plan import Plan, Selection, make, pair
+from suite.plan.batches import MAX_BATCH, checked
 from suite.plan.profiles import PROFILES
 from suite.record.schema import Case
 from suite.report import rerun
 from tests.records_builder import make_run
 
 CPUS = (0, 1)
+FOUR_CPUS = (0, 1, 2, 3)
 ON_CPU = tuple(name for name in scenarios.NAMES if not scenarios.get(name).on_device)
 
 
@@ -113,3 +115,68 @@ def test_the_command_in_a_report_makes_the_same_plan(selection: Selection) -> No
     )
     cases = [[block.case.id for block in each.blocks] for each in (made, make(again, available=CPUS))]
     assert cases[0] == cases[1]
+
+
+def test_batches_keep_their_order_and_stand_once() -> None:
+    assert checked((8, 1, 8, MAX_BATCH)) == (8, 1, MAX_BATCH)
+    assert checked(()) == ()
+
+
+@pytest.mark.parametrize("batch", [-1, 0, MAX_BATCH + 1])
+def test_a_batch_out_of_range_is_refused(batch: int) -> None:
+    with pytest.raises(LevelfieldError, match=f"A batch of {batch} cannot be measured"):
+        checked((1, batch))
+
+
+def trainings(selection: Selection) -> list[str]:
+    return [block.case.id for block in make(selection, available=FOUR_CPUS).blocks if block.case.trains]
+
+
+def test_trainings_to_a_target_have_one_batch_and_one_launch_a_seed() -> None:
+    made = make(Selection(scenarios=("convergence",)), available=FOUR_CPUS)
+    assert [block.case.id for block in made.blocks] == [
+        "mlp/convergence/fp32/b64/t4/cpu",
+        "resnet50/convergence/fp32/b64/t4/cpu",
+    ]
+    for block in made.blocks:
+        assert [arm.id for arm in block.arms] == ["torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax"]
+        assert (block.planned_generations, block.canary) == (5, None), "a ranking takes five seeds"
+    assert not made.files
+    batches = make(Selection(scenarios=("convergence",), models=("mlp",), batches=(8,)), available=FOUR_CPUS)
+    assert [block.case.batch for block in batches.blocks] == [64], "a batch is one of the hyper-parameters"
+    for name, has in (("smoke", False), ("standard", False), ("full", True)):
+        assert ("convergence" in PROFILES[name].scenarios) == has
+    asked = pair(Selection(scenarios=("convergence",), models=("mlp",)), "jax", "torch", available=FOUR_CPUS)
+    assert [arm.id for arm in asked.blocks[0].arms] == ["jax", "torch"]
+
+
+def test_who_asks_for_training_gets_all_models_trained() -> None:
+    asked = Selection(scenarios=("training",))
+    assert trainings(asked) == [
+        "mlp/training/fp32/b1000/t4/cpu",
+        "resnet50/training/fp32/b4/t4/cpu",
+        "bert/training/fp32/b2/t4/cpu",
+    ]
+    assert make(asked, available=FOUR_CPUS).training_batches == {"mlp": (1000,), "resnet50": (4,), "bert": (2,)}
+    assert trainings(Selection(profile="smoke")) == []
+    assert len(trainings(Selection(profile="full"))) == 9
+    assert trainings(Selection(models=("bert",))) == []
+    assert trainings(Selection(scenarios=("training",), models=("bert",), batches=(3, 1))) == [
+        "bert/training/fp32/b3/t4/cpu",
+        "bert/training/fp32/b1/t4/cpu",
+    ]
+    whole = Selection(scenarios=PROFILES["standard"].scenarios)
+    assert trainings(whole) == trainings(Selection()), "the command in a report asks for what the profile asks for"
+
+
+def test_who_cannot_train_is_left_out() -> None:
+    made = make(Selection(backends=("jax", "openvino")), available=FOUR_CPUS)
+    assert {len(block.arms) for block in made.blocks if block.case.trains} == {1}
+    assert trainings(Selection(backends=("onnxruntime", "openvino"))) == []
+    with pytest.raises(LevelfieldError) as caught:
+        make(Selection(backends=("onnxruntime", "openvino"), scenarios=("training",)), available=FOUR_CPUS)
+    assert caught.value.message.startswith("onnxruntime, openvino cannot train")
+    assert "torch, torch-compile, tensorflow" in caught.value.fix
+    with pytest.raises(LevelfieldError, match="only one can train"):
+        pair(Selection(scenarios=("training",)), "jax", "openvino", available=FOUR_CPUS)
+    assert len(pair(Selection(), "jax", "torch", available=FOUR_CPUS).blocks) == 11

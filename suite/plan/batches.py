@@ -1,0 +1,146 @@
+"""Which models each scenario measures, and in which batches. Throughput is of two items or more, never of one."""
+
+from collections.abc import Sequence
+
+from suite.backends import registry
+from suite.errors import LevelfieldError
+from suite.plan.names import asked_by_name, names_of_backends
+from suite.plan.profiles import Profile
+from suite.plan.types import Selection
+from suite.prepare.own_model import support
+from suite.record.schema import Arm
+from suite.scenarios import Scenario, ScenarioName
+from suite.zoo.training import convergence
+
+MAX_BATCH = 65536
+TRAINING_PRECISION = "fp32"
+"""What the recipes are of."""
+
+Batches = dict[str, tuple[int, ...]]
+"""Model to its batches."""
+
+
+def by_scenario(
+    selection: Selection,
+    profile: Profile,
+    models: Sequence[str],
+    scenarios: Sequence[Scenario],
+    arms: Sequence[Arm],
+    precisions: Sequence[str],
+) -> dict[ScenarioName, Batches]:
+    """Return the models of every scenario whose calls have a batch, and of every training, each with its batches.
+
+    Parameters
+    ----------
+    selection
+        Batches and scenarios that the user named, and the user's own file.
+    profile
+        Models and batches where the user named none.
+    models, scenarios, arms, precisions
+        All of the run.
+
+    Returns
+    -------
+    dict
+        Without the scenarios that measure one item at a time. A training that no arm can do has no models, unless the
+        user named it.
+
+    Raises
+    ------
+    LevelfieldError
+        A batch cannot be measured, one item at a time would be called throughput, or a training was named and no arm
+        can train, or fp32 is not among the precisions.
+    """
+    batched = _in_batches(selection, profile, models, scenarios)
+    named = [each for each in scenarios if each.name in selection.scenarios]
+    trains = TRAINING_PRECISION in precisions
+    if not trains and any(each.trains or each.to_target for each in named):
+        raise LevelfieldError(
+            "Training is measured in fp32 alone.", fix="Add fp32 to --precision, or ask for other scenarios."
+        )
+    found: dict[ScenarioName, Batches] = {}
+    for each in scenarios:
+        if each.to_target:
+            found[each.name] = _to_target(selection, arms, profile, models) if trains else {}
+        elif each.trains:
+            found[each.name] = _in_steps(selection, arms, profile, models) if trains else {}
+        elif each.batched:
+            found[each.name] = batched
+    return found
+
+
+def checked(batches: Sequence[int]) -> tuple[int, ...]:
+    """Return batches that a user named, each once.
+
+    Raises
+    ------
+    LevelfieldError
+        A batch is empty, or larger than `MAX_BATCH`.
+    """
+    for batch in batches:
+        if not 1 <= batch <= MAX_BATCH:
+            raise LevelfieldError(
+                f"A batch of {batch} cannot be measured.", fix=f"Choose a number from 1 to {MAX_BATCH}."
+            )
+    return tuple(dict.fromkeys(batches))
+
+
+def _in_batches(
+    selection: Selection, profile: Profile, models: Sequence[str], scenarios: Sequence[Scenario]
+) -> Batches:
+    """Return the models of the batched scenarios.
+
+    A record's own batches are taken as they are, one item among them. Else models for which a profile measures none
+    are left out, unless a batch is typed or the scenario is named.
+    """
+    if selection.batches_of and not selection.batches:
+        recorded = selection.batches_of
+        return {model: checked(recorded[model]) for model in models if model in recorded}
+    typed = checked(selection.batches)
+    named = asked_by_name(selection.scenarios, profile.scenarios, lambda each: each.batched)
+    own = selection.own
+    if own is not None:
+        support.check_batches(own, typed, named=named)
+    if 1 in typed and any(each.batched and not each.from_dataset for each in scenarios):
+        raise LevelfieldError(
+            "A batch of 1 has no throughput: one item at a time is latency.",
+            fix="Ask for batches of 2 or more, or for latency alone (--scenarios latency).",
+        )
+    if own is not None and not own.batched:
+        return {}
+    profiles_name = {model: model if own is None else support.SIZED_AS for model in models}
+    return {
+        model: typed or profile.batches[name]
+        for model, name in profiles_name.items()
+        if typed or named or name in profile.batched
+    }
+
+
+def _in_steps(selection: Selection, arms: Sequence[Arm], profile: Profile, models: Sequence[str]) -> Batches:
+    """Return the models whose training steps are timed."""
+    named = asked_by_name(selection.scenarios, profile.scenarios, lambda each: each.trains)
+    if not _can_train(arms, named=named):
+        return {}
+    trained = [model for model in models if model in (profile.training_batches if named else profile.trained)]
+    sizes = {model: selection.batches or selection.training_batches_of.get(model, ()) for model in trained}
+    return {model: checked(sizes[model]) or profile.training_batches[model] for model in trained}
+
+
+def _to_target(selection: Selection, arms: Sequence[Arm], profile: Profile, models: Sequence[str]) -> Batches:
+    """Return the models that are trained to a target, each with the one batch of its recipe."""
+    if not _can_train(arms, named=asked_by_name(selection.scenarios, profile.scenarios, lambda each: each.to_target)):
+        return {}
+    return {model: (convergence.of(model).batch,) for model in models if convergence.known(model)}
+
+
+def _can_train(arms: Sequence[Arm], *, named: bool) -> bool:
+    """Return whether any arm can train; raises LevelfieldError where none can, and the user named the scenario."""
+    if any(registry.get(arm.backend).trains for arm in arms):
+        return True
+    if named:
+        names = ", ".join(dict.fromkeys(arm.backend for arm in arms))
+        raise LevelfieldError(
+            f"{names} cannot train: a finished model is read there.",
+            fix=f"Ask for {', '.join(name for name in names_of_backends() if registry.get(name).trains)}.",
+        )
+    return False
