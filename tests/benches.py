@@ -10,8 +10,8 @@ from rich.console import Console
 from suite import plan
 from suite.record import files
 from suite.record.schema import Run
-from suite.run.bench import REPORT, Options, conduct, tell
-from suite.run.start import Request
+from suite.run.bench import REPORT, conduct, tell
+from suite.run.options import Options
 from tests.reported import check_run
 
 
@@ -28,7 +28,7 @@ def once(selection: plan.Selection, reports: Path, launcher: str) -> Told:
     """Do all that the command does with a selection, from its images to its page, with one launch of every arm."""
     chosen = plan.make(selection)
     blocks = tuple(msgspec.structs.replace(block, planned_generations=1) for block in chosen.blocks)
-    options = Options(selection=selection, request=Request(), reports=reports, launcher=launcher)
+    options = Options(selection=selection, reports=reports, launcher=launcher)
     out = io.StringIO()
     console = Console(file=out, width=200)
     folder = conduct(msgspec.structs.replace(chosen, blocks=blocks), options, console)

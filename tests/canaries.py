@@ -4,6 +4,7 @@ import io
 import os
 from pathlib import Path
 
+import msgspec
 import psutil
 from rich.console import Console
 
@@ -14,7 +15,8 @@ from suite.record import journal
 from suite.record.files import JOURNAL
 from suite.record.schema import Arm, Block, Case, Run
 from suite.run.bench import tell
-from suite.run.start import Request, start_run
+from suite.run.options import Options
+from suite.run.start import start_run
 from suite.scenarios import ScenarioName, get
 from suite.schedule.listener import ProgressListener, SilentListener
 from suite.schedule.preparation import prepare
@@ -65,9 +67,11 @@ def workers() -> list[psutil.Process]:
 class Harness:
     """One run and its folder; `measure` may be called again to go on with it."""
 
-    def __init__(self, made: Plan, reports: Path, *, request: Request | None = None, where: Site | None = None) -> None:
+    def __init__(self, made: Plan, reports: Path, *, options: Options | None = None, where: Site | None = None) -> None:
         self.plan = made
-        self.folder = start_run(made, request or Request(seed=7), where or site(made), reports)
+        self.folder = start_run(
+            made, msgspec.structs.replace(options or Options(seed=7), reports=reports), where or site(made)
+        )
 
     def measure(
         self, listener: ProgressListener | None = None, *, resumed: bool = False, where: Site | None = None

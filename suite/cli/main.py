@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Literal, NoReturn
+from typing import Any, Literal, NoReturn
 
 import click
 from rich.markup import escape
@@ -19,10 +19,10 @@ from suite.cli.compare import baseline, compare
 from suite.cli.explain import explain
 from suite.cli.export import export
 from suite.cli.history import history
-from suite.cli.options import BASE, DURATION, GPU, LAUNCHER, NAMES, PERCENT, REPORTS, SEED, without_paths
+from suite.cli.measuring import options_of, selection
+from suite.cli.options import BASE, BUDGET, GPU, IDENTIFY, LAUNCHER, MARGIN, NAMES, PERCENT, REPORTS, SEED
 from suite.cli.publish import card, publish
 from suite.cli.reproduce import reproduce
-from suite.cli.selection import selection
 from suite.cli.verify import verify
 from suite.errors import LevelfieldError, printable
 from suite.safety import terminals
@@ -53,9 +53,9 @@ _sign = click.option(
 @click.option(
     "--control", default="auto", show_default=True, help="Backend that is measured twice, as a control, or none."
 )
-@click.option("--budget", type=DURATION, default=None, help="Stop between generations after this long: 90s, 10m, 2h.")
+@BUDGET
 @click.option("--precision-target", type=PERCENT, default=None, help="Go on until every ratio is known to ± this.")
-@click.option("--margin", type=PERCENT, default="2%", show_default=True, help="Differences inside it count as none.")
+@MARGIN
 @LAUNCHER
 @BASE
 @REPORTS
@@ -76,7 +76,7 @@ _sign = click.option(
 )
 @click.option("--seed", type=SEED, default=None, help="Seed of the schedule (of the first run); the record holds it.")
 @click.option("--strict", is_flag=True, help="Exit with 3 where something could not be ranked.")
-@click.option("--identify", is_flag=True, help="Put this host's name into the record.")
+@IDENTIFY
 @click.option(
     "--data",
     metavar="FOLDER",
@@ -86,81 +86,11 @@ _sign = click.option(
 )
 @click.option("--target", type=PERCENT, default=None, help="Accuracy that convergence trains to: 90%.")
 @_sign
-def bench(
-    profile: str,
-    models: tuple[str, ...],
-    own: Path | None,
-    dims: tuple[tuple[str, str], ...],
-    values: tuple[tuple[str, str], ...],
-    backends: tuple[str, ...],
-    scenarios: tuple[str, ...],
-    precision: tuple[str, ...],
-    batch: tuple[int, ...],
-    control: str,
-    inject: tuple[str, str] | None,
-    threads: tuple[int, ...],
-    processes: tuple[int, ...],
-    variant: str,
-    gpu: str | None,
-    budget: float | None,
-    precision_target: float | None,
-    margin: float,
-    launcher: str | None,
-    base: Literal["debian", "registry"],
-    reports: Path,
-    resume: str | None,
-    repeat: int,
-    alternate: tuple[str, ...],
-    seed: int | None,
-    strict: bool,
-    identify: bool,
-    data: Path | None,
-    target: float | None,
-    sign: Path | None,
-) -> None:
+def bench(**values: Any) -> None:  # noqa: ANN401  (each option has a type of its own)
     """Measure, compare and report: builds what is missing, then runs."""
-    from suite.plan import Selection
-    from suite.prepare.own_model.request import read
-    from suite.prepare.training_data import TrainingDataRequest
-    from suite.run.bench import Options, run_bench
-    from suite.run.start import Request
+    from suite.run.bench import run_bench
 
-    options = Options(
-        selection=Selection(
-            profile,
-            models,
-            backends,
-            scenarios,
-            precision,
-            batch,
-            threads,
-            control,
-            inject,
-            variant=variant,
-            gpu=gpu,
-            own=read(own, dims, values),
-            locked=launcher != "host",
-            processes=processes,
-        ),
-        request=Request(
-            budget_seconds=budget,
-            precision_target=precision_target,
-            margin=margin,
-            seed=seed,
-            identify=identify,
-            command=("levelfield", *without_paths(sys.argv[1:])),
-        ),
-        reports=reports,
-        launcher=launcher,
-        base=base,
-        resume=resume,
-        strict=strict,
-        sign=sign,
-        repeat=repeat,
-        alternate=alternate,
-        wanted=TrainingDataRequest(data=data, target=target),
-    )
-    sys.exit(run_bench(options, terminals.console()))
+    sys.exit(run_bench(options_of(values), terminals.console()))
 
 
 @cli.command()

@@ -107,6 +107,17 @@ NAMES, NUMBERS, DURATION, PERCENT, INJECTION = _Names(), _Numbers(), _Duration()
 LAUNCHER = click.option(
     "--launcher", type=click.Choice(["docker", "venv", "host"]), default=None, help="Where to run workers."
 )
+BUDGET = click.option(
+    "--budget",
+    "budget_seconds",
+    type=DURATION,
+    default=None,
+    help="Stop between generations after this long: 90s, 10m, 2h.",
+)
+MARGIN = click.option(
+    "--margin", type=PERCENT, default="2%", show_default=True, help="Differences inside it count as none."
+)
+IDENTIFY = click.option("--identify", is_flag=True, help="Put this host's name into the record.")
 BASE = click.option(
     "--base",
     type=click.Choice(["debian", "registry"]),
@@ -126,8 +137,6 @@ VARIANT = click.option(
 GPU = click.option(
     "--gpu", metavar="INDEX|UUID", default=None, help="The one GPU to use; `levelfield doctor` lists them."
 )
-
-
 PROCESSES = click.option(
     "--processes",
     type=NUMBERS,

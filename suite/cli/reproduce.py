@@ -93,7 +93,7 @@ def reproduce(
     from suite.record import files
     from suite.record.files import write_atomically
     from suite.report.units import plural
-    from suite.run.bench import Options, conduct, tell
+    from suite.run.bench import conduct, tell
     from suite.run.reproduce import intent
     from suite.run.reproduce.announcement import announced
     from suite.run.reproduce.show import foreign, show
@@ -124,13 +124,7 @@ def reproduce(
             )
     if dry_run:
         return
-    options = Options(
-        selection=wanted.selection,
-        request=msgspec.structs.replace(wanted.request, command=("levelfield", "reproduce", run.id)),
-        reports=reports,
-        launcher=launcher,
-        wanted=images,
-    )
+    options = msgspec.structs.replace(wanted, reports=reports, launcher=launcher, training_data=images)
     folder = conduct(chosen, options, console)
     tell(folder, console)
     content = files.content_of(folder / files.NAME)

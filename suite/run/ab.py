@@ -20,7 +20,8 @@ from suite.record.schema import Run
 from suite.report import html
 from suite.run import bench
 from suite.run.ab_launchers import choose_launchers, fits
-from suite.run.bench import REPORT, Options
+from suite.run.bench import REPORT
+from suite.run.options import Options
 from suite.share import run_evidence as provenance
 from suite.statistics.stopping import DEFAULT_TARGET
 from suite.statistics.verdicts import DEFAULT_MARGIN
@@ -88,8 +89,8 @@ def measure(first: str, second: str, options: Options, gate: Gate, console: Cons
     chosen = plan.of_record(resumed[1]) if resumed else asked
     if resumed:
         _check_arms(resumed[1], asked)
-    request = msgspec.structs.replace(options.request, labels=(LABEL, *options.request.labels))
-    folder = bench.conduct(chosen, msgspec.structs.replace(options, request=request), console, resumed=resumed)
+    options = msgspec.structs.replace(options, labels=(LABEL, *options.labels))
+    folder = bench.conduct(chosen, options, console, resumed=resumed)
     return conclude(folder, gate)
 
 

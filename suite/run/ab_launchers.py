@@ -16,7 +16,7 @@ from suite.plan import arms as arm_names
 from suite.plan.arms import LAUNCHERS
 from suite.record.schema import Arm
 from suite.report.sentences import join
-from suite.run.bench import Options
+from suite.run.options import Options
 
 USUAL = "docker"
 """Launcher of an arm that names none beside one that does, if `--launcher` is not given either."""

@@ -25,7 +25,8 @@ from suite.record.references import suffix
 from suite.record.schema import Image, Run
 from suite.report import html, terminal
 from suite.report.progress import Terminal
-from suite.run.start import Request, check_same, start_run
+from suite.run.options import Options
+from suite.run.start import check_same, start_run
 from suite.schedule import roofline, scratch
 from suite.schedule.launch_groups import remaining_groups
 from suite.schedule.preparation import prepare
@@ -35,26 +36,6 @@ from suite.share import signing
 
 REPORT = "report.html"
 INCONCLUSIVE = 3
-
-
-class Options(msgspec.Struct, frozen=True):
-    """The options of `bench`."""
-
-    selection: plan.Selection
-    request: Request
-    reports: Path
-    launcher: str | None = None
-    base: Kind = "debian"
-    resume: str | None = None
-    strict: bool = False
-    sign: Path | None = None
-    """SSH key that signs the run's statement."""
-    repeat: int = 1
-    """Whole runs, one after the other: replicates to compare with others."""
-    alternate: tuple[str, ...] = ()
-    """Backends of a second side, whose runs take turns with those of the selection; none: there is one side."""
-    wanted: TrainingDataRequest = TrainingDataRequest()
-    """Data of training to a target."""
 
 
 MIN_PAIRS = 2
@@ -99,7 +80,7 @@ def run_bench(options: Options, console: Console) -> int:
         return _repeat(options, console)
     resumed = find(options.resume, options.reports) if options.resume is not None else None
     chosen = plan.of_record(resumed[1]) if resumed else plan.make(options.selection)
-    _check_wanted(options.wanted, chosen)
+    _check_training_data(options.training_data, chosen)
     folder = conduct(chosen, options, console, resumed=resumed)
     return tell(folder, console, strict=options.strict, sign=options.sign)
 
@@ -113,16 +94,15 @@ def _repeat(options: Options, console: Console) -> int:
     if options.alternate:
         selections.append(msgspec.structs.replace(options.selection, backends=options.alternate))
     chosen = [plan.make(selection) for selection in selections]
-    order = turns(options.repeat, options.request.seed) if options.alternate else [0] * options.repeat
+    order = turns(options.repeat, options.seed) if options.alternate else [0] * options.repeat
     codes: set[int] = set()
     made: list[list[str]] = [[] for _ in chosen]
     for number, side in enumerate(order):
         which = f": {', '.join(chosen[side].backends)}" if options.alternate else ""
         console.print(f"[bold]Run {number + 1} of {len(order)}{escape(which)}[/]", highlight=False)
-        seed = options.request.seed
+        seed = options.seed
         again = None if seed is None else (seed + number) % 2**SEED_BITS
-        request = msgspec.structs.replace(options.request, seed=again)
-        own = msgspec.structs.replace(options, request=request, selection=selections[side])
+        own = msgspec.structs.replace(options, seed=again, selection=selections[side])
         folder = conduct(chosen[side], own, console)
         made[side].append(folder.name)
         codes.add(tell(folder, console, strict=options.strict, sign=options.sign))
@@ -208,13 +188,12 @@ def conduct(chosen: plan.Plan, options: Options, console: Console, *, resumed: t
     _writable(options.reports)
     if resumed is None:
         _say_cost(chosen, launcher, options.base, console)
-    wanted = again(options.wanted, resumed[1].settings) if resumed else options.wanted
+    wanted = again(options.training_data, resumed[1].settings) if resumed else options.training_data
     with Terminal(console) as listener:
         site = prepare(chosen, launcher, listener, launchers=launchers, wanted=wanted)
         try:
             if resumed is None:
-                request = msgspec.structs.replace(options.request, launcher_reason=reason)
-                folder = start_run(chosen, request, site, options.reports)
+                folder = start_run(chosen, msgspec.structs.replace(options, launcher_reason=reason), site)
             else:
                 folder = resumed[0]
                 _check_resume(resumed[1], chosen, site.images.values())
@@ -286,7 +265,7 @@ def _try_to_tell(folder: Path, console: Console) -> None:
         console.print(escape(str(error)), highlight=False)
 
 
-def _check_wanted(wanted: TrainingDataRequest, chosen: plan.Plan) -> None:
+def _check_training_data(wanted: TrainingDataRequest, chosen: plan.Plan) -> None:
     """Refuse images or a target that no case of the plan would use."""
     option = "--data" if wanted.data is not None else "--target" if wanted.target is not None else ""
     if option and not any(block.case.converges for block in chosen.blocks):

@@ -18,8 +18,8 @@ from suite.plan import arms as arm_names
 from suite.record.schema import Arm
 from suite.report.sentences import join
 from suite.run.ab import AbResult, measure, tell
-from suite.run.bench import Options
 from suite.run.delta_debugging import Effect, Finding, search
+from suite.run.options import Options
 
 _DIFFERENT = {Verdict.SLOWER, Verdict.FASTER, Verdict.LEANER, Verdict.HUNGRIER}
 HALF = 0.5

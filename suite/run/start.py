@@ -18,25 +18,13 @@ from suite.record.files import JOURNAL
 from suite.record.journal import Journal, Started
 from suite.record.schema import SCHEMA, Artifact, Fingerprint, Run, Settings, Warning_, Work
 from suite.run import calibration
+from suite.run.options import Options
 from suite.schedule.outcomes import utc_now
 from suite.schedule.site import Site
 from suite.zoo import flops, models
 
 
-class Request(msgspec.Struct, frozen=True):
-    """Settings of a run that are not in its plan."""
-
-    budget_seconds: float | None = None
-    precision_target: float | None = None
-    margin: float = 0.02
-    seed: int | None = None
-    identify: bool = False
-    command: tuple[str, ...] = ()
-    launcher_reason: str = ""
-    labels: tuple[str, ...] = ()
-
-
-def start_run(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
+def start_run(plan: Plan, options: Options, site: Site) -> Path:
     """Write the run's folder and the first line of its journal.
 
     What is known of the machine beforehand is written with it: its calibration, and the controls of earlier runs.
@@ -45,12 +33,10 @@ def start_run(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
     ----------
     plan
         What is measured.
-    request
-        How it is measured.
+    options
+        How it is measured; `reports` holds the run's folder, named by time, profile and four random hexadecimal digits.
     site
         Images and files that were prepared for the plan.
-    reports
-        Folder of run folders; the new one is named by time, profile and four random hexadecimal digits.
 
     Returns
     -------
@@ -63,7 +49,7 @@ def start_run(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
         The folder cannot be made.
     """
     now = utc_now()
-    machine = fingerprint(plan.cpus, identify=request.identify)
+    machine = fingerprint(plan.cpus, identify=options.identify)
     identity = f"{now.replace(':', '').replace('-', '')[:15].replace('T', '-')}-{plan.profile.name}"
     run = Run(
         schema=SCHEMA,
@@ -71,7 +57,7 @@ def start_run(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
         started=now,
         tool_version=__version__,
         tool_sha256=tool_sha256(),
-        command=request.command,
+        command=options.command,
         settings=Settings(
             profile=plan.profile.name,
             models=plan.models,
@@ -86,12 +72,12 @@ def start_run(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
             cpus=plan.cpus,
             generations=plan.profile.generations,
             rounds=plan.profile.rounds,
-            budget_seconds=request.budget_seconds,
-            precision_target=request.precision_target,
-            margin=request.margin,
-            seed=request.seed if request.seed is not None else secrets.randbits(SEED_BITS),
+            budget_seconds=options.budget_seconds,
+            precision_target=options.precision_target,
+            margin=options.margin,
+            seed=options.seed if options.seed is not None else secrets.randbits(SEED_BITS),
             launcher=site.launcher.kind,
-            launcher_reason=request.launcher_reason,
+            launcher_reason=options.launcher_reason,
             gpu=plan.gpu,
             worker_memory_bytes=site.memory_bytes,
             own=plan.own,
@@ -108,14 +94,14 @@ def start_run(plan: Plan, request: Request, site: Site, reports: Path) -> Path:
             *(_images(site) if any(block.case.converges for block in plan.blocks) else ()),
         ),
         blocks=plan.blocks,
-        warnings=_known_beforehand(plan, request, site, machine),
-        labels=(*request.labels, *plan.profile.labels, *(["injected"] if plan.injected else [])),
+        warnings=_known_beforehand(plan, options, site, machine),
+        labels=(*options.labels, *plan.profile.labels, *(["injected"] if plan.injected else [])),
         calibrated=calibration.cited(machine),
-        earlier_controls=controls.before(reports, machine),
+        earlier_controls=controls.before(options.reports, machine),
         work=_work(plan),
     )
     _readable(run)
-    folder = reports / run.id
+    folder = options.reports / run.id
     try:
         folder.mkdir(parents=True)
     except OSError as error:
@@ -161,11 +147,11 @@ def _work(plan: Plan) -> tuple[Work, ...]:
     )
 
 
-def _known_beforehand(plan: Plan, request: Request, site: Site, machine: Fingerprint) -> tuple[Warning_, ...]:
+def _known_beforehand(plan: Plan, options: Options, site: Site, machine: Fingerprint) -> tuple[Warning_, ...]:
     """Return what a reader must know whatever is measured."""
     found = [*notices.of_machine(machine), *plan.warnings]
-    if request.launcher_reason:
-        found.append(notices.fell_back_to_venv(request.launcher_reason))
+    if options.launcher_reason:
+        found.append(notices.fell_back_to_venv(options.launcher_reason))
     found += [notices.unlocked(image.name, image.unlocked) for image in site.images.values() if image.unlocked]
     if plan.injected:
         found.append(notices.injected(plan.injected))

@@ -25,7 +25,8 @@ from suite.record import journal
 from suite.record.files import JOURNAL
 from suite.record.schema import Run
 from suite.run.calibration import EFFECTS, Calibration, Conditions, Repeat, conclude, load, same_machine, store
-from suite.run.start import Request, start_run
+from suite.run.options import Options as RunOptions
+from suite.run.start import start_run
 from suite.schedule import scratch
 from suite.schedule.listener import SilentListener
 from suite.schedule.outcomes import utc_now
@@ -104,7 +105,7 @@ def _repeat(plan: Plan, site: Site) -> Repeat:
     own = msgspec.structs.replace(site, caches=scratch.make_folder())
     began = time.monotonic()
     try:
-        place = start_run(plan, Request(seed=secrets.randbits(63)), own, folder)
+        place = start_run(plan, RunOptions(seed=secrets.randbits(63), reports=folder), own)
         RunInProgress(place, own, SilentListener()).measure()
         record = journal.fold(journal.read(place / JOURNAL))
     finally:

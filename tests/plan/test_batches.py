@@ -110,7 +110,7 @@ def test_the_command_in_a_report_makes_the_same_plan(selection: Selection) -> No
         models=typed["models"],
         backends=typed["backends"],
         scenarios=typed["scenarios"],
-        batches=typed["batch"],
+        batches=typed["batches"],
         control=typed["control"],
     )
     cases = [[block.case.id for block in each.blocks] for each in (made, make(again, available=CPUS))]

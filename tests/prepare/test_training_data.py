@@ -16,7 +16,8 @@ from suite.prepare.training_data import TrainingData, TrainingDataRequest, again
 from suite.record import journal
 from suite.record.files import JOURNAL
 from suite.record.schema import Arm, Block, Case, OwnImages, Settings
-from suite.run.start import Request, start_run
+from suite.run.options import Options
+from suite.run.start import start_run
 from suite.schedule import convergence as converging
 from suite.schedule.listener import SilentListener
 from suite.schedule.preparation import prepare
@@ -103,7 +104,7 @@ def test_and_cost_their_own_case_only_where_there_is_more(artifacts: Artifacts, 
     (outcome,) = outcomes
     assert outcome.launch.failure is not None
     assert outcome.launch.failure.message == "There is no folder “gone” to train on."
-    record = journal.fold(journal.read(start_run(made, Request(seed=7), site, tmp_path / "reports") / JOURNAL))
+    record = journal.fold(journal.read(start_run(made, Options(seed=7, reports=tmp_path / "reports"), site) / JOURNAL))
     assert record.settings.own_images == found.recorded
     site.caches.rmdir()
 
@@ -150,7 +151,7 @@ def test_a_worker_is_told_the_file_and_makes_the_same_of_it(
         convergence.loaded_sha256(here)[1],
     )
     assert task_for(site, LATENCY.case, LATENCY.arms[0], inside).dataset_path is None
-    record = journal.fold(journal.read(start_run(plan, Request(seed=7), site, tmp_path / "reports") / JOURNAL))
+    record = journal.fold(journal.read(start_run(plan, Options(seed=7, reports=tmp_path / "reports"), site) / JOURNAL))
     assert record.settings.target == 0.8
     assert record.settings.own_images == site.trained.recorded if site.trained else False
     (artifact,) = [each for each in record.artifacts if each.name == "own images"]

@@ -20,7 +20,7 @@ def test_the_command_to_run_it_again_is_one_that_the_tool_takes() -> None:
     assert parsed["scenarios"] == ("latency", "throughput", "cold-start", "memory")
     assert parsed["threads"] == (2,)
     assert parsed["control"] == "jax"
-    assert parsed["budget"] == 600
+    assert parsed["budget_seconds"] == 600
     assert parsed["precision_target"] == pytest.approx(0.005)
     assert parsed["margin"] == pytest.approx(0.02)
     assert parsed["seed"] == 1

@@ -9,15 +9,14 @@ from suite.compatibility.devices import Gpu, Nvidia
 from suite.errors import LevelfieldError
 from suite.plan import Selection, pair
 from suite.run.ab_launchers import choose_launchers, fits
-from suite.run.bench import Options
-from suite.run.start import Request
+from suite.run.options import Options
 
 BARE = ("onnxruntime+launcher=venv", "onnxruntime+launcher=host")
 HERE = Nvidia(driver="595.58.03", gpus=(Gpu(0, "NVIDIA H100", "9.0"),))
 
 
 def options(launcher: str | None = None, **selection: Any) -> Options:
-    return Options(selection=Selection(**selection), request=Request(), reports=Path("reports"), launcher=launcher)
+    return Options(selection=Selection(**selection), reports=Path("reports"), launcher=launcher)
 
 
 def everything(module: str) -> bool:

@@ -11,8 +11,7 @@ from suite.compare.types import Gate
 from suite.plan import Plan, Selection
 from suite.run import bench
 from suite.run.ab import measure
-from suite.run.bench import Options
-from suite.run.start import Request
+from suite.run.options import Options
 from tests.records_builder import make_run
 
 
@@ -35,7 +34,7 @@ def test_one_item_at_a_time_is_gone_on_with(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(bench, "find", lambda *_: (Path("nowhere"), run))
     monkeypatch.setattr(bench, "conduct", conduct)
     selection = Selection(models=("bert",), scenarios=("throughput",), batches=(1,))
-    options = Options(selection=selection, request=Request(), reports=Path("nowhere"), resume=run.id)
+    options = Options(selection=selection, reports=Path("nowhere"), resume=run.id)
     with pytest.raises(_ReachedError):
         measure("jax", "torch", options, Gate(), Console(quiet=True))
     assert [each.case.id for each in plans[0].blocks] == [block.case.id]

@@ -12,15 +12,14 @@ from suite.errors import LevelfieldError
 from suite.plan import Selection, make
 from suite.record.schema import Case
 from suite.run.ab import AbResult
-from suite.run.bench import Options
 from suite.run.bisect import Bisection, _only, clearest, conclusion, effect_of, run_bisection
 from suite.run.delta_debugging import Effect, Finding, Tried
-from suite.run.start import Request
+from suite.run.options import Options
 from suite.scenarios import ScenarioName
 from tests.compare.ab.pairs import run
 from tests.compare.ab.test_comparison import judged
 
-OPTIONS = Options(selection=Selection(), request=Request(), reports=Path("nowhere"))
+OPTIONS = Options(selection=Selection(), reports=Path("nowhere"))
 
 
 def row(low: float, value: float, high: float, verdict: Verdict = Verdict.SLOWER, model: str = "mlp") -> Row:

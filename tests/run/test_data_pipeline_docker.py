@@ -11,7 +11,8 @@ from suite.launchers.docker import DockerLauncher, connect
 from suite.prepare.artifacts import Artifacts
 from suite.record import journal
 from suite.record.files import JOURNAL
-from suite.run.start import Request, start_run
+from suite.run.options import Options
+from suite.run.start import start_run
 from suite.schedule.listener import SilentListener
 from suite.schedule.preparation import prepare
 from suite.schedule.run import RunInProgress
@@ -56,7 +57,7 @@ def test_every_framework_reads_the_same_and_says_what_it_waited(reports: Path) -
     launcher = DockerLauncher(connect())
     site = prepare(chosen, launcher, SilentListener())
     try:
-        folder = start_run(chosen, Request(seed=7), site, reports)
+        folder = start_run(chosen, Options(seed=7, reports=reports), site)
         RunInProgress(folder, site, SilentListener()).measure()
     finally:
         shutil.rmtree(site.caches, ignore_errors=True)

@@ -12,7 +12,8 @@ from suite.launchers.docker import DockerLauncher
 from suite.record import journal
 from suite.record.files import JOURNAL
 from suite.report import html
-from suite.run.start import Request, start_run
+from suite.run.options import Options
+from suite.run.start import start_run
 from suite.schedule.listener import SilentListener
 from suite.schedule.preparation import prepare
 from suite.schedule.run import RunInProgress
@@ -44,7 +45,7 @@ def test_two_processes_train_as_one_does(engine: docker.DockerClient, reports: P
     chosen = msgspec.structs.replace(chosen, blocks=once)
     site = prepare(chosen, DockerLauncher(engine), SilentListener())
     try:
-        folder = start_run(chosen, Request(seed=7), site, reports)
+        folder = start_run(chosen, Options(seed=7, reports=reports), site)
         RunInProgress(folder, site, SilentListener()).measure()
     finally:
         shutil.rmtree(site.caches, ignore_errors=True)

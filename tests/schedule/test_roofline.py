@@ -10,7 +10,8 @@ from suite.launchers.worker import Worker, WorkerError
 from suite.record import journal
 from suite.record.files import JOURNAL
 from suite.record.schema import Absent, Run
-from suite.run.start import Request, start_run
+from suite.run.options import Options
+from suite.run.start import start_run
 from suite.schedule import roofline
 from suite.schedule.listener import SilentListener
 from suite.schedule.site import Site
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.alone
 def begun(reports: Path) -> tuple[Path, Site]:
     made = plan("latency", "memory")
     where = site(made)
-    return start_run(made, Request(seed=7), where, reports), where
+    return start_run(made, Options(seed=7, reports=reports), where), where
 
 
 def record(folder: Path) -> Run:

@@ -15,7 +15,8 @@ from suite.errors import LevelfieldError
 from suite.plan import CANARY
 from suite.plan.profiles import SMOKE
 from suite.record.schema import Absent, Arm, Case, Run
-from suite.run.start import Request, check_same, start_run
+from suite.run.options import Options
+from suite.run.start import check_same, start_run
 from suite.schedule import launches
 from suite.schedule import run as bench
 from suite.schedule.listener import SilentListener
@@ -213,7 +214,7 @@ def test_a_finished_run_has_nothing_to_go_on_with(reports: Path) -> None:
 
 
 def test_a_spent_budget_ends_a_run_between_generations(reports: Path) -> None:
-    run = Harness(plan("latency"), reports, request=Request(seed=1, budget_seconds=0.5)).measure()
+    run = Harness(plan("latency"), reports, options=Options(seed=1, budget_seconds=0.5)).measure()
     assert run.finished
     assert len(run.blocks[0].generations) == 1
     assert run.blocks[0].generations[0].complete
@@ -237,7 +238,7 @@ def test_what_cannot_run_here_is_absent_with_its_reason(reports: Path) -> None:
 @needs_no_jax
 def test_a_run_in_which_nothing_can_run_ends(reports: Path) -> None:
     jax = plan("latency", arms=(Arm("jax", "jax"),), model="mlp")
-    run = Harness(jax, reports, request=Request(seed=1, precision_target=0.01, budget_seconds=120.0)).measure()
+    run = Harness(jax, reports, options=Options(seed=1, precision_target=0.01, budget_seconds=120.0)).measure()
     assert run.finished
     assert len(run.blocks[0].generations) < 10
 
@@ -283,12 +284,12 @@ def test_reports_that_cannot_be_written(small_disk: Path) -> None:
     where = site(made)
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
     with pytest.raises(LevelfieldError, match="cannot be made: Read-only file system") as caught:
-        start_run(made, Request(), where, small_disk)
+        start_run(made, Options(reports=small_disk), where)
     assert "--reports" in caught.value.fix
 
 
 def test_a_run_begins_with_all_it_knows(reports: Path) -> None:
-    run: Run = Harness(plan("latency"), reports, request=Request(seed=5, margin=0.03, command=("a", "b"))).record()
+    run: Run = Harness(plan("latency"), reports, options=Options(seed=5, margin=0.03, command=("a", "b"))).record()
     assert run.settings.seed == 5
     assert run.settings.margin == 0.03
     assert run.command == ("a", "b")

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from suite.plan import Plan
 from suite.record.schema import Run
 from suite.report import units
-from suite.run.reproduce.intent import Intent
+from suite.run.options import Options
 
 _PLACES = {
     "docker": "containers",
@@ -14,7 +14,7 @@ _PLACES = {
 }
 
 
-def announced(run: Run, plan: Plan, wanted: Intent, launcher: str) -> Iterator[str]:
+def announced(run: Run, plan: Plan, wanted: Options, launcher: str) -> Iterator[str]:
     """Yield one line a setting. Texts are the record's own: a terminal must show them as they are.
 
     Parameters
@@ -37,7 +37,7 @@ def announced(run: Run, plan: Plan, wanted: Intent, launcher: str) -> Iterator[s
         yield f"  {name}: {value}"
 
 
-def _settings(run: Run, plan: Plan, wanted: Intent, launcher: str) -> Iterator[tuple[str, str]]:
+def _settings(run: Run, plan: Plan, wanted: Options, launcher: str) -> Iterator[tuple[str, str]]:
     where = _PLACES[launcher]
     theirs = run.settings.launcher
     yield "workers run in", where if theirs == launcher else f"{where} (the report's: {theirs})"
@@ -52,11 +52,11 @@ def _settings(run: Run, plan: Plan, wanted: Intent, launcher: str) -> Iterator[t
         amount, arm = wanted.selection.inject
         yield "slowed down on purpose", f"{arm} by {amount}"
     yield "launches of each arm", _numbers(sorted({block.planned_generations for block in plan.blocks}))
-    request, settings = wanted.request, run.settings
-    yield "time budget", "none" if request.budget_seconds is None else units.duration(request.budget_seconds)
-    if request.precision_target is not None:
-        yield "goes on until every ratio is known to", f"±{100 * request.precision_target:g} %"
-    yield "differences that count as none", f"{100 * request.margin:g} %"
+    settings = run.settings
+    yield "time budget", "none" if wanted.budget_seconds is None else units.duration(wanted.budget_seconds)
+    if wanted.precision_target is not None:
+        yield "goes on until every ratio is known to", f"±{100 * wanted.precision_target:g} %"
+    yield "differences that count as none", f"{100 * wanted.margin:g} %"
     if settings.target is not None:
         yield "accuracy to train to", f"{100 * settings.target:g} %"
     if plan.gpu is not None:

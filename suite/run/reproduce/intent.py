@@ -19,7 +19,7 @@ from suite.record import references
 from suite.record.bounds import LONGEST_S
 from suite.record.files import DAMAGED
 from suite.record.schema import Arm, Image, Run, Settings
-from suite.run.start import Request
+from suite.run.options import Options
 
 _SHOWN = 6
 
@@ -36,14 +36,7 @@ class Foreign(msgspec.Struct, frozen=True):
     """Distributions that would differ, some of them; or why there is nothing to compare."""
 
 
-class Intent(msgspec.Struct, frozen=True):
-    """What running it again means here."""
-
-    selection: Selection
-    request: Request
-
-
-def read(run: Run, *, locked: bool = True, budget_seconds: float | None = None) -> Intent:
+def read(run: Run, *, locked: bool = True, budget_seconds: float | None = None) -> Options:
     """Work out what would be run.
 
     Parameters
@@ -72,7 +65,7 @@ def read(run: Run, *, locked: bool = True, budget_seconds: float | None = None) 
     settings = run.settings
     _check_options(settings)
     own = store.again(settings.own) if settings.own is not None else None
-    return Intent(
+    return Options(
         selection=Selection(
             profile=settings.profile,
             models=settings.models if own is None else (),
@@ -90,11 +83,10 @@ def read(run: Run, *, locked: bool = True, budget_seconds: float | None = None) 
             own=own,
             locked=locked,
         ),
-        request=Request(
-            budget_seconds=settings.budget_seconds if budget_seconds is None else budget_seconds,
-            precision_target=settings.precision_target,
-            margin=settings.margin,
-        ),
+        budget_seconds=settings.budget_seconds if budget_seconds is None else budget_seconds,
+        precision_target=settings.precision_target,
+        margin=settings.margin,
+        command=("levelfield", "reproduce", run.id),
     )
 
 

@@ -28,9 +28,8 @@ from suite.images.build import build
 from suite.machine.fingerprint import fingerprint
 from suite.plan import Selection
 from suite.run.ab import AbResult, measure, target
-from suite.run.bench import Options
 from suite.run.calibration import same_machine
-from suite.run.start import Request
+from suite.run.options import Options
 from suite.trials import commands
 from suite.trials.record import read, write
 from suite.trials.upgrades.record import Kind, Record, Trial, findings, trial_of
@@ -162,11 +161,9 @@ def _measure(each: Upgrade, request: TrialRequest, gate: Gate) -> tuple[AbResult
             control="none",
             inject=(each.inject, second) if each.inject else None,
         ),
-        request=Request(
-            budget_seconds=request.upgrade_budget_seconds if released else request.budget_seconds,
-            precision_target=target(None, request.margin, request.profile),
-            margin=request.margin,
-        ),
+        budget_seconds=request.upgrade_budget_seconds if released else request.budget_seconds,
+        precision_target=target(None, request.margin, request.profile),
+        margin=request.margin,
         reports=reports,
         launcher="docker",
     )

@@ -11,6 +11,7 @@ from suite.plan import make
 from suite.record import files
 from suite.record.schema import Arm, Run
 from suite.run import bench
+from suite.run.options import Options
 from suite.run.reproduce import intent
 from suite.run.reproduce.announcement import announced
 from tests.commands import one_clear_sentence
@@ -45,9 +46,9 @@ def test_workers_run_in_containers_unless_the_user_says_less(
 
     from suite.cli.reproduce import reproduce
 
-    asked: list[bench.Options] = []
+    asked: list[Options] = []
 
-    def conduct(chosen: object, options: bench.Options, console: object) -> Path:
+    def conduct(chosen: object, options: Options, console: object) -> Path:
         asked.append(options)
         raise LevelfieldError("Enough is known.")
 
@@ -132,7 +133,7 @@ def test_what_no_option_takes_is_refused(settings: dict[str, Any], what: str) ->
 
 
 def test_the_users_own_budget_stands_before_the_reports() -> None:
-    assert intent.read(known(record("theirs")), budget_seconds=60.0).request.budget_seconds == 60.0
+    assert intent.read(known(record("theirs")), budget_seconds=60.0).budget_seconds == 60.0
 
 
 def test_an_arm_that_only_the_results_name_brings_no_image() -> None:

@@ -1,12 +1,30 @@
-"""The options that say what is measured, for every command that plans a run."""
+"""The options that `bench` and `ab` share, and what the values of a command's options make.
 
-from collections.abc import Callable
+An option's value has the name of the field of `Selection` or `Options` that it becomes.
+"""
+
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+import msgspec
 
-from suite.cli.options import GPU, INJECTION, NAMES, NUMBERS, PROCESSES, SIZE, VALUES, VARIANT
+from suite.cli.options import (
+    GPU,
+    INJECTION,
+    NAMES,
+    NUMBERS,
+    PROCESSES,
+    SIZE,
+    VALUES,
+    VARIANT,
+    without_paths,
+)
+
+if TYPE_CHECKING:
+    from suite.run.options import Options
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -44,12 +62,17 @@ def selection(command: _F) -> _F:
             click.option("--scenarios", type=NAMES, default=(), help="latency, throughput, … (`levelfield list`)."),
             click.option(
                 "--precision",
+                "precisions",
                 type=NAMES,
                 default=(),
                 help="fp32, bf16, int8; tf32 and fp16 on GPUs; each is ranked apart.",
             ),
             click.option(
-                "--batch", type=NUMBERS, default=(), help="Batch sizes of throughput (2 or more) and training."
+                "--batch",
+                "batches",
+                type=NUMBERS,
+                default=(),
+                help="Batch sizes of throughput (2 or more) and training.",
             ),
             click.option("--inject", type=INJECTION, default=None, help="Slow one arm down: 5%@onnxruntime#2."),
             click.option(
@@ -65,3 +88,33 @@ def selection(command: _F) -> _F:
     ):
         command = option(command)
     return command
+
+
+def options_of(values: Mapping[str, Any]) -> "Options":
+    """Return what was typed as the options of a run.
+
+    Parameters
+    ----------
+    values
+        By the name of the field; values that are no field of a run's options are left out.
+
+    Raises
+    ------
+    LevelfieldError
+        A file of the user's own cannot be measured.
+    """
+    from suite.plan import Selection
+    from suite.prepare.own_model.request import read
+    from suite.prepare.training_data import TrainingDataRequest
+    from suite.run.options import Options
+
+    def fields(kind: type[msgspec.Struct]) -> dict[str, Any]:
+        return {name: values[name] for name in kind.__struct_fields__ if name in values}
+
+    own = read(values["own"], values["dims"], values["values"])
+    return Options(
+        **fields(Options),
+        selection=Selection(**{**fields(Selection), "own": own, "locked": values["launcher"] != "host"}),
+        training_data=TrainingDataRequest(**fields(TrainingDataRequest)),
+        command=("levelfield", *without_paths(sys.argv[1:])),
+    )

@@ -1,0 +1,41 @@
+"""The options of the commands that measure."""
+
+from pathlib import Path
+
+import msgspec
+
+from suite.images.base import Kind
+from suite.plan import Selection
+from suite.prepare.training_data import TrainingDataRequest
+
+
+class Options(msgspec.Struct, frozen=True):
+    """What to measure, and how; its fields have the names of the command line's options."""
+
+    selection: Selection = Selection()
+    reports: Path = Path("reports")
+    launcher: str | None = None
+    """None: containers, or virtual environments where no engine answers."""
+    base: Kind = "debian"
+    resume: str | None = None
+    budget_seconds: float | None = None
+    precision_target: float | None = None
+    margin: float = 0.02
+    seed: int | None = None
+    """Of the schedule; None: drawn."""
+    identify: bool = False
+    command: tuple[str, ...] = ()
+    """As the record holds it."""
+    launcher_reason: str = ""
+    """Why this launcher, where it is not the user's own choice."""
+    labels: tuple[str, ...] = ()
+    training_data: TrainingDataRequest = TrainingDataRequest()
+    """Data of training to a target."""
+    strict: bool = False
+    """Results that are not decided change the exit code."""
+    sign: Path | None = None
+    """SSH key that signs the run's statement."""
+    repeat: int = 1
+    """Whole runs, one after the other: replicates to compare with others."""
+    alternate: tuple[str, ...] = ()
+    """Backends of a second side, whose runs take turns with those of the selection; none: there is one side."""
