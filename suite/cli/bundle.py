@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.markup import escape
 
 from suite.errors import printable
@@ -29,8 +28,8 @@ def bundle(file: Path, images: tuple[str, ...], *, artifacts: bool) -> None:
             progress=lambda text: status.update(escape(printable(text))),
         )
     size = sum(each.size_bytes for each in made.files)
-    _say(f"{len(made.files)} files, {size / 1e9:.2f} GB, in {file}.", console)
-    _say("There, in a checkout of the same version: levelfield unbundle, and this file.", console)
+    terminals.say(console, f"{len(made.files)} files, {size / 1e9:.2f} GB, in {file}.")
+    terminals.say(console, "There, in a checkout of the same version: levelfield unbundle, and this file.")
 
 
 @click.command()
@@ -47,19 +46,17 @@ def unbundle(file: Path, *, models: bool) -> None:
 
     console = terminals.console()
     found = unpack(file, models=models)
-    _say(f"{found.files} files are in the cache; {found.there} of them were there before.", console)
+    terminals.say(console, f"{found.files} files are in the cache; {found.there} of them were there before.")
     if found.models_left_out:
-        _say(
+        terminals.say(
+            console,
             f"{found.models_left_out} files of exported models were left out: add --models if you trust the maker of "
             "the bundle. Otherwise they are exported again here.",
-            console,
         )
     for name in found.other_locks:
-        _say(
-            f"The bundle was made for another images/{name} than this checkout's: it may ask for other files.", console
+        terminals.say(
+            console, f"The bundle was made for another images/{name} than this checkout's: it may ask for other files."
         )
-    _say(f"For the tool itself, let pip look there alone: PIP_NO_INDEX=1 PIP_FIND_LINKS={wheel_folder()}", console)
-
-
-def _say(text: str, console: Console) -> None:
-    console.print(escape(printable(text)), highlight=False, soft_wrap=True)
+    terminals.say(
+        console, f"For the tool itself, let pip look there alone: PIP_NO_INDEX=1 PIP_FIND_LINKS={wheel_folder()}"
+    )

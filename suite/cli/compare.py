@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.markup import escape
 
 from suite import scenarios
 from suite.cli.options import PERCENT
@@ -154,11 +153,10 @@ def set_(name: str, runs: tuple[str, ...], reports: Path) -> None:
 
     made = baselines.define(name, [sides.find(run, reports) for run in runs], reports)
     count = len(made.runs)
-    terminals.console().print(
-        f"The baseline {escape(name)} is {count} {'run' if count == 1 else 'runs'}: "
-        f"{escape(', '.join(pointer.file for pointer in made.runs))}",
-        highlight=False,
-        soft_wrap=True,
+    terminals.say(
+        terminals.console(),
+        f"The baseline {name} is {count} {'run' if count == 1 else 'runs'}: "
+        f"{', '.join(pointer.file for pointer in made.runs)}",
     )
 
 
@@ -179,8 +177,4 @@ def list_(reports: Path) -> None:
         except LevelfieldError as error:
             state = error.message
         names = ", ".join(pointer.file for pointer in each.runs)
-        console.print(
-            escape(phrases.clean(f"{each.name}  set {each.set_at}  {names}  {state}", 1000)),
-            highlight=False,
-            soft_wrap=True,
-        )
+        terminals.say(console, phrases.clean(f"{each.name}  set {each.set_at}  {names}  {state}", 1000))

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.markup import escape
 
 from suite.cli.options import REPORTS
 from suite.report.export.columns import COLUMNS
@@ -61,4 +60,4 @@ def _all(records: list[Path], table: str) -> "Iterator[dict[str, Value]]":
 
 
 def _say(count: int, target: Path) -> None:
-    terminals.console(stderr=True).print(f"{count} rows in {escape(str(target))}", highlight=False, soft_wrap=True)
+    terminals.say(terminals.console(stderr=True), f"{count} rows in {target}")

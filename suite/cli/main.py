@@ -24,7 +24,7 @@ from suite.cli.options import BASE, BUDGET, GPU, IDENTIFY, LAUNCHER, MARGIN, NAM
 from suite.cli.publish import card, publish
 from suite.cli.reproduce import reproduce
 from suite.cli.verify import verify
-from suite.errors import LevelfieldError, printable
+from suite.errors import LevelfieldError
 from suite.safety import terminals
 
 COULD_NOT_RUN = 2
@@ -161,9 +161,9 @@ def report(run: str, reports: Path, sign: Path | None) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def clean(*, yes: bool) -> None:
     """Delete images, environments, wheels and artifacts, which can all be made again. Reports stay."""
-    from suite.cli.tools import give_back
+    from suite.cli.tools import delete_caches
 
-    give_back(terminals.console(), yes=yes)
+    delete_caches(terminals.console(), yes=yes)
 
 
 @cli.command()
@@ -174,24 +174,13 @@ def schema() -> None:
     print_schema()
 
 
-cli.add_command(baseline)
-cli.add_command(compare)
-cli.add_command(ab)
-cli.add_command(history)
-cli.add_command(verify)
-cli.add_command(reproduce)
-cli.add_command(explain)
-cli.add_command(export)
-cli.add_command(publish)
-cli.add_command(bundle)
-cli.add_command(unbundle)
-cli.add_command(card)
+for _command in (baseline, compare, ab, history, verify, reproduce, explain, export, publish, bundle, unbundle, card):
+    cli.add_command(_command)
 
 
 def main() -> NoReturn:
     """Run the command; every expected error is one sentence on stderr and an exit code, never a traceback."""
     terminals.never_refuse()
-    errors = terminals.console(stderr=True)
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         _refuse_empty(sys.argv[1:])
@@ -200,43 +189,38 @@ def main() -> NoReturn:
         sys.exit(leaving.exit_code)
     except click.ClickException as error:
         error.show()
-        sys.exit(COULD_NOT_RUN)
     except LevelfieldError as error:
-        message, fix = escape(printable(error.message)), escape(printable(error.fix))
-        errors.print(f"[bold red]{message}[/] {fix}", highlight=False, soft_wrap=True)
+        _print_error(error.message, error.fix)
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort):
-        errors.print("Interrupted.")
-        sys.exit(COULD_NOT_RUN)
+        terminals.console(stderr=True).print("Interrupted.")
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads: let the last flush be silent
-        sys.exit(COULD_NOT_RUN)
-    except OSError as error:
-        if os.environ.get(DEBUG):
-            raise
-        where = f" ({error.filename})" if error.filename else ""
-        errors.print(
-            f"[bold red]The system refused something that was needed: {escape(error.strerror or str(error))}"
-            f"{escape(where)}.[/] Look at the space on that disk and at who may write there.",
-            highlight=False,
-            soft_wrap=True,
-        )
-        sys.exit(COULD_NOT_RUN)
     except MemoryError:
-        errors.print("[bold red]There is not enough memory for this.[/] Ask for less at once, or use another machine.")
-        sys.exit(COULD_NOT_RUN)
+        _print_error("There is not enough memory for this.", "Ask for less at once, or use another machine.")
     except Exception as error:  # a traceback would end with 1, which means that something is worse
         if os.environ.get(DEBUG):
             raise
-        what = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-        errors.print(
-            f"[bold red]Levelfield failed unexpectedly ({escape(what)}).[/] This is a defect: please report it, with "
-            f"what {DEBUG}=1 shows.",
-            highlight=False,
-            soft_wrap=True,
-        )
-        sys.exit(COULD_NOT_RUN)
-    sys.exit(0)
+        if isinstance(error, OSError):
+            where = f" ({error.filename})" if error.filename else ""
+            _print_error(
+                f"The system refused something that was needed: {error.strerror or error}{where}.",
+                "Look at the space on that disk and at who may write there.",
+            )
+        else:
+            what = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+            _print_error(
+                f"Levelfield failed unexpectedly ({what}).",
+                f"This is a defect: please report it, with what {DEBUG}=1 shows.",
+            )
+    else:
+        sys.exit(0)
+    sys.exit(COULD_NOT_RUN)
+
+
+def _print_error(message: str, fix: str) -> None:
+    console = terminals.console(stderr=True)
+    console.print(f"[bold red]{escape(message)}[/] {escape(fix)}", highlight=False, soft_wrap=True)
 
 
 def _refuse_empty(words: Sequence[str]) -> None:

@@ -1,8 +1,9 @@
 """What people type on the command line, as values: lists, durations, shares."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import click
 
@@ -16,93 +17,94 @@ _AMOUNT = re.compile(r"\d{1,6}(\.\d{1,9})?")
 _SECONDS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, None: 1.0}
 
 
-class _Names(click.ParamType[tuple[str, ...]]):
-    name = "a,b,…"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:  # noqa: ANN401
-        if isinstance(value, tuple):
-            return value
-        names = tuple(word.strip() for word in str(value).split(",") if word.strip())
-        if not names:
-            self.fail(f"{value!r} names nothing.", param, ctx)
-        return names
+T = TypeVar("T")
 
 
-class _Numbers(click.ParamType[tuple[int, ...]]):
-    name = "1,2,…"
+class Parsed(click.ParamType[T]):
+    """A type of values, by the function that reads them.
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:  # noqa: ANN401
-        if isinstance(value, tuple):
-            return value
-        try:
-            numbers = tuple(int(word) for word in str(value).split(",") if word.strip())
-        except ValueError:
-            self.fail(f"{value!r} is not a list of whole numbers such as 1,8,32.", param, ctx)
-        if any(number > LARGEST_NUMBER for number in numbers):
-            self.fail(f"{value!r} holds a number above {LARGEST_NUMBER:,}.", param, ctx)
-        return numbers
+    Parameters
+    ----------
+    name
+        Shown in the help, as an example.
+    parse
+        Returns the value; raises ValueError with the message for the user.
+    """
 
-
-class _Duration(click.ParamType[float]):
-    name = "10m"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401
-        if isinstance(value, float):
-            return value
-        match = _DURATION.fullmatch(str(value).strip())
-        seconds = float(match["count"]) * _SECONDS[match["unit"]] if match else 0.0
-        if not 0 < seconds <= LONGEST_S:
-            self.fail(f"{value!r} is not a duration such as 90s, 10m or 2h, of a year at the most.", param, ctx)
-        return seconds
-
-
-class _Percent(click.ParamType[float]):
-    name = "2%"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401
-        if isinstance(value, float):
-            return value
-        share = parse_share(str(value))
-        if share is None:
-            self.fail(f"{value!r} is not a share such as 2% or 0.02.", param, ctx)
-        return share
-
-
-class _Injection(click.ParamType[tuple[str, str]]):
-    name = "5%@arm"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:  # noqa: ANN401
-        amount, _, arm = str(value).partition("@")
-        number = amount.removesuffix("%")
-        if not _AMOUNT.fullmatch(number) or not arm:
-            self.fail(f"{value!r} is not a slowdown such as 5%@onnxruntime#2 or 0.001@torch (seconds).", param, ctx)
-        return amount, arm
-
-
-class _Pairs(click.ParamType[tuple[str, str]]):
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, parse: Callable[[str], T]) -> None:
         self.name = name
+        self._parse = parse
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:  # noqa: ANN401
-        if isinstance(value, tuple):
-            return value
-        name, sign, rest = str(value).partition("=")
-        if not (name and sign and rest):
-            self.fail(f"{value!r} is not a pair such as {self.name}.", param, ctx)
-        return name, rest
-
-
-class _Size(_Pairs):
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:  # noqa: ANN401
-        name, size = super().convert(value, param, ctx)
-        if not re.fullmatch(r"[0-9]{1,9}", size):
-            self.fail(f"{value!r} is no size of a dimension, such as sequence=128.", param, ctx)
-        return name, size
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> T:  # noqa: ANN401
+        if not isinstance(value, str):  # a default
+            return cast("T", value)
+        try:
+            return self._parse(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
-SIZE, VALUES = _Size("sequence=128"), _Pairs("tokens=tokens.npy")
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(word.strip() for word in text.split(",") if word.strip())
+    if not names:
+        raise ValueError(f"{text!r} names nothing.")
+    return names
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    try:
+        numbers = tuple(int(word) for word in text.split(",") if word.strip())
+    except ValueError:
+        raise ValueError(f"{text!r} is not a list of whole numbers such as 1,8,32.") from None
+    if any(number > LARGEST_NUMBER for number in numbers):
+        raise ValueError(f"{text!r} holds a number above {LARGEST_NUMBER:,}.")
+    return numbers
+
+
+def _duration(text: str) -> float:
+    match = _DURATION.fullmatch(text.strip())
+    seconds = float(match["count"]) * _SECONDS[match["unit"]] if match else 0.0
+    if not 0 < seconds <= LONGEST_S:
+        raise ValueError(f"{text!r} is not a duration such as 90s, 10m or 2h, of a year at the most.")
+    return seconds
+
+
+def _percent(text: str) -> float:
+    share = parse_share(text)
+    if share is None:
+        raise ValueError(f"{text!r} is not a share such as 2% or 0.02.")
+    return share
+
+
+def _injection(text: str) -> tuple[str, str]:
+    amount, _, arm = text.partition("@")
+    if not _AMOUNT.fullmatch(amount.removesuffix("%")) or not arm:
+        raise ValueError(f"{text!r} is not a slowdown such as 5%@onnxruntime#2 or 0.001@torch (seconds).")
+    return amount, arm
+
+
+def _pair(text: str, example: str = "tokens=tokens.npy") -> tuple[str, str]:
+    name, sign, rest = text.partition("=")
+    if not (name and sign and rest):
+        raise ValueError(f"{text!r} is not a pair such as {example}.")
+    return name, rest
+
+
+def _size(text: str) -> tuple[str, str]:
+    name, size = _pair(text, "sequence=128")
+    if not re.fullmatch(r"[0-9]{1,9}", size):
+        raise ValueError(f"{text!r} is no size of a dimension, such as sequence=128.")
+    return name, size
+
+
+NAMES = Parsed("a,b,…", _names)
+NUMBERS = Parsed("1,2,…", _numbers)
+DURATION = Parsed("10m", _duration)
+PERCENT = Parsed("2%", _percent)
+INJECTION = Parsed("5%@arm", _injection)
+SIZE = Parsed("sequence=128", _size)
+VALUES = Parsed("tokens=tokens.npy", _pair)
 SEED = click.IntRange(0, 2**SEED_BITS - 1)
-NAMES, NUMBERS, DURATION, PERCENT, INJECTION = _Names(), _Numbers(), _Duration(), _Percent(), _Injection()
 
 LAUNCHER = click.option(
     "--launcher", type=click.Choice(["docker", "venv", "host"]), default=None, help="Where to run workers."

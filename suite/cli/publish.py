@@ -26,12 +26,10 @@ def publish(out: Path, reports: Path) -> None:
     with console.status("reading") as status:
         made = write(reports, out, lambda text: status.update(escape(printable(text))))
     for each in made.skipped:
-        console.print(f"[yellow]Left out: {escape(printable(each))}[/]", highlight=False, soft_wrap=True)
-    console.print(
-        f"{made.runs} runs, {made.comparisons} comparisons and {made.trends} pages of trends: "
-        f"{escape(str(out / 'index.html'))}",
-        highlight=False,
-        soft_wrap=True,
+        terminals.say(console, f"Left out: {each}", "yellow")
+    terminals.say(
+        console,
+        f"{made.runs} runs, {made.comparisons} comparisons and {made.trends} pages of trends: {out / 'index.html'}",
     )
 
 
@@ -52,4 +50,4 @@ def card(run: str, out: Path, reports: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for name, content in (("card.svg", svg), ("card.md", markdown)):
         write_atomically(out / name, content.encode("utf-8", "replace"))
-        terminals.console().print(escape(str(out / name)), highlight=False, soft_wrap=True)
+        terminals.say(terminals.console(), str(out / name))

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 import msgspec
-from rich.console import Console
-from rich.markup import escape
 
 from suite.cli.options import DURATION, PERCENT, REPORTS
-from suite.errors import LevelfieldError, printable
+from suite.errors import LevelfieldError
 from suite.safety import terminals
 
 if TYPE_CHECKING:
@@ -112,7 +110,7 @@ def reproduce(
     wanted = intent.read(run, locked=launcher != "host", budget_seconds=budget)
     chosen = with_launches(make(wanted.selection), launches)
     for line in announced(run, chosen, wanted, launcher):
-        _say(line, console)
+        terminals.say(console, line)
     differing = intent.foreign(run, chosen)
     if differing:
         console.print(foreign(differing), highlight=False, markup=False)
@@ -134,7 +132,7 @@ def reproduce(
     console.print()
     show(found, console)
     write_atomically(folder / NAME, msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
-    console.print(f"Written down: {escape(str(folder / NAME))}", highlight=False, soft_wrap=True)
+    terminals.say(console, f"Written down: {folder / NAME}")
     sys.exit(found.exit_code)
 
 
@@ -151,7 +149,3 @@ def told(given: "Read") -> tuple["Run", "Reduced"]:
     embedded = given.inside.embedded
     run = restoring.restored(embedded)
     return run, reduce(run, embedded.record_sha256, restoring.with_tails(analysis.analyse(run), embedded))
-
-
-def _say(text: str, console: Console) -> None:
-    console.print(escape(printable(text)), highlight=False, soft_wrap=True)

@@ -14,6 +14,7 @@ from suite.images.base import Kind
 from suite.record import files
 from suite.report import html, terminal
 from suite.run.bench import REPORT
+from suite.safety import terminals
 
 
 def examine(console: Console) -> int:
@@ -93,7 +94,7 @@ def build_images(names: tuple[str, ...], base: Kind, console: Console, export: P
         console.print(f"{name}: {built.tag}", highlight=False)
         if export is not None:
             archive = export_image(built, export, progress=lambda text: console.print(f"[dim]{escape(text)}[/]"))
-            console.print(f"{name}: {escape(str(archive))}", highlight=False, soft_wrap=True)
+            terminals.say(console, f"{name}: {archive}")
 
 
 def lock_images(names: tuple[str, ...], console: Console) -> None:
@@ -120,13 +121,13 @@ def render(path: Path, console: Console, sign: Path | None = None) -> int:
         evidence, unproven = run_evidence.read_evidence(record.file, run, result, sign)
         files.write_atomically(folder / REPORT, html.render(run, result, evidence=evidence).encode())
         terminal.show(run, result, console)
-    console.print(f"\nReport: {escape(str(folder / REPORT))}", highlight=False, soft_wrap=True)
+    terminals.say(console, f"\nReport: {folder / REPORT}")
     if unproven:
-        console.print(f"[yellow]{escape(unproven)}[/]", highlight=False, soft_wrap=True)
+        terminals.say(console, unproven, "yellow")
     return result.exit_code
 
 
-def give_back(console: Console, *, yes: bool) -> None:
+def delete_caches(console: Console, *, yes: bool) -> None:
     """Remove everything that can be made again, once that is confirmed."""
     from suite.images.clean import clean
     from suite.paths import folders_to_clean
@@ -134,9 +135,9 @@ def give_back(console: Console, *, yes: bool) -> None:
     ours, others = folders_to_clean()
     console.print("This deletes all images of Levelfield in the container engine, and from its cache:", highlight=False)
     for folder in ours:
-        console.print(f"  {escape(str(folder))}", highlight=False, soft_wrap=True)
+        terminals.say(console, f"  {folder}")
     for folder in others:
-        console.print(f"  not {escape(str(folder))}: Levelfield did not make it", highlight=False, soft_wrap=True)
+        terminals.say(console, f"  not {folder}: Levelfield did not make it")
     if not yes:
         click.confirm("Delete them?", abort=True)
     freed = clean()

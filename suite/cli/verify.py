@@ -6,15 +6,26 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import click
 from rich.markup import escape
 
-from suite.errors import LevelfieldError, printable
+from suite.errors import LevelfieldError
 from suite.safety import terminals
+
+if TYPE_CHECKING:
+    from suite.share.verify import Verdict
 
 LIMIT_S = 600
 """No report takes longer than this to check; what does was made to."""
+_MEANINGS: "dict[Verdict, str]" = {
+    "verified": "Nothing was changed since it was signed. What the signer measured, and how, the signer answers for.",
+    "does not hold": "Do not rely on it: it was changed after it was made, or damaged.",
+    "not verified": "Nothing is shown to be wrong, and not everything could be checked: do not rely on its words.",
+    "consistent, not authentic": "Everything in it fits together. That alone does not show who made it: a forgery "
+    "whose samples were changed and all else made anew would look the same.",
+}
 
 
 @click.command()
@@ -52,34 +63,21 @@ def verify(report: Path, signers: Path | None) -> None:
     colours = {"verified": "bold green", "not verified": "bold yellow", "does not hold": "bold red"}
     console.print(
         f"[{colours.get(found.verdict, 'bold')}]{found.verdict.capitalize()}[/]"
-        f"{f' by {_safe(found.signer)}' if found.verdict == 'verified' else ''}: run {_safe(found.run.id)} of "
-        f"{_safe(found.run.started)}.",
+        f"{f' by {_line(found.signer)}' if found.verdict == 'verified' else ''}: run {_line(found.run.id)} of "
+        f"{_line(found.run.started)}.",
         highlight=False,
         soft_wrap=True,
     )
     for each in found.checks:
-        console.print(f"{signs[each.state]} [bold]{each.topic}[/]: {_safe(each.says)}", highlight=False, soft_wrap=True)
+        console.print(f"{signs[each.state]} [bold]{each.topic}[/]: {_line(each.says)}", highlight=False, soft_wrap=True)
         for named in each.named:
-            console.print(f"       {_safe(named)}", highlight=False, soft_wrap=True)
-    console.print(_meaning(found.verdict), highlight=False, soft_wrap=True)
+            console.print(f"       {_line(named)}", highlight=False, soft_wrap=True)
+    terminals.say(console, _MEANINGS[found.verdict])
     sys.exit(found.exit_code)
 
 
-def _safe(text: str) -> str:
-    return escape(printable(" ".join(text.split())))
-
-
-def _meaning(verdict: str) -> str:
-    if verdict == "verified":
-        return "Nothing was changed since it was signed. What the signer measured, and how, the signer answers for."
-    if verdict == "does not hold":
-        return "Do not rely on it: it was changed after it was made, or damaged."
-    if verdict == "not verified":
-        return "Nothing is shown to be wrong, and not everything could be checked: do not rely on its words."
-    return (
-        "Everything in it fits together. That alone does not show who made it: a forgery whose samples were changed "
-        "and all else made anew would look the same."
-    )
+def _line(text: str) -> str:
+    return escape(" ".join(text.split()))
 
 
 @contextlib.contextmanager

@@ -22,6 +22,7 @@ from suite.run import bench
 from suite.run.ab_launchers import choose_launchers, fits
 from suite.run.bench import REPORT
 from suite.run.options import Options
+from suite.safety import terminals
 from suite.share import run_evidence as provenance
 from suite.statistics.stopping import DEFAULT_TARGET
 from suite.statistics.verdicts import DEFAULT_MARGIN
@@ -150,9 +151,9 @@ def tell(found: AbResult, console: Console) -> int:
         Exit code of the comparison.
     """
     result = show(found, console, new=True)
-    console.print(f"Record: {escape(str(found.record))}", highlight=False, soft_wrap=True)
+    terminals.say(console, f"Record: {found.record}")
     if missed := entry.enter(found.folder, found.run, result):
-        console.print(f"[yellow]{escape(missed)}[/]", highlight=False, soft_wrap=True)
+        terminals.say(console, missed, "yellow")
     return found.comparison.exit_code
 
 
@@ -180,5 +181,5 @@ def show(found: AbResult, console: Console, *, new: bool = False, sign: Path | N
     terminal.show(found.comparison, console)
     console.print(f"\nReport: [bold]{escape(str(report))}[/]", highlight=False, soft_wrap=True)
     if unproven:
-        console.print(f"[yellow]{escape(unproven)}[/]", highlight=False, soft_wrap=True)
+        terminals.say(console, unproven, "yellow")
     return result

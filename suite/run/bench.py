@@ -27,6 +27,7 @@ from suite.report import html, terminal
 from suite.report.progress import Terminal
 from suite.run.options import Options
 from suite.run.start import check_same, start_run
+from suite.safety import terminals
 from suite.schedule import roofline, scratch
 from suite.schedule.launch_groups import remaining_groups
 from suite.schedule.preparation import prepare
@@ -107,7 +108,7 @@ def _repeat(options: Options, console: Console) -> int:
         made[side].append(folder.name)
         codes.add(tell(folder, console, strict=options.strict, sign=options.sign))
     for line in _what_next(made):
-        console.print(escape(line), highlight=False, soft_wrap=True)
+        terminals.say(console, line)
     return next((code for code in _WORST_FIRST if code in codes), 0)
 
 
@@ -245,9 +246,9 @@ def tell(folder: Path, console: Console, *, strict: bool = False, sign: Path | N
     files.write_atomically(report, html.render(run, result, evidence=evidence).encode())
     terminal.show(run, result, console)
     console.print(f"\nReport: [bold]{escape(str(report))}[/]", highlight=False, soft_wrap=True)
-    console.print(f"Record: {escape(str(record))}", highlight=False, soft_wrap=True)
+    terminals.say(console, f"Record: {record}")
     for missed in filter(None, (unproven, entry.enter(folder, run, result))):
-        console.print(f"[yellow]{escape(missed)}[/]", highlight=False, soft_wrap=True)
+        terminals.say(console, missed, "yellow")
     if strict and result.exit_code == 0 and any(_undecided(block) for block in result.blocks):
         return INCONCLUSIVE
     return result.exit_code
