@@ -7,12 +7,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Any, Literal, NoReturn
+from typing import Any, NoReturn
 
 import click
 from rich.markup import escape
 
 from suite import __version__
+from suite.cli import tools
 from suite.cli.ab import ab
 from suite.cli.bundle import bundle, unbundle
 from suite.cli.compare import baseline, compare
@@ -20,7 +21,7 @@ from suite.cli.explain import explain
 from suite.cli.export import export
 from suite.cli.history import history
 from suite.cli.measuring import options_of, selection
-from suite.cli.options import BASE, BUDGET, GPU, IDENTIFY, LAUNCHER, MARGIN, NAMES, PERCENT, REPORTS, SEED
+from suite.cli.options import BASE, BUDGET, IDENTIFY, LAUNCHER, MARGIN, NAMES, PERCENT, REPORTS, SEED, SIGN
 from suite.cli.publish import card, publish
 from suite.cli.reproduce import reproduce
 from suite.cli.verify import verify
@@ -36,15 +37,6 @@ DEBUG = "LEVELFIELD_DEBUG"
 @click.version_option(__version__, prog_name="levelfield")
 def cli() -> None:
     """Compare deep-learning stacks: the same models, proven equal, measured so that a difference can be believed."""
-
-
-_sign = click.option(
-    "--sign",
-    metavar="KEY",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    default=None,
-    help="Sign the run's statement with this SSH key.",
-)
 
 
 @cli.command()
@@ -85,7 +77,7 @@ _sign = click.option(
     help="Images of your own for the scenario convergence: train/CLASS/ and val/CLASS/, or CLASS/.",
 )
 @click.option("--target", type=PERCENT, default=None, help="Accuracy that convergence trains to: 90%.")
-@_sign
+@SIGN
 def bench(**values: Any) -> None:  # noqa: ANN401  (each option has a type of its own)
     """Measure, compare and report: builds what is missing, then runs."""
     from suite.run.bench import run_bench
@@ -93,88 +85,10 @@ def bench(**values: Any) -> None:  # noqa: ANN401  (each option has a type of it
     sys.exit(run_bench(options_of(values), terminals.console()))
 
 
-@cli.command()
-@click.argument("images", nargs=-1)
-@BASE
-@click.option(
-    "--export",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=None,
-    help="Write each into this folder as an archive for `docker load`, with its bill of materials.",
-)
-@click.option(
-    "--variant", default="cpu", show_default=True, help="cpu, cu12, cu13; auto: what fits this machine's GPU."
-)
-@GPU
-def build(
-    images: tuple[str, ...],
-    base: Literal["debian", "registry"],
-    export: Path | None,
-    variant: str,
-    gpu: str | None,
-) -> None:
-    """Build images (all that backends need, unless named)."""
-    from suite.cli.tools import build_images, fitting
-
-    console = terminals.console()
-    build_images(fitting(images, variant, gpu, console), base, console, export)
-
-
-@cli.command()
-@click.argument("images", nargs=-1)
-def lock(images: tuple[str, ...]) -> None:
-    """Resolve the requirement sets again; `onnxruntime@1.30.0` makes a lock of that version beside the current one."""
-    from suite.cli.tools import lock_images
-
-    lock_images(images, terminals.console())
-
-
-@cli.command()
-def doctor() -> None:
-    """Look at this machine: what is missing, what will disturb, and the fix for each."""
-    from suite.cli.tools import examine
-
-    sys.exit(examine(terminals.console()))
-
-
-@cli.command(name="list")
-def list_() -> None:
-    """Show what can be run."""
-    from suite.cli.listing import show
-
-    show(terminals.console())
-
-
-@cli.command()
-@click.argument("run")
-@click.option("--reports", default=Path("reports"), type=click.Path(path_type=Path), show_default=True)
-@_sign
-def report(run: str, reports: Path, sign: Path | None) -> None:
-    """Render the report of a record again, and show its result: a run's id, its folder or its run.json."""
-    from suite.cli.tools import render
-    from suite.compare.sides import find
-
-    sys.exit(render(find(run, reports), terminals.console(), sign))
-
-
-@cli.command()
-@click.option("--yes", is_flag=True, help="Do not ask.")
-def clean(*, yes: bool) -> None:
-    """Delete images, environments, wheels and artifacts, which can all be made again. Reports stay."""
-    from suite.cli.tools import delete_caches
-
-    delete_caches(terminals.console(), yes=yes)
-
-
-@cli.command()
-def schema() -> None:
-    """Print the JSON Schema of a record."""
-    from suite.cli.tools import print_schema
-
-    print_schema()
-
-
-for _command in (baseline, compare, ab, history, verify, reproduce, explain, export, publish, bundle, unbundle, card):
+for _command in (
+    *(ab, baseline, bundle, card, compare, explain, export, history, publish, reproduce, unbundle, verify),
+    *(tools.build, tools.clean, tools.doctor, tools.list_, tools.lock, tools.report, tools.schema),
+):
     cli.add_command(_command)
 
 

@@ -146,6 +146,14 @@ PROCESSES = click.option(
     help="Processes that train together, or several numbers: --threads are those of each.",
 )
 
+SIGN = click.option(
+    "--sign",
+    metavar="KEY",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    default=None,
+    help="Sign the run's statement with this SSH key.",
+)
+
 
 def without_paths(words: list[str]) -> list[str]:
     """Return a command's words without what names this machine or its user.

@@ -1,24 +1,23 @@
-"""The small commands: doctor, build, lock, report, clean, schema."""
+"""The small commands: doctor, build, lock, list, report, clean, schema."""
 
 import json
+import sys
 from pathlib import Path
+from typing import Literal
 
 import click
 from rich.console import Console
 from rich.markup import escape
 
-from suite import plan
-from suite.analysis import guarded
+from suite.cli.options import BASE, GPU, SIGN
 from suite.errors import LevelfieldError
-from suite.images.base import Kind
-from suite.record import files
-from suite.report import html, terminal
-from suite.run.bench import REPORT
 from suite.safety import terminals
 
 
-def examine(console: Console) -> int:
-    """Print what `doctor` finds; return 2 where nothing can be run."""
+@click.command()
+def doctor() -> None:
+    """Look at this machine: what is missing, what will disturb, and the fix for each."""
+    from suite import plan
     from suite.images.catalogue import PYTHON
     from suite.images.cost import estimate
     from suite.machine.doctor import examine as findings
@@ -31,6 +30,7 @@ def examine(console: Console) -> int:
         missing_bytes = None
     needs = Needs(python=PYTHON, wheels_missing_bytes=missing_bytes, folders=(str(cache_root()), "."))
 
+    console = terminals.console()
     signs = {"ok": "[green]ok  [/]", "warn": "[yellow]note[/]", "bad": "[red]bad [/]"}
     worst = 0
     for finding in findings(needs):
@@ -42,7 +42,7 @@ def examine(console: Console) -> int:
         if finding.state == "bad":
             worst = 2
     _show_cuda(console)
-    return worst
+    sys.exit(worst)
 
 
 def _show_cuda(console: Console) -> None:
@@ -58,8 +58,40 @@ def _show_cuda(console: Console) -> None:
         console.print(show.grid(table.read(), here, {name: cuda_variants(name) for name in images()}))
 
 
-def fitting(names: tuple[str, ...], variant: str, gpu: str | None, console: Console) -> tuple[str, ...]:
+@click.command()
+@click.argument("images", nargs=-1)
+@BASE
+@click.option(
+    "--export",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=None,
+    help="Write each into this folder as an archive for `docker load`, with its bill of materials.",
+)
+@click.option(
+    "--variant", default="cpu", show_default=True, help="cpu, cu12, cu13; auto: what fits this machine's GPU."
+)
+@GPU
+def build(
+    images: tuple[str, ...], base: Literal["debian", "registry"], export: Path | None, variant: str, gpu: str | None
+) -> None:
+    """Build images (all that backends need, unless named)."""
+    from suite import plan
+    from suite.images.build import build as build_image
+    from suite.images.export import export_image
+    from suite.record.references import parse
+
+    console = terminals.console()
+    for name in _fitting(images, variant, gpu, console) or plan.all_images():
+        asked = parse(name)
+        built = build_image(asked.name, asked.variant, asked.version, base_kind=base, progress=_dimmed)
+        console.print(f"{name}: {built.tag}", highlight=False)
+        if export is not None:
+            terminals.say(console, f"{name}: {export_image(built, export, progress=_dimmed)}")
+
+
+def _fitting(names: tuple[str, ...], variant: str, gpu: str | None, console: Console) -> tuple[str, ...]:
     """Spell images to be built with the CUDA variant that was asked for, or that fits; on the CPU as they are."""
+    from suite import plan
     from suite.machine import devices, driver
     from suite.plan import placement
 
@@ -76,62 +108,67 @@ def fitting(names: tuple[str, ...], variant: str, gpu: str | None, console: Cons
     return spelled
 
 
-def build_images(names: tuple[str, ...], base: Kind, console: Console, export: Path | None = None) -> None:
-    """Build the named images (`onnxruntime`, `onnxruntime@1.30.0`), or all; write them into the folder `export`."""
-    from suite.images.build import build
-    from suite.images.export import export_image
-    from suite.record.references import parse
-
-    for name in names or plan.all_images():
-        asked = parse(name)
-        built = build(
-            asked.name,
-            asked.variant,
-            asked.version,
-            base_kind=base,
-            progress=lambda text: console.print(f"[dim]{escape(text)}[/]"),
-        )
-        console.print(f"{name}: {built.tag}", highlight=False)
-        if export is not None:
-            archive = export_image(built, export, progress=lambda text: console.print(f"[dim]{escape(text)}[/]"))
-            terminals.say(console, f"{name}: {archive}")
+def _dimmed(text: str) -> None:
+    terminals.console().print(f"[dim]{escape(text)}[/]")
 
 
-def lock_images(names: tuple[str, ...], console: Console) -> None:
-    """Resolve requirement sets again."""
+@click.command()
+@click.argument("images", nargs=-1)
+def lock(images: tuple[str, ...]) -> None:
+    """Resolve the requirement sets again; `onnxruntime@1.30.0` makes a lock of that version beside the current one."""
     from suite.images.locks import relock
 
-    relock(names, progress=lambda text: console.print(f"[dim]{escape(text)}[/]"))
+    relock(images, progress=_dimmed)
 
 
-def render(path: Path, console: Console, sign: Path | None = None) -> int:
-    """Write the report of a record beside it; with a key, also its statement, signed."""
+@click.command(name="list")
+def list_() -> None:
+    """Show what can be run."""
+    from suite.cli.listing import show
+
+    show(terminals.console())
+
+
+@click.command()
+@click.argument("run")
+@click.option("--reports", default=Path("reports"), type=click.Path(path_type=Path), show_default=True)
+@SIGN
+def report(run: str, reports: Path, sign: Path | None) -> None:
+    """Render the report of a record again, and show its result: a run's id, its folder or its run.json."""
+    from suite.analysis import guarded
+    from suite.compare import sides
     from suite.compare.ab import comparison
+    from suite.record import files
+    from suite.report import html, terminal
     from suite.run import ab
+    from suite.run.bench import REPORT
     from suite.share import run_evidence
 
-    record = guarded.read(path)
-    run, result = record.run, record.analysis
+    console = terminals.console()
+    record = guarded.read(sides.find(run, reports))
     with guarded.computing(record.name):
-        if comparison.LABEL in run.labels:
-            found = ab.of_record(path)
+        if comparison.LABEL in record.run.labels:
+            found = ab.of_record(record.file)
             ab.show(found, console, sign=sign)
-            return found.comparison.exit_code
-        folder = record.file.parent
-        evidence, unproven = run_evidence.read_evidence(record.file, run, result, sign)
-        files.write_atomically(folder / REPORT, html.render(run, result, evidence=evidence).encode())
-        terminal.show(run, result, console)
-    terminals.say(console, f"\nReport: {folder / REPORT}")
+            sys.exit(found.comparison.exit_code)
+        page = record.file.parent / REPORT
+        evidence, unproven = run_evidence.read_evidence(record.file, record.run, record.analysis, sign)
+        files.write_atomically(page, html.render(record.run, record.analysis, evidence=evidence).encode())
+        terminal.show(record.run, record.analysis, console)
+    terminals.say(console, f"\nReport: {page}")
     if unproven:
         terminals.say(console, unproven, "yellow")
-    return result.exit_code
+    sys.exit(record.analysis.exit_code)
 
 
-def delete_caches(console: Console, *, yes: bool) -> None:
-    """Remove everything that can be made again, once that is confirmed."""
-    from suite.images.clean import clean
+@click.command()
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def clean(*, yes: bool) -> None:
+    """Delete images, environments, wheels and artifacts, which can all be made again. Reports stay."""
+    from suite.images.clean import clean as delete
     from suite.paths import folders_to_clean
 
+    console = terminals.console()
     ours, others = folders_to_clean()
     console.print("This deletes all images of Levelfield in the container engine, and from its cache:", highlight=False)
     for folder in ours:
@@ -140,10 +177,13 @@ def delete_caches(console: Console, *, yes: bool) -> None:
         terminals.say(console, f"  not {folder}: Levelfield did not make it")
     if not yes:
         click.confirm("Delete them?", abort=True)
-    freed = clean()
+    freed = delete()
     console.print(f"{freed / 2**30:.1f} GiB given back; reports are kept.", highlight=False)
 
 
-def print_schema() -> None:
+@click.command()
+def schema() -> None:
     """Print the JSON Schema of a record."""
+    from suite.record import files
+
     print(json.dumps(files.schema(), indent=2))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -263,17 +264,15 @@ def test_a_record_of_a_run_without_statement_is_consistent(tmp_path: Path) -> No
 
 
 def test_a_later_page_keeps_the_statement_and_its_signature(tmp_path: Path) -> None:
-    from rich.console import Console
-
-    from suite.cli.tools import render
+    from suite.cli.tools import report
 
     ada, signers = key(tmp_path)
     folder = leave(small(), tmp_path / "run", ada)
     (folder / "report.html").unlink()
-    render(folder, Console(quiet=True))
+    assert CliRunner().invoke(report, [str(folder)]).exit_code == 0
     assert check(folder / "report.html", signers).verdict == "verified"
     (folder / statement.NAME).write_text("{}")
-    render(folder, Console(quiet=True))
+    assert CliRunner().invoke(report, [str(folder)]).exit_code == 0
     assert "There is none" in says(check(folder / "report.html"), "statement")
 
 
