@@ -1,17 +1,15 @@
 """Launches that train to a target accuracy: one seed a generation, one arm after the other, each a turn of its own."""
 
-import random
 from collections.abc import Sequence
 
 import msgspec
 
-from suite.launchers.worker import WorkerError
 from suite.machine.disturbance import disturbed
 from suite.machine.signals import Signals, difference
-from suite.record.schema import Arm, Block, Case, Convergence, Evaluation, Failure, Launch, Noise
-from suite.schedule.launches import bring_up, disagreement
+from suite.record.schema import Arm, Block, Convergence, Evaluation, Failure, Launch, Noise
+from suite.schedule.launches import bring_up, require_same
 from suite.schedule.listener import ProgressListener
-from suite.schedule.outcomes import Outcome, end_workers, fail, utc_now
+from suite.schedule.outcomes import Outcome, ask, ended_on_error, shuffled, utc_now
 from suite.schedule.site import Site
 from suite.schedule.verification import check_update, judge_convergence
 from suite.worker.messages import Converge, Converged
@@ -55,49 +53,35 @@ def trainings(
     """
     case = block.case
     listener.say(f"computing how {case.model} must begin from seed {index}, in float64")
-    order = sorted(arms, key=lambda arm: arm.id)
-    random.Random(seed).shuffle(order)  # noqa: S311  (a schedule, not a secret)
+    order = shuffled(arms, seed)
     try:
         goal = site.goal(case.model)
         beginning = convergence.beginning(goal, index)
     except ValueError as error:  # the images are not there, or are others: nobody can train, and other cases can
-        return [_cannot(case, arm, str(error)) for arm in order]
+        absent = Failure(stage="load", kind="error", message=str(error))
+        return [Outcome(arm, case, Launch(arm=arm.id, started=utc_now(), failure=absent)) for arm in order]
     outcomes = bring_up(site, case, order, verify=False, alone=False)
-    try:
+    with ended_on_error(outcomes):
         for number, outcome in enumerate(outcomes, start=1):
             pids = {each.arm.id: each.worker.pid or 0 for each in outcomes if each.worker is not None}
             _train(outcome, goal, index, beginning, signals, {arm: pid for arm, pid in pids.items() if pid})
             listener.progress(f"{outcome.arm.id} trained from seed {index} ({number} of {len(outcomes)})", {})
-    except BaseException:
-        end_workers(outcomes)
-        raise
     return outcomes
-
-
-def _cannot(case: Case, arm: Arm, reason: str) -> Outcome:
-    absent = Failure(stage="load", kind="error", message=reason)
-    return Outcome(arm, case, Launch(arm=arm.id, started=utc_now(), failure=absent))
 
 
 def _train(
     outcome: Outcome, goal: Goal, seed: int, beginning: Beginning, signals: Signals, pids: dict[str, int]
 ) -> None:
     """Let one worker train; one that cannot is ended."""
-    if outcome.worker is None:
-        return
     before = signals.snapshot(pids)
-    try:
-        converged = outcome.worker.ask(Converge(seed), Converged, TIMEOUT_S)
-    except WorkerError as error:
-        fail(outcome, "measure", error)
+    converged = ask(outcome, "measure", Converge(seed), Converged, TIMEOUT_S)
+    if converged is None:
         return
     noise = difference(before, signals.snapshot(pids), outcome.arm.id)
-    try:
-        updated = check_update(outcome.worker, goal.network, goal.optimizer)
-    except WorkerError as error:
-        fail(outcome, "verify", error)
+    updated = check_update(outcome, goal.optimizer, goal.network)
+    if updated is None:
         return
-    _refuse_disagreement(outcome.arm, outcome.case, converged, beginning)
+    _require_same(outcome, converged, beginning)
     outcome.launch = msgspec.structs.replace(
         outcome.launch,
         parity=judge_convergence(converged, updated, beginning, goal),
@@ -105,11 +89,9 @@ def _train(
     )
 
 
-def _refuse_disagreement(arm: Arm, case: Case, converged: Converged, beginning: Beginning) -> None:
-    if converged.weights_sha256 != beginning.weights_sha256:
-        raise disagreement(arm, case, "weights", converged.weights_sha256)
-    if converged.inputs_sha256 != beginning.inputs_sha256:
-        raise disagreement(arm, case, "inputs", converged.inputs_sha256)
+def _require_same(outcome: Outcome, converged: Converged, beginning: Beginning) -> None:
+    require_same(outcome, "weights", converged.weights_sha256, beginning.weights_sha256)
+    require_same(outcome, "inputs", converged.inputs_sha256, beginning.inputs_sha256)
 
 
 def _recorded(converged: Converged, goal: Goal, seed: int, noise: Noise, cpus: int) -> Convergence:
@@ -118,10 +100,7 @@ def _recorded(converged: Converged, goal: Goal, seed: int, noise: Noise, cpus: i
         seed=seed,
         target=goal.target,
         limit=goal.steps,
-        points=tuple(
-            Evaluation(step=each.step, elapsed_ns=each.elapsed_ns, loss=each.loss, accuracy=each.accuracy)
-            for each in converged.points
-        ),
+        points=tuple(Evaluation(**msgspec.structs.asdict(each)) for each in converged.points),
         diverged=converged.diverged,
         weights_sha256=converged.weights_sha256,
         inputs_sha256=converged.inputs_sha256,

@@ -198,7 +198,7 @@ class Generations:
             self._note(case.id, index, outcome)
         self._tell_xid_errors(case)  # what came while arms loaded is no window's
         scheduler = RoundScheduler(
-            [*outcomes, canary],
+            outcomes={outcome.arm.id: outcome for outcome in (*outcomes, canary)},
             block=case.id,
             generation=index,
             seed=seed,
@@ -207,7 +207,7 @@ class Generations:
             clock=self.clock,
             listener=self._listener,
             device=self._device if case.device != "cpu" else None,
-            first_round=first_round,
+            next_round=first_round,
         )
         launched = time.monotonic()
         lost = scheduler.measure_rounds(pace)

@@ -13,7 +13,7 @@ from suite.launchers.protocol import READY_TIMEOUT_S, LaunchSpec
 from suite.launchers.worker import Worker, WorkerError, wait_for_answers
 from suite.plan import cpu_pinning
 from suite.record.schema import Arm, Case, Failure, Launch, Library, Memory, Startup
-from suite.schedule.outcomes import Outcome, end_workers, fail, utc_now
+from suite.schedule.outcomes import Outcome, ask, end_workers, fail, utc_now
 from suite.schedule.site import Site, cache_folder, task_for
 from suite.schedule.verification import verify_outcome
 from suite.worker.messages import Load, Loaded, Probe, Probed
@@ -214,28 +214,34 @@ def _refuse_disagreement(site: Site, case: Case, outcomes: Sequence[Outcome]) ->
             launch = outcome.launch = msgspec.structs.replace(
                 launch, onnx_sha256=site.file_of(case, outcome.arm).sha256
             )
-        elif launch.weights_sha256 != weights_sha256:
-            raise disagreement(outcome.arm, case, "weights", launch.weights_sha256)
-        if launch.inputs_sha256 != inputs_sha256:
-            raise disagreement(outcome.arm, case, "inputs", launch.inputs_sha256)
+        else:
+            require_same(outcome, "weights", launch.weights_sha256, weights_sha256)
+        require_same(outcome, "inputs", launch.inputs_sha256, inputs_sha256)
 
 
-def disagreement(arm: Arm, case: Case, what: str, found: str) -> LevelfieldError:
-    """Return the error that ends a run in which a worker holds other weights or inputs than the rest.
+def require_same(outcome: Outcome, what: str, found: str, expected: str) -> None:
+    """End a run in which a worker holds other weights or inputs than the rest.
 
     Parameters
     ----------
-    arm, case
-        The arm of the worker, and the case that it was loaded for.
+    outcome
+        Whose worker it is, and the case that it was loaded for.
     what
-        What differs: `weights`, `inputs` or `timed inputs`.
-    found
-        Digest of what the worker holds, hexadecimal.
+        What is compared: `weights`, `inputs` or `timed inputs`.
+    found, expected
+        Digest of what the worker holds, and of what this run has; hexadecimal.
+
+    Raises
+    ------
+    LevelfieldError
+        They differ.
     """
-    return LevelfieldError(
-        f"{arm.id} holds other {what} for {case.model} than this run ({found[:12]}…), so nothing can be compared.",
-        fix="Run `levelfield clean` and start again; if it stays, that NumPy makes other bits: please report it.",
-    )
+    if found != expected:
+        raise LevelfieldError(
+            f"{outcome.arm.id} holds other {what} for {outcome.case.model} than this run ({found[:12]}…), so nothing "
+            "can be compared.",
+            fix="Run `levelfield clean` and start again; if it stays, that NumPy makes other bits: please report it.",
+        )
 
 
 def probe(outcome: Outcome, *, installed: bool = True) -> Probed | None:
@@ -253,12 +259,8 @@ def probe(outcome: Outcome, *, installed: bool = True) -> Probed | None:
     Probed or None
         None where there is no worker, or it did not answer.
     """
-    if outcome.worker is None:
-        return None
-    try:
-        probed = outcome.worker.ask(Probe(installed=installed), Probed, PROBE_TIMEOUT_S)
-    except WorkerError as error:
-        fail(outcome, "stop", error)
+    probed = ask(outcome, "stop", Probe(installed=installed), Probed, PROBE_TIMEOUT_S)
+    if probed is None:
         return None
     outcome.launch = msgspec.structs.replace(
         outcome.launch,
@@ -268,7 +270,7 @@ def probe(outcome: Outcome, *, installed: bool = True) -> Probed | None:
             source=probed.peak_source,
             device_bytes=probed.device_bytes,
         ),
-        libraries=tuple(Library(each.name, each.path, each.kind) for each in probed.libraries),
+        libraries=tuple(Library(**msgspec.structs.asdict(each)) for each in probed.libraries),
         environment=probed.environment,
     )
     return probed

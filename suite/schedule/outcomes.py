@@ -1,13 +1,17 @@
 """The outcome of a launch: its record, and its worker while that is alive."""
 
+import contextlib
 import datetime as dt
-from collections.abc import Sequence
+import random
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 import msgspec
 
 from suite.launchers.worker import Worker, WorkerError
 from suite.record.schema import Arm, Case, Failure, Launch, Window
 from suite.safety.conversion import convert
+from suite.worker.messages import Reply, Request
 
 
 class Outcome(msgspec.Struct):
@@ -19,6 +23,35 @@ class Outcome(msgspec.Struct):
     worker: Worker | None = None
     answered: Window | None = None
     """The calls whose outputs were verified, timed."""
+
+
+_T = TypeVar("_T", bound=Reply)
+
+
+def ask(outcome: Outcome, stage: str, request: Request, kind: type[_T], timeout_s: float) -> _T | None:
+    """Ask a worker something; one that cannot answer is ended, and its launch has the failure.
+
+    Parameters
+    ----------
+    outcome
+        Whose worker is asked.
+    stage
+        Step of the launch, as in `fail`.
+    request, kind, timeout_s
+        The question, the type of the answer, and how long to wait for it.
+
+    Returns
+    -------
+    object of type `kind` or None
+        None where there is no worker, or it failed.
+    """
+    if outcome.worker is None:
+        return None
+    try:
+        return outcome.worker.ask(request, kind, timeout_s)
+    except WorkerError as error:
+        fail(outcome, stage, error)
+        return None
 
 
 def utc_now() -> str:
@@ -64,3 +97,26 @@ def end_workers(outcomes: Sequence[Outcome]) -> None:
         if outcome.worker is not None:
             outcome.worker.stop()
             outcome.worker = None
+
+
+@contextlib.contextmanager
+def ended_on_error(outcomes: Sequence[Outcome]) -> Iterator[None]:
+    """End all workers where an error or an interrupt leaves the block."""
+    try:
+        yield
+    except BaseException:
+        end_workers(outcomes)
+        raise
+
+
+def shuffled(arms: Sequence[Arm], seed: int) -> list[Arm]:
+    """Return arms in random order: a function of their ids and the seed alone.
+
+    Parameters
+    ----------
+    arms, seed
+        In any order, and the seed of the schedule.
+    """
+    order = sorted(arms, key=lambda arm: arm.id)
+    random.Random(seed).shuffle(order)  # noqa: S311  (a schedule, not a secret)
+    return order

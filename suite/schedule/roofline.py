@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import msgspec
+
 from suite.launchers.protocol import READY_TIMEOUT_S, LaunchSpec
 from suite.launchers.worker import Worker, WorkerError
 from suite.machine.cpu import last_cache_bytes
@@ -82,12 +84,7 @@ def _measured(site: Site, threads: int, budget_ns: int) -> Roofline:
         worker.stop()
     return Roofline(
         threads=threads,
-        gemm_size=measured.gemm_size,
-        gemm_ns=measured.gemm_ns,
-        array_bytes=measured.array_bytes,
-        copy_ns=measured.copy_ns,
-        add_ns=measured.add_ns,
-        blas_threads=measured.blas_threads,
+        **msgspec.structs.asdict(measured),
         last_cache_bytes=cache_bytes,
         disturbed=reason,
     )

@@ -8,7 +8,8 @@ disturbed, by those outside signals alone, is repeated whole and kept.
 import random
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import msgspec
 
@@ -224,37 +225,27 @@ def _ask(
     return Window(**msgspec.structs.asdict(measured)), asleep_ns
 
 
+@dataclass(kw_only=True)
 class RoundScheduler:
     """The live arms of one generation, around which the turns go."""
 
-    def __init__(
-        self,
-        outcomes: Sequence[Outcome],
-        *,
-        block: str,
-        generation: int,
-        seed: int,
-        signals: Signals,
-        journal: Journal,
-        clock: SupervisorClock,
-        listener: ProgressListener,
-        device: Device | None = None,
-        first_round: int = 0,
-    ) -> None:
-        self._outcomes = {outcome.launch.arm: outcome for outcome in outcomes}
-        self._block = block
-        self._generation = generation
-        self._seed = seed
-        self._signals = signals
-        self._journal = journal
-        self._clock = clock
-        self._listener = listener
-        self._device = device
-        self._inject_ns = {outcome.launch.arm: injected_ns(outcome.arm.inject, outcome.launch) for outcome in outcomes}
+    outcomes: Mapping[str, Outcome]
+    """By id of the arm."""
+    block: str
+    generation: int
+    seed: int
+    signals: Signals
+    journal: Journal
+    clock: SupervisorClock
+    listener: ProgressListener
+    device: Device | None = None
+    next_round: int = 0
+    """Index of the round that comes next; a generation may be measured in several groups, one after the other."""
+
+    def __post_init__(self) -> None:
+        self._inject_ns = {arm: injected_ns(each.arm.inject, each.launch) for arm, each in self.outcomes.items()}
         self._medians: dict[str, list[float]] = {}
         self._lost: list[Turn] = []
-        self.next_round = first_round
-        """Index of the round that comes next; a generation may be measured in several groups, one after the other."""
         self.held_bytes: dict[str, int] = {}
         """The most that each arm's process was seen to hold of the GPU's memory."""
 
@@ -267,14 +258,14 @@ class RoundScheduler:
             index, self.next_round = self.next_round, self.next_round + 1
             reason = self._round(index, pace)
             again = bool(reason) and spare > 0
-            self._journal.write(RoundDone(self._block, self._generation, index, disturbed=reason, repeats=repeats))
+            self.journal.write(RoundDone(self.block, self.generation, index, disturbed=reason, repeats=repeats))
             if again:
                 spare -= 1
                 repeats += 1
             else:
                 done += 1
                 repeats = 0
-            self._listener.progress(
+            self.listener.progress(
                 f"round {done} of {pace.rounds}" + (f", repeated: {reason}" if again else ""),
                 {arm: statistics.median(medians) for arm, medians in self._medians.items()},
             )
@@ -287,26 +278,26 @@ class RoundScheduler:
 
     def _live(self) -> dict[str, int]:
         """Return the process ids of the workers that are alive, by arm; 0 where the host cannot see them."""
-        return {arm: each.worker.pid or 0 for arm, each in self._outcomes.items() if each.worker is not None}
+        return {arm: each.worker.pid or 0 for arm, each in self.outcomes.items() if each.worker is not None}
 
     def _round(self, index: int, pace: Pace) -> str:
         noises: list[Noise] = []
-        for arm in order(list(self._live()), self._seed, index):
-            turn = self._turn(self._outcomes[arm], pace)
-            self._journal.write(TurnTaken(self._block, self._generation, index, turn))
+        for arm in order(list(self._live()), self.seed, index):
+            turn = self._turn(self.outcomes[arm], pace)
+            self.journal.write(TurnTaken(self.block, self.generation, index, turn))
             if turn.noise is not None:
                 noises.append(turn.noise)
             if turn.failure is not None:
                 self._lost.append(turn)
-        return disturbed(noises, len(self._signals.cpus))
+        return disturbed(noises, len(self.signals.cpus))
 
     def _turn(self, outcome: Outcome, pace: Pace) -> Turn:
         arm = outcome.launch.arm
         guess_ns = statistics.median(self._medians[arm]) if arm in self._medians else _guess_ns(outcome, ())
         settling = settle(self._live())
         pids = {name: pid for name, pid in self._live().items() if pid}
-        device_before = self._device.read() if self._device is not None else None
-        before = self._signals.snapshot(pids)
+        device_before = self.device.read() if self.device is not None else None
+        before = self.signals.snapshot(pids)
         woken_ns = time.process_time_ns()
         try:
             warm_ns = REWARM_NS if settling.unseen else WARM_NS
@@ -316,17 +307,17 @@ class RoundScheduler:
             used = self._used(device_before, pids, arm)  # what the GPU reports may say why
             return Turn(arm=arm, window=None, failure=failure("measure", error), device=used, settling=settling)
         # To read the counters and the answer costs more than to wait, and falls into no window.
-        noise = difference(before, self._signals.snapshot(pids), arm)
+        noise = difference(before, self.signals.snapshot(pids), arm)
         noise = msgspec.structs.replace(noise, supervisor_ns=asleep_ns - woken_ns)
-        self._clock.add(noise)
+        self.clock.add(noise)
         self._medians.setdefault(arm, []).append(statistics.median(window.samples_ns))
         used = self._used(device_before, pids, arm)
         return Turn(arm=arm, window=window, noise=noise, device=used, settling=settling)
 
     def _used(self, before: Reading | None, pids: dict[str, int], arm: str) -> DeviceUse | None:
-        if self._device is None or before is None:
+        if self.device is None or before is None:
             return None
-        used = self._device.use(before, pids, arm)
+        used = self.device.use(before, pids, arm)
         if not isinstance(used.memory_bytes, Absent):
             self.held_bytes[arm] = max(used.memory_bytes, self.held_bytes.get(arm, 0))
         return used

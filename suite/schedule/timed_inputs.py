@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from suite.launchers.worker import WorkerError
 from suite.prepare.own_model import store
 from suite.record.schema import Case
-from suite.schedule.launches import disagreement
-from suite.schedule.outcomes import Outcome, fail
+from suite.schedule.launches import require_same
+from suite.schedule.outcomes import Outcome, ask
 from suite.schedule.site import Site
 from suite.worker import rotation
 from suite.worker.messages import Rotate, Rotated
@@ -66,15 +65,11 @@ def rotate(site: Site, case: Case, outcomes: Sequence[Outcome]) -> None:
     if sets == 1:
         return
     for outcome in outcomes:
-        if outcome.worker is None:
+        rotated = ask(outcome, "load", Rotate(sets), Rotated, TIMEOUT_S)
+        if rotated is None:
             continue
-        try:
-            rotated = outcome.worker.ask(Rotate(sets), Rotated, TIMEOUT_S)
-        except WorkerError as error:
-            fail(outcome, "load", error)
-            continue
-        if rotated.sets not in (1, sets) or rotated.sha256 != _digest(site, case, rotated.sets):
-            raise disagreement(outcome.arm, case, "timed inputs", rotated.sha256)
+        expected = _digest(site, case, rotated.sets) if rotated.sets in (1, sets) else "of another number of batches"
+        require_same(outcome, "timed inputs", rotated.sha256, expected)
         outcome.launch = msgspec.structs.replace(
             outcome.launch, timed_inputs=rotated.sets, timed_inputs_sha256=rotated.sha256
         )

@@ -8,11 +8,10 @@ from functools import partial
 import msgspec
 import numpy as np
 
-from suite.launchers.worker import Worker, WorkerError
 from suite.prepare.own_model import reference
 from suite.record.schema import Absent, Case, Computed, Parity, TrainingErrors, TrainingParity, Window
 from suite.schedule import parallel
-from suite.schedule.outcomes import Outcome, fail
+from suite.schedule.outcomes import Outcome, ask
 from suite.schedule.site import Site
 from suite.worker.messages import CheckUpdate, Converged, Train, Trained, Updated, Verified, Verify
 from suite.zoo import honesty, models, parity
@@ -66,21 +65,17 @@ def verify_outcome(site: Site, case: Case, outcome: Outcome) -> None:
     outcome
         Its launch gets the parity.
     """
-    if outcome.worker is None:
-        return
-    own = site.own_of(case)
-    count = verify_count(case) if own is None else reference.count_of(case.batch)
-    try:
-        if case.trains:
-            rule = models.recipe(case.model)
-            updated = check_update(outcome.worker, case.model, rule.optimizer, case.processes)
-            trained = outcome.worker.ask(Train(recipe.STEPS, rule.trajectory_batch), Trained, TRAIN_TIMEOUT_S)
+    if case.trains:
+        rule = models.recipe(case.model)
+        updated = check_update(outcome, rule.optimizer, case.model, case.processes)
+        trained = ask(outcome, "verify", Train(recipe.STEPS, rule.trajectory_batch), Trained, TRAIN_TIMEOUT_S)
+        if updated is not None and trained is not None:
             compared = judge_training(trained, updated, site.artifacts.trajectory(case.model), case.model)
             outcome.launch = msgspec.structs.replace(outcome.launch, parity=compared)
-            return
-        verified = outcome.worker.ask(Verify(count), Verified, VERIFY_TIMEOUT_S)
-    except WorkerError as error:
-        fail(outcome, "verify", error)
+        return
+    count = _count(site, case)
+    verified = ask(outcome, "verify", Verify(count), Verified, VERIFY_TIMEOUT_S)
+    if verified is None:
         return
     outcome.answered = Window(**msgspec.structs.asdict(verified.calls)) if verified.calls is not None else None
     said = verified.computed
@@ -105,14 +100,11 @@ def verify_again(site: Site, case: Case, outcome: Outcome) -> None:
         Its launch gets the second parity; where that is not equal, it replaces the first.
     """
     first = outcome.launch.parity
-    if outcome.worker is None or case.trains or first is None or not first.equal:
+    if case.trains or first is None or not first.equal:
         return
-    own = site.own_of(case)
-    count = verify_count(case) if own is None else reference.count_of(case.batch)
-    try:
-        verified = outcome.worker.ask(Verify(count, again=True), Verified, VERIFY_TIMEOUT_S)
-    except WorkerError as error:
-        fail(outcome, "verify", error)
+    count = _count(site, case)
+    verified = ask(outcome, "verify", Verify(count, again=True), Verified, VERIFY_TIMEOUT_S)
+    if verified is None:
         return
     said = outcome.launch.computed
     if said is not None:  # what it is loaded as did not change
@@ -122,6 +114,10 @@ def verify_again(site: Site, case: Case, outcome: Outcome) -> None:
     if not found.equal:
         moved = msgspec.structs.replace(found, reason=f"{AFTER_WINDOWS} {found.reason}")
         outcome.launch = msgspec.structs.replace(outcome.launch, parity=moved)
+
+
+def _count(site: Site, case: Case) -> int:
+    return verify_count(case) if site.own_of(case) is None else reference.count_of(case.batch)
 
 
 def _judge(site: Site, case: Case, verified: Verified, count: int) -> Parity:
@@ -211,27 +207,26 @@ def _honest(
     )
 
 
-def check_update(worker: Worker, network: str, optimizer: Optimizer, processes: int = 1) -> update.Judgement:
+def check_update(outcome: Outcome, optimizer: Optimizer, network: str, processes: int = 1) -> update.Judgement | None:
     """Let a worker that trains take steps with given gradients, and compare its weights with the float64 rule's.
 
     Parameters
     ----------
-    worker
+    outcome
         With a training that is loaded.
-    network
-        Name of the model that is trained.
-    optimizer
-        The recipe's.
-    processes
-        That train together.
+    optimizer, network, processes
+        The recipe's, the name of the model that is trained, and how many processes train together.
 
-    Raises
-    ------
-    WorkerError
-        It cannot.
+    Returns
+    -------
+    Judgement or None
+        None where there is no worker, or it cannot: then it is ended.
     """
     by = update.amplification(optimizer)
-    updated = worker.ask(CheckUpdate(by.learning_rate, by.weight_decay), Updated, TRAIN_TIMEOUT_S)
+    request = CheckUpdate(by.learning_rate, by.weight_decay)
+    updated = ask(outcome, "verify", request, Updated, TRAIN_TIMEOUT_S)
+    if updated is None:
+        return None
     return update.judge(updated.values, models.get(network), optimizer, processes=processes)
 
 
@@ -251,27 +246,17 @@ def judge_training(trained: Trained, updated: update.Judgement, reference: Traje
     """
     found = Trajectory(trained.losses, trained.gradients, trained.weights, trained.statistics)
     judgement = training_parity.judge(found, reference, model)
-    losses = judgement.errors.losses
-    whole = math.isfinite(losses)
-    absent = Absent(judgement.reason or "not comparable")
-    steps = np.asarray(trained.losses, dtype="<f8")
-    return Parity(
+    return _training_parity(
+        trained.losses,
+        reference.losses,
+        models.recipe(model).trajectory_batch,
         equal=judgement.equal and updated.equal,
-        relative_error=losses if whole else absent,
-        centred_error=Absent("a training has no inputs to take the mean over"),
-        max_abs_error=float(np.abs(steps - reference.losses).max()) if whole else absent,
+        reasons=(updated.reason, judgement.reason),
+        unknown=judgement.reason or "not comparable",
+        centred="a training has no inputs to take the mean over",
         tolerance=judgement.tolerances.losses,
-        inputs=len(reference.losses) * models.recipe(model).trajectory_batch,
-        projection=trained.losses if whole else (),
-        output_sha256=hashlib.sha256(steps.tobytes()).hexdigest(),
-        reason=_both(updated.reason, judgement.reason),
-        training=TrainingParity(
-            batch=models.recipe(model).trajectory_batch,
-            losses=trained.losses if whole else (),
-            reference=reference.losses,
-            errors=_known(judgement.errors, updated.error),
-            tolerances=_known(judgement.tolerances, updated.tolerance),
-        ),
+        errors=_known(judgement.errors, updated.error),
+        tolerances=_known(judgement.tolerances, updated.tolerance),
     )
 
 
@@ -301,33 +286,52 @@ def judge_convergence(converged: Converged, updated: update.Judgement, beginning
             f"It does not train as the reference does: the losses of the first ten steps are {off} "
             f"({beginning.tolerance:.0e} allowed)."
         )
-    absent = Absent("of a training to a target, the first losses are compared")
-    losses = converged.losses if whole else ()
-    steps = np.asarray(converged.losses, dtype="<f8")
-    return Parity(
+    only_losses = "of a training to a target, the first losses are compared"
+    absent = Absent(only_losses)
+    return _training_parity(
+        converged.losses,
+        beginning.losses,
+        goal.batch,
         equal=equal and updated.equal,
-        relative_error=found if whole else Absent(reason),
-        centred_error=absent,
-        max_abs_error=float(np.abs(steps - beginning.losses).max()) if whole else Absent(reason),
+        reasons=(updated.reason, reason),
+        unknown=reason,
+        centred=only_losses,
         tolerance=beginning.tolerance,
-        inputs=len(beginning.losses) * goal.batch,
-        projection=losses,
-        output_sha256=hashlib.sha256(steps.tobytes()).hexdigest(),
-        reason=_both(updated.reason, reason),
-        training=TrainingParity(
-            batch=goal.batch,
-            losses=losses,
-            reference=beginning.losses,
-            errors=TrainingErrors(
-                found if whole else Absent(reason), absent, absent, absent, _comparable(updated.error)
-            ),
-            tolerances=TrainingErrors(beginning.tolerance, absent, absent, absent, updated.tolerance),
-        ),
+        errors=TrainingErrors(found if whole else Absent(reason), absent, absent, absent, _comparable(updated.error)),
+        tolerances=TrainingErrors(beginning.tolerance, absent, absent, absent, updated.tolerance),
     )
 
 
-def _both(*reasons: str) -> str:
-    return " ".join(reason for reason in reasons if reason)
+def _training_parity(
+    losses: tuple[float, ...],
+    expected: tuple[float, ...],
+    batch: int,
+    *,
+    equal: bool,
+    reasons: tuple[str, ...],
+    unknown: str,
+    centred: str,
+    tolerance: float,
+    errors: TrainingErrors,
+    tolerances: TrainingErrors,
+) -> Parity:
+    """Return the parity of a training, of which the losses stand for the output."""
+    known = not isinstance(errors.losses, Absent)
+    steps = np.asarray(losses, dtype="<f8")
+    return Parity(
+        equal=equal,
+        relative_error=errors.losses if known else Absent(unknown),
+        centred_error=Absent(centred),
+        max_abs_error=float(np.abs(steps - expected).max()) if known else Absent(unknown),
+        tolerance=tolerance,
+        inputs=len(expected) * batch,
+        projection=losses if known else (),
+        output_sha256=hashlib.sha256(steps.tobytes()).hexdigest(),
+        reason=" ".join(filter(None, reasons)),
+        training=TrainingParity(
+            batch=batch, losses=losses if known else (), reference=expected, errors=errors, tolerances=tolerances
+        ),
+    )
 
 
 def _known(errors: Errors, update_error: float) -> TrainingErrors:

@@ -1,15 +1,13 @@
 """Launches that are measured as a whole: cold starts, one at a time, and peak memory."""
 
-import random
 import shutil
 from collections.abc import Sequence
 
-from suite.launchers.worker import WorkerError
 from suite.record.journal import Journal, LaunchDone
 from suite.record.schema import Arm, Block
 from suite.schedule.launches import bring_up, probe
 from suite.schedule.listener import ProgressListener
-from suite.schedule.outcomes import Outcome, end_workers, fail
+from suite.schedule.outcomes import Outcome, ask, end_workers, ended_on_error, shuffled
 from suite.schedule.site import Site, cache_folder
 from suite.schedule.verification import verify_outcome
 from suite.worker.messages import Measure, Measured
@@ -48,17 +46,14 @@ def cold_starts(
         Whether the workers are kept for the model's next case. They sleep while the others start.
     """
     outcomes: list[Outcome] = []
-    try:
-        for number, arm in enumerate(_shuffled(arms, seed), start=1):
+    with ended_on_error(outcomes):
+        for number, arm in enumerate(shuffled(arms, seed), start=1):
             shutil.rmtree(cache_folder(site, block.case, arm), ignore_errors=True)
             outcomes += bring_up(site, block.case, [arm])
             journal.write(LaunchDone(block.case.id, index, outcomes[-1].launch))
             if not live_on:
                 end_workers(outcomes)
             listener.progress(f"cold start of {arm.id} ({number} of {len(arms)})", {})
-    except BaseException:
-        end_workers(outcomes)
-        raise
     return outcomes
 
 
@@ -93,31 +88,17 @@ def peak_memory(
     LevelfieldError
         A worker holds other weights or inputs than the rest.
     """
-    outcomes = bring_up(site, block.case, _shuffled(arms, seed), verify=False)
-    try:
+    outcomes = bring_up(site, block.case, shuffled(arms, seed), verify=False)
+    with ended_on_error(outcomes):
         for number, outcome in enumerate(outcomes, start=1):
             work(outcome)
             probe(outcome, installed=False)
             verify_outcome(site, block.case, outcome)
             journal.write(LaunchDone(block.case.id, index, outcome.launch))
             listener.progress(f"peak memory of {outcome.arm.id} ({number} of {len(outcomes)})", {})
-    except BaseException:
-        end_workers(outcomes)
-        raise
     return outcomes
-
-
-def _shuffled(arms: Sequence[Arm], seed: int) -> list[Arm]:
-    shuffled = sorted(arms, key=lambda arm: arm.id)
-    random.Random(seed).shuffle(shuffled)  # noqa: S311  (a schedule, not a secret)
-    return shuffled
 
 
 def work(outcome: Outcome) -> None:
     """Let a worker make the calls after which its memory no longer grows; one that cannot is ended."""
-    if outcome.worker is None:
-        return
-    try:
-        outcome.worker.ask(Measure(window_ns=0, min_calls=MEMORY_CALLS), Measured, MEMORY_TIMEOUT_S)
-    except WorkerError as error:
-        fail(outcome, "measure", error)
+    ask(outcome, "measure", Measure(window_ns=0, min_calls=MEMORY_CALLS), Measured, MEMORY_TIMEOUT_S)

@@ -9,9 +9,10 @@ import pytest
 
 from suite.errors import LevelfieldError
 from suite.machine.signals import Signals
-from suite.record.schema import Absent, Arm, Block, Case
+from suite.record.schema import Absent, Arm, Block, Case, Launch
 from suite.schedule import convergence as converging
 from suite.schedule.listener import SilentListener
+from suite.schedule.outcomes import Outcome
 from suite.schedule.verification import judge_convergence
 from suite.worker.messages import Converged, Evaluated
 from suite.zoo.digits import data
@@ -83,9 +84,10 @@ def test_an_optimizer_that_does_not_follow_the_recipe_is_not_equal(beginning: co
 @pytest.mark.parametrize("what", ["weights", "inputs"])
 def test_workers_that_hold_something_else_end_the_run(beginning: convergence.Beginning, what: str) -> None:
     told = converged(beginning, **{f"{what}_sha256": "0" * 64})
+    outcome = Outcome(JAX, CASE, Launch(arm=JAX.id, started=""))
     with pytest.raises(LevelfieldError, match=f"jax holds other {what} for mlp than this run"):
-        converging._refuse_disagreement(JAX, CASE, told, beginning)
-    converging._refuse_disagreement(JAX, CASE, converged(beginning), beginning)
+        converging._require_same(outcome, told, beginning)
+    converging._require_same(outcome, converged(beginning), beginning)
 
 
 def test_images_that_are_not_there_cost_their_own_case_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
