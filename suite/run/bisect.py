@@ -27,17 +27,6 @@ HALF = 0.5
 none if its whole interval lies on this side."""
 
 
-class Step(msgspec.Struct, frozen=True):
-    """One set of distributions, measured or found impossible."""
-
-    names: tuple[str, ...]
-    effect: Effect
-    run: str = ""
-    """Id of the run that measured it."""
-    row: Row | None = None
-    reason: str = ""
-
-
 class Bisection(msgspec.Struct, frozen=True):
     """Result of a bisection."""
 
@@ -45,8 +34,6 @@ class Bisection(msgspec.Struct, frozen=True):
     """B against A."""
     case: Row | None
     """The case that was measured again; None: no case differs."""
-    changed: tuple[str, ...]
-    steps: tuple[Step, ...] = ()
     finding: Finding | None = None
 
 
@@ -86,18 +73,18 @@ def run_bisection(first: str, second: str, options: Options, gate: Gate, console
     tell(whole, console)
     case = clearest(whole.comparison.rows)
     if case is None or case.ratio is None:
-        return Bisection(whole=whole, case=None, changed=changed)
-    steps: list[Step] = []
-    effect = math.log(case.ratio.value)
+        return Bisection(whole=whole, case=None)
+    alone, whole_log = _only(options, case), math.log(case.ratio.value)
 
     def judge(chosen: frozenset[str]) -> Effect:
-        step = _try(old, locks, chosen, _only(options, case), gate, effect, console)
-        steps.append(step)
-        console.print(_line(step), markup=False, highlight=False)
-        return step.effect
+        effect, row, reason = _try(old, locks, chosen, alone, gate, whole_log, console)
+        line = f"{join(sorted(chosen))} from B, the rest from A: {effect}"
+        if row is not None and row.ratio is not None:
+            line += f" ({row.ratio.value:.3f})"
+        console.print(line + (f": {reason}" if reason else ""), markup=False, highlight=False)
+        return effect
 
-    finding = search(changed, judge)
-    return Bisection(whole=whole, case=case, changed=changed, steps=tuple(steps), finding=finding)
+    return Bisection(whole=whole, case=case, finding=search(changed, judge))
 
 
 def clearest(rows: tuple[Row, ...]) -> Row | None:
@@ -169,25 +156,16 @@ def _try(
     chosen: frozenset[str],
     options: Options,
     gate: Gate,
-    effect: float,
+    whole_log: float,
     console: Console,
-) -> Step:
-    names = tuple(sorted(chosen))
+) -> tuple[Effect, Row | None, str]:
+    """Measure A against a mixture; return what it does, its row, and a reason that may explain it."""
     mixed = version_locks.mix(*locks, chosen)
-    problem = version_locks.conflict(mixed)
-    if problem:
-        return Step(names=names, effect=Effect.IMPOSSIBLE, reason=problem)
+    if problem := version_locks.conflict(mixed):
+        return Effect.IMPOSSIBLE, None, problem
     other = msgspec.structs.replace(old, version=mixed.version, ordinal=1)
-    found = measure(old.id, other.id, options, gate, console)
-    (row,) = found.comparison.rows
-    return Step(names=names, effect=effect_of(row, effect), run=found.run.id, row=row, reason=row.reason)
-
-
-def _line(step: Step) -> str:
-    what = f"{join(step.names)} from B, the rest from A: {step.effect}"
-    if step.row is not None and step.row.ratio is not None:
-        what += f" ({step.row.ratio.value:.3f})"
-    return what + (f": {step.reason}" if step.reason else "")
+    (row,) = measure(old.id, other.id, options, gate, console).comparison.rows
+    return effect_of(row, whole_log), row, row.reason
 
 
 def conclusion(found: Bisection) -> str:

@@ -50,12 +50,10 @@ class Point(msgspec.Struct, frozen=True):
     """Probability that the 95 % interval excludes no change, on the right side."""
 
 
-class Calibration(msgspec.Struct, frozen=True):
-    """The whole of it."""
+class Conditions(msgspec.Struct, frozen=True, kw_only=True):
+    """Conditions of the runs; a run is added to a calibration only under the same ones."""
 
-    schema: int
     started: str
-    finished: str
     tool_version: str
     machine: Fingerprint
     image: str
@@ -67,6 +65,13 @@ class Calibration(msgspec.Struct, frozen=True):
     """Of each arm, in every run."""
     rounds: int
     window_ns: int
+
+
+class Calibration(Conditions, frozen=True, kw_only=True):
+    """The whole of it."""
+
+    schema: int
+    finished: str
     repeats: tuple[Repeat, ...]
     false_positives: Proportion
     """Runs in which identical arms were called different."""
@@ -88,21 +93,6 @@ class Calibration(msgspec.Struct, frozen=True):
             + (f"; a run of {self.launches} launches finds slowdowns from {seen:.1%} on." if seen is not None else ".")
             + f" Measured {self.finished[:10]}."
         )
-
-
-class Conditions(msgspec.Struct, frozen=True):
-    """Conditions of the runs; a run is added to a calibration only under the same ones."""
-
-    started: str
-    tool_version: str
-    machine: Fingerprint
-    image: str
-    backend: str
-    case: Case
-    margin: float
-    launches: int
-    rounds: int
-    window_ns: int
 
 
 def conclude(conditions: Conditions, repeats: Sequence[Repeat], finished: str) -> Calibration:

@@ -106,6 +106,6 @@ def test_the_conclusion_is_a_sentence(finding: Finding | None, says: str) -> Non
     record = run(1.2, models=("mlp",), scenarios=("latency",))
     whole = AbResult(folder=Path(), record=Path(), run=record, comparison=judged(record))
     case = None if finding is None else whole.comparison.rows[0]
-    told = conclusion(Bisection(whole=whole, case=case, changed=("numpy",), finding=finding))
+    told = conclusion(Bisection(whole=whole, case=case, finding=finding))
     assert says in told
     assert told.endswith(".")

@@ -11,7 +11,7 @@ from rich.table import Table
 from suite.errors import LevelfieldError, printable
 from suite.report.export.tables import Value
 from suite.run.explain.measure import Explained
-from suite.run.explain.rows import Account, Row, account, rows
+from suite.run.explain.rows import Account, account, rows
 
 COLUMNS = ("result", "version", "operator", "layer", "calls", "self_us", "share", "cumulative")
 """Of CSV."""
@@ -119,18 +119,7 @@ def as_rows(found: Sequence[Explained], *, by_layer: bool) -> Iterator[dict[str,
     """
     for each in found:
         for row in rows(each.profiled, by_layer=by_layer):
-            yield {"result": each.id, "version": each.version, **_values(row)}
-
-
-def _values(row: Row) -> dict[str, Value]:
-    return {
-        "operator": row.operator,
-        "layer": row.layer,
-        "calls": row.calls,
-        "self_us": row.self_us,
-        "share": row.share,
-        "cumulative": row.cumulative,
-    }
+            yield {"result": each.id, "version": each.version, **msgspec.structs.asdict(row)}
 
 
 def _plain(text: str) -> str:
