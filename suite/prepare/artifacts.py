@@ -5,9 +5,10 @@ import os
 import shutil
 import stat
 import tempfile
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar, cast
 
 import msgspec
 import numpy as np
@@ -27,11 +28,13 @@ from suite.zoo.digits import data as digits
 from suite.zoo.training import batches, convergence, trajectory
 from suite.zoo.training.recipe import Goal
 from suite.zoo.training.trajectory import Trajectory
+from suite.zoo.weights import Arrays
 
 EXPORT_TIMEOUT_S = 600.0
 EXPORTER_MEMORY_BYTES = 8 << 30
 KEY_CHARS = 16
 MANIFEST = "manifest.json"
+_T = TypeVar("_T")
 _Size = Annotated[float, msgspec.Meta(ge=0)]
 
 
@@ -62,7 +65,7 @@ class Artifacts:
 
     def __init__(self, root: Path | None = None, progress: Progress | None = None) -> None:
         self.root = root if root is not None else cache_folder("artifacts")
-        self._progress: Progress = progress if progress is not None else _silent
+        self._progress: Progress = progress if progress is not None else lambda _: None
         self._checked: set[str] = set()
 
     @cached_property
@@ -91,7 +94,7 @@ class Artifacts:
         path = self.root / self.weights(name)
         return Artifact(
             name=f"{name} weights",
-            sha256=weights.sha256(weights.load(path, models.get(name))),
+            sha256=weights.sha256(self._weights(name)),
             size_bytes=path.stat().st_size,
         )
 
@@ -150,17 +153,12 @@ class Artifacts:
             Of the file of images.
         """
         key = hashlib.sha256(f"{goal.network} {images_sha256} {self._definition}".encode()).hexdigest()[:KEY_CHARS]
-        path = self.root / f"references/own-images-{key}-sensitivity.json"
-        try:
-            return msgspec.json.decode(path.read_bytes(), type=_Size)
-        except (OSError, msgspec.MsgspecError):  # not there, or damaged: it is only a cache
-            self._progress(
-                f"computing how far rounding alone moves {goal.network}'s training on these images, in float64"
-            )
-            found = convergence.sensitivity(goal, convergence.OWN_SEEDS)
-            _folder(path.parent)
-            write_atomically(path, msgspec.json.encode(found))
-            return found
+        return self._kept(
+            f"own-images-{key}-sensitivity",
+            _Size,
+            f"computing how far rounding alone moves {goal.network}'s training on these images, in float64",
+            lambda: convergence.sensitivity(goal, convergence.OWN_SEEDS),
+        )
 
     def inputs_sha256(self, name: str, batch: int, *, from_dataset: bool = False) -> str:
         """Return the digest of a model's first `batch` inputs.
@@ -184,9 +182,28 @@ class Artifacts:
         LevelfieldError
             The dataset cannot be written.
         """
+        return weights.sha256(self._inputs(name, batch, from_dataset=from_dataset))
+
+    def _inputs(self, name: str, count: int, *, from_dataset: bool) -> Arrays:
+        model = models.get(name)
         if from_dataset:
-            return weights.sha256(dataset.batch(models.get(name), self.root / self.dataset(name), 0, batch))
-        return weights.sha256(inputs.make(models.get(name), 0, batch))
+            return dataset.batch(model, self.root / self.dataset(name), 0, count)
+        return inputs.make(model, 0, count)
+
+    def _weights(self, name: str) -> Arrays:
+        return weights.load(self.root / self.weights(name), models.get(name))
+
+    def _kept(self, name: str, kind: Any, doing: str, make: Callable[[], _T]) -> _T:  # noqa: ANN401  (a type for msgspec)
+        """Return what was computed once and kept as JSON, by its name; compute it where it is not there, or damaged."""
+        path = self.root / f"references/{name}.json"
+        try:
+            return cast("_T", msgspec.json.decode(path.read_bytes(), type=kind))
+        except (OSError, msgspec.MsgspecError):  # it is only a cache
+            self._progress(doing)
+            made = make()
+            _folder(path.parent)
+            write_atomically(path, msgspec.json.encode(made))
+            return made
 
     def reference(self, name: str, count: int, *, from_dataset: bool = False) -> npt.NDArray[np.float64]:
         """Return the float64 reference output for a model's first inputs, computed once and kept.
@@ -212,17 +229,12 @@ class Artifacts:
         """
         kind = "dataset-" if from_dataset else ""
         path = self.root / f"references/{name}-{kind}n{count}-{self._definition[:KEY_CHARS]}.npy"
-        kept = _kept(path, (count, *models.get(name).output.shape))
+        kept = _kept_array(path, (count, *models.get(name).output.shape))
         if kept is not None:
             return kept
         self._progress(f"computing the reference of {name} in float64")
-        model = models.get(name)
-        given = (
-            dataset.batch(model, self.root / self.dataset(name), 0, count)
-            if from_dataset
-            else inputs.make(model, 0, count)
-        )
-        output = reference.run(model, weights.load(self.root / self.weights(name), model), given)
+        given = self._inputs(name, count, from_dataset=from_dataset)
+        output = reference.run(models.get(name), self._weights(name), given)
         _folder(path.parent)
         temporary = path.with_suffix(f".{os.getpid()}.npy")
         try:
@@ -249,17 +261,20 @@ class Artifacts:
         float
             ‖rounded − ref‖₂ / ‖ref‖₂, both computed in float64.
         """
-        path = self.root / f"references/{name}-n{count}-{self._definition[:KEY_CHARS]}-rounded-{precision}.json"
-        try:
-            return msgspec.json.decode(path.read_bytes(), type=_Size)
-        except (OSError, msgspec.MsgspecError):  # not there, or damaged: it is only a cache
-            self._progress(f"computing in float64 what rounding to {precision} makes of {name}'s answers")
+
+        def compare() -> float:
             model = models.get(name)
-            rounded = rounding.weights(weights.load(self.root / self.weights(name), model), precision)
-            output = reference.run(model, rounded, inputs.make(model, 0, count))
-            error = parity.compare(output, self.reference(name, count)).relative_l2
-            write_atomically(path, msgspec.json.encode(error))
-            return error
+            output = reference.run(
+                model, rounding.weights(self._weights(name), precision), inputs.make(model, 0, count)
+            )
+            return parity.compare(output, self.reference(name, count)).relative_l2
+
+        return self._kept(
+            f"{name}-n{count}-{self._definition[:KEY_CHARS]}-rounded-{precision}",
+            _Size,
+            f"computing in float64 what rounding to {precision} makes of {name}'s answers",
+            compare,
+        )
 
     def training_batch_sha256(self, name: str, batch: int) -> str:
         """Return the digest of a model's first items to train on, labels included.
@@ -280,20 +295,14 @@ class Artifacts:
 
     def trajectory(self, name: str) -> Trajectory:
         """Return the float64 trajectory of a model's training, computed once and kept; some minutes for BERT."""
-        path = self.root / f"references/{name}-training-{self._definition[:KEY_CHARS]}.json"
-        try:
-            return msgspec.json.decode(path.read_bytes(), type=Trajectory)
-        except (OSError, msgspec.MsgspecError):  # not there, or damaged: it is only a cache
-            self._progress(f"computing the reference of {name}'s training in float64")
-            model = models.get(name)
-            made = trajectory.run(model, weights.load(self.root / self.weights(name), model))
-            _folder(path.parent)
-            write_atomically(path, msgspec.json.encode(made))
-            return made
+        return self._kept(
+            f"{name}-training-{self._definition[:KEY_CHARS]}",
+            Trajectory,
+            f"computing the reference of {name}'s training in float64",
+            lambda: trajectory.run(models.get(name), self._weights(name)),
+        )
 
-    def onnx(
-        self, name: str, precision: str, batch: int, *, exporter: Image, launcher: Launcher, progress: Progress
-    ) -> Onnx:
+    def onnx(self, name: str, precision: str, batch: int, *, exporter: Image, launcher: Launcher) -> Onnx:
         """Return a model as ONNX; export it if this exporter has not done so yet.
 
         Parameters
@@ -308,8 +317,6 @@ class Artifacts:
             Image to export with; its lock is part of the key under which the file is kept.
         launcher
             How to run the exporter.
-        progress : callable
-            Called with one short line before an export.
 
         Raises
         ------
@@ -322,7 +329,7 @@ class Artifacts:
         folder = self.root / relative
         manifest = _manifest(folder)
         if manifest is None:
-            progress(f"exporting {name} (batch {batch}, {precision}) to ONNX")
+            self._progress(f"exporting {name} (batch {batch}, {precision}) to ONNX")
             self._export(name, precision, batch, folder, exporter, launcher)
             manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=_Manifest)
         sha256 = digest_of(manifest.files)
@@ -391,17 +398,13 @@ class Artifacts:
             shutil.rmtree(work, ignore_errors=True)
 
 
-def _silent(text: str) -> None:
-    del text
-
-
 def _is_plain(file: Path) -> bool:
     """Return whether it is a plain file of one name: a link could make this process touch what lies elsewhere."""
     facts = file.lstat()
     return stat.S_ISREG(facts.st_mode) and facts.st_nlink == 1
 
 
-def _kept(path: Path, shape: tuple[int, ...]) -> npt.NDArray[np.float64] | None:
+def _kept_array(path: Path, shape: tuple[int, ...]) -> npt.NDArray[np.float64] | None:
     """Return a reference output that was kept; None where there is none, or it is damaged."""
     try:
         kept: npt.NDArray[Any] = np.load(path, allow_pickle=False)

@@ -143,9 +143,7 @@ def _exports(
     if not plan.files:
         return {}
     exporter = launcher.prepare(EXPORTER, "cpu", None, listener.say)
-    return {
-        key: artifacts.onnx(*key, exporter=exporter, launcher=launcher, progress=listener.say) for key in plan.files
-    }
+    return {key: artifacts.onnx(*key, exporter=exporter, launcher=launcher) for key in plan.files}
 
 
 def _memory_limit() -> int:
