@@ -1,6 +1,5 @@
 """The command as people type it: every mistake ends in one sentence with the fix, and exit code 2."""
 
-import json
 import os
 import shutil
 import signal
@@ -9,11 +8,8 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from suite import plan, scenarios
-from suite.backends.info import PRECISIONS
 from suite.record import files
 from suite.run.bench import REPORT
 from tests.commands import ROOT, Command, eventually, one_clear_sentence, run
@@ -71,17 +67,6 @@ def test_what_cannot_be_understood(tmp_path: Path, words: list[str], says: str) 
     assert "Traceback" not in command.err
 
 
-@pytest.mark.parametrize("columns", [80, 200])
-def test_list_shows_all_there_is(tmp_path: Path, columns: int) -> None:
-    command = run("list", folder=tmp_path, environment={"COLUMNS": str(columns)})
-    assert command.code == 0, command.err
-    assert "…" not in command.out, "nothing is cut"
-    assert max(map(len, command.out.splitlines())) <= columns
-    for name in (*plan.names_of_models(), *plan.names_of_backends(), *scenarios.NAMES, *PRECISIONS):
-        assert name in command.out
-    assert "canary" not in command.out
-
-
 def test_help_and_version(tmp_path: Path) -> None:
     assert "bench" in run("--help", folder=tmp_path).out
     assert "levelfield" in run("--version", folder=tmp_path).out
@@ -111,65 +96,10 @@ def test_a_command_begins_without_what_it_may_never_need() -> None:
     assert not {"scipy.stats", "scipy.optimize", "sqlalchemy"} & set(modules.split())
 
 
-def test_the_schema_is_printed_and_a_record_follows_it(tmp_path: Path) -> None:
-    command = run("schema", folder=tmp_path)
-    assert command.code == 0
-    schema = json.loads(command.out)
-    assert schema == json.loads(json.dumps(files.schema()))
-    record = json.loads(msgspec.json.encode(make_run(models=["mlp"], backends=["jax"], generations=1, rounds=1)))
-    _follows(record, schema, schema["$defs"])
-
-
-def _follows(value: object, schema: dict[str, object], definitions: dict[str, dict[str, object]]) -> None:
-    """Check the part of JSON Schema that says what an object must hold, all the way down."""
-    reference = schema.get("$ref")
-    if isinstance(reference, str):
-        schema = definitions[reference.rpartition("/")[2]]
-    if isinstance(value, dict):
-        properties, required = schema.get("properties", {}), schema.get("required", [])
-        assert isinstance(properties, dict)
-        assert isinstance(required, list)
-        assert set(required) <= set(value)
-        for name, held in value.items():
-            if name in properties:
-                _follows(held, properties[name], definitions)
-    items = schema.get("items")
-    if isinstance(value, list) and isinstance(items, dict):
-        for held in value:
-            _follows(held, items, definitions)
-
-
-def test_a_report_is_rendered_again(tmp_path: Path) -> None:
-    files.write(make_run(), tmp_path)
-    command = run("report", tmp_path, folder=tmp_path)
-    assert command.code == 0, command.err
-    assert (tmp_path / REPORT).read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert "Traceback" not in command.err
-
-
-def test_a_report_is_named_by_its_run(tmp_path: Path) -> None:
-    (tmp_path / "reports" / "a-run").mkdir(parents=True)
-    files.write(make_run(), tmp_path / "reports" / "a-run")
-    command = run("report", "a-run", folder=tmp_path)
-    assert command.code == 0, command.err
-    assert (tmp_path / "reports" / "a-run" / REPORT).is_file()
-
-
 def test_a_finished_run_is_not_gone_on_with(tmp_path: Path) -> None:
     (tmp_path / "reports" / "a-run").mkdir(parents=True)
     files.write(make_run(), tmp_path / "reports" / "a-run")
     one_clear_sentence(run("bench", "--resume", "a-run", folder=tmp_path), "is finished")
-
-
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [(None, "There is no run"), (b"{}", "is not a record"), (b'{"schema": 999}', "has schema 999"), (b"[", "is not a")],
-)
-def test_a_report_of_what_is_no_record(tmp_path: Path, content: bytes | None, says: str) -> None:
-    record = tmp_path / "run.json"
-    if content is not None:
-        record.write_bytes(content)
-    one_clear_sentence(run("report", record, folder=tmp_path), says)
 
 
 @needs_no_jax

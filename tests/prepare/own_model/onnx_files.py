@@ -2,11 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 from suite.backends.protobuf import number, text
+from suite.errors import LevelfieldError
+from suite.prepare.own_model import store
+from suite.record.schema import OwnFile
 
 FLOAT, INT64, BOOL, STRING = 1, 7, 9, 8
 _TYPES = {"float32": FLOAT, "int64": INT64}
@@ -95,3 +100,13 @@ def write(folder: Path, name: str, content: bytes, beside: Mapping[str, bytes] =
 def _integer(name: str, size: int) -> bytes:
     """An attribute of a node."""
     return text(5, text(1, name.encode()) + number(3, size) + number(20, 2))
+
+
+def read(path: Path, sizes: dict[str, int] | None = None, values: dict[str, Path] | None = None) -> OwnFile:
+    """Keep a file and describe it."""
+    return store.read(path, sizes or {}, values or {})
+
+
+def refused(*says: str) -> Any:
+    """Expect an error that says this, in this order."""
+    return pytest.raises(LevelfieldError, match=".*".join(says))

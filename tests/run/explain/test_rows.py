@@ -1,26 +1,11 @@
 """A profile as a table, JSON and CSV: the same columns for all, and nothing in it that speaks to a terminal."""
 
-import csv
-import io
-import json
-
 import pytest
-from rich.console import Console
 
 from suite.backends.profiling.operators import Operator
-from suite.errors import LevelfieldError
-from suite.report.export.writing import write_csv
 from suite.run.explain.rows import account, rows
-from suite.run.explain.show import COLUMNS, as_json, as_rows, sentence, show
-from tests.run.explain.profiles import ID, explained, profiled
-
-HOSTILE = "\x1b]0;owned\x07[bold]Conv[/] =HYPERLINK(1)\n\x9b31m"
-
-
-def printed(*operators: Operator, by_layer: bool = False, top: int = 15, width: int = 160) -> str:
-    stream = io.StringIO()
-    show(explained(*operators), Console(file=stream, width=width), by_layer=by_layer, top=top)
-    return stream.getvalue()
+from suite.run.explain.show import sentence
+from tests.run.explain.profiles import profiled
 
 
 def test_kinds_are_summed() -> None:
@@ -52,48 +37,3 @@ def test_the_account_is_of_medians() -> None:
 def test_operators_without_time_make_no_share() -> None:
     (row,) = rows(profiled(Operator("Nop", "", 4, 0.0)), by_layer=False)
     assert (row.share, row.cumulative) == (0.0, 0.0)
-
-
-def test_the_table_has_the_same_columns_for_all() -> None:
-    text = printed()
-    for heading in ("operator", "calls", "self µs", "share", "cumulative"):
-        assert heading in text
-    assert "layer" not in text
-    assert "layer" in printed(by_layer=True)
-    assert f"{ID}: ONNX Runtime's profiling, version 1.31.1" in text
-    assert "90.0 %" in text
-    assert "Times are whole microseconds." in text
-
-
-def test_what_is_not_shown_is_summed() -> None:
-    text = printed(by_layer=True, top=1)
-    assert "2 more (--top 0 shows all)" in text
-    assert "head" not in text
-    assert "4 000" in text
-    assert "head" in printed(by_layer=True, top=0)
-
-
-@pytest.mark.parametrize("by_layer", [False, True])
-def test_names_from_a_trace_are_data(by_layer: bool) -> None:
-    text = printed(Operator(HOSTILE, HOSTILE, 4, 1.0), by_layer=by_layer)
-    assert not [letter for letter in text if letter != "\n" and (ord(letter) < 32 or 127 <= ord(letter) < 160)]
-    assert "[bold]Conv[/]" in text
-
-
-def test_json_has_it_all() -> None:
-    failed = {"jax/mlp": LevelfieldError("It could not.", fix="Do this.")}
-    found = json.loads(as_json([explained()], failed, by_layer=True))
-    (result,) = found["results"]
-    assert result["result"] == ID
-    assert result["account"]["slowdown"] == pytest.approx(1.3)
-    assert [row["layer"] for row in result["operators"]] == ["stem", "head", "relu"]
-    assert set(result["operators"][0]) == {"operator", "layer", "calls", "self_us", "share", "cumulative"}
-    assert found["failed"] == [{"result": "jax/mlp", "message": "It could not. Do this."}]
-
-
-def test_csv_has_a_row_for_each_and_no_formula() -> None:
-    stream = io.StringIO()
-    write_csv(stream, COLUMNS, as_rows([explained(Operator("=1+1", "@x", 4, 5.0)), explained()], by_layer=True))
-    first, *rest = csv.DictReader(io.StringIO(stream.getvalue()))
-    assert (first["operator"], first["layer"], first["result"]) == ("'=1+1", "'@x", ID)
-    assert [row["layer"] for row in rest] == ["stem", "head", "relu"]

@@ -17,7 +17,7 @@ from suite.run.reproduce.announcement import announced
 from tests.commands import one_clear_sentence
 from tests.commands import run as run_command
 from tests.records_builder import make_run
-from tests.run.reproduce.test_reproduce import known, record
+from tests.run.reproduce.records import known, record
 
 
 def asks(run: Run, **settings: Any) -> Run:

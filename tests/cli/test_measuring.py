@@ -1,0 +1,43 @@
+"""What the options of commands that measure become."""
+
+import click
+import pytest
+
+from suite.cli.ab import ab
+from suite.cli.main import bench
+from suite.cli.measuring import options_of
+from suite.errors import LevelfieldError
+from suite.plan import Selection
+from suite.prepare.training_data import TrainingDataRequest
+from suite.run.options import Options
+
+OF_A_FILE = {"dims", "values"}
+OF_AB = {"a", "b", "max_slowdown", "bisect", "output"}
+
+
+@pytest.mark.parametrize(("command", "others"), [(bench, OF_A_FILE), (ab, OF_A_FILE | OF_AB)])
+def test_every_option_is_a_field_of_what_it_becomes(command: click.Command, others: set[str]) -> None:
+    named = {parameter.name for parameter in command.params if parameter.name is not None}
+    fields = {*Options.__struct_fields__, *Selection.__struct_fields__, *TrainingDataRequest.__struct_fields__}
+    assert named - fields == others
+
+
+def test_what_is_typed_arrives() -> None:
+    words = [
+        "--models", "mlp", "--precision", "fp32,bf16", "--batch", "8,2", "--budget", "90s", "--margin", "3%",
+        "--launcher", "host", "--target", "90%", "--seed", "5", "--inject", "5%@torch",
+    ]  # fmt: skip
+    made = options_of(bench.make_context("bench", words).params)
+    assert made.selection.models == ("mlp",)
+    assert made.selection.precisions == ("fp32", "bf16")
+    assert made.selection.batches == (8, 2)
+    assert made.selection.inject == ("5%", "torch")
+    assert not made.selection.locked, "what is installed runs"
+    assert (made.budget_seconds, made.margin, made.seed, made.launcher) == (90.0, 0.03, 5, "host")
+    assert made.training_data == TrainingDataRequest(target=0.9)
+    assert made.command[0] == "levelfield"
+
+
+def test_an_option_about_a_file_takes_a_file() -> None:
+    with pytest.raises(LevelfieldError, match="--dim is about a file of your own"):
+        options_of(bench.make_context("bench", ["--dim", "sequence=128"]).params)

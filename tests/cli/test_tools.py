@@ -1,0 +1,67 @@
+"""The small commands as people type them."""
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from suite.record import files
+from suite.run.bench import REPORT
+from tests.commands import one_clear_sentence, run
+from tests.records_builder import make_run
+
+
+def test_the_schema_is_printed_and_a_record_follows_it(tmp_path: Path) -> None:
+    command = run("schema", folder=tmp_path)
+    assert command.code == 0
+    schema = json.loads(command.out)
+    assert schema == json.loads(json.dumps(files.schema()))
+    record = json.loads(msgspec.json.encode(make_run(models=["mlp"], backends=["jax"], generations=1, rounds=1)))
+    _follows(record, schema, schema["$defs"])
+
+
+def _follows(value: object, schema: dict[str, object], definitions: dict[str, dict[str, object]]) -> None:
+    """Check the part of JSON Schema that says what an object must hold, all the way down."""
+    reference = schema.get("$ref")
+    if isinstance(reference, str):
+        schema = definitions[reference.rpartition("/")[2]]
+    if isinstance(value, dict):
+        properties, required = schema.get("properties", {}), schema.get("required", [])
+        assert isinstance(properties, dict)
+        assert isinstance(required, list)
+        assert set(required) <= set(value)
+        for name, held in value.items():
+            if name in properties:
+                _follows(held, properties[name], definitions)
+    items = schema.get("items")
+    if isinstance(value, list) and isinstance(items, dict):
+        for held in value:
+            _follows(held, items, definitions)
+
+
+def test_a_report_is_rendered_again(tmp_path: Path) -> None:
+    files.write(make_run(), tmp_path)
+    command = run("report", tmp_path, folder=tmp_path)
+    assert command.code == 0, command.err
+    assert (tmp_path / REPORT).read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert "Traceback" not in command.err
+
+
+def test_a_report_is_named_by_its_run(tmp_path: Path) -> None:
+    (tmp_path / "reports" / "a-run").mkdir(parents=True)
+    files.write(make_run(), tmp_path / "reports" / "a-run")
+    command = run("report", "a-run", folder=tmp_path)
+    assert command.code == 0, command.err
+    assert (tmp_path / "reports" / "a-run" / REPORT).is_file()
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [(None, "There is no run"), (b"{}", "is not a record"), (b'{"schema": 999}', "has schema 999"), (b"[", "is not a")],
+)
+def test_a_report_of_what_is_no_record(tmp_path: Path, content: bytes | None, says: str) -> None:
+    record = tmp_path / "run.json"
+    if content is not None:
+        record.write_bytes(content)
+    one_clear_sentence(run("report", record, folder=tmp_path), says)

@@ -1,0 +1,158 @@
+"""Copies of users' own files: what is kept and read from them, what is refused and how, and what workers get."""
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from suite.backends import protobuf
+from suite.paths import cache_folder
+from suite.prepare.own_model import onnx_format, store
+from suite.record.schema import OwnFile
+from tests.prepare.own_model import onnx_files
+from tests.prepare.own_model.onnx_files import read, refused
+
+pytestmark = pytest.mark.usefixtures("cache")
+
+
+def test_a_file_is_kept_by_content_and_described(tmp_path: Path) -> None:
+    content = onnx_files.classifier()
+    one = read(onnx_files.write(tmp_path, "my model (2).onnx", content))
+    digest = hashlib.sha256(content).hexdigest()
+    assert one.sha256 == digest
+    assert one.size_bytes == len(content)
+    assert one.model == f"my_model_2_-{digest[:8]}"
+    assert [(each.name, each.dtype, each.shape, each.batched) for each in one.inputs] == [
+        ("features", "float32", (16,), True)
+    ]
+    assert one.outputs == ("probabilities", "class")
+    assert (one.precision, one.opset, one.batched) == ("fp32", 17, True)
+    kept = cache_folder("artifacts") / "own" / digest / store.MODEL
+    assert kept.read_bytes() == content
+    assert store.again(one) == one
+    kept.unlink()
+    with refused("my model .2..onnx", "is not here", "--model PATH"):
+        store.again(one)
+
+
+def test_a_name_that_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"caf\xe9\x1b[31m.onnx")
+    path.write_bytes(onnx_files.classifier())
+    one = read(path)
+    assert one.file == "caf?\ufffd[31m.onnx"
+    assert msgspec.json.decode(msgspec.json.encode(one), type=OwnFile) == one
+    assert store.again(one) == one
+
+
+def test_another_content_or_size_is_another_model(tmp_path: Path) -> None:
+    path = onnx_files.write(tmp_path, "encoder.onnx", onnx_files.encoder())
+    names = {read(path, {"sequence": size}).model for size in (12, 128)}
+    names.add(read(onnx_files.write(tmp_path, "encoder.onnx", onnx_files.encoder() + protobuf.text(2, b"me"))
+                   , {"sequence": 12}).model)  # fmt: skip
+    assert len(names) == 3
+    assert all(name.startswith("encoder-") for name in names)
+
+
+def test_workers_get_the_file_with_all_its_sizes(tmp_path: Path) -> None:
+    one = read(onnx_files.write(tmp_path, "encoder.onnx", onnx_files.encoder()), {"sequence": 12})
+    made = store.prepared(one, 4)
+    path = cache_folder("artifacts") / made.path
+    graph = onnx_format.read_graph(memoryview(path.read_bytes()))
+    assert [[side.size for side in value.shape or ()] for value in graph.inputs] == [[4, 12], [4, 12]]
+    assert store.prepared(one, 4) == made
+    assert store.prepared(one, 8).sha256 != made.sha256
+    whole = read(onnx_files.write(tmp_path, "fixed.onnx", onnx_files.classifier(batch=2)))
+    there = cache_folder("artifacts") / store.prepared(whole, 1).path
+    assert there.read_bytes() == onnx_files.classifier(batch=2), "it is given as it is"
+
+
+def test_weights_beside_it_travel_with_it(tmp_path: Path) -> None:
+    content = onnx_files.classifier(beside="w.bin")
+    with refused("keeps weights in w.bin, which is not beside it"):
+        read(onnx_files.write(tmp_path, "big.onnx", content))
+    one = read(onnx_files.write(tmp_path, "big.onnx", content, {"w.bin": onnx_files.weights_of_classifier()}))
+    assert one.size_bytes == len(content) + len(onnx_files.weights_of_classifier())
+    assert one.beside == {"w.bin": hashlib.sha256(onnx_files.weights_of_classifier()).hexdigest()}
+    folder = (cache_folder("artifacts") / store.prepared(one, 1).path).parent
+    assert (folder / "w.bin").read_bytes() == onnx_files.weights_of_classifier()
+    assert {artifact.name for artifact in store.artifacts(one)} == {"big.onnx", "w.bin"}
+    (tmp_path / "w.bin").write_bytes(b"other")
+    assert read(tmp_path / "big.onnx").model != one.model
+
+
+@pytest.mark.parametrize("place", ["../w.bin", "/etc/passwd", "a/b", "..", "model.onnx", ".hidden", "a\\b"])
+def test_weights_elsewhere_are_not_read(tmp_path: Path, place: str) -> None:
+    path = onnx_files.write(tmp_path, "big.onnx", onnx_files.classifier(beside=place))
+    with refused("only files in its own folder"):
+        read(path)
+
+
+def test_values_of_ones_own(tmp_path: Path) -> None:
+    path = onnx_files.write(tmp_path, "m.onnx", onnx_files.classifier())
+    np.save(tmp_path / "x.npy", np.ones((3, 16), dtype=np.float32))
+    one = read(path, values={"features": tmp_path / "x.npy"})
+    assert one.inputs[0].sha256 == hashlib.sha256((tmp_path / "x.npy").read_bytes()).hexdigest()
+    assert store.again(one) == one
+    np.save(tmp_path / "wrong.npy", np.ones((3, 15), dtype=np.float32))
+    with refused("takes float32 of .items, 16."):
+        read(path, values={"features": tmp_path / "wrong.npy"})
+    np.save(tmp_path / "pickle.npy", np.array([object()]), allow_pickle=True)
+    with refused("cannot be taken"):
+        read(path, values={"features": tmp_path / "pickle.npy"})
+    np.savez(tmp_path / "several.npz", x=np.ones((3, 16), dtype=np.float32))
+    with refused("archive of several arrays"):
+        read(path, values={"features": tmp_path / "several.npz"})
+    for wrong in (np.ones((0, 16), dtype=np.float32), np.float32(1)):
+        np.save(tmp_path / "wrong.npy", wrong)
+        with refused("cannot be taken"):
+            read(path, values={"features": tmp_path / "wrong.npy"})
+    long = (tmp_path / "x.npy").read_bytes().replace(b"(3, 16), }", b"(3" + b"0" * 7 + b",16)}")
+    (tmp_path / "long.npy").write_bytes(long)
+    with refused("cannot be taken"):
+        read(path, values={"features": tmp_path / "long.npy"})
+    with refused("has no input other", "features"):
+        read(path, values={"other": tmp_path / "x.npy"})
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    for content, says in (
+        (b"", "It holds no graph|it holds no graph"),
+        (b"hello, world", "is not an ONNX model, or a damaged one"),
+        (os.urandom(4096), "is not an ONNX model, or a damaged one"),
+        (onnx_files.classifier()[:-200], "it ends in the middle"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "Git LFS"),
+    ):
+        with refused(says):
+            read(onnx_files.write(tmp_path, "x.onnx", content))
+    with refused("cannot be read: No such file"):
+        read(tmp_path / "none.onnx")
+    with refused("not a plain file"):
+        read(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    with refused("not a plain file"):
+        read(tmp_path / "pipe")
+    with (tmp_path / "long.onnx").open("wb") as file:
+        file.truncate(store.MAX_BYTES + 1)
+    with refused("longer than 2147483647 bytes", "in a file beside it"):
+        read(tmp_path / "long.onnx")
+    assert not list((cache_folder("artifacts") / "own").glob(".draft-*"))
+
+
+@pytest.mark.parametrize(
+    ("lie", "says"),
+    [
+        ({"sha256": "../../../etc/passwd"}, "no SHA-256"),
+        ({"beside": {"w": "../x"}}, "no SHA-256"),
+        ({"model": "another"}, "says otherwise of encoder.onnx"),
+        ({"outputs": ("y",)}, "says otherwise of encoder.onnx"),
+        ({"precision": "fp16"}, "says otherwise of encoder.onnx"),
+    ],
+)
+def test_a_record_that_lies_about_the_file(tmp_path: Path, lie: dict[str, Any], says: str) -> None:
+    one = read(onnx_files.write(tmp_path, "encoder.onnx", onnx_files.encoder()), {"sequence": 12})
+    with refused(says):
+        store.again(msgspec.structs.replace(one, **lie))

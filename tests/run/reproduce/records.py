@@ -1,0 +1,32 @@
+"""Records that are reproduced."""
+
+from typing import Any
+
+import msgspec
+
+from suite.images import catalogue
+from suite.plan import CANARY
+from suite.record.schema import Image, Run
+from tests.records_builder import make_run
+
+
+def record(name: str, seed: int = 1, **options: Any) -> Run:
+    chosen: dict[str, Any] = {
+        "models": ["mlp"],
+        "backends": ["jax", "onnxruntime", "openvino"],
+        "rounds": 3,
+        "max_calls": 50,
+    } | options
+    return msgspec.structs.replace(make_run(seed=seed, **chosen), id=name)
+
+
+def known(run: Run) -> Run:
+    """Let a synthetic record name the locks of this checkout."""
+    images = tuple(
+        msgspec.structs.replace(
+            image, lock_sha256=catalogue.lock(image.name).sha256, distributions=catalogue.lock(image.name).versions
+        )
+        for image in (*run.images, Image(name=CANARY, variant="cpu", launcher="docker"))
+        if image.name in catalogue.images()
+    )
+    return msgspec.structs.replace(run, images=images)

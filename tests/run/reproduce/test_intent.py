@@ -1,0 +1,120 @@
+"""From a stranger's record to what would be run here."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from suite.errors import LevelfieldError
+from suite.images import catalogue
+from suite.plan import Selection, make, of_record
+from suite.plan.profiles import STANDARD
+from suite.record import files
+from suite.record.schema import Block, Case, Image, Run
+from suite.run.reproduce import intent
+from tests.commands import ROOT
+from tests.run.reproduce.records import known, record
+
+
+def of_images(run: Run) -> tuple[intent.Foreign, ...]:
+    return intent.foreign(run, make(intent.read(run).selection, available=[0, 1]))
+
+
+def test_a_record_of_this_checkout_is_planned_as_it_was() -> None:
+    run = known(record("theirs", control="jax"))
+    wanted = intent.read(run)
+    assert wanted.selection.control == "jax"
+    chosen = make(wanted.selection, available=[0, 1])
+    assert intent.foreign(run, chosen) == ()
+    assert {block.case.model for block in chosen.blocks} == {"mlp"}
+    assert chosen.backends == ("jax", "onnxruntime", "openvino")
+
+
+def test_batches_are_those_of_the_record_though_a_profile_has_others_now() -> None:
+    """The published run is of a `standard` that took two items of the slow models."""
+    run = files.read(ROOT / "reports" / "20261121-163925-standard-22a3")
+    assert run.settings.batches != STANDARD.batches
+    chosen = make(intent.read(run).selection, available=[0, 1])
+    assert {block.case.id for block in chosen.blocks} == {block.case.id for block in run.blocks}
+
+
+def of_one_item(run: Run) -> Run:
+    """Return the record of a `standard` that took the throughput of slow models one item at a time, and trained."""
+
+    def case(block: Block) -> Case:
+        single = block.case.scenario == "throughput" and block.case.model != "mlp"
+        return msgspec.structs.replace(block.case, batch=1) if single else block.case
+
+    blocks = tuple(msgspec.structs.replace(block, case=case(block)) for block in run.blocks)
+    settings = msgspec.structs.replace(run.settings, batches={"mlp": (1000,), "resnet50": (1,), "bert": (1,)})
+    return msgspec.structs.replace(run, settings=settings, blocks=blocks)
+
+
+def test_one_item_at_a_time_is_measured_again_where_a_record_has_it() -> None:
+    run = of_one_item(files.read(ROOT / "reports" / "20261121-163925-standard-22a3"))
+    old = {block.case.id for block in run.blocks}
+    assert "bert/throughput/fp32/b1/t2/cpu" in old
+    chosen = make(intent.read(run).selection, available=[0, 1])
+    assert {block.case.id for block in chosen.blocks} == old
+    assert {block.case.id for block in of_record(run).blocks} == old, "and a run that was cut off goes on with it"
+
+
+def test_models_whose_throughput_a_record_leaves_out_are_left_out_again() -> None:
+    selection = Selection(backends=("onnxruntime", "openvino"))
+    made = make(selection, available=[0, 1])
+    assert made.batches == {"mlp": (1000,)}
+    run = record("theirs", scenarios=["latency", "throughput", "cold-start", "memory"])
+    settings = msgspec.structs.replace(run.settings, scenarios=made.scenarios, batches=made.batches)
+    again = make(intent.read(known(msgspec.structs.replace(run, settings=settings))).selection, available=[0, 1])
+    assert again.batches == made.batches
+
+
+def test_a_records_impossible_batch_ends_it() -> None:
+    run = record("theirs")
+    hostile = msgspec.structs.replace(run, settings=msgspec.structs.replace(run.settings, batches={"mlp": (10**12,)}))
+    with pytest.raises(LevelfieldError, match="cannot be measured"):
+        make(intent.read(hostile).selection, available=[0, 1])
+
+
+def test_another_lock_is_shown_with_what_would_differ() -> None:
+    run = known(record("theirs"))
+    jax = next(image for image in run.images if image.name == "jax")
+    older = jax.distributions | {"jax": "0.0.1"}
+    images = tuple(
+        msgspec.structs.replace(image, lock_sha256="a" * 64, distributions=older) if image is jax else image
+        for image in run.images
+    )
+    (foreign,) = of_images(msgspec.structs.replace(run, images=images))
+    assert (foreign.image, foreign.theirs) == ("jax cpu", "a" * 12)
+    assert foreign.ours == catalogue.lock("jax").sha256[:12]
+    assert foreign.differences == (f"jax 0.0.1 → {jax.distributions['jax']}",)
+
+
+@pytest.mark.parametrize("variant", ["cpu@9.9.9", "cpu@../../../etc/passwd", "../cpu", "cpu@" + "x" * 5000, "cu99"])
+def test_a_lock_that_is_not_here_is_no_lock_of_ours(variant: str) -> None:
+    run = known(record("theirs"))
+    stranger = Image(name="onnxruntime", variant=variant, launcher="docker", lock_sha256="b" * 64)
+    (foreign,) = of_images(msgspec.structs.replace(run, images=(*run.images, stranger)))
+    assert foreign.ours == ""
+    assert foreign.differences
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"models": ("mlp2",)}, "There is no model called 'mlp2'"),
+        ({"backends": ("onnx runtime",)}, "There is no backend called 'onnx runtime'"),
+        ({"profile": "../smoke"}, "There is no profile called '../smoke'"),
+    ],
+)
+def test_names_that_are_not_here_end_it(settings: dict[str, Any], says: str) -> None:
+    run = known(record("theirs"))
+    run = msgspec.structs.replace(run, settings=msgspec.structs.replace(run.settings, **settings))
+    with pytest.raises(LevelfieldError) as caught:
+        make(intent.read(run).selection, available=[0, 1])
+    assert caught.value.message.startswith(says)
+
+
+def test_an_ab_is_no_bench() -> None:
+    with pytest.raises(LevelfieldError, match="This is the report of an `ab`"):
+        intent.read(record("theirs", labels=("ab",)))

@@ -1,0 +1,76 @@
+"""The batches of inputs that timed calls take in turn."""
+
+import shutil
+import statistics
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from suite.errors import LevelfieldError
+from suite.record.schema import Case
+from suite.schedule import timed_inputs
+from suite.schedule.launches import bring_up
+from suite.schedule.outcomes import end_workers
+from suite.worker import rotation
+from suite.zoo import inputs, models
+from tests import canaries, hostile
+from tests.schedule.windows import HONEST, launches_of, measured, turns_of
+
+
+def test_nothing_is_measured_on_one_array(reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A backend that keeps its answer for the array that it was given last computes in every timed call."""
+    hostile.install(tmp_path, monkeypatch)
+    wrong, run = measured("remembers", reports)
+    medians: dict[str, list[float]] = {wrong.id: [], HONEST.id: []}
+    for turns in turns_of(run):
+        for turn in turns:
+            if turn.window is not None and turn.arm in medians:
+                medians[turn.arm].append(statistics.median(turn.window.samples_ns))
+    assert statistics.median(medians[wrong.id]) > 0.3 * statistics.median(medians[HONEST.id])
+    for arm in (wrong, HONEST):
+        for launch in launches_of(run, arm):
+            assert launch.timed_inputs == timed_inputs.SETS
+            assert launch.timed_inputs_sha256 == rotation.digest(
+                inputs.make(models.get("canary"), first, 1) for first in range(timed_inputs.SETS)
+            )
+            assert launch.inputs_sha256 != launch.timed_inputs_sha256
+
+
+def test_other_timed_inputs_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = canaries.plan("latency")
+    site = canaries.site(made)
+    outcomes = bring_up(site, made.blocks[0].case, canaries.ARMS[:1])
+    try:
+        monkeypatch.setattr(timed_inputs, "_zoo_digest", lambda *_: "0" * 64)
+        with pytest.raises(LevelfieldError, match="other timed inputs for canary"):
+            timed_inputs.rotate(site, made.blocks[0].case, outcomes)
+    finally:
+        end_workers(outcomes)
+        shutil.rmtree(site.caches)
+
+
+@pytest.mark.parametrize(
+    ("model", "scenario", "batch", "sets"),
+    [
+        ("resnet50", "latency", 1, 4),
+        ("resnet50", "throughput", 64, 2),
+        ("resnet50", "throughput", 1024, 2),
+        ("resnet50", "throughput", 36, 3),
+        ("bert", "throughput-device", 128, 4),
+        ("mlp", "latency", 1000, 4),
+        ("resnet50", "training", 8, 1),
+        ("mlp", "data-pipeline", 8, 1),
+        ("resnet50", "memory", 1, 1),
+        ("resnet50", "cold-start", 1, 1),
+        ("resnet50", "convergence", 1, 1),
+    ],
+)
+def test_how_many_batches_are_taken_in_turn(model: str, scenario: str, batch: int, sets: int) -> None:
+    site = canaries.site(canaries.plan("latency"))
+    assert timed_inputs.sets_of(site, msgspec.convert(_case(model, scenario, batch), Case)) == sets
+    shutil.rmtree(site.caches)
+
+
+def _case(model: str, scenario: str, batch: int) -> dict[str, str | int]:
+    return {"model": model, "scenario": scenario, "precision": "fp32", "batch": batch, "threads": 1}
