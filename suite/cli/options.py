@@ -36,7 +36,21 @@ class Parsed(click.ParamType[T]):
         self._parse = parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> T:  # noqa: ANN401
-        if not isinstance(value, str):  # a default
+        """Return the value of what was typed.
+
+        Parameters
+        ----------
+        value
+            What was typed; a default is returned as it is.
+        param, ctx
+            As click has them, for the message.
+
+        Raises
+        ------
+        click.BadParameter
+            It is no such value.
+        """
+        if not isinstance(value, str):
             return cast("T", value)
         try:
             return self._parse(value)
