@@ -137,6 +137,6 @@ def test_a_section_is_read_to_its_end() -> None:
 
 def test_methods_do_not_count_self_and_private_classes_and_commands_are_left_out() -> None:
     tree = ast.parse(
-        "@click.command(name='d')\ndef d(a, b): ...\nclass A:\n def one(self, a, *, b): ...\nclass _B:\n def two(self, a, b): ..."
+        "@click.command()\ndef d(a, b): 0\nclass A:\n def one(self, a, *, b): ...\nclass _B:\n def two(self, a, b): ..."
     )
     assert [(found.name, found.arguments) for found in functions(tree, "")] == [("A.one", ("a", "b"))]
