@@ -10,8 +10,9 @@ from rich.console import Console
 from suite import plan
 from suite.record import files
 from suite.record.schema import Run
-from suite.run.bench import REPORT, conduct, tell
+from suite.run.bench import conduct, finish
 from suite.run.options import Options
+from suite.run.results import REPORT
 from tests.reported import check_run
 
 
@@ -32,6 +33,6 @@ def once(selection: plan.Selection, reports: Path, launcher: str) -> Told:
     out = io.StringIO()
     console = Console(file=out, width=200)
     folder = conduct(msgspec.structs.replace(chosen, blocks=blocks), options, console)
-    code = tell(folder, console)
+    code = finish(folder, console)
     check_run(folder)
     return Told(files.read(folder), folder / REPORT, out.getvalue(), code)

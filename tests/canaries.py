@@ -14,7 +14,7 @@ from suite.plan.profiles import SMOKE
 from suite.record import journal
 from suite.record.files import JOURNAL
 from suite.record.schema import Arm, Block, Case, Run
-from suite.run.bench import tell
+from suite.run.bench import finish
 from suite.run.options import Options
 from suite.run.start import start_run
 from suite.scenarios import ScenarioName, get
@@ -83,7 +83,7 @@ class Harness:
         finally:
             assert not workers()
         run = self.record()
-        tell(self.folder, Console(file=io.StringIO()))
+        finish(self.folder, Console(file=io.StringIO()))
         check_run(self.folder)
         return run
 

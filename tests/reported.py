@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from suite.run.bench import REPORT
+from suite.run.results import REPORT
 from suite.run.start import tool_sha256
 from suite.share.given import open_given
 from suite.share.verify import verify

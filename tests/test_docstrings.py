@@ -85,9 +85,7 @@ def functions(tree: ast.Module, place: str) -> Iterator[Found]:
 
 
 def _checked(function: Function, place: str, prefix: str) -> Iterator[Found]:
-    if function.name.startswith("_") or decorators(function) & {"property", "setter", "overload"}:
-        return
-    if any(each.startswith(("command(", "group(")) for each in decorators(function)):
+    if function.name.startswith("_") or decorators(function) & {"property", "setter", "overload", "command", "group"}:
         return
     names = arguments(function, method=bool(prefix))
     if len(names) >= LEAST_ARGUMENTS:

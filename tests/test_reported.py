@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.run.bench import REPORT
+from suite.run.results import REPORT
 from suite.run.start import tool_sha256
 from tests.reported import check_told
 from tests.share.evidence import image, leave, small

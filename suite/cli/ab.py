@@ -55,7 +55,7 @@ def ab(
     from suite.compare.formats import SUFFIXES, WRITERS
     from suite.compare.types import Gate
     from suite.record.files import write_atomically
-    from suite.run.ab import measure, target, tell
+    from suite.run.ab import measure, show, target
 
     unknown = [path for path in output if path.suffix.lower() not in SUFFIXES]
     if unknown:
@@ -67,13 +67,13 @@ def ab(
     gate = Gate(margin=margin, max_slowdown=max_slowdown)
     console = terminals.console()
     if bisect:
-        from suite.run.bisect import narrate, run_bisection
+        from suite.run.bisect import run_bisection, show_conclusion
 
         hunted = run_bisection(a, b, options, gate, console)
-        found, code = hunted.whole, narrate(hunted, console)
+        found, code = hunted.whole, show_conclusion(hunted, console)
     else:
         found = measure(a, b, options, gate, console)
-        code = tell(found, console)
+        code = show(found, console, measured=True)
     for path in output:
         write_atomically(path, WRITERS[SUFFIXES[path.suffix.lower()]](found.comparison).encode("utf-8", "replace"))
     sys.exit(code)

@@ -91,7 +91,7 @@ def reproduce(
     from suite.record import files
     from suite.record.files import write_atomically
     from suite.report.units import plural
-    from suite.run.bench import conduct, tell
+    from suite.run.bench import conduct, finish
     from suite.run.reproduce import intent
     from suite.run.reproduce.announcement import announced
     from suite.run.reproduce.show import foreign, show
@@ -124,7 +124,7 @@ def reproduce(
         return
     options = msgspec.structs.replace(wanted, reports=reports, launcher=launcher, training_data=images)
     folder = conduct(chosen, options, console)
-    tell(folder, console)
+    finish(folder, console)
     content = files.content_of(folder / files.NAME)
     ours = reduce(files.decode(content, files.NAME), hashlib.sha256(content).hexdigest())
     with guarded.computing(given.given.name):

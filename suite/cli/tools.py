@@ -138,26 +138,15 @@ def report(run: str, reports: Path, sign: Path | None) -> None:
     from suite.analysis import guarded
     from suite.compare import sides
     from suite.compare.ab import comparison
-    from suite.record import files
-    from suite.report import html, terminal
     from suite.run import ab
-    from suite.run.bench import REPORT
-    from suite.share import run_evidence
+    from suite.run.results import show_result
 
     console = terminals.console()
     record = guarded.read(sides.find(run, reports))
     with guarded.computing(record.name):
         if comparison.LABEL in record.run.labels:
-            found = ab.of_record(record.file)
-            ab.show(found, console, sign=sign)
-            sys.exit(found.comparison.exit_code)
-        page = record.file.parent / REPORT
-        evidence, unproven = run_evidence.read_evidence(record.file, record.run, record.analysis, sign)
-        files.write_atomically(page, html.render(record.run, record.analysis, evidence=evidence).encode())
-        terminal.show(record.run, record.analysis, console)
-    terminals.say(console, f"\nReport: {page}")
-    if unproven:
-        terminals.say(console, unproven, "yellow")
+            sys.exit(ab.show(ab.of_record(record.file), console, measured=False, sign=sign))
+        show_result(record.file, record.run, record.analysis, console, measured=False, sign=sign)
     sys.exit(record.analysis.exit_code)
 
 

@@ -19,7 +19,7 @@ import msgspec
 
 from suite.errors import LevelfieldError
 from suite.record import notices
-from suite.record.schema import Absent, Artifact, Block, Generation, Image, Launch, Roofline, Round, Run, Turn, Warning_
+from suite.record.schema import Absent, Block, Generation, Image, Launch, Roofline, Round, Run, Turn, Warning_
 from suite.safety import untrusted
 
 
@@ -71,10 +71,6 @@ class ImageKnown(msgspec.Struct, frozen=True, tag="image"):
     image: Image
 
 
-class ArtifactKnown(msgspec.Struct, frozen=True, tag="artifact"):
-    artifact: Artifact
-
-
 class RooflineKnown(msgspec.Struct, frozen=True, tag="roofline"):
     roofline: tuple[Roofline, ...] | Absent
 
@@ -97,7 +93,6 @@ Event: TypeAlias = (
     | RoundDone
     | GenerationDone
     | ImageKnown
-    | ArtifactKnown
     | RooflineKnown
     | Warned
     | Finished
@@ -261,7 +256,6 @@ def fold(events: Iterable[Event | Lost]) -> Run:
     run = first.run
     blocks = {block.case.id: _OpenBlock(block) for block in run.blocks}
     images = {(image.launcher, image.name, image.variant): image for image in run.images}
-    artifacts = {artifact.name: artifact for artifact in run.artifacts}
     known = list(run.warnings)
     lost: list[int] = []
     resumed: list[str] = []
@@ -275,8 +269,6 @@ def fold(events: Iterable[Event | Lost]) -> Run:
                 finished = None
             case ImageKnown(image=image):
                 images[image.launcher, image.name, image.variant] = image
-            case ArtifactKnown(artifact=artifact):
-                artifacts[artifact.name] = artifact
             case RooflineKnown(roofline=roofline):
                 run = msgspec.structs.replace(run, roofline=roofline)
             case Warned(warning=warning):
@@ -302,7 +294,6 @@ def fold(events: Iterable[Event | Lost]) -> Run:
         run,
         blocks=tuple(block.close() for block in blocks.values()),
         images=tuple(images.values()),
-        artifacts=tuple(artifacts.values()),
         warnings=tuple(known),
         resumed=tuple(resumed),
         finished=finished.at if finished else None,

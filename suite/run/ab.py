@@ -5,25 +5,17 @@ from pathlib import Path
 
 import msgspec
 from rich.console import Console
-from rich.markup import escape
 
 from suite import analysis, plan
-from suite.analysis.types import Analysis
 from suite.compare.ab.comparison import LABEL, arms, compare_arms
-from suite.compare.formats import terminal
-from suite.compare.formats.html import within
 from suite.compare.types import Comparison, Gate
 from suite.errors import LevelfieldError
-from suite.history import entry
 from suite.record import files, journal
 from suite.record.schema import Run
-from suite.report import html
 from suite.run import bench
 from suite.run.ab_launchers import choose_launchers, fits
-from suite.run.bench import REPORT
 from suite.run.options import Options
-from suite.safety import terminals
-from suite.share import run_evidence as provenance
+from suite.run.results import show_result
 from suite.statistics.stopping import DEFAULT_TARGET
 from suite.statistics.verdicts import DEFAULT_MARGIN
 
@@ -135,51 +127,19 @@ def _check_arms(run: Run, asked: plan.Plan) -> None:
         )
 
 
-def tell(found: AbResult, console: Console) -> int:
-    """Write the report, show the comparison, and enter the run into the history.
+def show(found: AbResult, console: Console, *, measured: bool, sign: Path | None = None) -> int:
+    """Write the report beside the record, and show the comparison, its answer first.
 
     Parameters
     ----------
-    found
-        A run that has just been measured.
-    console
-        Where to print.
+    found, console, measured, sign
+        The run with its comparison; the rest as in `suite.run.results.show_result`.
 
     Returns
     -------
     int
         Exit code of the comparison.
     """
-    result = show(found, console, new=True)
-    terminals.say(console, f"Record: {found.record}")
-    if missed := entry.enter(found.folder, found.run, result):
-        terminals.say(console, missed, "yellow")
-    return found.comparison.exit_code
-
-
-def show(found: AbResult, console: Console, *, new: bool = False, sign: Path | None = None) -> Analysis:
-    """Write the report beside the record, and show the comparison, its answer first.
-
-    Parameters
-    ----------
-    found, console
-        The run with its comparison, and where to print.
-    new
-        The run has just been measured, and its statement is still to be written.
-    sign
-        SSH key that signs it.
-    """
     result = analysis.analyse(found.run)
-    if new:
-        evidence, unproven = provenance.write_evidence(found.folder, found.run, result, sign)
-    else:
-        evidence, unproven = provenance.read_evidence(found.record, found.run, result, sign)
-    report = found.folder / REPORT
-    files.write_atomically(
-        report, html.render(found.run, result, comparison=within(found.comparison), evidence=evidence).encode()
-    )
-    terminal.show(found.comparison, console)
-    console.print(f"\nReport: [bold]{escape(str(report))}[/]", highlight=False, soft_wrap=True)
-    if unproven:
-        terminals.say(console, unproven, "yellow")
-    return result
+    show_result(found.record, found.run, result, console, measured=measured, comparison=found.comparison, sign=sign)
+    return found.comparison.exit_code

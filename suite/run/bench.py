@@ -11,7 +11,6 @@ from rich.markup import escape
 from suite import analysis, plan
 from suite.analysis.types import BlockAnalysis, ConvergenceBlock, TimedBlock
 from suite.errors import LevelfieldError
-from suite.history import entry
 from suite.images.base import Kind
 from suite.launchers import owned_folders
 from suite.launchers.choice import beside, choose
@@ -23,19 +22,17 @@ from suite.record.bounds import SEED_BITS
 from suite.record.notices import PRECISION_NOT_REACHED
 from suite.record.references import suffix
 from suite.record.schema import Image, Run
-from suite.report import html, terminal
 from suite.report.progress import Terminal
 from suite.run.options import Options
+from suite.run.results import show_result
 from suite.run.start import check_same, start_run
 from suite.safety import terminals
 from suite.schedule import roofline, scratch
 from suite.schedule.launch_groups import remaining_groups
 from suite.schedule.preparation import prepare
 from suite.schedule.run import RunInProgress
-from suite.share import run_evidence as provenance
 from suite.share import signing
 
-REPORT = "report.html"
 INCONCLUSIVE = 3
 
 
@@ -83,7 +80,7 @@ def run_bench(options: Options, console: Console) -> int:
     chosen = plan.of_record(resumed[1]) if resumed else plan.make(options.selection)
     _check_training_data(options.training_data, chosen)
     folder = conduct(chosen, options, console, resumed=resumed)
-    return tell(folder, console, strict=options.strict, sign=options.sign)
+    return finish(folder, console, strict=options.strict, sign=options.sign)
 
 
 def _repeat(options: Options, console: Console) -> int:
@@ -106,7 +103,7 @@ def _repeat(options: Options, console: Console) -> int:
         own = msgspec.structs.replace(options, seed=again, selection=selections[side])
         folder = conduct(chosen[side], own, console)
         made[side].append(folder.name)
-        codes.add(tell(folder, console, strict=options.strict, sign=options.sign))
+        codes.add(finish(folder, console, strict=options.strict, sign=options.sign))
     for line in _what_next(made):
         terminals.say(console, line)
     return next((code for code in _WORST_FIRST if code in codes), 0)
@@ -210,16 +207,16 @@ def _measure(bench: RunInProgress, folder: Path, console: Console) -> None:
     try:
         bench.measure()
     except KeyboardInterrupt:
-        tell(folder, console)
+        finish(folder, console)
         raise LevelfieldError(
             "Interrupted; everything measured so far is kept.", fix=f"Go on with --resume {folder.name}."
         ) from None
     except (LevelfieldError, OSError):
-        _try_to_tell(folder, console)
+        _try_to_finish(folder, console)
         raise
 
 
-def tell(folder: Path, console: Console, *, strict: bool = False, sign: Path | None = None) -> int:
+def finish(folder: Path, console: Console, *, strict: bool = False, sign: Path | None = None) -> int:
     """Fold the journal, write record and report, and show the result.
 
     Parameters
@@ -241,14 +238,7 @@ def tell(folder: Path, console: Console, *, strict: bool = False, sign: Path | N
     run = journal.fold(journal.read(folder / files.JOURNAL))
     record = files.write(run, folder)
     result = analysis.analyse(run)
-    report = folder / REPORT
-    evidence, unproven = provenance.write_evidence(folder, run, result, sign)
-    files.write_atomically(report, html.render(run, result, evidence=evidence).encode())
-    terminal.show(run, result, console)
-    console.print(f"\nReport: [bold]{escape(str(report))}[/]", highlight=False, soft_wrap=True)
-    terminals.say(console, f"Record: {record}")
-    for missed in filter(None, (unproven, entry.enter(folder, run, result))):
-        terminals.say(console, missed, "yellow")
+    show_result(record, run, result, console, measured=True, sign=sign)
     if strict and result.exit_code == 0 and any(_undecided(block) for block in result.blocks):
         return INCONCLUSIVE
     return result.exit_code
@@ -258,10 +248,10 @@ def _undecided(block: BlockAnalysis) -> bool:
     return isinstance(block, TimedBlock | ConvergenceBlock) and bool(block.unranked_reason)
 
 
-def _try_to_tell(folder: Path, console: Console) -> None:
+def _try_to_finish(folder: Path, console: Console) -> None:
     """Write what there is; a full disk must not hide the error that ended the run."""
     try:
-        tell(folder, console)
+        finish(folder, console)
     except (LevelfieldError, OSError) as error:
         console.print(escape(str(error)), highlight=False)
 

@@ -17,7 +17,7 @@ from suite.images.catalogue import Lock
 from suite.plan import arms as arm_names
 from suite.record.schema import Arm
 from suite.report.sentences import join
-from suite.run.ab import AbResult, measure, tell
+from suite.run.ab import AbResult, measure, show
 from suite.run.delta_debugging import Effect, Finding, search
 from suite.run.options import Options
 
@@ -70,7 +70,7 @@ def run_bisection(first: str, second: str, options: Options, gate: Gate, console
         )
     console.print(f"{len(changed)} distributions differ: {escape(', '.join(changed))}.", highlight=False)
     whole = measure(first, second, options, gate, console)
-    tell(whole, console)
+    show(whole, console, measured=True)
     case = clearest(whole.comparison.rows)
     if case is None or case.ratio is None:
         return Bisection(whole=whole, case=None)
@@ -192,7 +192,7 @@ def conclusion(found: Bisection) -> str:
     return f"{text}."
 
 
-def narrate(found: Bisection, console: Console) -> int:
+def show_conclusion(found: Bisection, console: Console) -> int:
     """Print the conclusion.
 
     Parameters

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from suite.record import files
-from suite.run.bench import REPORT
+from suite.run.results import REPORT
 from tests.commands import ROOT, Command, eventually, one_clear_sentence, run
 from tests.records_builder import make_run
 

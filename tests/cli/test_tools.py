@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from suite.record import files
-from suite.run.bench import REPORT
+from suite.run.results import REPORT
 from tests.commands import one_clear_sentence, run
 from tests.records_builder import make_run
 

@@ -14,7 +14,6 @@ from suite import analysis
 from suite.errors import LevelfieldError
 from suite.record import journal
 from suite.record.journal import (
-    ArtifactKnown,
     Event,
     Finished,
     GenerationBegun,
@@ -31,7 +30,7 @@ from suite.record.journal import (
     Warned,
     fold,
 )
-from suite.record.schema import Absent, Artifact, Run, Warning_
+from suite.record.schema import Absent, Run, Warning_
 from suite.schedule.launch_groups import remaining_groups
 from tests.records_builder import make_run
 
@@ -116,14 +115,12 @@ def test_a_later_word_about_a_launch_replaces_the_earlier() -> None:
     assert fold(events).blocks[0].generations[0].launches == (better,)
 
 
-def test_images_artifacts_and_warnings_are_kept_once() -> None:
+def test_images_and_warnings_are_kept_once() -> None:
     image = msgspec.structs.replace(RUN.images[0], distributions={"numpy": "2"})
-    artifact = Artifact("weights", "0" * 64, 4)
     warning = Warning_("budget-spent", "It was spent.")
-    run = fold([EVENTS[0], ImageKnown(image), ArtifactKnown(artifact), Warned(warning), Warned(warning)])
+    run = fold([EVENTS[0], ImageKnown(image), Warned(warning), Warned(warning)])
     assert image in run.images
     assert len(run.images) == len(RUN.images)
-    assert run.artifacts[-1] == artifact
     assert run.warnings == (warning,)
 
 

@@ -10,7 +10,7 @@ from suite.compare.types import Gate, Verdict
 from suite.images import catalogue
 from suite.record import files
 from suite.record.schema import Run
-from suite.run.bench import REPORT
+from suite.run.results import REPORT
 from tests.commands import ROOT, Command, one_clear_sentence, run
 from tests.engines import none_left
 

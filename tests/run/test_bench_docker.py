@@ -14,7 +14,8 @@ from suite.images import catalogue
 from suite.record import files, journal
 from suite.record.journal import Event, LaunchDone, Lost, RoundDone, Started, TurnTaken
 from suite.record.schema import Run
-from suite.run.bench import REPORT, turns
+from suite.run.bench import turns
+from suite.run.results import REPORT
 from tests.commands import Command, eventually, one_clear_sentence, run
 from tests.engines import Cable, containers, none_left, nothing_runs
 

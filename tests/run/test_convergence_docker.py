@@ -7,7 +7,7 @@ import pytest
 
 from suite import analysis
 from suite.record import files
-from suite.run.bench import REPORT
+from suite.run.results import REPORT
 from suite.zoo.training import convergence
 from tests.commands import run
 from tests.engines import none_left

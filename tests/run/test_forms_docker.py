@@ -8,7 +8,7 @@ import pytest
 from suite.backends import registry
 from suite.backends.kernels import MKL, ONEDNN
 from suite.record import files
-from suite.run.bench import REPORT
+from suite.run.results import REPORT
 from tests.commands import run
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow]

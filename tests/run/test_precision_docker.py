@@ -8,7 +8,7 @@ import pytest
 from suite.analysis import processor
 from suite.record import files
 from suite.record.schema import Absent, Run
-from suite.run.bench import REPORT
+from suite.run.results import REPORT
 from tests.commands import run
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.alone]  # it needs two CPUs

@@ -11,7 +11,7 @@ from suite.launchers.docker import DockerLauncher
 from suite.prepare.artifacts import Artifacts
 from suite.record import files
 from suite.record.schema import TrainingParity
-from suite.run.bench import REPORT
+from suite.run.results import REPORT
 from suite.schedule.launches import bring_up
 from suite.schedule.listener import SilentListener
 from suite.schedule.outcomes import end_workers

@@ -9,7 +9,7 @@ import pytest
 from suite import analysis
 from suite.prepare.own_images.listing import list_images
 from suite.record import files
-from suite.run.bench import REPORT
+from suite.run.results import REPORT
 from tests.commands import one_clear_sentence, run
 from tests.engines import none_left
 from tests.prepare.own_images import pictures

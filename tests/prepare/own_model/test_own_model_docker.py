@@ -6,7 +6,7 @@ import docker
 import pytest
 
 from suite.record import files
-from suite.run.bench import REPORT
+from suite.run.results import REPORT
 from tests.commands import one_clear_sentence, run
 from tests.engines import none_left
 from tests.prepare.own_model import onnx_files
