@@ -20,8 +20,8 @@ from suite.run.start import start_run
 from suite.scenarios import ScenarioName, get
 from suite.schedule.listener import ProgressListener, SilentListener
 from suite.schedule.preparation import prepare
+from suite.schedule.resources import RunResources
 from suite.schedule.run import RunInProgress
-from suite.schedule.site import Site
 from tests.reported import check_run
 
 ARMS = (Arm(CANARY, CANARY, ordinal=2), Arm(CANARY, CANARY, ordinal=3))
@@ -51,7 +51,7 @@ def plan(*scenarios: ScenarioName, arms: tuple[Arm, ...] = ARMS, model: str = CA
     )
 
 
-def site(made: Plan) -> Site:
+def site(made: Plan) -> RunResources:
     return prepare(made, HostLauncher(), SilentListener())
 
 
@@ -67,14 +67,16 @@ def workers() -> list[psutil.Process]:
 class Harness:
     """One run and its folder; `measure` may be called again to go on with it."""
 
-    def __init__(self, made: Plan, reports: Path, *, options: Options | None = None, where: Site | None = None) -> None:
+    def __init__(
+        self, made: Plan, reports: Path, *, options: Options | None = None, where: RunResources | None = None
+    ) -> None:
         self.plan = made
         self.folder = start_run(
             made, msgspec.structs.replace(options or Options(seed=7), reports=reports), where or site(made)
         )
 
     def measure(
-        self, listener: ProgressListener | None = None, *, resumed: bool = False, where: Site | None = None
+        self, listener: ProgressListener | None = None, *, resumed: bool = False, where: RunResources | None = None
     ) -> Run:
         try:
             RunInProgress(

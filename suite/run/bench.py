@@ -188,17 +188,17 @@ def conduct(chosen: plan.Plan, options: Options, console: Console, *, resumed: t
         _say_cost(chosen, launcher, options.base, console)
     wanted = again(options.training_data, resumed[1].settings) if resumed else options.training_data
     with Terminal(console) as listener:
-        site = prepare(chosen, launcher, listener, launchers=launchers, wanted=wanted)
+        resources = prepare(chosen, launcher, listener, launchers=launchers, wanted=wanted)
         try:
             if resumed is None:
-                folder = start_run(chosen, msgspec.structs.replace(options, launcher_reason=reason), site)
+                folder = start_run(chosen, msgspec.structs.replace(options, launcher_reason=reason), resources)
             else:
                 folder = resumed[0]
-                _check_resume(resumed[1], chosen, site.images.values())
-            roofline.probe(folder, site, listener)
-            _measure(RunInProgress(folder, site, listener, resumed=resumed is not None), folder, console)
+                _check_resume(resumed[1], chosen, resources.images.values())
+            roofline.probe(folder, resources, listener)
+            _measure(RunInProgress(folder, resources, listener, resumed=resumed is not None), folder, console)
         finally:
-            scratch.remove(site.caches)
+            scratch.remove(resources.caches)
     return folder
 
 

@@ -20,11 +20,11 @@ from suite.record.schema import SCHEMA, Artifact, Fingerprint, Run, Settings, Wa
 from suite.run import calibration
 from suite.run.options import Options
 from suite.schedule.outcomes import utc_now
-from suite.schedule.site import Site
+from suite.schedule.resources import RunResources
 from suite.zoo import flops, models
 
 
-def start_run(plan: Plan, options: Options, site: Site) -> Path:
+def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
     """Write the run's folder and the first line of its journal.
 
     What is known of the machine beforehand is written with it: its calibration, and the controls of earlier runs.
@@ -35,7 +35,7 @@ def start_run(plan: Plan, options: Options, site: Site) -> Path:
         What is measured.
     options
         How it is measured; `reports` holds the run's folder, named by time, profile and four random hexadecimal digits.
-    site
+    resources
         Images and files that were prepared for the plan.
 
     Returns
@@ -76,25 +76,25 @@ def start_run(plan: Plan, options: Options, site: Site) -> Path:
             precision_target=options.precision_target,
             margin=options.margin,
             seed=options.seed if options.seed is not None else secrets.randbits(SEED_BITS),
-            launcher=site.launcher.kind,
+            launcher=resources.launcher.kind,
             launcher_reason=options.launcher_reason,
             gpu=plan.gpu,
-            worker_memory_bytes=site.memory_bytes,
+            worker_memory_bytes=resources.memory_bytes,
             own=plan.own,
-            own_images=site.trained.recorded if site.trained is not None else None,
-            target=site.trained.target if site.trained is not None else None,
+            own_images=resources.trained.recorded if resources.trained is not None else None,
+            target=resources.trained.target if resources.trained is not None else None,
         ),
         machine=machine,
-        images=tuple(site.images.values()),
+        images=tuple(resources.images.values()),
         artifacts=(
-            *(site.artifacts.weights_artifact(model) for model in plan.models if site.own is None),
-            *(site.own.artifacts if site.own is not None else ()),
-            *(onnx.artifact for onnx in site.onnx.values()),
-            *(site.artifacts.dataset_artifact(name) for name in _fed(plan)),
-            *(_images(site) if any(block.case.converges for block in plan.blocks) else ()),
+            *(resources.artifacts.weights_artifact(model) for model in plan.models if resources.own is None),
+            *(resources.own.artifacts if resources.own is not None else ()),
+            *(onnx.artifact for onnx in resources.onnx.values()),
+            *(resources.artifacts.dataset_artifact(name) for name in _fed(plan)),
+            *(_images(resources) if any(block.case.converges for block in plan.blocks) else ()),
         ),
         blocks=plan.blocks,
-        warnings=_known_beforehand(plan, options, site, machine),
+        warnings=_known_beforehand(plan, options, resources, machine),
         labels=(*options.labels, *plan.profile.labels, *(["injected"] if plan.injected else [])),
         calibrated=calibration.cited(machine),
         earlier_controls=controls.before(options.reports, machine),
@@ -128,12 +128,12 @@ def _fed(plan: Plan) -> tuple[str, ...]:
     return tuple(dict.fromkeys(block.case.model for block in plan.blocks if block.case.definition.from_dataset))
 
 
-def _images(site: Site) -> tuple[Artifact, ...]:
+def _images(resources: RunResources) -> tuple[Artifact, ...]:
     """Return what is trained to a target on."""
-    trained = site.trained
+    trained = resources.trained
     if trained is None or trained.recorded is None:
-        return (site.artifacts.digits_artifact(),)
-    return (site.artifacts.own_images_artifact(trained.prepared),) if trained.prepared is not None else ()
+        return (resources.artifacts.digits_artifact(),)
+    return (resources.artifacts.own_images_artifact(trained.prepared),) if trained.prepared is not None else ()
 
 
 def _work(plan: Plan) -> tuple[Work, ...]:
@@ -147,12 +147,14 @@ def _work(plan: Plan) -> tuple[Work, ...]:
     )
 
 
-def _known_beforehand(plan: Plan, options: Options, site: Site, machine: Fingerprint) -> tuple[Warning_, ...]:
+def _known_beforehand(
+    plan: Plan, options: Options, resources: RunResources, machine: Fingerprint
+) -> tuple[Warning_, ...]:
     """Return what a reader must know whatever is measured."""
     found = [*notices.of_machine(machine), *plan.warnings]
     if options.launcher_reason:
         found.append(notices.fell_back_to_venv(options.launcher_reason))
-    found += [notices.unlocked(image.name, image.unlocked) for image in site.images.values() if image.unlocked]
+    found += [notices.unlocked(image.name, image.unlocked) for image in resources.images.values() if image.unlocked]
     if plan.injected:
         found.append(notices.injected(plan.injected))
     if plan.profile.name == "smoke":

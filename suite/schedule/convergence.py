@@ -10,7 +10,7 @@ from suite.record.schema import Arm, Block, Convergence, Evaluation, Failure, La
 from suite.schedule.launches import bring_up, require_same
 from suite.schedule.listener import ProgressListener
 from suite.schedule.outcomes import Outcome, ask, ended_on_error, shuffled, utc_now
-from suite.schedule.site import Site
+from suite.schedule.resources import RunResources
 from suite.schedule.verification import check_update, judge_convergence
 from suite.worker.messages import Converge, Converged
 from suite.zoo.training import convergence
@@ -22,13 +22,19 @@ TIMEOUT_S = 1800.0
 
 
 def trainings(
-    site: Site, block: Block, arms: Sequence[Arm], index: int, seed: int, signals: Signals, listener: ProgressListener
+    resources: RunResources,
+    block: Block,
+    arms: Sequence[Arm],
+    index: int,
+    seed: int,
+    signals: Signals,
+    listener: ProgressListener,
 ) -> list[Outcome]:
     """Load every arm, then let one after the other train, in random order, while the others sleep.
 
     Parameters
     ----------
-    site
+    resources
         Images and artifacts of the run.
     block, arms
         The block, and those of its arms that take part.
@@ -55,12 +61,12 @@ def trainings(
     listener.say(f"computing how {case.model} must begin from seed {index}, in float64")
     order = shuffled(arms, seed)
     try:
-        goal = site.goal(case.model)
+        goal = resources.goal(case.model)
         beginning = convergence.beginning(goal, index)
     except ValueError as error:  # the images are not there, or are others: nobody can train, and other cases can
         absent = Failure(stage="load", kind="error", message=str(error))
         return [Outcome(arm, case, Launch(arm=arm.id, started=utc_now(), failure=absent)) for arm in order]
-    outcomes = bring_up(site, case, order, verify=False, alone=False)
+    outcomes = bring_up(resources, case, order, verify=False, alone=False)
     with ended_on_error(outcomes):
         for number, outcome in enumerate(outcomes, start=1):
             pids = {each.arm.id: each.worker.pid or 0 for each in outcomes if each.worker is not None}

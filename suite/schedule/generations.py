@@ -20,8 +20,8 @@ from suite.schedule.launches import bring_up, probe
 from suite.schedule.listener import ProgressListener
 from suite.schedule.outcomes import Outcome, end_workers
 from suite.schedule.preparation import canary_arm, canary_case
+from suite.schedule.resources import RunResources
 from suite.schedule.rounds import Pace, RoundScheduler, SupervisorClock, affordable, warm_up
-from suite.schedule.site import Site
 from suite.schedule.timed_inputs import rotate
 from suite.schedule.verification import verify_again, verify_trainings
 from suite.schedule.whole_launch import cold_starts, peak_memory, work
@@ -44,23 +44,23 @@ class Generations:
     ----------
     run
         The record so far.
-    site, journal, listener, warn
+    resources, journal, listener, warn
         Where it is measured, what it is written to, who is told of progress, and what takes warnings.
     """
 
     def __init__(
         self,
         run: Run,
-        site: Site,
+        resources: RunResources,
         journal: Journal,
         listener: ProgressListener,
         warn: Callable[[Warning_], None],
     ) -> None:
-        self._site = site
+        self._resources = resources
         self._journal = journal
         self._listener = listener
         self._warn = warn
-        self._signals = Signals(site.cpus)
+        self._signals = Signals(resources.cpus)
         gpu = run.settings.gpu
         self._device = Device(gpu) if gpu is not None else None
         self._sharing = sharing_of(run, self._device)
@@ -131,7 +131,9 @@ class Generations:
             self._listener.progress("no backend is left that can answer", {})
         elif case.definition.sample == "cold start":
             live_on = not last and case.device == "cpu"  # a GPU's memory may not hold all
-            outcomes = cold_starts(self._site, block, arms, index, seed, self._journal, self._listener, live_on=live_on)
+            outcomes = cold_starts(
+                self._resources, block, arms, index, seed, self._journal, self._listener, live_on=live_on
+            )
             self.keep(outcomes)
             for outcome in outcomes:
                 self._count_failure(case.id, outcome.arm.id, outcome.launch.failure)
@@ -139,17 +141,17 @@ class Generations:
         elif case.definition.sample == "peak memory":
             for group in self._groups(case, arms, seed):
                 self.keep([])
-                outcomes = peak_memory(self._site, block, group, index, seed, self._journal, self._listener)
+                outcomes = peak_memory(self._resources, block, group, index, seed, self._journal, self._listener)
                 self.keep(outcomes)
                 for outcome in outcomes:
                     self._count_failure(case.id, outcome.arm.id, outcome.launch.failure)
                     self._learn_cost(case, outcome.launch)
-                    if self._site.image(outcome.arm).tag not in self._known:  # whoever goes on is not asked again
+                    if self._resources.image(outcome.arm).tag not in self._known:  # whoever goes on is not asked again
                         self._look_at(outcome)
         elif case.converges:
             for group in self._groups(case, arms, seed):
                 self.keep([])
-                self.keep(trainings(self._site, block, group, index, seed, self._signals, self._listener))
+                self.keep(trainings(self._resources, block, group, index, seed, self._signals, self._listener))
                 for outcome in self._living.values():
                     self._look_at(outcome)
                     self._note(case.id, index, outcome)
@@ -175,7 +177,13 @@ class Generations:
             arm.id: self._load_ns[case.model, arm.id] for arm in arms if (case.model, arm.id) in self._load_ns
         }
         outcomes = bring_up(
-            self._site, case, arms, verify=not case.trains, alone=False, living=self._living, expected_ns=expected_ns
+            self._resources,
+            case,
+            arms,
+            verify=not case.trains,
+            alone=False,
+            living=self._living,
+            expected_ns=expected_ns,
         )
         self.keep(outcomes)
         for outcome in outcomes:
@@ -186,8 +194,8 @@ class Generations:
                     # To compare, weights are copied out and another batch may be compiled: the peak is read before.
                     self._look_at(outcome)
         if case.trains:
-            verify_trainings(self._site, case, outcomes)
-        rotate(self._site, case, outcomes)
+            verify_trainings(self._resources, case, outcomes)
+        rotate(self._resources, case, outcomes)
         for outcome in outcomes:
             warm_up(outcome, pace, injecting=any(arm.inject for arm in arms))
         canary = self._living_canary(pace)
@@ -222,7 +230,7 @@ class Generations:
             if not case.trains and (not outcome.launch.served or self._site.image(outcome.arm).tag not in self._known):
                 self._look_at(outcome)
             if outcome.worker is not None:
-                verify_again(self._site, case, outcome)
+                verify_again(self._resources, case, outcome)
                 self._count_failure(case.id, outcome.launch.arm, outcome.launch.failure)
             self._journal.write(LaunchDone(case.id, index, outcome.launch))
         return scheduler.next_round
@@ -248,7 +256,7 @@ class Generations:
         """Probe a worker after its rounds, if it is there; the first of each image says what is installed there."""
         if outcome.worker is None:
             return
-        image = self._site.image(outcome.arm)
+        image = self._resources.image(outcome.arm)
         known = image.tag in self._known
         probed = probe(outcome, installed=not known)
         if probed is None or known:
@@ -261,7 +269,7 @@ class Generations:
     def _living_canary(self, pace: Pace) -> Outcome:
         """Return the canary, launched once a run and again if it died."""
         if self._canary is None or self._canary.worker is None:
-            self._canary = bring_up(self._site, canary_case(len(self._site.cpus)), [canary_arm()])[0]
+            self._canary = bring_up(self._resources, canary_case(len(self._resources.cpus)), [canary_arm()])[0]
             warm_up(self._canary, pace)
             self._look_at(self._canary)
         return self._canary

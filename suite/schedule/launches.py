@@ -14,7 +14,7 @@ from suite.launchers.worker import Worker, WorkerError, wait_for_answers
 from suite.plan import cpu_pinning
 from suite.record.schema import Arm, Case, Failure, Launch, Library, Memory, Startup
 from suite.schedule.outcomes import Outcome, ask, end_workers, fail, utc_now
-from suite.schedule.site import Site, cache_folder, task_for
+from suite.schedule.resources import RunResources, cache_folder, task_for
 from suite.schedule.verification import verify_outcome
 from suite.worker.messages import Load, Loaded, Probe, Probed
 from suite.zoo.training import convergence
@@ -25,7 +25,7 @@ PROBE_TIMEOUT_S = 60.0
 
 
 def bring_up(
-    site: Site,
+    resources: RunResources,
     case: Case,
     arms: Sequence[Arm],
     *,
@@ -38,7 +38,7 @@ def bring_up(
 
     Parameters
     ----------
-    site, case, arms
+    resources, case, arms
         Images and artifacts of the run, the case to load, and the arms to launch.
     verify
         Whether outputs are compared with the reference now. A worker that is reused for the model that it has loaded
@@ -65,65 +65,65 @@ def bring_up(
         for arm in arms:
             earlier = living.get(arm.id)
             if earlier is not None and earlier.worker is not None:
-                outcomes.append(_go_on(site, case, earlier))
+                outcomes.append(_go_on(resources, case, earlier))
             else:
-                outcomes.append(_to_launch(site, case, arm))
-        _load_all(site, case, outcomes, expected_ns, alone=alone)
-        _refuse_disagreement(site, case, outcomes)
+                outcomes.append(_to_launch(resources, case, arm))
+        _load_all(resources, case, outcomes, expected_ns, alone=alone)
+        _refuse_disagreement(resources, case, outcomes)
         if verify:
             for outcome in outcomes:
                 if outcome.launch.parity is None:
-                    verify_outcome(site, case, outcome)
+                    verify_outcome(resources, case, outcome)
     except BaseException:
         end_workers([*outcomes, *living.values()])
         raise
     return outcomes
 
 
-def _spec(site: Site, case: Case, arm: Arm) -> LaunchSpec:
+def _spec(resources: RunResources, case: Case, arm: Arm) -> LaunchSpec:
     return LaunchSpec(
         name=f"{arm.id}/{case.id}",
-        image=site.image(arm),
+        image=resources.image(arm),
         threads=case.threads,
-        cpus=cpu_pinning.pinned(case.threads * case.processes, site.cpus),
-        memory_bytes=site.memory_bytes,
-        artifacts=site.artifacts.root,
-        cache=cache_folder(site, case, arm),
-        gpu=site.gpu if case.device != "cpu" else "",
+        cpus=cpu_pinning.pinned(case.threads * case.processes, resources.cpus),
+        memory_bytes=resources.memory_bytes,
+        artifacts=resources.artifacts.root,
+        cache=cache_folder(resources, case, arm),
+        gpu=resources.gpu if case.device != "cpu" else "",
     )
 
 
-def _to_launch(site: Site, case: Case, arm: Arm) -> Outcome:
+def _to_launch(resources: RunResources, case: Case, arm: Arm) -> Outcome:
     """Return an outcome to come, with a folder for its compile cache; or what cannot come, with the reason."""
     reason = precisions.why_not(arm.backend, case.precision, case.device)
     if reason:
         absent = Failure(stage="load", kind="unsupported", message=reason)
         return Outcome(arm, case, Launch(arm=arm.id, started=utc_now(), failure=absent))
-    cache = cache_folder(site, case, arm)
+    cache = cache_folder(resources, case, arm)
     cache.mkdir(parents=True, exist_ok=True)
     return Outcome(arm, case, Launch(arm=arm.id, started=utc_now(), cache_warm=_is_warm(cache)))
 
 
-def _start(site: Site, outcome: Outcome) -> None:
+def _start(resources: RunResources, outcome: Outcome) -> None:
     """Launch a worker and wait for its first line."""
     outcome.launch = msgspec.structs.replace(outcome.launch, started=utc_now())
     try:
-        outcome.worker = site.launcher_of(outcome.arm).launch(_spec(site, outcome.case, outcome.arm))
+        outcome.worker = resources.launcher_of(outcome.arm).launch(_spec(resources, outcome.case, outcome.arm))
         outcome.worker.await_ready(READY_TIMEOUT_S)
     except WorkerError as error:
         fail(outcome, "launch", error)
 
 
-def _go_on(site: Site, case: Case, earlier: Outcome) -> Outcome:
+def _go_on(resources: RunResources, case: Case, earlier: Outcome) -> Outcome:
     """Let a worker that has answered another case answer this one too: its launch is the same, its record is not."""
     launch = Launch(
         arm=earlier.launch.arm,
         started=earlier.launch.started,
         served=(*earlier.launch.served, earlier.case.id),
-        cache_warm=earlier.launch.cache_warm and _is_warm(cache_folder(site, case, earlier.arm)),
+        cache_warm=earlier.launch.cache_warm and _is_warm(cache_folder(resources, case, earlier.arm)),
     )
-    inside = site.launcher_of(earlier.arm).inside(_spec(site, case, earlier.arm))
-    if task_for(site, earlier.case, earlier.arm, inside) != task_for(site, case, earlier.arm, inside):
+    inside = resources.launcher_of(earlier.arm).inside(_spec(resources, case, earlier.arm))
+    if task_for(resources, earlier.case, earlier.arm, inside) != task_for(resources, case, earlier.arm, inside):
         return Outcome(earlier.arm, case, launch, earlier.worker)
     launch = msgspec.structs.replace(launch, parity=earlier.launch.parity, computed=earlier.launch.computed)
     return Outcome(earlier.arm, case, launch, earlier.worker, earlier.answered)
@@ -134,7 +134,7 @@ def _is_warm(cache: Path) -> bool:
 
 
 def _load_all(
-    site: Site, case: Case, outcomes: Sequence[Outcome], expected_ns: Mapping[str, float], *, alone: bool
+    resources: RunResources, case: Case, outcomes: Sequence[Outcome], expected_ns: Mapping[str, float], *, alone: bool
 ) -> None:
     """Keep as many loads going as there are CPUs, the longest first; loads are mostly one thread's work."""
     queue = sorted(outcomes, key=lambda outcome: expected_ns.get(outcome.arm.id, math.inf), reverse=True)
@@ -143,8 +143,8 @@ def _load_all(
         while queue and len(loading) < case.threads:
             outcome = queue.pop(0)
             if not outcome.launch.served and outcome.launch.failure is None:
-                _start(site, outcome)
-            _begin_load(site, case, outcome, alone=alone)
+                _start(resources, outcome)
+            _begin_load(resources, case, outcome, alone=alone)
             if outcome.worker is not None:
                 loading[outcome.worker] = outcome, time.monotonic() + LOAD_TIMEOUT_S
         if not loading:
@@ -157,12 +157,12 @@ def _load_all(
             fail(loading.pop(worker)[0], "load", worker.overdue(LOAD_TIMEOUT_S))
 
 
-def _begin_load(site: Site, case: Case, outcome: Outcome, *, alone: bool) -> None:
+def _begin_load(resources: RunResources, case: Case, outcome: Outcome, *, alone: bool) -> None:
     if outcome.worker is None:
         return
-    inside = site.launcher_of(outcome.arm).inside(_spec(site, case, outcome.arm))
+    inside = resources.launcher_of(outcome.arm).inside(_spec(resources, case, outcome.arm))
     try:
-        outcome.worker.post(Load(task_for(site, case, outcome.arm, inside), alone))
+        outcome.worker.post(Load(task_for(resources, case, outcome.arm, inside), alone))
     except WorkerError as error:
         fail(outcome, "load", error)
 
@@ -193,26 +193,26 @@ def _finish_load(outcome: Outcome) -> None:
     )
 
 
-def _refuse_disagreement(site: Site, case: Case, outcomes: Sequence[Outcome]) -> None:
+def _refuse_disagreement(resources: RunResources, case: Case, outcomes: Sequence[Outcome]) -> None:
     if all(outcome.worker is None for outcome in outcomes):
         return  # nobody holds anything, perhaps because what was to be held is gone
-    weights_sha256 = site.weights_sha256.get(case.model, "")
+    weights_sha256 = resources.weights_sha256.get(case.model, "")
     if case.converges:
-        weights_sha256, inputs_sha256 = convergence.loaded_sha256(site.goal(case.model))
-    elif (own := site.own_of(case)) is not None:
+        weights_sha256, inputs_sha256 = convergence.loaded_sha256(resources.goal(case.model))
+    elif (own := resources.own_of(case)) is not None:
         inputs_sha256 = own.inputs_sha256[case.batch]
     elif case.trains:
-        inputs_sha256 = site.artifacts.training_batch_sha256(case.model, case.batch)
+        inputs_sha256 = resources.artifacts.training_batch_sha256(case.model, case.batch)
     else:
         from_dataset = case.definition.from_dataset
-        inputs_sha256 = site.artifacts.inputs_sha256(case.model, case.batch, from_dataset=from_dataset)
+        inputs_sha256 = resources.artifacts.inputs_sha256(case.model, case.batch, from_dataset=from_dataset)
     for outcome in outcomes:
         launch = outcome.launch
         if outcome.worker is None:
             continue
         if registry.get(outcome.arm.backend).reads == "onnx":
             launch = outcome.launch = msgspec.structs.replace(
-                launch, onnx_sha256=site.file_of(case, outcome.arm).sha256
+                launch, onnx_sha256=resources.file_of(case, outcome.arm).sha256
             )
         else:
             require_same(outcome, "weights", launch.weights_sha256, weights_sha256)

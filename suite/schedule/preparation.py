@@ -16,7 +16,7 @@ from suite.prepare.training_data import TrainingDataRequest, ready
 from suite.record.schema import Arm, Case, Image
 from suite.schedule import parallel, scratch
 from suite.schedule.listener import ProgressListener
-from suite.schedule.site import Site
+from suite.schedule.resources import RunResources
 from suite.schedule.verification import verify_count
 from suite.zoo import models, weights
 
@@ -35,7 +35,7 @@ def prepare(
     judged: bool = True,
     launchers: Mapping[str, Launcher] = {},
     wanted: TrainingDataRequest | None = None,
-) -> Site:
+) -> RunResources:
     """Make everything the plan needs: images, weights, ONNX files, and, where answers are judged, reference outputs.
 
     Parameters
@@ -75,7 +75,7 @@ def prepare(
         artifacts.reference(case.model, verify_count(case), from_dataset=case.definition.from_dataset)
         if case.precision != "fp32":
             artifacts.rounding_error(case.model, case.precision, verify_count(case))
-    return Site(
+    return RunResources(
         launcher=launcher,
         images=images,
         artifacts=artifacts,

@@ -16,7 +16,7 @@ from suite.record.journal import Journal, RooflineKnown
 from suite.record.schema import Absent, Roofline, Run
 from suite.schedule.listener import ProgressListener
 from suite.schedule.preparation import canary_arm
-from suite.schedule.site import Site
+from suite.schedule.resources import RunResources
 from suite.worker.messages import MeasureRoofline, RooflineMeasured
 
 NAME = "roofline"
@@ -32,14 +32,14 @@ SMALLEST_BYTES, LARGEST_BYTES = 64 << 20, 512 << 20
 """Of an array: where the kernel shows no caches, and where there are very many of them."""
 
 
-def probe(folder: Path, site: Site, listener: ProgressListener) -> None:
+def probe(folder: Path, resources: RunResources, listener: ProgressListener) -> None:
     """Measure and write into a run's journal, unless it is there; where it cannot be measured, the reason.
 
     Parameters
     ----------
     folder
         The run's folder, which holds its journal.
-    site
+    resources
         Images, CPUs and memory of the workers.
     listener
         Display of the progress.
@@ -50,7 +50,9 @@ def probe(folder: Path, site: Site, listener: ProgressListener) -> None:
     listener.say("measuring how fast this machine multiplies matrices and moves memory")
     asked = sorted({block.case.threads for block in run.blocks if block.case.device == "cpu"})
     try:
-        found: tuple[Roofline, ...] | Absent = tuple(_measured(site, threads, _budget_ns(run)) for threads in asked)
+        found: tuple[Roofline, ...] | Absent = tuple(
+            _measured(resources, threads, _budget_ns(run)) for threads in asked
+        )
     except WorkerError as error:
         found = Absent(error.message)
     with Journal(folder / JOURNAL) as written:
@@ -61,23 +63,23 @@ def _budget_ns(run: Run) -> int:
     return SMOKE_BUDGET_NS if "smoke" in run.labels else BUDGET_NS
 
 
-def _measured(site: Site, threads: int, budget_ns: int) -> Roofline:
-    cache_bytes = last_cache_bytes(site.cpus)
-    worker = site.launcher.launch(
+def _measured(resources: RunResources, threads: int, budget_ns: int) -> Roofline:
+    cache_bytes = last_cache_bytes(resources.cpus)
+    worker = resources.launcher.launch(
         LaunchSpec(
             name=NAME,
-            image=site.image(canary_arm()),
+            image=resources.image(canary_arm()),
             threads=threads,
-            cpus=cpu_pinning.pinned(threads, site.cpus),
-            memory_bytes=site.memory_bytes,
-            artifacts=site.artifacts.root,
+            cpus=cpu_pinning.pinned(threads, resources.cpus),
+            memory_bytes=resources.memory_bytes,
+            artifacts=resources.artifacts.root,
         )
     )
     try:
         worker.await_ready(READY_TIMEOUT_S)
-        request = MeasureRoofline(threads, array_bytes(cache_bytes, site.memory_bytes), budget_ns)
+        request = MeasureRoofline(threads, array_bytes(cache_bytes, resources.memory_bytes), budget_ns)
         for _ in range(ATTEMPTS):
-            measured, reason = _watched(worker, site, request)
+            measured, reason = _watched(worker, resources, request)
             if not reason:
                 break
     finally:
@@ -90,10 +92,10 @@ def _measured(site: Site, threads: int, budget_ns: int) -> Roofline:
     )
 
 
-def _watched(worker: Worker, site: Site, request: MeasureRoofline) -> tuple[RooflineMeasured, str]:
+def _watched(worker: Worker, resources: RunResources, request: MeasureRoofline) -> tuple[RooflineMeasured, str]:
     """Ask, and say whether something else was about meanwhile."""
     pids = {NAME: worker.pid} if worker.pid is not None else {}
-    with Signals(site.cpus) as signals:
+    with Signals(resources.cpus) as signals:
         before = signals.snapshot(pids)
         measured = worker.ask(request, RooflineMeasured, TIMEOUT_S)
         noise = difference(before, signals.snapshot(pids), NAME)

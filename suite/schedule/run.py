@@ -17,24 +17,26 @@ from suite.schedule.generations import Generations
 from suite.schedule.launch_groups import LaunchGroup, remaining_groups
 from suite.schedule.listener import ProgressListener
 from suite.schedule.outcomes import utc_now
-from suite.schedule.site import Site
+from suite.schedule.resources import RunResources
 from suite.statistics.stopping import StopReason
 
 
 class RunInProgress:
     """One run in progress."""
 
-    def __init__(self, folder: Path, site: Site, listener: ProgressListener, *, resumed: bool = False) -> None:
+    def __init__(
+        self, folder: Path, resources: RunResources, listener: ProgressListener, *, resumed: bool = False
+    ) -> None:
         self._folder = folder
         self._journal = Journal(folder / JOURNAL)  # first: what is read then is written by nobody else
         self._run = journals.fold(journals.read(folder / JOURNAL))
-        self._site = site
+        self._resources = resources
         self._listener = listener
         self._said: set[Warning_] = set()
         self._seconds: dict[str, float] = {}
         self._profile = PROFILES[self._run.settings.profile]
         self._begun = time.monotonic()
-        self._generations = Generations(self._run, site, self._journal, listener, self._warn)
+        self._generations = Generations(self._run, resources, self._journal, listener, self._warn)
         if resumed:
             self._journal.write(Resumed(utc_now()))
 
@@ -72,7 +74,7 @@ class RunInProgress:
             self._generations.close()
         finally:
             self._journal.close()
-            scratch.remove(self._site.caches)
+            scratch.remove(self._resources.caches)
 
     def _measure_group(self, group: LaunchGroup) -> Iterator[None]:
         """Measure a generation of each block of a group, with the same launches where they are kept."""

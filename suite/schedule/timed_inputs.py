@@ -11,7 +11,7 @@ from suite.prepare.own_model import store
 from suite.record.schema import Case
 from suite.schedule.launches import require_same
 from suite.schedule.outcomes import Outcome, ask
-from suite.schedule.site import Site
+from suite.schedule.resources import RunResources
 from suite.worker import rotation
 from suite.worker.messages import Rotate, Rotated
 from suite.zoo import inputs, models, own_inputs
@@ -24,7 +24,7 @@ MOST_BYTES = 64 << 20
 TIMEOUT_S = 300.0
 
 
-def sets_of(site: Site, case: Case) -> int:
+def sets_of(resources: RunResources, case: Case) -> int:
     """Return how many batches of inputs a case's timed calls take in turn.
 
     One where the calls choose no inputs, or must not: `data-pipeline` reads the next batch of a dataset in every call
@@ -33,7 +33,7 @@ def sets_of(site: Site, case: Case) -> int:
 
     Parameters
     ----------
-    site
+    resources
         Knows the size of a user's own inputs.
     case
         Its scenario decides, and the size of its batch: all batches together take `MOST_BYTES` at the most, but for a
@@ -41,15 +41,15 @@ def sets_of(site: Site, case: Case) -> int:
     """
     if not case.timed or case.trains or case.definition.from_dataset:
         return 1
-    return max(FEWEST, min(SETS, MOST_BYTES // max(1, _batch_bytes(site, case))))
+    return max(FEWEST, min(SETS, MOST_BYTES // max(1, _batch_bytes(resources, case))))
 
 
-def rotate(site: Site, case: Case, outcomes: Sequence[Outcome]) -> None:
+def rotate(resources: RunResources, case: Case, outcomes: Sequence[Outcome]) -> None:
     """Have every worker make the inputs of its timed calls; a worker that cannot is ended.
 
     Parameters
     ----------
-    site
+    resources
         Artifacts of the run.
     case
         The case that all workers have loaded.
@@ -61,22 +61,24 @@ def rotate(site: Site, case: Case, outcomes: Sequence[Outcome]) -> None:
     LevelfieldError
         A worker's inputs are not those that were asked for.
     """
-    sets = sets_of(site, case)
+    sets = sets_of(resources, case)
     if sets == 1:
         return
     for outcome in outcomes:
         rotated = ask(outcome, "load", Rotate(sets), Rotated, TIMEOUT_S)
         if rotated is None:
             continue
-        expected = _digest(site, case, rotated.sets) if rotated.sets in (1, sets) else "of another number of batches"
+        expected = (
+            _digest(resources, case, rotated.sets) if rotated.sets in (1, sets) else "of another number of batches"
+        )
         require_same(outcome, "timed inputs", rotated.sha256, expected)
         outcome.launch = msgspec.structs.replace(
             outcome.launch, timed_inputs=rotated.sets, timed_inputs_sha256=rotated.sha256
         )
 
 
-def _batch_bytes(site: Site, case: Case) -> int:
-    own = site.own_of(case)
+def _batch_bytes(resources: RunResources, case: Case) -> int:
+    own = resources.own_of(case)
     if own is not None:
         return sum(
             np.dtype(each.dtype).itemsize * math.prod(each.shape) * (case.batch if each.batched else 1)
@@ -86,11 +88,11 @@ def _batch_bytes(site: Site, case: Case) -> int:
     return case.batch * sum(np.dtype(tensor.dtype).itemsize * math.prod(tensor.shape) for tensor in tensors)
 
 
-def _digest(site: Site, case: Case, sets: int) -> str:
-    own = site.own_of(case)
+def _digest(resources: RunResources, case: Case, sets: int) -> str:
+    own = resources.own_of(case)
     if own is None:
         return _zoo_digest(case.model, case.batch, sets)
-    described = store.description(own.model, str(site.artifacts.root))
+    described = store.description(own.model, str(resources.artifacts.root))
     made = rotation.batches(lambda first: own_inputs.make(described, first, case.batch), sets=sets, batch=case.batch)
     return rotation.digest(made)
 

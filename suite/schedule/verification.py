@@ -12,7 +12,7 @@ from suite.prepare.own_model import reference
 from suite.record.schema import Absent, Case, Computed, Parity, TrainingErrors, TrainingParity, Window
 from suite.schedule import parallel
 from suite.schedule.outcomes import Outcome, ask
-from suite.schedule.site import Site
+from suite.schedule.resources import RunResources
 from suite.worker.messages import CheckUpdate, Converged, Train, Trained, Updated, Verified, Verify
 from suite.zoo import honesty, models, parity
 from suite.zoo.training import convergence, recipe, update
@@ -53,12 +53,12 @@ def verify_count(case: Case) -> int:
     return -(-max(case.batch, least) // case.batch) * case.batch
 
 
-def verify_outcome(site: Site, case: Case, outcome: Outcome) -> None:
+def verify_outcome(resources: RunResources, case: Case, outcome: Outcome) -> None:
     """Compare a worker's output, or its training, with the reference; a worker that cannot answer is ended.
 
     Parameters
     ----------
-    site
+    resources
         Holds the references.
     case
         The case that the worker has loaded.
@@ -70,10 +70,10 @@ def verify_outcome(site: Site, case: Case, outcome: Outcome) -> None:
         updated = check_update(outcome, rule.optimizer, case.model, case.processes)
         trained = ask(outcome, "verify", Train(recipe.STEPS, rule.trajectory_batch), Trained, TRAIN_TIMEOUT_S)
         if updated is not None and trained is not None:
-            compared = judge_training(trained, updated, site.artifacts.trajectory(case.model), case.model)
+            compared = judge_training(trained, updated, resources.artifacts.trajectory(case.model), case.model)
             outcome.launch = msgspec.structs.replace(outcome.launch, parity=compared)
         return
-    count = _count(site, case)
+    count = _count(resources, case)
     verified = ask(outcome, "verify", Verify(count), Verified, VERIFY_TIMEOUT_S)
     if verified is None:
         return
@@ -81,12 +81,12 @@ def verify_outcome(site: Site, case: Case, outcome: Outcome) -> None:
     said = verified.computed
     outcome.launch = msgspec.structs.replace(
         outcome.launch,
-        parity=_judge(site, case, verified, count),
+        parity=_judge(resources, case, verified, count),
         computed=Computed(**msgspec.structs.asdict(said)) if said is not None else None,
     )
 
 
-def verify_again(site: Site, case: Case, outcome: Outcome) -> None:
+def verify_again(resources: RunResources, case: Case, outcome: Outcome) -> None:
     """Compare a worker's outputs with the reference once more, after its timed windows.
 
     The inputs and the tolerance are those of the first comparison, so that a slow model costs a call or two. A training
@@ -94,7 +94,7 @@ def verify_again(site: Site, case: Case, outcome: Outcome) -> None:
 
     Parameters
     ----------
-    site, case
+    resources, case
         As in `verify_outcome`.
     outcome
         Its launch gets the second parity; where that is not equal, it replaces the first.
@@ -102,48 +102,48 @@ def verify_again(site: Site, case: Case, outcome: Outcome) -> None:
     first = outcome.launch.parity
     if case.trains or first is None or not first.equal:
         return
-    count = _count(site, case)
+    count = _count(resources, case)
     verified = ask(outcome, "verify", Verify(count, again=True), Verified, VERIFY_TIMEOUT_S)
     if verified is None:
         return
     said = outcome.launch.computed
     if said is not None:  # what it is loaded as did not change
         verified = msgspec.structs.replace(verified, computed=honesty.Computed(said.products, said.source))
-    found = _judge(site, case, verified, count)
+    found = _judge(resources, case, verified, count)
     outcome.launch = msgspec.structs.replace(outcome.launch, parity_after=msgspec.structs.replace(found, projection=()))
     if not found.equal:
         moved = msgspec.structs.replace(found, reason=f"{AFTER_WINDOWS} {found.reason}")
         outcome.launch = msgspec.structs.replace(outcome.launch, parity=moved)
 
 
-def _count(site: Site, case: Case) -> int:
-    return verify_count(case) if site.own_of(case) is None else reference.count_of(case.batch)
+def _count(resources: RunResources, case: Case) -> int:
+    return verify_count(case) if resources.own_of(case) is None else reference.count_of(case.batch)
 
 
-def _judge(site: Site, case: Case, verified: Verified, count: int) -> Parity:
-    own = site.own_of(case)
+def _judge(resources: RunResources, case: Case, verified: Verified, count: int) -> Parity:
+    own = resources.own_of(case)
     if own is not None:
         return reference.compare_answer(verified, own.answers[case.batch], case.precision, count)
     return compare_outputs(
         verified,
-        site.artifacts.reference(case.model, count, from_dataset=case.definition.from_dataset),
+        resources.artifacts.reference(case.model, count, from_dataset=case.definition.from_dataset),
         case.precision,
-        yardstick=lambda precision: site.artifacts.rounding_error(case.model, precision, count),
+        yardstick=lambda precision: resources.artifacts.rounding_error(case.model, precision, count),
     )
 
 
-def verify_trainings(site: Site, case: Case, outcomes: Sequence[Outcome]) -> None:
+def verify_trainings(resources: RunResources, case: Case, outcomes: Sequence[Outcome]) -> None:
     """Compare every training with the reference, as many at once as there are CPUs: most of it is compiling.
 
     Parameters
     ----------
-    site, case
+    resources, case
         As in `verify_outcome`.
     outcomes
         Their launches get the parities.
     """
-    site.artifacts.trajectory(case.model)  # made once, before several look for it
-    parallel.run([partial(verify_outcome, site, case, outcome) for outcome in outcomes], at_once=case.threads)
+    resources.artifacts.trajectory(case.model)  # made once, before several look for it
+    parallel.run([partial(verify_outcome, resources, case, outcome) for outcome in outcomes], at_once=case.threads)
 
 
 def compare_outputs(

@@ -8,7 +8,7 @@ from suite.record.schema import Arm, Block
 from suite.schedule.launches import bring_up, probe
 from suite.schedule.listener import ProgressListener
 from suite.schedule.outcomes import Outcome, ask, end_workers, ended_on_error, shuffled
-from suite.schedule.site import Site, cache_folder
+from suite.schedule.resources import RunResources, cache_folder
 from suite.schedule.verification import verify_outcome
 from suite.worker.messages import Measure, Measured
 
@@ -18,7 +18,7 @@ MEMORY_TIMEOUT_S = 300.0
 
 
 def cold_starts(
-    site: Site,
+    resources: RunResources,
     block: Block,
     arms: Sequence[Arm],
     index: int,
@@ -32,7 +32,7 @@ def cold_starts(
 
     Parameters
     ----------
-    site
+    resources
         Images and artifacts of the run.
     block, arms
         The block, and those of its arms that take part.
@@ -48,8 +48,8 @@ def cold_starts(
     outcomes: list[Outcome] = []
     with ended_on_error(outcomes):
         for number, arm in enumerate(shuffled(arms, seed), start=1):
-            shutil.rmtree(cache_folder(site, block.case, arm), ignore_errors=True)
-            outcomes += bring_up(site, block.case, [arm])
+            shutil.rmtree(cache_folder(resources, block.case, arm), ignore_errors=True)
+            outcomes += bring_up(resources, block.case, [arm])
             journal.write(LaunchDone(block.case.id, index, outcomes[-1].launch))
             if not live_on:
                 end_workers(outcomes)
@@ -58,7 +58,13 @@ def cold_starts(
 
 
 def peak_memory(
-    site: Site, block: Block, arms: Sequence[Arm], index: int, seed: int, journal: Journal, listener: ProgressListener
+    resources: RunResources,
+    block: Block,
+    arms: Sequence[Arm],
+    index: int,
+    seed: int,
+    journal: Journal,
+    listener: ProgressListener,
 ) -> list[Outcome]:
     """Launch every arm, let it answer a few calls, and read its peak; only then is its output verified.
 
@@ -67,7 +73,7 @@ def peak_memory(
 
     Parameters
     ----------
-    site
+    resources
         Images and artifacts of the run.
     block, arms
         The block, and those of its arms that take part.
@@ -88,12 +94,12 @@ def peak_memory(
     LevelfieldError
         A worker holds other weights or inputs than the rest.
     """
-    outcomes = bring_up(site, block.case, shuffled(arms, seed), verify=False)
+    outcomes = bring_up(resources, block.case, shuffled(arms, seed), verify=False)
     with ended_on_error(outcomes):
         for number, outcome in enumerate(outcomes, start=1):
             work(outcome)
             probe(outcome, installed=False)
-            verify_outcome(site, block.case, outcome)
+            verify_outcome(resources, block.case, outcome)
             journal.write(LaunchDone(block.case.id, index, outcome.launch))
             listener.progress(f"peak memory of {outcome.arm.id} ({number} of {len(outcomes)})", {})
     return outcomes

@@ -31,7 +31,7 @@ from suite.schedule import scratch
 from suite.schedule.listener import SilentListener
 from suite.schedule.outcomes import utc_now
 from suite.schedule.run import RunInProgress
-from suite.schedule.site import Site
+from suite.schedule.resources import RunResources
 from suite.statistics.verdicts import DEFAULT_MARGIN, verdict_of
 from suite.trials import commands
 from suite.trials.tables import table
@@ -99,7 +99,7 @@ def _before(now: Conditions) -> tuple[Conditions, list[Repeat]]:
     return known, list(before.repeats)
 
 
-def _repeat(plan: Plan, site: Site) -> Repeat:
+def _repeat(plan: Plan, site: RunResources) -> Repeat:
     """Make one run, with compile caches of its own, in a folder that is thrown away afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="levelfield-calibrate-"))
     own = msgspec.structs.replace(site, caches=scratch.make_folder())

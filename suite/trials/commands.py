@@ -21,7 +21,7 @@ from suite.safety import terminals
 from suite.schedule import scratch
 from suite.schedule.listener import SilentListener
 from suite.schedule.preparation import prepare
-from suite.schedule.site import Site
+from suite.schedule.resources import RunResources
 from suite.trials.record import FOLDER
 
 COULD_NOT_RUN = 2
@@ -118,7 +118,7 @@ def selection(models: Sequence[str], backends: Sequence[str], threads: int | Non
 
 
 @contextmanager
-def prepared(wanted: Selection, listener: Terminal, launcher: str = "docker") -> Iterator[tuple[Plan, Site]]:
+def prepared(wanted: Selection, listener: Terminal, launcher: str = "docker") -> Iterator[tuple[Plan, RunResources]]:
     """Make everything that a trial needs, and remove its compile caches afterwards.
 
     Parameters
@@ -132,7 +132,7 @@ def prepared(wanted: Selection, listener: Terminal, launcher: str = "docker") ->
 
     Yields
     ------
-    tuple of Plan and Site
+    tuple of Plan and RunResources
 
     Raises
     ------

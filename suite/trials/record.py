@@ -12,7 +12,7 @@ from suite.machine.fingerprint import fingerprint
 from suite.record.files import write_atomically
 from suite.record.schema import Artifact, Fingerprint, Image
 from suite.schedule.outcomes import utc_now
-from suite.schedule.site import Site
+from suite.schedule.resources import RunResources
 
 FOLDER = Path("reports/trials")
 MAX_BYTES = 1 << 28
@@ -49,7 +49,7 @@ class Measurement(Record, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, finished=utc_now(), load_after=os.getloadavg(), **changes)
 
 
-def site_facts(site: Site) -> dict[str, Any]:
+def site_facts(site: RunResources) -> dict[str, Any]:
     """Return the fields of a record that follow from what was prepared."""
     return {
         "tool_version": __version__,
@@ -59,7 +59,7 @@ def site_facts(site: Site) -> dict[str, Any]:
     }
 
 
-def new_facts(site: Site) -> dict[str, Any]:
+def new_facts(site: RunResources) -> dict[str, Any]:
     """Return the fields of a `Measurement` that begins now, without schema and seed."""
     now, load = utc_now(), os.getloadavg()
     return {"started": now, "finished": now, "load_before": load, "load_after": load, **site_facts(site)}

@@ -12,7 +12,7 @@ from suite.record.schema import Absent, Arm, Case, Noise, Settling
 from suite.schedule.launches import bring_up
 from suite.schedule.outcomes import Outcome, end_workers
 from suite.schedule.preparation import canary_arm, canary_case
-from suite.schedule.site import Site
+from suite.schedule.resources import RunResources
 from suite.worker.messages import Measure, Measured
 
 WINDOW_TIMEOUT_S = 300.0
@@ -31,7 +31,7 @@ class Turn(NamedTuple):
     """Until it was answered: unrecorded calls and all."""
 
 
-def launch(site: Site, case: Case, arms: Sequence[Arm], *, alone: bool = True) -> list[Outcome]:
+def launch(site: RunResources, case: Case, arms: Sequence[Arm], *, alone: bool = True) -> list[Outcome]:
     """Launch and verify all arms, or end them all.
 
     Parameters
@@ -69,7 +69,7 @@ def _refuse_unequal(outcome: Outcome) -> None:
         raise LevelfieldError(f"{outcome.arm.id} is not equal to the reference: {parity.reason}.")
 
 
-def launch_canary(site: Site) -> list[Outcome]:
+def launch_canary(site: RunResources) -> list[Outcome]:
     """Launch the canary alone; raises as `launch` does."""
     return launch(site, canary_case(len(site.cpus)), [canary_arm()])
 

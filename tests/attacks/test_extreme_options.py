@@ -12,7 +12,7 @@ from suite.errors import LevelfieldError
 from suite.record import files
 from suite.record.bounds import LONGEST_S, SEED_BITS
 from suite.run import bench as steps
-from suite.schedule.site import Site
+from suite.schedule.resources import RunResources
 from tests import canaries
 from tests.reported import check_run
 
@@ -60,7 +60,7 @@ def bench(words: list[str]) -> Result:
 def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a run take nothing but what its options say: it is planned, begun, not measured, folded and reported."""
 
-    def prepare(*_: object, **__: object) -> Site:
+    def prepare(*_: object, **__: object) -> RunResources:
         return canaries.site(canaries.plan("latency"))
 
     monkeypatch.setattr(steps, "prepare", prepare)

@@ -21,7 +21,7 @@ from suite.run.start import start_run
 from suite.schedule import convergence as converging
 from suite.schedule.listener import SilentListener
 from suite.schedule.preparation import prepare
-from suite.schedule.site import task_for
+from suite.schedule.resources import task_for
 from suite.worker import converging as working
 from suite.zoo.training import convergence
 from tests import canaries

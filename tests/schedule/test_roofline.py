@@ -14,14 +14,14 @@ from suite.run.options import Options
 from suite.run.start import start_run
 from suite.schedule import roofline
 from suite.schedule.listener import SilentListener
-from suite.schedule.site import Site
+from suite.schedule.resources import RunResources
 from suite.zoo import flops, models
 from tests.canaries import plan, site, workers
 
 pytestmark = pytest.mark.alone
 
 
-def begun(reports: Path) -> tuple[Path, Site]:
+def begun(reports: Path) -> tuple[Path, RunResources]:
     made = plan("latency", "memory")
     where = site(made)
     return start_run(made, Options(seed=7, reports=reports), where), where

@@ -20,8 +20,8 @@ from suite.schedule import launches
 from suite.schedule import run as bench
 from suite.schedule.listener import SilentListener
 from suite.schedule.outcomes import Outcome
+from suite.schedule.resources import RunResources
 from suite.schedule.rounds import order
-from suite.schedule.site import Site
 from suite.schedule.verification import verify_outcome
 from tests.canaries import ARMS, Harness, plan, site, workers
 
@@ -129,7 +129,7 @@ def test_one_launch_answers_a_models_cases_in_turn(reports: Path, monkeypatch: p
     """What is loaded and verified already is neither again; another batch is both."""
     verified: list[tuple[str, str]] = []
 
-    def verify(where: Site, case: Case, outcome: Outcome) -> None:
+    def verify(where: RunResources, case: Case, outcome: Outcome) -> None:
         verified.append((outcome.arm.id, case.id))
         verify_outcome(where, case, outcome)
 

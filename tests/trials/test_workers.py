@@ -7,7 +7,7 @@ from suite.errors import LevelfieldError
 from suite.machine.signals import Signals
 from suite.record.schema import Absent
 from suite.schedule.outcomes import end_workers
-from suite.schedule.site import Site
+from suite.schedule.resources import RunResources
 from suite.trials.workers import known_ns, launch, launch_canary, process_ids, take_turn
 from suite.worker.messages import Measure
 from tests.canaries import plan, site, workers
@@ -16,11 +16,11 @@ pytestmark = pytest.mark.alone
 
 
 @pytest.fixture(scope="module")
-def place() -> Site:
+def place() -> RunResources:
     return site(plan("latency"))
 
 
-def test_a_turn_is_a_window_with_what_happened_meanwhile(place: Site) -> None:
+def test_a_turn_is_a_window_with_what_happened_meanwhile(place: RunResources) -> None:
     (canary,) = launch_canary(place)
     try:
         with Signals(place.cpus) as signals:
@@ -38,7 +38,7 @@ def test_a_turn_is_a_window_with_what_happened_meanwhile(place: Site) -> None:
     assert not workers()
 
 
-def test_a_wrong_answer_leaves_no_worker_behind(place: Site) -> None:
+def test_a_wrong_answer_leaves_no_worker_behind(place: RunResources) -> None:
     honest = place.artifacts.reference
 
     class Lying:

@@ -46,18 +46,18 @@ def explain(asked: ExplainRequest, launcher: Launcher, listener: ProgressListene
     LevelfieldError
         It could not be launched, loaded or profiled; the message gives the reason.
     """
-    site = prepare(asked.plan, launcher, listener, judged=False)
+    resources = prepare(asked.plan, launcher, listener, judged=False)
     try:
         listener.say(f"loading {asked.id}")
-        (outcome,) = bring_up(site, asked.case, [asked.arm], verify=False, alone=False)
+        (outcome,) = bring_up(resources, asked.case, [asked.arm], verify=False, alone=False)
         try:
             listener.say(f"profiling {asked.id}")
             profiled = _profiled(asked, outcome)
         finally:
             end_workers([outcome])
-        return Explained(asked.id, outcome.launch.framework_version or "", site.image(asked.arm), profiled)
+        return Explained(asked.id, outcome.launch.framework_version or "", resources.image(asked.arm), profiled)
     finally:
-        scratch.remove(site.caches)
+        scratch.remove(resources.caches)
 
 
 def _profiled(asked: ExplainRequest, outcome: Outcome) -> Profiled:

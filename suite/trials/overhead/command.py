@@ -24,7 +24,7 @@ from suite.launchers.docker import connect
 from suite.launchers.worker import WorkerError
 from suite.plan import cpu_pinning
 from suite.record.schema import Block
-from suite.schedule.site import Site
+from suite.schedule.resources import RunResources
 from suite.trials import commands
 from suite.trials.overhead.contestants import Pace, Target
 from suite.trials.overhead.judging import pooled
@@ -135,7 +135,7 @@ def run(options: Options, out: Path, listener: commands.Terminal) -> Trial:
     return trial
 
 
-def _cell(options: Options, site: Site, block: Block, backend: str, *, app: bool, say: Callable[[str], None]) -> Cell:
+def _cell(options: Options, site: RunResources, block: Block, backend: str, *, app: bool, say: Callable[[str], None]) -> Cell:
     case = block.case
     arm = next(arm for arm in block.arms if arm.backend == backend)
     wanted = contrasts_with_benchmark_app(case.model) if app else contrasts_with_bare_loop(case.model)

@@ -24,7 +24,7 @@ from suite.record.schema import Arm, Case
 from suite.schedule.launches import LOAD_TIMEOUT_S
 from suite.schedule.outcomes import end_workers
 from suite.schedule.rounds import REWARM_NS
-from suite.schedule.site import Site, cache_folder, task_for
+from suite.schedule.resources import RunResources, cache_folder, task_for
 from suite.schedule.verification import compare_outputs
 from suite.trials import inside
 from suite.trials.workers import WINDOW_TIMEOUT_S, launch
@@ -52,7 +52,7 @@ class Target(NamedTuple):
     """What is launched, and by which engine."""
 
     client: docker.DockerClient
-    site: Site
+    site: RunResources
     case: Case
     arm: Arm
     cpus: tuple[int, ...]

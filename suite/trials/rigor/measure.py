@@ -17,7 +17,7 @@ from suite.machine.signals import Signals
 from suite.record.schema import Absent, Arm, Noise
 from suite.schedule.outcomes import Outcome, end_workers, utc_now
 from suite.schedule.rounds import WARM_CALLS, WARM_NS, Pace, warm_up
-from suite.schedule.site import Site
+from suite.schedule.resources import RunResources
 from suite.trials.rigor.busy import competing
 from suite.trials.rigor.record import KEPT_CALLS, Generation, Outside, Pair, Round, Setup, Stream, Window
 from suite.trials.workers import launch, launch_canary, process_ids, take_turn
@@ -47,7 +47,7 @@ class Clock:
 
 def measure(
     stream: Stream,
-    site: Site,
+    site: RunResources,
     generations: int,
     keep: Callable[[Stream], None],
     *,
@@ -59,7 +59,7 @@ def measure(
     ----------
     stream : Stream
         With the generations it has so far.
-    site : Site
+    site : RunResources
         Images and artifacts.
     generations : int
         How many it is to have.
@@ -124,7 +124,7 @@ def _pace(setup: Setup) -> Pace:
 
 
 def _generation(
-    setup: Setup, site: Site, index: int, clock: Clock, signals: Signals, canary: Sequence[Outcome]
+    setup: Setup, site: RunResources, index: int, clock: Clock, signals: Signals, canary: Sequence[Outcome]
 ) -> Generation:
     order = random.Random(f"{setup.seed}/{index}")  # noqa: S311  (a schedule, not a secret)
     started, start_ns = utc_now(), clock.now_ns()

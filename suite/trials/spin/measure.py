@@ -11,7 +11,7 @@ from suite.machine.signals import Signals
 from suite.record.schema import Block
 from suite.schedule.outcomes import Outcome, end_workers
 from suite.schedule.rounds import REWARM_NS, WARM_CALLS, WARM_NS, Pace, warm_up
-from suite.schedule.site import Site
+from suite.schedule.resources import RunResources
 from suite.schedule.timed_inputs import rotate
 from suite.trials.spin.record import KEPT_CALLS, Cell, Rule, Window
 from suite.trials.workers import known_ns, launch, launch_canary, process_ids, take_turn
@@ -28,12 +28,12 @@ _WARM: dict[Rule, tuple[int, int]] = {
 """Unrecorded calls at the least, and how long they go on at the least."""
 
 
-def measure(site: Site, block: Block, pace: Pace, *, seconds: float, seed: int) -> Cell:
+def measure(site: RunResources, block: Block, pace: Pace, *, seconds: float, seed: int) -> Cell:
     """Let all arms of a block and the canary take turns in random order until the time is spent.
 
     Parameters
     ----------
-    site : Site
+    site : RunResources
         Images and artifacts.
     block : Block
         The case, and the arms beside the canary.

@@ -10,7 +10,7 @@ import pytest
 from suite.errors import LevelfieldError
 from suite.schedule.outcomes import utc_now
 from suite.schedule.preparation import canary_case
-from suite.schedule.site import Site
+from suite.schedule.resources import RunResources
 from suite.trials.rigor.measure import MAX_FAILURES, Clock, arms_of, measure, summarise
 from suite.trials.rigor.record import KEPT_CALLS, Setup, Stream
 from suite.trials.rigor.table import lay_out
@@ -23,7 +23,7 @@ needs_no_jax = pytest.mark.skipif(find_spec("jax") is not None, reason="this int
 
 
 @pytest.fixture(scope="module")
-def place() -> Site:
+def place() -> RunResources:
     return site(plan("latency"))
 
 
@@ -49,7 +49,7 @@ def begun(*, backend: str = "canary", canary: bool = True) -> Stream:
     )
 
 
-def test_every_arm_takes_a_turn_in_every_round_and_nothing_is_left(place: Site) -> None:
+def test_every_arm_takes_a_turn_in_every_round_and_nothing_is_left(place: RunResources) -> None:
     kept: list[Stream] = []
     done = measure(begun(), place, 2, kept.append, seconds=300)
     assert not workers()
@@ -78,7 +78,7 @@ def test_every_arm_takes_a_turn_in_every_round_and_nothing_is_left(place: Site) 
     assert len(set(orders)) > 2  # the two of a pair change places
 
 
-def test_the_order_follows_from_the_seed(place: Site) -> None:
+def test_the_order_follows_from_the_seed(place: RunResources) -> None:
     def orders(stream: Stream) -> list[list[int]]:
         done = measure(stream, place, 1, lambda _: None, seconds=300)
         return [[w.arm for pair in row.pairs for w in pair.windows] for row in done.generations[0].rounds]
@@ -86,7 +86,7 @@ def test_the_order_follows_from_the_seed(place: Site) -> None:
     assert orders(begun()) == orders(begun())
 
 
-def test_a_stream_goes_on_after_a_canary_died(place: Site) -> None:
+def test_a_stream_goes_on_after_a_canary_died(place: RunResources) -> None:
     killed = []
 
     def keep(now: Stream) -> None:
@@ -105,7 +105,7 @@ def test_a_stream_goes_on_after_a_canary_died(place: Site) -> None:
 
 
 @needs_no_jax
-def test_what_always_fails_ends_the_trial(place: Site) -> None:
+def test_what_always_fails_ends_the_trial(place: RunResources) -> None:
     kept: list[Stream] = []
     with pytest.raises(LevelfieldError, match=f"{MAX_FAILURES} generations failed in a row"):
         measure(begun(backend="jax", canary=False), _with_image(place, "jax"), 5, kept.append, seconds=300)
@@ -113,12 +113,12 @@ def test_what_always_fails_ends_the_trial(place: Site) -> None:
     assert not workers()
 
 
-def _with_image(place: Site, name: str) -> Site:
+def _with_image(place: RunResources, name: str) -> RunResources:
     image = next(iter(place.images.values()))
     return msgspec.structs.replace(place, images={("", name, "cpu", None): msgspec.structs.replace(image, name=name)})
 
 
-def test_no_generation_begins_that_the_time_does_not_cover(place: Site) -> None:
+def test_no_generation_begins_that_the_time_does_not_cover(place: RunResources) -> None:
     kept: list[Stream] = []
     began = time.monotonic()
     done = measure(begun(canary=False), place, 1000, kept.append, seconds=3)
@@ -128,7 +128,7 @@ def test_no_generation_begins_that_the_time_does_not_cover(place: Site) -> None:
     assert measure(begun(), place, 5, kept.append, seconds=0).generations == ()
 
 
-def test_a_wrong_answer_ends_the_trial(place: Site) -> None:
+def test_a_wrong_answer_ends_the_trial(place: RunResources) -> None:
     honest = place.artifacts.reference
 
     class Lying:

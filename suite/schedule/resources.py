@@ -1,4 +1,4 @@
-"""Where a run's workers run, and what each loads."""
+"""What preparation makes for a run: launchers, images and files; and the task that each worker loads."""
 
 from pathlib import Path
 
@@ -15,11 +15,9 @@ from suite.worker.messages import Task
 from suite.zoo.training import convergence
 from suite.zoo.training.recipe import Goal
 
-"""Scenarios that need of a worker what latency does: they differ in what is read off it."""
 
-
-class Site(msgspec.Struct, frozen=True):
-    """Where a run's workers run, and the files that they read."""
+class RunResources(msgspec.Struct, frozen=True):
+    """Everything that a run's workers need: their launchers, images, and the files that they read."""
 
     launcher: Launcher
     """Of all workers but those of arms that name another."""
@@ -68,26 +66,26 @@ class Site(msgspec.Struct, frozen=True):
         return self.launchers[arm.launcher] if arm.launcher else self.launcher
 
 
-def cache_folder(site: Site, case: Case, arm: Arm) -> Path:
+def cache_folder(resources: RunResources, case: Case, arm: Arm) -> Path:
     """Return the compile cache of an arm and model: shared by all its launches in this run.
 
     Parameters
     ----------
-    site
+    resources
         Holds the folder of all caches.
     case, arm
         Of the case, only model, precision and threads matter.
     """
     name = "".join(character if character.isalnum() or character in "-._" else "_" for character in arm.id)
-    return site.caches / f"{name}-{case.model}-{case.precision}-t{case.threads}"
+    return resources.caches / f"{name}-{case.model}-{case.precision}-t{case.threads}"
 
 
-def task_for(site: Site, case: Case, arm: Arm, inside: Inside) -> Task:
+def task_for(resources: RunResources, case: Case, arm: Arm, inside: Inside) -> Task:
     """Return the task that a worker loads.
 
     Parameters
     ----------
-    site
+    resources
         Artifacts of the run.
     case, arm
         What is asked, and what answers.
@@ -95,11 +93,11 @@ def task_for(site: Site, case: Case, arm: Arm, inside: Inside) -> Task:
         The folders under the names that the worker sees them by.
     """
     reads = registry.get(arm.backend).reads
-    onnx = site.file_of(case, arm) if reads == "onnx" else None
-    weights = f"{inside.artifacts}/{site.artifacts.weights(case.model)}" if reads == "native" else None
+    onnx = resources.file_of(case, arm) if reads == "onnx" else None
+    weights = f"{inside.artifacts}/{resources.artifacts.weights(case.model)}" if reads == "native" else None
     if case.converges:
         weights = None  # a seed's, made in the worker
-    own = site.own_of(case)
+    own = resources.own_of(case)
     return Task(
         backend=arm.backend,
         model=case.model,
@@ -112,17 +110,17 @@ def task_for(site: Site, case: Case, arm: Arm, inside: Inside) -> Task:
         onnx_path=f"{inside.artifacts}/{onnx.path}" if onnx else None,
         onnx_sha256=onnx.sha256 if onnx else None,
         cache_path=inside.cache,
-        dataset_path=f"{inside.artifacts}/{dataset}" if (dataset := _dataset(site, case)) else None,
+        dataset_path=f"{inside.artifacts}/{dataset}" if (dataset := _dataset(resources, case)) else None,
         settings=arm.settings,
         processes=case.processes,
         own=store.description(own.model, inside.artifacts) if own is not None else None,
     )
 
 
-def _dataset(site: Site, case: Case) -> str:
+def _dataset(resources: RunResources, case: Case) -> str:
     """Return the file, under the artifacts folder, that a case's items come from; empty: from none."""
     if case.definition.from_dataset:
-        return site.artifacts.dataset(case.model)
-    if case.converges and site.trained is not None and site.trained.prepared is not None:
-        return site.trained.prepared.path
+        return resources.artifacts.dataset(case.model)
+    if case.converges and resources.trained is not None and resources.trained.prepared is not None:
+        return resources.trained.prepared.path
     return ""

@@ -1,4 +1,4 @@
-"""Where workers live and what they are told, as they see it."""
+"""Where workers run and which task they load, with the paths that they see."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from suite.launchers.worker import Worker
 from suite.record.schema import Arm, Case
 from suite.schedule.listener import SilentListener
 from suite.schedule.preparation import prepare
-from suite.schedule.site import cache_folder, task_for
+from suite.schedule.resources import cache_folder, task_for
 from tests import canaries
 
 
