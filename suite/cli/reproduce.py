@@ -86,8 +86,8 @@ def reproduce(
     from suite.compare.reduction import reduce
     from suite.compare.reproduction import judge_reproduction
     from suite.plan import make, with_launches
-    from suite.prepare.own_model.request import give
-    from suite.prepare.training_data import TrainingDataRequest, again, folder_of_images
+    from suite.prepare.own_model.request import keep_recorded
+    from suite.prepare.training_data import TrainingDataRequest, folder_of_images, repeat_request
     from suite.record import files
     from suite.record.files import write_atomically
     from suite.report.units import plural
@@ -101,12 +101,12 @@ def reproduce(
     console = terminals.console()
     given = read(open_given(report))
     with guarded.computing(given.given.name):
-        run, theirs = told(given)
+        run, theirs = analysed_report(given)
     images = TrainingDataRequest(data=folder_of_images(data))
     if data is not None or not dry_run:
-        images = again(images, run.settings)
+        images = repeat_request(images, run.settings)
     if own is not None:
-        give(own, run.settings.own)
+        keep_recorded(own, run.settings.own)
     wanted = intent.read(run, locked=launcher != "host", budget_seconds=budget)
     chosen = with_launches(make(wanted.selection), launches)
     for line in announced(run, chosen, wanted, launcher):
@@ -136,7 +136,7 @@ def reproduce(
     sys.exit(found.exit_code)
 
 
-def told(given: "Read") -> tuple["Run", "Reduced"]:
+def analysed_report(given: "Read") -> tuple["Run", "Reduced"]:
     """Return the run of a report with what follows from it; of a page alone, with all its samples' medians restored."""
     from suite import analysis
     from suite.compare.reduction import reduce

@@ -124,7 +124,7 @@ def of_record(run: Run) -> Plan:
         cpus=settings.cpus,
         gpu=settings.gpu,
         training_batches=settings.training_batches,
-        own=store.again(settings.own) if settings.own is not None else None,
+        own=store.find_recorded(settings.own) if settings.own is not None else None,
     )
 
 

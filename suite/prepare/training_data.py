@@ -53,7 +53,7 @@ class TrainingData(msgspec.Struct, frozen=True):
             raise ValueError(self.reason)
         if self.prepared is None:
             return convergence.of(model, target=self.target)
-        if not preparing.whole(self.prepared, self.folder):
+        if not preparing.is_intact(self.prepared, self.folder):
             raise ValueError("The file that was made of the images is gone from the cache, or was changed there.")
         goal = convergence.of(model, images=self.folder / self.prepared.path, target=self.target)
         return msgspec.structs.replace(goal, own_sensitivity=self.sensitivity.get(model, 0.0))
@@ -80,7 +80,7 @@ def folder_of_images(data: Path | None) -> Path | None:
     return data
 
 
-def again(wanted: TrainingDataRequest, before: Settings) -> TrainingDataRequest:
+def repeat_request(wanted: TrainingDataRequest, before: Settings) -> TrainingDataRequest:
     """Return the request that resumes or repeats a run: its target, and images of the same digest.
 
     Parameters
@@ -105,7 +105,9 @@ def again(wanted: TrainingDataRequest, before: Settings) -> TrainingDataRequest:
     return TrainingDataRequest(data=wanted.data, target=before.target, expected=was)
 
 
-def ready(wanted: TrainingDataRequest, blocks: Iterable[Block], artifacts: Artifacts, say: Progress) -> TrainingData:
+def prepare_training_data(
+    wanted: TrainingDataRequest, blocks: Iterable[Block], artifacts: Artifacts, say: Progress
+) -> TrainingData:
     """Make what is trained on ready.
 
     Parameters

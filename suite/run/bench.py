@@ -16,7 +16,7 @@ from suite.launchers import owned_folders
 from suite.launchers.choice import beside, choose
 from suite.launchers.protocol import Launcher
 from suite.machine.fingerprint import fingerprint
-from suite.prepare.training_data import TrainingDataRequest, again
+from suite.prepare.training_data import TrainingDataRequest, repeat_request
 from suite.record import files, journal
 from suite.record.bounds import SEED_BITS
 from suite.record.notices import PRECISION_NOT_REACHED
@@ -186,7 +186,7 @@ def conduct(chosen: plan.Plan, options: Options, console: Console, *, resumed: t
     _writable(options.reports)
     if resumed is None:
         _say_cost(chosen, launcher, options.base, console)
-    wanted = again(options.training_data, resumed[1].settings) if resumed else options.training_data
+    wanted = repeat_request(options.training_data, resumed[1].settings) if resumed else options.training_data
     with Terminal(console) as listener:
         resources = prepare(chosen, launcher, listener, launchers=launchers, wanted=wanted)
         try:

@@ -67,7 +67,7 @@ class Generations:
         self._profile = PROFILES[run.settings.profile]
         self._seed = run.settings.seed
         self._canary: Outcome | None = None
-        self._living: dict[str, Outcome] = {}
+        self._live: dict[str, Outcome] = {}
         self._known: set[str] = set()
         self._load_ns: dict[tuple[str, str], float] = {}
         self._failed: dict[tuple[str, str], int] = {}
@@ -103,10 +103,10 @@ class Generations:
         """Keep these workers for the model's next case, and end the others."""
         kept = {outcome.arm.id: outcome for outcome in outcomes}
         workers = [outcome.worker for outcome in kept.values()]
-        end_workers([outcome for outcome in self._living.values() if outcome.worker not in workers])
-        self._living = kept
+        end_workers([outcome for outcome in self._live.values() if outcome.worker not in workers])
+        self._live = kept
 
-    def take(self, block: Block, index: int, *, last: bool) -> None:
+    def measure(self, block: Block, index: int, *, last: bool) -> None:
         """Measure one generation of a block. Its workers are kept until others are.
 
         Parameters
@@ -147,20 +147,20 @@ class Generations:
                     self._count_failure(case.id, outcome.arm.id, outcome.launch.failure)
                     self._learn_cost(case, outcome.launch)
                     if self._resources.image(outcome.arm).tag not in self._known:  # whoever goes on is not asked again
-                        self._look_at(outcome)
+                        self._probe(outcome)
         elif case.converges:
             for group in self._groups(case, arms, seed):
                 self.keep([])
                 self.keep(trainings(self._resources, block, group, index, seed, self._signals, self._listener))
-                for outcome in self._living.values():
-                    self._look_at(outcome)
-                    self._note(case.id, index, outcome)
+                for outcome in self._live.values():
+                    self._probe(outcome)
+                    self._record_launch(case.id, index, outcome)
         else:
             first_round = 0
             for group in self._groups(case, arms, seed):
-                self.keep(reusable_workers(group, self._living).values())
+                self.keep(reusable_workers(group, self._live).values())
                 first_round = self._interleaved(block, group, index, seed, first_round)
-        self._tell_xid_errors(case)
+        self._warn_of_xid_errors(case)
         self._journal.write(GenerationDone(case.id, index))
 
     def _interleaved(self, block: Block, arms: Sequence[Arm], index: int, seed: int, first_round: int) -> int:
@@ -182,7 +182,7 @@ class Generations:
             arms,
             verify=not case.trains,
             alone=False,
-            living=self._living,
+            living=self._live,
             expected_ns=expected_ns,
         )
         self.keep(outcomes)
@@ -192,19 +192,19 @@ class Generations:
                 work(outcome)
                 if not outcome.launch.served:
                     # To compare, weights are copied out and another batch may be compiled: the peak is read before.
-                    self._look_at(outcome)
+                    self._probe(outcome)
         if case.trains:
             verify_trainings(self._resources, case, outcomes)
         rotate(self._resources, case, outcomes)
         for outcome in outcomes:
             warm_up(outcome, pace, injecting=any(arm.inject for arm in arms))
-        canary = self._living_canary(pace)
+        canary = self._live_canary(pace)
         if case.id not in self.rounds:
             fitting = affordable([*outcomes, canary], pace, self._profile.rounds_ns)
             pace = msgspec.structs.replace(pace, rounds=fitting)
         for outcome in (*outcomes, canary):
-            self._note(case.id, index, outcome)
-        self._tell_xid_errors(case)  # what came while arms loaded is no window's
+            self._record_launch(case.id, index, outcome)
+        self._warn_of_xid_errors(case)  # what came while arms loaded is no window's
         scheduler = RoundScheduler(
             outcomes={outcome.arm.id: outcome for outcome in (*outcomes, canary)},
             block=case.id,
@@ -227,8 +227,9 @@ class Generations:
         for turn in lost:
             self._count_failure(case.id, turn.arm, turn.failure)
         for outcome in outcomes:
-            if not case.trains and (not outcome.launch.served or self._site.image(outcome.arm).tag not in self._known):
-                self._look_at(outcome)
+            unknown = self._resources.image(outcome.arm).tag not in self._known
+            if not case.trains and (unknown or not outcome.launch.served):
+                self._probe(outcome)
             if outcome.worker is not None:
                 verify_again(self._resources, case, outcome)
                 self._count_failure(case.id, outcome.launch.arm, outcome.launch.failure)
@@ -240,7 +241,7 @@ class Generations:
         if launch.startup is not None and not launch.served:
             self._load_ns[case.model, launch.arm] = launch.startup.import_ns + launch.startup.load_ns
 
-    def _note(self, block: str, index: int, outcome: Outcome) -> None:
+    def _record_launch(self, block: str, index: int, outcome: Outcome) -> None:
         self._journal.write(LaunchDone(block, index, outcome.launch))
         self._count_failure(block, outcome.launch.arm, outcome.launch.failure)
 
@@ -252,7 +253,7 @@ class Generations:
             learned = failure.kind != "unsupported"
             self._failed[block, arm] = self._failed.get((block, arm), 0) + 1 if learned else GIVE_UP_AFTER
 
-    def _look_at(self, outcome: Outcome) -> None:
+    def _probe(self, outcome: Outcome) -> None:
         """Probe a worker after its rounds, if it is there; the first of each image says what is installed there."""
         if outcome.worker is None:
             return
@@ -266,12 +267,12 @@ class Generations:
             ImageKnown(msgspec.structs.replace(image, distributions=probed.distributions, python=probed.python))
         )
 
-    def _living_canary(self, pace: Pace) -> Outcome:
+    def _live_canary(self, pace: Pace) -> Outcome:
         """Return the canary, launched once a run and again if it died."""
         if self._canary is None or self._canary.worker is None:
             self._canary = bring_up(self._resources, canary_case(len(self._resources.cpus)), [canary_arm()])[0]
             warm_up(self._canary, pace)
-            self._look_at(self._canary)
+            self._probe(self._canary)
         return self._canary
 
     def _groups(self, case: Case, arms: Sequence[Arm], seed: int) -> list[MemoryGroup]:
@@ -281,7 +282,7 @@ class Generations:
             self._warn(warning)
         return found
 
-    def _tell_xid_errors(self, case: Case) -> None:
+    def _warn_of_xid_errors(self, case: Case) -> None:
         """Warn of errors that NVIDIA's driver reported outside of windows: a turn's own are in its record."""
         codes = self._device.xid_errors() if self._device is not None and case.device != "cpu" else ()
         if codes and not isinstance(codes, Absent):

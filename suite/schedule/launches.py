@@ -65,7 +65,7 @@ def bring_up(
         for arm in arms:
             earlier = living.get(arm.id)
             if earlier is not None and earlier.worker is not None:
-                outcomes.append(_go_on(resources, case, earlier))
+                outcomes.append(_reuse(resources, case, earlier))
             else:
                 outcomes.append(_to_launch(resources, case, arm))
         _load_all(resources, case, outcomes, expected_ns, alone=alone)
@@ -114,7 +114,7 @@ def _start(resources: RunResources, outcome: Outcome) -> None:
         fail(outcome, "launch", error)
 
 
-def _go_on(resources: RunResources, case: Case, earlier: Outcome) -> Outcome:
+def _reuse(resources: RunResources, case: Case, earlier: Outcome) -> Outcome:
     """Let a worker that has answered another case answer this one too: its launch is the same, its record is not."""
     launch = Launch(
         arm=earlier.launch.arm,

@@ -12,7 +12,7 @@ from suite.machine import devices
 from suite.plan import CANARY, EXPORTER, Plan
 from suite.prepare.artifacts import Artifacts, Onnx
 from suite.prepare.own_model import reference, store
-from suite.prepare.training_data import TrainingDataRequest, ready
+from suite.prepare.training_data import TrainingDataRequest, prepare_training_data
 from suite.record.schema import Arm, Case, Image
 from suite.schedule import parallel, scratch
 from suite.schedule.listener import ProgressListener
@@ -59,7 +59,7 @@ def prepare(
         listener.say("asking the engine for the GPU")
         container.check_gpu(container.prepare(CANARY, "cpu", None, listener.say), gpu)
     artifacts = Artifacts(progress=listener.say)
-    trained = ready(wanted, plan.blocks, artifacts, listener.say) if wanted is not None else None
+    trained = prepare_training_data(wanted, plan.blocks, artifacts, listener.say) if wanted is not None else None
     images, onnx = _images_and_exports(plan, {"": launcher, **launchers}, artifacts, listener)
     zoo = plan.models if plan.own is None else ()
     for model in zoo:

@@ -32,7 +32,7 @@ class RunInProgress:
         self._run = journals.fold(journals.read(folder / JOURNAL))
         self._resources = resources
         self._listener = listener
-        self._said: set[Warning_] = set()
+        self._warned: set[Warning_] = set()
         self._seconds: dict[str, float] = {}
         self._profile = PROFILES[self._run.settings.profile]
         self._begun = time.monotonic()
@@ -51,7 +51,7 @@ class RunInProgress:
                     break
                 for _ in self._measure_group(group):
                     done += 1
-                    self._listener.done(done / total, self._left(left[1:]))
+                    self._listener.done(done / total, self._seconds_left(left[1:]))
                     left = left[1:]
             else:
                 self._until_precise()
@@ -82,7 +82,7 @@ class RunInProgress:
         try:
             for block, index in group:
                 began = time.monotonic()
-                self._generations.take(block, index, last=(block, index) == group[-1])
+                self._generations.measure(block, index, last=(block, index) == group[-1])
                 self._seconds[block.case.id] = time.monotonic() - began
                 yield
         finally:
@@ -132,14 +132,14 @@ class RunInProgress:
         self._warn(notices.budget_spent(budget, len(left)))
         return True
 
-    def _left(self, todo: LaunchGroup) -> float | None:
+    def _seconds_left(self, todo: LaunchGroup) -> float | None:
         known = list(self._seconds.values())
         if not known:
             return None
         return sum(self._seconds.get(block.case.id, sum(known) / len(known)) for block, _ in todo)
 
     def _warn(self, warning: Warning_) -> None:
-        if warning not in self._said:
-            self._said.add(warning)
+        if warning not in self._warned:
+            self._warned.add(warning)
             self._journal.write(Warned(warning))
             self._listener.warn(warning)

@@ -12,7 +12,7 @@ from suite.launchers.host import HostLauncher
 from suite.launchers.protocol import Inside
 from suite.machine.signals import Signals
 from suite.prepare.artifacts import Artifacts
-from suite.prepare.training_data import TrainingData, TrainingDataRequest, again, ready
+from suite.prepare.training_data import TrainingData, TrainingDataRequest, prepare_training_data, repeat_request
 from suite.record import journal
 from suite.record.files import JOURNAL
 from suite.record.schema import Arm, Block, Case, OwnImages, Settings
@@ -58,14 +58,19 @@ def trained_on(own: OwnImages | None, target: float | None = None) -> Settings:
 
 
 def test_nothing_asked_for_is_the_digits(artifacts: Artifacts) -> None:
-    found = ready(TrainingDataRequest(), [TRAINING], artifacts, silently)
+    found = prepare_training_data(TrainingDataRequest(), [TRAINING], artifacts, silently)
     assert found.recorded is None
     assert found.goal("mlp") == convergence.of("mlp")
-    assert ready(TrainingDataRequest(target=0.9), [TRAINING], artifacts, silently).goal("mlp").target == 0.9
+    assert (
+        prepare_training_data(TrainingDataRequest(target=0.9), [TRAINING], artifacts, silently).goal("mlp").target
+        == 0.9
+    )
 
 
 def test_a_users_images_become_a_goal_of_their_own(artifacts: Artifacts, folder: Path) -> None:
-    found = ready(TrainingDataRequest(data=folder, target=0.8), [LATENCY, TRAINING], artifacts, silently)
+    found = prepare_training_data(
+        TrainingDataRequest(data=folder, target=0.8), [LATENCY, TRAINING], artifacts, silently
+    )
     goal = found.goal("mlp")
     assert (goal.network, goal.target) == ("digits_mlp@3x16x16-3", 0.8)
     assert goal.own_sensitivity == found.sensitivity["mlp"] > 0
@@ -73,7 +78,7 @@ def test_a_users_images_become_a_goal_of_their_own(artifacts: Artifacts, folder:
     assert (found.recorded.classes, found.recorded.trained, found.recorded.tested) == (3, 72, 24)
     assert str(folder) not in str(found.recorded)
     assert (
-        ready(TrainingDataRequest(data=folder), [TRAINING], artifacts, silently).goal("mlp").target
+        prepare_training_data(TrainingDataRequest(data=folder), [TRAINING], artifacts, silently).goal("mlp").target
         == convergence.OWN_TARGET
     )
     (file,) = (artifacts.root / "images").glob("*.npy")
@@ -85,17 +90,17 @@ def test_a_users_images_become_a_goal_of_their_own(artifacts: Artifacts, folder:
 @pytest.mark.parametrize("wanted", [TrainingDataRequest(data=Path("x")), TrainingDataRequest(target=0.9)])
 def test_data_without_a_training_are_a_mistake(artifacts: Artifacts, wanted: TrainingDataRequest) -> None:
     with pytest.raises(LevelfieldError, match=r"none was asked for\. Add --scenarios convergence"):
-        ready(wanted, [LATENCY], artifacts, silently)
+        prepare_training_data(wanted, [LATENCY], artifacts, silently)
 
 
 def test_images_that_cannot_be_used_end_a_run_of_nothing_else(artifacts: Artifacts, tmp_path: Path) -> None:
     wanted = TrainingDataRequest(data=tmp_path / "gone")
     with pytest.raises(LevelfieldError, match=r"There is no folder “gone” to train on\. Name a folder with train/"):
-        ready(wanted, [TRAINING], artifacts, silently)
+        prepare_training_data(wanted, [TRAINING], artifacts, silently)
 
 
 def test_and_cost_their_own_case_only_where_there_is_more(artifacts: Artifacts, tmp_path: Path) -> None:
-    found = ready(TrainingDataRequest(data=tmp_path / "gone"), [LATENCY, TRAINING], artifacts, silently)
+    found = prepare_training_data(TrainingDataRequest(data=tmp_path / "gone"), [LATENCY, TRAINING], artifacts, silently)
     assert found.recorded == OwnImages(sha256="", reason="There is no folder “gone” to train on.")
     made = canaries.plan("latency")
     site = msgspec.structs.replace(canaries.site(made), trained=found)
@@ -111,27 +116,30 @@ def test_and_cost_their_own_case_only_where_there_is_more(artifacts: Artifacts, 
 
 def test_to_go_on_the_images_must_be_given_and_be_the_same(artifacts: Artifacts, folder: Path) -> None:
     with pytest.raises(LevelfieldError, match=r"\(SHA-256 abababababab…\)\. Give the folder with --data PATH"):
-        again(TrainingDataRequest(), trained_on(OWN))
+        repeat_request(TrainingDataRequest(), trained_on(OWN))
     with pytest.raises(LevelfieldError, match=r"did not train on images of your own\. Leave --data out"):
-        again(TrainingDataRequest(data=folder), trained_on(None))
-    assert again(TrainingDataRequest(target=0.5), trained_on(None, 0.9)) == TrainingDataRequest(target=0.9), (
+        repeat_request(TrainingDataRequest(data=folder), trained_on(None))
+    assert repeat_request(TrainingDataRequest(target=0.5), trained_on(None, 0.9)) == TrainingDataRequest(target=0.9), (
         "the target is the record's"
     )
-    others = again(TrainingDataRequest(data=folder), trained_on(OWN))
+    others = repeat_request(TrainingDataRequest(data=folder), trained_on(OWN))
     with pytest.raises(LevelfieldError, match=r"SHA-256 is [0-9a-f]{12}… now, and was abababababab…\."):
-        ready(others, [TRAINING], artifacts, silently)
-    assert "are not those" in ready(others, [LATENCY, TRAINING], artifacts, silently).reason
-    first = ready(TrainingDataRequest(data=folder), [TRAINING], artifacts, silently)
-    same = again(TrainingDataRequest(data=folder), trained_on(first.recorded))
-    assert ready(same, [TRAINING], artifacts, silently).recorded == first.recorded
+        prepare_training_data(others, [TRAINING], artifacts, silently)
+    assert "are not those" in prepare_training_data(others, [LATENCY, TRAINING], artifacts, silently).reason
+    first = prepare_training_data(TrainingDataRequest(data=folder), [TRAINING], artifacts, silently)
+    same = repeat_request(TrainingDataRequest(data=folder), trained_on(first.recorded))
+    assert prepare_training_data(same, [TRAINING], artifacts, silently).recorded == first.recorded
     np.save(folder / "train" / "red" / "1.npy", np.zeros((9, 9), np.uint8))
-    assert "are not those" in ready(same, [LATENCY, TRAINING], artifacts, silently).reason
+    assert "are not those" in prepare_training_data(same, [LATENCY, TRAINING], artifacts, silently).reason
 
 
 def test_what_could_not_be_used_stays_so(artifacts: Artifacts) -> None:
     unusable = OwnImages(sha256="", reason="The folder is empty.")
     assert (
-        ready(again(TrainingDataRequest(), trained_on(unusable)), [TRAINING], artifacts, silently).recorded == unusable
+        prepare_training_data(
+            repeat_request(TrainingDataRequest(), trained_on(unusable)), [TRAINING], artifacts, silently
+        ).recorded
+        == unusable
     )
 
 

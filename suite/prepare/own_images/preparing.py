@@ -90,7 +90,7 @@ def prepare(folder: Path, artifacts: Path, batch: int) -> Prepared:
     return made
 
 
-def whole(prepared: Prepared, artifacts: Path) -> bool:
+def is_intact(prepared: Prepared, artifacts: Path) -> bool:
     """Return whether a prepared file exists and is unchanged.
 
     Parameters
@@ -112,7 +112,7 @@ def _kept(manifest: Path, artifacts: Path) -> Prepared | None:
         kept = msgspec.json.decode(manifest.read_bytes(), type=Prepared)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):  # not there, or damaged: it is only a cache
         return None
-    return kept if kept.path == f"images/{manifest.stem}.npy" and whole(kept, artifacts) else None
+    return kept if kept.path == f"images/{manifest.stem}.npy" and is_intact(kept, artifacts) else None
 
 
 def _content(listing: Listing, entry: Entry) -> bytes:

@@ -65,7 +65,7 @@ def describe(content: Content, graph: Graph, dimensions: Mapping[str, int], valu
     if whole > MAX_NUMBERS:
         raise LevelfieldError(f"The inputs of one call of {name} have {whole} numbers, more than can be given.")
     return OwnFile(
-        model=_called(content, dimensions),
+        model=_model_name(content, dimensions),
         file=name,
         sha256=content.sha256,
         size_bytes=content.size_bytes,
@@ -96,7 +96,7 @@ def shapes(model: OwnFile, batch: int) -> dict[str, tuple[int, ...]]:
     return {each.name: ((batch,) if each.batched else ()) + each.shape for each in model.inputs}
 
 
-def _called(content: Content, dimensions: Mapping[str, int]) -> str:
+def _model_name(content: Content, dimensions: Mapping[str, int]) -> str:
     """`encoder-1a2b3c4d`, `encoder-1a2b3c4d+sequence=128`: the same name only for the same content and sizes."""
     stem = _UNKIND.sub("_", PurePosixPath(content.name).stem)[:STEM_CHARS] or "model"
     sizes = "".join(f"+{_UNKIND.sub('_', name)}={size}" for name, size in sorted(dimensions.items()))

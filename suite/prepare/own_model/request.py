@@ -37,7 +37,7 @@ def read(path: Path | None, sizes: tuple[tuple[str, str], ...], values: tuple[tu
     return store.read(path, {name: int(size) for name, size in sizes}, {name: Path(file) for name, file in values})
 
 
-def give(path: Path, wanted: OwnFile | None) -> None:
+def keep_recorded(path: Path, wanted: OwnFile | None) -> None:
     """Keep the file that a record names, so that it is found by its digest.
 
     Parameters

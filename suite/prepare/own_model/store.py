@@ -57,7 +57,7 @@ def read(path: Path, dimensions: Mapping[str, int], values: Mapping[str, Path]) 
     return _described(content, dimensions, given)
 
 
-def again(known: OwnFile) -> OwnFile:
+def find_recorded(known: OwnFile) -> OwnFile:
     """Find the copy of a file that a record names, and read it anew.
 
     Raises
@@ -122,7 +122,7 @@ def prepared(model: OwnFile, batch: int) -> Onnx:
     Parameters
     ----------
     model
-        What `read` or `again` returned.
+        What `read` or `find_recorded` returned.
     batch
         Items in a call.
     """

@@ -64,7 +64,7 @@ def read(run: Run, *, locked: bool = True, budget_seconds: float | None = None) 
         arm_names.parse(name)
     settings = run.settings
     _check_options(settings)
-    own = store.again(settings.own) if settings.own is not None else None
+    own = store.find_recorded(settings.own) if settings.own is not None else None
     return Options(
         selection=Selection(
             profile=settings.profile,

@@ -42,13 +42,13 @@ def test_it_is_made_once_and_again_where_it_is_damaged(folder: Path, tmp_path: P
     assert path.stat().st_mtime_ns == begun
     for damaged in (b"", content[:-1], content[:200] + b"x" + content[201:]):
         path.write_bytes(damaged)
-        assert not preparing.whole(first, tmp_path)
+        assert not preparing.is_intact(first, tmp_path)
         assert prepare(folder, tmp_path, BATCH) == first
         assert path.read_bytes() == content
     path.with_suffix(".json").write_text('{"path": "../../etc/passwd"}')
     assert prepare(folder, tmp_path, BATCH) == first
     path.unlink()
-    assert not preparing.whole(first, tmp_path)
+    assert not preparing.is_intact(first, tmp_path)
 
 
 def test_another_pixel_or_another_name_is_other_data(folder: Path, tmp_path: Path) -> None:

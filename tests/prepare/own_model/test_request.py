@@ -41,8 +41,8 @@ def test_a_report_of_it_is_run_again_by_content(tmp_path: Path) -> None:
         intent.read(run)
     other = onnx_files.write(tmp_path, "other.onnx", onnx_files.classifier())
     with refused("other.onnx is not the file that was measured"):
-        request.give(other, one)
-    request.give(path, one)
+        request.keep_recorded(other, one)
+    request.keep_recorded(path, one)
     assert intent.read(run).selection.own == one
     with refused("needs no file"):
-        request.give(path, None)
+        request.keep_recorded(path, None)

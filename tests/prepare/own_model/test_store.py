@@ -33,10 +33,10 @@ def test_a_file_is_kept_by_content_and_described(tmp_path: Path) -> None:
     assert (one.precision, one.opset, one.batched) == ("fp32", 17, True)
     kept = cache_folder("artifacts") / "own" / digest / store.MODEL
     assert kept.read_bytes() == content
-    assert store.again(one) == one
+    assert store.find_recorded(one) == one
     kept.unlink()
     with refused("my model .2..onnx", "is not here", "--model PATH"):
-        store.again(one)
+        store.find_recorded(one)
 
 
 def test_a_name_that_is_no_text(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_a_name_that_is_no_text(tmp_path: Path) -> None:
     one = read(path)
     assert one.file == "caf?\ufffd[31m.onnx"
     assert msgspec.json.decode(msgspec.json.encode(one), type=OwnFile) == one
-    assert store.again(one) == one
+    assert store.find_recorded(one) == one
 
 
 def test_another_content_or_size_is_another_model(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_values_of_ones_own(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.ones((3, 16), dtype=np.float32))
     one = read(path, values={"features": tmp_path / "x.npy"})
     assert one.inputs[0].sha256 == hashlib.sha256((tmp_path / "x.npy").read_bytes()).hexdigest()
-    assert store.again(one) == one
+    assert store.find_recorded(one) == one
     np.save(tmp_path / "wrong.npy", np.ones((3, 15), dtype=np.float32))
     with refused("takes float32 of .items, 16."):
         read(path, values={"features": tmp_path / "wrong.npy"})
@@ -155,4 +155,4 @@ def test_files_that_are_none(tmp_path: Path) -> None:
 def test_a_record_that_lies_about_the_file(tmp_path: Path, lie: dict[str, Any], says: str) -> None:
     one = read(onnx_files.write(tmp_path, "encoder.onnx", onnx_files.encoder()), {"sequence": 12})
     with refused(says):
-        store.again(msgspec.structs.replace(one, **lie))
+        store.find_recorded(msgspec.structs.replace(one, **lie))
