@@ -216,8 +216,8 @@ def _manifest(content: bytes, bundle: Path) -> Manifest:
     try:
         manifest = msgspec.json.decode(content, type=Manifest)
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
-        said = " ".join(str(error).split())[:200]
-        raise LevelfieldError(f"The manifest of {bundle} cannot be read: {said}.", fix=_DAMAGED) from error
+        reason = " ".join(str(error).split())[:200]
+        raise LevelfieldError(f"The manifest of {bundle} cannot be read: {reason}.", fix=_DAMAGED) from error
     if manifest.format != FORMAT:
         raise LevelfieldError(
             f"{bundle} has the format {manifest.format[:40]!r}; this Levelfield reads {FORMAT}.",

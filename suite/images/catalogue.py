@@ -129,7 +129,7 @@ def versions(image_name: str, variant: str = "cpu") -> tuple[str, ...]:
     """
     named = [version for each, version in lock_names(image_name) if each == variant and version is not None]
     current = current_version(image_name, variant)
-    return tuple(sorted({*named, *([current] if current else [])}, key=in_order))
+    return tuple(sorted({*named, *([current] if current else [])}, key=version_key))
 
 
 def source(image_name: str, variant: str = "cpu") -> Path:
@@ -145,20 +145,22 @@ def source(image_name: str, variant: str = "cpu") -> Path:
     LevelfieldError
         There is no such variant of the image.
     """
+    known = _sources(image_name)
+    if variant not in known:
+        raise unknown(f"variant of {image_name}", variant, known)
+    return known[variant]
+
+
+def _sources(image_name: str) -> dict[str, Path]:
+    """Return the requirements of each variant."""
     folder = images_root() / image(image_name).name
-    path = folder / ("requirements.in" if variant == "cpu" else f"{variant}.in")
-    if not path.is_file():
-        there = sorted(each.stem for each in folder.glob("*.in") if "@" not in each.stem)
-        raise unknown(f"variant of {image_name}", variant, ["cpu", *(each for each in there if each != "requirements")])
-    return path
+    paths = (path for path in sorted(folder.glob("*.in")) if "@" not in path.stem)
+    return {"cpu" if path.stem == "requirements" else path.stem: path for path in paths}
 
 
 def unlocked(image_name: str) -> tuple[str, ...]:
     """Return the variants that an image has requirements and no lock for: of indexes not reachable everywhere."""
-    folder = images_root() / image(image_name).name
-    asked = {path.stem for path in folder.glob("*.in") if "@" not in path.stem}
-    asked = {"cpu" if stem == "requirements" else stem for stem in asked}
-    return tuple(sorted(asked - {variant for variant, _ in lock_names(image_name)}))
+    return tuple(sorted(_sources(image_name).keys() - {variant for variant, _ in lock_names(image_name)}))
 
 
 def requirement(image_name: str, variant: str = "cpu") -> str | None:
@@ -205,8 +207,8 @@ def framework(image_name: str, variant: str = "cpu") -> str | None:
     LevelfieldError
         There is no such variant of the image.
     """
-    asked = requirement(image_name, variant)
-    return Requirement(asked).name if asked else None
+    wanted = requirement(image_name, variant)
+    return Requirement(wanted).name if wanted else None
 
 
 def current_version(image_name: str, variant: str = "cpu") -> str | None:
@@ -253,17 +255,17 @@ def lock(image_name: str, variant: str = "cpu", version: str | None = None) -> L
         There is no such image or lock, or the file is not one of ours.
     """
     known = lock_names(image_name)
-    asked = stem(variant, version)
+    wanted = stem(variant, version)
     if (variant, version) in known:
-        return read(images_root() / image_name / f"{asked}.lock")
+        return read(images_root() / image_name / f"{wanted}.lock")
     if version is not None and (variant, None) in known:
         if version == current_version(image_name, variant):
             return read(images_root() / image_name / f"{variant}.lock")
-        mixed = mixed_folder(image_name) / f"{asked}.lock"
+        mixed = mixed_folder(image_name) / f"{wanted}.lock"
         if mixed.is_file():
             return read(mixed)
         raise _no_version(image_name, variant, version)
-    raise unknown(f"lock of {image_name}", asked, [stem(*each) for each in known])
+    raise unknown(f"lock of {image_name}", wanted, [stem(*each) for each in known])
 
 
 def mixed_folder(image_name: str) -> Path:
@@ -274,11 +276,11 @@ def mixed_folder(image_name: str) -> Path:
 def _no_version(image_name: str, variant: str, version: str) -> LevelfieldError:
     if framework(image_name) is None:
         return LevelfieldError(f"The image {image_name} has no versions.", fix=f"Leave out @{version}.")
-    there = ", ".join(versions(image_name, variant))
+    available = ", ".join(versions(image_name, variant))
     made = image_name + suffix(variant, version)
     return LevelfieldError(
         f"There is no lock of {image_name} {version} for {variant}.",
-        fix=f"Locked: {there}. `levelfield lock {made}` makes one.",
+        fix=f"Locked: {available}. `levelfield lock {made}` makes one.",
     )
 
 
@@ -363,7 +365,7 @@ def split_stem(text: str) -> tuple[str, str | None]:
     return variant, version or None
 
 
-def in_order(version: str) -> tuple[tuple[int, int | str], ...]:
+def version_key(version: str) -> tuple[tuple[int, int | str], ...]:
     """Sort key of versions: number by number, so that 1.9 comes before 1.30; words come before numbers."""
     parts = re.findall(r"\d+|[a-zA-Z]+", version)
     return tuple((1, int(part)) if part.isdigit() else (0, part) for part in parts)

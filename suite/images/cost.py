@@ -86,11 +86,10 @@ def estimate(names: Iterable[str], launcher: str = "docker", base_kind: base.Kin
 
 def _cost(locks: list[catalogue.Lock], bases: dict[str, base.Base]) -> Cost:
     absent = {pin.file: pin for lock in locks for pin in wheels.missing(lock)}
-    fetched = {file: pin.size_bytes for file, pin in absent.items()}
     debs = debian.read_lock() if bases else None
     packages = {package.file: package for name in bases if debs for package in debian.missing(debs, name)}
     base_bytes = sum(package.installed_bytes for name in bases if debs for package in debs.packages_of(name))
-    download = sum(fetched.values()) + sum(package.size_bytes for package in packages.values())
+    download = sum(pin.size_bytes for pin in absent.values()) + sum(package.size_bytes for package in packages.values())
     installed = sum(lock.installed_bytes for lock in locks)
     seconds = download / _DOWNLOAD_BYTES_S + installed / _INSTALL_BYTES_S + base_bytes / _BASE_BYTES_S
     return Cost(

@@ -108,30 +108,30 @@ def lock_image(image_name: str, variant: str = "cpu", version: str | None = None
         try:
             _compile([source], output, ["--generate-hashes", "--format", "pylock.toml", *arguments])
         except LevelfieldError as error:
-            elsewhere = [index.name for index in registries.indexes(variant) if _serves(index, source)]
-            if not elsewhere:
+            serving = [index.name for index in registries.indexes(variant) if _serves(index, source)]
+            if not serving:
                 raise
             raise LevelfieldError(
                 error.message,
-                fix=f"Its wheels are on the index {elsewhere[0]!r} of indexes.toml: lock it where that one answers.",
+                fix=f"Its wheels are on the index {serving[0]!r} of indexes.toml: lock it where that one answers.",
             ) from error
         packages = tomllib.loads(output.read_text(encoding="utf-8"))["packages"]
     unsized = tuple(_pin(package) for package in packages)
     path = folder / f"{stem}.lock"
     draft = catalogue.Lock(image=image_name, variant=variant, version=version, path=path, sha256="", pins=unsized)
-    found_faults = coherence.faults(draft)
-    if found_faults:
+    faults = coherence.faults(draft)
+    if faults:
         raise LevelfieldError(
-            f"{draft.label} cannot be locked like this: {'; '.join(found_faults)}.",
+            f"{draft.label} cannot be locked like this: {'; '.join(faults)}.",
             fix=f"Pin it in {source.name}, or in the constraints beside it.",
         )
     if variant == "cpu":
         files = wheels.fetch(draft)
         pins = tuple(_sized(pin, file) for pin, file in zip(unsized, files, strict=True))
     else:
-        there = {pin.file for pin in unsized} - {pin.file for pin in wheels.missing(draft)}
+        cached = {pin.file for pin in unsized} - {pin.file for pin in wheels.missing(draft)}
         pins = tuple(
-            _sized(pin, wheels.check(wheels.wheel_folder() / pin.file, pin.sha256)) if pin.file in there else pin
+            _sized(pin, wheels.check(wheels.wheel_folder() / pin.file, pin.sha256)) if pin.file in cached else pin
             for pin in unsized
         )
     catalogue.write(path, pins)

@@ -194,11 +194,11 @@ def contradictions(content: bytes, image: Image) -> tuple[str, ...]:
         bill = msgspec.json.decode(content, type=_Bill)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return ("it is no bill of materials",)
-    told = {each.name: each.value for each in bill.metadata.component.properties}
+    stated = {each.name: each.value for each in bill.metadata.component.properties}
     found = [
-        f"{name} is {told.get(PROPERTY + name)!r} there and {value!r} in the record"
+        f"{name} is {stated.get(PROPERTY + name)!r} there and {value!r} in the record"
         for name, value in (("lock_sha256", image.lock_sha256), ("base", image.base))
-        if value and told.get(PROPERTY + name) != value
+        if value and stated.get(PROPERTY + name) != value
     ]
     listed = {each.name: each.version for each in bill.components if each.purl.startswith("pkg:pypi/")}
     if image.distributions:

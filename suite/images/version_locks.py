@@ -77,14 +77,14 @@ def resolve(image_name: str, variant: str, version: str, arguments: list[str]) -
     LevelfieldError
         The image has no versions, or there is none of that name (the nearest are listed), or it cannot be installed.
     """
-    asked, name = catalogue.requirement(image_name, variant), catalogue.framework(image_name, variant)
-    if asked is None or name is None:
+    required, name = catalogue.requirement(image_name, variant), catalogue.framework(image_name, variant)
+    if required is None or name is None:
         raise LevelfieldError(
             f"The image {image_name} has no versions: it is not made for one framework alone.",
             fix="Change its requirements.in, and lock it again.",
         )
-    local = "+" + asked.rpartition("+")[2] if "+" in asked.partition("==")[2] else ""
-    roots = [*_shared_names(), f"{asked.partition('==')[0]}=={version}{local}", *_with_cuda(image_name, variant)]
+    local = "+" + required.rpartition("+")[2] if "+" in required.partition("==")[2] else ""
+    roots = [*_shared_names(), f"{required.partition('==')[0]}=={version}{local}", *_with_cuda(image_name, variant)]
     held = [pin for pin in catalogue.lock(image_name, variant).pins if pin.name != name]
     with tempfile.TemporaryDirectory() as folder:
         source, output = Path(folder) / "requirements.in", Path(folder) / "requirements.txt"
@@ -141,11 +141,11 @@ def _with_cuda(image_name: str, variant: str) -> list[str]:
 
 
 def _failure(image_name: str, name: str, version: str, problem: str, variant: str) -> LevelfieldError:
-    there = _released(name)
-    if there and version not in there:
+    available = _released(name)
+    if available and version not in available:
         return LevelfieldError(
             f"There is no {name} {version} for Python {PYTHON} on Linux x86_64.",
-            fix=f"Near it: {', '.join(nearest(version, there))}.",
+            fix=f"Near it: {', '.join(nearest(version, available))}.",
         )
     fix = "Choose another version."
     if variant != "cpu":
@@ -162,14 +162,14 @@ def _released(name: str) -> tuple[str, ...]:
     return tuple(version.strip().partition("+")[0] for version in found[1].split(",")) if found else ()
 
 
-def nearest(version: str, there: tuple[str, ...]) -> tuple[str, ...]:
+def nearest(version: str, available: tuple[str, ...]) -> tuple[str, ...]:
     """Return the versions nearest to one that does not exist: its neighbours in order, and those spelled alike.
 
     Parameters
     ----------
     version
         The version that was asked for.
-    there
+    available
         Versions that exist, in any order.
 
     Examples
@@ -177,11 +177,11 @@ def nearest(version: str, there: tuple[str, ...]) -> tuple[str, ...]:
     >>> nearest("1.30.1", ("1.31.0", "1.30.0", "1.29.0", "1.26.0"))
     ('1.29.0', '1.30.0', '1.31.0')
     """
-    ordered = sorted(set(there), key=catalogue.in_order)
-    place = sum(catalogue.in_order(each) < catalogue.in_order(version) for each in ordered)
+    ordered = sorted(set(available), key=catalogue.version_key)
+    place = sum(catalogue.version_key(each) < catalogue.version_key(version) for each in ordered)
     neighbours = ordered[max(0, place - NEAREST + 1) : place + NEAREST - 1]
     alike = difflib.get_close_matches(version, ordered, n=NEAREST, cutoff=0.9)
-    return tuple(sorted({*neighbours, *alike}, key=catalogue.in_order))
+    return tuple(sorted({*neighbours, *alike}, key=catalogue.version_key))
 
 
 def changed(first: Lock, second: Lock) -> tuple[str, ...]:

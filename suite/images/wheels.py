@@ -154,10 +154,10 @@ def _failure(pins: list[Pin], problem: str) -> LevelfieldError:
             fix="Nothing was built. Ask whoever runs your package index, or re-resolve with `nox -s lock`.",
         )
     errors = [line for line in words.splitlines() if line.startswith("ERROR")] or words.splitlines()[-1:]
-    said = errors[-1].removeprefix("ERROR: ").strip() if errors else "it said nothing"
+    reason = errors[-1].removeprefix("ERROR: ").strip() if errors else "it said nothing"
     names = ", ".join(f"{pin.name} {pin.version}" for pin in pins[:3]) + (" …" if len(pins) > 3 else "")
     return LevelfieldError(
-        f"pip could not fetch the locked wheels ({names}): {said}",
+        f"pip could not fetch the locked wheels ({names}): {reason}",
         fix="Check that `pip download` works here: index, proxy and certificates come from pip's own configuration.",
     )
 
@@ -169,6 +169,6 @@ def _keep(folder: Path, pin: Pin) -> None:
             f"pip fetched {pin.name} {pin.version} under another name than {pin.file}.",
             fix="Re-resolve with `nox -s lock`.",
         )
-    beside = wheel_folder() / f".{pin.file}.{os.getpid()}-{threading.get_ident()}"
-    shutil.move(check(fetched, pin.sha256), beside)
-    beside.replace(wheel_folder() / pin.file)
+    draft = wheel_folder() / f".{pin.file}.{os.getpid()}-{threading.get_ident()}"
+    shutil.move(check(fetched, pin.sha256), draft)
+    draft.replace(wheel_folder() / pin.file)

@@ -27,10 +27,10 @@ def files() -> dict[str, bytes]:
 
 def digest(contents: dict[str, bytes] | None = None) -> str:
     """Return the SHA-256 over names and contents of the files that run inside."""
-    whole = hashlib.sha256()
+    digested = hashlib.sha256()
     for name, content in sorted((files() if contents is None else contents).items()):
-        whole.update(f"{name}\n{hashlib.sha256(content).hexdigest()}\n".encode())
-    return whole.hexdigest()
+        digested.update(f"{name}\n{hashlib.sha256(content).hexdigest()}\n".encode())
+    return digested.hexdigest()
 
 
 def folder() -> Path:

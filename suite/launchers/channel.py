@@ -59,8 +59,8 @@ class Lines:
         if self._dropping:
             self._dropped_bytes += len(chunk)
             return
-        *whole, rest = chunk.split(b"\n")
-        for piece in whole:
+        *complete, rest = chunk.split(b"\n")
+        for piece in complete:
             self._ready.append(b"".join([*self._parts, piece]))
             self._parts, self._pending_bytes = [], 0
         if rest:
@@ -71,9 +71,9 @@ class Lines:
 
     def feed_stderr(self, chunk: bytes) -> None:
         """Take bytes of stderr, and keep the last `STDERR_BYTES`."""
-        whole = self._tail + chunk
-        self._tail = whole[-STDERR_BYTES:]
-        self._dropped_bytes += len(whole) - len(self._tail)
+        complete = self._tail + chunk
+        self._tail = complete[-STDERR_BYTES:]
+        self._dropped_bytes += len(complete) - len(self._tail)
 
     def drop(self) -> None:
         """Forget the lines that wait, and keep none from now on: the worker is being ended."""

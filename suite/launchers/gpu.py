@@ -58,23 +58,24 @@ def gpu_request(uuid: str) -> DeviceRequest:
     return DeviceRequest(device_ids=[uuid], capabilities=[["gpu"]])
 
 
-def gpu_error(said: str) -> LevelfieldError:
+def gpu_error(explanation: str) -> LevelfieldError:
     """Word why the engine would not start a container with a GPU.
 
     Parameters
     ----------
-    said
+    explanation
         The engine's own explanation; it may name the GPU by its UUID, which is removed from messages and records.
     """
     for part, message, fix in _REFUSALS:
-        if part in said:
+        if part in explanation:
             return LevelfieldError(message, fix=fix)
+    reason = without_uuids(explanation)[:200].rstrip(". ")
     return LevelfieldError(
-        f"The container engine would not start a container with the GPU: {without_uuids(said)[:200].rstrip('. ')}.",
+        f"The container engine would not start a container with the GPU: {reason}.",
         fix=f"See `levelfield doctor` and the engine's log; {ELSEWHERE}",
     )
 
 
-def without_uuids(said: str) -> str:
+def without_uuids(text: str) -> str:
     """Return a text on one line without UUIDs of GPUs, which are unique in the world."""
-    return _UUID.sub(r"\1-…", " ".join(said.split()))
+    return _UUID.sub(r"\1-…", " ".join(text.split()))

@@ -19,12 +19,12 @@ _SIZE = re.compile(r"(\d+)([KMG]?)")
 _SHIFTS = {"": 0, "K": 10, "M": 20, "G": 30}
 
 
-def cpu(asked: Sequence[int] | None = None, root: Path = ROOT) -> Facts:
+def cpu(pinned: Sequence[int] | None = None, root: Path = ROOT) -> Facts:
     """Return model, arrangement, caches and flags.
 
     Parameters
     ----------
-    asked
+    pinned
         CPUs the workers are pinned to; None: none were chosen.
     root
         Root of the file system that is read.
@@ -48,7 +48,7 @@ def cpu(asked: Sequence[int] | None = None, root: Path = ROOT) -> Facts:
         facts["all flags sha256"] = hashlib.sha256(" ".join(sorted(flags)).encode()).hexdigest()
     else:
         facts["flags"] = facts["all flags sha256"] = Absent(f"{where} lists none")
-    facts["CPUs measured on"] = as_text(tuple(asked)) if asked else Absent("none were chosen: all that are allowed")
+    facts["CPUs measured on"] = as_text(tuple(pinned)) if pinned else Absent("none were chosen: all that are allowed")
     if hasattr(os, "sched_getaffinity"):
         facts["CPUs allowed"] = as_text(tuple(os.sched_getaffinity(0)))
     return facts

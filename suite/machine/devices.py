@@ -27,7 +27,7 @@ _INDEX = re.compile(r"\d{1,3}")
 _UUID = re.compile(r"GPU-[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
-def index_of(asked: str) -> int:
+def index_of(name: str) -> int:
     """Return a GPU's index.
 
     Raises
@@ -35,18 +35,18 @@ def index_of(asked: str) -> int:
     LevelfieldError
         It is neither an index nor a UUID, or no GPU has that UUID.
     """
-    if _INDEX.fullmatch(asked):
-        return int(asked)
-    if not _UUID.fullmatch(asked):
+    if _INDEX.fullmatch(name):
+        return int(name)
+    if not _UUID.fullmatch(name):
         raise LevelfieldError(
-            f"{asked[:80]!r} names no GPU.", fix="Give its index or its whole UUID; `nvidia-smi -L` lists both."
+            f"{name[:80]!r} names no GPU.", fix="Give its index or its whole UUID; `nvidia-smi -L` lists both."
         )
     with _required_session() as nvml:
         try:
-            return int(nvml.nvmlDeviceGetIndex(nvml.nvmlDeviceGetHandleByUUID(asked)))
+            return int(nvml.nvmlDeviceGetIndex(nvml.nvmlDeviceGetHandleByUUID(name)))
         except nvml.NVMLError as error:
             raise LevelfieldError(
-                f"No GPU here has the UUID {asked} ({error}).", fix="See which there are: nvidia-smi -L."
+                f"No GPU here has the UUID {name} ({error}).", fix="See which there are: nvidia-smi -L."
             ) from error
 
 
@@ -90,18 +90,18 @@ def only_visible(
     index
         Returns the index of a UUID.
     """
-    asked = variables.get(VARIABLE)
-    if asked is None or not found.gpus:
+    value = variables.get(VARIABLE)
+    if value is None or not found.gpus:
         return found
-    shown = _indices(asked, index)
+    shown = _indices(value, index)
     kept = tuple(gpu for gpu in found.gpus if gpu.index in shown)
     hidden = tuple(gpu.index for gpu in found.gpus if gpu.index not in shown)
     return msgspec.structs.replace(found, gpus=kept, hidden=hidden)
 
 
-def _indices(asked: str, index: Callable[[str], int]) -> set[int]:
+def _indices(value: str, index: Callable[[str], int]) -> set[int]:
     shown: set[int] = set()
-    for word in (part.strip() for part in asked.split(",")):
+    for word in (part.strip() for part in value.split(",")):
         try:
             shown.add(index(word))
         except LevelfieldError:  # `-1`, a slice, a GPU that is not here: CUDA reads no further either

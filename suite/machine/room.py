@@ -73,17 +73,17 @@ def memory(needs: Needs, root: Path = ROOT) -> Finding:
 
 def cpus(root: Path = ROOT) -> Finding:
     """Say how many CPUs there are, and whether a mask or a quota takes some away."""
-    there = online(root)
-    allowed = tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else there
-    return cpus_allowed(there, allowed, limits(root)["CPU limit"])
+    present = online(root)
+    allowed = tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else present
+    return cpus_allowed(present, allowed, limits(root)["CPU limit"])
 
 
-def cpus_allowed(there: tuple[int, ...], allowed: tuple[int, ...], quota: object) -> Finding:
+def cpus_allowed(present: tuple[int, ...], allowed: tuple[int, ...], quota: object) -> Finding:
     """Judge the CPUs that this process may use.
 
     Parameters
     ----------
-    there
+    present
         Numbers of the CPUs that are online.
     allowed
         Numbers of those that this process may run on (its affinity).
@@ -101,9 +101,9 @@ def cpus_allowed(there: tuple[int, ...], allowed: tuple[int, ...], quota: object
             f"A control group allows {quota:g} CPUs' worth of time on {len(allowed)} CPUs: workers get stopped midway."
         )
         return warn(topic, message, "Lift the quota (docker run --cpus, cpu.max), or ask for fewer --threads.")
-    if len(allowed) < len(there):
-        return ok(topic, f"{len(allowed)} of {len(there)} may be used ({as_text(allowed)}).")
+    if len(allowed) < len(present):
+        return ok(topic, f"{len(allowed)} of {len(present)} may be used ({as_text(allowed)}).")
     if len(allowed) == 1:
         message = "There is only one: supervisor and workers share it, and every figure has both in it."
         return warn(topic, message, "Use a machine with at least two CPUs.")
-    return ok(topic, f"{len(there)} ({as_text(there)}).")
+    return ok(topic, f"{len(present)} ({as_text(present)}).")

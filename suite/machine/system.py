@@ -38,35 +38,27 @@ def _has_gil() -> bool:
 
 def limits(root: Path = ROOT) -> Facts:
     """Return the control group version and what it allows this process: CPUs, time, memory."""
-    if (root / "sys/fs/cgroup/cgroup.controllers").exists():
-        return {"cgroup version": 2, **_limits_v2(root)}
-    if (root / "sys/fs/cgroup/memory").is_dir() or (root / "sys/fs/cgroup/cpu").is_dir():
-        return {"cgroup version": 1, **_limits_v1(root)}
-    why = Absent("/sys/fs/cgroup shows no control groups")
-    return dict.fromkeys(("cgroup version", "CPU limit", "memory limit bytes", "CPU set"), why)
-
-
-def _limits_v2(root: Path) -> Facts:
-    own = _groups(root).get("", "/")
-    quota = _nearest(root, "sys/fs/cgroup", own, "cpu.max")
-    memory = _nearest(root, "sys/fs/cgroup", own, "memory.max")
+    mount, groups = "sys/fs/cgroup", _groups(root)
+    if (root / mount / "cgroup.controllers").exists():
+        version, own = 2, groups.get("", "/")
+        quota = _nearest(root, mount, own, "cpu.max")
+        memory = _nearest(root, mount, own, "memory.max")
+        cpus = _nearest(root, mount, own, "cpuset.cpus.effective")
+    elif (root / mount / "memory").is_dir() or (root / mount / "cpu").is_dir():
+        version, own = 1, groups.get("cpu", "/")
+        quota = _nearest(root, f"{mount}/cpu", own, "cpu.cfs_quota_us")
+        period = _nearest(root, f"{mount}/cpu", own, "cpu.cfs_period_us")
+        quota = next((one for one in (quota, period) if isinstance(one, Absent)), f"{quota} {period}")
+        memory = _nearest(root, f"{mount}/memory", groups.get("memory", "/"), "memory.limit_in_bytes")
+        cpus = _nearest(root, f"{mount}/cpuset", groups.get("cpuset", "/"), "cpuset.effective_cpus")
+    else:
+        why = Absent("/sys/fs/cgroup shows no control groups")
+        return dict.fromkeys(("cgroup version", "CPU limit", "memory limit bytes", "CPU set"), why)
     return {
+        "cgroup version": version,
         "CPU limit": quota if isinstance(quota, Absent) else _quota(*quota.split()),
         "memory limit bytes": memory if isinstance(memory, Absent) else _bytes(memory),
-        "CPU set": _nearest(root, "sys/fs/cgroup", own, "cpuset.cpus.effective"),
-    }
-
-
-def _limits_v1(root: Path) -> Facts:
-    groups = _groups(root)
-    quota = _nearest(root, "sys/fs/cgroup/cpu", groups.get("cpu", "/"), "cpu.cfs_quota_us")
-    period = _nearest(root, "sys/fs/cgroup/cpu", groups.get("cpu", "/"), "cpu.cfs_period_us")
-    memory = _nearest(root, "sys/fs/cgroup/memory", groups.get("memory", "/"), "memory.limit_in_bytes")
-    return {
-        "CPU limit": next((one for one in (quota, period) if isinstance(one, Absent)), None)
-        or _quota(str(quota), str(period)),
-        "memory limit bytes": memory if isinstance(memory, Absent) else _bytes(memory),
-        "CPU set": _nearest(root, "sys/fs/cgroup/cpuset", groups.get("cpuset", "/"), "cpuset.effective_cpus"),
+        "CPU set": cpus,
     }
 
 

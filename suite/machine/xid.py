@@ -129,8 +129,8 @@ class KernelLog:
         """Return the codes of the lines since this was asked last."""
         if self._descriptor is None:
             return Absent("nobody watches any more")
-        said: list[str] = []
-        while len(said) < MOST * 16:
+        records: list[str] = []
+        while len(records) < MOST * 16:
             try:
                 record = os.read(self._descriptor, _RECORD_BYTES)
             except BlockingIOError:
@@ -141,8 +141,8 @@ class KernelLog:
                 return Absent(f"the kernel's log cannot be read any more: {error.strerror or error}")
             if not record:
                 break
-            said.append(record.decode("utf-8", "replace"))
-        return tuple(codes_of("".join(said), self._place)[:MOST])
+            records.append(record.decode("utf-8", "replace"))
+        return tuple(codes_of("".join(records), self._place)[:MOST])
 
     def close(self) -> None:
         if self._descriptor is not None:

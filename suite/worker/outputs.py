@@ -21,9 +21,9 @@ def concatenated(calls: Sequence[Sequence[npt.NDArray[np.generic]]]) -> tuple[Ou
     """
     found = []
     for each in zip(*calls, strict=True):
-        alike = len({array.shape[1:] for array in each}) == 1 and all(array.ndim for array in each)
-        whole = np.concatenate([array if alike else array.reshape(-1) for array in each])
-        exact = not np.issubdtype(whole.dtype, np.floating)
-        sent = whole.astype("<f8" if exact or whole.dtype.itemsize > 4 else "<f4")
-        found.append(Output(whole.shape, "<f8" if sent.itemsize == 8 else "<f4", sent.tobytes(), exact))
+        same_shape = len({array.shape[1:] for array in each}) == 1 and all(array.ndim for array in each)
+        joined = np.concatenate([array if same_shape else array.reshape(-1) for array in each])
+        exact = not np.issubdtype(joined.dtype, np.floating)
+        values = joined.astype("<f8" if exact or joined.dtype.itemsize > 4 else "<f4")
+        found.append(Output(joined.shape, "<f8" if values.itemsize == 8 else "<f4", values.tobytes(), exact))
     return tuple(found)

@@ -31,7 +31,7 @@ SHARE = 8
 
 def measure(request: MeasureRoofline) -> RooflineMeasured:
     """Time matrix products, and copies and sums of long arrays, each for about the budget's time."""
-    told = blas.set_threads(request.threads)
+    threads_used = blas.set_threads(request.threads)
     size, gemm_ns = _products(request.budget_ns)
     copy_ns, add_ns = _passes(request.array_bytes, request.threads, request.budget_ns)
     return RooflineMeasured(
@@ -40,7 +40,7 @@ def measure(request: MeasureRoofline) -> RooflineMeasured:
         array_bytes=request.array_bytes,
         copy_ns=copy_ns,
         add_ns=add_ns,
-        blas_threads=told,
+        blas_threads=threads_used,
     )
 
 

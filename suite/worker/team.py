@@ -95,8 +95,8 @@ class Team:
         for peer in self._peers:
             reply = peer.replies.get()
             if not isinstance(reply, expect):
-                said = reply.message if isinstance(reply, Failed) else f"answered with {type(reply).__name__}."
-                raise PeerLostError(f"Process {peer.replica.rank + 1} of {peer.replica.processes} {said}")
+                reason = reply.message if isinstance(reply, Failed) else f"answered with {type(reply).__name__}."
+                raise PeerLostError(f"Process {peer.replica.rank + 1} of {peer.replica.processes} {reason}")
             found.append(reply)
         return found
 
