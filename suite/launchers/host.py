@@ -10,8 +10,8 @@ from typing import Literal
 import suite
 from suite.errors import LevelfieldError
 from suite.launchers.environment import gpu_environment, worker_environment
-from suite.launchers.protocol import Inside, LaunchSpec, Progress
-from suite.launchers.venv import start_process, unmapped_folders
+from suite.launchers.protocol import Launcher, LaunchSpec, Progress
+from suite.launchers.venv import start_process
 from suite.launchers.worker import Worker
 from suite.record.schema import Image
 
@@ -29,7 +29,7 @@ PASSED_ON = (
 """Variables without which an interpreter, or a compiler that a framework brings, may not find its own libraries."""
 
 
-class HostLauncher:
+class HostLauncher(Launcher):
     """Launch workers with `sys.executable`: nothing is locked, and the record says so."""
 
     kind: Literal["docker", "venv", "host"] = "host"
@@ -50,9 +50,6 @@ class HostLauncher:
             unlocked="It ran in the interpreter that Levelfield itself runs in, with whatever is installed there.",
         )
 
-    def inside(self, spec: LaunchSpec) -> Inside:
-        return unmapped_folders(spec)
-
     def launch(self, spec: LaunchSpec) -> Worker:
         variables = worker_environment(threads=spec.threads, cpus=spec.cpus)
         variables |= {name: os.environ[name] for name in PASSED_ON if name in os.environ}
@@ -60,9 +57,6 @@ class HostLauncher:
         ours = str(Path(suite.__file__).parent.parent)
         code = os.pathsep.join(filter(None, (ours, variables.get("PYTHONPATH", ""), *_own_packages())))
         return start_process([sys.executable, "-m", "suite.worker"], spec.name, variables, Path(code))
-
-    def sweep(self) -> int:
-        return 0
 
 
 def _own_packages() -> list[str]:

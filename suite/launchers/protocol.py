@@ -79,7 +79,13 @@ class Launcher(Protocol):
         """
         ...
 
-    def inside(self, spec: LaunchSpec) -> Inside: ...
+    def inside(self, spec: LaunchSpec) -> Inside:
+        """Return the folders of `spec` as a worker sees them: a process sees what its supervisor sees."""
+        return Inside(
+            artifacts=str(spec.artifacts),
+            cache=str(spec.cache) if spec.cache else None,
+            export=str(spec.export) if spec.export else None,
+        )
 
     def launch(self, spec: LaunchSpec) -> Worker:
         """Start a worker and return at once; `Worker.await_ready` waits for its first line.
@@ -94,5 +100,8 @@ class Launcher(Protocol):
         ...
 
     def sweep(self) -> int:
-        """Remove what earlier, killed supervisors left behind; return how many."""
-        ...
+        """Remove workers that earlier, killed supervisors left behind; return how many.
+
+        Of child processes there are none: the kernel ends them with their supervisor.
+        """
+        return 0

@@ -8,12 +8,12 @@ from typing import Literal
 from suite.launchers import owned_folders
 from suite.launchers.environment import gpu_environment, worker_environment
 from suite.launchers.process import ProcessChannel
-from suite.launchers.protocol import Inside, LaunchSpec, Progress
+from suite.launchers.protocol import Launcher, LaunchSpec, Progress
 from suite.launchers.worker import Worker, WorkerError
 from suite.record.schema import Image
 
 
-class VenvLauncher:
+class VenvLauncher(Launcher):
     """Launch workers as child processes, each from the environment that its lock describes."""
 
     kind: Literal["docker", "venv", "host"] = "venv"
@@ -28,27 +28,12 @@ class VenvLauncher:
         self._places[environment.image.tag] = (environment.python, environment.worker_code)
         return environment.image
 
-    def inside(self, spec: LaunchSpec) -> Inside:
-        return unmapped_folders(spec)
-
     def launch(self, spec: LaunchSpec) -> Worker:
         python, code = self._places[spec.image.tag]
         variables = worker_environment(threads=spec.threads, cpus=spec.cpus) | gpu_environment(
             spec.gpu, str(spec.cache) if spec.cache else ""
         )
         return start_process([str(python), "-m", "suite.worker"], spec.name, variables, code)
-
-    def sweep(self) -> int:
-        return 0  # the kernel ends these workers with their supervisor
-
-
-def unmapped_folders(spec: LaunchSpec) -> Inside:
-    """Return the folders of `spec` under their own names: a process sees what its supervisor sees."""
-    return Inside(
-        artifacts=str(spec.artifacts),
-        cache=str(spec.cache) if spec.cache else None,
-        export=str(spec.export) if spec.export else None,
-    )
 
 
 def start_process(command: list[str], name: str, variables: dict[str, str], code: Path) -> Worker:

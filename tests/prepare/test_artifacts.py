@@ -9,7 +9,7 @@ import pytest
 from suite.errors import LevelfieldError
 from suite.launchers.host import HostLauncher
 from suite.launchers.protocol import Inside, LaunchSpec
-from suite.launchers.venv import start_process, unmapped_folders
+from suite.launchers.venv import VenvLauncher, start_process
 from suite.launchers.worker import Worker
 from suite.prepare.artifacts import MANIFEST, Artifacts
 from suite.record.schema import Image
@@ -115,7 +115,7 @@ class Exporting(HostLauncher):
         self.launched = 0
 
     def inside(self, spec: LaunchSpec) -> Inside:
-        return unmapped_folders(spec)
+        return VenvLauncher().inside(spec)
 
     def launch(self, spec: LaunchSpec) -> Worker:
         import sys
