@@ -46,7 +46,7 @@ def unbundle(file: Path, *, models: bool) -> None:
 
     console = terminals.console()
     found = unpack(file, models=models)
-    terminals.say(console, f"{found.files} files are in the cache; {found.there} of them were there before.")
+    terminals.say(console, f"{found.files} files are in the cache; {found.already_cached} of them were there before.")
     if found.models_left_out:
         terminals.say(
             console,

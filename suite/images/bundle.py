@@ -146,7 +146,7 @@ class Unpacked(msgspec.Struct, frozen=True):
     """Result of unpacking a bundle."""
 
     files: int
-    there: int
+    already_cached: int
     """Files that were in the cache already, with the right content."""
     other_locks: tuple[str, ...]
     """Locks that are not those of this checkout: it will ask for other files."""
@@ -187,7 +187,7 @@ def _unpack(opened: tarfile.TarFile, bundle: Path, *, models: bool) -> Unpacked:
         raise LevelfieldError(f"{bundle} is no bundle: it does not begin with its manifest.", fix=_DAMAGED)
     manifest = _manifest(_stream(opened, first).read(), bundle)
     wanted = {file.name: file for file in manifest.files}
-    count = there = left_out = 0
+    count = already_cached = left_out = 0
     while (entry := opened.next()) is not None:
         file = wanted.pop(entry.name, None)
         if file is None or not _is_plain(entry) or entry.size != file.size_bytes:
@@ -198,13 +198,15 @@ def _unpack(opened: tarfile.TarFile, bundle: Path, *, models: bool) -> Unpacked:
             left_out += 1
         else:
             count += 1
-            there += _take(_stream(opened, entry), file)
+            already_cached += _take(_stream(opened, entry), file)
         opened.members = []  # type: ignore[attr-defined]  # thousands of entries are not kept in memory
     if wanted:
         raise LevelfieldError(
             f"{bundle} was cut off: {len(wanted)} files are missing, such as {next(iter(wanted))}.", fix=_DAMAGED
         )
-    return Unpacked(files=count, there=there, other_locks=tuple(_other_locks(manifest)), models_left_out=left_out)
+    return Unpacked(
+        files=count, already_cached=already_cached, other_locks=tuple(_other_locks(manifest)), models_left_out=left_out
+    )
 
 
 def _is_plain(entry: tarfile.TarInfo) -> bool:

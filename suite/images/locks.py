@@ -152,10 +152,11 @@ def _changes(written: catalogue.Lock) -> list[str]:
     framework = catalogue.framework(written.image, written.variant)
     if framework is None or (written.variant, None) not in catalogue.lock_names(written.image):
         return []
-    moved = version_locks.moved(catalogue.lock(written.image, written.variant), written, but=framework)
-    if not moved:
-        return [f"{written.label}: everything but {framework} is as in the current lock"]
-    return [f"{written.label}: {each}" for each in moved]
+    current = catalogue.lock(written.image, written.variant)
+    changes = version_locks.version_changes(current, written, framework=framework)
+    return [
+        f"{written.label}: {change}" for change in changes or [f"everything but {framework} is as in the current lock"]
+    ]
 
 
 def lock_tool() -> None:

@@ -12,8 +12,6 @@ import tempfile
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-import msgspec
-
 from suite.errors import LevelfieldError
 from suite.images import catalogue, registries, wheels
 from suite.images.catalogue import PYTHON, Lock
@@ -27,37 +25,27 @@ SPELLED = 3
 """Distributions that a mixed lock's name spells out; of more it only says how many."""
 
 
-class Moved(msgspec.Struct, frozen=True):
-    """A distribution that another version of the framework does not leave where it was; None: it is not there."""
-
-    name: str
-    before: str | None
-    after: str | None
-
-    def __str__(self) -> str:
-        if self.before is None:
-            return f"needs {self.name} {self.after} as well"
-        if self.after is None:
-            return f"does not need {self.name}"
-        return f"{self.name} could not be held at {self.before}: it is {self.after}"
-
-
-def moved(before: Lock, after: Lock, *, but: str) -> tuple[Moved, ...]:
-    """Return every distribution that two locks hold in different versions, by name.
+def version_changes(before: Lock, after: Lock, *, framework: str) -> list[str]:
+    """Return a phrase for every distribution that two locks hold in different versions, by name.
 
     Parameters
     ----------
     before, after
         Locks of the same image and variant.
-    but
-        A distribution to leave out: the framework, whose version differs on purpose.
+    framework
+        A distribution to leave out, whose version differs on purpose.
     """
     old, new = before.versions, after.versions
-    return tuple(
-        Moved(name, old.get(name), new.get(name))
-        for name in sorted(old.keys() | new.keys())
-        if name != but and old.get(name) != new.get(name)
-    )
+    names = sorted(name for name in old.keys() | new.keys() if name != framework and old.get(name) != new.get(name))
+    return [_version_change(name, old.get(name), new.get(name)) for name in names]
+
+
+def _version_change(name: str, before: str | None, after: str | None) -> str:
+    if before is None:
+        return f"needs {name} {after} as well"
+    if after is None:
+        return f"does not need {name}"
+    return f"{name} could not be held at {before}: it is {after}"
 
 
 def resolve(image_name: str, variant: str, version: str, arguments: list[str]) -> str:

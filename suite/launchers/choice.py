@@ -44,7 +44,7 @@ def choose(name: str | None, *, base: Kind) -> tuple[Launcher, str]:
         return VenvLauncher(), error.message
 
 
-def beside(names: Iterable[str], launcher: Launcher, *, base: Kind) -> dict[str, Launcher]:
+def launchers_by_name(names: Iterable[str], launcher: Launcher, *, base: Kind) -> dict[str, Launcher]:
     """Return the launchers that arms name, by name: the run's own launcher where it is the same kind.
 
     Parameters

@@ -13,7 +13,7 @@ from suite.analysis.types import BlockAnalysis, ConvergenceBlock, TimedBlock
 from suite.errors import LevelfieldError
 from suite.images.base import Kind
 from suite.launchers import owned_folders
-from suite.launchers.choice import beside, choose
+from suite.launchers.choice import choose, launchers_by_name
 from suite.launchers.protocol import Launcher
 from suite.machine.fingerprint import fingerprint
 from suite.prepare.training_data import TrainingDataRequest, repeat_request
@@ -178,7 +178,7 @@ def conduct(chosen: plan.Plan, options: Options, console: Console, *, resumed: t
             "pinned memory, without a network barrier, with this machine's own libraries underneath.",
             highlight=False,
         )
-    launchers = beside((arm.launcher for arm in chosen.answering), launcher, base=options.base)
+    launchers = launchers_by_name((arm.launcher for arm in chosen.answering), launcher, base=options.base)
     swept = sum(each.sweep() for each in {one.kind: one for one in (launcher, *launchers.values())}.values())
     owned_folders.sweep()
     if swept:

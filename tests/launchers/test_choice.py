@@ -3,7 +3,7 @@
 import pytest
 
 from suite.errors import LevelfieldError
-from suite.launchers.choice import beside, choose
+from suite.launchers.choice import choose, launchers_by_name
 
 
 @pytest.fixture
@@ -36,11 +36,11 @@ def test_an_engine_that_was_asked_for_is_needed() -> None:
 @pytest.mark.usefixtures("_no_engine")
 def test_arms_that_name_the_runs_own_launcher_share_it() -> None:
     own, _ = choose("venv", base="debian")
-    found = beside(["venv", "", "host", "venv"], own, base="debian")
+    found = launchers_by_name(["venv", "", "host", "venv"], own, base="debian")
     assert {name: launcher.kind for name, launcher in found.items()} == {"venv": "venv", "host": "host"}
     assert found["venv"] is own
     with pytest.raises(LevelfieldError, match="No container engine answers"):
-        beside(["docker"], own, base="debian")
+        launchers_by_name(["docker"], own, base="debian")
 
 
 @pytest.mark.docker
