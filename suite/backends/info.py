@@ -23,8 +23,8 @@ class BackendInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     title: str
-    kind: str
-    """Name of its class."""
+    class_name: str
+    """Of the class in its module."""
     image: str
     """Requirement set, and so image, that it runs in."""
     reads: str

@@ -27,7 +27,7 @@ _TRADE_MARKS = re.compile(r"\((?:R|TM)\)")
 _WIDTH = re.compile(r"avx[\w-]*|sse[\w.]*|amx\w*|neon\w*|sve\w*", re.IGNORECASE)
 
 
-def while_calling(call: Callable[[], object]) -> str:
+def output_of(call: Callable[[], object]) -> str:
     """Call once and return what was printed meanwhile, by C code too.
 
     Raises
@@ -50,15 +50,15 @@ def while_calling(call: Callable[[], object]) -> str:
         return file.read().decode(errors="replace")
 
 
-def of_verbose(text: str) -> dict[str, int]:
+def count_verbose(text: str) -> dict[str, int]:
     r"""Count the products in what MKL and oneDNN print, by library and instruction set.
 
     Examples
     --------
-    >>> of_verbose("onednn_verbose,v1,primitive,exec,cpu,matmul,brg_matmul:avx512_core,undef,src_f32::blocked:ab")
+    >>> count_verbose("onednn_verbose,v1,primitive,exec,cpu,matmul,brg_matmul:avx512_core,undef,src_f32::blocked:ab")
     {'oneDNN, brg_matmul:avx512_core': 1}
     >>> header = "MKL_VERBOSE oneMKL 2024.0 for Intel(R) 64 architecture Intel(R) AVX2 enabled processors, Lnx"
-    >>> of_verbose("\n".join((header, "MKL_VERBOSE SGEMM(T,N,768,128,768,0x7ff) 1.2ms CNR:OFF Dyn:1 FastMM:1")))
+    >>> count_verbose("\n".join((header, "MKL_VERBOSE SGEMM(T,N,768,128,768,0x7ff) 1.2ms CNR:OFF Dyn:1 FastMM:1")))
     {'MKL, AVX2': 1}
     """
     counted: Counter[str] = Counter()
@@ -80,12 +80,12 @@ def _instructions(architecture: str) -> str:
     return str(named[-1]) if named else "generic x86-64"
 
 
-def of_openvino(primitives: Iterable[str]) -> dict[str, int]:
+def count_openvino(primitives: Iterable[str]) -> dict[str, int]:
     """Count what OpenVINO names as the implementation of each product (`brgemm_avx512_f32`), without the type.
 
     Examples
     --------
-    >>> of_openvino(["brgconv_avx2_f32", "brgconv_avx2_f32", "gemm_mlas_f32"])
+    >>> count_openvino(["brgconv_avx2_f32", "brgconv_avx2_f32", "gemm_mlas_f32"])
     {'OpenVINO, brgconv_avx2': 2, 'OpenVINO, gemm_mlas': 1}
     """
     return dict(Counter(f"OpenVINO, {name.lower().rpartition('_')[0] or name.lower()}" for name in primitives))

@@ -128,7 +128,7 @@ class OpenVINO:
         # With one thread it fuses a chain of products into a subgraph, and tells nothing of what is inside.
         hidden = ", which hides them in a fused subgraph" if fused and not counted else ""
         source = f"OpenVINO's runtime graph{hidden}"
-        return Computed(dict(counted), source, kernels.of_openvino(primitives), source)
+        return Computed(dict(counted), source, kernels.count_openvino(primitives), source)
 
     def settings(self) -> dict[str, str]:
         """Read back what can tilt the field."""

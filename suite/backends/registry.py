@@ -35,7 +35,7 @@ _BACKENDS = {
         BackendInfo(
             name="torch",
             title="PyTorch",
-            kind="Torch",
+            class_name="Torch",
             image="torch",
             reads="native",
             distribution="torch",
@@ -58,7 +58,7 @@ _BACKENDS = {
         BackendInfo(
             name="torch-compile",
             title="PyTorch, compiled",
-            kind="TorchCompile",
+            class_name="TorchCompile",
             image="torch",
             reads="native",
             distribution="torch",
@@ -80,7 +80,7 @@ _BACKENDS = {
         BackendInfo(
             name="tensorflow",
             title="TensorFlow",
-            kind="TensorFlow",
+            class_name="TensorFlow",
             image="tensorflow",
             reads="native",
             distribution="tensorflow-cpu",
@@ -97,7 +97,7 @@ _BACKENDS = {
         BackendInfo(
             name="tensorflow-xla",
             title="TensorFlow, XLA",
-            kind="TensorFlowXLA",
+            class_name="TensorFlowXLA",
             image="tensorflow",
             reads="native",
             distribution="tensorflow-cpu",
@@ -114,7 +114,7 @@ _BACKENDS = {
         BackendInfo(
             name="jax",
             title="JAX",
-            kind="JAX",
+            class_name="JAX",
             image="jax",
             reads="native",
             distribution="jax",
@@ -131,7 +131,7 @@ _BACKENDS = {
         BackendInfo(
             name="onnxruntime",
             title="ONNX Runtime",
-            kind="ONNXRuntime",
+            class_name="ONNXRuntime",
             image="onnxruntime",
             reads="onnx",
             distribution="onnxruntime",
@@ -151,7 +151,7 @@ _BACKENDS = {
         BackendInfo(
             name="openvino",
             title="OpenVINO",
-            kind="OpenVINO",
+            class_name="OpenVINO",
             image="openvino",
             reads="onnx",
             distribution="openvino",
@@ -170,7 +170,7 @@ _BACKENDS = {
         BackendInfo(
             name="onnxruntime-tensorrt-rtx",
             title="ONNX Runtime, TensorRT-RTX",
-            kind="ONNXRuntimeTensorRTRTX",
+            class_name="ONNXRuntimeTensorRTRTX",
             image="onnxruntime-tensorrt-rtx",
             reads="onnx",
             distribution="onnxruntime",
@@ -183,7 +183,7 @@ _BACKENDS = {
         BackendInfo(
             name="tensorrt",
             title="TensorRT",
-            kind="TensorRT",
+            class_name="TensorRT",
             image="tensorrt",
             reads="onnx",
             distribution="tensorrt-cu13-bindings",
@@ -194,7 +194,7 @@ _BACKENDS = {
         BackendInfo(
             name=CANARY,
             title="Canary",
-            kind="Canary",
+            class_name="Canary",
             image="canary",
             reads="canary",
             distribution="numpy",
@@ -249,4 +249,4 @@ def create(name: str, options: Options) -> Backend:
     """
     info = get(name)
     module: Any = importlib.import_module(info.module)
-    return cast("Backend", getattr(module, info.kind)(options))
+    return cast("Backend", getattr(module, info.class_name)(options))

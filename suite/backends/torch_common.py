@@ -230,7 +230,7 @@ def with_kernels(
         ):
             module(*arrays)
 
-    told = kernels.of_verbose(kernels.while_calling(call))
+    told = kernels.count_verbose(kernels.output_of(call))
     return msgspec.structs.replace(
         found, kernels=told, kernels_source="what MKL and oneDNN print of one call" if told else _OWN_KERNELS
     )

@@ -52,10 +52,10 @@ class TrainingData(msgspec.Struct, frozen=True):
         if self.reason:
             raise ValueError(self.reason)
         if self.prepared is None:
-            return convergence.of(model, target=self.target)
+            return convergence.goal(model, target=self.target)
         if not preparing.is_intact(self.prepared, self.folder):
             raise ValueError("The file that was made of the images is gone from the cache, or was changed there.")
-        goal = convergence.of(model, images=self.folder / self.prepared.path, target=self.target)
+        goal = convergence.goal(model, images=self.folder / self.prepared.path, target=self.target)
         return msgspec.structs.replace(goal, own_sensitivity=self.sensitivity.get(model, 0.0))
 
     @property
@@ -152,7 +152,7 @@ def prepare_training_data(
         return msgspec.structs.replace(plain, reason=reason)
     sensitivity = {}
     for model in models:
-        goal = convergence.of(model, images=artifacts.root / prepared.path)
+        goal = convergence.goal(model, images=artifacts.root / prepared.path)
         sensitivity[model] = artifacts.sensitivity(goal, prepared.sha256)
     return msgspec.structs.replace(plain, prepared=prepared, sensitivity=sensitivity)
 
@@ -161,7 +161,7 @@ def _prepared(
     wanted: TrainingDataRequest, data: Path, models: Iterable[str], artifacts: Artifacts, say: Progress
 ) -> Prepared:
     say("reading your images")
-    prepared = preparing.prepare(data, artifacts.root, max(convergence.of(model).batch for model in models))
+    prepared = preparing.prepare(data, artifacts.root, max(convergence.goal(model).batch for model in models))
     if wanted.expected is not None and prepared.source_sha256 != wanted.expected.sha256:
         raise UnusableError(
             f"The images are not those that were trained on before: the folder's SHA-256 is "

@@ -47,7 +47,7 @@ class RunResources(msgspec.Struct, frozen=True):
 
     def goal(self, model: str) -> Goal:
         """Return how a model's network is trained to a target; raises ValueError where it cannot be."""
-        return self.trained.goal(model) if self.trained is not None else convergence.of(model)
+        return self.trained.goal(model) if self.trained is not None else convergence.goal(model)
 
     def file_of(self, case: Case, arm: Arm) -> Onnx:
         """Return the ONNX file that an arm answers a case with.

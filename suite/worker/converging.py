@@ -29,7 +29,7 @@ def goal_of(task: "Task") -> "Goal":
     """Return how a task's network is trained: on the digits, or on the file of images that came with it."""
     from suite.zoo.training import convergence
 
-    return convergence.of(task.model, images=Path(task.dataset_path) if task.dataset_path else None)
+    return convergence.goal(task.model, images=Path(task.dataset_path) if task.dataset_path else None)
 
 
 def network(task: "Task") -> "Model":

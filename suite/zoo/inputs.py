@@ -40,8 +40,8 @@ def make(model: Model, start: int, count: int, *, layout: str = "NCHW") -> Array
         raise ValueError(f"{model.title} has no seeded inputs: it is trained on data.")
     if count < 1 or start < 0:
         raise ValueError(f"Inputs {start} to {start + count - 1} were asked for; at least one is needed, from 0 on.")
-    one = model.module("spec").one
-    items = [one(f"{SEED}/{model.name}/inputs/{index}") for index in range(start, start + count)]
+    seeded_input = model.module("spec").seeded_input
+    items = [seeded_input(f"{SEED}/{model.name}/inputs/{index}") for index in range(start, start + count)]
     arrays = {tensor.name: np.stack([item[tensor.name] for item in items]) for tensor in model.inputs}
     if layout == "NCHW":
         return arrays

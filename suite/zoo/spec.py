@@ -91,8 +91,8 @@ class Model(msgspec.Struct, frozen=True):
         """Import a module of the model's folder.
 
         spec
-            `MODEL`; `one(name)`, the seeded input of that name; `layers()`, from which its arithmetic is counted. Where
-            the model has a recipe: `labelled(inputs, names)`, which makes a training batch of inputs, with seeded
+            `MODEL`; `seeded_input(name)`, the input of that name; `layers()`, from which its arithmetic is counted.
+            Where the model has a recipe: `labelled(inputs, names)`, which makes a training batch of inputs, with seeded
             labels of these names. Where it has a goal: `DIGITS`, the small network, and `sized(name, shape, classes)`,
             the same for other images.
         reference

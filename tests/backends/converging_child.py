@@ -20,7 +20,7 @@ THREADS = min(2, len(os.sched_getaffinity(0)))
 
 def main() -> None:
     backend_name, model, seeds, *words = sys.argv[1:]
-    goal = convergence.of(model)
+    goal = convergence.goal(model)
     task = Task(backend=backend_name, model=model, batch=goal.batch, threads=THREADS, scenario=converging.SCENARIO)
     if words:
         print(msgspec.json.encode([otherwise(backend_name, task, words[0])]).decode())
@@ -35,7 +35,7 @@ def main() -> None:
 
 def otherwise(backend_name: str, task: Task, how: str) -> Converged:
     """Train with a rate at which nothing holds, or for too few steps."""
-    goal = convergence.of(task.model)
+    goal = convergence.goal(task.model)
     if how == "diverge":
         goal = msgspec.structs.replace(goal, optimizer=msgspec.structs.replace(goal.optimizer, learning_rate=1e30))
     else:

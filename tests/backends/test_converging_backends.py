@@ -49,7 +49,7 @@ def child(backend: str, model: str, *words: str) -> list[str]:
 @pytest.mark.parametrize("model", SEEDS)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_every_seed_reaches_the_target(backend: str, model: str) -> None:
-    goal = convergence.of(model)
+    goal = convergence.goal(model)
     *_, told, loaded_line = child(backend, model, str(SEEDS[model]))
     loaded = msgspec.json.decode(loaded_line, type=Loaded)
     assert (loaded.weights_sha256, loaded.inputs_sha256) == convergence.loaded_sha256(goal)
@@ -78,7 +78,7 @@ def test_a_training_that_diverges_says_so_and_keeps_what_came_before(backend: st
     (told,) = msgspec.json.decode(child(backend, "mlp", "1", "diverge")[-1], type=list[Converged])
     assert told.diverged.startswith("Training diverged: the loss of step ")
     assert told.points == ()
-    goal = convergence.of("mlp")
+    goal = convergence.goal("mlp")
     judged = judge_convergence(told, FOLLOWED, convergence.beginning(goal, 0), goal)
     assert not judged.equal
     assert judged.reason == told.diverged

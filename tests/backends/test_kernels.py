@@ -42,12 +42,12 @@ def test_examples_in_docstrings_hold(module: object) -> None:
 
 @pytest.mark.parametrize(("header", "name"), [(GENERIC, "MKL, generic x86-64"), (AVX512, "MKL, AVX-512")])
 def test_mkl_names_its_instruction_set_or_none(header: str, name: str) -> None:
-    (found,) = kernels.of_verbose(f"{header}\nMKL_VERBOSE SGEMM(T,N,768,128,768,0x7ff) 1.2ms CNR:OFF")
+    (found,) = kernels.count_verbose(f"{header}\nMKL_VERBOSE SGEMM(T,N,768,128,768,0x7ff) 1.2ms CNR:OFF")
     assert found == name
 
 
 def test_only_products_are_counted() -> None:
-    assert kernels.of_verbose("\n".join(PRINTED)) == {
+    assert kernels.count_verbose("\n".join(PRINTED)) == {
         "MKL, generic x86-64": 2,
         "oneDNN, brg_conv_fwd:avx2": 1,
         "oneDNN, brgemm:avx2": 1,
@@ -62,7 +62,7 @@ def test_what_c_code_prints_meanwhile_is_returned_and_nothing_else(capfd: pytest
         os.write(1, b"and past the buffer\n")
 
     library.puts(b"before")
-    found = kernels.while_calling(printing)
+    found = kernels.output_of(printing)
     os.write(1, b"after\n")
     library.fflush(None)
     assert sorted(found.splitlines()) == ["and past the buffer", "in between"]
@@ -74,6 +74,6 @@ def test_the_output_comes_back_after_a_call_that_failed(capfd: pytest.CaptureFix
         raise RuntimeError("it failed")
 
     with pytest.raises(RuntimeError, match="it failed"):
-        kernels.while_calling(failing)
+        kernels.output_of(failing)
     os.write(1, b"here again\n")
     assert capfd.readouterr().out == "here again\n"

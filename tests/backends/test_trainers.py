@@ -26,7 +26,7 @@ def test_frameworks_train_and_runtimes_do_not() -> None:
     assert TRAINING == ("torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax")
     for name in registry.names():
         info = registry.get(name)
-        kind = getattr(importlib.import_module(info.module), info.kind)
+        kind = getattr(importlib.import_module(info.module), info.class_name)
         assert hasattr(kind, "load_training") == info.trains
 
 

@@ -42,7 +42,7 @@ def _batches_of_macs() -> list[object]:
 
 
 def _sensitivities() -> list[object]:
-    found = [_power(parity.FACTOR * convergence.of(name).sensitivity) for name in ("mlp", "resnet50")]
+    found = [_power(parity.FACTOR * convergence.goal(name).sensitivity) for name in ("mlp", "resnet50")]
     return [f"{parity.FACTOR:g}", *found]
 
 

@@ -60,7 +60,7 @@ def trained_on(own: OwnImages | None, target: float | None = None) -> Settings:
 def test_nothing_asked_for_is_the_digits(artifacts: Artifacts) -> None:
     found = prepare_training_data(TrainingDataRequest(), [TRAINING], artifacts, silently)
     assert found.recorded is None
-    assert found.goal("mlp") == convergence.of("mlp")
+    assert found.goal("mlp") == convergence.goal("mlp")
     assert (
         prepare_training_data(TrainingDataRequest(target=0.9), [TRAINING], artifacts, silently).goal("mlp").target
         == 0.9

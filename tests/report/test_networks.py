@@ -57,11 +57,11 @@ def test_a_network_of_two_bottlenecks_is_no_resnet_50(place: str) -> None:
 
 def test_the_name_says_what_the_network_is() -> None:
     block = only(each for each in RUN.blocks if each.case.model == "resnet50")
-    assert convergence.of("resnet50").network == spec.DIGITS.name
+    assert convergence.goal("resnet50").network == spec.DIGITS.name
     assert len(spec.SMALL.all_blocks()) == 2
     assert names.network(block.case) == "two-bottleneck ResNet"
     for model in models.names():
-        if convergence.known(model):
+        if model in convergence.GOALS:
             assert names.question(f"{model} convergence").startswith(("small MLP", "two-bottleneck"))
     assert names.question("resnet50 training in 2 processes") == "ResNet-50, training in 2 processes"
     assert names.question("resnet50") == "ResNet-50"

@@ -34,7 +34,7 @@ def test_five_backends_train_the_mlp_to_the_target(engine: docker.DockerClient, 
     for generation in block.generations:
         assert generation.complete
         assert not generation.rounds
-        beginning = convergence.beginning(convergence.of("mlp"), generation.index)
+        beginning = convergence.beginning(convergence.goal("mlp"), generation.index)
         assert {launch.arm for launch in generation.launches} == set(TRAINING)
         for launch in generation.launches:
             assert launch.failure is None

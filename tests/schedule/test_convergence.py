@@ -19,7 +19,7 @@ from suite.zoo.digits import data
 from suite.zoo.training import convergence, update
 from tests import canaries
 
-GOAL = convergence.of("mlp")
+GOAL = convergence.goal("mlp")
 CASE = Case("mlp", "convergence", "fp32", GOAL.batch, 2)
 FOLLOWED = update.Judgement(error=5e-8, tolerance=2e-6, reason="")
 JAX, TORCH = Arm("jax", "jax"), Arm("torch", "torch")

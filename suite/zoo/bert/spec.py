@@ -101,7 +101,7 @@ MASKED = 20
 All of them become [MASK]; the published scheme leaves one in ten as it is and changes another, which costs the same."""
 
 
-def one(name: str) -> Arrays:
+def seeded_input(name: str) -> Arrays:
     """Return the input of that name: `input_ids`, `token_type_ids` and `attention_mask`, int32, shape (128,).
 
     Pairs of sentences as a tokenizer gives them: [CLS] first [SEP] second [SEP], padded to 128. Lengths, the place of
@@ -130,7 +130,7 @@ def labelled(inputs: Arrays, names: Sequence[str]) -> Arrays:
     Parameters
     ----------
     inputs
-        Sequences, as `one` makes them.
+        Sequences, as `seeded_input` makes them.
     names
         One for each sequence.
 

@@ -27,7 +27,7 @@ MODEL = Model(
 )
 
 
-def one(name: str) -> Arrays:
+def seeded_input(name: str) -> Arrays:
     """Return the input of that name: `signal`, shape (512,), standard deviation one."""
     return {"signal": bits.scaled(name, (WIDTH,))}
 

@@ -99,7 +99,7 @@ def sized(name: str, shape: tuple[int, int, int], classes: int) -> Model:
 DIGITS = sized("digits_mlp", (1, 8, 8), DIGITS_WIDTHS[-1])
 
 
-def one(name: str) -> Arrays:
+def seeded_input(name: str) -> Arrays:
     """Return the input of that name: `features`, shape (200,), standard deviation near one.
 
     Vectors along a common direction, more or less, with noise: the two classes of a classifier and between.
@@ -117,7 +117,7 @@ def labelled(inputs: Arrays, names: Sequence[str]) -> Arrays:
     Parameters
     ----------
     inputs
-        As `one` makes them.
+        As `seeded_input` makes them.
     names
         Of the labels' streams, one for each item.
     """

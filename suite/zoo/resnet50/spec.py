@@ -214,7 +214,7 @@ FINE = 8
 """The same for the small ones."""
 
 
-def one(name: str) -> Arrays:
+def seeded_input(name: str) -> Arrays:
     """Return the input of that name: `images`, shape (3, 224, 224), values in (−3.5, 3.5), with deviation near one.
 
     Images have a colour of their own, large smooth blobs and smaller ones, as photographs have. Random networks forget
@@ -255,7 +255,7 @@ def labelled(inputs: Arrays, names: Sequence[str]) -> Arrays:
     Parameters
     ----------
     inputs
-        As `one` makes them.
+        As `seeded_input` makes them.
     names
         Of the labels' streams, one for each item.
     """

@@ -27,14 +27,13 @@ from suite.zoo.weights import SEED, Arrays, sha256
 
 Tensors: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
-
 OWN_TARGET = 0.9
 """Of a user's own images, where nobody says another: how hard they are is not known here."""
 OWN_SEEDS = 2
 """Seeds that the reference's sensitivity on a user's own images is taken from; it is never below that on the digits."""
 
 GOALS: Mapping[str, Goal] = MappingProxyType(
-    {name: goal for name in models.names() if (goal := models.get(name).goal) is not None}
+    {model.name: model.goal for model in map(models.get, models.names()) if model.goal is not None}
 )
 """By the model whose layers the network has, which is what a user names."""
 
@@ -50,12 +49,7 @@ class Beginning(msgspec.Struct, frozen=True):
     """Of the images, their split and the order of batches."""
 
 
-def known(model: str) -> bool:
-    """Say whether a model has a network that is trained to a target."""
-    return model in GOALS
-
-
-def of(model: str, *, images: Path | None = None, target: float | None = None) -> Goal:
+def goal(model: str, *, images: Path | None = None, target: float | None = None) -> Goal:
     """Return how a model's network is trained to a target.
 
     Parameters
@@ -74,17 +68,17 @@ def of(model: str, *, images: Path | None = None, target: float | None = None) -
     """
     if model not in GOALS:
         raise ValueError(f"{model} is not trained to a target; there are {', '.join(GOALS)}.")
-    goal = GOALS[model]
+    found = GOALS[model]
     if images is not None:
         classes = own_images.classes(images)
-        goal = msgspec.structs.replace(
-            goal,
-            network=models.sized_name(goal.network, own_images.SHAPE, classes),
+        found = msgspec.structs.replace(
+            found,
+            network=models.sized_name(found.network, own_images.SHAPE, classes),
             target=OWN_TARGET,
             classes=classes,
             images=str(images),
         )
-    return goal if target is None else msgspec.structs.replace(goal, target=target)
+    return found if target is None else msgspec.structs.replace(found, target=target)
 
 
 def split(goal: Goal) -> Split:

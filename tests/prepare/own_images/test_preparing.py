@@ -91,9 +91,9 @@ def test_a_folder_that_changes_meanwhile_is_refused(
 def test_networks_follow_the_classes_and_take_the_images(
     folder: Path, tmp_path: Path, model: str, shape: tuple[int, ...]
 ) -> None:
-    goal = convergence.of(model, images=tmp_path / prepare(folder, tmp_path, BATCH).path, target=0.8)
+    goal = convergence.goal(model, images=tmp_path / prepare(folder, tmp_path, BATCH).path, target=0.8)
     network = models.get(goal.network)
-    assert goal.network == f"{convergence.of(model).network}@3x16x16-3"
+    assert goal.network == f"{convergence.goal(model).network}@3x16x16-3"
     assert network.output.shape == (3,)
     assert (goal.target, goal.batch) == (0.8, 64)
     assert "3 classes" in convergence.describe(goal)
@@ -112,7 +112,7 @@ def test_networks_follow_the_classes_and_take_the_images(
 def test_the_reference_trains_on_them_and_tells_wrong_trainings(folder: Path, tmp_path: Path) -> None:
     import msgspec
 
-    goal = convergence.of("mlp", images=tmp_path / prepare(folder, tmp_path, BATCH).path)
+    goal = convergence.goal("mlp", images=tmp_path / prepare(folder, tmp_path, BATCH).path)
     goal = msgspec.structs.replace(goal, own_sensitivity=convergence.sensitivity(goal, 1))
     right = convergence.beginning(goal, 0)
     assert right.losses[-1] < right.losses[0]

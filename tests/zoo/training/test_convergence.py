@@ -17,9 +17,9 @@ STEP = 1e-7
 
 def test_there_is_a_goal_for_what_a_user_can_name() -> None:
     assert set(convergence.GOALS) < set(models.names())
-    assert [name for name in models.names() if convergence.known(name)] == ["mlp", "resnet50"]
+    assert [name for name in models.names() if name in convergence.GOALS] == ["mlp", "resnet50"]
     with pytest.raises(ValueError, match="bert is not trained to a target; there are mlp, resnet50"):
-        convergence.of("bert")
+        convergence.goal("bert")
     for goal in convergence.GOALS.values():
         assert goal.target == 0.97
         assert goal.steps % goal.every == 0
@@ -63,14 +63,14 @@ def test_a_seed_is_other_weights_and_the_same_again() -> None:
 
 @pytest.mark.slow
 def test_the_tolerance_is_the_references_own_sensitivity() -> None:
-    found = convergence.sensitivity(convergence.of("mlp"))
-    assert 0.8 * convergence.of("mlp").sensitivity < found <= convergence.of("mlp").sensitivity
+    found = convergence.sensitivity(convergence.goal("mlp"))
+    assert 0.8 * convergence.goal("mlp").sensitivity < found <= convergence.goal("mlp").sensitivity
 
 
 def test_what_trains_otherwise_is_over_the_tolerance() -> None:
     """Traps that a loss curve hardly shows: they must show in the first ten losses."""
     for name in ("mlp", "resnet50"):
-        goal = convergence.of(name)
+        goal = convergence.goal(name)
         right = convergence.beginning(goal, 0)
         assert right.tolerance == parity.allowed(goal.sensitivity)
         optimizer = msgspec.structs.replace(goal.optimizer, learning_rate=0.9 * goal.optimizer.learning_rate)
@@ -82,7 +82,7 @@ def test_what_trains_otherwise_is_over_the_tolerance() -> None:
 
 def test_the_reference_itself_reaches_the_target() -> None:
     """In NumPy alone: a framework that does not has another reason than the recipe."""
-    goal = convergence.of("mlp")
+    goal = convergence.goal("mlp")
     model = models.get(goal.network)
     split = data.load(model)
     state = {name: array.astype(np.float64) for name, array in convergence.weights(model, 0).items()}
