@@ -180,6 +180,15 @@ def text(fact: Fact | None) -> str:
 
 
 def shortened(value: str, longest: int = LONGEST) -> str:
+    """Return a text that ends in an ellipsis where it is too long.
+
+    Parameters
+    ----------
+    value
+        The text.
+    longest
+        Most characters of the result.
+    """
     return value if len(value) <= longest else f"{value[: longest - 1]}…"
 
 

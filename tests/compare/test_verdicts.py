@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from suite.compare.effects import Effect, from_runs
 from suite.compare.types import Gate, Verdict
-from suite.compare.verdicts import change_policy, judge, of_metric
+from suite.compare.verdicts import change_policy, judge, of_metric, reproduction_policy
 from suite.statistics import verdicts
 
 SAME, SLOWER, FASTER, INCONCLUSIVE = (
@@ -130,3 +130,22 @@ def test_memory_is_not_slow() -> None:
     assert of_metric(FASTER, "memory") is Verdict.LEANER
     assert of_metric(SLOWER, "latency") is Verdict.SLOWER
     assert [of_metric(verdict, "memory") for verdict in (SAME, INCONCLUSIVE)] == [Verdict.SAME, Verdict.INCONCLUSIVE]
+
+
+@pytest.mark.parametrize(
+    ("percent", "verdict", "outcome"),
+    [
+        (0, SAME, "fine"),
+        (8, SAME, "fine"),  # it changed, inside the allowance
+        (20, SLOWER, "worse"),
+        (-20, FASTER, "worse"),  # a report is not reproduced by a machine that is faster either
+        (10, INCONCLUSIVE, "undecided"),
+    ],
+)
+def test_a_reproduction_asks_about_its_allowance(percent: float, verdict: verdicts.Verdict, outcome: str) -> None:
+    (found,) = judge([effect(percent)], reproduction_policy(0.1))
+    assert (found.verdict, found.outcome) == (verdict, outcome)
+    assert found.confidence == 0.95
+    alone, other = judge([effect(percent), effect(50)], reproduction_policy(0.1))
+    assert alone == found, "no correction for the number of results"
+    assert other.outcome == "worse"
