@@ -37,7 +37,6 @@ PACKAGES = (
     "analysis",
     "compatibility",
     "safety",
-    "zoo",
     "zoo/digits",
     "zoo/training",
     "backends",

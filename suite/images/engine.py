@@ -240,7 +240,9 @@ def _build(
             f"The container engine refused to build {tag}: {error.explanation or error}", fix="See the engine's log."
         ) from error
     if failure:
-        raise _failed(tag, re.sub(r"^The command '.*' returned a", "A step returned a", failure, flags=re.DOTALL), output)
+        raise _failed(
+            tag, re.sub(r"^The command '.*' returned a", "A step returned a", failure, flags=re.DOTALL), output
+        )
     return client.images.get(tag)
 
 

@@ -130,7 +130,7 @@ def _to_target(selection: Selection, arms: Sequence[Arm], profile: Profile, mode
     """Return the models that are trained to a target, each with the one batch of its recipe."""
     if not _can_train(arms, named=asked_by_name(selection.scenarios, profile.scenarios, lambda each: each.to_target)):
         return {}
-    return {model: (convergence.goal(model).batch,) for model in models if convergence.known(model)}
+    return {model: (convergence.goal(model).batch,) for model in models if model in convergence.GOALS}
 
 
 def _can_train(arms: Sequence[Arm], *, named: bool) -> bool:

@@ -391,8 +391,7 @@ class Artifacts:
         except WorkerError as error:
             raise LevelfieldError(
                 f"{name} could not be exported to ONNX: {error.message}",
-                fix="Leave out the backends that read ONNX (--backends). Its last output: "
-                + _last(error.detail),
+                fix="Leave out the backends that read ONNX (--backends). Its last output: " + _last(error.detail),
             ) from error
         finally:
             shutil.rmtree(work, ignore_errors=True)

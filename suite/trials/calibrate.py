@@ -30,8 +30,8 @@ from suite.run.start import start_run
 from suite.schedule import scratch
 from suite.schedule.listener import SilentListener
 from suite.schedule.outcomes import utc_now
-from suite.schedule.run import RunInProgress
 from suite.schedule.resources import RunResources
+from suite.schedule.run import RunInProgress
 from suite.statistics.verdicts import DEFAULT_MARGIN, verdict_of
 from suite.trials import commands
 from suite.trials.tables import table

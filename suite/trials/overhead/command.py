@@ -135,7 +135,9 @@ def run(options: Options, out: Path, listener: commands.Terminal) -> Trial:
     return trial
 
 
-def _cell(options: Options, site: RunResources, block: Block, backend: str, *, app: bool, say: Callable[[str], None]) -> Cell:
+def _cell(
+    options: Options, site: RunResources, block: Block, backend: str, *, app: bool, say: Callable[[str], None]
+) -> Cell:
     case = block.case
     arm = next(arm for arm in block.arms if arm.backend == backend)
     wanted = contrasts_with_benchmark_app(case.model) if app else contrasts_with_bare_loop(case.model)

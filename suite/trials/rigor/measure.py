@@ -16,8 +16,8 @@ from suite.machine.disturbance import disturbed
 from suite.machine.signals import Signals
 from suite.record.schema import Absent, Arm, Noise
 from suite.schedule.outcomes import Outcome, end_workers, utc_now
-from suite.schedule.rounds import WARM_CALLS, WARM_NS, Pace, warm_up
 from suite.schedule.resources import RunResources
+from suite.schedule.rounds import WARM_CALLS, WARM_NS, Pace, warm_up
 from suite.trials.rigor.busy import competing
 from suite.trials.rigor.record import KEPT_CALLS, Generation, Outside, Pair, Round, Setup, Stream, Window
 from suite.trials.workers import launch, launch_canary, process_ids, take_turn

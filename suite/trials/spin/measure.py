@@ -10,8 +10,8 @@ from suite.launchers.worker import WorkerError
 from suite.machine.signals import Signals
 from suite.record.schema import Block
 from suite.schedule.outcomes import Outcome, end_workers
-from suite.schedule.rounds import REWARM_NS, WARM_CALLS, WARM_NS, Pace, warm_up
 from suite.schedule.resources import RunResources
+from suite.schedule.rounds import REWARM_NS, WARM_CALLS, WARM_NS, Pace, warm_up
 from suite.schedule.timed_inputs import rotate
 from suite.trials.spin.record import KEPT_CALLS, Cell, Rule, Window
 from suite.trials.workers import known_ns, launch, launch_canary, process_ids, take_turn
