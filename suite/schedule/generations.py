@@ -146,8 +146,7 @@ class Generations:
                 for outcome in outcomes:
                     self._count_failure(case.id, outcome.arm.id, outcome.launch.failure)
                     self._learn_cost(case, outcome.launch)
-                    if self._resources.image(outcome.arm).tag not in self._known:  # whoever goes on is not asked again
-                        self._probe(outcome)
+                    self._probe(outcome, if_image_unknown=True)
         elif case.converges:
             for group in self._groups(case, arms, seed):
                 self.keep([])
@@ -227,9 +226,8 @@ class Generations:
         for turn in lost:
             self._count_failure(case.id, turn.arm, turn.failure)
         for outcome in outcomes:
-            unknown = self._resources.image(outcome.arm).tag not in self._known
-            if not case.trains and (unknown or not outcome.launch.served):
-                self._probe(outcome)
+            if not case.trains:
+                self._probe(outcome, if_image_unknown=bool(outcome.launch.served))
             if outcome.worker is not None:
                 verify_again(self._resources, case, outcome)
                 self._count_failure(case.id, outcome.launch.arm, outcome.launch.failure)
@@ -253,12 +251,17 @@ class Generations:
             learned = failure.kind != "unsupported"
             self._failed[block, arm] = self._failed.get((block, arm), 0) + 1 if learned else GIVE_UP_AFTER
 
-    def _probe(self, outcome: Outcome) -> None:
-        """Probe a worker after its rounds, if it is there; the first of each image says what is installed there."""
+    def _probe(self, outcome: Outcome, *, if_image_unknown: bool = False) -> None:
+        """Probe a worker after its rounds, if it is there; the first of each image says what is installed there.
+
+        One that answers several cases is asked once, unless nothing is known of its image yet.
+        """
         if outcome.worker is None:
             return
         image = self._resources.image(outcome.arm)
         known = image.tag in self._known
+        if known and if_image_unknown:
+            return
         probed = probe(outcome, installed=not known)
         if probed is None or known:
             return

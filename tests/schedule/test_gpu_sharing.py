@@ -78,7 +78,7 @@ def test_those_apart_have_the_gpu_to_themselves() -> None:
 # ---- what is known ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("backend", ["torch", "torch-compile", "tensorflow", "jax", "onnxruntime", "tensorrt", "new"])
+@pytest.mark.parametrize("backend", ["torch", "torch-compile", "tensorflow", "jax", "onnxruntime", "tensorrt"])
 def test_an_estimate_grows_with_the_model_and_the_batch(backend: str) -> None:
     small = estimate(CASE, backend)
     assert 1 * GIB <= small < 3 * GIB

@@ -234,6 +234,21 @@ def test_what_cannot_run_here_is_absent_with_its_reason(reports: Path) -> None:
     assert all(turn.window for generation in latency.generations for each in generation.rounds for turn in each.turns)
 
 
+def test_what_computes_in_no_such_precision_needs_no_image(reports: Path) -> None:
+    """JAX multiplies no 8-bit integers here, so no image is made for it."""
+    made = plan("memory", "latency", arms=(Arm("jax", "jax"),), model="mlp")
+    blocks = tuple(
+        msgspec.structs.replace(block, case=msgspec.structs.replace(block.case, precision="int8"))
+        for block in made.blocks
+    )
+    where = site(made)
+    where = msgspec.structs.replace(where, images={key: one for key, one in where.images.items() if one.name != "jax"})
+    run = Harness(msgspec.structs.replace(made, blocks=blocks), reports, where=where).measure(where=where)
+    assert run.finished
+    launches = [launch for block in run.blocks for launch in block.generations[0].launches if launch.arm == "jax"]
+    assert [launch.failure.kind for launch in launches if launch.failure is not None] == ["unsupported"] * 2
+
+
 @needs_no_jax
 def test_a_run_in_which_nothing_can_run_ends(reports: Path) -> None:
     jax = plan("latency", arms=(Arm("jax", "jax"),), model="mlp")
