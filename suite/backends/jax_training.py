@@ -22,7 +22,7 @@ from suite.backends.protocol import Arrays, TrainingSource
 from suite.zoo import models
 from suite.zoo.native import channels_first, channels_last, definition
 from suite.zoo.training import batches
-from suite.zoo.training.recipe import SGD, AdamW, Optimizer, decays, is_statistic, trained
+from suite.zoo.training.recipe import SGD, AdamW, Optimizer
 from suite.zoo.training.update import Amplification, amplified
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ class JAXTrainer:
         self._names = batches.names(model)
         self._inputs = tuple(tensor.name for tensor in model.inputs)
         self._rule = source.optimizer
-        self._statistics = {each.name for each in model.parameters if is_statistic(each)}
-        self._decays = {each.name for each in trained(model) if decays(each)}
+        self._statistics = {each.name for each in model.statistics}
+        self._decays = {each.name for each in model.trained if each.decays}
         self._mesh = _mesh(jax, source)
         self._options = options or None
         self._call = self._compiled(self._network.loss, Amplification())

@@ -21,7 +21,7 @@ from suite.backends.protocol import Arrays, TrainingSource
 from suite.zoo import models
 from suite.zoo.native import channels_first, channels_last, definition
 from suite.zoo.training import batches
-from suite.zoo.training.recipe import SGD, AdamW, Optimizer, decays, is_statistic, trained
+from suite.zoo.training.recipe import SGD, AdamW, Optimizer
 from suite.zoo.training.update import Amplification, amplified
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ class TensorFlowTrainer:
         self._names = batches.names(model)
         self._inputs = tuple(tensor.name for tensor in model.inputs)
         self._rule = source.optimizer
-        statistics = {each.name for each in model.parameters if is_statistic(each)}
-        self._decays = {each.name for each in trained(model) if decays(each)}
+        statistics = {each.name for each in model.statistics}
+        self._decays = {each.name for each in model.trained if each.decays}
         prepared = channels_last(source.weights)
         self._workers = workers
         with tf.device(place) if workers is None else workers.strategy.scope():

@@ -22,7 +22,7 @@ from suite.zoo import models, torch_module
 from suite.zoo.native import definition
 from suite.zoo.spec import Model
 from suite.zoo.training import batches
-from suite.zoo.training.recipe import SGD, Optimizer, decays, trained
+from suite.zoo.training.recipe import SGD, Optimizer
 from suite.zoo.training.update import Amplification
 
 
@@ -149,7 +149,7 @@ def _optimizer(model: Model, network: Any, rule: Optimizer) -> Any:  # noqa: ANN
     parameters = dict(network.named_parameters())
     groups = [
         {
-            "params": [parameters[each.name] for each in trained(model) if decays(each) == decaying],
+            "params": [parameters[each.name] for each in model.trained if each.decays == decaying],
             "weight_decay": rule.weight_decay if decaying else 0.0,
         }
         for decaying in (True, False)

@@ -9,7 +9,6 @@ from suite.plan.types import Selection
 from suite.record.schema import Warning_
 from suite.scenarios import get
 from suite.zoo import models
-from suite.zoo.training import recipe
 
 ONE_PROCESS = (1,)
 
@@ -133,7 +132,7 @@ def divisible(
 
 
 def _why_not(model: str, numbers: Sequence[int]) -> str:
-    if recipe.statistics(models.get(model)):
+    if models.get(model).statistics:
         return (
             f"{model} is not trained in several processes: its BatchNorm would normalise every process's share by "
             "itself, which is another computation than the reference's."

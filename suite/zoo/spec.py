@@ -6,12 +6,10 @@ A worker imports this before NumPy.
 import importlib
 import math
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 import msgspec
 
-if TYPE_CHECKING:
-    from suite.zoo.training.recipe import Goal, Recipe
+from suite.zoo.training.recipe import Goal, Recipe
 
 
 class Tensor(msgspec.Struct, frozen=True):
@@ -38,6 +36,16 @@ class Parameter(msgspec.Struct, frozen=True):
     def count(self) -> int:
         """Number of elements."""
         return math.prod(self.shape)
+
+    @property
+    def is_statistic(self) -> bool:
+        """Whether it is a running statistic: followed, not trained."""
+        return self.name.endswith((".running_mean", ".running_var"))
+
+    @property
+    def decays(self) -> bool:
+        """Whether weight decay applies: to matrices, kernels and embeddings, not to biases and the scales of norms."""
+        return len(self.shape) > 1
 
 
 class Model(msgspec.Struct, frozen=True):
@@ -72,15 +80,25 @@ class Model(msgspec.Struct, frozen=True):
     """ONNX operators that are quantised to 8 bits; empty: it is not measured in int8."""
     labels: tuple[str, ...] = ("labels",)
     """What a training batch has beside the inputs."""
-    recipe: "Recipe | None" = None
+    recipe: Recipe | None = None
     """How it is trained; None: it is not."""
-    goal: "Goal | None" = None
+    goal: Goal | None = None
     """How a small network of its layers is trained to a target accuracy; None: there is none."""
 
     @property
     def parameter_count(self) -> int:
         """Number of weights."""
         return sum(parameter.count for parameter in self.parameters)
+
+    @property
+    def trained(self) -> tuple[Parameter, ...]:
+        """The tensors that an optimizer moves, in the order of the specification."""
+        return tuple(parameter for parameter in self.parameters if not parameter.is_statistic)
+
+    @property
+    def statistics(self) -> tuple[Parameter, ...]:
+        """BatchNorm's running statistics, in the order of the specification."""
+        return tuple(parameter for parameter in self.parameters if parameter.is_statistic)
 
     @property
     def has_inputs(self) -> bool:

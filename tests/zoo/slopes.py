@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from suite.zoo import bits, models, weights
-from suite.zoo.training import recipe
 from suite.zoo.training.trajectory import loss_and_gradients
 
 Tensors = dict[str, Any]
@@ -28,7 +27,7 @@ def slope_along(name: str, state: Tensors, batch: Tensors, direction: Tensors, s
 def random_direction(name: str) -> Tensors:
     """A direction in which every trained tensor moves by about a hundredth of its size."""
     found = {}
-    for parameter in recipe.trained(models.get(name)):
+    for parameter in models.get(name).trained:
         size = parameter.std or abs(parameter.mean)
         found[parameter.name] = 0.01 * size * bits.symmetric(f"direction/{parameter.name}", parameter.shape)
     return found

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suite.zoo.spec import Model
-from suite.zoo.training.recipe import SGD, AdamW, Optimizer, decays, trained
+from suite.zoo.training.recipe import SGD, AdamW, Optimizer
 
 Tensors: TypeAlias = dict[str, npt.NDArray[np.float64]]
 
@@ -20,7 +20,7 @@ class Updater:
 
     def __init__(self, model: Model, optimizer: Optimizer) -> None:
         self._optimizer = optimizer
-        self._decays = {parameter.name: decays(parameter) for parameter in trained(model)}
+        self._decays = {parameter.name: parameter.decays for parameter in model.trained}
         self._first: Tensors = {}
         """Momentum, or Adam's first moment."""
         self._second: Tensors = {}

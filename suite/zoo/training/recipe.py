@@ -10,8 +10,6 @@ from typing import TypeAlias
 
 import msgspec
 
-from suite.zoo.spec import Model, Parameter
-
 STEPS = 10
 """Length of the trajectory that is compared with the reference."""
 
@@ -116,26 +114,6 @@ class Goal(msgspec.Struct, frozen=True):
     def loss(self) -> str:
         """In words, for the report."""
         return f"cross-entropy over {self.classes} classes, mean over the batch"
-
-
-def is_statistic(parameter: Parameter) -> bool:
-    """Whether a tensor is a running statistic: followed, not trained."""
-    return parameter.name.endswith((".running_mean", ".running_var"))
-
-
-def trained(model: Model) -> tuple[Parameter, ...]:
-    """Return the tensors that the optimizer moves, in the order of the specification."""
-    return tuple(parameter for parameter in model.parameters if not is_statistic(parameter))
-
-
-def statistics(model: Model) -> tuple[Parameter, ...]:
-    """Return BatchNorm's running statistics, in the order of the specification."""
-    return tuple(parameter for parameter in model.parameters if is_statistic(parameter))
-
-
-def decays(parameter: Parameter) -> bool:
-    """Whether weight decay applies: to matrices, kernels and embeddings, not to biases and the scales of norms."""
-    return len(parameter.shape) > 1
 
 
 def describe(rule: Recipe | Goal) -> str:

@@ -104,8 +104,7 @@ def norms(model: Model, gradients: Tensors) -> tuple[float, ...]:
         By the name of the tensor.
     """
     return tuple(
-        float(np.linalg.norm(gradients[parameter.name].astype(np.float64).reshape(-1)))
-        for parameter in recipe.trained(model)
+        float(np.linalg.norm(gradients[parameter.name].astype(np.float64).reshape(-1))) for parameter in model.trained
     )
 
 
@@ -119,9 +118,7 @@ def changes(model: Model, before: Tensors, after: Tensors) -> tuple[tuple[float,
     before, after
         All its tensors, running statistics among them.
     """
-    return _changes(model, recipe.trained(model), before, after), _changes(
-        model, recipe.statistics(model), before, after
-    )
+    return _changes(model, model.trained, before, after), _changes(model, model.statistics, before, after)
 
 
 def _changes(model: Model, parameters: Iterable[Parameter], before: Tensors, after: Tensors) -> tuple[float, ...]:

@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from suite.zoo import bits
 from suite.zoo.spec import Model, Parameter
-from suite.zoo.training import parity, recipe
+from suite.zoo.training import parity
 from suite.zoo.training.optimizers import Updater
 from suite.zoo.training.recipe import Optimizer
 from suite.zoo.weights import SEED, Arrays
@@ -107,11 +107,10 @@ def amplified(optimizer: Optimizer, by: Amplification) -> Optimizer:
 def begin(model: Model) -> Arrays:
     """Return the weights that the check begins with: float32, shapes of the specification, running statistics too."""
     made: Arrays = {
-        each.name: np.full(each.shape, each.name.endswith("_var"), dtype=np.float32)
-        for each in recipe.statistics(model)
+        each.name: np.full(each.shape, each.name.endswith("_var"), dtype=np.float32) for each in model.statistics
     }
     pool = _pool(model, _BEGIN)
-    return made | {each.name: _tiled(pool, each) for each in recipe.trained(model)}
+    return made | {each.name: _tiled(pool, each) for each in model.trained}
 
 
 def gradients(model: Model, step: int, process: int = 0) -> Arrays:
@@ -129,7 +128,7 @@ def gradients(model: Model, step: int, process: int = 0) -> Arrays:
         From 0 on: each has gradients of its own.
     """
     pool = _gradient_pool(model, step, process)
-    return {each.name: _tiled(pool, each) for each in recipe.trained(model)}
+    return {each.name: _tiled(pool, each) for each in model.trained}
 
 
 def sample(model: Model, weights: Arrays) -> npt.NDArray[np.float32]:
@@ -142,9 +141,7 @@ def sample(model: Model, weights: Arrays) -> npt.NDArray[np.float32]:
     weights
         After the steps, by the name of the tensor.
     """
-    return np.concatenate(
-        [weights[each.name].reshape(-1)[_positions(each)].astype("<f4") for each in recipe.trained(model)]
-    )
+    return np.concatenate([weights[each.name].reshape(-1)[_positions(each)].astype("<f4") for each in model.trained])
 
 
 def sampled_begin(model: Model) -> dict[str, _Float64]:
@@ -278,9 +275,7 @@ def _positions(parameter: Parameter) -> npt.NDArray[np.int64]:
 
 
 def _sampled(pool: npt.NDArray[np.float32], model: Model) -> dict[str, _Float64]:
-    return {
-        each.name: pool[(_place(each) + _positions(each)) % _POOL].astype(np.float64) for each in recipe.trained(model)
-    }
+    return {each.name: pool[(_place(each) + _positions(each)) % _POOL].astype(np.float64) for each in model.trained}
 
 
 def _perturbed(arrays: dict[str, _Float64], stream: str) -> dict[str, _Float64]:

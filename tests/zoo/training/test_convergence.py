@@ -8,7 +8,7 @@ from suite.zoo import models, weights
 from suite.zoo.digits import data
 from suite.zoo.mlp.reference import dense
 from suite.zoo.resnet50.spec import SMALL, convolutions
-from suite.zoo.training import convergence, parity, recipe
+from suite.zoo.training import convergence, parity
 from suite.zoo.training.optimizers import Updater
 from suite.zoo.training.trajectory import loss_and_gradients
 
@@ -35,7 +35,7 @@ def test_gradients_are_those_of_finite_differences(name: str) -> None:
     batch = next(data.batches(data.load(model).train, data.schedule(1, 1, 16)))
     _, gradients, _ = loss_and_gradients(model, state, batch)
     rng = np.random.default_rng(5)
-    for parameter in recipe.trained(model):
+    for parameter in model.trained:
         direction = rng.standard_normal(parameter.shape)
         sides = []
         for sign in (1, -1):

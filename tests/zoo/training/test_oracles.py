@@ -5,7 +5,7 @@ import pytest
 
 from suite.zoo import models, weights
 from suite.zoo.native import definition
-from suite.zoo.training import batches, recipe
+from suite.zoo.training import batches
 from suite.zoo.training.trajectory import loss_and_gradients
 from tests.backends.test_update_rules import RULES, right_only
 
@@ -43,7 +43,7 @@ def test_gradients_and_statistics_are_those_of_autograd(name: str, batch: int) -
         apart = float(np.linalg.norm(found[key] - gradient))
         assert apart <= FLOAT64_ROUNDING * (float(np.linalg.norm(gradient)) + 1e-6 * whole), key
     state = network.state_dict()
-    assert statistics.keys() == {parameter.name for parameter in recipe.statistics(model)}
+    assert statistics.keys() == {parameter.name for parameter in model.statistics}
     for key, value in statistics.items():
         assert state[key].numpy() == pytest.approx(value, rel=1e-9), key
 

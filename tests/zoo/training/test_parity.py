@@ -12,8 +12,9 @@ from suite.zoo import models, weights
 from suite.zoo.mlp import backward as mlp_backward
 from suite.zoo.mlp import reference as mlp
 from suite.zoo.resnet50 import backward as resnet50
+from suite.zoo.spec import Parameter
 from suite.zoo.training import optimizers, parity, recipe, trajectory
-from suite.zoo.training.recipe import AdamW, decays, trained
+from suite.zoo.training.recipe import AdamW
 from suite.zoo.training.trajectory import Trajectory
 
 MLP = models.get("mlp")
@@ -33,7 +34,7 @@ def right(mlp_weights: weights.Arrays) -> Trajectory:
 
 def test_a_trajectory_has_all_that_is_compared(right: Trajectory) -> None:
     assert len(right.losses) == recipe.STEPS
-    assert len(right.gradients) == len(trained(MLP)) == 12
+    assert len(right.gradients) == len(MLP.trained) == 12
     assert len(right.weights) == 8 * 12
     assert right.statistics == ()
     assert right.losses[0] == pytest.approx(math.log(2), rel=0.5)
@@ -129,7 +130,7 @@ def epsilon_beside_the_uncorrected_root(
 
 
 def everything_decays(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(optimizers, "decays", lambda _: True)
+    patch.setattr(Parameter, "decays", True)
 
 
 def summed_loss(patch: pytest.MonkeyPatch) -> None:
@@ -213,7 +214,7 @@ def test_the_sums_of_changes_estimate_distances() -> None:
 
 
 def test_biases_and_norms_do_not_decay() -> None:
-    found = {parameter.name for parameter in trained(models.get("bert")) if decays(parameter)}
+    found = {parameter.name for parameter in models.get("bert").trained if parameter.decays}
     assert "embeddings.word_embeddings.weight" in found
     assert not any("LayerNorm" in name or name.endswith("bias") for name in found)
 

@@ -21,7 +21,7 @@ def test_what_is_not_trained_has_no_recipe() -> None:
 
 def test_statistics_are_followed_and_not_trained() -> None:
     model = models.get("resnet50")
-    trained, followed = recipe.trained(model), recipe.statistics(model)
+    trained, followed = model.trained, model.statistics
     assert len(trained) + len(followed) == len(model.parameters)
-    assert all(recipe.is_statistic(each) for each in followed)
+    assert all(each.is_statistic for each in followed)
     assert len(followed) == 2 * 53

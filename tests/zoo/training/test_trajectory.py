@@ -5,7 +5,7 @@ import math
 import pytest
 
 from suite.zoo import models, weights
-from suite.zoo.training import batches, recipe
+from suite.zoo.training import batches
 from suite.zoo.training.trajectory import loss_and_gradients
 from tests.zoo.slopes import doubled, slope_along
 
@@ -23,7 +23,7 @@ def test_a_whole_networks_loss_rises_along_its_gradient_as_it_says(name: str, ba
     model = models.get(name)
     state, items = doubled(weights.make(model)), batches.make(model, 0, batch)
     _, gradients, _ = loss_and_gradients(model, state, items)
-    assert gradients.keys() == {parameter.name for parameter in recipe.trained(model)}
+    assert gradients.keys() == {parameter.name for parameter in model.trained}
     for key, gradient in gradients.items():
         assert gradient.shape == state[key].shape, key
     length = math.sqrt(sum(float((array**2).sum()) for array in gradients.values()))

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from suite.zoo import models
-from suite.zoo.training import convergence, optimizers, parity, update
+from suite.zoo.spec import Parameter
+from suite.zoo.training import convergence, parity, update
 from suite.zoo.training.optimizers import Updater
-from suite.zoo.training.recipe import SGD, AdamW, Optimizer, decays, trained
+from suite.zoo.training.recipe import SGD, AdamW, Optimizer
 
 Array = np.ndarray[Any, np.dtype[Any]]
 RULES: dict[str, Optimizer] = {name: models.recipe(name).optimizer for name in models.names()} | {
@@ -75,7 +76,7 @@ def test_what_is_sampled_is_what_whole_tensors_hold() -> None:
     exact = update.reference(model, RULES["resnet50"])
     whole = np.frombuffer(followed("resnet50", RULES["resnet50"]), dtype="<f4")
     assert whole == pytest.approx(np.concatenate(list(exact.values())), rel=1e-6)
-    assert [len(exact[each.name]) for each in trained(model)] == [min(256, each.count) for each in trained(model)]
+    assert [len(exact[each.name]) for each in model.trained] == [min(256, each.count) for each in model.trained]
 
 
 def test_each_step_and_process_has_gradients_of_its_own_in_all_sizes() -> None:
@@ -239,7 +240,7 @@ def test_the_adamw_of_these_mistakes_is_right_without_them(monkeypatch: pytest.M
 @pytest.mark.parametrize("name", RULES)
 def test_decay_of_biases_and_norms_is_refused(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(optimizers, "decays", lambda _: True)
+        patch.setattr(Parameter, "decays", True)
         values = sampled(name, RULES[name])
     refused(name, values)
 
@@ -249,7 +250,7 @@ def test_a_tensor_that_is_left_out_is_named(name: str) -> None:
     """As one that stands in no parameter group would be."""
     model = models.get(name)
     parts = update.reference(model, RULES[name])
-    left_out = trained(model)[-1].name
+    left_out = model.trained[-1].name
     parts[left_out] = update.sampled_begin(model)[left_out]
     found = judged(name, np.concatenate(list(parts.values())).astype("<f4").tobytes())
     assert not found.equal
@@ -285,4 +286,4 @@ def test_what_is_not_a_sample_is_not_equal() -> None:
 
 def test_decays_are_of_both_kinds_in_every_model() -> None:
     for name in RULES:
-        assert {decays(parameter) for parameter in trained(models.get(name))} == {True, False}
+        assert {parameter.decays for parameter in models.get(name).trained} == {True, False}
