@@ -1,6 +1,7 @@
 """From a record to what follows from it: medians, intervals, ranks and reasons. Pure, and the same in ten years."""
 
 from suite.analysis import conditions, convergence, eligibility, identical_arms, insights, timed_windows, whole_launch
+from suite.analysis.ending import ended_by
 from suite.analysis.status import derive, summarise
 from suite.analysis.types import Analysis, BlockAnalysis, Status
 from suite.record.schema import Block, Parity, Run, Settings
@@ -43,13 +44,13 @@ def _exit_code(status: Status) -> int:
 
 
 def _block(block: Block, known: dict[tuple[str, str, str], Parity], settings: Settings) -> BlockAnalysis:
-    sequential = settings.precision_target is not None
+    ended = ended_by(settings)
     match block.case.definition.sample:
         case "cold start":
             return whole_launch.cold_start(block, known)
         case "peak memory":
             return whole_launch.memory(block, known)
         case "training run":
-            return convergence.analyse(block, known, margin=settings.margin, sequential=sequential)
+            return convergence.analyse(block, known, margin=settings.margin, ended=ended)
         case "window":
-            return timed_windows.analyse(block, known, margin=settings.margin, sequential=sequential)
+            return timed_windows.analyse(block, known, margin=settings.margin, ended=ended)

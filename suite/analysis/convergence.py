@@ -14,10 +14,11 @@ from suite.analysis.collect import median
 from suite.analysis.estimates import level
 from suite.analysis.types import ConvergenceBlock, ConvergenceRow, Curve, TargetReached
 from suite.record.schema import Arm, Block, Convergence
+from suite.statistics.ending import EndedBy
 from suite.statistics.student import MIN_LAUNCHES
 
 
-def analyse(block: Block, known: eligibility.Known, *, margin: float, sequential: bool) -> ConvergenceBlock:
+def analyse(block: Block, known: eligibility.Known, *, margin: float, ended: EndedBy) -> ConvergenceBlock:
     """Summarise and rank a block.
 
     Parameters
@@ -28,14 +29,14 @@ def analyse(block: Block, known: eligibility.Known, *, margin: float, sequential
         Parity of each arm, for blocks whose own launches did not compare.
     margin
         Relative difference that does not matter.
-    sequential
+    ended
         Whether precision was allowed to end the run; intervals are wider then.
     """
     rows = {arm.id: _row(block, arm, known) for arm in block.arms}
     first = next((each for arm in block.arms for each in _trainings(block, arm).values()), None)
     return ConvergenceBlock(
         case=block.case,
-        **ranks.assign(rows, times_ns(block), margin=margin, sequential=sequential),
+        **ranks.assign(rows, times_ns(block), margin=margin, ended=ended),
         generations=len(block.generations),
         network=first.network if first is not None else "",
         target=first.target if first is not None else None,

@@ -8,6 +8,7 @@ import numpy as np
 
 from suite.analysis.types import Estimate
 from suite.statistics.arrays import Floats
+from suite.statistics.ending import EndedBy
 from suite.statistics.errors import InsufficientData
 from suite.statistics.ratios import level_interval, ratio_interval
 
@@ -33,14 +34,14 @@ def level(values: Sequence[float]) -> Estimate | None:
     return Estimate(found.level, found.low, found.high)
 
 
-def ratio(numerator: LaunchLevels, denominator: LaunchLevels, *, sequential: bool) -> Estimate | None:
+def ratio(numerator: LaunchLevels, denominator: LaunchLevels, *, ended: EndedBy) -> Estimate | None:
     """Estimate a ratio paired by generation.
 
     Parameters
     ----------
     numerator, denominator
         Levels of two arms, in the same unit.
-    sequential
+    ended
         Whether precision was allowed to end the run, which widens the interval (`suite.statistics.student`).
 
     Returns
@@ -53,7 +54,7 @@ def ratio(numerator: LaunchLevels, denominator: LaunchLevels, *, sequential: boo
         return None
     above, below = matrix({"numerator": numerator, "denominator": denominator}, common).T
     try:
-        found = ratio_interval(above, below, sequential=sequential)
+        found = ratio_interval(above, below, ended=ended)
     except InsufficientData:
         return Estimate(math.exp(float((above - below).mean())))
     return Estimate(found.ratio, found.low, found.high)

@@ -10,6 +10,7 @@ from suite.analysis import collect, estimates, groups
 from suite.analysis.groups import Member
 from suite.analysis.types import Analysis, Estimate, Row
 from suite.record.schema import Block, Case, Computed, Run
+from suite.statistics.ending import EndedBy
 
 BASE = "fp32"
 
@@ -61,7 +62,7 @@ def _tradeoff(group: tuple[Member, ...]) -> Tradeoff:
         for row in member.rows():
             faster = None
             if base.get(row.arm) and costs.get(row.arm):
-                faster = estimates.ratio(base[row.arm], costs[row.arm], sequential=False)
+                faster = estimates.ratio(base[row.arm], costs[row.arm], ended=EndedBy.PLAN)
             levels.append(Level(member.case.precision, row, faster, _computed(member.block, row.arm)))
     return Tradeoff(
         case=group[0].case,

@@ -10,6 +10,7 @@ from suite.analysis import estimates
 from suite.analysis.types import Control, ConvergenceRow, Estimate, RankedRow, Row, Standing
 from suite.record.schema import Arm, Block
 from suite.statistics import ranking
+from suite.statistics.ending import EndedBy
 
 Levels = dict[str, dict[int, float]]
 """Arm to generation to the launch's time."""
@@ -28,7 +29,7 @@ class Ranking(TypedDict, Generic[Ranked]):
     unranked_reason: str
 
 
-def assign(rows: Mapping[str, Ranked], compared: Levels, *, margin: float, sequential: bool) -> Ranking[Ranked]:
+def assign(rows: Mapping[str, Ranked], compared: Levels, *, margin: float, ended: EndedBy) -> Ranking[Ranked]:
     """Rank the rows of a block that may be ranked, and put all of them in order.
 
     Parameters
@@ -39,14 +40,14 @@ def assign(rows: Mapping[str, Ranked], compared: Levels, *, margin: float, seque
         What they are ranked by.
     margin
         Relative difference that does not matter.
-    sequential
+    ended
         Whether precision was allowed to end the run.
     """
     rows = dict(rows)
     arms = [arm for arm, row in rows.items() if row.standing == "ranked"]
     levels = estimates.matrix({arm: compared[arm] for arm in arms})
     leaders = []
-    for place in ranking.rank(levels, margin=margin, sequential=sequential) if arms else ():
+    for place in ranking.rank(levels, margin=margin, ended=ended) if arms else ():
         arm = arms[place.arm]
         if place.rank is None or place.ratio is None:
             rows[arm] = msgspec.structs.replace(rows[arm], standing="shown", reason=(place.reason or "").rstrip("."))
@@ -94,7 +95,7 @@ def original(arm: Arm, block: Block) -> str | None:
     return first.id if first in block.arms else None
 
 
-def controls(block: Block, compared: Levels, *, sequential: bool) -> tuple[Control, ...]:
+def controls(block: Block, compared: Levels, *, ended: EndedBy) -> tuple[Control, ...]:
     """Compare every arm that occurs twice with itself.
 
     Parameters
@@ -103,7 +104,7 @@ def controls(block: Block, compared: Levels, *, sequential: bool) -> tuple[Contr
         A block of the record.
     compared
         Levels of its arms.
-    sequential
+    ended
         Whether precision was allowed to end the run; intervals are wider then.
 
     Returns
@@ -116,7 +117,7 @@ def controls(block: Block, compared: Levels, *, sequential: bool) -> tuple[Contr
         first = original(arm, block)
         if first is None or first not in compared or arm.id not in compared:
             continue
-        ratio = estimates.ratio(compared[arm.id], compared[first], sequential=sequential)
+        ratio = estimates.ratio(compared[arm.id], compared[first], ended=ended)
         if ratio is not None:
             found.append(Control(arm=arm.id, of=first, ratio=ratio))
     return tuple(found)

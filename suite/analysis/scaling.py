@@ -21,6 +21,7 @@ from suite.analysis import estimates, groups
 from suite.analysis.groups import Member
 from suite.analysis.types import Analysis, Estimate, Row
 from suite.record.schema import Case, Run
+from suite.statistics.ending import EndedBy
 
 Over: TypeAlias = Literal["threads", "processes"]
 """What there is more and less of."""
@@ -110,7 +111,7 @@ def _scaling(group: tuple[Member, ...], over: Over, count: Callable[[Case], int]
 def _point(count: int, row: Row, costs: dict[int, float], first: dict[int, float], fewest: int) -> Point:
     faster: Estimate | None = None
     if costs and first:
-        faster = Estimate(1.0) if count == fewest else estimates.ratio(first, costs, sequential=False)
+        faster = Estimate(1.0) if count == fewest else estimates.ratio(first, costs, ended=EndedBy.PLAN)
     return Point(
         count=count,
         row=row,

@@ -9,12 +9,13 @@ from suite.analysis import collect, disturbances, eligibility, estimates, ranks
 from suite.analysis.launch_levels import Reduction, reduce
 from suite.analysis.types import Counts, Row, SlowStart, TimedBlock
 from suite.record.schema import Block
+from suite.statistics.ending import EndedBy
 from suite.statistics.stopping import DEFAULT_TARGET, decide
 from suite.statistics.student import MIN_LAUNCHES
 from suite.statistics.windows import tails
 
 
-def analyse(block: Block, known: eligibility.Known, *, margin: float, sequential: bool) -> TimedBlock:
+def analyse(block: Block, known: eligibility.Known, *, margin: float, ended: EndedBy) -> TimedBlock:
     """Summarise and rank a block.
 
     Every launch is reduced to one number, its windows' typical median with the rounds' common drift removed; the launch
@@ -29,7 +30,7 @@ def analyse(block: Block, known: eligibility.Known, *, margin: float, sequential
         Parity of each arm, for blocks whose own launches did not compare.
     margin
         Relative difference that does not matter.
-    sequential
+    ended
         Whether precision was allowed to end the run; intervals are wider then.
     """
     found = reduce(block)
@@ -43,15 +44,15 @@ def analyse(block: Block, known: eligibility.Known, *, margin: float, sequential
     ]
     return TimedBlock(
         case=block.case,
-        **ranks.assign(rows, found.compared, margin=margin, sequential=sequential),
+        **ranks.assign(rows, found.compared, margin=margin, ended=ended),
         generations=sum(bool(generation.rounds) for generation in block.generations),
         rounds=sum(not round_.disturbed for round_ in rounds),
         rounds_disturbed=sum(bool(round_.disturbed) for round_ in rounds),
         rounds_kept=len(kept),
         generations_kept=tuple(sorted(set(kept))),
         disturbances=disturbances.summarise(round_.disturbed for round_ in rounds),
-        controls=ranks.controls(block, found.compared, sequential=sequential),
-        half_width=decide(found.matrix, target=DEFAULT_TARGET).half_width if sequential else None,
+        controls=ranks.controls(block, found.compared, ended=ended),
+        half_width=decide(found.matrix, target=DEFAULT_TARGET).half_width if ended is EndedBy.PRECISION else None,
     )
 
 

@@ -20,7 +20,7 @@ from suite.safety import terminals
     "--precision-target",
     type=PERCENT,
     default=None,
-    help="Go on until every ratio is known to ± this; default: half of the margin.",
+    help="Go on until every ratio is known to ± this; default: until every case has a verdict.",
 )
 @MARGIN
 @click.option("--max-slowdown", type=PERCENT, default=None, help="Only what is shown to exceed this is worse.")
@@ -55,16 +55,14 @@ def ab(
     from suite.compare.formats import SUFFIXES, WRITERS
     from suite.compare.types import Gate
     from suite.record.files import write_atomically
-    from suite.run.ab import measure, show, target
+    from suite.run.ab import measure, show
 
     unknown = [path for path in output if path.suffix.lower() not in SUFFIXES]
     if unknown:
         raise click.UsageError(f"The ending of {unknown[0]} names no format: {', '.join(SUFFIXES)}.")
 
-    margin = values["margin"]
-    precision_target = target(values["precision_target"], margin, values["profile"])
-    options = options_of({**values, "precision_target": precision_target, "control": "none"})
-    gate = Gate(margin=margin, max_slowdown=max_slowdown)
+    options = options_of({**values, "control": "none"})
+    gate = Gate(margin=values["margin"], max_slowdown=max_slowdown)
     console = terminals.console()
     if bisect:
         from suite.run.bisect import run_bisection, show_conclusion

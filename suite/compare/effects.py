@@ -20,9 +20,10 @@ import scipy
 from numpy.typing import ArrayLike
 
 from suite.statistics.arrays import Floats, finite_or_missing
+from suite.statistics.ending import EndedBy
 from suite.statistics.errors import InsufficientData
 from suite.statistics.ratios import RatioInterval
-from suite.statistics.student import spread_of, widening
+from suite.statistics.student import look_cost, spread_of, widening
 
 MIN_RUNS = 3
 """Fewest runs a side that are judged. With two, the spread of a side rests on a single difference: at 99 % the quantile
@@ -43,6 +44,8 @@ class Effect(msgspec.Struct, frozen=True):
     new_replicates: int
     pooled: bool = False
     """Whether both sides are taken to have one spread (`pooled`)."""
+    ended: EndedBy = EndedBy.PLAN
+    """What was allowed to decide how many pairs there are; pays for a look after every one."""
 
     def with_new(self, replicates: int) -> "Effect":
         """Return what the effect would be from so many replicates of the new side, if estimate and spreads stay."""
@@ -51,21 +54,24 @@ class Effect(msgspec.Struct, frozen=True):
 
     def half_width(self, confidence: float) -> float:
         """Return the half-width of the t interval, log scale."""
-        return float(scipy.special.stdtrit(self.freedom, 0.5 + confidence / 2)) * self.standard_error
+        tail = (1 - confidence) / (2 * look_cost(self.old_replicates, self.ended))
+        return -float(scipy.special.stdtrit(self.freedom, tail)) * self.standard_error
 
     def tail(self, bound: float) -> float:
         """Return the p value of *the log ratio is at least `bound`*, against that it is below."""
         distance = self.log_ratio - bound
         if self.standard_error == 0:
             return 0.0 if distance < 0 else 1.0
-        return float(scipy.special.stdtr(self.freedom, distance / self.standard_error))
+        p_value = float(scipy.special.stdtr(self.freedom, distance / self.standard_error))
+        return min(1.0, p_value * look_cost(self.old_replicates, self.ended))
 
     @property
     def p_value(self) -> float:
         """Two-sided, of *the ratio is 1*."""
         if self.standard_error == 0:
             return 1.0 if self.log_ratio == 0 else 0.0
-        return float(2 * scipy.special.stdtr(self.freedom, -abs(self.log_ratio) / self.standard_error))
+        p_value = float(2 * scipy.special.stdtr(self.freedom, -abs(self.log_ratio) / self.standard_error))
+        return min(1.0, p_value * look_cost(self.old_replicates, self.ended))
 
     def p_equivalent(self, margin: float) -> float:
         """Return the p value of *the ratio is outside the margin*: two one-sided tests (Schuirmann 1987)."""
@@ -99,8 +105,11 @@ class Effect(msgspec.Struct, frozen=True):
         inflated = self._inflation()
 
         def wide(count: int) -> bool:
-            quantile = float(scipy.special.stdtrit(share * (count - 1), 0.5 + confidence / 2))
-            return quantile * inflated * math.sqrt(variances / count) > target
+            tail = (1 - confidence) / (2 * look_cost(count, self.ended))
+            return (
+                -float(scipy.special.stdtrit(share * (count - 1), tail)) * inflated * math.sqrt(variances / count)
+                > target
+            )
 
         least = min(self.old_replicates, self.new_replicates)
         if wide(most):
@@ -112,7 +121,7 @@ class Effect(msgspec.Struct, frozen=True):
         return high - least
 
     def _inflation(self) -> float:
-        """What the standard error holds beyond the spread: the widening of a sequential schedule."""
+        """What the standard error holds beyond the spread: the widening where precision ended the run."""
         plain = math.sqrt(self.old_sd**2 / self.old_replicates + self.new_sd**2 / self.new_replicates)
         return self.standard_error / plain if plain > 0 else 1.0
 
@@ -212,10 +221,11 @@ def from_pairs(interval: RatioInterval) -> Effect:
     """Take over a ratio of two arms that were paired by generation (new over old)."""
     return Effect(
         log_ratio=math.log(interval.ratio),
-        standard_error=interval.standard_error * widening(interval.launches, sequential=interval.sequential),
+        standard_error=interval.standard_error * widening(interval.launches, interval.ended),
         freedom=float(interval.launches - 1),
         old_sd=interval.standard_error * math.sqrt(interval.launches),
         new_sd=0.0,
         old_replicates=interval.launches,
         new_replicates=interval.launches,
+        ended=interval.ended,
     )

@@ -149,6 +149,23 @@ def with_launches(plan: Plan, launches: int | None) -> Plan:
     )
 
 
+def with_timed_launches(plan: Plan, launches: int) -> Plan:
+    """Return a plan in which every block of timed windows has exactly so many generations.
+
+    Parameters
+    ----------
+    plan
+        A plan; its other blocks keep their generations.
+    launches
+        Generations to begin with, where more may follow.
+    """
+    blocks = tuple(
+        msgspec.structs.replace(block, planned_generations=launches) if block.case.timed else block
+        for block in plan.blocks
+    )
+    return msgspec.structs.replace(plan, blocks=blocks)
+
+
 def _place(selection: Selection, arms: tuple[Arm, ...], here: Nvidia | None, *, named: bool) -> Placement:
     """Decide which arms compute on a GPU; the driver is asked only where one may be used, and `here` does not say."""
     gpu = devices.index_of(selection.gpu) if selection.gpu is not None else None

@@ -21,6 +21,7 @@ CLOCK_LIMIT = 0.01
 IDLE_LIMIT = 0.05
 """Share of one core's time that workers may use when it is not their turn."""
 PRECISION_NOT_REACHED = "precision-not-reached"
+NOT_DECIDED = "not-decided"
 """Code of the warning that a run's ratios are not as precise as was asked."""
 MKL, _INTEL = "MKL", "GenuineIntel"
 _OTHER_LIBRARY = MappingProxyType(
@@ -215,6 +216,24 @@ def precision_not_reached(reached: float, asked: float, about: str) -> Warning_:
         code=PRECISION_NOT_REACHED,
         message=f"The widest interval is ± {reached:.1%}, wider than the ± {asked:.1%} that were asked for.",
         remedy="Give a larger --budget, or a quieter machine; differences smaller than that cannot be told here.",
+        about=about,
+    )
+
+
+def not_decided(known: str, about: str) -> Warning_:
+    """Return the warning that the budget was spent before a case had a verdict.
+
+    Parameters
+    ----------
+    known
+        What is known of it: the interval of the ratio, or why there is none.
+    about
+        Id of the case.
+    """
+    return Warning_(
+        code=NOT_DECIDED,
+        message=f"The budget was spent before there was a verdict: {known}.",
+        remedy="Go on with --resume and a larger --budget, or measure on a quieter machine.",
         about=about,
     )
 

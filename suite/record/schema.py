@@ -605,6 +605,8 @@ class Settings(msgspec.Struct, frozen=True):
     """What the scenario `convergence` trained on; None: the digits."""
     target: float | None = None
     """Accuracy that was asked of the scenario `convergence`; None: the networks' own."""
+    ends_on_verdict: bool = False
+    """Whether a block was finished as soon as it had a verdict; intervals widen accordingly."""
 
 
 Fingerprint: TypeAlias = dict[str, dict[str, Fact]]

@@ -1,13 +1,14 @@
 """The `ab` command, step by step: two arms in one run, then the verdicts, the answer first."""
 
 import hashlib
+from functools import partial
 from pathlib import Path
 
 import msgspec
 from rich.console import Console
 
 from suite import analysis, plan
-from suite.compare.ab.comparison import LABEL, arms, compare_arms
+from suite.compare.ab.comparison import LABEL, arms, compare_arms, undecided
 from suite.compare.types import Comparison, Gate
 from suite.errors import LevelfieldError
 from suite.record import files, journal
@@ -16,8 +17,7 @@ from suite.run import bench
 from suite.run.ab_launchers import choose_launchers, fits
 from suite.run.options import Options
 from suite.run.results import show_result
-from suite.statistics.stopping import DEFAULT_TARGET
-from suite.statistics.verdicts import DEFAULT_MARGIN
+from suite.statistics.student import FIRST_LOOK
 
 
 class AbResult(msgspec.Struct, frozen=True):
@@ -27,30 +27,6 @@ class AbResult(msgspec.Struct, frozen=True):
     record: Path
     run: Run
     comparison: Comparison
-
-
-def target(asked: float | None, margin: float, profile: str) -> float | None:
-    """Return the half-width that ratios should have, so that equal arms can be shown to be the same within the margin.
-
-    A smoke run has a fixed number of generations, too few for any verdict.
-
-    Parameters
-    ----------
-    asked
-        Half-width that the user named, as a share (0.01 is 1 %); None: it follows from the margin.
-    margin
-        Relative difference that does not matter.
-    profile
-        Name of the profile.
-
-    Returns
-    -------
-    float or None
-        As a share; None: precision does not end the run.
-    """
-    if asked is not None or profile == "smoke":
-        return asked
-    return DEFAULT_TARGET * margin / DEFAULT_MARGIN
 
 
 def measure(first: str, second: str, options: Options, gate: Gate, console: Console) -> AbResult:
@@ -82,8 +58,11 @@ def measure(first: str, second: str, options: Options, gate: Gate, console: Cons
     chosen = plan.of_record(resumed[1]) if resumed else asked
     if resumed:
         _check_arms(resumed[1], asked)
-    options = msgspec.structs.replace(options, labels=(LABEL, *options.labels))
-    folder = bench.conduct(chosen, options, console, resumed=resumed)
+    ends = options.precision_target is None and options.selection.profile != "smoke"
+    options = msgspec.structs.replace(options, labels=(LABEL, *options.labels), ends_on_verdict=ends)
+    if ends and not resumed:
+        chosen = plan.with_timed_launches(chosen, FIRST_LOOK)
+    folder = bench.conduct(chosen, options, console, resumed=resumed, undecided=partial(undecided, gate=gate))
     return conclude(folder, gate)
 
 

@@ -19,7 +19,7 @@ from suite.machine.fingerprint import fingerprint
 from suite.prepare.training_data import TrainingDataRequest, repeat_request
 from suite.record import files, journal
 from suite.record.bounds import SEED_BITS
-from suite.record.notices import PRECISION_NOT_REACHED
+from suite.record.notices import NOT_DECIDED, PRECISION_NOT_REACHED
 from suite.record.references import suffix
 from suite.record.schema import Image, Run
 from suite.report.progress import Terminal
@@ -30,7 +30,7 @@ from suite.safety import terminals
 from suite.schedule import roofline, scratch
 from suite.schedule.launch_groups import remaining_groups
 from suite.schedule.preparation import prepare
-from suite.schedule.run import RunInProgress
+from suite.schedule.run import RunInProgress, Undecided
 from suite.share import signing
 
 INCONCLUSIVE = 3
@@ -146,7 +146,14 @@ def _what_next(made: Sequence[Sequence[str]]) -> Iterator[str]:
     yield f"Compare them: levelfield compare {old[0]} {new[0]}{more}"
 
 
-def conduct(chosen: plan.Plan, options: Options, console: Console, *, resumed: tuple[Path, Run] | None = None) -> Path:
+def conduct(
+    chosen: plan.Plan,
+    options: Options,
+    console: Console,
+    *,
+    resumed: tuple[Path, Run] | None = None,
+    undecided: Undecided | None = None,
+) -> Path:
     """Make what a plan needs and measure it, or resume it.
 
     Parameters
@@ -159,6 +166,8 @@ def conduct(chosen: plan.Plan, options: Options, console: Console, *, resumed: t
         Where to show the progress.
     resumed
         Folder and record so far of the run to resume; None: a new one begins.
+    undecided
+        Says which cases have no verdict yet, for a run that ends on verdicts.
 
     Returns
     -------
@@ -196,7 +205,8 @@ def conduct(chosen: plan.Plan, options: Options, console: Console, *, resumed: t
                 folder = resumed[0]
                 _check_resume(resumed[1], chosen, resources.images.values())
             roofline.probe(folder, resources, listener)
-            _measure(RunInProgress(folder, resources, listener, resumed=resumed is not None), folder, console)
+            run = RunInProgress(folder, resources, listener, resumed=resumed is not None, undecided=undecided)
+            _measure(run, folder, console)
         finally:
             scratch.remove(resources.caches)
     return folder
@@ -311,9 +321,9 @@ def find(name: str, reports: Path) -> tuple[Path, Run]:
 
 
 def _something_left(run: Run) -> bool:
-    """Return whether a run that ended has generations to go, or ratios that are not as precise as was asked."""
-    short = any(warning.code == PRECISION_NOT_REACHED for warning in run.warnings)
-    return bool(remaining_groups(run.blocks)) or (run.settings.precision_target is not None and short)
+    """Return whether a run that ended has generations to go, or lacks a precision or a verdict that was asked."""
+    short = any(warning.code in {NOT_DECIDED, PRECISION_NOT_REACHED} for warning in run.warnings)
+    return bool(remaining_groups(run.blocks)) or short
 
 
 def _finished(name: str) -> LevelfieldError:

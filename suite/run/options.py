@@ -20,6 +20,8 @@ class Options(msgspec.Struct, frozen=True):
     resume: str | None = None
     budget_seconds: float | None = None
     precision_target: float | None = None
+    ends_on_verdict: bool = False
+    """Each block is finished as soon as it has a verdict (`ab`)."""
     margin: float = 0.02
     seed: int | None = None
     """Of the schedule; None: drawn."""

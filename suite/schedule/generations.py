@@ -13,6 +13,7 @@ from suite.record import notices
 from suite.record.bounds import SEED_BITS
 from suite.record.journal import GenerationBegun, GenerationDone, ImageKnown, Journal, LaunchDone
 from suite.record.schema import Absent, Arm, Block, Case, Failure, Launch, Run, Warning_
+from suite.schedule import pacing
 from suite.schedule.convergence import trainings
 from suite.schedule.gpu_sharing import MemoryGroup, sharing_of
 from suite.schedule.launch_groups import reusable_workers
@@ -21,7 +22,7 @@ from suite.schedule.listener import ProgressListener
 from suite.schedule.outcomes import Outcome, end_workers
 from suite.schedule.preparation import canary_arm, canary_case
 from suite.schedule.resources import RunResources
-from suite.schedule.rounds import Pace, RoundScheduler, SupervisorClock, affordable, warm_up
+from suite.schedule.rounds import Pace, RoundScheduler, SupervisorClock, affordable, round_ns, warm_up
 from suite.schedule.timed_inputs import rotate
 from suite.schedule.verification import verify_again, verify_trainings
 from suite.schedule.whole_launch import cold_starts, peak_memory, work
@@ -72,9 +73,8 @@ class Generations:
         self._load_ns: dict[tuple[str, str], float] = {}
         self._failed: dict[tuple[str, str], int] = {}
         self.clock = SupervisorClock()
-        self.rounds: dict[str, int] = {}
-        """Rounds of a generation, by case, where they are not the profile's."""
-        self.costs: dict[str, Cost] = {}
+        self._open_ended = run.settings.ends_on_verdict or run.settings.precision_target is not None
+        self._costs: dict[str, Cost] = {}
         """By case, as its last generation showed."""
         for block in run.blocks:
             for generation in block.generations:
@@ -82,6 +82,10 @@ class Generations:
                     self._count_failure(block.case.id, launch.arm, launch.failure)
                 for turn in (turn for each in generation.rounds for turn in each.turns):
                     self._count_failure(block.case.id, turn.arm, turn.failure)
+
+    def given_up(self, block: Block) -> bool:
+        """Return whether an arm of a block failed so often that it is not launched again there."""
+        return any(self._failed.get((block.case.id, arm.id), 0) >= GIVE_UP_AFTER for arm in block.arms)
 
     def begin(self) -> None:
         """Read what a GPU has free, before a launch group launches a worker."""
@@ -167,7 +171,7 @@ class Generations:
         case = block.case
         began = time.monotonic()
         pace = Pace(
-            rounds=self.rounds.get(case.id, self._profile.rounds),
+            rounds=self._profile.rounds,
             window_ns=self._profile.window_ns,
             min_calls=self._profile.min_calls,
             repeats=max(1, self._profile.rounds // 2),
@@ -198,9 +202,14 @@ class Generations:
         for outcome in outcomes:
             warm_up(outcome, pace, injecting=any(arm.inject for arm in arms))
         canary = self._live_canary(pace)
-        if case.id not in self.rounds:
-            fitting = affordable([*outcomes, canary], pace, self._profile.rounds_ns)
-            pace = msgspec.structs.replace(pace, rounds=fitting)
+        turns = [*outcomes, canary]
+        if self._open_ended:
+            launch_s, window_s = (time.monotonic() - began) / len(outcomes), round_ns(turns, pace) / 1e9 / len(turns)
+            cost = self._costs.get(case.id, Cost(launch_s, window_s))
+            rounds = pacing.rounds_for(block, launch_s=cost.launch_s, window_s=cost.window_s)
+        else:
+            rounds = affordable(turns, pace, self._profile.rounds_ns)
+        pace = msgspec.structs.replace(pace, rounds=rounds)
         for outcome in (*outcomes, canary):
             self._record_launch(case.id, index, outcome)
         self._warn_of_xid_errors(case)  # what came while arms loaded is no window's
@@ -219,7 +228,7 @@ class Generations:
         launched = time.monotonic()
         lost = scheduler.measure_rounds(pace)
         self._sharing.record_memory_use(case, scheduler.held_bytes)
-        self.costs[case.id] = Cost(
+        self._costs[case.id] = Cost(
             launch_s=(launched - began) / len(outcomes),
             window_s=(time.monotonic() - launched) / max(scheduler.windows, 1),
         )

@@ -155,9 +155,22 @@ def affordable(outcomes: Sequence[Outcome], pace: Pace, rounds_ns: int) -> int:
     int
         From `FEWEST_ROUNDS` to the pace's own number.
     """
+    expected_ns = round_ns(outcomes, pace)
+    return min(pace.rounds, max(FEWEST_ROUNDS, int(rounds_ns / expected_ns))) if expected_ns else pace.rounds
+
+
+def round_ns(outcomes: Sequence[Outcome], pace: Pace) -> float:
+    """Return how long one round takes, by the calls of the arms' warm-up, in nanoseconds; 0 where no worker is left.
+
+    Parameters
+    ----------
+    outcomes
+        Workers that have warmed up; those that failed are ignored.
+    pace
+        Length of windows.
+    """
     calls_ns = [_guess_ns(outcome, outcome.launch.warmup) for outcome in outcomes if outcome.worker is not None]
-    round_ns = sum(max(pace.window_ns, pace.min_calls * call) + _warm_ns(call) + SETTLED_NS for call in calls_ns)
-    return min(pace.rounds, max(FEWEST_ROUNDS, int(rounds_ns / round_ns))) if round_ns else pace.rounds
+    return sum(max(pace.window_ns, pace.min_calls * call) + _warm_ns(call) + SETTLED_NS for call in calls_ns)
 
 
 def injected_ns(inject: str, launch: Launch) -> int:

@@ -2,8 +2,9 @@
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import TypeAlias
 
 from suite.machine.fingerprint import changed, fingerprint
 from suite.plan.profiles import PROFILES
@@ -11,7 +12,7 @@ from suite.record import journal as journals
 from suite.record import notices
 from suite.record.files import JOURNAL
 from suite.record.journal import Finished, Journal, Resumed, Warned
-from suite.record.schema import Absent, Block, Fingerprint, Warning_
+from suite.record.schema import Absent, Fingerprint, Run, Warning_
 from suite.schedule import pacing, scratch
 from suite.schedule.generations import Generations
 from suite.schedule.launch_groups import LaunchGroup, remaining_groups
@@ -20,18 +21,28 @@ from suite.schedule.outcomes import utc_now
 from suite.schedule.resources import RunResources
 from suite.statistics.stopping import StopReason
 
+Undecided: TypeAlias = Callable[[Run], Mapping[str, str]]
+"""From a record so far to the cases that have no verdict yet, by id, with what is known of each."""
+
 
 class RunInProgress:
     """One run in progress."""
 
     def __init__(
-        self, folder: Path, resources: RunResources, listener: ProgressListener, *, resumed: bool = False
+        self,
+        folder: Path,
+        resources: RunResources,
+        listener: ProgressListener,
+        *,
+        resumed: bool = False,
+        undecided: Undecided | None = None,
     ) -> None:
         self._folder = folder
         self._journal = Journal(folder / JOURNAL)  # first: what is read then is written by nobody else
         self._run = journals.fold(journals.read(folder / JOURNAL))
         self._resources = resources
         self._listener = listener
+        self._undecided = undecided
         self._warned: set[Warning_] = set()
         self._seconds: dict[str, float] = {}
         self._profile = PROFILES[self._run.settings.profile]
@@ -55,6 +66,7 @@ class RunInProgress:
                     left = left[1:]
             else:
                 self._until_precise()
+                self._until_decided()
             share: float | Absent = self._generations.clock.share
             if not self._generations.clock.elapsed_ns:
                 share = Absent("no window was measured")
@@ -106,7 +118,6 @@ class RunInProgress:
                     generation_s=self._seconds.get(block.case.id, 0.0),
                 )
                 if decision.reason is None:
-                    self._pace(block)
                     for _ in self._measure_group([(block, max(each.index for each in block.generations) + 1)]):
                         pass
                     continue
@@ -114,13 +125,28 @@ class RunInProgress:
                 if decision.reason is StopReason.BUDGET:
                     self._warn(notices.precision_not_reached(decision.half_width or math.inf, target, block.case.id))
 
-    def _pace(self, block: Block) -> None:
-        """Give a block as many rounds a launch as its variance says they are worth."""
-        cost = self._generations.costs.get(block.case.id)
-        if cost is not None:
-            self._generations.rounds[block.case.id] = pacing.rounds_for(
-                block, launch_s=cost.launch_s, window_s=cost.window_s, otherwise=self._profile.rounds
-            )
+    def _until_decided(self) -> None:
+        """Add generations to each block until it has a verdict, or the budget is spent."""
+        if self._undecided is None or not self._run.settings.ends_on_verdict:
+            return
+        budget = self._run.settings.budget_seconds or self._profile.budget_seconds
+        while True:
+            run = journals.fold(journals.read(self._folder / JOURNAL))
+            missing = self._undecided(run)
+            blocks = [
+                block
+                for block in run.blocks
+                if block.case.timed and block.case.id in missing and not self._generations.given_up(block)
+            ]
+            if not blocks:
+                return
+            for block in blocks:
+                if time.monotonic() - self._begun + self._seconds.get(block.case.id, 0.0) > budget:
+                    for each in blocks:
+                        self._warn(notices.not_decided(missing[each.case.id], each.case.id))
+                    return
+                for _ in self._measure_group([(block, max(each.index for each in block.generations) + 1)]):
+                    pass
 
     def _budget_spent(self, group: LaunchGroup, left: LaunchGroup) -> bool:
         budget = self._run.settings.budget_seconds

@@ -11,6 +11,7 @@ import math
 import msgspec
 import scipy
 
+from suite.statistics.ending import EndedBy
 from suite.statistics.errors import InsufficientData
 from suite.statistics.student import MIN_LAUNCHES, widening
 from suite.statistics.variance import VarianceSplit
@@ -49,7 +50,7 @@ def standard_error(design: Design) -> float:
     return pair_sd(design.launch_sd, design.window_sd, design.rounds) / math.sqrt(design.launches)
 
 
-def power(effect: float, design: Design, *, alpha: float = 0.05, sequential: bool = False) -> float:
+def power(effect: float, design: Design, *, alpha: float = 0.05, ended: EndedBy = EndedBy.PLAN) -> float:
     """Return the probability that the interval of the ratio excludes 1, on the right side.
 
     Parameters
@@ -59,7 +60,7 @@ def power(effect: float, design: Design, *, alpha: float = 0.05, sequential: boo
     design : Design
     alpha : float
         1 minus the confidence of the interval.
-    sequential : bool
+    ended : EndedBy
         Whether intervals are widened for stopping on precision.
 
     Returns
@@ -78,18 +79,18 @@ def power(effect: float, design: Design, *, alpha: float = 0.05, sequential: boo
     if error == 0:
         return 1.0 if shift > 0 else alpha / 2
     quantile = float(scipy.special.stdtrit(design.launches - 1, 1 - alpha / 2))
-    critical = quantile * widening(design.launches, sequential=sequential)
+    critical = quantile * widening(design.launches, ended=ended)
     return float(scipy.stats.nct.sf(critical, design.launches - 1, shift / error))
 
 
 def minimum_detectable_effect(
-    design: Design, *, alpha: float = 0.05, probability: float = 0.95, sequential: bool = False
+    design: Design, *, alpha: float = 0.05, probability: float = 0.95, ended: EndedBy = EndedBy.PLAN
 ) -> float:
     """Return the smallest relative slowdown that is found with the given probability.
 
     Parameters
     ----------
-    design, alpha, sequential
+    design, alpha, ended
         As in `power`.
     probability : float
         Power that is asked for.
@@ -105,7 +106,7 @@ def minimum_detectable_effect(
         return 0.0
 
     def missing(log_effect: float) -> float:
-        return power(math.expm1(log_effect), design, alpha=alpha, sequential=sequential) - probability
+        return power(math.expm1(log_effect), design, alpha=alpha, ended=ended) - probability
 
     top = error
     while missing(top) < 0:

@@ -53,6 +53,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from suite.statistics.arrays import Floats, checked_confidence, finite_or_missing, without_missing
+from suite.statistics.ending import EndedBy
 from suite.statistics.student import MIN_LAUNCHES, half_width, spread_of, two_sided_p
 from suite.statistics.verdicts import DEFAULT_MARGIN, Verdict, verdict_of
 
@@ -87,7 +88,7 @@ def rank(
     *,
     confidence: float = 0.95,
     margin: float = DEFAULT_MARGIN,
-    sequential: bool = False,
+    ended: EndedBy = EndedBy.PLAN,
 ) -> list[Standing]:
     """Rank the arms of a block, best rank first; arms that cannot be ranked come last, with the reason.
 
@@ -100,8 +101,8 @@ def rank(
         hold together.
     margin : float
         Relative difference that does not matter.
-    sequential : bool
-        True if precision was allowed to end the run (see `suite.statistics.student`).
+    ended : EndedBy
+        What was allowed to decide how many launches there are (see `suite.statistics.student`).
 
     Returns
     -------
@@ -121,7 +122,7 @@ def rank(
     ranked = _comparable(present)
     if not ranked:
         return _unranked(levels, present, range(levels.shape[1]))
-    placed = _place(levels[:, ranked], confidence=confidence, margin=margin, sequential=sequential)
+    placed = _place(levels[:, ranked], confidence=confidence, margin=margin, ended=ended)
     ranks = _ranks(placed)
     standings = [
         Standing(
@@ -186,7 +187,7 @@ class _Pair(msgspec.Struct, frozen=True):
     generations: int
 
 
-def _place(levels: Floats, *, confidence: float, margin: float, sequential: bool) -> _Places:
+def _place(levels: Floats, *, confidence: float, margin: float, ended: EndedBy) -> _Places:
     """Ranks and intervals of arms that can all be compared with one another; log scale."""
     arms = levels.shape[1]
     pairs = [_pair(levels, *pair) for pair in itertools.combinations(range(arms), 2)]
@@ -195,9 +196,9 @@ def _place(levels: Floats, *, confidence: float, margin: float, sequential: bool
     for pair in pairs:
         mean[pair.slow, pair.fast], mean[pair.fast, pair.slow] = pair.mean, -pair.mean
         half[pair.slow, pair.fast] = half[pair.fast, pair.slow] = half_width(
-            pair.spread, pair.generations, confidence=confidence, sequential=sequential, comparisons=arms - 1
+            pair.spread, pair.generations, confidence=confidence, ended=ended, comparisons=arms - 1
         )
-    significant, faster = _separated(pairs, arms, confidence=confidence, margin=margin, sequential=sequential)
+    significant, faster = _separated(pairs, arms, confidence=confidence, margin=margin, ended=ended)
     unbeaten = ~significant.any(axis=1)
     candidates = unbeaten | ~(mean - half > 0).any(axis=1)
     # With complete data the row mean of the differences is the arm's mean less the grand mean.
@@ -218,7 +219,7 @@ def _pair(levels: Floats, first: int, second: int) -> _Pair:
 
 
 def _separated(
-    pairs: Iterable[_Pair], arms: int, *, confidence: float, margin: float, sequential: bool
+    pairs: Iterable[_Pair], arms: int, *, confidence: float, margin: float, ended: EndedBy
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return who is behind whom, shape (slow, fast): significantly, and by more than the margin allows to call equal.
 
@@ -226,9 +227,7 @@ def _separated(
     """
 
     def p_value(pair: _Pair) -> float:
-        return two_sided_p(
-            pair.mean, pair.spread / math.sqrt(pair.generations), pair.generations, sequential=sequential
-        )
+        return two_sided_p(pair.mean, pair.spread / math.sqrt(pair.generations), pair.generations, ended=ended)
 
     significant = np.zeros((arms, arms), dtype=np.bool_)
     faster = significant.copy()
@@ -236,9 +235,7 @@ def _separated(
         comparisons = max(most_equal_pairs(arms, rejected), arms - 1)
         if p > (1 - confidence) / comparisons:
             break
-        half = half_width(
-            pair.spread, pair.generations, confidence=confidence, sequential=sequential, comparisons=comparisons
-        )
+        half = half_width(pair.spread, pair.generations, confidence=confidence, ended=ended, comparisons=comparisons)
         significant[pair.slow, pair.fast] = True
         faster[pair.slow, pair.fast] = pair.mean + half > math.log1p(margin)
     return _completed(significant), _completed(faster)

@@ -17,8 +17,9 @@ import msgspec
 from numpy.typing import ArrayLike
 
 from suite.statistics.arrays import checked_confidence, finite_or_missing, without_missing
+from suite.statistics.ending import EndedBy
 from suite.statistics.errors import InsufficientData, UnusableData
-from suite.statistics.student import MIN_LAUNCHES, half_width, spread_of, two_sided_p
+from suite.statistics.student import MIN_LAUNCHES, fewest_launches, half_width, spread_of, two_sided_p
 
 
 class RatioInterval(msgspec.Struct, frozen=True):
@@ -36,8 +37,8 @@ class RatioInterval(msgspec.Struct, frozen=True):
     """Of the interval, log scale: 0.01 is about ±1 %."""
     p_value: float
     """Two-sided, of *the ratio is 1*."""
-    sequential: bool = False
-    """Whether it was widened because precision was allowed to end the run."""
+    ended: EndedBy = EndedBy.PLAN
+    """What it was widened for."""
 
 
 class LevelInterval(msgspec.Struct, frozen=True):
@@ -53,7 +54,7 @@ class LevelInterval(msgspec.Struct, frozen=True):
 
 
 def ratio_interval(
-    log_a: ArrayLike, log_b: ArrayLike, *, confidence: float = 0.95, sequential: bool = False
+    log_a: ArrayLike, log_b: ArrayLike, *, confidence: float = 0.95, ended: EndedBy = EndedBy.PLAN
 ) -> RatioInterval:
     """Return the ratio of two arms with a launch-level t interval, paired by generation.
 
@@ -63,9 +64,8 @@ def ratio_interval(
         One value a launch; NaN where a launch gave none. Generations in which either is missing are left out.
     confidence : float
         Of the interval.
-    sequential : bool
-        True if the schedule was allowed to stop when this interval was narrow enough; widens it as
-        `suite.statistics.student` explains.
+    ended : EndedBy
+        What was allowed to decide how many generations there are; widens it as `suite.statistics.student` explains.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def ratio_interval(
     Raises
     ------
     InsufficientData
-        Fewer than `MIN_LAUNCHES` complete generations.
+        Fewer complete generations than an interval needs: `MIN_LAUNCHES`, or `FIRST_LOOK` where a verdict ends a run.
     UnusableData
         Infinite values, or rows of different length.
 
@@ -98,11 +98,11 @@ def ratio_interval(
         )
     difference = without_missing(first - second)
     launches = int(difference.size)
-    _enough(launches, "complete generations of this pair")
+    _enough(launches, "complete generations of this pair", fewest_launches(ended))
     mean = float(difference.mean())
     spread = spread_of(difference)
     error = spread / math.sqrt(launches)
-    half = half_width(spread, launches, confidence=confidence, sequential=sequential)
+    half = half_width(spread, launches, confidence=confidence, ended=ended)
     return RatioInterval(
         ratio=math.exp(mean),
         low=math.exp(mean - half),
@@ -111,8 +111,8 @@ def ratio_interval(
         launches=launches,
         standard_error=error,
         half_width=half,
-        p_value=two_sided_p(mean, error, launches, sequential=sequential),
-        sequential=sequential,
+        p_value=two_sided_p(mean, error, launches, ended=ended),
+        ended=ended,
     )
 
 
@@ -136,7 +136,7 @@ def level_interval(log_levels: ArrayLike, *, confidence: float = 0.95) -> LevelI
     checked_confidence(confidence)
     values = without_missing(finite_or_missing(log_levels, dimensions=1, what="levels"))
     launches = int(values.size)
-    _enough(launches, "launches")
+    _enough(launches, "launches", MIN_LAUNCHES)
     mean = float(values.mean())
     half = half_width(spread_of(values), launches, confidence=confidence)
     return LevelInterval(
@@ -147,8 +147,6 @@ def level_interval(log_levels: ArrayLike, *, confidence: float = 0.95) -> LevelI
     )
 
 
-def _enough(launches: int, what: str) -> None:
-    if launches < MIN_LAUNCHES:
-        raise InsufficientData(
-            f"{launches} {what}: an interval needs at least {MIN_LAUNCHES}. Measure more generations."
-        )
+def _enough(launches: int, what: str, fewest: int) -> None:
+    if launches < fewest:
+        raise InsufficientData(f"{launches} {what}: an interval needs at least {fewest}. Measure more generations.")

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from suite.statistics.arrays import Floats, finite_or_missing, without_missing
+from suite.statistics.ending import EndedBy
 from suite.statistics.student import MIN_LAUNCHES, half_width, spread_of
 
 DEFAULT_TARGET = 0.01
@@ -110,5 +111,7 @@ def _widest(levels: Floats, pairs: list[tuple[int, int]], confidence: float) -> 
         difference = without_missing(levels[:, a] - levels[:, b])
         if difference.size < MIN_LAUNCHES:
             return None
-        widths.append(half_width(spread_of(difference), difference.size, confidence=confidence, sequential=True))
+        widths.append(
+            half_width(spread_of(difference), difference.size, confidence=confidence, ended=EndedBy.PRECISION)
+        )
     return max(widths, default=None)

@@ -7,6 +7,7 @@ import pytest
 
 from suite.analysis import estimates
 from suite.analysis.types import Estimate
+from suite.statistics.ending import EndedBy
 from suite.statistics.student import MIN_LAUNCHES
 
 VALUES = [10.0, 11.0, 9.0, 10.5, 9.5]
@@ -24,11 +25,11 @@ def test_a_level_has_an_interval_from_enough_launches_on() -> None:
 
 
 def test_a_ratio_is_of_the_generations_that_both_have() -> None:
-    found = estimates.ratio({0: 2.0, 1: 4.0, 7: 1.0}, {0: 1.0, 1: 2.0, 8: 1.0}, sequential=False)
+    found = estimates.ratio({0: 2.0, 1: 4.0, 7: 1.0}, {0: 1.0, 1: 2.0, 8: 1.0}, ended=EndedBy.PLAN)
     assert found is not None
     assert found.value == pytest.approx(2.0)
     assert found.low is None
-    assert estimates.ratio({0: 1.0}, {1: 1.0}, sequential=False) is None
+    assert estimates.ratio({0: 1.0}, {1: 1.0}, ended=EndedBy.PLAN) is None
 
 
 def test_a_matrix_has_a_row_for_each_generation_and_nan_where_there_is_no_launch() -> None:

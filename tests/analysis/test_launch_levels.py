@@ -16,6 +16,7 @@ from suite.compare.types import Gate
 from suite.record.schema import Arm, Block, Case, Generation, Round, Run, Turn, Window
 from suite.report import sentences
 from suite.schedule import pacing
+from suite.statistics.ending import EndedBy
 from suite.statistics.ratios import ratio_interval
 from suite.trials.rigor.ours import levels_of
 from suite.trials.rigor.record import Stream
@@ -93,10 +94,12 @@ def test_the_interval_that_a_run_stopped_on_is_the_one_reported(scenario: str, s
     (control,) = found.controls
     levels = level_matrix(block)
     first, _, second = levels.T
-    interval = ratio_interval(second, first, sequential=True)
+    interval = ratio_interval(second, first, ended=EndedBy.PRECISION)
     assert (control.ratio.value, control.ratio.low, control.ratio.high) == (interval.ratio, interval.low, interval.high)
     widths = [
-        ratio_interval(levels[:, a], levels[:, b], sequential=True).half_width for a in range(3) for b in range(a)
+        ratio_interval(levels[:, a], levels[:, b], ended=EndedBy.PRECISION).half_width
+        for a in range(3)
+        for b in range(a)
     ]
     assert stopped.half_width == max(widths)
 
@@ -111,7 +114,7 @@ def test_ab_judges_the_levels_that_it_stopped_on(scenario: str, shape: dict[str,
     (block,) = run.blocks
     stopped = pacing.finished(block, target=TARGET, spent_s=0.0, budget_s=None, generation_s=0.0)
     first, second = level_matrix(block).T
-    interval = ratio_interval(second, first, sequential=True)
+    interval = ratio_interval(second, first, ended=EndedBy.PRECISION)
     assert stopped.half_width == interval.half_width
     (row,) = judge_arms(run, pairs.A, pairs.B, Gate())
     assert row.ratio is not None

@@ -9,6 +9,7 @@ from scipy.stats import binom
 
 from suite.analysis import analyse, timed_windows
 from suite.record.schema import Arm, Block, Case, Generation, Launch, Round, Turn, Window
+from suite.statistics.ending import EndedBy
 from tests.analysis.changed import rows
 from tests.records_builder import make_noise, make_run
 
@@ -107,7 +108,7 @@ def test_at_most_one_block_in_twenty_has_a_false_rank(levels_ns: list[float], tr
     false = 0
     for _ in range(blocks):
         found = timed_windows.analyse(
-            block_of(levels_ns, rng, generations=5, rounds=2), {}, margin=0.02, sequential=False
+            block_of(levels_ns, rng, generations=5, rounds=2), {}, margin=0.02, ended=EndedBy.PLAN
         )
         ranks = {row.arm: row.rank for row in found.rows}
         false += any((ranks[f"b{arm}"] or 0) > rank for arm, rank in enumerate(true_ranks))

@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import ttest_ind
 
 from suite.compare.effects import from_pairs, from_runs
+from suite.statistics.ending import EndedBy
 from suite.statistics.errors import InsufficientData, UnusableData
 from suite.statistics.ratios import ratio_interval
 
@@ -39,7 +40,9 @@ def test_no_cost_is_zero_or_infinite(bad: float) -> None:
 
 def test_pairs_give_the_same_interval_as_the_ratio_they_come_from() -> None:
     rng = np.random.default_rng(2)
-    interval = ratio_interval(rng.normal(0.05, 0.01, 9), rng.normal(0, 0.01, 9), confidence=0.95, sequential=True)
+    interval = ratio_interval(
+        rng.normal(0.05, 0.01, 9), rng.normal(0, 0.01, 9), confidence=0.95, ended=EndedBy.PRECISION
+    )
     found = from_pairs(interval)
     assert found.log_ratio + found.half_width(0.95) == pytest.approx(math.log(interval.high))
     assert found.p_value == pytest.approx(interval.p_value)

@@ -3,6 +3,7 @@
 from functools import cache
 
 from suite.report import names
+from suite.statistics.ending import EndedBy
 from suite.trials.overhead.command import contrasts_with_bare_loop, contrasts_with_benchmark_app, main
 from suite.trials.overhead.judging import find, pooled
 from suite.trials.overhead.record import Cell, Contrast, Finding, Interval, Limit, Trial
@@ -25,7 +26,12 @@ def trial() -> Trial:
 def _again(cell: Cell, contrast: Contrast) -> Finding:
     """Judge a contrast again, from the windows."""
     at_least = trial().settings["benchmark_app, launches at least" if "benchmark_app" in cell.arms else _LEAST]
-    return find(contrast, cell.generations, cell.arms, sequential=len(cell.generations) > at_least)
+    return find(
+        contrast,
+        cell.generations,
+        cell.arms,
+        ended=EndedBy.PRECISION if len(cell.generations) > at_least else EndedBy.PLAN,
+    )
 
 
 _LEAST = "bare loop, launches at least"
@@ -76,7 +82,7 @@ def _with_app() -> list[object]:
     more = _finding("mlp", "worker", "benchmark_app").difference_ns.value
     outside = Contrast("worker", CLOCK, Limit(), "")
     cell = _cell("mlp", "openvino", app=True)
-    beyond = find(outside, cell.generations, cell.arms, sequential=True).difference_ns.value
+    beyond = find(outside, cell.generations, cell.arms, ended=EndedBy.PRECISION).difference_ns.value
     same_clock = _finding("mlp", CLOCK, "benchmark_app")
     assert beyond > 0.7 * more  # most of it
     return [*ratios, _microseconds(more), _microseconds(beyond), _spelled(same_clock.ratio)]

@@ -21,6 +21,7 @@ ALL: list[Callable[[], Warning_]] = [
     lambda: notices.too_few_launches(2, 5, ["mlp/latency"]),
     lambda: notices.budget_spent(600, 3),
     lambda: notices.precision_not_reached(0.02, 0.01, "mlp/latency"),
+    lambda: notices.not_decided("1.01 (0.98–1.04)", "mlp/latency"),
     lambda: notices.not_equal("torch/mlp", 3e-3, 1e-5),
     lambda: notices.not_as_claimed("torch/mlp/bf16", "It was asked for bf16 and computed in fp32."),
     lambda: notices.emulated("bf16", "This processor has none of avx512_bf16"),

@@ -1,19 +1,36 @@
 """How many rounds a generation is worth."""
 
+import math
+
+import msgspec
+
 from suite.schedule import pacing
 from tests.records_builder import make_run
 
 
-def test_rounds_are_those_of_the_profile_until_the_variance_is_known() -> None:
-    short = make_run(models=("mlp",), scenarios=("latency",), generations=1, rounds=1).blocks[0]
-    assert pacing.rounds_for(short, launch_s=1.0, window_s=0.1, otherwise=7) == 7
-    block = make_run(models=("mlp",), scenarios=("latency",), generations=5, rounds=4).blocks[0]
-    assert pacing.rounds_for(block, launch_s=0.0, window_s=0.1, otherwise=7) == 7, "the cost is not known yet"
+def test_the_typical_variance_decides_until_a_block_shows_its_own() -> None:
+    none = msgspec.structs.replace(make_run(models=("mlp",), scenarios=("latency",)).blocks[0], generations=())
+    best = math.sqrt(1.0 / 0.16) * pacing.TYPICAL.window_sd / pacing.TYPICAL.launch_sd
+    assert pacing.rounds_for(none, launch_s=1.0, window_s=0.16) == math.ceil(best)
 
 
-def test_dear_launches_are_worth_more_rounds_within_bounds() -> None:
+def test_a_launch_that_costs_nothing_takes_the_fewest_rounds() -> None:
     block = make_run(models=("mlp",), scenarios=("latency",), generations=5, rounds=4).blocks[0]
-    found = [pacing.rounds_for(block, launch_s=cost, window_s=0.1, otherwise=7) for cost in (1e-6, 1.0, 1e9)]
+    assert pacing.rounds_for(block, launch_s=0.0, window_s=0.1) == pacing.FEWEST_ROUNDS
+
+
+def test_costly_launches_are_worth_more_rounds_within_bounds() -> None:
+    block = make_run(models=("mlp",), scenarios=("latency",), generations=5, rounds=4).blocks[0]
+    found = [pacing.rounds_for(block, launch_s=cost, window_s=0.1) for cost in (1e-6, 1.0, 1e9)]
     assert found == sorted(found)
     assert found[0] == pacing.FEWEST_ROUNDS
     assert found[-1] == pacing.MOST_ROUNDS
+
+
+def test_a_block_counts_for_more_the_more_generations_it_has() -> None:
+    few, many = (
+        pacing.split(make_run(models=("mlp",), scenarios=("latency",), generations=count, rounds=4).blocks[0])
+        for count in (3, 30)
+    )
+    typical = pacing.TYPICAL
+    assert abs(many.window_sd - typical.window_sd) > abs(few.window_sd - typical.window_sd)

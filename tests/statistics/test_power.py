@@ -3,6 +3,7 @@ import math
 import numpy as np
 import pytest
 
+from suite.statistics.ending import EndedBy
 from suite.statistics.errors import InsufficientData
 from suite.statistics.power import (
     MAX_ROUNDS,
@@ -43,7 +44,7 @@ def test_without_effect_power_is_one_side_of_the_false_alarms() -> None:
 def test_the_minimum_detectable_effect_is_found_with_the_asked_probability() -> None:
     effect = minimum_detectable_effect(DESIGN, alpha=0.01, probability=0.9)
     assert power(effect, DESIGN, alpha=0.01) == pytest.approx(0.9, abs=0.001)
-    assert minimum_detectable_effect(DESIGN, alpha=0.01, probability=0.9, sequential=True) > effect
+    assert minimum_detectable_effect(DESIGN, alpha=0.01, probability=0.9, ended=EndedBy.PRECISION) > effect
 
 
 def test_nothing_that_varies_sees_everything() -> None:

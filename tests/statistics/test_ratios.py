@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from suite.statistics.ending import EndedBy
 from suite.statistics.errors import InsufficientData, UnusableData
 from suite.statistics.levels import levels_of_windows
 from suite.statistics.ratios import level_interval, ratio_interval
@@ -134,8 +135,8 @@ def test_zero_variance_gives_an_interval_of_no_width() -> None:
 
 def test_a_sequential_interval_is_wider_once_precision_can_have_ended_the_run() -> None:
     a = np.array([0.0, 0.01, 0.02, 0.01, 0.0, 0.01, 0.0, 0.02, 0.01, 0.01])
-    plain, widened = ratio_interval(a, np.zeros(10)), ratio_interval(a, np.zeros(10), sequential=True)
+    plain, widened = ratio_interval(a, np.zeros(10)), ratio_interval(a, np.zeros(10), ended=EndedBy.PRECISION)
     assert widened.half_width == pytest.approx(plain.half_width * 1.05)
     assert widened.p_value > plain.p_value
-    five = ratio_interval(a[:5], np.zeros(5), sequential=True)
+    five = ratio_interval(a[:5], np.zeros(5), ended=EndedBy.PRECISION)
     assert five.half_width == ratio_interval(a[:5], np.zeros(5)).half_width

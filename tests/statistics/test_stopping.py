@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from suite.statistics.ending import EndedBy
 from suite.statistics.errors import UnusableData
 from suite.statistics.ratios import ratio_interval
 from suite.statistics.stopping import StopReason, decide
@@ -81,7 +82,7 @@ def test_intervals_of_runs_stopped_by_this_very_function_cover_the_truth(
         target = 0.012 if confidence == 0.95 else 0.016
         end = next((n for n in range(5, 40) if decide(levels[:n], target=target).reason is not None), 40)
         lengths.append(end)
-        found = ratio_interval(levels[:end, 0], levels[:end, 1], confidence=confidence, sequential=True)
+        found = ratio_interval(levels[:end, 0], levels[:end, 1], confidence=confidence, ended=EndedBy.PRECISION)
         covered += found.low <= 1 <= found.high
     assert 5.5 < np.mean(lengths) < 30  # the rule does end runs early, and not at once
     assert least <= covered / experiments <= most
@@ -94,6 +95,6 @@ def test_ab_judges_at_99_percent_what_was_stopped_at_95() -> None:
     for _ in range(3000):
         levels = 0.011 * rng.standard_normal((40, 2))
         end = next((n for n in range(5, 40) if decide(levels[:n], target=0.01).reason is not None), 40)
-        found = ratio_interval(levels[:end, 0], levels[:end, 1], confidence=0.99, sequential=True)
+        found = ratio_interval(levels[:end, 0], levels[:end, 1], confidence=0.99, ended=EndedBy.PRECISION)
         covered += found.low <= 1 <= found.high
     assert 0.98 <= covered / 3000 <= 0.997

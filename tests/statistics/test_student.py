@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from suite.statistics.student import MIN_LAUNCHES, half_width, launches_for, spread_of, two_sided_p
+from suite.statistics.ending import EndedBy
+from suite.statistics.student import FIRST_LOOK, MIN_LAUNCHES, half_width, launches_for, spread_of, two_sided_p
 
 MOST = 80
 EXPERIMENTS = 20_000
@@ -28,13 +29,13 @@ def _launches(noise: str) -> NDArray[np.float64]:
     return values
 
 
-def _covered(noise: str, target: float, *, sequential: bool = True) -> float:
+def _covered(noise: str, target: float, *, ended: EndedBy = EndedBy.PRECISION) -> float:
     """Share of experiments whose interval holds the truth (0), stopped as `stopping.decide` stops."""
     values = _launches(noise)
     n = np.arange(MIN_LAUNCHES, MOST + 1)
     means = values.cumsum(axis=1)[:, MIN_LAUNCHES - 1 :] / n
     spreads = np.sqrt(((values**2).cumsum(axis=1)[:, MIN_LAUNCHES - 1 :] - n * means**2) / (n - 1))
-    unit = np.array([half_width(1.0, int(k), confidence=0.95, sequential=sequential) for k in n])
+    unit = np.array([half_width(1.0, int(k), confidence=0.95, ended=ended) for k in n])
     widths = unit * spreads
     narrow = widths <= target
     stops = narrow[:, 1:] & narrow[:, :-1]  # at this boundary and at the one before
@@ -49,8 +50,38 @@ def test_intervals_cover_what_they_say_when_precision_ends_the_run(noise: str, t
     assert 0.93 <= _covered(noise, target) <= 0.9725  # 0.97, and the simulation's own error
 
 
+def _false_verdicts(noise: str, alpha: float) -> float:
+    """Share of experiments in which a look after any launch from the fourth on rejects the truth (0)."""
+    values = _launches(noise)
+    n = np.arange(FIRST_LOOK, MOST + 1)
+    means = values.cumsum(axis=1)[:, FIRST_LOOK - 1 :] / n
+    spreads = np.sqrt(((values**2).cumsum(axis=1)[:, FIRST_LOOK - 1 :] - n * means**2) / (n - 1))
+    unit = np.array([half_width(1.0, int(k), confidence=1 - alpha, ended=EndedBy.VERDICT) for k in n])
+    return float((np.abs(means) > unit * spreads).any(axis=1).mean())
+
+
+@pytest.mark.parametrize("noise", ["normal", "t3", "spikes"])
+@pytest.mark.parametrize("alpha", [0.05, 0.01, 0.002])
+def test_looks_after_every_launch_together_keep_the_level(noise: str, alpha: float) -> None:
+    allowed = alpha + 3 * math.sqrt(alpha / EXPERIMENTS)
+    assert _false_verdicts(noise, alpha) <= allowed
+
+
+def test_the_level_of_looks_is_not_given_away() -> None:
+    assert _false_verdicts("normal", 0.05) >= 0.5 * 0.05
+
+
+def test_without_dividing_the_level_looks_find_what_is_not_there() -> None:
+    values = _launches("normal")[:, :MOST]
+    n = np.arange(FIRST_LOOK, MOST + 1)
+    means = values.cumsum(axis=1)[:, FIRST_LOOK - 1 :] / n
+    spreads = np.sqrt(((values**2).cumsum(axis=1)[:, FIRST_LOOK - 1 :] - n * means**2) / (n - 1))
+    unit = np.array([half_width(1.0, int(k), confidence=0.99) for k in n])
+    assert (np.abs(means) > unit * spreads).any(axis=1).mean() > 0.05  # five times the level
+
+
 def test_without_the_widening_the_same_rule_covers_too_little() -> None:
-    plain = min(_covered("normal", target, sequential=False) for target in (0.6, 0.5, 0.4))
+    plain = min(_covered("normal", target, ended=EndedBy.PLAN) for target in (0.6, 0.5, 0.4))
     assert plain < 0.93  # so the correction is needed, and the simulation can see it
 
 
@@ -61,11 +92,11 @@ def test_fixed_numbers_of_launches_cover_the_nominal_share(launches: int) -> Non
     assert (np.abs(values.mean(axis=1)) <= widths).mean() == pytest.approx(0.95, abs=0.006)
 
 
-@pytest.mark.parametrize("sequential", [False, True])
-def test_p_value_and_interval_agree(sequential: bool) -> None:
+@pytest.mark.parametrize("ended", EndedBy)
+def test_p_value_and_interval_agree(ended: EndedBy) -> None:
     for mean in (0.001, 0.01, 0.02, 0.03):
-        width = half_width(0.02, 6, confidence=0.95, sequential=sequential)
-        p = two_sided_p(mean, 0.02 / math.sqrt(6), 6, sequential=sequential)
+        width = half_width(0.02, 6, confidence=0.95, ended=ended)
+        p = two_sided_p(mean, 0.02 / math.sqrt(6), 6, ended=ended)
         assert (p < 0.05) == (mean > width)
 
 

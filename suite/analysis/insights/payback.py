@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from suite.analysis import estimates
+from suite.analysis.ending import ended_by
 from suite.analysis.launch_levels import launch_levels
 from suite.analysis.types import BlockAnalysis, ColdBlock, ColdRow, Estimate, Payback, PaybackVerdict, Row, TimedBlock
 from suite.record.schema import Arm, Block, Case, Run
@@ -65,14 +66,14 @@ def _of(run: Run, recorded: Block, block: TimedBlock, cold: ColdBlock) -> Iterat
         return
     fastest = min(plain, key=lambda side: side.call_ns)
     levels = launch_levels(recorded)
-    sequential = run.settings.precision_target is not None
+    ended = ended_by(run.settings)
     for side in sides:
         if not compiles(side.row.settings):
             continue
         own = [other for other in plain if (other.arm.image, other.arm.variant) == (side.arm.image, side.arm.variant)]
         for against in dict.fromkeys([fastest.arm.id, *(other.arm.id for other in own)]):
             other = next(each for each in plain if each.arm.id == against)
-            ratio = estimates.ratio(levels[side.arm.id], levels[against], sequential=sequential)
+            ratio = estimates.ratio(levels[side.arm.id], levels[against], ended=ended)
             if ratio is not None:
                 yield _payback(block.case, side, other, ratio, same=other in own)
 

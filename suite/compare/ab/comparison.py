@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from suite.analysis.ending import ended_by
 from suite.analysis.launch_levels import level_matrix
 from suite.compare import changes, conclusion, drift, notes, phrases
 from suite.compare.ab import containers
@@ -15,15 +16,25 @@ from suite.errors import LevelfieldError
 from suite.images.catalogue import stem
 from suite.record.schema import Arm, Run
 from suite.report import sentences, units
+from suite.statistics.ending import EndedBy
 from suite.statistics.stopping import decide
+from suite.statistics.student import LOOK_COST
 
 LABEL = "ab"
 """Of the runs that `ab` makes."""
 
+_NOT_MEASURED = {Verdict.FAILED, Verdict.MISSING, Verdict.UNEQUAL}
+"""Verdicts that further launches do not change."""
+_ENDS = {
+    EndedBy.PLAN: "",
+    EndedBy.PRECISION: " They are widened for having ended the run as soon as they were narrow enough.",
+    EndedBy.VERDICT: " A case was finished with its verdict, for which there was a look after every generation: that "
+    f"after n has 1 / ({LOOK_COST:g} n) of the level, so that all looks together keep it.",
+}
 METHOD = (
     "Both arms were alive together and took turns in random order; every generation launched both anew and gives one "
-    "ratio. Intervals are Student's t over these ratios on the log scale; verdicts are corrected for the number of "
-    "cases (false discovery rate {q:g} %), and “same” means that the whole interval lies within ±{margin:g} %."
+    "ratio. Intervals are Student's t over these ratios on the log scale.{ends} Verdicts are corrected for the number "
+    "of cases (false discovery rate {q:g} %), and “same” means that the whole interval lies within ±{margin:g} %."
 )
 
 
@@ -78,12 +89,40 @@ def compare_arms(run: Run, gate: Gate, sha256: str) -> Comparison:
         drifts=drifts,
         changes=around,
         gate=gate,
-        method=METHOD.format(q=100 * gate.q, margin=100 * gate.margin),
+        method=METHOD.format(q=100 * gate.q, margin=100 * gate.margin, ends=_ENDS[ended_by(run.settings)]),
         order="turns",
         replicate="launch",
         same_hardware=True,
     )
     return msgspec.structs.replace(found, exit_code=conclusion.exit_code(found))
+
+
+def undecided(run: Run, gate: Gate) -> dict[str, str]:
+    """Return the cases of a run in progress that have no verdict yet.
+
+    Parameters
+    ----------
+    run
+        The record so far. A case without a complete generation of both arms is not decided.
+    gate
+        What was asked.
+
+    Returns
+    -------
+    dict of str to str
+        Id of the case to what is known of it: the interval of the ratio, or why there is none.
+
+    Raises
+    ------
+    LevelfieldError
+        The run does not have two arms in every block.
+    """
+    old, new = arms(run)
+    return {
+        row.case.id: row.reason or phrases.ratio(row)
+        for row in judge_arms(run, old, new, gate)
+        if row.outcome == "undecided" and row.verdict not in _NOT_MEASURED
+    }
 
 
 def _view(run: Run, own: Arm, other: Arm) -> Run:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 import numpy as np
 
+from suite.analysis.ending import ended_by
 from suite.analysis.types import Estimate
 from suite.analysis.whole_launch import total_ns
 from suite.compare import phrases
@@ -19,6 +20,7 @@ from suite.images.catalogue import stem
 from suite.record.schema import Absent, Arm, Block, Image, Launch, Run, Startup
 from suite.report import names, units
 from suite.report.sentences import join
+from suite.statistics.ending import EndedBy
 from suite.statistics.student import MIN_LAUNCHES, half_width, spread_of
 
 CONFIDENCE = 0.95
@@ -150,12 +152,12 @@ def _percents(ratio: Estimate, *, turned: bool) -> str:
 
 def _cold_starts(run: Run, sides: _Sides) -> Iterator[str]:
     """Yield one sentence for each block of cold starts: how much longer each stage takes."""
-    sequential = run.settings.precision_target is not None
+    ended = ended_by(run.settings)
     several = len({block.case.threads for block in run.blocks}) > 1
     for block in run.blocks:
         if block.case.scenario != "cold-start":
             continue
-        stages = {name: added(block, sides.box, sides.bare, stage, sequential=sequential) for name, stage in _STAGES}
+        stages = {name: added(block, sides.box, sides.bare, stage, ended=ended) for name, stage in _STAGES}
         known = {name: found for name, found in stages.items() if found is not None}
         if known:
             few = "" if any(found.low is not None for found in known.values()) else f" ({_FEW})"
@@ -165,7 +167,7 @@ def _cold_starts(run: Run, sides: _Sides) -> Iterator[str]:
 
 
 def added(
-    block: Block, box: Arm, bare: Arm, stage: Callable[[Startup], int | Absent], *, sequential: bool = False
+    block: Block, box: Arm, bare: Arm, stage: Callable[[Startup], int | Absent], *, ended: EndedBy = EndedBy.PLAN
 ) -> Estimate | None:
     """Return how much longer a stage takes in one arm than in the other, nanoseconds; None where it was not timed.
 
@@ -177,7 +179,7 @@ def added(
         Of cold starts.
     stage
         Returns the duration of the stage in a launch, in nanoseconds, or absent.
-    sequential
+    ended
         Whether precision was allowed to end the run, which widens the interval (`suite.statistics.student`).
     """
     first, second = (_stages(block, arm, stage) for arm in (box, bare))
@@ -188,7 +190,7 @@ def added(
     mean = float(differences.mean())
     if count < MIN_LAUNCHES:
         return Estimate(mean)
-    half = half_width(spread_of(differences), count, confidence=CONFIDENCE, sequential=sequential)
+    half = half_width(spread_of(differences), count, confidence=CONFIDENCE, ended=ended)
     return Estimate(mean, mean - half, mean + half)
 
 

@@ -9,15 +9,17 @@ from collections.abc import Mapping, Sequence
 
 from suite import analysis
 from suite.analysis import costs, estimates
+from suite.analysis.ending import ended_by
 from suite.analysis.launch_levels import launch_levels
 from suite.analysis.types import AnyRow, BlockAnalysis, Estimate
 from suite.compare.effects import from_pairs
 from suite.compare.rows import Draft, in_order, judge_rows
 from suite.compare.types import Gate, Outcome, Row, Verdict
 from suite.record.schema import Arm, Block, Run
+from suite.statistics.ending import EndedBy
 from suite.statistics.errors import InsufficientData
 from suite.statistics.ratios import ratio_interval
-from suite.statistics.student import MIN_LAUNCHES
+from suite.statistics.student import fewest_launches
 
 _NO_NUMBER = {"failed", "absent"}
 
@@ -34,30 +36,29 @@ def judge_arms(run: Run, old: Arm, new: Arm, gate: Gate) -> tuple[Row, ...]:
     gate
         Margin, false discovery rate, and the slowdown that is allowed.
     """
-    sequential = run.settings.precision_target is not None
+    ended = ended_by(run.settings)
     blocks = analysis.analyse(run).blocks
     drafts = [
-        _draft(block, answers, (old.id, new.id), sequential=sequential)
-        for block, answers in zip(run.blocks, blocks, strict=True)
+        _draft(block, answers, (old.id, new.id), ended=ended) for block, answers in zip(run.blocks, blocks, strict=True)
     ]
     return in_order(judge_rows(drafts, gate))
 
 
-def _draft(block: Block, answers: BlockAnalysis, arms: tuple[str, str], *, sequential: bool) -> Draft:
+def _draft(block: Block, answers: BlockAnalysis, arms: tuple[str, str], *, ended: EndedBy) -> Draft:
     by_arm: Mapping[str, AnyRow] = {row.arm: row for row in answers.rows}
     old, new = (by_arm[arm] for arm in arms)
     found = launch_levels(block)
     common = sorted(found[old.arm].keys() & found[new.arm].keys())
     first, second = estimates.matrix({each.arm: found[each.arm] for each in (old, new)}, common).T.tolist()
-    nothing = _nothing_to_judge(old, new, len(common))
+    nothing = _nothing_to_judge(old, new, len(common), fewest_launches(ended))
     effect = None
     if nothing is None:
         try:
-            effect = from_pairs(ratio_interval(second, first, sequential=sequential))
+            effect = from_pairs(ratio_interval(second, first, ended=ended))
         except InsufficientData as error:
             nothing = Verdict.UNDECIDABLE, "undecided", str(error).rstrip(".")
     verdict, outcome, reason = nothing or (Verdict.INCONCLUSIVE, "undecided", "")
-    further = max(MIN_LAUNCHES - len(common), 1) if verdict is Verdict.UNDECIDABLE else None
+    further = max(fewest_launches(ended) - len(common), 1) if verdict is Verdict.UNDECIDABLE else None
     seconds = costs.generation_seconds(block)
     row = Row(
         case=block.case,
@@ -78,7 +79,7 @@ def _draft(block: Block, answers: BlockAnalysis, arms: tuple[str, str], *, seque
     return Draft(row, effect, seconds)
 
 
-def _nothing_to_judge(old: AnyRow, new: AnyRow, launches: int) -> tuple[Verdict, Outcome, str] | None:
+def _nothing_to_judge(old: AnyRow, new: AnyRow, launches: int, fewest: int) -> tuple[Verdict, Outcome, str] | None:
     """Return the verdict on a case in which no speeds can be compared, and why; None where they can."""
     missing_old, missing_new = old.standing in _NO_NUMBER, new.standing in _NO_NUMBER
     unequal_old, unequal_new = old.standing == "unequal", new.standing == "unequal"
@@ -95,12 +96,12 @@ def _nothing_to_judge(old: AnyRow, new: AnyRow, launches: int) -> tuple[Verdict,
         return Verdict.UNEQUAL, "undecided" if unequal_old else "worse", new.reason.rstrip(".")
     if unequal_old:
         return Verdict.RECOVERED, "aside", f"{old.arm} is not equal to the reference: {old.reason.rstrip('.')}"
-    if launches < MIN_LAUNCHES:
+    if launches < fewest:
         launched = "launch" if launches == 1 else "launches"
         return (
             Verdict.UNDECIDABLE,
             "undecided",
-            f"{launches} {launched} of both arms, and a verdict takes {MIN_LAUNCHES}",
+            f"{launches} {launched} of both arms, and a verdict takes {fewest}",
         )
     return None
 

@@ -20,6 +20,8 @@ from suite.record.bounds import LONGEST_S
 from suite.record.files import DAMAGED
 from suite.record.schema import Arm, Image, Run, Settings
 from suite.run.options import Options
+from suite.statistics.stopping import DEFAULT_TARGET
+from suite.statistics.verdicts import DEFAULT_MARGIN
 
 _SHOWN = 6
 
@@ -84,10 +86,17 @@ def read(run: Run, *, locked: bool = True, budget_seconds: float | None = None) 
             locked=locked,
         ),
         budget_seconds=settings.budget_seconds if budget_seconds is None else budget_seconds,
-        precision_target=settings.precision_target,
+        precision_target=_target(settings),
         margin=settings.margin,
         command=("levelfield", "reproduce", run.id),
     )
+
+
+def _target(settings: Settings) -> float | None:
+    """Return how precise ratios should be: where verdicts ended the run, enough to show that equal arms are equal."""
+    if settings.ends_on_verdict:
+        return DEFAULT_TARGET * settings.margin / DEFAULT_MARGIN
+    return settings.precision_target
 
 
 def _check_options(settings: Settings) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from suite.statistics.arrays import Floats
+from suite.statistics.ending import EndedBy
 from suite.statistics.errors import InsufficientData
 from suite.statistics.levels import levels_of_windows
 from suite.statistics.middle import median_interval
@@ -49,7 +50,7 @@ def launch_levels(generations: Sequence[Generation], arms: Sequence[str]) -> Flo
 
 
 def find(
-    contrast: Contrast, generations: Sequence[Generation], arms: Sequence[str], *, sequential: bool = False
+    contrast: Contrast, generations: Sequence[Generation], arms: Sequence[str], *, ended: EndedBy = EndedBy.PLAN
 ) -> Finding:
     """Estimate a contrast from all generations, and hold it against its limit.
 
@@ -61,7 +62,7 @@ def find(
         What was measured.
     arms : sequence of str
         Names of all arms.
-    sequential : bool
+    ended : EndedBy
         Whether the width of the intervals was allowed to end the trial; widens them.
 
     Returns
@@ -73,7 +74,7 @@ def find(
     The launch is the unit: differences are taken within a generation, and intervals are over generations.
     """
     first, second = _levels(contrast, generations, arms)
-    return _finding(contrast, first, second, typical=_mean if contrast.one_process else _middle, sequential=sequential)
+    return _finding(contrast, first, second, typical=_mean if contrast.one_process else _middle, ended=ended)
 
 
 def _levels(contrast: Contrast, generations: Sequence[Generation], arms: Sequence[str]) -> tuple[Floats, Floats]:
@@ -95,12 +96,12 @@ def _exp(logs: Interval) -> Interval:
     return Interval(math.exp(logs.value), math.exp(logs.low), math.exp(logs.high))
 
 
-def _mean(values: Floats, *, sequential: bool) -> Interval:
+def _mean(values: Floats, *, ended: EndedBy) -> Interval:
     """Return the mean with its t interval: within one process a launch of another kind is of that kind for both."""
     mean = float(values.mean())
     if values.size < MIN_LAUNCHES:
         return Interval(mean, None, None)
-    half = half_width(spread_of(values), int(values.size), confidence=CONFIDENCE, sequential=sequential)
+    half = half_width(spread_of(values), int(values.size), confidence=CONFIDENCE, ended=ended)
     return Interval(mean, mean - half, mean + half)
 
 
@@ -120,7 +121,7 @@ def pooled(contrast: Contrast, cells: Sequence[Cell]) -> Finding:
     """
     levels = [_levels(contrast, cell.generations, cell.arms) for cell in cells]
     first, second = np.concatenate([one for one, _ in levels]), np.concatenate([other for _, other in levels])
-    return _finding(contrast, first, second, typical=_middle, sequential=False)
+    return _finding(contrast, first, second, typical=_middle, ended=EndedBy.PLAN)
 
 
 def _finding(
@@ -129,25 +130,25 @@ def _finding(
     second: Floats,
     *,
     typical: Callable[..., Interval],
-    sequential: bool,
+    ended: EndedBy,
 ) -> Finding:
-    ratio = _exp(typical(first - second, sequential=sequential))
-    difference = typical(np.exp(first) - np.exp(second), sequential=sequential)
+    ratio = _exp(typical(first - second, ended=ended))
+    difference = typical(np.exp(first) - np.exp(second), ended=ended)
     return Finding(
         contrast=contrast,
         launches=len(first),
         first_ns=float(np.exp(np.median(first))),
         second_ns=float(np.exp(np.median(second))),
         ratio=ratio,
-        mean_ratio=_exp(_mean(first - second, sequential=sequential)),
+        mean_ratio=_exp(_mean(first - second, ended=ended)),
         difference_ns=difference,
         verdict=_verdict(contrast.limit, ratio, difference),
     )
 
 
-def _middle(values: Floats, *, sequential: bool) -> Interval:
+def _middle(values: Floats, *, ended: EndedBy) -> Interval:
     try:
-        found = median_interval(values, confidence=CONFIDENCE_SEQUENTIAL if sequential else CONFIDENCE)
+        found = median_interval(values, confidence=CONFIDENCE_SEQUENTIAL if ended is EndedBy.PRECISION else CONFIDENCE)
     except InsufficientData:
         return Interval(float(np.median(values)), None, None)
     return Interval(found.value, found.low, found.high)

@@ -11,6 +11,7 @@ import msgspec
 from suite.machine.disturbance import disturbed
 from suite.machine.settling import settle
 from suite.machine.signals import Signals, difference
+from suite.statistics.ending import EndedBy
 from suite.trials.inside import AskTurns
 from suite.trials.overhead.benchmark_app import BenchmarkApp
 from suite.trials.overhead.contestants import BareProcess, Contestant, Harness, Loop, Pace, Target
@@ -130,7 +131,7 @@ def measure(
         With generations and findings.
     """
     agreed = 0
-    sequential = effort.most > effort.launches
+    ended = EndedBy.PRECISION if effort.most > effort.launches else EndedBy.PLAN
     began = time.monotonic()
     with Signals(cpus) as signals:
         while len(cell.generations) < effort.most:
@@ -142,11 +143,11 @@ def measure(
             cell = msgspec.structs.replace(
                 cell,
                 generations=generations,
-                findings=tuple(find(each, generations, cell.arms, sequential=sequential) for each in contrasts),
+                findings=tuple(find(each, generations, cell.arms, ended=ended) for each in contrasts),
                 notes=notes,
                 seconds=time.monotonic() - began,
             )
-            most = f" to {effort.most}" if sequential else ""
+            most = f" to {effort.most}" if ended is EndedBy.PRECISION else ""
             say(f"launch {number + 1} of {effort.launches}{most}: {_summary(cell.findings)}")
             agreed = agreed + 1 if precise(cell.findings) else 0
             if number + 1 >= effort.launches and agreed >= AGREE:

@@ -16,6 +16,7 @@ from suite.errors import LevelfieldError
 from suite.plan import make
 from suite.run.start import check_same
 from suite.schedule.outcomes import utc_now
+from suite.statistics.ending import EndedBy
 from suite.statistics.power import Design, pair_sd, power
 from suite.statistics.student import MIN_LAUNCHES, launches_for
 from suite.trials import commands
@@ -69,7 +70,7 @@ def foresee(setup: Setup, generations: int, seconds: float) -> list[str]:
             f"{power(0.02, design, alpha=0.01):.0%} at 99 %."
         )
     spread, stop = pair_sd(LAUNCH_SD, WINDOW_SD, setup.rounds), frozen.stop
-    needed = launches_for(spread, stop.half_width, confidence=stop.confidence, sequential=True)
+    needed = launches_for(spread, stop.half_width, confidence=stop.confidence, ended=EndedBy.PRECISION)
     if needed is not None:
         lines.append(
             f"Decisions until precise: {needed + 1} generations or so ({2 * (needed + 1) * arm_s:.0f} s), about "

@@ -15,6 +15,7 @@ from suite.compare.effects import from_pairs
 from suite.compare.types import Gate
 from suite.compare.verdicts import change_policy, judge
 from suite.statistics.counting import count_windows
+from suite.statistics.ending import EndedBy
 from suite.statistics.levels import levels_of_windows
 from suite.statistics.ratios import ratio_interval
 from suite.statistics.stopping import decide
@@ -55,13 +56,13 @@ def rules(table: Table, frozen: Rules) -> list[Rule]:
         (
             f"bench --precision-target {stop.half_width:.0%} --budget {minutes}",
             f"{until}; judged by that interval",
-            partial(_until_precise, frozen, partial(as_bench, frozen=frozen, sequential=True)),
+            partial(_until_precise, frozen, partial(as_bench, frozen=frozen, ended=EndedBy.PRECISION)),
         ),
         *(
             (
                 f"bench, {size} launches",
                 f"{size} launches of each arm, {rounds} in each; judged by the {level} interval",
-                partial(_fixed, size, partial(as_bench, frozen=frozen, sequential=False)),
+                partial(_fixed, size, partial(as_bench, frozen=frozen, ended=EndedBy.PLAN)),
             )
             for size in frozen.launches.bench
         ),
@@ -79,13 +80,13 @@ def as_ab(levels: Floats, frozen: Rules) -> Answer:
     frozen : Rules
         The rules that the stream is judged by.
     """
-    effect = from_pairs(ratio_interval(levels[:, 1], levels[:, 0], sequential=True))
+    effect = from_pairs(ratio_interval(levels[:, 1], levels[:, 0], ended=EndedBy.PRECISION))
     policy = change_policy(Gate(margin=frozen.judge.margin, q=frozen.judge.ab_false_discovery_rate))
     answer: Answer = judge([effect], policy)[0].verdict.value
     return answer
 
 
-def as_bench(levels: Floats, frozen: Rules, *, sequential: bool) -> Answer:
+def as_bench(levels: Floats, frozen: Rules, *, ended: EndedBy) -> Answer:
     """Return what `bench` says of an arm that stands beside another.
 
     Parameters
@@ -94,12 +95,10 @@ def as_bench(levels: Floats, frozen: Rules, *, sequential: bool) -> Answer:
         Log levels of both arms' launches.
     frozen : Rules
         The rules that the stream is judged by.
-    sequential : bool
+    ended : EndedBy
         Whether the width of the interval was allowed to end the measurement.
     """
-    interval = ratio_interval(
-        levels[:, 1], levels[:, 0], confidence=frozen.judge.bench_confidence, sequential=sequential
-    )
+    interval = ratio_interval(levels[:, 1], levels[:, 0], confidence=frozen.judge.bench_confidence, ended=ended)
     answer: Answer = verdict_of(interval.low, interval.high, margin=frozen.judge.margin).value
     return answer
 

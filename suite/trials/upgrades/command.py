@@ -27,7 +27,7 @@ from suite.images import catalogue
 from suite.images.build import build
 from suite.machine.fingerprint import fingerprint
 from suite.plan import Selection
-from suite.run.ab import AbResult, measure, target
+from suite.run.ab import AbResult, measure
 from suite.run.calibration import same_machine
 from suite.run.options import Options
 from suite.trials import commands
@@ -162,7 +162,6 @@ def _measure(each: Upgrade, request: TrialRequest, gate: Gate) -> tuple[AbResult
             inject=(each.inject, second) if each.inject else None,
         ),
         budget_seconds=request.upgrade_budget_seconds if released else request.budget_seconds,
-        precision_target=target(None, request.margin, request.profile),
         margin=request.margin,
         reports=reports,
         launcher="docker",

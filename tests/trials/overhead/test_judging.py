@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from suite.statistics.ending import EndedBy
 from suite.trials.overhead.judging import find, precise
 from suite.trials.overhead.record import Contrast, Generation, Limit, Round, Window
 from suite.trials.overhead.schedule import AGREE
@@ -87,7 +88,7 @@ def test_looking_again_and_again_is_paid_for() -> None:
             made.append(Generation((Round(windows),)))
             if len(made) < 8:
                 continue
-            finding = find(PERCENT, made, ARMS, sequential=True)
+            finding = find(PERCENT, made, ARMS, ended=EndedBy.PRECISION)
             agreed = agreed + 1 if precise([finding]) else 0
             if agreed >= AGREE:
                 break
@@ -119,7 +120,7 @@ def test_a_short_interval_is_precise_and_a_long_one_is_not() -> None:
 def test_permission_to_stop_early_is_paid_for_with_a_longer_interval() -> None:
     sixteen = [*generations(1.0), *generations(1.0, spread=0.9)]
     fixed = find(PERCENT, sixteen, ARMS)
-    free = find(PERCENT, sixteen, ARMS, sequential=True)
+    free = find(PERCENT, sixteen, ARMS, ended=EndedBy.PRECISION)
     assert fixed.ratio.high is not None
     assert free.ratio.high is not None
     assert free.ratio.high > fixed.ratio.high
