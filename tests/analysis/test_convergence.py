@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from suite.analysis import analyse, costs
+from suite.analysis import analyse
 from suite.analysis.launch_levels import launch_levels
 from suite.analysis.types import ConvergenceBlock, ConvergenceRow
 from suite.compare.ab.rows import judge_arms
@@ -218,7 +218,6 @@ def test_costs_are_times_by_seed(run: Run) -> None:
     found = launch_levels(run.blocks[0])
     assert set(found) == {"torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax"}
     assert sorted(found["jax"]) == [0, 1, 2, 3, 4]
-    assert costs.generation_seconds(run.blocks[0]) > 1
 
 
 def test_two_arms_of_one_run_are_judged_seed_by_seed() -> None:

@@ -1,43 +1,9 @@
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
 
 from suite.analysis import analyse
 from suite.record.schema import Failure
-from suite.report import axes, charts
+from suite.report import charts
 from tests.records_builder import make_run
-
-positive = st.floats(min_value=1e-6, max_value=1e15)
-
-
-@given(st.lists(positive, min_size=1, max_size=30), st.booleans())
-def test_every_value_lies_on_the_axis_in_order_and_ticks_are_few(values: list[float], zero: bool) -> None:
-    axis = axes.make([0.0, *values] if zero else values, 1.0, "ms", "lower is better", zero=zero)
-    places = [axis.at(value) for value in sorted(values)]
-    assert places == sorted(places)
-    assert all(0 <= place <= 100 for place in places)
-    assert axis.low <= min(values)
-    assert axis.high >= max(values)
-    assert 0 <= len(axis.ticks) <= 8
-    assert all(0 <= tick.at <= 100 for tick in axis.ticks)
-
-
-@given(positive, positive)
-def test_bars_begin_at_zero_and_are_proportional(first: float, second: float) -> None:
-    assume(first / second < 1e4 and second / first < 1e4)
-    axis = axes.make([0.0, first, second], 1.0, "s", "lower is better", zero=True)
-    assert axis.at(0.0) == 0
-    assert axis.at(first) * second == pytest.approx(axis.at(second) * first, abs=0.02 * max(first, second))
-
-
-def test_a_wide_range_gets_a_logarithmic_axis_and_says_so() -> None:
-    assert axes.make([9.0, 95.0], 1.0, "µs", "lower is better").log
-    assert not axes.make([21.0, 47.0], 1.0, "ms", "lower is better").log
-
-
-def test_one_value_alone_has_an_axis() -> None:
-    axis = axes.make([5.0], 1.0, "ms", "lower is better")
-    assert 0 < axis.at(5.0) < 100
 
 
 def test_every_arm_has_a_row_those_without_numbers_too() -> None:

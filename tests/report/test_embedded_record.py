@@ -6,13 +6,12 @@ import time
 import zlib
 from typing import Any
 
-import msgspec
 import pytest
 
 from suite.analysis import analyse
 from suite.errors import LevelfieldError
 from suite.record.schema import Run
-from suite.report import embedded_record, restoring
+from suite.report import embedded_record
 from suite.report.embedded_record import Inside
 from tests.records_builder import make_run
 
@@ -53,50 +52,6 @@ def test_it_comes_out_as_it_went_in() -> None:
 def test_it_is_a_third_of_what_it_holds() -> None:
     made = carried(make_run(max_calls=400))
     assert len(embedded_record.pack(made)) < len(made.content) / 2
-
-
-@pytest.mark.parametrize("scenarios", [("latency",), ("throughput", "latency", "memory", "cold-start")])
-@pytest.mark.parametrize("seed", range(3))
-def test_a_thinned_record_gives_the_very_analysis_of_the_whole_one(seed: int, scenarios: tuple[str, ...]) -> None:
-    run = make_run(
-        seed=seed,
-        models=("mlp",),
-        scenarios=scenarios,
-        max_calls=1201,
-        window_seconds=1.0,
-        disturbed=(1, 4),
-        control="jax",
-    )
-    embedded = embedded_record.unpack(embedded_record.pack(carried(run))).embedded
-    assert len(embedded.thinned) >= 7
-    assert restoring.with_tails(analyse(restoring.restored(embedded)), embedded) == analyse(run)
-    assert list(restoring.unsupported(embedded)) == []
-
-
-def test_a_window_with_a_time_of_nothing_counts_nowhere_in_either() -> None:
-    run = make_run(
-        models=("mlp",), backends=("jax", "torch"), scenarios=("latency",), max_calls=400, window_seconds=1.0
-    )
-    plain = json.loads(msgspec.json.encode(run))
-    plain["blocks"][0]["generations"][0]["rounds"][0]["turns"][0]["window"]["samples_ns"][1] = 0
-    run = msgspec.convert(plain, Run)
-    embedded = carried(run).embedded
-    assert embedded.thinned
-    assert restoring.with_tails(analyse(restoring.restored(embedded)), embedded) == analyse(run)
-
-
-def test_medians_that_the_samples_inside_cannot_have_are_named() -> None:
-    run = make_run(models=("mlp",), backends=("jax",), scenarios=("latency",), max_calls=1201, window_seconds=1.0)
-    embedded = carried(run).embedded
-    (thinned,) = (each for each in embedded.thinned if each.result.startswith("jax/"))
-    faster = tuple(msgspec.structs.replace(each, median_ns=each.median_ns / 3) for each in thinned.windows)
-    for wrong in (
-        msgspec.structs.replace(thinned, windows=faster),
-        msgspec.structs.replace(thinned, of=thinned.of + 1),
-        msgspec.structs.replace(thinned, kept=thinned.kept - 1),
-    ):
-        changed = msgspec.structs.replace(embedded, thinned=(wrong,))
-        assert list(restoring.unsupported(changed)) == [thinned.result]
 
 
 @pytest.mark.parametrize(

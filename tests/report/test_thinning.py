@@ -5,9 +5,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suite.analysis import costs
 from suite.record.schema import Run
-from suite.report import restoring, thinning
+from suite.report import thinning
 from tests.records_builder import make_run
 
 
@@ -66,24 +65,6 @@ def test_facts_of_thinned_windows_are_those_of_the_whole_ones() -> None:
     assert facts.calls == len(window.samples_ns)
     assert facts.median_ns == np.median(window.samples_ns)
     assert len(entry.windows) == 30
-
-
-def test_a_generation_takes_as_long_by_the_page_as_by_the_record() -> None:
-    """The first call after others had their turn is slower than the rest: it must not stand for all of them."""
-    made = msgspec.to_builtins(make_run(models=("mlp",), scenarios=("latency",), max_calls=1000, window_seconds=1.0))
-    for turn in (
-        turn
-        for generation in made["blocks"][0]["generations"]
-        for round_ in generation["rounds"]
-        for turn in round_["turns"]
-    ):
-        calls = turn["window"]["samples_ns"]
-        turn["window"]["rewarm_ns"] = [100 * calls[0], *calls[: len(calls) // 2]]
-    run = msgspec.convert(made, Run)
-    embedded = thinning.thin(run, "digest")
-    assert embedded.thinned
-    restored = restoring.restored(embedded)
-    assert costs.generation_seconds(restored.blocks[0]) == costs.generation_seconds(run.blocks[0])
 
 
 def test_everything_but_samples_is_untouched() -> None:

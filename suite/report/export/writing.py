@@ -46,10 +46,13 @@ def write_csv(stream: "SupportsWrite[str]", columns: Sequence[str], rows: Iterab
         How many rows there were.
     """
     writer = csv.writer(stream, lineterminator="\n")
+    quoting = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)
     writer.writerow(columns)
     count = 0
     for row in rows:
-        writer.writerow([_plain(row.get(name)) for name in columns])
+        values = [_plain(row.get(name)) for name in columns]
+        # Python 3.11 quotes a line feed by itself and a carriage return not, at which readers begin a new row, too.
+        (quoting if any(isinstance(value, str) and "\r" in value for value in values) else writer).writerow(values)
         count += 1
     return count
 

@@ -8,18 +8,13 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
-from suite import analysis
 from suite.errors import LevelfieldError
-from suite.history.summary import Summary
 from suite.record import files
-from suite.record.schema import Run
-from suite.share import card
-from suite.share.site import trends
 from suite.share.site.pages import MARK, PAIRS, Published, publish
 from tests.commands import one_clear_sentence, run
 from tests.history.many import small_run, write_run
 from tests.report.hostile import make_hostile
-from tests.share.site.shelves import fill, made
+from tests.share.site.shelves import fill
 
 
 @pytest.fixture(scope="module")
@@ -73,24 +68,6 @@ def test_a_page_beside_a_record_is_not_taken_over(site: tuple[Path, Published]) 
     assert not any("not ours" in page.read_text(encoding="utf-8") for page in folder.rglob("*.html"))
 
 
-def test_a_trend_tells_where_the_level_changed() -> None:
-    runs = [made(number, slower=1.0 if number < 5 else 1.5) for number in range(10)]
-    summaries = [write_summary(one) for one in runs]
-    (page,) = trends.pages(summaries)
-    slower = [line for line in page.lines if line.result == "openvino/mlp/latency/fp32/b1/t2/cpu"]
-    assert len(slower) == 1
-    assert "slower since" in slower[0].says
-    assert sum(dot.changed for dot in slower[0].dots) == 1
-    steady = next(line for line in page.lines if line.result.startswith("onnxruntime/mlp/latency"))
-    assert not any(dot.changed for dot in steady.dots)
-
-
-def write_summary(one: Run) -> Summary:
-    from suite.history import summary
-
-    return summary.summarise(one, analysis.analyse(one), record_sha256="0" * 64, record_bytes=1)
-
-
 def test_it_is_replaced_as_a_whole_and_never_in_the_place_of_something_else(tmp_path: Path) -> None:
     reports = tmp_path / "reports"
     write_run(small_run(), reports / "one")
@@ -136,26 +113,3 @@ def test_nothing_to_publish_is_one_sentence(tmp_path: Path) -> None:
     one_clear_sentence(run("publish", folder=tmp_path), "There is no folder reports with runs")
     (tmp_path / "reports").mkdir()
     one_clear_sentence(run("publish", folder=tmp_path), "There is no run under reports that can be published")
-
-
-def test_a_card_tells_the_verdict_in_both_forms(tmp_path: Path) -> None:
-    one = small_run()
-    write_run(one, tmp_path / "reports" / one.id)
-    command = run("card", one.id, "--out", tmp_path / "cards", folder=tmp_path)
-    assert command.code == 0, command.err
-    picture = ET.fromstring((tmp_path / "cards" / "card.svg").read_text(encoding="utf-8"))
-    texts = [element.text or "" for element in picture.iter("{http://www.w3.org/2000/svg}text")]
-    assert any("is fastest on" in text or "are not separated on" in text or "are equal on" in text for text in texts)
-    assert "openvino" in texts
-    told = (tmp_path / "cards" / "card.md").read_text(encoding="utf-8")
-    assert told.startswith("**")
-    assert told.count("| best |") == 2
-
-
-def test_a_stranger_s_name_cannot_leave_its_cell() -> None:
-    found = analysis.analyse(hostile := make_hostile(variants=False))
-    told = card.markdown(hostile, found)
-    for line in told.splitlines():
-        if line.startswith("| ") and not line.startswith("| |"):
-            assert len(re.findall(r"(?<!\\)\|", line)) == 6, line
-    assert not re.search(r"(?<!\\)<script", told)

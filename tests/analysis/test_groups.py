@@ -1,0 +1,66 @@
+"""Groups of cases that differ in one property alone."""
+
+import msgspec
+import pytest
+
+from suite.analysis import analyse
+from suite.analysis.groups import Member, apart_in
+from suite.analysis.launch_levels import launch_levels
+from suite.record.schema import Run
+from tests.records_builder import make_run
+
+
+def made(**changes: object) -> Run:
+    wanted: dict[str, object] = {
+        "models": ("mlp",),
+        "backends": ("jax", "openvino"),
+        "scenarios": ("latency",),
+        "rounds": 2,
+        "max_calls": 9,
+    }
+    return make_run(**(wanted | changes))  # type: ignore[arg-type]
+
+
+def by_threads(run: Run) -> tuple[tuple[Member, ...], ...]:
+    return apart_in(run, analyse(run), lambda case: (case.model, case.scenario, case.batch), lambda case: case.threads)
+
+
+def test_cases_that_share_the_rest_are_one_group_in_the_order_of_the_run() -> None:
+    groups = by_threads(made(models=("mlp", "bert"), threads=(4, 1, 2)))
+    assert [[(member.case.model, member.case.threads) for member in group] for group in groups] == [
+        [("mlp", 4), ("mlp", 1), ("mlp", 2)],
+        [("bert", 4), ("bert", 1), ("bert", 2)],
+    ]
+
+
+def test_one_value_alone_is_no_group() -> None:
+    assert by_threads(made()) == ()
+    twice = made(precisions=("fp32", "bf16"))
+    assert by_threads(twice) == (), "there are two cases, and one number of threads"
+
+
+def test_only_timed_cases_are_grouped() -> None:
+    (group,) = by_threads(made(scenarios=("latency", "memory", "cold-start"), threads=(1, 2)))
+    assert {member.case.scenario for member in group} == {"latency"}
+
+
+def test_a_member_holds_its_block_and_the_analysis_of_that_very_block() -> None:
+    (group,) = by_threads(made(threads=(1, 2)))
+    for member in group:
+        assert member.found.case == member.block.case == member.case
+        assert member.costs_ns() == launch_levels(member.block)
+        assert set(member.costs_ns()) >= {"jax", "openvino"}
+
+
+def test_a_control_is_no_row_of_a_group() -> None:
+    (group,) = by_threads(made(threads=(1, 2), control="jax"))
+    for member in group:
+        assert "jax#2" in {row.arm for row in member.found.rows}
+        assert {row.arm for row in member.rows()} == {"jax", "openvino"}
+
+
+def test_an_analysis_of_another_record_is_refused() -> None:
+    run = made(threads=(1, 2))
+    shorter = msgspec.structs.replace(run, blocks=run.blocks[:1])
+    with pytest.raises(ValueError, match="zip"):
+        apart_in(run, analyse(shorter), lambda case: case.model, lambda case: case.threads)

@@ -1,0 +1,21 @@
+"""A small record for tests of tables, and its tables as they are read again from CSV."""
+
+import csv
+import io
+
+from suite import analysis
+from suite.record.schema import Run
+from suite.report.export.columns import COLUMNS
+from suite.report.export.tables import rows
+from suite.report.export.writing import write_csv
+from tests.records_builder import make_run
+
+
+def record() -> Run:
+    return make_run(models=("mlp",), backends=("jax", "openvino"), generations=5, rounds=2, max_calls=7, control="jax")
+
+
+def table(name: str, made: Run) -> list[dict[str, str]]:
+    stream = io.StringIO()
+    write_csv(stream, COLUMNS[name], rows(name, made, analysis.analyse(made)))
+    return list(csv.DictReader(io.StringIO(stream.getvalue())))

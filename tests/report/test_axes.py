@@ -1,0 +1,71 @@
+"""Value axes: every value has a place in order, bars begin at zero, and ticks are round numbers and few."""
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from suite.report import axes, units
+
+positive = st.floats(min_value=1e-6, max_value=1e15)
+
+
+@given(st.lists(positive, min_size=1, max_size=30), st.booleans())
+def test_every_value_lies_on_the_axis_in_order_and_ticks_are_few(values: list[float], zero: bool) -> None:
+    axis = axes.make([0.0, *values] if zero else values, 1.0, "ms", "lower is better", zero=zero)
+    places = [axis.at(value) for value in sorted(values)]
+    assert places == sorted(places)
+    assert all(0 <= place <= 100 for place in places)
+    assert axis.low <= min(values)
+    assert axis.high >= max(values)
+    assert 0 <= len(axis.ticks) <= 8
+    assert all(0 <= tick.at <= 100 for tick in axis.ticks)
+
+
+@given(positive, positive)
+def test_bars_begin_at_zero_and_are_proportional(first: float, second: float) -> None:
+    assume(first / second < 1e4 and second / first < 1e4)
+    axis = axes.make([0.0, first, second], 1.0, "s", "lower is better", zero=True)
+    assert axis.at(0.0) == 0
+    assert axis.at(first) * second == pytest.approx(axis.at(second) * first, abs=0.02 * max(first, second))
+
+
+def test_a_wide_range_gets_a_logarithmic_axis_and_says_so() -> None:
+    assert axes.make([9.0, 95.0], 1.0, "µs", "lower is better").log
+    assert not axes.make([21.0, 47.0], 1.0, "ms", "lower is better").log
+
+
+def test_one_value_alone_has_an_axis() -> None:
+    axis = axes.make([5.0], 1.0, "ms", "lower is better")
+    assert 0 < axis.at(5.0) < 100
+
+
+@pytest.mark.parametrize(
+    ("values", "zero", "labels"),
+    [
+        ([21.0, 47.0], False, ["20", "30", "40"]),
+        ([0.0, 47.0], True, ["0", "10", "20", "30", "40"]),
+        ([9.0, 95.0], False, ["10", "20", "50", "100"]),
+        ([1.0, 30_000.0], False, ["1", "10", "100", f"1{units.GROUP_SPACE}000", f"10{units.GROUP_SPACE}000"]),
+    ],
+)
+def test_ticks_are_round_numbers(values: list[float], zero: bool, labels: list[str]) -> None:
+    axis = axes.make(values, 1.0, "ms", "lower is better", zero=zero)
+    assert [tick.label for tick in axis.ticks] == labels
+
+
+def test_ticks_are_in_the_axis_s_unit_and_places_in_the_base_unit() -> None:
+    axis = axes.make([20e6, 40e6], 1e6, "ms", "lower is better")
+    assert [tick.label for tick in axis.ticks][:2] == ["20", "25"]
+    assert axis.ticks[0].at == axis.at(20e6)
+
+
+def test_a_value_beyond_the_axis_is_drawn_at_its_edge() -> None:
+    axis = axes.make([20.0, 40.0], 1.0, "ms", "lower is better")
+    assert (axis.at(1.0), axis.at(900.0)) == (0, 100)
+
+
+def test_an_axis_of_nothing_but_zeros_has_a_width() -> None:
+    axis = axes.make([0.0, 0.0], 1.0, "ms", "lower is better", zero=True)
+    assert axis.at(0.0) == 0
+    assert axis.high > 0
+    assert axis.ticks

@@ -1,0 +1,121 @@
+"""The runs of a reports folder, as a site lists them: newest first, and nothing lost without a word."""
+
+import hashlib
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from suite.analysis.types import Analysis
+from suite.compare.reduction import reduce
+from suite.errors import LevelfieldError
+from suite.record import files
+from suite.record.schema import Run
+from suite.share.site import listing
+from suite.share.site.listing import Entry, Shelf
+from tests.share.site.shelves import fill, made
+
+
+def keep_nothing(entry: Entry, run: Run, found: Analysis) -> None: ...
+
+
+def put(reports: Path, *runs: Run) -> Path:
+    """Write each run into a folder of its number."""
+    for number, run in enumerate(runs):
+        (reports / str(number)).mkdir(parents=True)
+        files.write(run, reports / str(number))
+    return reports
+
+
+def listed(reports: Path) -> Shelf:
+    return listing.fill(reports, lambda _: None, keep_nothing)
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
+    return listed(fill(tmp_path_factory.mktemp("listed") / "reports"))
+
+
+def test_the_newest_comes_first_and_each_has_its_summary(shelf: Shelf) -> None:
+    started = [entry.started for entry in shelf.entries]
+    assert started == sorted(started, reverse=True)
+    assert len(shelf.entries) == 10
+    assert {one.id for one in shelf.summaries} == {entry.id for entry in shelf.entries}
+
+
+def test_a_run_that_cannot_be_read_is_named_with_the_reason(shelf: Shelf) -> None:
+    (skipped,) = shelf.skipped
+    assert skipped.startswith("broken: ")
+    assert len(skipped) > len("broken: ")
+
+
+def test_an_entry_says_what_was_measured_where(shelf: Shelf) -> None:
+    entry = next(entry for entry in shelf.entries if entry.id == "run-00")
+    assert (entry.models, entry.backends, entry.launcher) == (("MLP",), ("onnxruntime", "openvino"), "docker")
+    assert entry.stack == ("onnxruntime 1.31.1", "openvino 2026.4.1"), "frameworks, and none of their dependencies"
+    assert entry.labels == ()
+    assert entry.title
+    assert entry.parity
+    other = next(entry for entry in shelf.entries if entry.id.endswith("-other"))
+    assert other.machine != entry.machine
+    assert "Another Processor" in other.machine_title
+    assert next(entry for entry in shelf.entries if entry.id == "run-09").labels == ("smoke",)
+
+
+def test_what_is_read_is_said_beforehand_and_given_away_once(tmp_path: Path) -> None:
+    told: list[str] = []
+    kept: list[str] = []
+    listing.fill(put(tmp_path, made(1), made(2)), told.append, lambda entry, *_: kept.append(entry.id))
+    assert told == ["reading 0 (1 of 2)", "reading 1 (2 of 2)"]
+    assert kept == ["run-01", "run-02"]
+
+
+@pytest.mark.parametrize("name", ["", ".", "../outside", "a/b", "-a", "a b", "x" * 121, "a\n"])
+def test_an_id_that_can_be_no_folder_s_name_is_left_out(tmp_path: Path, name: str) -> None:
+    found = listed(put(tmp_path, msgspec.structs.replace(made(1), id=name)))
+    assert found == Shelf((), (), ("0: its run's id is taken, or can be no folder's name",))
+
+
+def test_the_second_run_of_one_id_is_left_out(tmp_path: Path) -> None:
+    found = listed(put(tmp_path, made(1), made(1, slower=2.0)))
+    assert [entry.folder.name for entry in found.entries] == ["0"]
+    assert found.skipped == ("1: its run's id is taken, or can be no folder's name",)
+
+
+def test_a_run_at_which_a_page_fails_is_left_out_and_a_full_disk_ends_it(tmp_path: Path) -> None:
+    put(tmp_path, made(1), made(2), made(3))
+
+    def fails(entry: Entry, run: Run, found: Analysis) -> None:
+        del run, found
+        if entry.id == "run-01":
+            raise LevelfieldError("Its page cannot be made.")
+        if entry.id == "run-02":
+            raise ZeroDivisionError
+
+    found = listing.fill(tmp_path, lambda _: None, fails)
+    assert [entry.id for entry in found.entries] == ["run-03"]
+    assert [one.id for one in found.summaries] == ["run-03"]
+    assert found.skipped == ("0: Its page cannot be made.", "1: its analysis ended with ZeroDivisionError")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        listing.fill(tmp_path, lambda _: None, full)
+
+
+def test_a_folder_that_is_none_is_a_sentence_and_an_empty_one_lists_nothing(tmp_path: Path) -> None:
+    assert listed(tmp_path) == Shelf((), (), ())
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(LevelfieldError, match="cannot be read: Not a directory"):
+        listed(tmp_path / "file")
+
+
+def test_a_run_is_read_with_its_digest_and_reduced_with_it(tmp_path: Path) -> None:
+    put(tmp_path, made(1))
+    run, found, sha256, size = listing.read(tmp_path / "0")
+    content = (tmp_path / "0" / files.NAME).read_bytes()
+    assert (run, size) == (made(1), len(content))
+    assert found.timed
+    assert sha256 == hashlib.sha256(content).hexdigest()
+    assert listing.reduced(tmp_path / "0") == reduce(run, sha256)

@@ -1,0 +1,115 @@
+"""Trends of one machine as a page: where a level changed, and what is drawn of it."""
+
+import msgspec
+import pytest
+
+from suite import analysis
+from suite.history import summary
+from suite.history.summary import Summary
+from suite.record.schema import Run
+from suite.share.site import trends
+from tests.history.many import LATENCY, summaries
+from tests.report.plain import plain
+from tests.share.site.shelves import made
+
+
+def test_a_trend_tells_where_the_level_changed() -> None:
+    runs = [made(number, slower=1.0 if number < 5 else 1.5) for number in range(10)]
+    summaries = [write_summary(one) for one in runs]
+    (page,) = trends.pages(summaries)
+    slower = [line for line in page.lines if line.result == "openvino/mlp/latency/fp32/b1/t2/cpu"]
+    assert len(slower) == 1
+    assert "slower since" in slower[0].says
+    assert sum(dot.changed for dot in slower[0].dots) == 1
+    steady = next(line for line in page.lines if line.result.startswith("onnxruntime/mlp/latency"))
+    assert not any(dot.changed for dot in steady.dots)
+
+
+def write_summary(one: Run) -> Summary:
+
+    return summary.summarise(one, analysis.analyse(one), record_sha256="0" * 64, record_bytes=1)
+
+
+@pytest.fixture(scope="module")
+def template() -> Summary:
+    return write_summary(made(1))
+
+
+def line(page: trends.Page, result: str = LATENCY) -> trends.Line:
+    return next(each for each in page.lines if each.result == result)
+
+
+def test_every_machine_and_launcher_has_a_page_of_its_own(template: Summary) -> None:
+    runs = summaries(template, 4)
+    others = [
+        msgspec.structs.replace(one, machine="m2", machine_title="Another machine", id=f"o{one.id}") for one in runs[:2]
+    ]
+    bare = [msgspec.structs.replace(one, launcher="venv", id=f"v{one.id}") for one in runs[:3]]
+    pages = {page.name: page for page in trends.pages([*others, *runs, *bare])}
+    assert {name: page.runs for name, page in pages.items()} == {
+        f"{template.machine}-{template.launcher}": 4,
+        f"{template.machine}-venv": 3,
+        "m2-docker": 2,
+    }
+    assert pages["m2-docker"].machine_title == "Another machine"
+
+
+def test_runs_are_in_the_order_of_time_whatever_order_they_come_in(template: Summary) -> None:
+    runs = summaries(template, 5)
+    (page,) = trends.pages(reversed(runs))
+    assert [dot.label[:10] for dot in line(page).dots] == [one.started[:10] for one in runs]
+    assert trends.pages(runs) == (page,)
+    assert [dot.x for dot in line(page).dots] == sorted(dot.x for dot in line(page).dots)
+
+
+def test_labelled_runs_and_results_measured_once_are_left_out(template: Summary) -> None:
+    runs = summaries(template, 3)
+    labelled = [msgspec.structs.replace(one, labels=("smoke",)) for one in runs]
+    assert trends.pages(labelled) == ()
+    assert trends.pages(runs[:1]) == ()
+    (page,) = trends.pages([runs[0], runs[1], labelled[2]])
+    assert page.runs == 2
+    assert len(line(page).dots) == 2
+
+
+def test_dots_stay_within_the_chart_and_a_lower_value_is_further_down(template: Summary) -> None:
+    (page,) = trends.pages(summaries(template, 10, level=lambda day: 1.0 + day))
+    drawn = line(page)
+    assert all(trends.EDGE <= dot.x <= trends.WIDTH - trends.EDGE for dot in drawn.dots)
+    assert all(trends.EDGE <= dot.y <= trends.HEIGHT - trends.EDGE for dot in drawn.dots)
+    assert (drawn.dots[0].x, drawn.dots[0].y) == (trends.EDGE, trends.HEIGHT - trends.EDGE)
+    assert (drawn.dots[-1].x, drawn.dots[-1].y) == (trends.WIDTH - trends.EDGE, trends.EDGE)
+    assert drawn.path.split() == [f"{dot.x},{dot.y}" for dot in drawn.dots]
+    assert drawn.top == drawn.latest != drawn.bottom
+
+
+def test_values_that_never_change_are_a_level_line(template: Summary) -> None:
+    runs = [msgspec.structs.replace(one, results=template.results) for one in summaries(template, 3)]
+    (page,) = trends.pages(runs)
+    for each in page.lines:
+        assert len({dot.y for dot in each.dots}) == 1
+        assert each.top == each.bottom == each.latest
+
+
+def test_a_run_without_a_number_leaves_a_gap_and_no_dot(template: Summary) -> None:
+    runs = summaries(template, 3)
+    failed = tuple(
+        msgspec.structs.replace(result, estimate=None, low=None, high=None, standing="failed")
+        for result in runs[1].results
+    )
+    runs[1] = msgspec.structs.replace(runs[1], results=failed)
+    (page,) = trends.pages(runs)
+    first, last = line(page).dots
+    assert (first.x, last.x) == (trends.EDGE, trends.WIDTH - trends.EDGE)
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "says"),
+    [("ns", 2_500_000.0, "2.50 ms"), ("bytes", 3 * 2**30, "3.00 GiB"), ("items/s", 1234.0, "items/s")],
+)
+def test_values_have_the_unit_of_their_result(template: Summary, unit: str, value: float, says: str) -> None:
+    changed = tuple(msgspec.structs.replace(each, unit=unit, estimate=value) for each in template.results)
+    runs = [msgspec.structs.replace(one, results=changed) for one in summaries(template, 2)]
+    (page,) = trends.pages(runs)
+    assert plain(line(page).latest).endswith(says)
+    assert says in plain(line(page).dots[0].label)

@@ -1,0 +1,133 @@
+"""A run as a card: an SVG picture and Markdown, with texts of strangers kept within their cells."""
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import msgspec
+
+from suite import analysis
+from suite.record.schema import Failure, Run
+from suite.report import sentences
+from suite.share import card
+from tests.commands import run
+from tests.history.many import small_run, write_run
+from tests.records_builder import make_run
+from tests.report.hostile import make_hostile
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_a_card_tells_the_verdict_in_both_forms(tmp_path: Path) -> None:
+    one = small_run()
+    write_run(one, tmp_path / "reports" / one.id)
+    command = run("card", one.id, "--out", tmp_path / "cards", folder=tmp_path)
+    assert command.code == 0, command.err
+    picture = ET.fromstring((tmp_path / "cards" / "card.svg").read_text(encoding="utf-8"))
+    texts = [element.text or "" for element in picture.iter("{http://www.w3.org/2000/svg}text")]
+    assert any("is fastest on" in text or "are not separated on" in text or "are equal on" in text for text in texts)
+    assert "openvino" in texts
+    told = (tmp_path / "cards" / "card.md").read_text(encoding="utf-8")
+    assert told.startswith("**")
+    assert told.count("| best |") == 2
+
+
+def test_a_stranger_s_name_cannot_leave_its_cell() -> None:
+    found = analysis.analyse(hostile := make_hostile(variants=False))
+    told = card.markdown(hostile, found)
+    for line in told.splitlines():
+        if line.startswith("| ") and not line.startswith("| |"):
+            assert len(re.findall(r"(?<!\\)\|", line)) == 6, line
+    assert not re.search(r"(?<!\\)<script", told)
+
+
+def picture(made: Run) -> ET.Element:
+    return ET.fromstring(card.svg(made, analysis.analyse(made)))
+
+
+def texts(made: Run) -> list[str]:
+    return [element.text or "" for element in picture(made).iter(f"{SVG}text")]
+
+
+def bars(made: Run) -> list[float]:
+    """Widths of the bars, the background left out."""
+    return [float(rect.attrib["width"]) for rect in picture(made).iter(f"{SVG}rect")][1:]
+
+
+def test_bars_are_as_long_as_what_they_stand_for() -> None:
+    made = make_run(models=("resnet50",), scenarios=("latency",), backends=("jax", "openvino", "torch"))
+    (block,) = analysis.analyse(made).timed
+    costs = [cost.value for row in block.rows if (cost := row.compared(block.case)) is not None]
+    assert len(costs) == 3
+    longest = max(costs)
+    assert bars(made) == [round(380 * cost / longest, 1) for cost in costs]
+
+
+def test_a_picture_is_as_high_as_its_rows_and_holds_eight_of_them_at_most() -> None:
+    made = make_run(models=("resnet50",), scenarios=("latency",), backends=("jax", "openvino", "torch"))
+    found = analysis.analyse(made)
+    (block,) = found.timed
+
+    def drawn(times: int) -> ET.Element:
+        many = msgspec.structs.replace(block, rows=block.rows * times)
+        return ET.fromstring(card.svg(made, msgspec.structs.replace(found, blocks=(many,))))
+
+    roots = {3 * times: drawn(times) for times in (1, 2, 4)}
+    assert [len(list(root.iter(f"{SVG}rect"))) - 1 for root in roots.values()] == [3, 6, 8]
+    heights = [int(root.attrib["height"]) for root in roots.values()]
+    assert heights == sorted(set(heights))
+    for root in roots.values():
+        assert root.attrib["viewBox"] == f"0 0 {root.attrib['width']} {root.attrib['height']}"
+        assert all(float(each.attrib.get("y", 0)) < int(root.attrib["height"]) for each in root.iter())
+
+
+def test_an_arm_without_a_number_has_its_standing_in_place_of_a_bar() -> None:
+    crash = Failure(stage="load", kind="crashed", message="It ended.")
+    made = make_run(
+        models=("mlp",), scenarios=("latency",), backends=("jax", "torch"), failures={("jax", "mlp"): crash}
+    )
+    assert len(bars(made)) == 1
+    assert "failed" in texts(made)
+
+
+def test_where_no_latency_was_measured_other_timed_cases_are_drawn() -> None:
+    made = make_run(models=("mlp",), scenarios=("throughput", "memory"), backends=("jax", "torch"))
+    assert any(text.endswith(" items/s") for text in texts(made))
+    both = make_run(models=("mlp",), scenarios=("latency", "throughput"), backends=("jax", "torch"))
+    assert not any(text.endswith(" items/s") for text in texts(both))
+
+
+def test_nothing_measured_is_a_card_still() -> None:
+    made = msgspec.structs.replace(make_run(models=("mlp",), backends=("jax",)), blocks=())
+    assert bars(made) == []
+    assert card.markdown(made, analysis.analyse(made)).startswith("**")
+
+
+def test_markdown_has_a_table_for_every_timed_case_and_a_row_for_every_arm() -> None:
+    made = make_run(models=("mlp", "bert"), scenarios=("latency", "throughput"), backends=("jax", "torch"))
+    found = analysis.analyse(made)
+    told = card.markdown(made, found)
+    assert told.endswith("\n")
+    assert [line[4:] for line in told.splitlines() if line.startswith("### ")] == [
+        sentences.title(block.case) for block in found.timed
+    ]
+    assert told.count("| arm | items/s (95 %") == 2
+    assert told.count("| arm | geometric mean (95 %") == 2
+    assert told.count("| jax |") == told.count("| torch |") == 4
+    assert f"Run {made.id}, {made.started[:10]}." in told
+
+
+def test_markdown_of_a_training_to_a_target_names_the_goal_and_the_steps() -> None:
+    made = make_run(models=("mlp",), scenarios=("convergence",), backends=("jax", "torch"))
+    told = card.markdown(made, analysis.analyse(made))
+    assert "training to 97.0" in told
+    assert "| steps (95 %) |" in told
+    rows = [line for line in told.splitlines() if re.match(r"\| \d+ \|", line)]
+    assert len(rows) == 2
+    assert {line.count("|") for line in rows} == {7}
+
+
+def test_a_picture_of_a_hostile_record_is_one_document_without_a_script() -> None:
+    root = picture(make_hostile(variants=True))
+    assert {element.tag for element in root.iter()} == {f"{SVG}svg", f"{SVG}rect", f"{SVG}text"}
+    assert not any(name.startswith("on") for element in root.iter() for name in element.attrib)
