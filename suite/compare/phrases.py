@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from suite import scenarios
 from suite.compare.types import Change, ChangeGroup, Comparison, Drift, Metric, Movement, Row, Verdict
 from suite.report import names, units
+from suite.report.sentences import shortened
 
 LONGEST = 300
 """Characters of a stranger's text that are shown; the record holds the rest."""
@@ -27,8 +28,7 @@ def clean(text: str, longest: int = LONGEST) -> str:
     longest
         Most characters; a longer text ends in an ellipsis.
     """
-    shown = UNPRINTABLE.sub("\ufffd", _BREAKS.sub(" ", text)).strip()
-    return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
+    return shortened(UNPRINTABLE.sub("\ufffd", _BREAKS.sub(" ", text)).strip(), longest)
 
 
 def value(text: str) -> str:

@@ -194,14 +194,7 @@ def analysed(record: Folklore) -> Folklore:
     "--quick", is_flag=True, help="Two launches and short windows: it shows that all works, and ranks nothing."
 )
 @commands.out_option
-@click.option(
-    "--analyse",
-    "only",
-    type=click.Path(path_type=Path, dir_okay=False),
-    default=None,
-    metavar="RECORD",
-    help="Only analyse this record anew, and write it and its table again.",
-)
+@commands.analyse_option
 def main(
     launches: int,
     rounds: int,
