@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from suite import scenarios
 from suite.compare.types import Change, ChangeGroup, Comparison, Drift, Metric, Movement, Row, Verdict
 from suite.report import names, units
+from suite.report.markdown import interval
 from suite.report.sentences import shortened
 
 LONGEST = 300
@@ -102,10 +103,7 @@ def ratio(row: Row) -> str:
     """`1.031 (1.012–1.050)`: new over old; without bounds where there is no interval."""
     if row.ratio is None:
         return units.NO_VALUE
-    found = row.ratio
-    if found.low is None or found.high is None:
-        return factor(found.value)
-    return f"{factor(found.value)} ({factor(found.low)}–{factor(found.high)})"
+    return interval(row.ratio.value, row.ratio.low, row.ratio.high, factor)
 
 
 def factor(value: float) -> str:
