@@ -155,15 +155,11 @@ def _group(group: str, before: Sequence[Environment], after: Sequence[Environmen
         return (Change(name="all of it", old=states[0], new=states[1], state=_state({states[0]}, {states[1]})),)
     names = dict.fromkeys(name for run in (*before, *after) for name in run.get(group, {}))
     found = [
-        _change(name, [_value(run, group, name) for run in before], [_value(run, group, name) for run in after])
+        _change(name, *([recorded(run.get(group), group, name) for run in side] for side in (before, after)))
         for name in names
     ]
     found.sort(key=lambda change: _STATES.index(change.state))
     return tuple(found[:MOST])
-
-
-def _value(run: Environment, group: str, name: str) -> str:
-    return recorded(run.get(group), group, name)
 
 
 def _change(name: str, old: Sequence[str], new: Sequence[str]) -> Change:

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from suite import scenarios
 from suite.compare.types import Change, ChangeGroup, Comparison, Drift, Metric, Movement, Row, Verdict
 from suite.report import names, units
+from suite.report.markdown import interval
+from suite.report.sentences import shortened
 
 LONGEST = 300
 """Characters of a stranger's text that are shown; the record holds the rest."""
@@ -27,8 +29,7 @@ def clean(text: str, longest: int = LONGEST) -> str:
     longest
         Most characters; a longer text ends in an ellipsis.
     """
-    shown = UNPRINTABLE.sub("\ufffd", _BREAKS.sub(" ", text)).strip()
-    return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
+    return shortened(UNPRINTABLE.sub("\ufffd", _BREAKS.sub(" ", text)).strip(), longest)
 
 
 def value(text: str) -> str:
@@ -102,10 +103,7 @@ def ratio(row: Row) -> str:
     """`1.031 (1.012–1.050)`: new over old; without bounds where there is no interval."""
     if row.ratio is None:
         return units.NO_VALUE
-    found = row.ratio
-    if found.low is None or found.high is None:
-        return factor(found.value)
-    return f"{factor(found.value)} ({factor(found.low)}–{factor(found.high)})"
+    return interval(row.ratio.value, row.ratio.low, row.ratio.high, factor)
 
 
 def factor(value: float) -> str:

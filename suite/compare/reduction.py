@@ -5,14 +5,13 @@ A record holds megabytes of samples; many runs are compared one after the other,
 
 import hashlib
 import math
-from collections.abc import Iterator
 from datetime import datetime
 from typing import TypeAlias
 
 import msgspec
 
 from suite import analysis
-from suite.analysis import ranks
+from suite.analysis import collect, ranks
 from suite.analysis.types import Analysis, AnyRow, ColdRow, ConvergenceRow, MemoryRow, Row, Standing
 from suite.analysis.whole_launch import total_ns
 from suite.compare.types import RunFacts
@@ -115,9 +114,9 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
             arm = compared[row.arm]
             answers[arm.id, block.case.id] = _answer(row, block, arm, run.settings)
             seen = parities.setdefault((arm.id, question(block.case)), {})
-            for parity in _parities(block, arm):
-                if len(seen) < MOST_PARITIES:
-                    seen.setdefault(parity.output_sha256, parity)
+            for _, launch in collect.launches(block, arm.id):
+                if launch.parity is not None and len(seen) < MOST_PARITIES:
+                    seen.setdefault(launch.parity.output_sha256, launch.parity)
     return Reduced(
         facts=RunFacts(id=run.id, started=run.started, finished=run.finished, sha256=sha256, labels=run.labels),
         seconds=_seconds(run),
@@ -135,7 +134,7 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
 
 
 def _answer(row: AnyRow, block: Block, arm: Arm, settings: Settings) -> Answer:
-    launches = list(_launches(block, arm))
+    launches = [launch for _, launch in collect.launches(block, arm.id)]
     own = settings.own_images
     return Answer(
         standing=row.standing,
@@ -181,16 +180,6 @@ def _launch_costs(row: AnyRow, *, per_item: bool) -> tuple[float, ...]:
         case MemoryRow():
             peaks = [reading.peak_rss_bytes for reading in row.readings]
             return tuple(float(peak) for peak in peaks if not isinstance(peak, Absent))
-
-
-def _launches(block: Block, arm: Arm) -> Iterator[Launch]:
-    name = arm.id
-    for generation in block.generations:
-        yield from (launch for launch in generation.launches if launch.arm == name)
-
-
-def _parities(block: Block, arm: Arm) -> Iterator[Parity]:
-    return (launch.parity for launch in _launches(block, arm) if launch.parity is not None)
 
 
 def _seconds(run: Run) -> float | None:

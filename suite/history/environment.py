@@ -6,9 +6,10 @@ from typing import TypeAlias
 
 import msgspec
 
-from suite.analysis import kernels, processor
+from suite.analysis import collect, kernels, processor
 from suite.record.references import suffix
-from suite.record.schema import Absent, Block, Fact, Fingerprint, Image, Launch, Run, elsewhere
+from suite.record.schema import Absent, Fact, Fingerprint, Image, Launch, Run, elsewhere
+from suite.report.sentences import shortened
 
 Environment: TypeAlias = dict[str, dict[str, str]]
 """Group (`cpu`, `kernel`, `image onnxruntime`, `arm onnxruntime`, …) to name to value, all texts."""
@@ -61,7 +62,11 @@ def environment(run: Run) -> Environment:
         found[image_group(image.name, image.variant, elsewhere(image.launcher, settings.launcher))] = _image(image)
     for arm, launches in _launches(run).items():
         found[arm_group(arm)] = _arm(launches)
-    return {group: {name: shortened(value) for name, value in facts.items()} for group, facts in found.items() if facts}
+    return {
+        group: {name: shortened(value, LONGEST) for name, value in facts.items()}
+        for group, facts in found.items()
+        if facts
+    }
 
 
 def image_group(name: str, variant: str, launcher: str = "") -> str:
@@ -179,24 +184,11 @@ def text(fact: Fact | None) -> str:
             return str(fact)
 
 
-def shortened(value: str, longest: int = LONGEST) -> str:
-    """Return a text that ends in an ellipsis where it is too long.
-
-    Parameters
-    ----------
-    value
-        The text.
-    longest
-        Most characters of the result.
-    """
-    return value if len(value) <= longest else f"{value[: longest - 1]}…"
-
-
 def _inputs(run: Run) -> Iterator[tuple[str, str]]:
     for artifact in run.artifacts:
         yield artifact.name, artifact.sha256
     for block in run.blocks:
-        digests = {launch.inputs_sha256 for launch in _of_block(block) if launch.inputs_sha256}
+        digests = {launch.inputs_sha256 for _, launch in collect.launches(block) if launch.inputs_sha256}
         if digests:
             yield f"{block.case.model} inputs, batch {block.case.batch}", " ".join(sorted(digests))
 
@@ -214,15 +206,10 @@ def _image(image: Image) -> dict[str, str]:
     }
 
 
-def _of_block(block: Block) -> Iterator[Launch]:
-    for generation in block.generations:
-        yield from generation.launches
-
-
 def _launches(run: Run) -> dict[str, list[Launch]]:
     found: dict[str, list[Launch]] = {arm.id: [] for block in run.blocks for arm in block.arms}
     for block in run.blocks:
-        for launch in _of_block(block):
+        for _, launch in collect.launches(block):
             if launch.arm in found:
                 found[launch.arm].append(launch)
     return found

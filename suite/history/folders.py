@@ -105,9 +105,8 @@ def _enter(
     skipped: list[Skipped] = []
     chosen: dict[str, Summary] = {}
     analysed = 0
-    for folder, found in _summaries(folders, known, skipped, verify=verify, progress=progress):
-        analysed += found.analysed
-        run = found.summary
+    for folder, run, is_new in _summaries(folders, known, skipped, verify=verify, progress=progress):
+        analysed += is_new
         rivals = {chosen[run.id].record_bytes} if run.id in chosen else {known.get(run.id)} - {None}
         if folder.name == run.id or not rivals:  # a folder that bears its run's name speaks for that run
             chosen[run.id] = run
@@ -117,24 +116,20 @@ def _enter(
     return Outcome(len(folders), entered, analysed, tuple(skipped), time.monotonic() - began)
 
 
-class _Found(msgspec.Struct, frozen=True):
-    summary: Summary
-    analysed: bool
-
-
 def _summaries(
     folders: list[Path], known: dict[str, int], skipped: list[Skipped], *, verify: bool, progress: Progress
-) -> Iterator[tuple[Path, _Found]]:
+) -> Iterator[tuple[Path, Summary, bool]]:
+    """Yield each folder with its summary, and whether the record was analysed for it."""
     for number, folder in enumerate(folders, start=1):
         found = summary.kept(folder, verify=verify)
         if found is not None:
-            yield folder, _Found(found, analysed=False)
+            yield folder, found, False
             continue
         if known.get(summary.record_id(folder)) == _size(folder):  # a renamed folder of a run that is there
             continue
         progress(f"analysing {folder.name} ({number} of {len(folders)})")
         try:
-            yield folder, _Found(summary.from_record(folder), analysed=True)
+            yield folder, summary.from_record(folder), True
         except LevelfieldError as error:
             skipped.append(Skipped(folder.name, error.message))
         except Exception as error:  # noqa: BLE001  (a stranger's record may break the analysis in any way)

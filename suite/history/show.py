@@ -13,12 +13,12 @@ from rich.text import Text
 
 from suite.analysis.types import Estimate
 from suite.errors import printable
-from suite.history.environment import recorded, shortened
+from suite.history.environment import recorded
 from suite.history.queries import Difference
 from suite.history.summary import CANARY
 from suite.history.trend import Change, Point, Series, Trend
 from suite.report import units
-from suite.report.sentences import LABELS
+from suite.report.sentences import LABELS, shortened
 
 _EIGHTHS = "▏▎▍▌▋▊▉█"
 _HEIGHTS = "▁▂▃▄▅▆▇█"

@@ -120,7 +120,7 @@ def _environment() -> jinja2.Environment:
         "separation": separation,
         "units": units,
     }
-    environment.filters |= {"moment": moment, "elapsed": elapsed, "unbroken": unbroken, "code": code}
+    environment.filters |= {"elapsed": elapsed, "code": code}
     environment.tests["absent"] = lambda value: isinstance(value, Absent)
     return environment
 
@@ -131,15 +131,6 @@ def _data_block(content: bytes) -> Markup:
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return Markup(text)  # noqa: S704  (all signs with a meaning in HTML are written as JSON escapes)
-
-
-def moment(text: str) -> str:
-    """`21 November 2026, 10:15 UTC` for an ISO 8601 moment; other text as it is."""
-    try:
-        when = datetime.fromisoformat(text)
-    except ValueError:
-        return text
-    return f"{when.day} {when:%B %Y, %H:%M} UTC"
 
 
 def elapsed(start: str, end: str) -> str:
@@ -160,11 +151,6 @@ def elapsed(start: str, end: str) -> str:
     except (ValueError, TypeError):
         return ""
     return units.duration(seconds) if seconds >= 0 else ""
-
-
-def unbroken(text: str) -> str:
-    """Keep names such as `ResNet-50` and intervals such as `20.9–21.8` on one line: no break after a hyphen or dash."""
-    return text.replace("-", "-\u2060").replace("–", "–\u2060")
 
 
 def code(text: str) -> Markup:

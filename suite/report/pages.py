@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from datetime import datetime
 from pathlib import Path
 
 import jinja2
@@ -13,13 +14,29 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 def templates(folder: Path) -> jinja2.Environment:
     """Return the templates of a folder: every text is escaped, and an undefined name is an error."""
-    return jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters |= {"moment": _moment, "unbroken": _unbroken}
+    return environment
+
+
+def _moment(text: str) -> str:
+    """`21 November 2026, 10:15 UTC` for an ISO 8601 moment; other text as it is."""
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    return f"{when.day} {when:%B %Y, %H:%M} UTC"
+
+
+def _unbroken(text: str) -> str:
+    """Keep names such as `ResNet-50` and intervals such as `20.9–21.8` on one line: no break after a hyphen or dash."""
+    return text.replace("-", "-\u2060").replace("–", "–\u2060")
 
 
 def style(*further: Path) -> str:

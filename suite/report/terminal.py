@@ -1,7 +1,6 @@
 """The result in the terminal: verdict first, then a table a block, then what a reader must know."""
 
 import itertools
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeVar
@@ -25,6 +24,7 @@ from suite.analysis.types import (
     Standing,
     TimedBlock,
 )
+from suite.errors import printable
 from suite.record.schema import Absent, Run, Warning_
 from suite.report import insights, names, sentences, separation, units
 from suite.report.separation import IN_THESE_MINUTES
@@ -44,7 +44,6 @@ INSIGHTS = 3
 
 Ranked = TypeVar("Ranked", Row, ConvergenceRow)
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 _MARKS: dict[Standing, tuple[str, str]] = {
     "ranked": ("", ""),
@@ -144,7 +143,7 @@ def _insights(analysis: Analysis) -> Iterator[Text]:
 
 def _text(text: str, style: str = "") -> Text:
     """Make a text without control characters: a record must not control the terminal."""
-    return Text(_CONTROL.sub("\ufffd", text), style)
+    return Text(printable(text), style)
 
 
 def _parity_style(analysis: Analysis) -> str:

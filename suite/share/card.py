@@ -5,6 +5,7 @@ from xml.sax.saxutils import escape
 
 from suite.analysis.types import Analysis, RankedBlock, RankedRow, TimedBlock
 from suite.errors import printable
+from suite.history.environment import machine_title
 from suite.record.schema import Run
 from suite.report import names, sentences, separation, units
 from suite.report.sentences import shortened
@@ -72,7 +73,7 @@ def svg(run: Run, analysis: Analysis) -> str:
     top = _EDGE + 22
     for text, size, weight in (
         (shortened(sentences.overall(analysis), 92), 15, 700),
-        (shortened(f"{sentences.parity(analysis)} {run.started[:10]}, {_machine(run)}.", 110), 12, 400),
+        (shortened(f"{sentences.parity(analysis)} {run.started[:10]}, {machine_title(run.machine)}.", 110), 12, 400),
     ):
         parts.append(_text(_EDGE, top, text, size=size, weight=weight))
         top += 20
@@ -107,12 +108,6 @@ def _bars(block: TimedBlock, top: int) -> Iterator[str]:
         yield f'<rect x="{_EDGE + 136}" y="{y + 3}" width="{width:.1f}" height="14" rx="2" fill="{colour}"/>'
         value = units.rate(cost.value) + " items/s" if block.case.per_item else units.time(cost.value)
         yield _text(_EDGE + 142 + width, y + 14, value, size=12)
-
-
-def _machine(run: Run) -> str:
-    from suite.history.environment import machine_title
-
-    return machine_title(run.machine)
 
 
 def _text(

@@ -24,6 +24,7 @@ from suite.plan.profiles import STANDARD
 from suite.record import journal
 from suite.record.files import JOURNAL
 from suite.record.schema import Run
+from suite.report.markdown import table
 from suite.run.calibration import EFFECTS, Calibration, Conditions, Repeat, conclude, load, same_machine, store
 from suite.run.options import Options as RunOptions
 from suite.run.start import start_run
@@ -34,7 +35,6 @@ from suite.schedule.resources import RunResources
 from suite.schedule.run import RunInProgress
 from suite.statistics.verdicts import DEFAULT_MARGIN, verdict_of
 from suite.trials import commands
-from suite.trials.tables import table
 
 
 def run(selection: Selection, runs: int, listener: commands.Terminal, *, add: bool) -> Calibration:

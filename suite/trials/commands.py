@@ -40,7 +40,12 @@ out_option = click.option(
     "--out", type=click.Path(path_type=Path), default=None, help="Record; default: under reports/trials/."
 )
 analyse_option = click.option(
-    "--analyse", "only", type=click.Path(path_type=Path), default=None, help="Only analyse this record anew."
+    "--analyse",
+    "only",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=None,
+    metavar="RECORD",
+    help="Only analyse this record anew, and write it and its table again.",
 )
 
 

@@ -223,21 +223,8 @@ class _Form(msgspec.Struct):
     """The same computation, its result as an array; never timed. None: it has no weights of ours to compare."""
 
 
-def torch_published(given: Given, parameters: weights.Arrays) -> dict[str, _Form]:
-    """The module called on a new tensor, gradients recorded.
-
-    Parameters
-    ----------
-    given : Given
-        What the process is to run.
-    parameters : dict of str to ndarray
-        Weights of the model.
-
-    Returns
-    -------
-    dict of str to _Form
-        By name.
-    """
+def _torch_published(_: Given, parameters: weights.Arrays) -> dict[str, _Form]:
+    """The module called on a new tensor, gradients recorded."""
     import torch
 
     from suite.zoo import torch_module
@@ -251,28 +238,14 @@ def torch_published(given: Given, parameters: weights.Arrays) -> dict[str, _Form
         with torch.inference_mode():
             return module(torch.tensor(x))
 
-    del given
     return {
         "as published": _Form(published, lambda x: module(torch.tensor(x)).detach().numpy()),
         "without gradients": _Form(without_gradients, lambda x: module(torch.tensor(x)).detach().numpy()),
     }
 
 
-def tensorflow_published(given: Given, parameters: weights.Arrays) -> dict[str, _Form]:
-    """A Keras model called as a function, eagerly; and by `predict`, as other tellings of the comparison do.
-
-    Parameters
-    ----------
-    given : Given
-        What the process is to run.
-    parameters : dict of str to ndarray
-        Weights of the model.
-
-    Returns
-    -------
-    dict of str to _Form
-        By name.
-    """
+def _tensorflow_published(_: Given, parameters: weights.Arrays) -> dict[str, _Form]:
+    """A Keras model called as a function, eagerly; and by `predict`, as other tellings of the comparison do."""
     import tensorflow as tf
 
     layers = len(parameters) // 2
@@ -291,28 +264,14 @@ def tensorflow_published(given: Given, parameters: weights.Arrays) -> dict[str, 
     model.compile()
     for number, layer in enumerate(model.layers):
         layer.set_weights([parameters[f"layers.{number}.weight"].T, parameters[f"layers.{number}.bias"]])
-    del given
     return {
         "as published": _Form(model, lambda x: model(x).numpy()),
         "with predict": _Form(lambda x: model.predict(x, verbose=0), lambda x: model.predict(x, verbose=0)),
     }
 
 
-def jax_published(given: Given, parameters: weights.Arrays) -> dict[str, _Form]:
-    """Not compiled, weights of ones made in every call, no biases, and the result never waited for.
-
-    Parameters
-    ----------
-    given : Given
-        What the process is to run.
-    parameters : dict of str to ndarray
-        Weights of the model.
-
-    Returns
-    -------
-    dict of str to _Form
-        By name.
-    """
+def _jax_published(_: Given, parameters: weights.Arrays) -> dict[str, _Form]:
+    """Not compiled, weights of ones made in every call, no biases, and the result never waited for."""
     os.environ["JAX_PLATFORMS"] = "cpu"
     import jax
     import jax.numpy as jnp
@@ -327,7 +286,6 @@ def jax_published(given: Given, parameters: weights.Arrays) -> dict[str, _Form]:
         return jax.nn.sigmoid(jnp.dot(x, jnp.ones(WIDTHS[-2:])))
 
     kept = jax.device_put(channels_last(parameters))
-    del given
     return {
         "as published": _Form(lambda x: network(jnp.array(x)), _nothing),
         "waited for": _Form(lambda x: network(jnp.array(x)).block_until_ready(), _nothing),
@@ -337,21 +295,8 @@ def jax_published(given: Given, parameters: weights.Arrays) -> dict[str, _Form]:
     }
 
 
-def onnxruntime_published(given: Given, parameters: weights.Arrays) -> dict[str, _Form]:
-    """One sample at a time in a Python loop, the input's name asked for each of them.
-
-    Parameters
-    ----------
-    given : Given
-        What the process is to run.
-    parameters : dict of str to ndarray
-        Weights of the model.
-
-    Returns
-    -------
-    dict of str to _Form
-        By name.
-    """
+def _onnxruntime_published(given: Given, _: weights.Arrays) -> dict[str, _Form]:
+    """One sample at a time in a Python loop, the input's name asked for each of them."""
     import onnxruntime as ort
 
     ort.disable_telemetry_events()
@@ -364,25 +309,11 @@ def onnxruntime_published(given: Given, parameters: weights.Arrays) -> dict[str,
     def output(x: Batch) -> Any:  # noqa: ANN401  (an array)
         return np.concatenate([session.run(None, {FEATURES: x[index : index + 1]})[0] for index in range(len(x))])
 
-    del parameters
     return {"as published": _Form(published, output)}
 
 
-def openvino_published(given: Given, parameters: weights.Arrays) -> dict[str, _Form]:
-    """One sample at a time in a Python loop, a new request for each, in the precision that OpenVINO chooses.
-
-    Parameters
-    ----------
-    given : Given
-        What the process is to run.
-    parameters : dict of str to ndarray
-        Weights of the model.
-
-    Returns
-    -------
-    dict of str to _Form
-        By name.
-    """
+def _openvino_published(given: Given, _: weights.Arrays) -> dict[str, _Form]:
+    """One sample at a time in a Python loop, a new request for each, in the precision that OpenVINO chooses."""
     import openvino
 
     core = openvino.Core()
@@ -400,16 +331,15 @@ def openvino_published(given: Given, parameters: weights.Arrays) -> dict[str, _F
     def output(x: Batch) -> Any:  # noqa: ANN401  (an array)
         return np.concatenate([compiled.infer_new_request({0: x[index : index + 1]})[0] for index in range(len(x))])
 
-    del parameters
     return {"as published": _Form(published, output), "one request": _Form(one_request, output)}
 
 
 PUBLISHED: dict[str, Callable[[Given, weights.Arrays], dict[str, _Form]]] = {
-    "torch": torch_published,
-    "tensorflow": tensorflow_published,
-    "jax": jax_published,
-    "onnxruntime": onnxruntime_published,
-    "openvino": openvino_published,
+    "torch": _torch_published,
+    "tensorflow": _tensorflow_published,
+    "jax": _jax_published,
+    "onnxruntime": _onnxruntime_published,
+    "openvino": _openvino_published,
 }
 """By backend: the published form first, then one thing mended after the other."""
 

@@ -11,7 +11,7 @@ from suite.compare import changes, conclusion, drift, notes, phrases
 from suite.compare.ab import containers
 from suite.compare.ab.rows import judge_arms
 from suite.compare.reduction import reduce
-from suite.compare.types import Comparison, Drift, Gate, Row, RunFacts, Side, Verdict
+from suite.compare.types import Comparison, Drift, Gate, Row, Side, Verdict
 from suite.errors import LevelfieldError
 from suite.images.catalogue import stem
 from suite.record.schema import Arm, Run
@@ -76,14 +76,13 @@ def compare_arms(run: Run, gate: Gate, sha256: str) -> Comparison:
     before, after = reduce(_view(run, old, new), sha256), reduce(_view(run, new, old), sha256)
     pairs = [(old.id, new.id)]
     drifts = drift.find_drift(pairs, [before], [after], same_hardware=True)
-    facts = RunFacts(id=run.id, started=run.started, finished=run.finished, sha256=sha256, labels=run.labels)
     around = (*containers.compare_places(run, old, new), *changes.compare_environments([before], [after], pairs))
     found = Comparison(
         answer=answer(rows, drifts, gate),
         exit_code=0,
         kind="ab",
-        old=Side(old.id, (facts,)),
-        new=Side(new.id, (facts,)),
+        old=Side(old.id, (before.facts,)),
+        new=Side(new.id, (after.facts,)),
         notes=(notes.note_on_changes(around), *_notes(run, old, new), *containers.notes(run, old, new, rows)),
         rows=rows,
         drifts=drifts,

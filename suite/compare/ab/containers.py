@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 import numpy as np
 
+from suite.analysis import collect
 from suite.analysis.ending import ended_by
 from suite.analysis.types import Estimate
 from suite.analysis.whole_launch import total_ns
@@ -17,7 +18,7 @@ from suite.compare import phrases
 from suite.compare.types import Change, ChangeGroup, Row, Verdict
 from suite.history.environment import text
 from suite.images.catalogue import stem
-from suite.record.schema import Absent, Arm, Block, Image, Launch, Run, Startup
+from suite.record.schema import Absent, Arm, Block, Image, Run, Startup
 from suite.report import names, units
 from suite.report.sentences import join
 from suite.statistics.ending import EndedBy
@@ -97,7 +98,7 @@ def _other_differences(run: Run, sides: _Sides) -> str:
             {
                 launch.framework_version
                 for block in run.blocks
-                for _, launch in _launches(block, arm)
+                for _, launch in collect.launches(block, arm.id)
                 if launch.framework_version
             }
         )
@@ -107,12 +108,6 @@ def _other_differences(run: Run, sides: _Sides) -> str:
         first, second = (join(versions[arm.id]) for arm in (sides.box, sides.bare))
         return f"version {first} and {second}"
     return ""
-
-
-def _launches(block: Block, arm: Arm) -> Iterator[tuple[int, Launch]]:
-    """Yield the launches of an arm, each with the index of its generation."""
-    for generation in block.generations:
-        yield from ((generation.index, launch) for launch in generation.launches if launch.arm == arm.id)
 
 
 def _costs(run: Run, sides: _Sides, rows: Sequence[Row]) -> Iterator[str]:
@@ -196,11 +191,11 @@ def added(
 
 def _stages(block: Block, arm: Arm, stage: Callable[[Startup], int | Absent]) -> dict[int, float]:
     found = {}
-    for generation, launch in _launches(block, arm):
+    for generation, launch in collect.launches(block, arm.id):
         if launch.startup is not None and launch.failure is None:
             value = stage(launch.startup)
             if not isinstance(value, Absent):
-                found[generation] = float(value)
+                found[generation.index] = float(value)
     return found
 
 

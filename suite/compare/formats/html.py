@@ -8,7 +8,6 @@ from suite import __version__
 from suite.compare import phrases
 from suite.compare.types import Comparison
 from suite.report import names, pages
-from suite.report.html import moment, unbroken
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
 
@@ -30,14 +29,16 @@ def within(comparison: Comparison) -> Markup:
 
 
 def _render(template: str, comparison: Comparison, **further: object) -> str:
-    environment = pages.templates(TEMPLATES)
-    environment.filters |= {"moment": moment, "unbroken": unbroken}
-    return environment.get_template(template).render(
-        comparison=comparison,
-        moved=comparison.moved,
-        changes=len(comparison.changed),
-        names=names,
-        version=__version__,
-        words=phrases,
-        **further,
+    return (
+        pages.templates(TEMPLATES)
+        .get_template(template)
+        .render(
+            comparison=comparison,
+            moved=comparison.moved,
+            changes=len(comparison.changed),
+            names=names,
+            version=__version__,
+            words=phrases,
+            **further,
+        )
     )

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from suite.compare import phrases
 from suite.compare.types import Comparison, Row
+from suite.report.markdown import table
 from suite.safety.markdown import code, text
 
 MOST_ROWS = 200
@@ -43,10 +44,11 @@ def _lines(comparison: Comparison) -> Iterator[str]:
 def _cases(rows: Sequence[Row], replicate: str, *, brief: bool) -> Iterator[str]:
     if not rows:
         return
-    yield from _table(("", "arm", "case", "old", "new", "new/old", "verdict", ""), "lllrrrll")
-    for row in rows[:MOST_ROWS]:
-        arms, *cells = phrases.row_cells(row, replicate, brief=brief)
-        yield _line((_SIGNS[row.outcome], code(arms), *map(text, cells)))
+    cells = [(row.outcome, *phrases.row_cells(row, replicate, brief=brief)) for row in rows[:MOST_ROWS]]
+    yield from table(
+        ("", "arm", "case", "old:", "new:", "new/old:", "verdict", ""),
+        ((_SIGNS[outcome], code(arms), *map(text, rest)) for outcome, arms, *rest in cells),
+    )
     yield ""
     if len(rows) > MOST_ROWS:
         yield f"{len(rows) - MOST_ROWS} more rows are left out here; `--format html` shows them."
@@ -57,10 +59,13 @@ def _answers(comparison: Comparison) -> Iterator[str]:
     if not comparison.moved:
         return
     yield from _folded(f"{len(comparison.moved)} of {len(comparison.drifts)} answers are not identical")
-    yield from _table(("", "arm and model", "movement", ""), "llll")
-    for drift in comparison.moved[:MOST_ROWS]:
-        cells = (phrases.answer_of(drift), drift.movement.value, phrases.drifted(drift))
-        yield _line((_SIGNS[drift.outcome], *map(text, cells)))
+    cells = [
+        (drift.outcome, phrases.answer_of(drift), drift.movement.value, phrases.drifted(drift))
+        for drift in comparison.moved[:MOST_ROWS]
+    ]
+    yield from table(
+        ("", "arm and model", "movement", ""), ((_SIGNS[outcome], *map(text, rest)) for outcome, *rest in cells)
+    )
     yield ""
     yield "</details>"
     yield ""
@@ -74,10 +79,11 @@ def _changes(comparison: Comparison) -> Iterator[str]:
     if not comparison.changed:
         return
     yield from _folded(f"What changed: {len(comparison.changed)} facts")
-    yield from _table(("where", "what", "old", "new"), "llll")
-    for title, change in comparison.changed[:MOST_ROWS]:
-        *names, old, new = phrases.change_cells(title, change)
-        yield _line((*map(text, names), code(old), code(new)))
+    cells = [phrases.change_cells(title, change) for title, change in comparison.changed[:MOST_ROWS]]
+    yield from table(
+        ("where", "what", "old", "new"),
+        ((text(where), text(what), code(old), code(new)) for where, what, old, new in cells),
+    )
     yield ""
     if len(comparison.changed) > MOST_ROWS:
         yield f"{len(comparison.changed) - MOST_ROWS} more are left out here; `--format html` shows them."
@@ -88,12 +94,3 @@ def _changes(comparison: Comparison) -> Iterator[str]:
 
 def _folded(title: str) -> tuple[str, ...]:
     return f"<details><summary>{title}</summary>", ""
-
-
-def _table(headings: Sequence[str], aligned: str) -> tuple[str, str]:
-    rule = {"l": "---", "r": "---:"}
-    return _line(headings), f"|{'|'.join(rule[side] for side in aligned)}|"
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"

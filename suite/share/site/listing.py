@@ -9,7 +9,6 @@ import msgspec
 
 from suite.analysis import guarded
 from suite.analysis.types import Analysis
-from suite.compare.reduction import Reduced, reduce
 from suite.errors import LevelfieldError
 from suite.history import summary
 from suite.history.environment import machine_key, machine_title
@@ -75,7 +74,8 @@ def fill(reports: Path, say: Callable[[str], None], keep: Callable[[Entry, Run, 
     for number, folder in enumerate(folders := files.runs_in(reports), start=1):
         say(f"reading {folder.name} ({number} of {len(folders)})")
         try:
-            run, found, sha256, size = read(folder)
+            record = guarded.read(folder / files.NAME)
+            run, found = record.run, record.analysis
             if not _ID.fullmatch(run.id) or run.id in entries:
                 skipped.append(f"{folder.name}: its run's id is taken, or can be no folder's name")
                 continue
@@ -90,21 +90,11 @@ def fill(reports: Path, say: Callable[[str], None], keep: Callable[[Entry, Run, 
         else:
             entries[one.id] = one
             with contextlib.suppress(LevelfieldError):  # names that no history keeps: it has no trends
-                summaries.append(summary.summarise(run, found, record_sha256=sha256, record_bytes=size))
+                summaries.append(
+                    summary.summarise(run, found, record_sha256=record.sha256, record_bytes=record.size_bytes)
+                )
     newest = sorted(entries.values(), key=lambda entry: (entry.started, entry.id), reverse=True)
     return Shelf(tuple(newest), tuple(summaries), tuple(skipped))
-
-
-def read(folder: Path) -> tuple[Run, Analysis, str, int]:
-    """Read a run and analyse it; also its record's digest and size in bytes."""
-    record = guarded.read(folder / files.NAME)
-    return record.run, record.analysis, record.sha256, record.size_bytes
-
-
-def reduced(folder: Path) -> Reduced:
-    """Read a run and reduce it for a comparison."""
-    run, _, sha256, _ = read(folder)
-    return reduce(run, sha256)
 
 
 def _entry(run: Run, found: Analysis, folder: Path) -> Entry:

@@ -1,6 +1,5 @@
 """The site: an index with filters, a page for every run, comparisons of two, and trends; any static host serves it."""
 
-import hashlib
 import itertools
 import shutil
 import tempfile
@@ -12,8 +11,11 @@ from markupsafe import Markup
 
 from suite import __version__
 from suite.analysis.types import Analysis
+from suite.compare import sides
+from suite.compare.ab import comparison as ab
 from suite.compare.comparison import compare_runs
 from suite.compare.formats import html as comparison_page
+from suite.compare.types import Gate
 from suite.errors import LevelfieldError
 from suite.record import files
 from suite.record.schema import Run
@@ -103,17 +105,12 @@ def _put(fresh: Path, out: Path) -> None:
 
 def _run(one: Entry, run: Run, found: Analysis, folder: Path) -> None:
     """Write a run's page anew from its record: a page that lies beside a record may be anybody's."""
-    comparison = None
-    if "ab" in run.labels:
-        from suite.compare.ab import comparison as pairs
-        from suite.compare.formats.html import within
-        from suite.compare.types import Gate
-
-        record = files.content_of(one.folder / files.NAME)
-        comparison = within(
-            pairs.compare_arms(run, Gate(margin=run.settings.margin), hashlib.sha256(record).hexdigest())
-        )
     evidence = run_evidence.evidence_of(one.folder / files.NAME, run, found)
+    comparison = None
+    if ab.LABEL in run.labels:
+        gate = Gate(margin=run.settings.margin)
+        made_anew = ab.compare_arms(run, gate, evidence.inside.embedded.record_sha256)
+        comparison = comparison_page.within(made_anew)
     # All of it is made before any of it is written: a run is on the site as a whole, or not.
     made = {
         "index.html": html.render(run, found, comparison=comparison, evidence=evidence),
@@ -133,7 +130,7 @@ def _comparisons(entries: Sequence[Entry], folder: Path, say: Callable[[str], No
         if not one.labels:
             machines.setdefault((one.machine, one.launcher), []).append(one)
     for runs in machines.values():
-        reduced = {one.id: listing.reduced(one.folder) for one in runs[:PAIRS]}
+        reduced = {one.id: sides.load(one.folder / files.NAME) for one in runs[:PAIRS]}
         for newer, older in itertools.combinations(runs[:PAIRS], 2):
             say(f"comparing {older.id} and {newer.id}")
             try:
@@ -165,14 +162,16 @@ def _index(filled: Shelf, pairs: dict[tuple[str, str], str], found: Sequence[Pag
 
 def _page(template: str, *, script: str = "", **values: object) -> str:
     style = pages.style(TEMPLATES / "site.css")
-    environment = pages.templates(TEMPLATES)
-    environment.filters |= {"moment": html.moment, "unbroken": html.unbroken}
-    return environment.get_template(template).render(
-        policy=pages.policy(style, script=script, images="'self' data:"),
-        style=Markup(style),  # noqa: S704  (our own files)
-        script=Markup(script),  # noqa: S704  (our own file)
-        version=__version__,
-        **values,
+    return (
+        pages.templates(TEMPLATES)
+        .get_template(template)
+        .render(
+            policy=pages.policy(style, script=script, images="'self' data:"),
+            style=Markup(style),  # noqa: S704  (our own files)
+            script=Markup(script),  # noqa: S704  (our own file)
+            version=__version__,
+            **values,
+        )
     )
 
 

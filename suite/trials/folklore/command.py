@@ -18,14 +18,13 @@ from suite.launchers.docker import connect
 from suite.machine.signals import Signals
 from suite.record.schema import Absent
 from suite.schedule.launches import LOAD_TIMEOUT_S
-from suite.schedule.rounds import REWARM_NS
 from suite.schedule.verification import compare_outputs
 from suite.trials import commands, inside
 from suite.trials.folklore.findings import rows
 from suite.trials.folklore.forms import BATCH, FAIRLY, FRAMEWORKS, Framework
 from suite.trials.folklore.record import Folklore, Said
 from suite.trials.folklore.show import markdown
-from suite.trials.overhead.contestants import InlineProcess, Pace, Reading, Target, reading
+from suite.trials.overhead.contestants import InlineProcess, Loop, Pace, Target
 from suite.trials.overhead.schedule import Effort, generation
 from suite.trials.record import new_facts, read, write
 from suite.worker.messages import Verified
@@ -49,20 +48,6 @@ class _Process(InlineProcess):
         except BaseException:
             self.close()
             raise
-
-
-class _Contestant:
-    """One form of a process."""
-
-    def __init__(self, process: _Process, form: str) -> None:
-        self._process = process
-        self._form = form
-        self.process = process.process
-        self.pid = process.pid
-
-    def window(self, pace: Pace) -> Reading:
-        request = inside.Ask(self._form, "bare", pace.window_ns, pace.min_calls, REWARM_NS)
-        return reading(self._process.ask(request, inside.Samples).samples_ns)
 
 
 def run(effort: Effort, threads: int | None, seed: int, out: Path, listener: commands.Terminal) -> Folklore:
@@ -136,12 +121,12 @@ def _measured(failures: Mapping[str, str]) -> tuple[Framework, ...]:
 @contextmanager
 def _launched(
     targets: Mapping[str, Target], failures: dict[str, str], said: dict[str, Said], order: random.Random
-) -> Iterator[dict[str, _Contestant]]:
+) -> Iterator[dict[str, Loop]]:
     """Launch every process in random order; note what fails and what each form answers."""
     pairs = [(framework, fair) for framework in _measured(failures) for fair in (False, True)]
     order.shuffle(pairs)
     with ExitStack() as stack:
-        launched: dict[str, _Contestant] = {}
+        launched: dict[str, Loop] = {}
         for framework, fair in pairs:
             target = targets[framework.backend]
             if framework.backend in failures:
@@ -154,7 +139,7 @@ def _launched(
             stack.callback(process.close)
             for form, answer in zip(process.forms, process.answers, strict=True):
                 said[form.arm] = _said(form.arm, answer, target)
-                launched[form.arm] = _Contestant(process, form.name)
+                launched[form.arm] = Loop(process, "bare", form.name)
         failed = {form.arm for each in FRAMEWORKS if each.backend in failures for form in each.forms}
         yield {arm: contestant for arm, contestant in launched.items() if arm not in failed}
 
@@ -194,14 +179,7 @@ def analysed(record: Folklore) -> Folklore:
     "--quick", is_flag=True, help="Two launches and short windows: it shows that all works, and ranks nothing."
 )
 @commands.out_option
-@click.option(
-    "--analyse",
-    "only",
-    type=click.Path(path_type=Path, dir_okay=False),
-    default=None,
-    metavar="RECORD",
-    help="Only analyse this record anew, and write it and its table again.",
-)
+@commands.analyse_option
 def main(
     launches: int,
     rounds: int,

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from suite.report import units
+from suite.report.markdown import interval
 from suite.report.sentences import join
 from suite.statistics import ranking
 from suite.statistics.arrays import Floats
@@ -17,7 +18,6 @@ from suite.trials.folklore.forms import AS_PUBLISHED, FAIRLY, Framework, path
 from suite.trials.folklore.record import Form, Mended, Row, Said, Standing
 from suite.trials.overhead.judging import launch_levels
 from suite.trials.overhead.record import Generation, Interval
-from suite.trials.tables import interval
 
 OWN_SHARE = 1.25
 """A framework whose time changes by less than this is moved by the others alone."""

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 
 from suite.report import units
+from suite.report.markdown import interval, table
 from suite.report.sentences import join
 from suite.report.separation import IN_THESE_MINUTES
 from suite.trials.folklore.forms import AS_PUBLISHED, FAIRLY, get
 from suite.trials.folklore.record import Folklore, Row, Said, Standing
 from suite.trials.overhead.record import Interval
-from suite.trials.tables import interval, table
 
 SOURCE = (
     "“Deep Learning GPU Benchmarks”, Data Science Blogathon, Analytics Vidhya, January 2025, and the script of the "

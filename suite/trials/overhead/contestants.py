@@ -148,6 +148,9 @@ class InlineProcess:
         Folder of compiled code that it shares with the worker; None: it has none.
     """
 
+    process: str
+    """As in `Contestant`."""
+
     def __init__(self, target: Target, name: str, cache: Path | None = None) -> None:
         self._name = name
         folders = {"/artifacts": (target.site.artifacts.root, "ro")}
@@ -184,12 +187,19 @@ class InlineProcess:
             words = self._channel.stderr_tail().strip() or "it said nothing"
             raise LevelfieldError(f"The {self._name} gave no answer.", fix=f"Its last words: {words[-800:]}") from error
 
+    def turns(self, request: inside.AskTurns) -> list[dict[str, Reading]]:
+        """Let two loops take turns inside the process; raises as `ask` does."""
+        turns = self.ask(request, inside.Turns).turns
+        return [{loop: reading(samples) for loop, samples in turn.items()} for turn in turns]
+
     def close(self) -> None:
         self._channel.end(5.0)
 
 
 class BareProcess(InlineProcess):
     """A plain container that runs loops around the step of an arm; it shares the worker's compile cache."""
+
+    process = "bare"
 
     def __init__(self, target: Target) -> None:
         name = f"bare loop around {target.name}"
@@ -212,24 +222,19 @@ class BareProcess(InlineProcess):
         if not parity.equal:
             raise LevelfieldError(f"The {self._name} is not equal to the reference: {parity.reason}.")
 
-    def turns(self, request: inside.AskTurns) -> list[dict[str, Reading]]:
-        """Let two loops take turns inside the process; raises as `ask` does."""
-        turns = self.ask(request, inside.Turns).turns
-        return [{loop: reading(samples) for loop, samples in turn.items()} for turn in turns]
-
 
 class Loop:
-    """One of the loops that a bare process offers, as a contestant."""
+    """A loop around one of the forms that a process offers, as a contestant."""
 
-    process = "bare"
-
-    def __init__(self, process: BareProcess, loop: str) -> None:
+    def __init__(self, process: InlineProcess, loop: str, form: str = inside.FAIRLY) -> None:
         self.inside = process
         self.loop = loop
+        self.form = form
+        self.process = process.process
         self.pid = process.pid
 
     def window(self, pace: Pace) -> Reading:
-        request = inside.Ask(inside.FAIRLY, self.loop, pace.window_ns, pace.min_calls, REWARM_NS)
+        request = inside.Ask(self.form, self.loop, pace.window_ns, pace.min_calls, REWARM_NS)
         return reading(self.inside.ask(request, inside.Samples).samples_ns)
 
 

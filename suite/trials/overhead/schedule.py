@@ -239,7 +239,7 @@ def _turns(arms: Mapping[str, Contestant], effort: Effort, order: random.Random,
             seed=order.getrandbits(32),
         )
     )
-    why = disturbed([difference(before, signals.snapshot(pids), Loop.process)], len(signals.cpus))
+    why = disturbed([difference(before, signals.snapshot(pids), process.process)], len(signals.cpus))
     return tuple(
         Round(tuple(Window(names[loop], taken.median_ns, taken.calls) for loop, taken in turn.items()), disturbed=why)
         for turn in turns

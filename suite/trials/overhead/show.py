@@ -4,8 +4,8 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from suite.report.markdown import interval, table
 from suite.trials.overhead.record import Finding, Interval, Trial
-from suite.trials.tables import interval, table
 
 _COLUMNS = ("model", "backend", "first", "second", "first takes", "second takes", "ratio (95 %)", "difference, µs")
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from suite.plan import CANARY
+from suite.report.markdown import table
 from suite.statistics.proportions import Proportion
 from suite.trials.spin.findings import SLOW, SPINNING
 from suite.trials.spin.record import RULES, Finding, Trial
-from suite.trials.tables import table
 
 
 def markdown(trial: Trial) -> str:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from suite.report import units
+from suite.report.markdown import interval, table
 from suite.statistics.proportions import Proportion
-from suite.trials.tables import interval, table
 from suite.trials.upgrades.record import Finding, Record
 
 

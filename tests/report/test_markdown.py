@@ -1,7 +1,7 @@
 """Tables and intervals as Markdown."""
 
 from suite.report import units
-from suite.trials.tables import interval, table
+from suite.report.markdown import interval, table
 
 
 def test_columns_are_aligned_as_their_headings_ask() -> None:

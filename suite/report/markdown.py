@@ -1,4 +1,4 @@
-"""Tables and intervals as the Markdown beside the records has them."""
+"""Tables and intervals as Markdown has them."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
