@@ -377,15 +377,13 @@ def supervisor_busy(share: float) -> Warning_:
     )
 
 
-def idle_workers_busy(share: float, about: str = "") -> Warning_:
+def idle_workers_busy(share: float) -> Warning_:
     """Return the warning that workers used CPU time while it was not their turn.
 
     Parameters
     ----------
     share
         Their CPU time over the time of the turns: 1 is one core.
-    about
-        Id of the case; empty: the whole run.
     """
     return Warning_(
         code="idle-workers-busy",
@@ -394,7 +392,6 @@ def idle_workers_busy(share: float, about: str = "") -> Warning_:
             "its turn, and take time from the next."
         ),
         remedy="Limit the spinning (OMP_WAIT_POLICY=passive, KMP_BLOCKTIME=0), or run fewer backends together.",
-        about=about,
     )
 
 
