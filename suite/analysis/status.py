@@ -16,6 +16,7 @@ from suite.analysis.types import (
     Status,
     TimedBlock,
 )
+from suite.backends import registry
 from suite.compatibility import loaded
 from suite.record import notices
 from suite.record.schema import Absent, Run, Warning_
@@ -239,8 +240,10 @@ def _of_kernels(run: Run) -> Iterator[Warning_]:
     """Name the arms whose products Intel's library computes on a processor of another vendor."""
     arms = {arm.id: arm for block in run.blocks for arm in block.arms}
     for arm, launch in kernels.with_most_by(notices.MKL, run).items():
-        found = notices.generic_mkl(run.machine, arms[arm], launch) if arm in arms else None
-        if found is not None:
+        if arm not in arms:
+            continue
+        setting = registry.instead_of_mkl(arms[arm].backend)
+        if found := notices.generic_mkl(run.machine, arms[arm], launch, setting):
             yield found
 
 

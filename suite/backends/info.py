@@ -52,6 +52,13 @@ class BackendInfo(msgspec.Struct, frozen=True, kw_only=True):
     """What reads its framework's own profile: a module of `suite.backends.profiling`; empty: nothing does."""
     settings: dict[str, tuple[str, ...]] = {}
     """What may be chosen beside the idiomatic way, and the values it may have, the idiomatic one first."""
+    instead_of_mkl: str = ""
+    """Setting by which another library computes what MKL would: `key=value`; empty: there is none."""
+    control_rank: int | None = None
+    """Its place among those that serve as the A/A control where none is named, the quickest to launch first; None: it
+    does so only where none of those is in the run."""
+    environment: dict[str, str] = {}
+    """Variables of its containers on a GPU, beside those that every worker has."""
     colours: tuple[str, str] | None = None
     """On light and on dark ground, as `#rrggbb`; None: one of the spare colours."""
 

@@ -53,6 +53,8 @@ _BACKENDS = {
             feed="torch_loader",
             profiler="torch",
             settings=_CAST | _EAGER,
+            instead_of_mkl="linear=onednn",
+            control_rank=3,
             colours=("#cf4a0c", "#ff8a50"),
         ),
         BackendInfo(
@@ -126,6 +128,7 @@ _BACKENDS = {
             process_bytes=1280 << 20,
             profiler="jax",
             settings=_FROZEN,
+            control_rank=2,
             colours=("#7a4fb0", "#b794f0"),
         ),
         BackendInfo(
@@ -146,6 +149,7 @@ _BACKENDS = {
             process_bytes=1024 << 20,
             profiler="onnxruntime",
             settings={"graph": ("all", "extended", "basic", "off"), "spinning": ("on", "off")},
+            control_rank=1,
             colours=("#0d7f5b", "#4fc99a"),
         ),
         BackendInfo(
@@ -179,6 +183,9 @@ _BACKENDS = {
             why_not={("cuda", "tf32"): "how TF32 is chosen for this plug-in is not documented"},
             capabilities=(("8.6", "8.7"), ("8.9", "9.0"), ("12.0", None)),
             process_bytes=1024 << 20,
+            # Where it puts links to libraries that its wheel asks for by other names. The loader forgets a folder that
+            # is not there when a process starts.
+            environment={"LD_LIBRARY_PATH": "/tmp"},  # noqa: S108  (a container's own)
         ),
         BackendInfo(
             name="tensorrt",
@@ -212,6 +219,25 @@ def names() -> tuple[str, ...]:
 def names_on_gpus_only() -> tuple[str, ...]:
     """Return the names of the backends that run on a GPU and nowhere else."""
     return tuple(name for name, info in _BACKENDS.items() if "cpu" not in info.devices)
+
+
+def controls() -> tuple[str, ...]:
+    """Return the names of the backends that serve as the A/A control where none is named, the first choice first."""
+    ranked = [(info.control_rank, name) for name, info in _BACKENDS.items() if info.control_rank is not None]
+    return tuple(name for _, name in sorted(ranked))
+
+
+def environment(image: str) -> dict[str, str]:
+    """Return the variables that the backends of an image need in a container on a GPU."""
+    return {key: value for info in _BACKENDS.values() if info.image == image for key, value in info.environment.items()}
+
+
+def instead_of_mkl(name: str) -> str:
+    """Return a backend's setting, `key=value`, by which another library computes what MKL would.
+
+    Empty where there is none, or where this release does not know the backend.
+    """
+    return _BACKENDS[name].instead_of_mkl if name in _BACKENDS else ""
 
 
 def get(name: str) -> BackendInfo:

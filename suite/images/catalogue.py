@@ -70,17 +70,8 @@ class Lock(msgspec.Struct, frozen=True):
         return {pin.name: pin.version for pin in self.pins}
 
     @property
-    def download_bytes(self) -> int:
-        return sum(pin.size_bytes for pin in self.pins)
-
-    @property
     def installed_bytes(self) -> int:
         return sum(pin.installed_bytes for pin in self.pins)
-
-    @property
-    def unsized(self) -> int:
-        """How many wheels have a size that is not known."""
-        return sum(not pin.sized for pin in self.pins)
 
 
 def images() -> dict[str, Image]:

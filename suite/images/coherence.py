@@ -59,9 +59,5 @@ def _mixed(lock: Lock) -> Iterable[str]:
         other = _FAMILY.search(pin.name)
         if other and other[1] != family:
             yield f"{pin.name} is for CUDA {other[1]} and the lock of {lock.variant}"
-        elif _is_of_release(pin.name) and is_version(pin.version) and minor(pin.version) != minor(release):
+        elif pin.name.startswith(_OF_RELEASE) and is_version(pin.version) and minor(pin.version) != minor(release):
             yield f"{pin.name} {pin.version} is not of CUDA {release}"
-
-
-def _is_of_release(name: str) -> bool:
-    return name.startswith(_OF_RELEASE)

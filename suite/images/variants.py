@@ -30,8 +30,7 @@ def cuda_variants(image_name: str, version: str | None = None) -> dict[str, str]
     for variant, name in catalogue.lock_names(image_name):
         if name != version or not variant.startswith("cu"):
             continue
-        pins = catalogue.lock(image_name, variant, version).pins
-        release = known_bad.cuda_release({pin.name: pin.version for pin in pins})
+        release = known_bad.cuda_release(catalogue.lock(image_name, variant, version).versions)
         if release is not None:
             found[variant] = release
     return found
@@ -69,8 +68,7 @@ def choose(
     choice = selection.choose(rows, nvidia, cuda_variants(image_name, version), asked=asked, gpu=gpu)
     if choice.variant is None:
         return choice
-    pins = catalogue.lock(image_name, choice.variant, version).pins
-    versions = known_bad.libraries({pin.name: pin.version for pin in pins})
+    versions = known_bad.libraries(catalogue.lock(image_name, choice.variant, version).versions)
     gpus = [one for one in nvidia.gpus if gpu is None or one.index == gpu]
     bad = tuple(known_bad.sentence(rule, versions) for rule in known_bad.matching(rows, versions, gpus))
     return Choice(choice.variant, release=choice.release, warnings=(*choice.warnings, *bad))

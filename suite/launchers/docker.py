@@ -11,13 +11,14 @@ import docker.errors
 import requests.exceptions
 from docker.types import LogConfig
 
+from suite.backends import registry
 from suite.images.base import Kind
 from suite.images.build import build
 from suite.images.engine import USER_PROXIES, no_engine
 from suite.launchers.container import ContainerChannel, LocalProcess, close, engine_gone
 from suite.launchers.disk_limit import DiskLimit
 from suite.launchers.environment import cuda_cache, worker_environment
-from suite.launchers.gpu import DRIVER, LINKED, gpu_error, gpu_request, without_uuids
+from suite.launchers.gpu import DRIVER, gpu_error, gpu_request, without_uuids
 from suite.launchers.protocol import Inside, LaunchSpec, Progress
 from suite.launchers.worker import Worker, WorkerError
 from suite.machine import owner
@@ -195,7 +196,7 @@ def _environment(spec: LaunchSpec) -> dict[str, str]:
     variables = worker_environment(threads=spec.threads, cpus=spec.cpus)
     if not spec.gpu:
         return variables
-    return variables | DRIVER | LINKED.get(spec.image.name, {}) | cuda_cache("/cache" if spec.cache else "")
+    return variables | DRIVER | registry.environment(spec.image.name) | cuda_cache("/cache" if spec.cache else "")
 
 
 def connect() -> docker.DockerClient:

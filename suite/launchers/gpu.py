@@ -9,9 +9,6 @@ from suite.machine.toolkit import INSTALL
 
 DRIVER = {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
 """Which of the driver's libraries the container toolkit hands in: CUDA's, and NVML. Slim images do not say it."""
-LINKED = {"onnxruntime-tensorrt-rtx": {"LD_LIBRARY_PATH": "/tmp"}}  # noqa: S108  (a container's own)
-"""Images whose libraries ask the loader for names that their wheel lacks: where their backend puts links. The loader
-forgets a folder that is not there when a process starts."""
 ELSEWHERE = "or use --launcher venv, or --variant cpu."
 _UUID = re.compile(r"(GPU|MIG)-[0-9a-fA-F-]{8,}")
 

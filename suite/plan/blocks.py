@@ -18,8 +18,6 @@ from suite.zoo import models
 
 CONTROLLED = "resnet50"
 """Model whose latency block has the control, where it is in the plan."""
-CONTROLS = ("onnxruntime", "jax", "torch")
-"""Backends that may serve as the control, the quickest to launch first."""
 
 
 def cases(
@@ -105,7 +103,7 @@ def _with_control(arms: tuple[Arm, ...], case: Case, selection: Selection) -> tu
     backends = {arm.backend: arm for arm in reversed(able)} | {arm.id: arm for arm in able}
     wanted = selection.control
     if wanted == "auto":
-        wanted = next((name for name in CONTROLS if name in backends), able[0].id)
+        wanted = next((name for name in registry.controls() if name in backends), able[0].id)
     twin = backends[known("backend", [wanted], backends)[0]]
     return arm_names.numbered((*arms, twin))
 

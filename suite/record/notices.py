@@ -6,7 +6,6 @@ block or image that the warning concerns; empty, it concerns the whole run.
 """
 
 from collections.abc import Iterable, Sequence
-from types import MappingProxyType
 
 from suite.record.schema import Absent, Arm, Fingerprint, Launch, Warning_
 
@@ -24,10 +23,6 @@ PRECISION_NOT_REACHED = "precision-not-reached"
 NOT_DECIDED = "not-decided"
 """Code of the warning that a run's ratios are not as precise as was asked."""
 MKL, _INTEL = "MKL", "GenuineIntel"
-_OTHER_LIBRARY = MappingProxyType(
-    {"torch": "Compare it with torch+linear=onednn, and on the hardware you will use: `levelfield ab` does."}
-)
-_ELSEWHERE = "Compare on the hardware you will use."
 STEAL_LIMIT = 0.02
 """Share of the CPU time that the hypervisor may give to others over a whole run."""
 
@@ -105,7 +100,7 @@ def huge_pages_always() -> Warning_:
     )
 
 
-def generic_mkl(machine: Fingerprint, arm: Arm, launch: Launch) -> Warning_ | None:
+def generic_mkl(machine: Fingerprint, arm: Arm, launch: Launch, setting: str) -> Warning_ | None:
     """Return the warning that MKL computes products on a processor of another vendor, or None where it does not.
 
     MKL chooses its kernels by the processor's vendor as well as by its instruction set ("Notices and Disclaimers" of
@@ -119,6 +114,8 @@ def generic_mkl(machine: Fingerprint, arm: Arm, launch: Launch) -> Warning_ | No
         The arm, and a launch of it that reported the kernels which it used.
     launch
         A launch of `arm`.
+    setting
+        The backend's setting by which another library computes the products, `key=value`; empty: there is none.
     """
     vendor = machine.get("cpu", {}).get("vendor")
     by_mkl = {
@@ -136,7 +133,11 @@ def generic_mkl(machine: Fingerprint, arm: Arm, launch: Launch) -> Warning_ | No
             f"convolutions with Intel's library ({kernels}), which may choose slower kernels on processors of other "
             "vendors. The result is true of this wheel on this processor, and says nothing about other processors."
         ),
-        remedy=_OTHER_LIBRARY.get(arm.backend if "linear" not in arm.settings else "", _ELSEWHERE),
+        remedy=(
+            f"Compare it with {arm.backend}+{setting}, and on the hardware you will use: `levelfield ab` does."
+            if setting and setting.partition("=")[0] not in arm.settings
+            else "Compare on the hardware you will use."
+        ),
         about=arm.id,
     )
 
@@ -395,15 +396,13 @@ def supervisor_busy(share: float) -> Warning_:
     )
 
 
-def idle_workers_busy(share: float, about: str = "") -> Warning_:
+def idle_workers_busy(share: float) -> Warning_:
     """Return the warning that workers used CPU time while it was not their turn.
 
     Parameters
     ----------
     share
         Their CPU time over the time of the turns: 1 is one core.
-    about
-        Id of the case; empty: the whole run.
     """
     return Warning_(
         code="idle-workers-busy",
@@ -412,7 +411,6 @@ def idle_workers_busy(share: float, about: str = "") -> Warning_:
             "its turn, and take time from the next."
         ),
         remedy="Limit the spinning (OMP_WAIT_POLICY=passive, KMP_BLOCKTIME=0), or run fewer backends together.",
-        about=about,
     )
 
 

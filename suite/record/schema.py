@@ -121,17 +121,6 @@ def elsewhere(launcher: str, of_run: str) -> str:
     return launcher if launcher != of_run else ""
 
 
-def result_id(case: Case, arm: Arm) -> str:
-    """Return the id of an arm's answer to a case: `onnxruntime/resnet50/latency/fp32/b1/t2/cpu`.
-
-    Parameters
-    ----------
-    case, arm
-        What is asked, and what answers.
-    """
-    return f"{arm.id}/{case.id}"
-
-
 class Failure(msgspec.Struct, frozen=True):
     """Why an arm has no result here."""
 

@@ -55,16 +55,3 @@ def count(model: Model, batch: int = 1) -> Count:
         widest_bytes=max(moved),
         macs_by_kind=by_kind,
     )
-
-
-def macs(model: Model, batch: int = 1) -> int:
-    """Return the multiply-accumulates of one call (see `Count.macs`).
-
-    Parameters
-    ----------
-    model
-        The model.
-    batch
-        Number of inputs.
-    """
-    return count(model, batch).macs

@@ -11,7 +11,7 @@ from suite.zoo.training.recipe import Recipe
 FOLDERS = ("mlp", "resnet50", "bert")
 """Models that are benchmarked, smallest first: each is a folder of `suite.zoo`."""
 
-_SIZE = re.compile(r"(?P<sibling>\w+)@(?P<shape>[1-9]\d{0,2}(x[1-9]\d{0,3}){2})-(?P<classes>[1-9]\d{0,3})")
+_SIZE = re.compile(r"(?P<sibling>\w+)@(?P<shape>[1-9]\d{0,2}(?:x[1-9]\d{0,3}){2})-(?P<classes>[1-9]\d{0,3})")
 _SPECS = {name: importlib.import_module(f"suite.zoo.{name}.spec") for name in (*FOLDERS, "canary")}
 _SIBLINGS = {spec.DIGITS.name: spec for spec in _SPECS.values() if spec.MODEL.goal is not None}
 """Modules of the small networks that are trained to a target, by their names."""
@@ -40,7 +40,7 @@ def get(name: str) -> Model:
         return _ALL[name]
     size = _SIZE.fullmatch(name)
     if size is not None and size["sibling"] in _SIBLINGS:
-        return _sized(name)
+        return _sized(name, **size.groupdict())
     close = difflib.get_close_matches(name, _ALL, n=3, cutoff=0.4)
     hint = f"Did you mean {' or '.join(close)}?" if close else f"There are {', '.join(FOLDERS)}."
     raise ValueError(f"There is no model {name!r}. {hint}")
@@ -77,10 +77,6 @@ def sized_name(sibling: str, shape: tuple[int, int, int], classes: int) -> str:
 
 
 @functools.cache
-def _sized(name: str) -> Model:
-    size = _SIZE.fullmatch(name)
-    if size is None:
-        raise ValueError(f"{name} names no size.")
-    shape = tuple(map(int, size["shape"].split("x")))
-    model: Model = _SIBLINGS[size["sibling"]].sized(name, shape, int(size["classes"]))
+def _sized(name: str, sibling: str, shape: str, classes: str) -> Model:
+    model: Model = _SIBLINGS[sibling].sized(name, tuple(map(int, shape.split("x"))), int(classes))
     return model

@@ -73,3 +73,20 @@ def test_a_missing_framework_says_what_would_help(name: str) -> None:
         pytest.skip(f"{name} is installed here")
     with pytest.raises(Unsupported, match=f"needs the module {name}, which is not installed here"):
         registry.create(name, Options(threads=1))
+
+
+def test_controls_are_the_quickest_to_launch_first() -> None:
+    assert registry.controls() == ("onnxruntime", "jax", "torch")
+
+
+def test_an_entry_names_the_variables_of_its_containers() -> None:
+    assert registry.environment("onnxruntime-tensorrt-rtx") == {"LD_LIBRARY_PATH": "/tmp"}
+    assert registry.environment("torch") == registry.environment("exporter") == {}
+
+
+def test_a_setting_in_place_of_mkl_is_one_that_the_backend_has() -> None:
+    for name in ALL:
+        key, _, value = registry.instead_of_mkl(name).partition("=")
+        assert not key or value in registry.get(name).settings[key][1:]
+    assert registry.instead_of_mkl("torch") == "linear=onednn"
+    assert not registry.instead_of_mkl("a stranger's")

@@ -12,10 +12,10 @@ from typing import Any
 import docker
 import pytest
 
+from suite.backends import registry
 from suite.images import catalogue
 from suite.images.build import build
 from suite.images.cost import estimate
-from suite.launchers.gpu import LINKED
 
 ASKED = "LEVELFIELD_BUILD_CUDA"
 
@@ -87,7 +87,7 @@ def said(engine: docker.DockerClient, image: str, variant: str, code: str) -> di
         network_mode="none",
         read_only=True,
         tmpfs={"/tmp": "exec"},
-        environment=LINKED.get(image, {}),
+        environment=registry.environment(image),
         cap_drop=["ALL"],
         remove=True,
     )

@@ -128,22 +128,24 @@ def test_mkl_is_told_of_only_where_it_multiplies_on_a_processor_of_another_vendo
     intel: Fingerprint = {"cpu": {"vendor": "GenuineIntel"}}
     torch = Arm(backend="torch", image="torch")
     both = {"MKL, AVX2": 73, "oneDNN, jit:avx2": 27}
-    told = notices.generic_mkl(amd, torch, launch(**both))
+    told = notices.generic_mkl(amd, torch, launch(**both), "linear=onednn")
     assert told is not None
     assert told.about == "torch"
     assert "73 of 100 matrix products" in told.message
     assert "MKL, AVX2" in told.message
     assert "torch+linear=onednn" in told.remedy
-    packed = notices.generic_mkl(amd, msgspec.structs.replace(torch, settings={"linear": "onednn"}), launch(**both))
+    packed = notices.generic_mkl(
+        amd, msgspec.structs.replace(torch, settings={"linear": "onednn"}), launch(**both), "linear=onednn"
+    )
     assert packed is not None
     assert "torch+linear=onednn" not in packed.remedy, "it would be compared with itself"
-    jax = notices.generic_mkl(amd, Arm(backend="jax", image="jax"), launch(**both))
+    jax = notices.generic_mkl(amd, Arm(backend="jax", image="jax"), launch(**both), "")
     assert jax is not None
     assert "torch" not in jax.remedy
-    assert notices.generic_mkl(amd, torch, launch(**{"oneDNN, jit:avx2": 27})) is None
-    assert notices.generic_mkl(amd, torch, Launch(arm="torch", started="")) is None
-    assert notices.generic_mkl(intel, torch, launch(**both)) is None
-    assert notices.generic_mkl({"cpu": {"vendor": Absent("not told")}}, torch, launch(**both)) is None
+    assert notices.generic_mkl(amd, torch, launch(**{"oneDNN, jit:avx2": 27}), "") is None
+    assert notices.generic_mkl(amd, torch, Launch(arm="torch", started=""), "") is None
+    assert notices.generic_mkl(intel, torch, launch(**both), "linear=onednn") is None
+    assert notices.generic_mkl({"cpu": {"vendor": Absent("not told")}}, torch, launch(**both), "linear=onednn") is None
 
 
 def test_errors_of_the_driver_are_named_once_each() -> None:

@@ -25,7 +25,6 @@ from suite.record.schema import (
     Turn,
     Warning_,
     Window,
-    result_id,
 )
 from tests.record.strategies import of
 
@@ -64,7 +63,6 @@ def test_a_case_names_itself() -> None:
 )
 def test_an_arm_names_itself(arm: Arm, id_: str) -> None:
     assert arm.id == id_
-    assert result_id(CASE, arm) == f"{id_}/{CASE.id}"
 
 
 def test_absent_is_told_from_every_fact() -> None:

@@ -51,7 +51,7 @@ def test_what_a_call_computes_is_in_the_record(reports: Path) -> None:
     folder, where = begun(reports)
     run = record(folder)
     (work,) = run.work
-    assert (work.model, work.batch, work.macs) == ("canary", 1, flops.macs(models.get("canary")))
+    assert (work.model, work.batch, work.macs) == ("canary", 1, flops.count(models.get("canary")).macs)
     assert run.settings.worker_memory_bytes == where.memory_bytes
 
 

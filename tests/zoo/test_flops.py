@@ -51,7 +51,6 @@ def test_arithmetic_grows_with_the_batch_and_weights_do_not(name: str) -> None:
     assert eight.macs == 8 * one.macs
     assert eight.activation_bytes == 8 * one.activation_bytes
     assert eight.weight_bytes == one.weight_bytes
-    assert flops.macs(models.get(name), 8) == eight.macs
 
 
 def test_a_model_without_layers_is_not_guessed() -> None:

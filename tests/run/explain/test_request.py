@@ -5,7 +5,6 @@ import os
 import pytest
 
 from suite.errors import LevelfieldError
-from suite.record.schema import result_id
 from suite.run.explain.request import parse
 
 CORES = len(os.sched_getaffinity(0))
@@ -24,7 +23,7 @@ CORES = len(os.sched_getaffinity(0))
 def test_an_id_is_read_as_it_was_printed(text: str) -> None:
     found = parse(text)
     assert found.id == text
-    assert result_id(found.case, found.arm) == text
+    assert f"{found.arm.id}/{found.case.id}" == text
     assert [block.case for block in found.plan.blocks] == [found.case]
     assert found.plan.answering == (found.arm,)
 
