@@ -11,12 +11,10 @@ import pytest
 
 from suite import analysis
 from suite.errors import LevelfieldError
-from suite.record import files
 from suite.record.schema import Run
 from suite.report.export.columns import COLUMNS
 from suite.report.export.tables import rows
 from suite.report.export.writing import write_csv, write_parquet
-from tests.commands import one_clear_sentence, run
 from tests.records_builder import make_run
 from tests.report.hostile import make_hostile
 
@@ -80,21 +78,6 @@ def test_a_stranger_s_text_is_no_formula() -> None:
     found = table("windows", msgspec.structs.replace(made, blocks=blocks))
     assert {row["precision"] for row in found} == {"'=HYPERLINK(1)"}
     assert table("launches", make_hostile(variants=False))
-
-
-def test_the_command_writes_several_runs_into_one_file(tmp_path: Path) -> None:
-    for number in (1, 2):
-        made = msgspec.structs.replace(record(), id=f"run-{number}")
-        (tmp_path / "reports" / made.id).mkdir(parents=True)
-        files.write(made, tmp_path / "reports" / made.id)
-    out = tmp_path / "all.csv"
-    command = run("export", "run-1", "run-2", "--csv", out, folder=tmp_path)
-    assert command.code == 0, command.err
-    with out.open(encoding="utf-8", newline="") as stream:
-        assert {row["run"] for row in csv.DictReader(stream)} == {"run-1", "run-2"}
-    printed = run("export", "run-1", "--table", "launches", folder=tmp_path)
-    assert printed.out.startswith("run,started,model,")
-    one_clear_sentence(run("export", "run-3", folder=tmp_path), "There is no run called 'run-3'", "run-1")
 
 
 def test_parquet_without_pyarrow_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,6 @@ from suite.record.schema import Run
 from suite.share import card
 from suite.share.site import trends
 from suite.share.site.pages import MARK, PAIRS, Published, publish
-from tests.commands import one_clear_sentence, run
 from tests.history.many import small_run, write_run
 from tests.report.hostile import make_hostile
 from tests.share.site.shelves import fill, made
@@ -130,26 +129,6 @@ def test_hostile_texts_are_only_texts(tmp_path: Path) -> None:
     assert "&lt;" in index  # what would have been markup is there, as text
     assert not re.search(r"<(img|iframe|object|svg)\b", index)
     ET.fromstring((tmp_path / "site" / "runs" / "hostile" / "card.svg").read_text(encoding="utf-8"))
-
-
-def test_nothing_to_publish_is_one_sentence(tmp_path: Path) -> None:
-    one_clear_sentence(run("publish", folder=tmp_path), "There is no folder reports with runs")
-    (tmp_path / "reports").mkdir()
-    one_clear_sentence(run("publish", folder=tmp_path), "There is no run under reports that can be published")
-
-
-def test_a_card_tells_the_verdict_in_both_forms(tmp_path: Path) -> None:
-    one = small_run()
-    write_run(one, tmp_path / "reports" / one.id)
-    command = run("card", one.id, "--out", tmp_path / "cards", folder=tmp_path)
-    assert command.code == 0, command.err
-    picture = ET.fromstring((tmp_path / "cards" / "card.svg").read_text(encoding="utf-8"))
-    texts = [element.text or "" for element in picture.iter("{http://www.w3.org/2000/svg}text")]
-    assert any("is fastest on" in text or "are not separated on" in text or "are equal on" in text for text in texts)
-    assert "openvino" in texts
-    told = (tmp_path / "cards" / "card.md").read_text(encoding="utf-8")
-    assert told.startswith("**")
-    assert told.count("| best |") == 2
 
 
 def test_a_stranger_s_name_cannot_leave_its_cell() -> None:
