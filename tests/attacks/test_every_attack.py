@@ -18,7 +18,7 @@ ATTACKS = {
         "share/test_active_content.py::test_a_page_made_to_keep_its_reader_busy_does_not",
         "share/test_hostile_reports.py::test_a_bomb_inside_a_page_is_one_sentence_of_the_command",
         "share/test_hostile_reports.py::test_a_page_of_gigabytes_is_not_read",
-        "share/test_hostile_reports.py::test_what_takes_too_long_is_ended",
+        "cli/test_verify.py::test_what_takes_too_long_is_ended",
     ),
     "a forged signature or statement": (
         "share/test_verify.py::test_a_forgery_under_somebodys_signature_does_not_hold",
@@ -33,9 +33,9 @@ ATTACKS = {
         "attacks/test_fuzzing.py::test_no_case_fails",
     ),
     "a record that chooses how it is run again": (
-        "run/reproduce/test_isolation.py::test_workers_run_in_containers_unless_the_user_says_less",
-        "run/reproduce/test_isolation.py::test_an_empty_list_of_images_does_not_open_the_gate",
-        "run/reproduce/test_isolation.py::test_everything_it_asks_for_is_said",
+        "cli/test_reproduce.py::test_workers_run_in_containers_unless_the_user_says_less",
+        "cli/test_reproduce.py::test_an_empty_list_of_images_does_not_open_the_gate",
+        "run/reproduce/test_announcement.py::test_everything_it_asks_for_is_said",
     ),
     "a summary of somebody else's run": (
         "history/test_controls.py::test_what_was_copied_into_the_folder_does_not_count",

@@ -1,6 +1,5 @@
 """A bundle: what goes in comes out in another cache, and nothing else does."""
 
-import hashlib
 import io
 import os
 import subprocess
@@ -18,29 +17,7 @@ from suite.images import catalogue
 from suite.images.bundle import FORMAT, MANIFEST, File, Manifest, pack, unpack
 from suite.paths import images_root
 from suite.record.references import Reference
-
-CONTENT = b"a wheel"
-
-
-def entry(name: str, content: bytes = CONTENT, **changes: Any) -> tuple[tarfile.TarInfo, bytes]:
-    made = tarfile.TarInfo(name)
-    made.size = len(content)
-    for field, value in changes.items():
-        setattr(made, field, value)
-    return made, content
-
-
-def manifest(*names: str, **changes: Any) -> dict[str, Any]:
-    files = [{"name": n, "sha256": hashlib.sha256(CONTENT).hexdigest(), "size_bytes": len(CONTENT)} for n in names]
-    return {"format": FORMAT, "tool_version": "0", "locks": {}, "files": files} | changes
-
-
-def bundle(folder: Path, told: dict[str, Any], *entries: tuple[tarfile.TarInfo, bytes]) -> Path:
-    path = folder / "bundle.tar"
-    with tarfile.open(path, "w") as out:
-        for made, content in (entry(MANIFEST, msgspec.json.encode(told)), *entries):
-            out.addfile(made, io.BytesIO(content))
-    return path
+from tests.images.bundles import CONTENT, bundle, entry, manifest
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from suite import plan
 from suite.errors import LevelfieldError
-from suite.plan import CANARY, Selection, cpu_pinning, make, pair
+from suite.plan import CANARY, Selection, cpu_pinning, make, pair, with_launches
 from suite.plan.profiles import PROFILES
 from suite.record.schema import SCHEMA, Run, Settings
 
@@ -247,3 +247,13 @@ def test_a_record_tells_its_plan(selection: Selection) -> None:
         blocks=made.blocks,
     )
     assert plan.of_record(msgspec.json.decode(msgspec.json.encode(run), type=Run)) == made
+
+
+def test_more_launches_are_planned_where_a_block_has_fewer() -> None:
+    chosen = make(Selection(models=("mlp",)), available=CPUS)
+    more = with_launches(chosen, 7)
+    assert {block.planned_generations for block in more.blocks} == {7}
+    assert with_launches(chosen, None) is chosen
+    assert [block.planned_generations for block in with_launches(chosen, 2).blocks] == [
+        max(2, block.planned_generations) for block in chosen.blocks
+    ]

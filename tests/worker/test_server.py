@@ -1,19 +1,13 @@
 """A real worker process with the canary, which needs only NumPy."""
 
 import json
-import os
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self
 
 import msgspec
 import numpy as np
 import pytest
 
-import suite
 from suite.worker.messages import (
     PROTOCOL,
     Converge,
@@ -28,7 +22,6 @@ from suite.worker.messages import (
     Probed,
     Profile,
     Ready,
-    Reply,
     Request,
     Stop,
     Task,
@@ -37,57 +30,9 @@ from suite.worker.messages import (
     Verify,
 )
 from suite.zoo import inputs, models, parity, reference, weights
+from tests.worker.conversation import CANARY, Conversation
 
 pytestmark = pytest.mark.alone
-
-CANARY = Task(backend="canary", model="canary", batch=1, threads=1)
-
-
-class Conversation:
-    """`python -m suite.worker`, spoken to over its pipes."""
-
-    def __init__(self, *, code: str = "", cpu: int | None = None) -> None:
-        start = [sys.executable, "-m", "suite.worker"]
-        if code:
-            start = [sys.executable, "-c", f"{code}\nfrom suite.worker.__main__ import main\nmain()"]
-        self.process = subprocess.Popen(
-            start,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={
-                "PYTHONPATH": str(Path(suite.__file__).parent.parent),
-                "LEVELFIELD_CPUS": "" if cpu is None else str(cpu),
-            },
-        )
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        assert self.process.stderr is not None
-        self.stdin, self.stdout, self.stderr = self.process.stdin, self.process.stdout, self.process.stderr
-        self.ready = self.reply()
-
-    def say(self, line: bytes) -> Reply:
-        self.stdin.write(line + b"\n")
-        self.stdin.flush()
-        return self.reply()
-
-    def ask(self, request: Request) -> Reply:
-        return self.say(msgspec.json.encode(request))
-
-    def reply(self) -> Reply:
-        line = self.stdout.readline()
-        reply: Reply = msgspec.json.decode(line, type=Reply)
-        return reply
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stdin.close()
-        self.code = self.process.wait(60)
-        self.words = self.stderr.read().decode()
-        self.stdout.close()
-        self.stderr.close()
 
 
 @pytest.fixture
@@ -263,35 +208,6 @@ def test_an_export_where_nothing_can_export(worker: Conversation, tmp_path: Path
         assert "No module named" in reply.message
 
 
-PRINTING = """
-import os, sys, types
-class Printing:
-    version = "1"
-    def __init__(self, options):
-        print("python print at import")
-        os.system("echo a child process")
-        os.write(1, b"straight to descriptor one\\n")
-    def load(self, source):
-        def step(inputs):
-            print("python print in a step")
-            return __import__("numpy").zeros((1, 513), "float32")
-        return step
-    def settings(self):
-        return {}
-import suite.backends.canary
-suite.backends.canary.Canary = Printing
-"""
-
-
-def test_what_a_backend_prints_goes_to_stderr() -> None:
-    with Conversation(code=PRINTING) as worker:
-        assert isinstance(worker.ask(Load(CANARY)), Loaded)
-        assert isinstance(worker.ask(Measure(window_ns=1, min_calls=2)), Measured)
-    for words in ("python print at import", "a child process", "straight to descriptor one", "python print in a step"):
-        assert words in worker.words
-    assert worker.code == 0
-
-
 RAISING = """
 import suite.backends.canary
 class Raising:
@@ -333,27 +249,6 @@ def test_whatever_a_backend_throws_is_a_reply(error: str, kind: str, says: str) 
     assert worker.code == 0
 
 
-def test_it_ends_when_its_supervisor_closes_stdin_in_the_middle_of_a_line() -> None:
-    with Conversation() as worker:
-        worker.stdin.write(b'{"type":"pro')
-        worker.stdin.flush()
-    assert worker.code == 0
-
-
-def test_it_is_pinned_before_any_thread_is_made() -> None:
-    cpu = max(os.sched_getaffinity(0))
-    with Conversation(cpu=cpu) as worker:
-        worker.ask(Load(CANARY))
-        probed = worker.ask(Probe())
-        assert isinstance(probed, Probed)
-        assert probed.affinity == (cpu,)
-        threads: list[dict[str, Any]] = [
-            {"affinity": os.sched_getaffinity(int(thread.name))}
-            for thread in Path(f"/proc/{worker.process.pid}/task").iterdir()
-        ]
-    assert all(thread["affinity"] == {cpu} for thread in threads)
-
-
 def test_every_line_it_says_is_one_json_object(worker: Conversation) -> None:
     worker.stdin.write(
         b"rubbish\n" + msgspec.json.encode(Load(CANARY)) + b"\n" + msgspec.json.encode(Verify(1)) + b"\n"
@@ -362,14 +257,3 @@ def test_every_line_it_says_is_one_json_object(worker: Conversation) -> None:
     assert [json.loads(worker.stdout.readline())["type"] for _ in range(3)] == ["failed", "loaded", "verified"]
     worker.stdin.close()
     assert worker.stdout.read() == b""
-
-
-def test_it_ends_at_once_when_stdin_is_closed_in_the_middle_of_its_work(worker: Conversation) -> None:
-    worker.ask(Load(CANARY))
-    worker.stdin.write(msgspec.json.encode(Measure(window_ns=10**15)) + b"\n")
-    worker.stdin.flush()
-    time.sleep(0.5)
-    began = time.monotonic()
-    worker.stdin.close()
-    assert worker.process.wait(60) == 0
-    assert time.monotonic() - began < 30

@@ -1,15 +1,9 @@
 """Tables from records: nothing lost, nothing made up, and no formula for a spreadsheet."""
 
-import csv
-from pathlib import Path
-
-import msgspec
 import pytest
 
 from suite import analysis
-from suite.record import files
 from suite.report.export.columns import COLUMNS
-from tests.commands import one_clear_sentence, run
 from tests.report.export.written import record, table
 
 
@@ -51,18 +45,3 @@ def test_results_are_those_of_the_report() -> None:
             assert float(told["value"]) == estimate.value
             assert told["rank"] == ("" if row.rank is None else str(row.rank))
     assert found["memory", "jax"]["unit"] == "bytes"
-
-
-def test_the_command_writes_several_runs_into_one_file(tmp_path: Path) -> None:
-    for number in (1, 2):
-        made = msgspec.structs.replace(record(), id=f"run-{number}")
-        (tmp_path / "reports" / made.id).mkdir(parents=True)
-        files.write(made, tmp_path / "reports" / made.id)
-    out = tmp_path / "all.csv"
-    command = run("export", "run-1", "run-2", "--csv", out, folder=tmp_path)
-    assert command.code == 0, command.err
-    with out.open(encoding="utf-8", newline="") as stream:
-        assert {row["run"] for row in csv.DictReader(stream)} == {"run-1", "run-2"}
-    printed = run("export", "run-1", "--table", "launches", folder=tmp_path)
-    assert printed.out.startswith("run,started,model,")
-    one_clear_sentence(run("export", "run-3", folder=tmp_path), "There is no run called 'run-3'", "run-1")

@@ -1,4 +1,4 @@
-"""Records that are reproduced."""
+"""Records that are reproduced, and what one may ask for."""
 
 from typing import Any
 
@@ -30,3 +30,15 @@ def known(run: Run) -> Run:
         if image.name in catalogue.images()
     )
     return msgspec.structs.replace(run, images=images)
+
+
+def asks(run: Run, **settings: Any) -> Run:
+    return msgspec.structs.replace(run, settings=msgspec.structs.replace(run.settings, **settings))
+
+
+def injected(run: Run, amount: str) -> Run:
+    block = run.blocks[0]
+    slowed = msgspec.structs.replace(block.arms[0], inject=amount)
+    return msgspec.structs.replace(
+        run, blocks=(msgspec.structs.replace(block, arms=(slowed, *block.arms[1:])), *run.blocks[1:])
+    )

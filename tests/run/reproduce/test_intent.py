@@ -10,10 +10,10 @@ from suite.images import catalogue
 from suite.plan import Selection, make, of_record
 from suite.plan.profiles import STANDARD
 from suite.record import files
-from suite.record.schema import Block, Case, Image, Run
+from suite.record.schema import Arm, Block, Case, Image, Run
 from suite.run.reproduce import intent
 from tests.commands import ROOT
-from tests.run.reproduce.records import known, record
+from tests.run.reproduce.records import asks, known, record
 
 
 def of_images(run: Run) -> tuple[intent.Foreign, ...]:
@@ -118,3 +118,46 @@ def test_names_that_are_not_here_end_it(settings: dict[str, Any], says: str) -> 
 def test_an_ab_is_no_bench() -> None:
     with pytest.raises(LevelfieldError, match="This is the report of an `ab`"):
         intent.read(record("theirs", labels=("ab",)))
+
+
+def test_an_image_that_the_report_does_not_name_is_foreign() -> None:
+    run = known(record("theirs"))
+    bare = msgspec.structs.replace(run, images=())
+    chosen = make(intent.read(bare).selection, available=[0, 1])
+    found = intent.foreign(bare, chosen)
+    assert [each.image for each in found] == ["jax cpu", "onnxruntime cpu", "openvino cpu", "canary cpu"]
+    one_less = msgspec.structs.replace(run, images=tuple(each for each in run.images if each.name != "jax"))
+    assert [each.image for each in intent.foreign(one_less, chosen)] == ["jax cpu"]
+
+
+def test_a_launcher_in_an_arms_name_ends_it() -> None:
+    run = asks(known(record("theirs")), backends=("onnxruntime+launcher=host",))
+    with pytest.raises(LevelfieldError, match="names a launcher"):
+        make(intent.read(run).selection, available=[0, 1])
+
+
+@pytest.mark.parametrize(
+    ("settings", "what"),
+    [
+        ({"budget_seconds": 1e300}, "a budget"),
+        ({"budget_seconds": -1.0}, "a budget"),
+        ({"precision_target": 0.0}, "a target"),
+        ({"precision_target": 7.0}, "a target"),
+        ({"target": -0.5}, "a target"),
+    ],
+)
+def test_what_no_option_takes_is_refused(settings: dict[str, Any], what: str) -> None:
+    with pytest.raises(LevelfieldError, match=f"asks for {what}"):
+        intent.read(asks(known(record("theirs")), **settings))
+
+
+def test_the_users_own_budget_stands_before_the_reports() -> None:
+    assert intent.read(known(record("theirs")), budget_seconds=60.0).budget_seconds == 60.0
+
+
+def test_an_arm_that_only_the_results_name_brings_no_image() -> None:
+    """What runs follows from the settings; an arm of the results has to be known all the same."""
+    run = known(record("theirs"))
+    block = msgspec.structs.replace(run.blocks[0], arms=(*run.blocks[0].arms, Arm(backend="own", image="evil")))
+    with pytest.raises(LevelfieldError, match="There is no backend called 'own'"):
+        intent.read(msgspec.structs.replace(run, blocks=(block, *run.blocks[1:])))

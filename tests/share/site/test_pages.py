@@ -11,7 +11,6 @@ import pytest
 from suite.errors import LevelfieldError
 from suite.record import files
 from suite.share.site.pages import MARK, PAIRS, Published, publish
-from tests.commands import one_clear_sentence, run
 from tests.history.many import small_run, write_run
 from tests.report.hostile import make_hostile
 from tests.share.site.shelves import fill
@@ -107,9 +106,3 @@ def test_hostile_texts_are_only_texts(tmp_path: Path) -> None:
     assert "&lt;" in index  # what would have been markup is there, as text
     assert not re.search(r"<(img|iframe|object|svg)\b", index)
     ET.fromstring((tmp_path / "site" / "runs" / "hostile" / "card.svg").read_text(encoding="utf-8"))
-
-
-def test_nothing_to_publish_is_one_sentence(tmp_path: Path) -> None:
-    one_clear_sentence(run("publish", folder=tmp_path), "There is no folder reports with runs")
-    (tmp_path / "reports").mkdir()
-    one_clear_sentence(run("publish", folder=tmp_path), "There is no run under reports that can be published")

@@ -1,0 +1,136 @@
+"""`levelfield ab` as people type it: what is refused before anything runs, and what its verdict is written to."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from click.testing import CliRunner, Result
+
+from suite.cli.ab import ab
+from suite.compare.ab.comparison import compare_arms
+from suite.compare.types import Gate
+from suite.plan import Plan
+from suite.record import files
+from suite.run import ab as steps
+from suite.run import bench
+from suite.run.options import Options
+from tests.commands import one_clear_sentence, run
+from tests.compare.ab import pairs
+
+NO_ENGINE = {"DOCKER_HOST": "unix:///nobody/is/here.sock"}
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("onnxruntime", "onnxruntim"), "Did you mean 'onnxruntime'"),
+        (("onnxruntime@0.0.1", "onnxruntime"), "0.0.1"),
+        (("onnxruntime", "onnxruntime+spining=off"), "Did you mean 'spinning'"),
+        (("onnxruntime", "torch", "--models", "resnet"), "Did you mean 'resnet50'?"),
+        (("onnxruntime", "openvino", "--scenarios", "training"), "train"),
+        (("onnxruntime", "torch", "--resume", "20200101"), "There is no run '20200101' to go on with."),
+        (("onnxruntime", "torch"), "No container engine answers"),
+    ],
+)
+def test_what_cannot_be_measured_is_one_sentence(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+    """None of these needs an engine to be found out, but the last."""
+    launcher = ("--launcher", "docker")
+    one_clear_sentence(run("ab", *words, *launcher, folder=tmp_path, environment=NO_ENGINE), says)
+    assert not (tmp_path / "reports").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("onnxruntime",), "Missing argument 'B'"),
+        (("a", "b", "--output", "found.docx"), "The ending of found.docx names no format: .txt, .md,"),
+        (("a", "b", "--max-slowdown", "fast"), "not a share such as 2% or 0.02"),
+        (("a", "b", "--backends", "jax"), "No such option"),
+    ],
+)
+def test_what_cannot_be_understood_shows_the_usage(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+    command = run("ab", *words, folder=tmp_path)
+    assert command.code == 2
+    assert says in " ".join(command.err.split())
+    assert "Usage: " in command.err
+
+
+class Measured:
+    """An `ab` whose record is there already: all before and after its measurement is real."""
+
+    def __init__(self, folder: Path, factor: float) -> None:
+        self.made = pairs.run(factor, models=("mlp",), scenarios=("latency",), generations=8, rounds=3, max_calls=20)
+        self.folder = folder / "reports" / self.made.id
+        self.asked: list[tuple[Plan, Options]] = []
+
+    def conduct(self, chosen: Plan, options: Options, *_: object, **__: object) -> Path:
+        self.asked.append((chosen, options))
+        self.folder.mkdir(parents=True)
+        return self.folder
+
+    def conclude(self, folder: Path, gate: Gate) -> steps.AbResult:
+        record = files.write(self.made, folder)
+        sha256 = hashlib.sha256(record.read_bytes()).hexdigest()
+        return steps.AbResult(folder, record, self.made, compare_arms(self.made, gate, sha256))
+
+    def ab(self, *words: str) -> Result:
+        return CliRunner().invoke(ab, ["onnxruntime@1.30.0", "onnxruntime", "--models", "mlp", *words])
+
+
+@pytest.fixture
+def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[float], Measured]:
+    def made(factor: float) -> Measured:
+        found = Measured(tmp_path, factor)
+        monkeypatch.setattr(bench, "conduct", found.conduct)
+        monkeypatch.setattr(steps, "conclude", found.conclude)
+        return found
+
+    return made
+
+
+@pytest.mark.parametrize(
+    ("factor", "words", "code", "says"),
+    [
+        (1.25, (), 1, "onnxruntime is slower than onnxruntime@1.30.0 in the only case"),
+        (1.25, ("--max-slowdown", "40%"), 0, "onnxruntime is slower"),
+        (0.8, (), 0, "onnxruntime is faster than onnxruntime@1.30.0 in the only case"),
+    ],
+)
+def test_the_verdict_is_the_first_line_and_the_exit_code(
+    measured: Callable[[float], Measured], factor: float, words: tuple[str, ...], code: int, says: str
+) -> None:
+    done = measured(factor).ab(*words)
+    assert done.exit_code == code, done.output
+    assert done.output.startswith(says)
+    assert "Report: " in done.output
+
+
+def test_the_verdict_is_written_in_every_format_that_was_asked_for(
+    measured: Callable[[float], Measured], tmp_path: Path
+) -> None:
+    outputs = [tmp_path / f"found.{ending}" for ending in ("md", "xml", "json", "html", "TXT")]
+    done = measured(1.25).ab(*(word for path in outputs for word in ("--output", str(path))))
+    assert done.exit_code == 1, done.output
+    assert all("onnxruntime is slower than " in path.read_text(encoding="utf-8") for path in outputs)
+    assert json.loads(outputs[2].read_text(encoding="utf-8"))["exit_code"] == 1
+    assert ET.parse(outputs[1]).getroot().attrib["failures"] == "1"
+
+
+def test_what_is_typed_is_what_is_measured(measured: Callable[[float], Measured]) -> None:
+    found = measured(1.0)
+    found.ab("--margin", "4%", "--budget", "90s", "--seed", "5")
+    ((chosen, options),) = found.asked
+    assert [arm.id for arm in chosen.blocks[0].arms] == ["onnxruntime@1.30.0", "onnxruntime"]
+    assert (options.margin, options.budget_seconds, options.seed) == (0.04, 90.0, 5)
+    assert options.precision_target == 0.02, "half of the margin"
+    assert options.labels == ("ab",)
+
+
+def test_a_smoke_run_and_a_named_target_do_not_follow_from_the_margin(measured: Callable[[float], Measured]) -> None:
+    found = measured(1.0)
+    found.ab("--precision-target", "3%")
+    assert found.asked[0][1].precision_target == 0.03
+    assert steps.target(None, 0.02, "smoke") is None

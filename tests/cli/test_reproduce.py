@@ -1,0 +1,130 @@
+"""`levelfield reproduce` as people type it: what a report may not choose, and what is shown before anything runs."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+
+from suite.cli.reproduce import NAME, reproduce
+from suite.compare.reproduction import Reproduction
+from suite.errors import LevelfieldError
+from suite.record import files
+from suite.record.schema import Run
+from suite.run import bench
+from suite.run.options import Options
+from tests.commands import one_clear_sentence, run
+from tests.records_builder import make_run
+from tests.run.reproduce.records import asks, injected, known, record
+
+
+@pytest.mark.parametrize("theirs", ["docker", "venv", "host"])
+@pytest.mark.parametrize(("typed", "used"), [((), "docker"), (("--launcher", "venv"), "venv")])
+def test_workers_run_in_containers_unless_the_user_says_less(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, theirs: str, typed: tuple[str, ...], used: str
+) -> None:
+    asked: list[Options] = []
+
+    def conduct(chosen: object, options: Options, console: object) -> Path:
+        asked.append(options)
+        raise LevelfieldError("Enough is known.")
+
+    monkeypatch.setattr(bench, "conduct", conduct)
+    files.write(asks(known(record("theirs")), launcher=theirs), tmp_path)
+    done = CliRunner().invoke(reproduce, [str(tmp_path), *typed])
+    assert isinstance(done.exception, LevelfieldError)
+    assert done.exception.message == "Enough is known.", done.output
+    assert [each.launcher for each in asked] == [used]
+    assert asked[0].selection.locked
+
+
+def test_an_empty_list_of_images_does_not_open_the_gate(tmp_path: Path) -> None:
+    files.write(msgspec.structs.replace(known(record("theirs")), images=()), tmp_path)
+    command = run("reproduce", tmp_path, "--reports", tmp_path / "mine", folder=tmp_path)
+    one_clear_sentence(command, "4 images would not be, or cannot be shown to be", "--trust")
+    assert not (tmp_path / "mine").exists()
+
+
+def test_it_is_said_before_the_gate_closes(tmp_path: Path) -> None:
+    files.write(injected(make_run(models=["mlp"], backends=["jax"], rounds=1, max_calls=3), "20%"), tmp_path)
+    command = run("reproduce", tmp_path, folder=tmp_path)
+    assert command.code == 2
+    assert "slowed down on purpose: jax by 20%" in command.out
+    assert "time budget: 10 min" in command.out
+
+
+def test_images_that_are_not_there_end_a_dry_run_too(tmp_path: Path) -> None:
+    files.write(known(record("theirs")), tmp_path)
+    command = run("reproduce", tmp_path, "--dry-run", "--data", "nosuch", folder=tmp_path)
+    one_clear_sentence(command, "There is no folder nosuch.")
+
+
+def test_a_dry_run_says_what_would_be_run_and_ends(tmp_path: Path) -> None:
+    files.write(known(record("theirs")), tmp_path)
+    command = run("reproduce", tmp_path, "--dry-run", "--reports", tmp_path / "mine", folder=tmp_path)
+    assert command.code == 0, command.err
+    assert command.out.startswith("Run theirs, started ")
+    assert "Not the report's images" not in command.out
+    assert not (tmp_path / "mine").exists()
+
+
+def test_a_dry_run_shows_the_images_that_differ_and_asks_for_no_trust(tmp_path: Path) -> None:
+    files.write(msgspec.structs.replace(known(record("theirs")), images=()), tmp_path)
+    command = run("reproduce", tmp_path, "--dry-run", folder=tmp_path)
+    assert command.code == 0, command.err
+    assert "Not the report's images" in command.out
+    assert "the report does not say what it was" in command.out
+
+
+def test_a_report_that_is_not_there(tmp_path: Path) -> None:
+    one_clear_sentence(run("reproduce", tmp_path / "gone.html", folder=tmp_path), "gone.html")
+
+
+@pytest.fixture
+def remeasured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Let the measurement be a record that is there already: all before and after it is real."""
+
+    def reproduced(theirs: Run, ours: Run, *words: str) -> Result:
+        def conduct(chosen: object, options: Options, console: object) -> Path:
+            folder = options.reports / ours.id
+            folder.mkdir(parents=True)
+            files.write(ours, folder)
+            return folder
+
+        monkeypatch.setattr(bench, "conduct", conduct)
+        monkeypatch.setattr(bench, "finish", lambda *_: 0)
+        (tmp_path / "theirs").mkdir()
+        files.write(theirs, tmp_path / "theirs")
+        return CliRunner().invoke(reproduce, [str(tmp_path / "theirs"), "--reports", str(tmp_path / "mine"), *words])
+
+    return reproduced
+
+
+@pytest.mark.parametrize(
+    ("slower", "code", "says"), [(1.0, 0, "Reproduced: "), (1.8, 1, "Of 12 results: 10 reproduced, 2 differs.")]
+)
+def test_the_exit_code_and_the_file_hold_the_answer(
+    remeasured: Callable[..., Result], tmp_path: Path, slower: float, code: int, says: str
+) -> None:
+    theirs = known(record("theirs", noise_scale=0.0))
+    ours = record("ours", noise_scale=0.0, slower={"jax": slower})
+    done = remeasured(theirs, ours)
+    assert done.exit_code == code, done.output
+    found = msgspec.json.decode((tmp_path / "mine" / "ours" / NAME).read_bytes(), type=Reproduction)
+    assert (found.of, found.by, found.exit_code) == ("theirs", "ours", code)
+    assert found.answer.startswith(says)
+    assert found.answer in " ".join(done.output.split())
+    assert f"Written down: {tmp_path / 'mine' / 'ours' / NAME}" in done.output
+
+
+def test_with_a_larger_allowance_the_same_difference_is_none(remeasured: Callable[..., Result]) -> None:
+    ours = record("ours", noise_scale=0.0, slower={"jax": 1.2})
+    assert remeasured(known(record("theirs", noise_scale=0.0)), ours, "--allowed", "30%").exit_code == 0
+
+
+def test_with_trust_other_images_are_shown_and_run(remeasured: Callable[..., Result]) -> None:
+    theirs = msgspec.structs.replace(known(record("theirs", noise_scale=0.0)), images=())
+    done = remeasured(theirs, record("ours", noise_scale=0.0), "--trust")
+    assert done.exit_code == 0, done.output
+    assert done.output.index("Not the report's images") < done.output.index("Reproduced: ")
