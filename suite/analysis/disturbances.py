@@ -12,7 +12,7 @@ def fate(disturbed: int, kept: int) -> str:
     disturbed
         How many rounds were disturbed.
     kept
-        How many of these count all the same (`suite.statistics.calm`).
+        How many of these count all the same (`suite.statistics.undisturbed`).
 
     Examples
     --------

@@ -19,7 +19,7 @@ def analyse(block: Block, known: eligibility.Known, *, margin: float, sequential
 
     Every launch is reduced to one number, its windows' typical median with the rounds' common drift removed; the launch
     is the unit of replication. Rounds that outside signals called disturbed are left out, where enough others are there
-    (`suite.statistics.calm`).
+    (`suite.statistics.undisturbed`).
 
     Parameters
     ----------

@@ -180,7 +180,7 @@ class Generations:
             case,
             arms,
             verify=not case.trains,
-            alone=False,
+            launch_measured=False,
             living=self._live,
             expected_ns=expected_ns,
         )

@@ -9,7 +9,7 @@ from suite.record.schema import Image, elsewhere
 from suite.report import embedded_record
 from suite.report.units import plural
 from suite.share import signing, statement
-from suite.share.given import MAX_SBOM_BYTES, SBOM_NAME, content_of
+from suite.share.inputs import MAX_SBOM_BYTES, SBOM_NAME, content_of
 from suite.share.reading import Check, Read
 
 
@@ -32,7 +32,7 @@ def of_statement(read: Read, tool_sha256: str) -> list[Check]:
     if read.statement is None:
         return [Check("statement", "open", "There is none: nothing binds record, images and inputs together.")]
     checks: list[Check] = []
-    if read.page is not None and read.page.statement is not None and read.given.statement is not None:
+    if read.page is not None and read.page.statement is not None and read.inputs.statement is not None:
         text, signature = embedded_record.attested(read.page.statement.encode())
         if text.encode(errors="replace") != read.statement or signature != read.signature:
             checks.append(Check("statement inside the page", "broken", "It or its signature is not the one beside it."))
@@ -42,7 +42,7 @@ def of_statement(read: Read, tool_sha256: str) -> list[Check]:
     wrong = [name for name in told.sboms if not SBOM_NAME.fullmatch(name)]
     if wrong:
         return [*checks, Check("statement", "broken", "It names files that no run writes.", tuple(wrong[:10]))]
-    record = hashlib.sha256(read.given.record).hexdigest() if read.given.record is not None else None
+    record = hashlib.sha256(read.inputs.record).hexdigest() if read.inputs.record is not None else None
     expected = statement.make(
         read.run,
         record_sha256=record or (read.inside.embedded.record_sha256 if read.inside is not None else ""),
@@ -62,7 +62,7 @@ def _inside_sha256(read: Read, tool_sha256: str) -> str:
         return read.inside.sha256
     if read.run.tool_sha256 != tool_sha256:  # another version may choose other samples
         return ""
-    digest = hashlib.sha256(read.given.record or b"").hexdigest()
+    digest = hashlib.sha256(read.inputs.record or b"").hexdigest()
     return embedded_record.carry(read.run, analysis.analyse(read.run), digest).sha256
 
 
@@ -71,7 +71,7 @@ def of_bills(read: Read) -> list[Check]:
     told = statement.read(read.statement) if read.statement is not None else None
     if told is None or not told.sboms:
         return []
-    if read.given.folder is None:
+    if read.inputs.folder is None:
         says = f"The page came alone; {plural(len(told.sboms), 'bill')} of materials are in the run's folder."
         return [Check("bills of materials", "open", says)]
     wrong: list[str] = []
@@ -84,8 +84,8 @@ def of_bills(read: Read) -> list[Check]:
     for name, sha256 in told.sboms.items():
         if not SBOM_NAME.fullmatch(name):
             continue  # said of the statement
-        folder = read.given.folder / sbom.FOLDER
-        content = content_of(read.given.folder / name, MAX_SBOM_BYTES) if not folder.is_symlink() else None
+        folder = read.inputs.folder / sbom.FOLDER
+        content = content_of(read.inputs.folder / name, MAX_SBOM_BYTES) if not folder.is_symlink() else None
         if content is None:
             absent.append(name)
         elif hashlib.sha256(content).hexdigest() != sha256:

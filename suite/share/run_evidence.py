@@ -10,7 +10,7 @@ from suite.record.schema import Run, elsewhere
 from suite.report import embedded_record
 from suite.report.embedded_record import Evidence
 from suite.share import signing, statement
-from suite.share.given import content_of
+from suite.share.inputs import content_of
 
 
 def write_evidence(folder: Path, run: Run, result: Analysis, key: Path | None = None) -> tuple[Evidence | None, str]:

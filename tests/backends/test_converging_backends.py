@@ -57,10 +57,10 @@ def test_every_seed_reaches_the_target(backend: str, model: str) -> None:
     found = msgspec.json.decode(told, type=list[Converged])
     assert len(found) == SEEDS[model]
     for seed, converged in enumerate(found):
-        beginning = convergence.beginning(goal, seed)
-        assert converged.weights_sha256 == beginning.weights_sha256
-        assert converged.inputs_sha256 == beginning.inputs_sha256
-        judged = judge_convergence(converged, FOLLOWED, beginning, goal)
+        expected = convergence.expected_start(goal, seed)
+        assert converged.weights_sha256 == expected.weights_sha256
+        assert converged.inputs_sha256 == expected.inputs_sha256
+        judged = judge_convergence(converged, FOLLOWED, expected, goal)
         assert judged.equal, judged.reason
         assert not converged.diverged
         assert [point.step for point in converged.points] == list(range(goal.every, goal.steps + 1, goal.every))
@@ -79,7 +79,7 @@ def test_a_training_that_diverges_says_so_and_keeps_what_came_before(backend: st
     assert told.diverged.startswith("Training diverged: the loss of step ")
     assert told.points == ()
     goal = convergence.goal("mlp")
-    judged = judge_convergence(told, FOLLOWED, convergence.beginning(goal, 0), goal)
+    judged = judge_convergence(told, FOLLOWED, convergence.expected_start(goal, 0), goal)
     assert not judged.equal
     assert judged.reason == told.diverged
 

@@ -6,11 +6,11 @@ from functools import partial
 import numpy as np
 
 from suite.compare.types import Movement
-from suite.statistics.calm import which_count
 from suite.statistics.levels import levels_of_windows
 from suite.statistics.proportions import Proportion
 from suite.statistics.stopping import DEFAULT_TARGET
 from suite.statistics.student import MIN_LAUNCHES
+from suite.statistics.undisturbed import counted_rounds
 from suite.trials.rigor.record import Finding
 from suite.trials.rigor.show import table_lines
 from suite.trials.rigor.table import lay_out
@@ -71,7 +71,7 @@ def _spread_of_pairs(stream: str) -> list[object]:
     """Return the standard deviation of a pair's log ratio in percent, with all generations and by the rule."""
     table = lay_out(records.stream(stream).generations)
     found: list[object] = []
-    for counts in (_all_count, which_count):
+    for counts in (_all_count, counted_rounds):
         variances = []
         for lane in range(table.lanes):
             windows = np.log(table.median_ns[:, :, 2 * lane : 2 * lane + 2])

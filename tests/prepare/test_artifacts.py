@@ -8,7 +8,7 @@ import pytest
 
 from suite.errors import LevelfieldError
 from suite.launchers.host import HostLauncher
-from suite.launchers.protocol import Inside, LaunchSpec
+from suite.launchers.protocol import LaunchSpec, WorkerPaths
 from suite.launchers.venv import VenvLauncher, start_process
 from suite.launchers.worker import Worker
 from suite.prepare.artifacts import MANIFEST, Artifacts
@@ -114,8 +114,8 @@ class Exporting(HostLauncher):
         self._script = script
         self.launched = 0
 
-    def inside(self, spec: LaunchSpec) -> Inside:
-        return VenvLauncher().inside(spec)
+    def worker_paths(self, spec: LaunchSpec) -> WorkerPaths:
+        return VenvLauncher().worker_paths(spec)
 
     def launch(self, spec: LaunchSpec) -> Worker:
         import sys

@@ -9,7 +9,7 @@ import pytest
 from suite.cli.options import without_paths
 from suite.errors import LevelfieldError
 from suite.launchers.host import HostLauncher
-from suite.launchers.protocol import Inside
+from suite.launchers.protocol import WorkerPaths
 from suite.machine.signals import Signals
 from suite.prepare.artifacts import Artifacts
 from suite.prepare.training_data import TrainingData, TrainingDataRequest, prepare_training_data, repeat_request
@@ -150,15 +150,15 @@ def test_a_worker_is_told_the_file_and_makes_the_same_of_it(
     plan = canaries.plan("latency")
     plan = msgspec.structs.replace(plan, blocks=(*plan.blocks, TRAINING))
     site = prepare(plan, HostLauncher(), SilentListener(), wanted=TrainingDataRequest(data=folder, target=0.8))
-    inside = Inside(artifacts=str(site.artifacts.root), cache="/cache", export=None)
-    task = task_for(site, TRAINING.case, TRAINING.arms[0], inside)
+    worker_paths = WorkerPaths(artifacts=str(site.artifacts.root), cache="/cache", export=None)
+    task = task_for(site, TRAINING.case, TRAINING.arms[0], worker_paths)
     there, here = working.goal_of(task), site.goal("mlp")
     assert there.network == here.network
     assert (working.network(task).name, working.inputs_sha256(task)) == (
         here.network,
         convergence.loaded_sha256(here)[1],
     )
-    assert task_for(site, LATENCY.case, LATENCY.arms[0], inside).dataset_path is None
+    assert task_for(site, LATENCY.case, LATENCY.arms[0], worker_paths).dataset_path is None
     record = journal.fold(journal.read(start_run(plan, Options(seed=7, reports=tmp_path / "reports"), site) / JOURNAL))
     assert record.settings.target == 0.8
     assert record.settings.own_images == site.trained.recorded if site.trained else False

@@ -32,7 +32,7 @@ time.sleep(600)  # as an engine waits
 """
 LEADS = """
 task = Task(backend="canary", model="canary", batch=1, threads=1)
-leader.post(Load(task, alone=False))
+leader.post(Load(task, launch_measured=False))
 (loaded,) = leader.collect(Loaded)
 before = leader.usage()
 step = leader.led(len)

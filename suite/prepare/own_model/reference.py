@@ -86,8 +86,8 @@ def compute(
         It cannot run the file, or answers with what nothing can be compared with.
     """
     progress(f"asking ONNX Runtime, with its optimisations off, for the answers of {model.file}")
-    inside = launcher.inside(spec)
-    described = store.description(model, inside.artifacts)
+    worker_paths = launcher.worker_paths(spec)
+    described = store.description(model, worker_paths.artifacts)
     here = store.description(model, str(spec.artifacts))
     answers: dict[int, tuple[Answer, ...]] = {}
     made: list[Artifact] = []
@@ -102,12 +102,12 @@ def compute(
                     model=model.model,
                     batch=batch,
                     threads=spec.threads,
-                    onnx_path=f"{inside.artifacts}/{onnx.path}",
+                    onnx_path=f"{worker_paths.artifacts}/{onnx.path}",
                     onnx_sha256=onnx.sha256,
                     settings=SETTINGS,
                     own=described,
                 )
-                loaded = worker.ask(Load(task, alone=False), Loaded, TIMEOUT_S)
+                loaded = worker.ask(Load(task, launch_measured=False), Loaded, TIMEOUT_S)
                 verified = worker.ask(Verify(count_of(batch)), Verified, TIMEOUT_S)
                 answers[batch] = _usable(model, verified.outputs)
                 made.append(_artifact(model, batch, verified, loaded, image))

@@ -20,7 +20,7 @@ from suite.record.schema import Absent
 from suite.schedule.launches import LOAD_TIMEOUT_S
 from suite.schedule.rounds import REWARM_NS
 from suite.schedule.verification import compare_outputs
-from suite.trials import commands, inside
+from suite.trials import commands, form_worker
 from suite.trials.folklore.findings import rows
 from suite.trials.folklore.forms import BATCH, FAIRLY, FRAMEWORKS, Framework
 from suite.trials.folklore.record import Folklore, Said
@@ -44,8 +44,8 @@ class _Process(InlineProcess):
         single = target.site.onnx.get((MODEL, target.case.precision, 1))
         single_onnx = f"/artifacts/{single.path}" if single is not None else None
         try:
-            given = inside.Given(task=self.task, forms=names, single_onnx=single_onnx)
-            self.answers = self.ask(given, list[inside.Answer], LOAD_TIMEOUT_S)
+            wanted = form_worker.FormsRequest(task=self.task, forms=names, single_onnx=single_onnx)
+            self.answers = self.ask(wanted, list[form_worker.Answer], LOAD_TIMEOUT_S)
         except BaseException:
             self.close()
             raise
@@ -61,8 +61,8 @@ class _Contestant:
         self.pid = process.pid
 
     def window(self, pace: Pace) -> Reading:
-        request = inside.Ask(self._form, "bare", pace.window_ns, pace.min_calls, REWARM_NS)
-        return reading(self._process.ask(request, inside.Samples).samples_ns)
+        request = form_worker.Ask(self._form, "bare", pace.window_ns, pace.min_calls, REWARM_NS)
+        return reading(self._process.ask(request, form_worker.Samples).samples_ns)
 
 
 def run(effort: Effort, threads: int | None, seed: int, out: Path, listener: commands.Terminal) -> Folklore:
@@ -159,7 +159,7 @@ def _launched(
         yield {arm: contestant for arm, contestant in launched.items() if arm not in failed}
 
 
-def _said(arm: str, answer: inside.Answer, target: Target) -> Said:
+def _said(arm: str, answer: form_worker.Answer, target: Target) -> Said:
     """Compare an answer with the float64 reference."""
     if not answer.output:
         return Said(arm, None, None, "it makes weights of its own in the call, so it answers for no model")

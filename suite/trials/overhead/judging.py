@@ -13,7 +13,7 @@ import numpy as np
 from suite.statistics.arrays import Floats
 from suite.statistics.errors import InsufficientData
 from suite.statistics.levels import levels_of_windows
-from suite.statistics.middle import median_interval
+from suite.statistics.medians import median_interval
 from suite.statistics.student import MIN_LAUNCHES, half_width, spread_of
 from suite.trials.overhead.record import Cell, Contrast, Finding, Generation, Interval, Limit, Verdict
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from suite.statistics.student import MIN_LAUNCHES
 
 
-def which_count(disturbed: Sequence[Sequence[bool]]) -> list[list[bool]]:
+def counted_rounds(disturbed: Sequence[Sequence[bool]]) -> list[list[bool]]:
     """Say of every round whether it counts.
 
     Disturbed rounds are left out. A generation that has no other is left out whole where enough generations have some:
@@ -27,7 +27,7 @@ def which_count(disturbed: Sequence[Sequence[bool]]) -> list[list[bool]]:
     list of list of bool
         In the same shape.
     """
-    calm = [[not each for each in generation] for generation in disturbed]
-    if sum(map(any, calm)) >= MIN_LAUNCHES:
-        return calm
-    return [generation if any(generation) else [True] * len(generation) for generation in calm]
+    undisturbed = [[not each for each in generation] for generation in disturbed]
+    if sum(map(any, undisturbed)) >= MIN_LAUNCHES:
+        return undisturbed
+    return [generation if any(generation) else [True] * len(generation) for generation in undisturbed]

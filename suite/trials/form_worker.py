@@ -1,8 +1,8 @@
 """What is timed in a plain container: a loop as anybody would write it, around a step of Levelfield's or of others.
 
 The text of this file is given to `python -c` in an image: it runs beside the worker and shares nothing of it but the
-backend's `load`. First line in: `Given`; out: a list of `Answer`. Every other line: an `Ask` or an `AskTurns`. It ends
-when stdin closes.
+backend's `load`. First line in: `FormsRequest`; out: a list of `Answer`. Every other line: an `Ask` or an `AskTurns`.
+It ends when stdin closes.
 
 The forms of others are those of a published comparison of five frameworks on a spam classifier. As published means as
 its script does it: a thousand inputs in host memory, what the framework does by default, and the process asked for its
@@ -42,7 +42,7 @@ VERIFIED = 4
 """Inputs, at the least, whose outputs are sent to be compared with the reference."""
 
 
-class Given(msgspec.Struct, frozen=True):
+class FormsRequest(msgspec.Struct, frozen=True):
     """What a process is to run."""
 
     task: Task
@@ -223,12 +223,12 @@ class _Form(msgspec.Struct):
     """The same computation, its result as an array; never timed. None: it has no weights of ours to compare."""
 
 
-def torch_published(given: Given, parameters: weights.Arrays) -> dict[str, _Form]:
+def torch_published(request: FormsRequest, parameters: weights.Arrays) -> dict[str, _Form]:
     """The module called on a new tensor, gradients recorded.
 
     Parameters
     ----------
-    given : Given
+    request : FormsRequest
         What the process is to run.
     parameters : dict of str to ndarray
         Weights of the model.
@@ -251,19 +251,19 @@ def torch_published(given: Given, parameters: weights.Arrays) -> dict[str, _Form
         with torch.inference_mode():
             return module(torch.tensor(x))
 
-    del given
+    del request
     return {
         "as published": _Form(published, lambda x: module(torch.tensor(x)).detach().numpy()),
         "without gradients": _Form(without_gradients, lambda x: module(torch.tensor(x)).detach().numpy()),
     }
 
 
-def tensorflow_published(given: Given, parameters: weights.Arrays) -> dict[str, _Form]:
+def tensorflow_published(request: FormsRequest, parameters: weights.Arrays) -> dict[str, _Form]:
     """A Keras model called as a function, eagerly; and by `predict`, as other tellings of the comparison do.
 
     Parameters
     ----------
-    given : Given
+    request : FormsRequest
         What the process is to run.
     parameters : dict of str to ndarray
         Weights of the model.
@@ -291,19 +291,19 @@ def tensorflow_published(given: Given, parameters: weights.Arrays) -> dict[str, 
     model.compile()
     for number, layer in enumerate(model.layers):
         layer.set_weights([parameters[f"layers.{number}.weight"].T, parameters[f"layers.{number}.bias"]])
-    del given
+    del request
     return {
         "as published": _Form(model, lambda x: model(x).numpy()),
         "with predict": _Form(lambda x: model.predict(x, verbose=0), lambda x: model.predict(x, verbose=0)),
     }
 
 
-def jax_published(given: Given, parameters: weights.Arrays) -> dict[str, _Form]:
+def jax_published(request: FormsRequest, parameters: weights.Arrays) -> dict[str, _Form]:
     """Not compiled, weights of ones made in every call, no biases, and the result never waited for.
 
     Parameters
     ----------
-    given : Given
+    request : FormsRequest
         What the process is to run.
     parameters : dict of str to ndarray
         Weights of the model.
@@ -327,7 +327,7 @@ def jax_published(given: Given, parameters: weights.Arrays) -> dict[str, _Form]:
         return jax.nn.sigmoid(jnp.dot(x, jnp.ones(WIDTHS[-2:])))
 
     kept = jax.device_put(channels_last(parameters))
-    del given
+    del request
     return {
         "as published": _Form(lambda x: network(jnp.array(x)), _nothing),
         "waited for": _Form(lambda x: network(jnp.array(x)).block_until_ready(), _nothing),
@@ -337,12 +337,12 @@ def jax_published(given: Given, parameters: weights.Arrays) -> dict[str, _Form]:
     }
 
 
-def onnxruntime_published(given: Given, parameters: weights.Arrays) -> dict[str, _Form]:
+def onnxruntime_published(request: FormsRequest, parameters: weights.Arrays) -> dict[str, _Form]:
     """One sample at a time in a Python loop, the input's name asked for each of them.
 
     Parameters
     ----------
-    given : Given
+    request : FormsRequest
         What the process is to run.
     parameters : dict of str to ndarray
         Weights of the model.
@@ -355,7 +355,7 @@ def onnxruntime_published(given: Given, parameters: weights.Arrays) -> dict[str,
     import onnxruntime as ort
 
     ort.disable_telemetry_events()
-    session = ort.InferenceSession(given.single_onnx, providers=["CPUExecutionProvider"])
+    session = ort.InferenceSession(request.single_onnx, providers=["CPUExecutionProvider"])
 
     def published(x: Batch) -> None:
         for index in range(x.shape[0]):
@@ -368,12 +368,12 @@ def onnxruntime_published(given: Given, parameters: weights.Arrays) -> dict[str,
     return {"as published": _Form(published, output)}
 
 
-def openvino_published(given: Given, parameters: weights.Arrays) -> dict[str, _Form]:
+def openvino_published(request: FormsRequest, parameters: weights.Arrays) -> dict[str, _Form]:
     """One sample at a time in a Python loop, a new request for each, in the precision that OpenVINO chooses.
 
     Parameters
     ----------
-    given : Given
+    request : FormsRequest
         What the process is to run.
     parameters : dict of str to ndarray
         Weights of the model.
@@ -386,8 +386,8 @@ def openvino_published(given: Given, parameters: weights.Arrays) -> dict[str, _F
     import openvino
 
     core = openvino.Core()
-    compiled = core.compile_model(core.read_model(given.single_onnx), "CPU")
-    request = compiled.create_infer_request()
+    compiled = core.compile_model(core.read_model(request.single_onnx), "CPU")
+    infer_request = compiled.create_infer_request()
 
     def published(x: Batch) -> None:
         for index in range(x.shape[0]):
@@ -395,7 +395,7 @@ def openvino_published(given: Given, parameters: weights.Arrays) -> dict[str, _F
 
     def one_request(x: Batch) -> None:
         for index in range(x.shape[0]):
-            request.infer({0: x[index : index + 1]}, share_inputs=True, share_outputs=True)
+            infer_request.infer({0: x[index : index + 1]}, share_inputs=True, share_outputs=True)
 
     def output(x: Batch) -> Any:  # noqa: ANN401  (an array)
         return np.concatenate([compiled.infer_new_request({0: x[index : index + 1]})[0] for index in range(len(x))])
@@ -404,7 +404,7 @@ def openvino_published(given: Given, parameters: weights.Arrays) -> dict[str, _F
     return {"as published": _Form(published, output), "one request": _Form(one_request, output)}
 
 
-PUBLISHED: dict[str, Callable[[Given, weights.Arrays], dict[str, _Form]]] = {
+PUBLISHED: dict[str, Callable[[FormsRequest, weights.Arrays], dict[str, _Form]]] = {
     "torch": torch_published,
     "tensorflow": tensorflow_published,
     "jax": jax_published,
@@ -469,14 +469,14 @@ def polled(call: Call) -> Call:
     return with_polls
 
 
-def forms(given: Given) -> dict[str, _Form]:
+def forms(request: FormsRequest) -> dict[str, _Form]:
     """Make what was asked for."""
-    task = given.task
+    task = request.task
     parameters = weights.load(Path(task.weights_path), models.get(task.model)) if task.weights_path else {}
-    if given.forms == (FAIRLY,):
+    if request.forms == (FAIRLY,):
         return {FAIRLY: fairly(task, parameters)}
-    made = PUBLISHED[task.backend](given, parameters)
-    return {name: _Form(polled(made[name].call), made[name].output) for name in given.forms}
+    made = PUBLISHED[task.backend](request, parameters)
+    return {name: _Form(polled(made[name].call), made[name].output) for name in request.forms}
 
 
 def main() -> None:
@@ -489,9 +489,9 @@ def main() -> None:
         private.write(msgspec.json.encode(answer) + b"\n")
         private.flush()
 
-    given = msgspec.json.decode(lines.readline(), type=Given)
-    made = forms(given)
-    task = given.task
+    request = msgspec.json.decode(lines.readline(), type=FormsRequest)
+    made = forms(request)
+    task = request.task
     x: Any = inputs.make(models.get(task.model), 0, task.batch, layout=registry.get(task.backend).layout)
     if FAIRLY not in made:
         x = np.ascontiguousarray(x[FEATURES], dtype=np.float32)
