@@ -29,14 +29,14 @@ class AbResult(msgspec.Struct, frozen=True):
     comparison: Comparison
 
 
-def target(asked: float | None, margin: float, profile: str) -> float | None:
+def target(requested: float | None, margin: float, profile: str) -> float | None:
     """Return the half-width that ratios should have, so that equal arms can be shown to be the same within the margin.
 
     A smoke run has a fixed number of generations, too few for any verdict.
 
     Parameters
     ----------
-    asked
+    requested
         Half-width that the user named, as a share (0.01 is 1 %); None: it follows from the margin.
     margin
         Relative difference that does not matter.
@@ -48,8 +48,8 @@ def target(asked: float | None, margin: float, profile: str) -> float | None:
     float or None
         As a share; None: precision does not end the run.
     """
-    if asked is not None or profile == "smoke":
-        return asked
+    if requested is not None or profile == "smoke":
+        return requested
     return DEFAULT_TARGET * margin / DEFAULT_MARGIN
 
 
@@ -78,10 +78,10 @@ def measure(first: str, second: str, options: Options, gate: Gate, console: Cons
         selection = msgspec.structs.replace(options.selection, batches=(), batches_of=settings.batches)
         options = msgspec.structs.replace(options, launcher=settings.launcher, selection=selection)
     first, second, options = choose_launchers(first, second, options)
-    asked = fits(plan.pair(options.selection, first, second))
-    chosen = plan.of_record(resumed[1]) if resumed else asked
+    requested = fits(plan.pair(options.selection, first, second))
+    chosen = plan.of_record(resumed[1]) if resumed else requested
     if resumed:
-        _check_arms(resumed[1], asked)
+        _check_arms(resumed[1], requested)
     options = msgspec.structs.replace(options, labels=(LABEL, *options.labels))
     folder = bench.conduct(chosen, options, console, resumed=resumed)
     return conclude(folder, gate)
@@ -117,9 +117,9 @@ def of_record(path: Path) -> AbResult:
     )
 
 
-def _check_arms(run: Run, asked: plan.Plan) -> None:
+def _check_arms(run: Run, requested: plan.Plan) -> None:
     was = [arm.id for arm in arms(run)]
-    now = [arm.id for arm in asked.blocks[0].arms]
+    now = [arm.id for arm in requested.blocks[0].arms]
     if was != now:
         raise LevelfieldError(
             f"The run {run.id} holds {was[0]} against {was[1]}, not {now[0]} against {now[1]}.",

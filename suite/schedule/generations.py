@@ -45,7 +45,7 @@ class Generations:
     run
         The record so far.
     resources, journal, listener, warn
-        Where it is measured, what it is written to, who is told of progress, and what takes warnings.
+        Where it is measured, what it is written to, what receives the progress, and what takes warnings.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Generations:
 
     def begin(self) -> None:
         """Read what a GPU has free, before a launch group launches a worker."""
-        self._sharing.look()
+        self._sharing.read_free_memory()
 
     def close(self) -> None:
         """End every worker and free what was held; safe to call twice."""

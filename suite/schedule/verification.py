@@ -29,9 +29,9 @@ ITEM_BYTES = 4
 VERIFY_INPUTS = 2
 """Inputs compared at the least, in every launch: the centred error needs two."""
 VERIFY_NUMBERS = 64
-"""In lower precisions, numbers of the output at the least: the size of an error is told from them."""
+"""In lower precisions, numbers of the output at the least: the size of an error is estimated from them."""
 VERIFY_CLASSES = 16
-"""In int8, inputs of a classifier at the least: whether its first class stays the same is told from them."""
+"""In int8, inputs of a classifier at the least: whether its first class stays the same is judged from them."""
 AFTER_WINDOWS = "It was equal before the timed windows and is not after them."
 """Precedes the reason of an answer that changed."""
 HIDDEN = ("bf16", "tf32")

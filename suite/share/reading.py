@@ -60,8 +60,8 @@ def read(inputs: VerificationInput) -> Read:
         full_record = guarded.decode(inputs.record, files.NAME)
     text, signature = inputs.statement, _ascii(inputs.signature)
     if text is None and page is not None and page.statement is not None:
-        told, signature = embedded_record.attested(page.statement.encode())
-        text = told.encode(errors="replace")
+        stated, signature = embedded_record.attested(page.statement.encode())
+        text = stated.encode(errors="replace")
     return Read(inputs=inputs, page=page, inside=carried, full_record=full_record, statement=text, signature=signature)
 
 

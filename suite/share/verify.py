@@ -35,7 +35,7 @@ class Verified(msgspec.Struct, frozen=True):
 
     @property
     def exit_code(self) -> int:
-        """0 nothing is wrong; 1 something is; 3 it cannot be told, or signers were named and it is by none of them."""
+        """0 nothing is wrong; 1 something is; 3 it is undecided, or signers were named and it is by none of them."""
         if self.verdict == "does not hold":
             return 1
         unknown = self.verdict == "not verified" or (self.signers_asked and self.verdict != "verified")

@@ -14,7 +14,7 @@ def counted_rounds(disturbed: Sequence[Sequence[bool]]) -> list[list[bool]]:
     `reports/trials/`). Where fewer than `MIN_LAUNCHES` generations are calm, such a generation counts all the same, as
     the only thing there is.
 
-    Whether a round is disturbed is told by outside signals, never by the timings; so what is left out does not depend
+    Whether a round is disturbed follows from outside signals, never by the timings; so what is left out does not depend
     on what it said.
 
     Parameters

@@ -290,7 +290,7 @@ class Evaluated(msgspec.Struct, frozen=True):
     loss: float
     """Mean of the steps since the evaluation before, each before its update."""
     accuracy: float
-    """Share of the test images told right."""
+    """Share of the test images classified correctly."""
 
 
 class Converged(msgspec.Struct, frozen=True, tag="converged"):

@@ -157,10 +157,10 @@ def reply(content: bytes, folder: Path) -> None:
     """A worker's line; `suite.launchers.worker` calls what cannot be decoded a protocol error."""
     del folder
     try:
-        told = _decoder.decode(content)
+        decoded = _decoder.decode(content)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         return
-    credible.implausibility(told, 10**9)
+    credible.implausibility(decoded, 10**9)
 
 
 def own_file(content: bytes, folder: Path) -> None:

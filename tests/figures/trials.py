@@ -117,7 +117,7 @@ def _variance() -> list[object]:
     ]
 
 
-def _told_again() -> list[object]:
+def _rejudged() -> list[object]:
     ab = records.rule(QUIET, _AB)
     still, two = records.tally(ab, 0.0), records.tally(ab, 0.02)
     bench = _called(records.rule(QUIET, _BENCH))
@@ -173,7 +173,7 @@ RIGOR = [
         METHOD,
         "among {} decisions on identical arms after {} launches each, none called them different; `ab` called none of "
         "{} different and {} of them the same, and found +{} % in {}, in {} s a pair",
-        _told_again,
+        _rejudged,
     ),
     Figure(
         METHOD,
@@ -284,8 +284,8 @@ UPGRADES = [
 ]
 
 
-def _told(title: str) -> list[object]:
-    row = records.retold()[title]
+def _published_row(title: str) -> list[object]:
+    row = records.rejudged()[title]
     cells: list[object] = [f"{row.published_ms:.2f}"]
     for standing in (row.published, row.fairly):
         value, unit, low, high = prints.time(standing.ns)
@@ -303,7 +303,7 @@ def _disturbed() -> list[object]:
 
 
 def _openvino_gains() -> list[object]:
-    row = records.retold()["OpenVINO"]
+    row = records.rejudged()["OpenVINO"]
     assert row.published.rank is None  # its answer is not equal there
     assert row.fairly.rank == 1
     return [*prints.ratio(row.factor, 0)]
@@ -311,7 +311,7 @@ def _openvino_gains() -> list[object]:
 
 FOLKLORE = [
     *(
-        Figure(README, f"| {title} | {{}} ms | {{}} | {{}} |", partial(_told, title))
+        Figure(README, f"| {title} | {{}} ms | {{}} | {{}} |", partial(_published_row, title))
         for title in ("PyTorch", "TensorFlow", "JAX", "ONNX Runtime", "OpenVINO")
     ),
     Figure(

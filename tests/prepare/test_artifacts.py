@@ -35,19 +35,19 @@ def test_weights_are_made_once(artifacts: Artifacts) -> None:
     assert artifact.size_bytes == path.stat().st_size
 
 
-def test_only_what_is_computed_is_told(tmp_path: Path) -> None:
+def test_only_what_is_computed_is_reported(tmp_path: Path) -> None:
     """A warm start once said eight times that it computes a reference which it read from the cache."""
 
     def use() -> list[str]:
-        told: list[str] = []
-        artifacts = Artifacts(tmp_path, told.append)
+        messages: list[str] = []
+        artifacts = Artifacts(tmp_path, messages.append)
         artifacts.weights("mlp")
         artifacts.dataset("mlp")
         artifacts.reference("mlp", 2)
         artifacts.reference("mlp", 2, from_dataset=True)
         artifacts.rounding_error("mlp", "bf16", 2)
         artifacts.trajectory("mlp")
-        return told
+        return messages
 
     cold = use()
     assert cold[:3] == [

@@ -143,7 +143,7 @@ def test_what_could_not_be_used_stays_so(artifacts: Artifacts) -> None:
     )
 
 
-def test_a_worker_is_told_the_file_and_makes_the_same_of_it(
+def test_a_worker_is_reported_the_file_and_makes_the_same_of_it(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path / "cache"))

@@ -122,17 +122,17 @@ def test_a_machine_is_warned_of_only_for_what_is_known() -> None:
     assert [warning.code for warning in notices.of_machine(noisy)] == ["governor", "huge-pages"]
 
 
-def test_mkl_is_told_of_only_where_it_multiplies_on_a_processor_of_another_vendor() -> None:
+def test_mkl_is_reported_of_only_where_it_multiplies_on_a_processor_of_another_vendor() -> None:
     amd: Fingerprint = {"cpu": {"vendor": "AuthenticAMD"}}
     intel: Fingerprint = {"cpu": {"vendor": "GenuineIntel"}}
     torch = Arm(backend="torch", image="torch")
     both = {"MKL, AVX2": 73, "oneDNN, jit:avx2": 27}
-    told = notices.generic_mkl(amd, torch, launch(**both))
-    assert told is not None
-    assert told.about == "torch"
-    assert "73 of 100 matrix products" in told.message
-    assert "MKL, AVX2" in told.message
-    assert "torch+linear=onednn" in told.remedy
+    notice = notices.generic_mkl(amd, torch, launch(**both))
+    assert notice is not None
+    assert notice.about == "torch"
+    assert "73 of 100 matrix products" in notice.message
+    assert "MKL, AVX2" in notice.message
+    assert "torch+linear=onednn" in notice.remedy
     packed = notices.generic_mkl(amd, msgspec.structs.replace(torch, settings={"linear": "onednn"}), launch(**both))
     assert packed is not None
     assert "torch+linear=onednn" not in packed.remedy, "it would be compared with itself"

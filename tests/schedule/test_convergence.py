@@ -32,13 +32,13 @@ def expected() -> convergence.ExpectedStart:
 
 def converged(expected: convergence.ExpectedStart, **changes: Any) -> Converged:
     """What an honest worker says."""
-    told = Converged(
+    answer = Converged(
         points=(Evaluated(step=10, elapsed_ns=5_000_000, loss=1.5, accuracy=0.5),),
         losses=tuple(loss * (1 + 1e-7) for loss in expected.losses),
         weights_sha256=expected.weights_sha256,
         inputs_sha256=expected.inputs_sha256,
     )
-    return msgspec.structs.replace(told, **changes)
+    return msgspec.structs.replace(answer, **changes)
 
 
 def test_a_training_that_begins_as_the_reference_is_equal(expected: convergence.ExpectedStart) -> None:
@@ -66,10 +66,10 @@ def test_another_start_is_not_equal(expected: convergence.ExpectedStart, losses:
     assert isinstance(judged.relative_error, Absent) == ("not comparable" in says)
 
 
-def test_early_divergence_is_told_in_its_own_words(expected: convergence.ExpectedStart) -> None:
+def test_early_divergence_is_reported_in_its_own_words(expected: convergence.ExpectedStart) -> None:
     said = "Training diverged: the loss of step 3 is nan."
-    told = converged(expected, losses=expected.losses[:2], points=(), diverged=said)
-    assert judge_convergence(told, FOLLOWED, expected, GOAL).reason == said
+    answer = converged(expected, losses=expected.losses[:2], points=(), diverged=said)
+    assert judge_convergence(answer, FOLLOWED, expected, GOAL).reason == said
 
 
 def test_an_optimizer_that_does_not_follow_the_recipe_is_not_equal(expected: convergence.ExpectedStart) -> None:
@@ -83,10 +83,10 @@ def test_an_optimizer_that_does_not_follow_the_recipe_is_not_equal(expected: con
 
 @pytest.mark.parametrize("what", ["weights", "inputs"])
 def test_workers_that_hold_something_else_end_the_run(expected: convergence.ExpectedStart, what: str) -> None:
-    told = converged(expected, **{f"{what}_sha256": "0" * 64})
+    answer = converged(expected, **{f"{what}_sha256": "0" * 64})
     outcome = Outcome(JAX, CASE, Launch(arm=JAX.id, started=""))
     with pytest.raises(LevelfieldError, match=f"jax holds other {what} for mlp than this run"):
-        converging._require_same(outcome, told, expected)
+        converging._require_same(outcome, answer, expected)
     converging._require_same(outcome, converged(expected), expected)
 
 

@@ -88,11 +88,11 @@ def test_later_reports_cite_what_is_known_of_their_own_machine() -> None:
     found = calibration(*[Verdict.SAME] * 18, Verdict.INCONCLUSIVE, Verdict.FASTER)
     assert cited(MACHINE) is None  # type: ignore[arg-type]  # plain facts
     store(found)
-    told = cited(MACHINE)  # type: ignore[arg-type]
-    assert told is not None
-    assert (told.runs, told.different, told.same, told.launches) == (20, 1, 18, 5)
-    assert (told.backend, told.model, told.margin) == ("onnxruntime", "resnet50", 0.02)
-    assert told.minimum_detectable_effect == found.minimum_detectable_effect
+    stored = cited(MACHINE)  # type: ignore[arg-type]
+    assert stored is not None
+    assert (stored.runs, stored.different, stored.same, stored.launches) == (20, 1, 18, 5)
+    assert (stored.backend, stored.model, stored.margin) == ("onnxruntime", "resnet50", 0.02)
+    assert stored.minimum_detectable_effect == found.minimum_detectable_effect
     assert cited(MACHINE | {"cpu": {"model": "B", "threads": 2}}) is None  # type: ignore[arg-type]
 
 

@@ -132,7 +132,7 @@ def compute(
 def compare_answer(verified: Verified, reference: tuple[Answer, ...], precision: str, items: int) -> Parity:
     """Compare a worker's outputs with the reference, each by itself; the worst of them stands for all.
 
-    The centred error is told and not asked about: to inputs that mean nothing to it, a network may answer alike.
+    The centred error is reported and not judged: to inputs that mean nothing to it, a network may answer alike.
 
     Parameters
     ----------

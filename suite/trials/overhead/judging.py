@@ -73,7 +73,7 @@ def find(
     The launch is the unit: differences are taken within a generation, and intervals are over generations.
     """
     first, second = _levels(contrast, generations, arms)
-    return _finding(contrast, first, second, typical=_mean if contrast.one_process else _middle, sequential=sequential)
+    return _finding(contrast, first, second, typical=_mean if contrast.one_process else _median, sequential=sequential)
 
 
 def _levels(contrast: Contrast, generations: Sequence[Generation], arms: Sequence[str]) -> tuple[Floats, Floats]:
@@ -120,7 +120,7 @@ def pooled(contrast: Contrast, cells: Sequence[Cell]) -> Finding:
     """
     levels = [_levels(contrast, cell.generations, cell.arms) for cell in cells]
     first, second = np.concatenate([one for one, _ in levels]), np.concatenate([other for _, other in levels])
-    return _finding(contrast, first, second, typical=_middle, sequential=False)
+    return _finding(contrast, first, second, typical=_median, sequential=False)
 
 
 def _finding(
@@ -145,7 +145,7 @@ def _finding(
     )
 
 
-def _middle(values: Floats, *, sequential: bool) -> Interval:
+def _median(values: Floats, *, sequential: bool) -> Interval:
     try:
         found = median_interval(values, confidence=CONFIDENCE_SEQUENTIAL if sequential else CONFIDENCE)
     except InsufficientData:

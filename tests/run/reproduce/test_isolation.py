@@ -89,7 +89,7 @@ def test_everything_it_asks_for_is_said() -> None:
         injected(known(record("theirs", control="jax")), "5%"),
         launcher="host", budget_seconds=5400.0, precision_target=0.01, target=0.9, margin=0.05, threads=1,
     )  # fmt: skip
-    told = says(run)
+    output = says(run)
     for line in (
         "jax, onnxruntime, openvino on mlp",
         "1 threads",
@@ -104,7 +104,7 @@ def test_everything_it_asks_for_is_said() -> None:
         "differences that count as none: 5 %",
         "accuracy to train to: 90 %",
     ):
-        assert line in told
+        assert line in output
     assert "workers run in: virtual environments, with this machine's network" in says(run, "venv")
     assert "time budget: none" in says(asks(run, budget_seconds=None))
 

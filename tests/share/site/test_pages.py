@@ -25,9 +25,9 @@ from tests.share.site.shelves import fill, made
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Published]:
     folder = tmp_path_factory.mktemp("published")
-    told: list[str] = []
-    result = publish(fill(folder / "reports"), folder / "site", told.append)
-    assert any("run-07" in line for line in told)
+    output: list[str] = []
+    result = publish(fill(folder / "reports"), folder / "site", output.append)
+    assert any("run-07" in line for line in output)
     return folder / "site", result
 
 
@@ -147,15 +147,15 @@ def test_a_card_tells_the_verdict_in_both_forms(tmp_path: Path) -> None:
     texts = [element.text or "" for element in picture.iter("{http://www.w3.org/2000/svg}text")]
     assert any("is fastest on" in text or "are not separated on" in text or "are equal on" in text for text in texts)
     assert "openvino" in texts
-    told = (tmp_path / "cards" / "card.md").read_text(encoding="utf-8")
-    assert told.startswith("**")
-    assert told.count("| best |") == 2
+    output = (tmp_path / "cards" / "card.md").read_text(encoding="utf-8")
+    assert output.startswith("**")
+    assert output.count("| best |") == 2
 
 
 def test_a_stranger_s_name_cannot_leave_its_cell() -> None:
     found = analysis.analyse(hostile := make_hostile(variants=False))
-    told = card.markdown(hostile, found)
-    for line in told.splitlines():
+    output = card.markdown(hostile, found)
+    for line in output.splitlines():
         if line.startswith("| ") and not line.startswith("| |"):
             assert len(re.findall(r"(?<!\\)\|", line)) == 6, line
-    assert not re.search(r"(?<!\\)<script", told)
+    assert not re.search(r"(?<!\\)<script", output)
