@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SCENARIO = "convergence"
 WARM_STEPS = 3
-"""Steps before the training, which then begins anew: what a framework does once, in its first calls, is reported apart."""
+"""Steps before the training, which then begins anew: what a framework does only in its first calls is timed apart."""
 
 
 def goal_of(task: "Task") -> "Goal":
