@@ -16,7 +16,7 @@ from suite.run.results import REPORT
 from tests.reported import check_run
 
 
-class Told(NamedTuple):
+class BenchResult(NamedTuple):
     """What a bench leaves behind."""
 
     run: Run
@@ -25,7 +25,7 @@ class Told(NamedTuple):
     code: int
 
 
-def once(selection: plan.Selection, reports: Path, launcher: str) -> Told:
+def once(selection: plan.Selection, reports: Path, launcher: str) -> BenchResult:
     """Do all that the command does with a selection, from its images to its page, with one launch of every arm."""
     chosen = plan.make(selection)
     blocks = tuple(msgspec.structs.replace(block, planned_generations=1) for block in chosen.blocks)
@@ -35,4 +35,4 @@ def once(selection: plan.Selection, reports: Path, launcher: str) -> Told:
     folder = conduct(msgspec.structs.replace(chosen, blocks=blocks), options, console)
     code = finish(folder, console)
     check_run(folder)
-    return Told(files.read(folder), folder / REPORT, out.getvalue(), code)
+    return BenchResult(files.read(folder), folder / REPORT, out.getvalue(), code)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Self
 
 import suite
-from tests.reported import check_told
+from tests.reported import check_reports
 
 ROOT = Path(suite.__file__).parent.parent
 PATIENCE_S = 900.0
@@ -81,7 +81,7 @@ class Command:
             self.out, self.err = self._out.read(), self._err.read()
             self._out.close()
             self._err.close()
-        check_told(self.out, self._folder)
+        check_reports(self.out, self._folder)
         return self
 
 

@@ -5,13 +5,13 @@ from pathlib import Path
 
 from suite.run.results import REPORT
 from suite.run.start import tool_sha256
-from suite.share.given import open_given
+from suite.share.inputs import open_input
 from suite.share.verify import verify
 
 _TOLD = re.compile(r"^Report: (.+)$", re.MULTILINE)
 
 
-def check_told(out: str, folder: Path) -> None:
+def check_reports(out: str, folder: Path) -> None:
     """Verify every run whose report a command named.
 
     Parameters
@@ -34,7 +34,7 @@ def check_run(folder: Path) -> None:
         Something in it is wrong, or its figures could not be computed again.
     """
     for path in (folder, folder / REPORT):
-        found = verify(open_given(path), tool_sha256=tool_sha256())
+        found = verify(open_input(path), tool_sha256=tool_sha256())
         wrong = [
             f"{each.topic}: {each.says} {'; '.join(each.named)}" for each in found.checks if each.state == "broken"
         ]

@@ -87,8 +87,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         made = msgspec.structs.replace(made, id=name, started=f"2026-01-{number:02}T10:00:00Z")
         (place / "reports" / name).mkdir(parents=True)
         files.write(made, place / "reports" / name)
-    told = run("report", place / "reports" / "RUN", folder=place)
-    assert told.code == 0, told.err
+    printed = run("report", place / "reports" / "RUN", folder=place)
+    assert printed.code == 0, printed.err
     (place / "report.html").write_bytes((place / "reports" / "RUN" / "report.html").read_bytes())
     (place / "people").write_text("", encoding="utf-8")
     assert run("baseline", "set", "good", "A1", "A2", "A3", folder=place).code == 0

@@ -7,19 +7,19 @@ import pytest
 
 from suite.run.results import REPORT
 from suite.run.start import tool_sha256
-from tests.reported import check_told
+from tests.reported import check_reports
 from tests.share.evidence import image, leave, small
 
 
 def test_a_run_that_does_not_verify_fails_the_test_that_made_it(tmp_path: Path) -> None:
     run = msgspec.structs.replace(small(), tool_sha256=tool_sha256())
     folder = leave(run, tmp_path / "reports" / "whole")
-    told = f"a table\n\nReport: reports/whole/{REPORT}\nRecord: reports/whole/run.json\n"
-    check_told(told, tmp_path)
+    output = f"a table\n\nReport: reports/whole/{REPORT}\nRecord: reports/whole/run.json\n"
+    check_reports(output, tmp_path)
     page = (folder / REPORT).read_text(encoding="utf-8")
     (folder / REPORT).write_text(page.replace("<td>", "<td>1", 1), encoding="utf-8")
     with pytest.raises(AssertionError, match="figures: 1 part of the page does not follow"):
-        check_told(told, tmp_path)
+        check_reports(output, tmp_path)
 
 
 def test_a_record_of_what_its_image_does_not_hold_is_found(tmp_path: Path) -> None:
@@ -27,4 +27,4 @@ def test_a_record_of_what_its_image_does_not_hold_is_found(tmp_path: Path) -> No
     run = msgspec.structs.replace(small(), tool_sha256=tool_sha256(), images=(listed,))
     leave(run, tmp_path / "more")
     with pytest.raises(AssertionError, match=r"bills of materials: .*vendored is not there there and 1\.0"):
-        check_told(f"Report: {tmp_path / 'more' / REPORT}\n", Path("/"))
+        check_reports(f"Report: {tmp_path / 'more' / REPORT}\n", Path("/"))

@@ -62,9 +62,9 @@ def _block(block: Block) -> DeviceBlock:
     rows = []
     for arm in block.arms:
         turns = energy.counted(block, arm.id) if arm.id != block.canary else []
-        told = [turn for turn in turns if turn.device is not None]
-        if told:
-            rows.append(_row(block, arm, told))
+        recorded = [turn for turn in turns if turn.device is not None]
+        if recorded:
+            rows.append(_row(block, arm, recorded))
     return DeviceBlock(block.case, tuple(rows))
 
 
@@ -99,8 +99,8 @@ def _of_device(turn: Turn) -> tuple[float | Absent, int] | None:
 
 
 def _power_w(uses: Sequence[DeviceUse]) -> float | Absent:
-    told = [(use.energy_mj, use.elapsed_ns) for use in uses if not isinstance(use.energy_mj, Absent)]
-    energy_mj, elapsed_ns = sum(energy for energy, _ in told), sum(elapsed for _, elapsed in told)
+    recorded = [(use.energy_mj, use.elapsed_ns) for use in uses if not isinstance(use.energy_mj, Absent)]
+    energy_mj, elapsed_ns = sum(energy for energy, _ in recorded), sum(elapsed for _, elapsed in recorded)
     if energy_mj > 0 and elapsed_ns >= MIN_ENERGY_S * 1e9:
         return energy_mj * 1e6 / elapsed_ns
     return _over(uses, lambda use: use.power_mw, np.median, 1e-3)

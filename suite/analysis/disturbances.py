@@ -12,7 +12,7 @@ def fate(disturbed: int, kept: int) -> str:
     disturbed
         How many rounds were disturbed.
     kept
-        How many of these count all the same (`suite.statistics.calm`).
+        How many of these count all the same (`suite.statistics.undisturbed`).
 
     Examples
     --------
@@ -54,10 +54,10 @@ def summarise(reasons: Iterable[str]) -> tuple[str, ...]:
         for clause in filter(None, (part.strip() for part in reason.split(";"))):
             words, numbers = tuple(_NUMBER.split(clause)), tuple(_NUMBER.findall(clause))
             found.setdefault(words, []).append(numbers)
-    return tuple(_told(words, numbers) for words, numbers in found.items())
+    return tuple(_clause(words, numbers) for words, numbers in found.items())
 
 
-def _told(words: tuple[str, ...], numbers: list[tuple[str, ...]]) -> str:
+def _clause(words: tuple[str, ...], numbers: list[tuple[str, ...]]) -> str:
     """`words` are what stands between a clause's numbers."""
     ranges = [_range(column) for column in zip(*numbers, strict=True)]
     text = words[0] + "".join(span + rest for span, rest in zip(ranges, words[1:], strict=True))

@@ -42,10 +42,10 @@ def _block(block: Block) -> EnergyBlock:
     rows = []
     for arm in block.arms:
         turns = counted(block, arm.id) if arm.id != block.canary else []
-        told = [turn.noise for turn in turns if turn.noise and not isinstance(turn.noise.package_energy_uj, Absent)]
-        if told:
+        recorded = [turn.noise for turn in turns if turn.noise and not isinstance(turn.noise.package_energy_uj, Absent)]
+        if recorded:
             energy = per_item(turns, block.case.batch, _of_packages, MIN_RAPL_S)
-            rows.append(EnergyRow(arm.id, arm.backend, len(told), energy, _power_w(told)))
+            rows.append(EnergyRow(arm.id, arm.backend, len(recorded), energy, _power_w(recorded)))
     return EnergyBlock(block.case, tuple(rows))
 
 
@@ -84,10 +84,10 @@ def per_item(
     """
     energy_j, elapsed_ns, items = 0.0, 0, 0
     for turn in turns:
-        told = spent(turn)
-        if told is None or turn.window is None:
+        recorded = spent(turn)
+        if recorded is None or turn.window is None:
             continue
-        joules, nanoseconds = told
+        joules, nanoseconds = recorded
         if isinstance(joules, Absent):
             return joules
         energy_j += joules
@@ -107,9 +107,9 @@ def _of_packages(turn: Turn) -> tuple[float | Absent, int] | None:
     return (energy if isinstance(energy, Absent) else energy / 1e6), turn.noise.elapsed_ns
 
 
-def _power_w(told: Iterable[Noise]) -> float | Absent:
+def _power_w(recorded: Iterable[Noise]) -> float | Absent:
     energy_uj = elapsed_ns = 0
-    for noise in told:
+    for noise in recorded:
         if not isinstance(noise.package_energy_uj, Absent):
             energy_uj += noise.package_energy_uj
             elapsed_ns += noise.elapsed_ns

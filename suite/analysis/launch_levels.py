@@ -72,7 +72,7 @@ class Reduction:
     block: Block
     arms: tuple[ArmSummary, ...]
     counting: Counting
-    places: Mapping[tuple[int, int], tuple[int, int]]
+    positions: Mapping[tuple[int, int], tuple[int, int]]
     """Generation's and round's number in the record, to their place in the arrays."""
     log_medians: Floats
     """Log of each window's median call, whether it counts or not; shape (generations, rounds, arms)."""
@@ -124,7 +124,7 @@ class Reduction:
         launch, window
             A launch of that arm, and a window of that launch.
         """
-        return bool(self.counting.windows[(*self.places[launch.generation, window.round], number)])
+        return bool(self.counting.windows[(*self.positions[launch.generation, window.round], number)])
 
     def _levels(self, logs: Floats, counting: NDArray[np.bool_]) -> Levels:
         found = levels_of_windows(np.where(counting, logs, np.nan))
@@ -141,7 +141,7 @@ class Reduction:
 def reduce(block: Block) -> Reduction:
     """Return which windows of a block in rounds count (`suite.statistics.counting`), and the levels that follow."""
     arms = collect.arms(block)
-    places = {
+    positions = {
         (generation.index, each.index): (row, column)
         for row, generation in enumerate(block.generations)
         for column, each in enumerate(generation.rounds)
@@ -152,7 +152,7 @@ def reduce(block: Block) -> Reduction:
         table = np.full(shape, np.nan)
         for launch in launches:
             for window in launch.windows:
-                table[places[launch.generation, window.round]] = math.log(value(window))
+                table[positions[launch.generation, window.round]] = math.log(value(window))
         return table
 
     def item_ns(window: WindowSummary) -> float:
@@ -173,7 +173,7 @@ def reduce(block: Block) -> Reduction:
             [[bool(each.disturbed) for each in generation.rounds] for generation in block.generations],
             canary=None if np.isnan(canary).all() else canary,
         ),
-        places=places,
+        positions=positions,
         log_medians=log_medians,
         log_items=of_arms(item_ns),
     )

@@ -20,7 +20,7 @@ def analyse(block: Block, known: eligibility.Known, *, margin: float, ended: End
 
     Every launch is reduced to one number, its windows' typical median with the rounds' common drift removed; the launch
     is the unit of replication. Rounds that outside signals called disturbed are left out, where enough others are there
-    (`suite.statistics.calm`).
+    (`suite.statistics.undisturbed`).
 
     Parameters
     ----------
@@ -63,13 +63,15 @@ def _row(found: Reduction, number: int, known: eligibility.Known) -> Row:
     launches = disturbed = 0
     warming: list[tuple[int, int]] = []
     for launch in summary.launches:
-        calm = [each for each in launch.windows if counting.rounds[found.places[launch.generation, each.round]]]
-        kept = [each for each in calm if found.counts(number, launch, each)]
-        disturbed += len(launch.windows) - len(calm)
+        undisturbed = [
+            each for each in launch.windows if counting.rounds[found.positions[launch.generation, each.round]]
+        ]
+        kept = [each for each in undisturbed if found.counts(number, launch, each)]
+        disturbed += len(launch.windows) - len(undisturbed)
         launches += bool(kept)
         windows += kept
-        if len(kept) < len(calm):
-            warming.append((launch.generation, len(calm) - len(kept)))
+        if len(kept) < len(undisturbed):
+            warming.append((launch.generation, len(undisturbed) - len(kept)))
     judged = eligibility.judge(
         block,
         summary.arm,

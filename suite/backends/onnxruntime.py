@@ -38,7 +38,7 @@ class ONNXRuntime:
     On CUDA it is unverified (see `suite.backends.cuda`). There a session that would leave any operator to the CPU is
     refused: ONNX Runtime falls back without a word, for a whole model or for single operators. Its Python layer has
     another fallback: where a session cannot be made on CUDA, or fails there, it makes one on the CPU and tries again.
-    That is off too (`enable_fallback`), so that what really went wrong, such as too little memory, is what is told.
+    That is off too (`enable_fallback`), so that what really went wrong, such as too little memory, is what is reported.
 
     References
     ----------
@@ -198,9 +198,9 @@ def _products(events: list[dict[str, Any]]) -> dict[str, int]:
     """Count the products in a profile by the type of their first input."""
     counted: Counter[str] = Counter()
     for event in events:
-        told = event.get("args", {})
-        if event.get("name", "").endswith("_kernel_time") and _PRODUCTS.search(told.get("op_name", "")):
-            given = told.get("input_type_shape") or [{}]
+        details = event.get("args", {})
+        if event.get("name", "").endswith("_kernel_time") and _PRODUCTS.search(details.get("op_name", "")):
+            given = details.get("input_type_shape") or [{}]
             type_ = next(iter(given[0]), "unknown")
             counted[precision_of(type_)] += 1
     return dict(counted)

@@ -118,13 +118,15 @@ class OpenVINO:
         primitives: list[str] = []
         fused = 0
         for node in self._compiled.get_runtime_model().get_ordered_ops():
-            told = node.get_rt_info()
-            kind = _said(told["layerType"]) if "layerType" in told else ""
+            runtime_info = node.get_rt_info()
+            kind = _said(runtime_info["layerType"]) if "layerType" in runtime_info else ""
             fused += kind == "Subgraph"
             if kind in _PRODUCTS:
-                type_ = _said(told["runtimePrecision"]).lower()
+                type_ = _said(runtime_info["runtimePrecision"]).lower()
                 counted[precision_of(type_)] += 1
-                primitives.append(_said(told["primitiveType"]) if "primitiveType" in told else "not told")
+                primitives.append(
+                    _said(runtime_info["primitiveType"]) if "primitiveType" in runtime_info else "not told"
+                )
         # With one thread it fuses a chain of products into a subgraph, and tells nothing of what is inside.
         hidden = ", which hides them in a fused subgraph" if fused and not counted else ""
         source = f"OpenVINO's runtime graph{hidden}"

@@ -325,12 +325,12 @@ def placed_elsewhere(call: Any, arguments: list[Any], kind: str) -> tuple[Any, t
     context.enable_graph_collection()
     try:
         output = call(*arguments)
-        told = context.export_run_metadata()
+        metadata = context.export_run_metadata()
     finally:
         context.disable_graph_collection()
     nodes = {
         (node.op, node.device.rpartition("/")[2])
-        for graph in told.function_graphs
+        for graph in metadata.function_graphs
         for part in graph.partition_graphs
         for node in part.node
         if _PLACED.fullmatch(node.op)

@@ -112,7 +112,7 @@ class TensorRT:
         """Make the engine ready; what is returned puts work on the stream and waits for none of it."""
         path = require_onnx(_NAME, source)
         self._let_go()
-        with _alone(self._cache):
+        with _build_lock(self._cache):
             plan = self._engine(path)
         self._digest = hashlib.sha256(plan).hexdigest()
         engine = self._runtime.deserialize_cuda_engine(plan)
@@ -146,7 +146,7 @@ class TensorRT:
 
         def start() -> None:
             if not context.execute_async_v3(stream_handle=stream):
-                raise RuntimeError(self._told("refused to run the engine"))
+                raise RuntimeError(self._with_log("refused to run the engine"))
 
         def receive() -> npt.NDArray[np.float32]:
             for name, array in host.items():
@@ -182,10 +182,10 @@ class TensorRT:
 
     def _failure(self, what: str) -> Exception:
         """Return why TensorRT did not do what was asked: it cannot, or there was not enough memory."""
-        told = self._told(what)
-        return RuntimeError(told) if _MEMORY.search(told) else Unsupported(told)
+        message = self._with_log(what)
+        return RuntimeError(message) if _MEMORY.search(message) else Unsupported(message)
 
-    def _told(self, what: str) -> str:
+    def _with_log(self, what: str) -> str:
         """Say what went wrong in TensorRT's own last words: it answers with nothing, and says why in its log."""
         words = "; ".join(self._said[-2:])[-300:]
         self._said.clear()
@@ -252,7 +252,7 @@ def _digest_of(path: Path) -> str:
 
 
 @contextlib.contextmanager
-def _alone(folder: Path | None) -> Iterator[None]:
+def _build_lock(folder: Path | None) -> Iterator[None]:
     """Let one launch build while the others, which load beside it, wait for its engine."""
     if folder is None:
         yield

@@ -230,9 +230,9 @@ def with_kernels(
         ):
             module(*arrays)
 
-    told = kernels.count_verbose(kernels.output_of(call))
+    counted = kernels.count_verbose(kernels.output_of(call))
     return msgspec.structs.replace(
-        found, kernels=told, kernels_source="what MKL and oneDNN print of one call" if told else _OWN_KERNELS
+        found, kernels=counted, kernels_source="what MKL and oneDNN print of one call" if counted else _OWN_KERNELS
     )
 
 

@@ -68,7 +68,7 @@ def ab(
         from suite.run.bisect import run_bisection, show_conclusion
 
         hunted = run_bisection(a, b, options, gate, console)
-        found, code = hunted.whole, show_conclusion(hunted, console)
+        found, code = hunted.overall, show_conclusion(hunted, console)
     else:
         found = measure(a, b, options, gate, console)
         code = show(found, console, measured=True)

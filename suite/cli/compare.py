@@ -119,10 +119,10 @@ def _sides(
     return before, after
 
 
-def _format_of(path: Path, asked: str | None) -> str:
+def _format_of(path: Path, requested: str | None) -> str:
     from suite.compare.formats import SUFFIXES
 
-    found = SUFFIXES.get(path.suffix.lower(), asked)
+    found = SUFFIXES.get(path.suffix.lower(), requested)
     if found is None:
         raise click.UsageError(
             f"The ending of {path} names no format: {', '.join(SUFFIXES)}. Or say which with --format."

@@ -95,13 +95,13 @@ def reproduce(
     from suite.run.reproduce import intent
     from suite.run.reproduce.announcement import announced
     from suite.run.reproduce.show import foreign, show
-    from suite.share.given import open_given
+    from suite.share.inputs import open_input
     from suite.share.reading import read
 
     console = terminals.console()
-    given = read(open_given(report))
-    with guarded.computing(given.given.name):
-        run, theirs = analysed_report(given)
+    source = read(open_input(report))
+    with guarded.computing(source.inputs.name):
+        run, theirs = analysed_report(source)
     images = TrainingDataRequest(data=folder_of_images(data))
     if data is not None or not dry_run:
         images = repeat_request(images, run.settings)
@@ -127,7 +127,7 @@ def reproduce(
     finish(folder, console)
     content = files.content_of(folder / files.NAME)
     ours = reduce(files.decode(content, files.NAME), hashlib.sha256(content).hexdigest())
-    with guarded.computing(given.given.name):
+    with guarded.computing(source.inputs.name):
         found = judge_reproduction(theirs, ours, allowed=allowed)
     console.print()
     show(found, console)
@@ -136,16 +136,16 @@ def reproduce(
     sys.exit(found.exit_code)
 
 
-def analysed_report(given: "Read") -> tuple["Run", "Reduced"]:
+def analysed_report(source: "Read") -> tuple["Run", "Reduced"]:
     """Return the run of a report with what follows from it; of a page alone, with all its samples' medians restored."""
     from suite import analysis
     from suite.compare.reduction import reduce
     from suite.report import restoring
 
-    if given.whole is not None and given.given.record is not None:
-        return given.whole, reduce(given.whole, hashlib.sha256(given.given.record).hexdigest())
-    if given.inside is None:
+    if source.full_record is not None and source.inputs.record is not None:
+        return source.full_record, reduce(source.full_record, hashlib.sha256(source.inputs.record).hexdigest())
+    if source.inside is None:
         raise LevelfieldError("There is no record in it.", fix="Name a report's HTML file, or a run's folder.")
-    embedded = given.inside.embedded
+    embedded = source.inside.embedded
     run = restoring.restored(embedded)
     return run, reduce(run, embedded.record_sha256, restoring.with_tails(analysis.analyse(run), embedded))

@@ -44,7 +44,7 @@ def verify(report: Path, signers: Path | None) -> None:
     by none of the --signers.
     """
     from suite.run.start import tool_sha256
-    from suite.share.given import open_given
+    from suite.share.inputs import open_input
     from suite.share.verify import verify as check
 
     if signers is not None and not signers.is_file():
@@ -52,7 +52,7 @@ def verify(report: Path, signers: Path | None) -> None:
             f"There is no file of signers {signers}.", fix="Write one line for each: NAME and the public key."
         )
     with _at_most(LIMIT_S):
-        found = check(open_given(report), tool_sha256=tool_sha256(), signers=signers)
+        found = check(open_input(report), tool_sha256=tool_sha256(), signers=signers)
     console = terminals.console()
     signs = {
         "holds": "[green]ok  [/]",

@@ -28,7 +28,7 @@ def choose(
     nvidia: Nvidia,
     variants: Mapping[str, str],
     *,
-    asked: str | None = None,
+    requested: str | None = None,
     gpu: int | None = None,
 ) -> Choice:
     """Choose the newest variant that runs on the driver and on the GPUs.
@@ -41,7 +41,7 @@ def choose(
         Driver and GPUs of the machine.
     variants
         Variant to the CUDA release of its lock: `{"cu12": "12.8.1", "cu13": "13.0.2"}`.
-    asked
+    requested
         A variant that the user named: it is taken whatever the table says, with a warning where that says no.
     gpu
         Index of the one GPU that is to be used; None: the variant should suit all of them.
@@ -57,8 +57,8 @@ def choose(
     LevelfieldError
         There is no variant of the name that was asked for.
     """
-    if asked is not None:
-        return _asked(table, nvidia, variants, asked, gpu)
+    if requested is not None:
+        return _requested(table, nvidia, variants, requested, gpu)
     if not variants:
         return Choice(None, reason="There is no CUDA variant of this image.", fix="Use the CPU variant.")
     gpus = _wanted(nvidia, gpu)
@@ -85,12 +85,12 @@ def _wanted(nvidia: Nvidia, gpu: int | None) -> Sequence[Gpu]:
     return [one for one in nvidia.gpus if gpu is None or one.index == gpu]
 
 
-def _asked(table: Table, nvidia: Nvidia, variants: Mapping[str, str], asked: str, gpu: int | None) -> Choice:
-    if asked not in variants:
-        raise unknown("CUDA variant", asked, variants)
-    found = check(table, variants[asked], nvidia, _wanted(nvidia, gpu))
-    doubts = () if found.runs else (f"{asked} was asked for, and is not expected to run here: {found.reason}",)
-    return Choice(asked, release=variants[asked], warnings=(*doubts, *found.warnings))
+def _requested(table: Table, nvidia: Nvidia, variants: Mapping[str, str], requested: str, gpu: int | None) -> Choice:
+    if requested not in variants:
+        raise unknown("CUDA variant", requested, variants)
+    found = check(table, variants[requested], nvidia, _wanted(nvidia, gpu))
+    doubts = () if found.runs else (f"{requested} was asked for, and is not expected to run here: {found.reason}",)
+    return Choice(requested, release=variants[requested], warnings=(*doubts, *found.warnings))
 
 
 def _titles(gpus: Sequence[Gpu]) -> str:

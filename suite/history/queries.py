@@ -25,12 +25,12 @@ def results(store: Store) -> list[str]:
         return sorted(connection.execute(select(ResultRow.id).distinct()).scalars())
 
 
-def matching(asked: str, known: Iterable[str]) -> list[str]:
+def matching(requested: str, known: Iterable[str]) -> list[str]:
     """Return the result ids that are meant: the exact one, those of a glob, or those that contain the text.
 
     Parameters
     ----------
-    asked
+    requested
         A result id, a glob (with `*`, `?` or `[`) or a part of an id.
     known
         Result ids of the store.
@@ -41,33 +41,33 @@ def matching(asked: str, known: Iterable[str]) -> list[str]:
         There is none; close ones are named.
     """
     names = list(known)
-    if asked in names:
-        return [asked]
-    if re.search(r"[*?\[]", asked):
-        found = [name for name in names if fnmatch.fnmatchcase(name, asked)]
+    if requested in names:
+        return [requested]
+    if re.search(r"[*?\[]", requested):
+        found = [name for name in names if fnmatch.fnmatchcase(name, requested)]
     else:
-        found = [name for name in names if asked in name]
+        found = [name for name in names if requested in name]
     if found:
         return found
     if not names:
         raise LevelfieldError(
             "The history holds no runs.", fix="Measure some (`levelfield bench`), or name their folder with --reports."
         )
-    close = _close(asked, names)
+    close = _close(requested, names)
     shown = close or names
     more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
     listed = f"{', '.join(shown[:_SHOWN])}{more}"
     raise LevelfieldError(
-        f"The history has no result like {asked[:80]!r}.",
+        f"The history has no result like {requested[:80]!r}.",
         fix=f"Did you mean {listed}?" if close else f"Known: {listed}.",
     )
 
 
-def _close(asked: str, names: list[str]) -> list[str]:
+def _close(requested: str, names: list[str]) -> list[str]:
     """Read each word that no result has as the most similar one that some have, and look again."""
     words = sorted({word for name in names for word in name.split("/")})
     meant = []
-    for word in filter(None, re.split(r"[/*?\s]+", asked)):
+    for word in filter(None, re.split(r"[/*?\s]+", requested)):
         if any(word in known for known in words):
             meant.append(word)
             continue

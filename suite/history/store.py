@@ -40,26 +40,26 @@ _T = TypeVar("_T")
 _Column: TypeAlias = InstrumentedAttribute[Any]
 
 
-def address(asked: str | None, reports: Path) -> str:
+def address(requested: str | None, reports: Path) -> str:
     """Return the URL of the store.
 
     Parameters
     ----------
-    asked
+    requested
         A URL or the path of an SQLite file; None or empty: that of the environment variable `VARIABLE`, else the file
         `FILE` in `reports`.
     reports
         Folder of run folders.
     """
-    chosen = asked or os.environ.get(VARIABLE)
+    chosen = requested or os.environ.get(VARIABLE)
     if not chosen:
         return f"sqlite:///{reports / FILE}"
     return chosen if "://" in chosen else f"sqlite:///{chosen}"
 
 
-def own(asked: str | None) -> bool:
+def own(requested: str | None) -> bool:
     """Return whether the store is the default one, which holds the runs of its reports folder and nothing else."""
-    return not (asked or os.environ.get(VARIABLE))
+    return not (requested or os.environ.get(VARIABLE))
 
 
 class Store:

@@ -38,19 +38,19 @@ def relock(names: Iterable[str] = (), *, progress: Progress = silent) -> None:
         A name is unknown, or a requirement cannot be resolved or fetched.
     """
     chosen = tuple(parse(name) for name in names)
-    for asked in chosen or tuple(parse(name) for name in catalogue.images()):
-        catalogue.image(asked.name)
-        plain = asked.version is None and asked.variant == "cpu"
-        own = (asked.variant, asked.version)
-        for variant, version in _wanted(asked.name) if plain else (own,):
-            progress(f"resolving {asked.name} {catalogue.stem(variant, version)}")
+    for requested in chosen or tuple(parse(name) for name in catalogue.images()):
+        catalogue.image(requested.name)
+        plain = requested.version is None and requested.variant == "cpu"
+        own = (requested.variant, requested.version)
+        for variant, version in _wanted(requested.name) if plain else (own,):
+            progress(f"resolving {requested.name} {catalogue.stem(variant, version)}")
             try:
-                written = lock_image(asked.name, variant, version)
+                written = lock_image(requested.name, variant, version)
             except LevelfieldError as error:
-                if chosen or (variant, version) in catalogue.lock_names(asked.name):
+                if chosen or (variant, version) in catalogue.lock_names(requested.name):
                     raise
                 # Never locked here: its index may be private. Asked for by name, it fails with the whole error.
-                progress(f"{asked.name} {variant} stays without a lock. {error.fix}")
+                progress(f"{requested.name} {variant} stays without a lock. {error.fix}")
                 continue
             if version is not None:
                 for line in _changes(written):
@@ -138,11 +138,11 @@ def lock_image(image_name: str, variant: str = "cpu", version: str | None = None
     return catalogue.read(path)
 
 
-def _arguments(variant: str, asked: str, found: registries.Settings) -> list[str]:
+def _arguments(variant: str, requested: str, found: registries.Settings) -> list[str]:
     """Return uv's arguments: which Python on which machine, and where to look."""
     arguments = [*version_locks.TARGET, *registries.uv_arguments(found)]
     for index in registries.indexes(variant):
-        if any(project in asked for project in index.serves) and not _local(found, index):
+        if any(project in requested for project in index.serves) and not _local(found, index):
             arguments += ["--index", index.url]
     return arguments
 

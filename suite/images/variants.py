@@ -37,7 +37,7 @@ def cuda_variants(image_name: str, version: str | None = None) -> dict[str, str]
 
 
 def choose(
-    image_name: str, nvidia: Nvidia, *, version: str | None = None, asked: str | None = None, gpu: int | None = None
+    image_name: str, nvidia: Nvidia, *, version: str | None = None, requested: str | None = None, gpu: int | None = None
 ) -> Choice:
     """Choose the CUDA variant of an image for this machine, with warnings of versions known to compute wrongly.
 
@@ -49,7 +49,7 @@ def choose(
         An image of the catalogue, and a version of its framework; None for the current locks.
     nvidia
         Driver and GPUs of this machine.
-    asked
+    requested
         A variant that the user named; it is taken even where it does not fit, with a warning.
     gpu
         Index of the one GPU to use; None: the variant should suit all of them.
@@ -65,7 +65,7 @@ def choose(
         There is no such image, or no such variant of it.
     """
     rows = table.read()
-    choice = selection.choose(rows, nvidia, cuda_variants(image_name, version), asked=asked, gpu=gpu)
+    choice = selection.choose(rows, nvidia, cuda_variants(image_name, version), requested=requested, gpu=gpu)
     if choice.variant is None:
         return choice
     versions = known_bad.libraries(catalogue.lock(image_name, choice.variant, version).versions)

@@ -19,7 +19,7 @@ from suite.launchers.container import ContainerChannel, LocalProcess, close, eng
 from suite.launchers.disk_limit import DiskLimit
 from suite.launchers.environment import cuda_cache, worker_environment
 from suite.launchers.gpu import DRIVER, gpu_error, gpu_request, without_uuids
-from suite.launchers.protocol import Inside, LaunchSpec, Progress
+from suite.launchers.protocol import LaunchSpec, Progress, WorkerPaths
 from suite.launchers.worker import Worker, WorkerError
 from suite.machine import owner
 from suite.machine.engine import ENGINE_ERRORS
@@ -54,8 +54,8 @@ class DockerLauncher:
         except (docker.errors.DockerException, requests.exceptions.RequestException) as error:
             raise engine_gone(error) from error
 
-    def inside(self, spec: LaunchSpec) -> Inside:
-        return Inside(
+    def worker_paths(self, spec: LaunchSpec) -> WorkerPaths:
+        return WorkerPaths(
             artifacts="/artifacts",
             cache="/cache" if spec.cache else None,
             export="/export" if spec.export else None,

@@ -44,7 +44,7 @@ class LaunchSpec(msgspec.Struct, frozen=True):
         return tuple(folder for folder in (self.cache, self.export) if folder is not None)
 
 
-class Inside(msgspec.Struct, frozen=True):
+class WorkerPaths(msgspec.Struct, frozen=True):
     """The folders of a `LaunchSpec` under the names the worker knows them by."""
 
     artifacts: str
@@ -79,9 +79,9 @@ class Launcher(Protocol):
         """
         ...
 
-    def inside(self, spec: LaunchSpec) -> Inside:
+    def worker_paths(self, spec: LaunchSpec) -> WorkerPaths:
         """Return the folders of `spec` as a worker sees them: a process sees what its supervisor sees."""
-        return Inside(
+        return WorkerPaths(
             artifacts=str(spec.artifacts),
             cache=str(spec.cache) if spec.cache else None,
             export=str(spec.export) if spec.export else None,

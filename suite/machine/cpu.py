@@ -14,7 +14,7 @@ _INTERESTING = re.compile(
     r"sse4_[12]|ssse3|avx.*|fma4?|f16c|bmi[12]|amx.*|vaes|gfni|asimd.*|sve.*|sme([0-9_].*)?|bf16|i8mm|fphp|atomics|"
     r"erms|fsrm|clzero|constant_tsc|nonstop_tsc|hypervisor|ht"
 )
-"""Flags that decide which kernels a numerical library picks, or how time is told."""
+"""Flags that decide which kernels a numerical library picks, or which clock the system uses."""
 _SIZE = re.compile(r"(\d+)([KMG]?)")
 _SHIFTS = {"": 0, "K": 10, "M": 20, "G": 30}
 

@@ -3,7 +3,7 @@
 The supervisor sleeps while a window is measured, so clocks, power, temperature and utilisation are those of the moment
 after it. NVML averages two of them itself: power over the last second (from Ampere on, but for the A100), utilisation
 over the last sixth of a second to a second. Where windows are shorter, others' are in that. Energy, memory errors and
-the time for which the clocks were held down are counters, and what is told of them is what they grew by; XID errors are
+the time for which the clocks were held down are counters, and what is reported of them is their growth; XID errors are
 those reported since the window before.
 
 References

@@ -17,7 +17,7 @@ throttling                any                                         the clock 
 ========================  ==========================================  ============================================
 
 A worker's threads spin for a while after its last call (38 ms in ONNX Runtime). A turn begins when all of them have
-stopped (`suite.machine.settling`), so that no CPU time of idle workers is expected in it. In the streams of trials
+stopped (`suite.machine.idle_wait`), so that no CPU time of idle workers is expected in it. In the streams of trials
 whose turns began at once, with unrecorded calls for a fixed time, as much of it is allowed for (`settling_ns`).
 
 Shares below two ticks of 10 ms a CPU are never called a disturbance. A signal that is absent disturbs nothing.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from suite.backends import registry
 from suite.errors import LevelfieldError
-from suite.plan.names import asked_by_name, names_of_backends
+from suite.plan.names import named_explicitly, names_of_backends
 from suite.plan.profiles import Profile
 from suite.plan.types import Selection
 from suite.prepare.own_model import support
@@ -97,7 +97,7 @@ def _in_batches(
         recorded = selection.batches_of
         return {model: checked(recorded[model]) for model in models if model in recorded}
     typed = checked(selection.batches)
-    named = asked_by_name(selection.scenarios, profile.scenarios, lambda each: each.batched)
+    named = named_explicitly(selection.scenarios, profile.scenarios, lambda each: each.batched)
     own = selection.own
     if own is not None:
         support.check_batches(own, typed, named=named)
@@ -118,7 +118,7 @@ def _in_batches(
 
 def _in_steps(selection: Selection, arms: Sequence[Arm], profile: Profile, models: Sequence[str]) -> Batches:
     """Return the models whose training steps are timed."""
-    named = asked_by_name(selection.scenarios, profile.scenarios, lambda each: each.trains)
+    named = named_explicitly(selection.scenarios, profile.scenarios, lambda each: each.trains)
     if not _can_train(arms, named=named):
         return {}
     trained = [model for model in models if model in (profile.training_batches if named else profile.trained)]
@@ -128,7 +128,9 @@ def _in_steps(selection: Selection, arms: Sequence[Arm], profile: Profile, model
 
 def _to_target(selection: Selection, arms: Sequence[Arm], profile: Profile, models: Sequence[str]) -> Batches:
     """Return the models that are trained to a target, each with the one batch of its recipe."""
-    if not _can_train(arms, named=asked_by_name(selection.scenarios, profile.scenarios, lambda each: each.to_target)):
+    if not _can_train(
+        arms, named=named_explicitly(selection.scenarios, profile.scenarios, lambda each: each.to_target)
+    ):
         return {}
     return {model: (convergence.goal(model).batch,) for model in models if model in convergence.GOALS}
 

@@ -7,12 +7,12 @@ from suite.errors import LevelfieldError
 from suite.plan.names import rising
 
 
-def counts(asked: Sequence[int], available: Sequence[int]) -> tuple[int, ...]:
+def counts(requested: Sequence[int], available: Sequence[int]) -> tuple[int, ...]:
     """Return the numbers of threads to measure with, in rising order.
 
     Parameters
     ----------
-    asked
+    requested
         Numbers that the user named; empty: one thread for every core.
     available
         Numbers of the CPUs that this process may use.
@@ -22,9 +22,9 @@ def counts(asked: Sequence[int], available: Sequence[int]) -> tuple[int, ...]:
     LevelfieldError
         A number is below one, above that of the CPUs, or named twice.
     """
-    if not asked:
+    if not requested:
         return (len({core(cpu) for cpu in available}),)
-    for threads in asked:
+    for threads in requested:
         if threads < 1:
             raise LevelfieldError(
                 f"{threads} threads cannot compute anything.", fix="Choose at least 1 with --threads."
@@ -34,7 +34,7 @@ def counts(asked: Sequence[int], available: Sequence[int]) -> tuple[int, ...]:
                 f"{threads} threads were asked for, and this process may use {len(available)} CPUs.",
                 fix=f"Choose --threads {len(available)} or fewer: more threads than CPUs measure the scheduler.",
             )
-    return rising("--threads", asked)
+    return rising("--threads", requested)
 
 
 def pinned(threads: int, cpus: Sequence[int]) -> tuple[int, ...]:

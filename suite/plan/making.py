@@ -215,8 +215,8 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
     )
 
 
-def _check_device(asked: Sequence[Scenario], placement: Placement) -> None:
-    on_device = next((each.name for each in asked if each.on_device), None)
+def _check_device(requested: Sequence[Scenario], placement: Placement) -> None:
+    on_device = next((each.name for each in requested if each.on_device), None)
     if placement.gpu is None and on_device is not None:
         raise LevelfieldError(
             f"{on_device} keeps inputs and outputs on a GPU, and none is used.",

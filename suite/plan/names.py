@@ -29,14 +29,14 @@ def all_images() -> tuple[str, ...]:
     return tuple(dict.fromkeys((*(registry.get(name).image for name in names_of_backends()), EXPORTER, CANARY)))
 
 
-def known(kind: str, asked: Iterable[str], there: Iterable[str]) -> tuple[str, ...]:
+def known(kind: str, requested: Iterable[str], there: Iterable[str]) -> tuple[str, ...]:
     """Return the names that were asked for, each once.
 
     Parameters
     ----------
     kind
         What they name, for messages: `model`, `backend` …
-    asked
+    requested
         Names that the user typed; may be empty.
     there
         All that exist.
@@ -47,10 +47,10 @@ def known(kind: str, asked: Iterable[str], there: Iterable[str]) -> tuple[str, .
         One of them does not exist; the message names close ones.
     """
     names = list(there)
-    for name in asked:
+    for name in requested:
         if name not in names:
             raise unknown(kind, name, names)
-    return tuple(dict.fromkeys(asked))
+    return tuple(dict.fromkeys(requested))
 
 
 def rising(option: str, numbers: Sequence[int]) -> tuple[int, ...]:
@@ -76,15 +76,17 @@ def rising(option: str, numbers: Sequence[int]) -> tuple[int, ...]:
     return found
 
 
-def asked_by_name(asked: Collection[str], of_profile: Collection[str], which: Callable[[Scenario], bool]) -> bool:
+def named_explicitly(
+    requested: Collection[str], of_profile: Collection[str], which: Callable[[Scenario], bool]
+) -> bool:
     """Return whether a scenario of some kind was asked for by name.
 
     Parameters
     ----------
-    asked, of_profile
+    requested, of_profile
         Names that were typed, and those that the profile has. To name all scenarios of a profile is to ask for the
         profile: that is how a report writes its own command.
     which
         The kind.
     """
-    return set(asked) != set(of_profile) and any(which(scenarios.get(name)) for name in asked)
+    return set(requested) != set(of_profile) and any(which(scenarios.get(name)) for name in requested)

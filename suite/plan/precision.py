@@ -11,12 +11,12 @@ from suite.record.schema import Arm
 DEFAULT = "fp32"
 
 
-def chosen(asked: Sequence[str], arms: Sequence[Arm], device: str) -> tuple[str, ...]:
+def chosen(requested: Sequence[str], arms: Sequence[Arm], device: str) -> tuple[str, ...]:
     """Return the precisions to measure.
 
     Parameters
     ----------
-    asked
+    requested
         Precisions that the user named; empty: `DEFAULT`.
     arms
         All arms of the run; for each precision, one has to compute in it.
@@ -28,7 +28,7 @@ def chosen(asked: Sequence[str], arms: Sequence[Arm], device: str) -> tuple[str,
     LevelfieldError
         There is no such precision, or none of the arms computes in it; the message gives the reasons.
     """
-    wanted = known("precision", asked, PRECISIONS) or (DEFAULT,)
+    wanted = known("precision", requested, PRECISIONS) or (DEFAULT,)
     for precision in wanted:
         reasons = [precisions.why_not(arm.backend, precision, device) for arm in arms]
         if all(reasons):

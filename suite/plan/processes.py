@@ -121,7 +121,7 @@ def divisible(
     for model, batches in sizes.items():
         why = _why_not(model, numbers)
         if not why:
-            kept[model] = tuple(_whole(model, batch, numbers) for batch in batches)
+            kept[model] = tuple(_require_divisible(model, batch, numbers) for batch in batches)
         elif model in selection.models:
             raise LevelfieldError(why, fix="Leave --processes out, or ask for other models.")
         else:
@@ -147,7 +147,7 @@ def _why_not(model: str, numbers: Sequence[int]) -> str:
     return ""
 
 
-def _whole(model: str, batch: int, numbers: Sequence[int]) -> int:
+def _require_divisible(model: str, batch: int, numbers: Sequence[int]) -> int:
     for number in numbers:
         if batch % number:
             raise LevelfieldError(

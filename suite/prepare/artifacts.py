@@ -358,7 +358,7 @@ class Artifacts:
         )
         (work / "out").mkdir()
         try:
-            inside = launcher.inside(spec)
+            worker_paths = launcher.worker_paths(spec)
             worker = launcher.launch(spec)
             try:
                 worker.await_ready(READY_TIMEOUT_S)
@@ -366,8 +366,8 @@ class Artifacts:
                     model=name,
                     batch=batch,
                     precision=precision,
-                    folder=str(inside.export),
-                    weights_path=f"{inside.artifacts}/{self.weights(name)}",
+                    folder=str(worker_paths.export),
+                    weights_path=f"{worker_paths.artifacts}/{self.weights(name)}",
                 )
                 exported = worker.ask(request, Exported, EXPORT_TIMEOUT_S)
             finally:

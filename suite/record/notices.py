@@ -203,19 +203,19 @@ def budget_spent(budget_seconds: float, generations_left: int) -> Warning_:
     )
 
 
-def precision_not_reached(reached: float, asked: float, about: str) -> Warning_:
+def precision_not_reached(reached: float, requested: float, about: str) -> Warning_:
     """Return the warning that a block ended before its intervals were as narrow as was asked for.
 
     Parameters
     ----------
-    reached, asked
+    reached, requested
         Half width of the widest interval and the one asked for, as shares (0.01 is 1 %).
     about
         Id of the case.
     """
     return Warning_(
         code=PRECISION_NOT_REACHED,
-        message=f"The widest interval is ± {reached:.1%}, wider than the ± {asked:.1%} that were asked for.",
+        message=f"The widest interval is ± {reached:.1%}, wider than the ± {requested:.1%} that were asked for.",
         remedy="Give a larger --budget, or a quieter machine; differences smaller than that cannot be told here.",
         about=about,
     )
@@ -569,10 +569,10 @@ def gpu_xid(codes: Sequence[int], about: str) -> Warning_:
     ----------
     NVIDIA, XID Errors (GPU deployment and management documentation): the meanings of the common codes, shortened.
     """
-    told = ", ".join(f"{code} ({_XID[code]})" if code in _XID else str(code) for code in dict.fromkeys(codes))
+    listed = ", ".join(f"{code} ({_XID[code]})" if code in _XID else str(code) for code in dict.fromkeys(codes))
     return Warning_(
         code="gpu-xid",
-        message=f"NVIDIA's driver reported errors of the GPU while this was measured ({len(codes)}): XID {told}.",
+        message=f"NVIDIA's driver reported errors of the GPU while this was measured ({len(codes)}): XID {listed}.",
         remedy=(
             "Do not trust these numbers; `dmesg | grep Xid` names the process. 13, 31 and 43 may be a program's fault, "
             "the others are the machine's: have the GPU looked at."

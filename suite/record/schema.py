@@ -367,8 +367,8 @@ class DeviceUse(msgspec.Struct, frozen=True):
     """Codes of the errors that NVIDIA's driver reported (XID) since the window before, in the order they came."""
 
 
-class Settling(msgspec.Struct, frozen=True):
-    """The wait before a window, until all workers had stopped computing (`suite.machine.settling`)."""
+class IdleWait(msgspec.Struct, frozen=True):
+    """The wait before a window, until all workers had stopped computing (`suite.machine.idle_wait`)."""
 
     waited_ns: int
     busy: tuple[str, ...] = ()
@@ -387,7 +387,7 @@ class Turn(msgspec.Struct, frozen=True):
     failure: Failure | None = None
     device: DeviceUse | None = None
     """None: no GPU was used."""
-    settling: Settling | None = None
+    settling: IdleWait | None = None
     """None: an earlier version did not wait, but made unrecorded calls for a fixed 40 ms."""
 
 

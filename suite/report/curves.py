@@ -18,7 +18,7 @@ _AIR = 4.0
 """Percent above and below the accuracies."""
 
 
-class Middle(msgspec.Struct, frozen=True):
+class CurvePoint(msgspec.Struct, frozen=True):
     """An arm after so many steps: medians over its seeds."""
 
     step: int
@@ -37,7 +37,7 @@ def times(block: ConvergenceBlock) -> IntervalChart | None:
     return charts.interval_chart(results, axis, units.time)
 
 
-def middles(row: ConvergenceRow) -> tuple[Middle, ...]:
+def median_curve(row: ConvergenceRow) -> tuple[CurvePoint, ...]:
     """Return an arm's curve: at every step that all its seeds were evaluated at, medians over the seeds."""
     by_step = [
         {point.step: point for point in curve.points if point.elapsed_ns > 0 and 0 <= point.accuracy <= 1}
@@ -48,7 +48,7 @@ def middles(row: ConvergenceRow) -> tuple[Middle, ...]:
     common = sorted(set.intersection(*(set(points) for points in by_step)))
     thinned = common[:: -(-len(common) // MOST_POINTS)] if common else []
     return tuple(
-        Middle(
+        CurvePoint(
             step=step,
             elapsed_ns=statistics.median(points[step].elapsed_ns for points in by_step),
             accuracy=statistics.median(points[step].accuracy for points in by_step),
@@ -59,7 +59,7 @@ def middles(row: ConvergenceRow) -> tuple[Middle, ...]:
 
 def accuracy(block: ConvergenceBlock) -> Plane | None:
     """Return a chart of every arm's test accuracy against its time of training, with the target; None without one."""
-    curves = [(row, middle) for row in block.rows if (middle := middles(row))]
+    curves = [(row, middle) for row in block.rows if (middle := median_curve(row))]
     if not curves or block.target is None or not 0 < block.target <= 1:
         return None
     times = [each.elapsed_ns for _, curve in curves for each in curve]

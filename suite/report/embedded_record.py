@@ -28,7 +28,7 @@ BROKEN = 1
 _REDO = "Ask for the run's folder, or write the page anew from its record: levelfield report RUN."
 
 
-class Inside(msgspec.Struct, frozen=True):
+class PageRecord(msgspec.Struct, frozen=True):
     """The record that travels inside a page."""
 
     embedded: Embedded
@@ -40,7 +40,7 @@ class Inside(msgspec.Struct, frozen=True):
 class Evidence(msgspec.Struct, frozen=True):
     """What a page carries so that it can be checked."""
 
-    inside: Inside
+    inside: PageRecord
     statement: str = ""
     """The in-toto statement, as it lies beside the record; empty: there is none."""
     signature: str = ""
@@ -70,7 +70,7 @@ class _Attested(msgspec.Struct, frozen=True):
     signature: str = ""
 
 
-def carry(run: Run, analysis: Analysis, record_sha256: str | None = None) -> Inside:
+def carry(run: Run, analysis: Analysis, record_sha256: str | None = None) -> PageRecord:
     """Make the part of a record that its page carries.
 
     Parameters
@@ -82,7 +82,7 @@ def carry(run: Run, analysis: Analysis, record_sha256: str | None = None) -> Ins
     """
     digest = record_sha256 or hashlib.sha256(msgspec.json.encode(run) + b"\n").hexdigest()
     embedded, content = embed(run, digest, tails=tails(analysis))
-    return Inside(embedded=embedded, sha256=hashlib.sha256(content).hexdigest(), content=content)
+    return PageRecord(embedded=embedded, sha256=hashlib.sha256(content).hexdigest(), content=content)
 
 
 def tails(analysis: Analysis) -> dict[str, Tail]:
@@ -92,7 +92,7 @@ def tails(analysis: Analysis) -> dict[str, Tail]:
     }
 
 
-def pack(inside: Inside) -> bytes:
+def pack(inside: PageRecord) -> bytes:
     """Return the block for the page: JSON of digests and the compressed record."""
     packed = zlib.compress(inside.content, 9)
     return msgspec.json.encode(
@@ -107,7 +107,7 @@ def pack(inside: Inside) -> bytes:
     )
 
 
-def unpack(block: bytes) -> Inside:
+def unpack(block: bytes) -> PageRecord:
     """Return the record of a page's block: bounded, checked against its digests and against the schema.
 
     Raises
@@ -127,7 +127,7 @@ def unpack(block: bytes) -> Inside:
     content = _decompress(envelope)
     if hashlib.sha256(content).hexdigest() != envelope.sha256 or len(content) != envelope.size_bytes:
         raise _damaged("its text")
-    inside = Inside(embedded=_decode(content), sha256=envelope.sha256, content=content)
+    inside = PageRecord(embedded=_decode(content), sha256=envelope.sha256, content=content)
     if inside.embedded.record_sha256 != envelope.record_sha256:
         raise _damaged("the whole record that it names")
     return inside

@@ -131,15 +131,15 @@ def _near_or_not(kind: Bound, arms: Sequence[Use]) -> str:
         return f"{BOUNDS[kind]}, by share of the measured bandwidth: " + join(
             [f"{arm.arm} {units.share_with_interval(arm.memory_share)}" for arm in arms]
         )
-    told = []
+    clauses = []
     for arm in arms:
         text = f"{arm.arm} {units.share_with_interval(arm.compute_share)}"
         if kind == "neither":
             details = [f"{units.percent(arm.memory_share.value)} of the bandwidth"] if arm.memory_share else []
             details += [f"{arm.cpu_cores:.1f} cores busy"] if arm.cpu_cores is not None else []
             text += f", {', '.join(details)}" if details else ""
-        told.append(text)
-    return f"{BOUNDS[kind]}, by share of the measured rate: {'; '.join(told)}"
+        clauses.append(text)
+    return f"{BOUNDS[kind]}, by share of the measured rate: {'; '.join(clauses)}"
 
 
 def _overhead(arms: Sequence[Use], use: CaseUse) -> str:
@@ -202,11 +202,11 @@ def _above_compute(found: _Found) -> str:
     )
 
 
-def _who(found: _Found, asked: Callable[[Use], Estimate | None]) -> str:
+def _who(found: _Found, requested: Callable[[Use], Estimate | None]) -> str:
     """`openvino up to 123 %, jax up to 112 %`: every arm once, with its highest share."""
     highest: dict[str, float] = {}
     for _, arm in found:
-        span = asked(arm)
+        span = requested(arm)
         highest[arm.arm] = max(highest.get(arm.arm, 0.0), span.value if span is not None else 0.0)
     return ", ".join(f"{arm} up to {units.percent(value)}" for arm, value in highest.items())
 

@@ -59,8 +59,15 @@ def essentials(machine: Fingerprint, gpu: int | None = None) -> tuple[Line, ...]
     found = [
         _line(title, name, machine[group][name]) for group, name, title in wanted if name in machine.get(group, {})
     ]
-    told = {"processor family": processor.identity(machine), "instruction set": processor.instructions(machine)}
-    return (*found[:1], *(Line(name, value, known=True) for name, value in told.items() if value), *found[1:])
+    processor_facts = {
+        "processor family": processor.identity(machine),
+        "instruction set": processor.instructions(machine),
+    }
+    return (
+        *found[:1],
+        *(Line(name, value, known=True) for name, value in processor_facts.items() if value),
+        *found[1:],
+    )
 
 
 def groups(machine: Fingerprint) -> tuple[Group, ...]:

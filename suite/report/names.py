@@ -44,10 +44,10 @@ def network(case: Case) -> str:
 def question(name: str) -> str:
     """`ResNet-50, training` for `resnet50 training`: what an answer answers."""
     plain, _, scenario = name.partition(" ")
-    asked = scenario.partition(" in ")[0]
-    if asked == "convergence":
+    scenario_title = scenario.partition(" in ")[0]
+    if scenario_title == "convergence":
         return f"{_trained_to_target(plain)}, {scenario}"
-    return f"{model(plain)}, {scenario}" if asked == "training" else model(name)
+    return f"{model(plain)}, {scenario}" if scenario_title == "training" else model(name)
 
 
 def _trained_to_target(name: str) -> str:
@@ -60,13 +60,15 @@ def scenario(name: str) -> str:
     return scenarios.get(name).title if name in scenarios.NAMES else name
 
 
-def asked(case: Case) -> str:
+def scenario_title(case: Case) -> str:
     """Return the scenario of a case; calls of one item each are never called throughput.
 
     Examples
     --------
-    >>> asked(Case("bert", "throughput", "fp32", 8, 2)), asked(Case("bert", "throughput", "fp32", 1, 2))
-    ('Throughput', 'One item at a time')
+    >>> scenario_title(Case("bert", "throughput", "fp32", 8, 2))
+    'Throughput'
+    >>> scenario_title(Case("bert", "throughput", "fp32", 1, 2))
+    'One item at a time'
     """
     return "One item at a time" if case.one_by_one else scenario(case.scenario)
 

@@ -33,7 +33,7 @@ class Terminal:
         self._estimates: dict[str, float] = {}
         self._share = 0.0
         self._left: float | None = None
-        self._told = 0.0
+        self._logged_s = 0.0
         self._began = time.monotonic()
 
     def __enter__(self) -> Self:
@@ -64,8 +64,8 @@ class Terminal:
 
     def progress(self, text: str, estimates_ns: dict[str, float]) -> None:
         self._detail, self._estimates = text, estimates_ns
-        if self._live is None and time.monotonic() - self._told > LOG_EVERY_S:
-            self._told = time.monotonic()
+        if self._live is None and time.monotonic() - self._logged_s > LOG_EVERY_S:
+            self._logged_s = time.monotonic()
             self._console.print(f"[dim]  {escape(text)}[/]", highlight=False)
         self._draw()
 

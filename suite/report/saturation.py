@@ -20,13 +20,13 @@ def sentence(found: Saturation) -> str:
     groups: dict[int | None, list[str]] = {}
     for arm in found.arms:
         groups.setdefault(arm.saturates_at, []).append(arm.arm if arm.saturates_at else f"{arm.arm} {gain(arm)}")
-    told = [
+    clauses = [
         f"batch {batch} is enough for {join(groups[batch])}"
         for batch in sorted(batch for batch in groups if batch is not None)
     ]
     if None in groups:
-        told.append(f"{RISING} at {units.count(max(found.batches))}: {join(groups[None])}")
-    return f"{where(found)}: {'; '.join(told)}."
+        clauses.append(f"{RISING} at {units.count(max(found.batches))}: {join(groups[None])}")
+    return f"{where(found)}: {'; '.join(clauses)}."
 
 
 def where(found: Saturation) -> str:

@@ -38,7 +38,7 @@ def overall(analysis: Analysis) -> str:
             places = groups.setdefault(_leading(block), [])
             places.append(f"{_where(block, chosen)} ({_widest(block)})")
         elif block.best is not None:
-            groups.setdefault(f"{block.best} {_alone(block, 'is fastest')}", []).append(_where(block, chosen))
+            groups.setdefault(f"{block.best} {_sole_leader(block, 'is fastest')}", []).append(_where(block, chosen))
     if not groups:
         reason = chosen[0].unranked_reason
         return f"{parity(analysis)} Nothing is ranked: {reason}."
@@ -125,7 +125,7 @@ def verdict(block: TimedBlock, among: Sequence[TimedBlock] = ()) -> str:
         top = "trains fastest" if case.trains else "is fastest"
         if case.per_item and not (case.trains or case.one_by_one):
             top = "has the highest throughput"
-        where = f"{_alone(block, top)} on {where}"
+        where = f"{_sole_leader(block, top)} on {where}"
     return _ranked(block, where, f"{costs} {IN_THESE_MINUTES}")
 
 
@@ -149,7 +149,7 @@ def convergence(block: ConvergenceBlock, among: Sequence[ConvergenceBlock] = ())
     cost = f"{units.time_with_interval(best.time_ns)} of training {IN_THESE_MINUTES} and {steps}"
     if block.also_first:
         return _ranked(block, f"in reaching {goal(block)} on {where}", f"{block.best} takes {cost}")
-    return _ranked(block, f"{_alone(block, 'is first')} at {goal(block)} on {where}", cost)
+    return _ranked(block, f"{_sole_leader(block, 'is first')} at {goal(block)} on {where}", cost)
 
 
 def _leading(block: RankedBlock) -> str:
@@ -175,7 +175,7 @@ def _widest(block: RankedBlock) -> str:
     return units.percent_range(min(lows) - 1, max(highs) - 1) if lows and highs else ""
 
 
-def _alone(block: RankedBlock, top: str) -> str:
+def _sole_leader(block: RankedBlock, top: str) -> str:
     """Return what may be said of an arm that has the first rank for itself: `top` only where the next one is slower."""
     others = [row for row in block.rows if row.standing == "ranked" and row.arm != block.best]
     if not others:
@@ -233,7 +233,7 @@ def described(run: Run) -> str:
 
 def title(case: Case) -> str:
     """`ResNet-50, latency, batch 1`."""
-    return f"{names.model(case.model)}, {names.asked(case).lower()}, batch {case.batch}"
+    return f"{names.model(case.model)}, {names.scenario_title(case).lower()}, batch {case.batch}"
 
 
 def goal(block: ConvergenceBlock) -> str:

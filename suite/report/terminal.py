@@ -285,7 +285,7 @@ def _known(value: float | Absent, write: Callable[[float], str]) -> str:
 def _scaling(found: Scaling) -> Table:
     """Speed-up and efficiency by threads or processes."""
     case = found.case
-    about = [names.model(case.model), names.asked(case).lower(), case.precision, f"batch {case.batch}"]
+    about = [names.model(case.model), names.scenario_title(case).lower(), case.precision, f"batch {case.batch}"]
     about += [units.plural(case.threads, "thread") + " each"] if found.over == "processes" else []
     table = _table(f"Scaling with {found.over}: {', '.join(about)}")
     _add_columns(table, "arm", right=False)

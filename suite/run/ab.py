@@ -54,10 +54,10 @@ def measure(first: str, second: str, options: Options, gate: Gate, console: Cons
         selection = msgspec.structs.replace(options.selection, batches=(), batches_of=settings.batches)
         options = msgspec.structs.replace(options, launcher=settings.launcher, selection=selection)
     first, second, options = choose_launchers(first, second, options)
-    asked = fits(plan.pair(options.selection, first, second))
-    chosen = plan.of_record(resumed[1]) if resumed else asked
+    requested = fits(plan.pair(options.selection, first, second))
+    chosen = plan.of_record(resumed[1]) if resumed else requested
     if resumed:
-        _check_arms(resumed[1], asked)
+        _check_arms(resumed[1], requested)
     ends = options.precision_target is None and options.selection.profile != "smoke"
     options = msgspec.structs.replace(options, labels=(LABEL, *options.labels), ends_on_verdict=ends)
     if ends and not resumed:
@@ -96,9 +96,9 @@ def of_record(path: Path) -> AbResult:
     )
 
 
-def _check_arms(run: Run, asked: plan.Plan) -> None:
+def _check_arms(run: Run, requested: plan.Plan) -> None:
     was = [arm.id for arm in arms(run)]
-    now = [arm.id for arm in asked.blocks[0].arms]
+    now = [arm.id for arm in requested.blocks[0].arms]
     if was != now:
         raise LevelfieldError(
             f"The run {run.id} holds {was[0]} against {was[1]}, not {now[0]} against {now[1]}.",

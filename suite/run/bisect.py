@@ -30,7 +30,7 @@ none if its whole interval lies on this side."""
 class Bisection(msgspec.Struct, frozen=True):
     """Result of a bisection."""
 
-    whole: AbResult
+    overall: AbResult
     """B against A."""
     case: Row | None
     """The case that was measured again; None: no case differs."""
@@ -69,22 +69,22 @@ def run_bisection(first: str, second: str, options: Options, gate: Gate, console
             f"{first} and {second} hold the same distributions.", fix="Name two versions that differ."
         )
     console.print(f"{len(changed)} distributions differ: {escape(', '.join(changed))}.", highlight=False)
-    whole = measure(first, second, options, gate, console)
-    show(whole, console, measured=True)
-    case = clearest(whole.comparison.rows)
+    overall = measure(first, second, options, gate, console)
+    show(overall, console, measured=True)
+    case = clearest(overall.comparison.rows)
     if case is None or case.ratio is None:
-        return Bisection(whole=whole, case=None)
-    alone, whole_log = _only(options, case), math.log(case.ratio.value)
+        return Bisection(overall=overall, case=None)
+    case_options, overall_log = _only(options, case), math.log(case.ratio.value)
 
     def judge(chosen: frozenset[str]) -> Effect:
-        effect, row, reason = _try(old, locks, chosen, alone, gate, whole_log, console)
+        effect, row, reason = _try(old, locks, chosen, case_options, gate, overall_log, console)
         line = f"{join(sorted(chosen))} from B, the rest from A: {effect}"
         if row is not None and row.ratio is not None:
             line += f" ({row.ratio.value:.3f})"
         console.print(line + (f": {reason}" if reason else ""), markup=False, highlight=False)
         return effect
 
-    return Bisection(whole=whole, case=case, finding=search(changed, judge))
+    return Bisection(overall=overall, case=case, finding=search(changed, judge))
 
 
 def clearest(rows: tuple[Row, ...]) -> Row | None:
@@ -100,23 +100,23 @@ def _clearness(row: Row) -> float:
     return abs(math.log(row.ratio.value)) / width if width > 0 else math.inf
 
 
-def effect_of(row: Row, whole_log: float) -> Effect:
+def effect_of(row: Row, overall_log: float) -> Effect:
     """Say whether a measured set of distributions makes the whole difference, none of it, or neither for certain.
 
     Parameters
     ----------
     row
         The set against A.
-    whole_log
+    overall_log
         Log ratio of B against A.
     """
     if row.ratio is None or row.ratio.low is None or row.ratio.high is None:
         return Effect.UNDECIDED
-    sign = 1.0 if whole_log > 0 else -1.0
+    sign = 1.0 if overall_log > 0 else -1.0
     edges = sorted((sign * math.log(row.ratio.low), sign * math.log(row.ratio.high)))
-    if edges[0] > HALF * abs(whole_log):
+    if edges[0] > HALF * abs(overall_log):
         return Effect.MAKES
-    return Effect.LEAVES if edges[1] < HALF * abs(whole_log) else Effect.UNDECIDED
+    return Effect.LEAVES if edges[1] < HALF * abs(overall_log) else Effect.UNDECIDED
 
 
 def _locks(old: Arm, new: Arm) -> tuple[Lock, Lock]:
@@ -156,7 +156,7 @@ def _try(
     chosen: frozenset[str],
     options: Options,
     gate: Gate,
-    whole_log: float,
+    overall_log: float,
     console: Console,
 ) -> tuple[Effect, Row | None, str]:
     """Measure A against a mixture; return what it does, its row, and a reason that may explain it."""
@@ -165,7 +165,7 @@ def _try(
         return Effect.IMPOSSIBLE, None, problem
     other = msgspec.structs.replace(old, version=mixed.version, ordinal=1)
     (row,) = measure(old.id, other.id, options, gate, console).comparison.rows
-    return effect_of(row, whole_log), row, row.reason
+    return effect_of(row, overall_log), row, row.reason
 
 
 def conclusion(found: Bisection) -> str:
@@ -206,7 +206,7 @@ def show_conclusion(found: Bisection, console: Console) -> int:
         Exit code: that of B against A; 3 where that is 0 and no single distribution was found.
     """
     console.print(conclusion(found), markup=False, highlight=False)
-    code = found.whole.comparison.exit_code
+    code = found.overall.comparison.exit_code
     if found.finding is not None and not found.finding.single and code == 0:
         return 3
     return code

@@ -47,7 +47,7 @@ class Scenario(msgspec.Struct, frozen=True):
     profiled
         `levelfield explain` can profile it: single calls between host memory and host memory.
     loaded_as
-        Scenario that a worker is told to load for, where loading is the same; empty: this one.
+        Scenario that a worker loads for, where loading is the same; empty: this one.
     not_of_a_file
         Why a user's own ONNX file cannot be measured in it; empty: it can.
     """

@@ -14,7 +14,7 @@ from suite.schedule.resources import RunResources
 from suite.schedule.verification import check_update, judge_convergence
 from suite.worker.messages import Converge, Converged
 from suite.zoo.training import convergence
-from suite.zoo.training.convergence import Beginning
+from suite.zoo.training.convergence import ExpectedStart
 from suite.zoo.training.recipe import Goal
 
 TIMEOUT_S = 1800.0
@@ -62,21 +62,21 @@ def trainings(
     order = shuffled(arms, seed)
     try:
         goal = resources.goal(case.model)
-        beginning = convergence.beginning(goal, index)
+        expected = convergence.expected_start(goal, index)
     except ValueError as error:  # the images are not there, or are others: nobody can train, and other cases can
         absent = Failure(stage="load", kind="error", message=str(error))
         return [Outcome(arm, case, Launch(arm=arm.id, started=utc_now(), failure=absent)) for arm in order]
-    outcomes = bring_up(resources, case, order, verify=False, alone=False)
+    outcomes = bring_up(resources, case, order, verify=False, launch_measured=False)
     with ended_on_error(outcomes):
         for number, outcome in enumerate(outcomes, start=1):
             pids = {each.arm.id: each.worker.pid or 0 for each in outcomes if each.worker is not None}
-            _train(outcome, goal, index, beginning, signals, {arm: pid for arm, pid in pids.items() if pid})
+            _train(outcome, goal, index, expected, signals, {arm: pid for arm, pid in pids.items() if pid})
             listener.progress(f"{outcome.arm.id} trained from seed {index} ({number} of {len(outcomes)})", {})
     return outcomes
 
 
 def _train(
-    outcome: Outcome, goal: Goal, seed: int, beginning: Beginning, signals: Signals, pids: dict[str, int]
+    outcome: Outcome, goal: Goal, seed: int, expected: ExpectedStart, signals: Signals, pids: dict[str, int]
 ) -> None:
     """Let one worker train; one that cannot is ended."""
     before = signals.snapshot(pids)
@@ -87,17 +87,17 @@ def _train(
     updated = check_update(outcome, goal.optimizer, goal.network)
     if updated is None:
         return
-    _require_same(outcome, converged, beginning)
+    _require_same(outcome, converged, expected)
     outcome.launch = msgspec.structs.replace(
         outcome.launch,
-        parity=judge_convergence(converged, updated, beginning, goal),
+        parity=judge_convergence(converged, updated, expected, goal),
         convergence=_recorded(converged, goal, seed, noise, len(signals.cpus)),
     )
 
 
-def _require_same(outcome: Outcome, converged: Converged, beginning: Beginning) -> None:
-    require_same(outcome, "weights", converged.weights_sha256, beginning.weights_sha256)
-    require_same(outcome, "inputs", converged.inputs_sha256, beginning.inputs_sha256)
+def _require_same(outcome: Outcome, converged: Converged, expected: ExpectedStart) -> None:
+    require_same(outcome, "weights", converged.weights_sha256, expected.weights_sha256)
+    require_same(outcome, "inputs", converged.inputs_sha256, expected.inputs_sha256)
 
 
 def _recorded(converged: Converged, goal: Goal, seed: int, noise: Noise, cpus: int) -> Convergence:

@@ -46,7 +46,7 @@ class Generations:
     run
         The record so far.
     resources, journal, listener, warn
-        Where it is measured, what it is written to, who is told of progress, and what takes warnings.
+        Where it is measured, what it is written to, what receives the progress, and what takes warnings.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Generations:
 
     def begin(self) -> None:
         """Read what a GPU has free, before a launch group launches a worker."""
-        self._sharing.look()
+        self._sharing.read_free_memory()
 
     def close(self) -> None:
         """End every worker and free what was held; safe to call twice."""
@@ -184,7 +184,7 @@ class Generations:
             case,
             arms,
             verify=not case.trains,
-            alone=False,
+            launch_measured=False,
             living=self._live,
             expected_ns=expected_ns,
         )

@@ -141,7 +141,7 @@ class MemorySharing:
         self._seen: dict[tuple[str, ...], int] = {}
         self._apart: set[tuple[str, str]] = set()
 
-    def look(self) -> None:
+    def read_free_memory(self) -> None:
         """Read what is free; to be called while no worker of this run uses the GPU."""
         if self._device is not None:
             self._free = self._device.free_bytes()

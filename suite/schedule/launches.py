@@ -30,7 +30,7 @@ def bring_up(
     arms: Sequence[Arm],
     *,
     verify: bool = True,
-    alone: bool = True,
+    launch_measured: bool = True,
     living: Mapping[str, Outcome] = {},
     expected_ns: Mapping[str, float] = {},
 ) -> list[Outcome]:
@@ -43,7 +43,7 @@ def bring_up(
     verify
         Whether outputs are compared with the reference now. A worker that is reused for the model that it has loaded
         already was compared before, and that result is kept.
-    alone
+    launch_measured
         Whether the launches are themselves what is measured; see `suite.worker.messages.Load`.
     living
         Outcomes of an earlier case, by arm id, whose workers are reused.
@@ -68,7 +68,7 @@ def bring_up(
                 outcomes.append(_reuse(resources, case, earlier))
             else:
                 outcomes.append(_to_launch(resources, case, arm))
-        _load_all(resources, case, outcomes, expected_ns, alone=alone)
+        _load_all(resources, case, outcomes, expected_ns, launch_measured=launch_measured)
         _refuse_disagreement(resources, case, outcomes)
         if verify:
             for outcome in outcomes:
@@ -122,8 +122,10 @@ def _reuse(resources: RunResources, case: Case, earlier: Outcome) -> Outcome:
         served=(*earlier.launch.served, earlier.case.id),
         cache_warm=earlier.launch.cache_warm and _is_warm(cache_folder(resources, case, earlier.arm)),
     )
-    inside = resources.launcher_of(earlier.arm).inside(_spec(resources, case, earlier.arm))
-    if task_for(resources, earlier.case, earlier.arm, inside) != task_for(resources, case, earlier.arm, inside):
+    worker_paths = resources.launcher_of(earlier.arm).worker_paths(_spec(resources, case, earlier.arm))
+    if task_for(resources, earlier.case, earlier.arm, worker_paths) != task_for(
+        resources, case, earlier.arm, worker_paths
+    ):
         return Outcome(earlier.arm, case, launch, earlier.worker)
     launch = msgspec.structs.replace(launch, parity=earlier.launch.parity, computed=earlier.launch.computed)
     return Outcome(earlier.arm, case, launch, earlier.worker, earlier.answered)
@@ -134,7 +136,12 @@ def _is_warm(cache: Path) -> bool:
 
 
 def _load_all(
-    resources: RunResources, case: Case, outcomes: Sequence[Outcome], expected_ns: Mapping[str, float], *, alone: bool
+    resources: RunResources,
+    case: Case,
+    outcomes: Sequence[Outcome],
+    expected_ns: Mapping[str, float],
+    *,
+    launch_measured: bool,
 ) -> None:
     """Keep as many loads going as there are CPUs, the longest first; loads are mostly one thread's work."""
     queue = sorted(outcomes, key=lambda outcome: expected_ns.get(outcome.arm.id, math.inf), reverse=True)
@@ -144,7 +151,7 @@ def _load_all(
             outcome = queue.pop(0)
             if not outcome.launch.served and outcome.launch.failure is None:
                 _start(resources, outcome)
-            _begin_load(resources, case, outcome, alone=alone)
+            _begin_load(resources, case, outcome, launch_measured=launch_measured)
             if outcome.worker is not None:
                 loading[outcome.worker] = outcome, time.monotonic() + LOAD_TIMEOUT_S
         if not loading:
@@ -157,12 +164,12 @@ def _load_all(
             fail(loading.pop(worker)[0], "load", worker.overdue(LOAD_TIMEOUT_S))
 
 
-def _begin_load(resources: RunResources, case: Case, outcome: Outcome, *, alone: bool) -> None:
+def _begin_load(resources: RunResources, case: Case, outcome: Outcome, *, launch_measured: bool) -> None:
     if outcome.worker is None:
         return
-    inside = resources.launcher_of(outcome.arm).inside(_spec(resources, case, outcome.arm))
+    worker_paths = resources.launcher_of(outcome.arm).worker_paths(_spec(resources, case, outcome.arm))
     try:
-        outcome.worker.post(Load(task_for(resources, case, outcome.arm, inside), alone))
+        outcome.worker.post(Load(task_for(resources, case, outcome.arm, worker_paths), launch_measured))
     except WorkerError as error:
         fail(outcome, "load", error)
 

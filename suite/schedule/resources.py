@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from suite.backends import precisions, registry
-from suite.launchers.protocol import Inside, Launcher
+from suite.launchers.protocol import Launcher, WorkerPaths
 from suite.prepare.artifacts import Artifacts, Onnx
 from suite.prepare.own_model import store
 from suite.prepare.own_model.reference import Reference
@@ -80,7 +80,7 @@ def cache_folder(resources: RunResources, case: Case, arm: Arm) -> Path:
     return resources.caches / f"{name}-{case.model}-{case.precision}-t{case.threads}"
 
 
-def task_for(resources: RunResources, case: Case, arm: Arm, inside: Inside) -> Task:
+def task_for(resources: RunResources, case: Case, arm: Arm, worker_paths: WorkerPaths) -> Task:
     """Return the task that a worker loads.
 
     Parameters
@@ -89,12 +89,12 @@ def task_for(resources: RunResources, case: Case, arm: Arm, inside: Inside) -> T
         Artifacts of the run.
     case, arm
         What is asked, and what answers.
-    inside
+    worker_paths
         The folders under the names that the worker sees them by.
     """
     reads = registry.get(arm.backend).reads
     onnx = resources.file_of(case, arm) if reads == "onnx" else None
-    weights = f"{inside.artifacts}/{resources.artifacts.weights(case.model)}" if reads == "native" else None
+    weights = f"{worker_paths.artifacts}/{resources.artifacts.weights(case.model)}" if reads == "native" else None
     if case.converges:
         weights = None  # a seed's, made in the worker
     own = resources.own_of(case)
@@ -107,13 +107,13 @@ def task_for(resources: RunResources, case: Case, arm: Arm, inside: Inside) -> T
         precision=case.precision,
         device=case.device,
         weights_path=weights,
-        onnx_path=f"{inside.artifacts}/{onnx.path}" if onnx else None,
+        onnx_path=f"{worker_paths.artifacts}/{onnx.path}" if onnx else None,
         onnx_sha256=onnx.sha256 if onnx else None,
-        cache_path=inside.cache,
-        dataset_path=f"{inside.artifacts}/{dataset}" if (dataset := _dataset(resources, case)) else None,
+        cache_path=worker_paths.cache,
+        dataset_path=f"{worker_paths.artifacts}/{dataset}" if (dataset := _dataset(resources, case)) else None,
         settings=arm.settings,
         processes=case.processes,
-        own=store.description(own.model, inside.artifacts) if own is not None else None,
+        own=store.description(own.model, worker_paths.artifacts) if own is not None else None,
     )
 
 

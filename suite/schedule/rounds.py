@@ -16,7 +16,7 @@ import msgspec
 from suite.launchers.worker import WorkerError
 from suite.machine.device_use import Device, Reading
 from suite.machine.disturbance import disturbed
-from suite.machine.settling import settle
+from suite.machine.idle_wait import wait_until_idle
 from suite.machine.signals import Signals, difference
 from suite.record.journal import Journal, RoundDone, TurnTaken
 from suite.record.schema import Absent, DeviceUse, Launch, Noise, Turn, Window
@@ -40,7 +40,7 @@ measure: in them ResNet-50's calls took up to 1.9 times as long as later on."""
 WARM_CALLS = 1
 WARM_NS = 5_000_000
 """Unrecorded calls before a window: at least so many, and for at least this long. All workers have stopped computing by
-then (`suite.machine.settling`), so these calls only warm the caches and wake the arm's own threads."""
+then (`suite.machine.idle_wait`), so these calls only warm the caches and wake the arm's own threads."""
 REWARM_NS = 40_000_000
 """The same where some worker's CPU clock cannot be read, so that it is not known when it stops: ONNX Runtime's threads
 spin for 38 ms of CPU time after a call of ResNet-50 on two cores, OpenMP's for 4 to 7 ms."""
@@ -307,7 +307,7 @@ class RoundScheduler:
     def _turn(self, outcome: Outcome, pace: Pace) -> Turn:
         arm = outcome.launch.arm
         guess_ns = statistics.median(self._medians[arm]) if arm in self._medians else _guess_ns(outcome, ())
-        settling = settle(self._live())
+        settling = wait_until_idle(self._live())
         pids = {name: pid for name, pid in self._live().items() if pid}
         device_before = self.device.read() if self.device is not None else None
         before = self.signals.snapshot(pids)

@@ -17,7 +17,7 @@ from suite.worker.messages import CheckUpdate, Converged, Train, Trained, Update
 from suite.zoo import honesty, models, parity
 from suite.zoo.training import convergence, recipe, update
 from suite.zoo.training import parity as training_parity
-from suite.zoo.training.convergence import Beginning
+from suite.zoo.training.convergence import ExpectedStart
 from suite.zoo.training.recipe import Errors, Goal, Optimizer
 from suite.zoo.training.trajectory import Trajectory
 
@@ -29,9 +29,9 @@ ITEM_BYTES = 4
 VERIFY_INPUTS = 2
 """Inputs compared at the least, in every launch: the centred error needs two."""
 VERIFY_NUMBERS = 64
-"""In lower precisions, numbers of the output at the least: the size of an error is told from them."""
+"""In lower precisions, numbers of the output at the least: the size of an error is estimated from them."""
 VERIFY_CLASSES = 16
-"""In int8, inputs of a classifier at the least: whether its first class stays the same is told from them."""
+"""In int8, inputs of a classifier at the least: whether its first class stays the same is judged from them."""
 AFTER_WINDOWS = "It was equal before the timed windows and is not after them."
 """Precedes the reason of an answer that changed."""
 HIDDEN = ("bf16", "tf32")
@@ -260,7 +260,7 @@ def judge_training(trained: Trained, updated: update.Judgement, reference: Traje
     )
 
 
-def judge_convergence(converged: Converged, updated: update.Judgement, beginning: Beginning, goal: Goal) -> Parity:
+def judge_convergence(converged: Converged, updated: update.Judgement, expected: ExpectedStart, goal: Goal) -> Parity:
     """Compare the first ten losses of a training to a target with the reference's, from the same seed.
 
     Parameters
@@ -269,14 +269,14 @@ def judge_convergence(converged: Converged, updated: update.Judgement, beginning
         What the worker says; not trusted to have as many losses as it should.
     updated
         What was found of its update rule.
-    beginning
+    expected
         The float64 reference's.
     goal
         What was trained.
     """
-    found = convergence.error(converged.losses, beginning.losses, own=bool(goal.images))
+    found = convergence.error(converged.losses, expected.losses, own=bool(goal.images))
     whole = math.isfinite(found)
-    equal = found <= beginning.tolerance
+    equal = found <= expected.tolerance
     reason = ""
     if not equal and converged.diverged:
         reason = converged.diverged
@@ -284,21 +284,21 @@ def judge_convergence(converged: Converged, updated: update.Judgement, beginning
         off = f"off by {found:.1e}" if whole else "not comparable"
         reason = (
             f"It does not train as the reference does: the losses of the first ten steps are {off} "
-            f"({beginning.tolerance:.0e} allowed)."
+            f"({expected.tolerance:.0e} allowed)."
         )
     only_losses = "of a training to a target, the first losses are compared"
     absent = Absent(only_losses)
     return _training_parity(
         converged.losses,
-        beginning.losses,
+        expected.losses,
         goal.batch,
         equal=equal and updated.equal,
         reasons=(updated.reason, reason),
         unknown=reason,
         centred=only_losses,
-        tolerance=beginning.tolerance,
+        tolerance=expected.tolerance,
         errors=TrainingErrors(found if whole else Absent(reason), absent, absent, absent, _comparable(updated.error)),
-        tolerances=TrainingErrors(beginning.tolerance, absent, absent, absent, updated.tolerance),
+        tolerances=TrainingErrors(expected.tolerance, absent, absent, absent, updated.tolerance),
     )
 
 

@@ -9,7 +9,7 @@ from suite.record.schema import Image, elsewhere
 from suite.report import embedded_record
 from suite.report.units import plural
 from suite.share import signing, statement
-from suite.share.given import MAX_SBOM_BYTES, SBOM_NAME, content_of
+from suite.share.inputs import MAX_SBOM_BYTES, SBOM_NAME, content_of
 from suite.share.reading import Check, Read
 
 
@@ -32,22 +32,22 @@ def of_statement(read: Read, tool_sha256: str) -> list[Check]:
     if read.statement is None:
         return [Check("statement", "open", "There is none: nothing binds record, images and inputs together.")]
     checks: list[Check] = []
-    if read.page is not None and read.page.statement is not None and read.given.statement is not None:
+    if read.page is not None and read.page.statement is not None and read.inputs.statement is not None:
         text, signature = embedded_record.attested(read.page.statement.encode())
         if text.encode(errors="replace") != read.statement or signature != read.signature:
             checks.append(Check("statement inside the page", "broken", "It or its signature is not the one beside it."))
-    told = statement.read(read.statement)
-    if told is None:
+    stated = statement.read(read.statement)
+    if stated is None:
         return [*checks, Check("statement", "broken", "It is no statement of Levelfield.")]
-    wrong = [name for name in told.sboms if not SBOM_NAME.fullmatch(name)]
+    wrong = [name for name in stated.sboms if not SBOM_NAME.fullmatch(name)]
     if wrong:
         return [*checks, Check("statement", "broken", "It names files that no run writes.", tuple(wrong[:10]))]
-    record = hashlib.sha256(read.given.record).hexdigest() if read.given.record is not None else None
+    record = hashlib.sha256(read.inputs.record).hexdigest() if read.inputs.record is not None else None
     expected = statement.make(
         read.run,
         record_sha256=record or (read.inside.embedded.record_sha256 if read.inside is not None else ""),
-        inside_sha256=_inside_sha256(read, tool_sha256) or told.inside_sha256,
-        sboms=told.sboms,
+        inside_sha256=_inside_sha256(read, tool_sha256) or stated.inside_sha256,
+        sboms=stated.sboms,
     )
     if expected == read.statement:
         says = "It is of exactly this record, these images and these inputs."
@@ -62,17 +62,17 @@ def _inside_sha256(read: Read, tool_sha256: str) -> str:
         return read.inside.sha256
     if read.run.tool_sha256 != tool_sha256:  # another version may choose other samples
         return ""
-    digest = hashlib.sha256(read.given.record or b"").hexdigest()
+    digest = hashlib.sha256(read.inputs.record or b"").hexdigest()
     return embedded_record.carry(read.run, analysis.analyse(read.run), digest).sha256
 
 
 def of_bills(read: Read) -> list[Check]:
     """Compare the bills of materials with the statement's digests, and with the images of the record."""
-    told = statement.read(read.statement) if read.statement is not None else None
-    if told is None or not told.sboms:
+    stated = statement.read(read.statement) if read.statement is not None else None
+    if stated is None or not stated.sboms:
         return []
-    if read.given.folder is None:
-        says = f"The page came alone; {plural(len(told.sboms), 'bill')} of materials are in the run's folder."
+    if read.inputs.folder is None:
+        says = f"The page came alone; {plural(len(stated.sboms), 'bill')} of materials are in the run's folder."
         return [Check("bills of materials", "open", says)]
     wrong: list[str] = []
     absent: list[str] = []
@@ -81,15 +81,15 @@ def of_bills(read: Read) -> list[Check]:
     own = read.run.settings.launcher
     names = (sbom.file_name(image.name, image.variant, elsewhere(image.launcher, own)) for image in read.run.images)
     images = {f"{sbom.FOLDER}/{name}": image for name, image in zip(names, read.run.images, strict=True)}
-    for name, sha256 in told.sboms.items():
+    for name, sha256 in stated.sboms.items():
         if not SBOM_NAME.fullmatch(name):
             continue  # said of the statement
-        folder = read.given.folder / sbom.FOLDER
-        content = content_of(read.given.folder / name, MAX_SBOM_BYTES) if not folder.is_symlink() else None
+        folder = read.inputs.folder / sbom.FOLDER
+        content = content_of(read.inputs.folder / name, MAX_SBOM_BYTES) if not folder.is_symlink() else None
         if content is None:
             absent.append(name)
         elif hashlib.sha256(content).hexdigest() != sha256:
-            wrong.append(f"{name} is not the file that the statement names{_told_apart(content, name, images)}")
+            wrong.append(f"{name} is not the file that the statement names{_bill_difference(content, name, images)}")
         elif name in images:
             wrong += [f"{name}: {each}" for each in sbom.contradictions(content, images[name])[:5]]
         else:
@@ -98,11 +98,11 @@ def of_bills(read: Read) -> list[Check]:
         return [Check("bills of materials", "broken", "They are not what they should be.", tuple(wrong[:20]))]
     if absent:
         return [Check("bills of materials", "open", f"{plural(len(absent), 'bill')} of materials are not here.")]
-    says = f"All {len(told.sboms)} are those that the statement names, and list what the record does."
+    says = f"All {len(stated.sboms)} are those that the statement names, and list what the record does."
     return [Check("bills of materials", "holds", says)]
 
 
-def _told_apart(content: bytes, name: str, images: dict[str, Image]) -> str:
+def _bill_difference(content: bytes, name: str, images: dict[str, Image]) -> str:
     """Return what differs in a changed bill, where that is known."""
     from suite.images import sbom
 

@@ -109,7 +109,7 @@ def differences(given: str, computed: str) -> tuple[int, tuple[Difference, ...]]
         end += 1
     pairs = list(_pairs(ours, theirs, start, end))
     named = sorted({index for index, _ in pairs[: 5 * MOST_NAMED]})
-    places = _places(ours, set(named))
+    places = _locations(ours, set(named))
     found = [
         Difference(
             place=places.get(index, "the page"),
@@ -287,7 +287,7 @@ def _joined(parts: _Parts) -> str:
     return " › ".join(dict.fromkeys(part for part in parts if part)) or "the page's head"
 
 
-def _places(tokens: list[str], wanted: set[int]) -> dict[int, str]:
+def _locations(tokens: list[str], wanted: set[int]) -> dict[int, str]:
     found: dict[int, str] = {}
     tracker = _Tracker()
     for index, token in enumerate(tokens):

@@ -8,8 +8,8 @@ from suite.analysis import guarded
 from suite.record import files
 from suite.record.schema import Run
 from suite.report import embedded_record
-from suite.report.embedded_record import Inside
-from suite.share.given import Given
+from suite.report.embedded_record import PageRecord
+from suite.share.inputs import VerificationInput
 from suite.share.page import Page, parse_page
 
 State: TypeAlias = Literal["holds", "broken", "open", "unverified"]
@@ -29,23 +29,23 @@ class Check(msgspec.Struct, frozen=True):
 class Read(msgspec.Struct, frozen=True):
     """The files to verify, decoded."""
 
-    given: Given
+    inputs: VerificationInput
     page: Page | None
-    inside: Inside | None
-    whole: Run | None
+    inside: PageRecord | None
+    full_record: Run | None
     """The record of `run.json`."""
     statement: bytes | None
     signature: str
 
     @property
     def run(self) -> Run:
-        if self.whole is not None:
-            return self.whole
+        if self.full_record is not None:
+            return self.full_record
         assert self.inside is not None  # nothing is read that holds neither
         return self.inside.embedded.record
 
 
-def read(given: Given) -> Read:
+def read(inputs: VerificationInput) -> Read:
     """Decode what was given, within bounds.
 
     Raises
@@ -53,16 +53,16 @@ def read(given: Given) -> Read:
     LevelfieldError
         It is no report; with exit code 1 where it was one and was damaged.
     """
-    page = parse_page(given.page) if given.page is not None else None
+    page = parse_page(inputs.page) if inputs.page is not None else None
     carried = embedded_record.unpack(page.record.encode()) if page is not None else None
-    whole: Run | None = None
-    if given.record is not None:
-        whole = guarded.decode(given.record, files.NAME)
-    text, signature = given.statement, _ascii(given.signature)
+    full_record: Run | None = None
+    if inputs.record is not None:
+        full_record = guarded.decode(inputs.record, files.NAME)
+    text, signature = inputs.statement, _ascii(inputs.signature)
     if text is None and page is not None and page.statement is not None:
-        told, signature = embedded_record.attested(page.statement.encode())
-        text = told.encode(errors="replace")
-    return Read(given=given, page=page, inside=carried, whole=whole, statement=text, signature=signature)
+        stated, signature = embedded_record.attested(page.statement.encode())
+        text = stated.encode(errors="replace")
+    return Read(inputs=inputs, page=page, inside=carried, full_record=full_record, statement=text, signature=signature)
 
 
 def _ascii(signature: bytes | None) -> str:

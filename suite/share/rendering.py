@@ -10,7 +10,7 @@ from suite.compare.types import Gate
 from suite.errors import LevelfieldError
 from suite.record.schema import Run
 from suite.report import embedded_record, html, restoring, units
-from suite.report.embedded_record import Evidence, Inside
+from suite.report.embedded_record import Evidence, PageRecord
 from suite.share.page import Difference, Tables, differences, parse_page, tables
 
 
@@ -88,7 +88,7 @@ def _gates(run: Run) -> tuple[Gate | None, ...]:
     return (plain,)
 
 
-def same_inside(run: Run, given: Inside) -> bool:
+def same_inside(run: Run, given: PageRecord) -> bool:
     """Return whether the record inside a page is this one, thinned.
 
     Parameters

@@ -10,7 +10,7 @@ from suite.record.schema import Run, elsewhere
 from suite.report import embedded_record
 from suite.report.embedded_record import Evidence
 from suite.share import signing, statement
-from suite.share.given import content_of
+from suite.share.inputs import content_of
 
 
 def write_evidence(folder: Path, run: Run, result: Analysis, key: Path | None = None) -> tuple[Evidence | None, str]:
@@ -127,8 +127,12 @@ def evidence_of(record: Path, run: Run, result: Analysis) -> Evidence:
     record_sha256 = hashlib.sha256(files.content_of(record)).hexdigest()
     carried = embedded_record.carry(run, result, record_sha256)
     content = content_of(record.parent / statement.NAME, statement.MAX_BYTES)
-    told = statement.read(content) if content is not None else None
-    if content is None or told is None or (told.record_sha256, told.inside_sha256) != (record_sha256, carried.sha256):
+    stated = statement.read(content) if content is not None else None
+    if (
+        content is None
+        or stated is None
+        or (stated.record_sha256, stated.inside_sha256) != (record_sha256, carried.sha256)
+    ):
         return Evidence(inside=carried)
     signature = content_of(record.parent / statement.SIGNATURE, signing.MAX_BYTES) or b""
     try:

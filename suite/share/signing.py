@@ -126,7 +126,7 @@ def _principals(file: Path, signers: Path | None) -> tuple[str, ...]:
     return tuple(line for line in found.stdout.decode(errors="replace").splitlines() if line)
 
 
-def _run(words: list[str], given: bytes) -> "subprocess.CompletedProcess[bytes]":
+def _run(words: list[str], stdin: bytes) -> "subprocess.CompletedProcess[bytes]":
     if shutil.which("ssh-keygen") is None:
         raise LevelfieldError(
             "Signatures are made and checked with ssh-keygen, which is not installed.",
@@ -135,7 +135,7 @@ def _run(words: list[str], given: bytes) -> "subprocess.CompletedProcess[bytes]"
     try:
         return subprocess.run(
             ["ssh-keygen", *words],
-            input=given,
+            input=stdin,
             capture_output=True,
             check=False,
             env={**os.environ, "LC_ALL": "C"},

@@ -164,12 +164,12 @@ def read(content: bytes) -> RunFacts | None:
     )
 
 
-def differences(given: bytes, expected: bytes) -> tuple[str, ...]:
+def differences(content: bytes, expected: bytes) -> tuple[str, ...]:
     """Return the places where a statement is not the one that follows from the record.
 
     Parameters
     ----------
-    given, expected
+    content, expected
         JSON of the statement to verify, which is not trusted, and of the one made from the record.
 
     Returns
@@ -178,11 +178,11 @@ def differences(given: bytes, expected: bytes) -> tuple[str, ...]:
         At most ten; never empty, because statements of the same content may still differ in form.
     """
     try:
-        told = msgspec.json.decode(given)
+        actual = msgspec.json.decode(content)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return ("it is not JSON",)
     found: list[str] = []
-    stack: list[tuple[str, Any, Any]] = [("", told, msgspec.json.decode(expected))]
+    stack: list[tuple[str, Any, Any]] = [("", actual, msgspec.json.decode(expected))]
     while stack and len(found) < 10:
         path, one, other = stack.pop()
         if isinstance(one, dict) and isinstance(other, dict):

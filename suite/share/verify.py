@@ -17,7 +17,7 @@ from suite.report.embedded_record import Evidence
 from suite.report.units import plural
 from suite.share import attestation, rendering
 from suite.share.active_content import not_ours
-from suite.share.given import Given
+from suite.share.inputs import VerificationInput
 from suite.share.reading import Check, Read, read
 
 Verdict: TypeAlias = Literal["verified", "consistent, not authentic", "not verified", "does not hold"]
@@ -35,20 +35,20 @@ class Verified(msgspec.Struct, frozen=True):
 
     @property
     def exit_code(self) -> int:
-        """0 nothing is wrong; 1 something is; 3 it cannot be told, or signers were named and it is by none of them."""
+        """0 nothing is wrong; 1 something is; 3 it is undecided, or signers were named and it is by none of them."""
         if self.verdict == "does not hold":
             return 1
         unknown = self.verdict == "not verified" or (self.signers_asked and self.verdict != "verified")
         return INCONCLUSIVE if unknown else 0
 
 
-def verify(given: Given, *, tool_sha256: str = "", signers: Path | None = None) -> Verified:
+def verify(inputs: VerificationInput, *, tool_sha256: str = "", signers: Path | None = None) -> Verified:
     """Check all that was given.
 
     Parameters
     ----------
-    given
-        As `suite.share.given.open_given` read it.
+    inputs
+        As `suite.share.inputs.open_input` read it.
     tool_sha256
         Digest of this tool's own sources, as records hold it: where a page was made by others, that is said.
     signers
@@ -59,9 +59,9 @@ def verify(given: Given, *, tool_sha256: str = "", signers: Path | None = None) 
     LevelfieldError
         It is no report or cannot be read; with exit code 1 where it was one and was damaged.
     """
-    found = read(given)
+    found = read(inputs)
     signed, signature = attestation.of_signature(found, signers)
-    with guarded.computing(given.name):
+    with guarded.computing(inputs.name):
         checks = [
             *_records(found, tool_sha256),
             *_figures(found, tool_sha256),
@@ -90,12 +90,12 @@ def verify(given: Given, *, tool_sha256: str = "", signers: Path | None = None) 
 
 
 def _records(read: Read, tool_sha256: str) -> list[Check]:
-    checks = [_whole(read)] if read.whole is not None else []
+    checks = [_check_record(read)] if read.full_record is not None else []
     if read.inside is None:
         return checks
     embedded = read.inside.embedded
-    if read.whole is not None:
-        same = rendering.same_inside(read.whole, read.inside)
+    if read.full_record is not None:
+        same = rendering.same_inside(read.full_record, read.inside)
         says = "It is the record of run.json." if same else "It is not the record of run.json."
         return [*checks, Check("record inside the page", "holds" if same else "broken", says)]
     doubtful = tuple(restoring.unsupported(embedded))
@@ -113,8 +113,8 @@ def _records(read: Read, tool_sha256: str) -> list[Check]:
     return [Check("record inside the page", "open", says)]
 
 
-def _whole(read: Read) -> Check:
-    digest = hashlib.sha256(read.given.record or b"").hexdigest()
+def _check_record(read: Read) -> Check:
+    digest = hashlib.sha256(read.inputs.record or b"").hexdigest()
     if read.inside is not None and read.inside.embedded.record_sha256 != digest:
         says = f"run.json has the SHA-256 {digest}, and the page names {read.inside.embedded.record_sha256}."
         return Check("record", "broken", says)
@@ -130,8 +130,8 @@ def _figures(read: Read, tool_sha256: str) -> list[Check]:
         return [Check("figures", "open", "There is no page here, so that there are no figures to compute again.")]
     carried = embedded_record.attested(read.page.statement.encode()) if read.page.statement is not None else ("", "")
     evidence = Evidence(read.inside, *carried)
-    if read.whole is not None:
-        again = rendering.from_record(read.whole, evidence, read.page.around)
+    if read.full_record is not None:
+        again = rendering.from_record(read.full_record, evidence, read.page.around)
     else:
         again = rendering.from_inside(evidence, read.page.around)
     if not again.differing:
@@ -172,7 +172,7 @@ def _by_another_version(again: rendering.RenderedPage, read: Read) -> Check:
 
 
 def _source(read: Read) -> str:
-    if read.whole is not None:
+    if read.full_record is not None:
         return "all samples, which are in run.json"
     assert read.inside is not None
     thinned = read.inside.embedded.thinned

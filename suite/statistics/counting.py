@@ -2,7 +2,7 @@
 
 Three rules. None looks at which arm is faster; the second and the third look at the windows that the first leaves.
 
-1. Rounds that outside signals call disturbed are left out (`suite.statistics.calm`).
+1. Rounds that outside signals call disturbed are left out (`suite.statistics.undisturbed`).
 2. Where a launch has enough windows to show it, those before it settled are left out (`suite.statistics.steady`).
 3. Where the launches of an arm start slowly, their first rounds are left out (`suite.statistics.warming`).
 """
@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from suite.statistics.arrays import Floats, finite_or_missing, without_missing
-from suite.statistics.calm import which_count
 from suite.statistics.levels import common_drift
 from suite.statistics.steady import Course, SteadyState, steady_state
+from suite.statistics.undisturbed import counted_rounds
 from suite.statistics.warming import Start, judge_starts
 
 
@@ -56,12 +56,12 @@ def count_windows(
     """
     logs = finite_or_missing(log_windows, dimensions=3, what="windows")
     rounds = np.zeros(logs.shape[:2], dtype=np.bool_)
-    for generation, of_rounds in enumerate(which_count(disturbed)):
+    for generation, of_rounds in enumerate(counted_rounds(disturbed)):
         rounds[generation, : len(of_rounds)] = of_rounds
     windows = ~np.isnan(logs) & rounds[:, :, None]
-    calm = np.where(windows, logs, np.nan)
+    undisturbed = np.where(windows, logs, np.nan)
     fixed = None if canary is None else np.where(rounds, finite_or_missing(canary, dimensions=2, what="canary"), np.nan)
-    steady, starts = _steady_states(calm), judge_starts(calm, canary=fixed)
+    steady, starts = _steady_states(undisturbed), judge_starts(undisturbed, canary=fixed)
     for arm, states in enumerate(steady):
         for generation, state in enumerate(states):
             if state is not None:
@@ -75,7 +75,7 @@ def count_windows(
 def _leave_out_start(windows: NDArray[np.bool_], slow_rounds: int) -> None:
     """Leave out an arm's slow first rounds, in place; a launch with no others, by the rule for disturbed rounds."""
     slow = [[int(index) < slow_rounds for index in np.flatnonzero(launch)] for launch in windows]
-    for launch, counting in zip(windows, which_count(slow), strict=True):
+    for launch, counting in zip(windows, counted_rounds(slow), strict=True):
         launch[np.flatnonzero(launch)] = counting
 
 

@@ -58,7 +58,7 @@ from suite.statistics.student import MIN_LAUNCHES, half_width, spread_of, two_si
 from suite.statistics.verdicts import DEFAULT_MARGIN, Verdict, verdict_of
 
 
-class Standing(msgspec.Struct, frozen=True):
+class ArmRank(msgspec.Struct, frozen=True):
     """Where one arm stands in its block."""
 
     arm: int
@@ -89,7 +89,7 @@ def rank(
     confidence: float = 0.95,
     margin: float = DEFAULT_MARGIN,
     ended: EndedBy = EndedBy.PLAN,
-) -> list[Standing]:
+) -> list[ArmRank]:
     """Rank the arms of a block, best rank first; arms that cannot be ranked come last, with the reason.
 
     Parameters
@@ -106,7 +106,7 @@ def rank(
 
     Returns
     -------
-    list of Standing
+    list of ArmRank
         One for each column. An arm is ranked if it shares at least `MIN_LAUNCHES` complete generations with every
         other ranked arm; a single such arm has rank 1 and no interval. Arms of equal rank are in the order of their
         estimates.
@@ -125,7 +125,7 @@ def rank(
     placed = _place(levels[:, ranked], confidence=confidence, margin=margin, ended=ended)
     ranks = _ranks(placed)
     standings = [
-        Standing(
+        ArmRank(
             arm=arm,
             launches=int(present[:, arm].sum()),
             level=_level(levels[:, arm]),
@@ -144,9 +144,9 @@ def rank(
     return standings + _unranked(levels, present, [arm for arm in range(levels.shape[1]) if arm not in ranked])
 
 
-def _unranked(levels: Floats, present: NDArray[np.bool_], arms: Iterable[int]) -> list[Standing]:
+def _unranked(levels: Floats, present: NDArray[np.bool_], arms: Iterable[int]) -> list[ArmRank]:
     return [
-        Standing(
+        ArmRank(
             arm=arm,
             launches=int(present[:, arm].sum()),
             level=_level(levels[:, arm]),
@@ -157,7 +157,7 @@ def _unranked(levels: Floats, present: NDArray[np.bool_], arms: Iterable[int]) -
     ]
 
 
-class _Places(msgspec.Struct, frozen=True):
+class _Comparisons(msgspec.Struct, frozen=True):
     faster: NDArray[np.bool_]
     """Shape (slow, fast)."""
     estimate: Floats
@@ -165,11 +165,11 @@ class _Places(msgspec.Struct, frozen=True):
     high: Floats
 
 
-def _ranks(places: _Places) -> NDArray[np.int64]:
+def _ranks(comparisons: _Comparisons) -> NDArray[np.int64]:
     """Count the faster arms, and from rank 2 on give no arm a worse rank than one with a worse estimate."""
-    ranks: NDArray[np.int64] = 1 + places.faster.sum(axis=1)
+    ranks: NDArray[np.int64] = 1 + comparisons.faster.sum(axis=1)
     least = ranks.size
-    for arm in np.argsort(-places.estimate, kind="stable"):
+    for arm in np.argsort(-comparisons.estimate, kind="stable"):
         if ranks[arm] > 1:
             least = ranks[arm] = min(least, int(ranks[arm]))
     return ranks
@@ -187,7 +187,7 @@ class _Pair(msgspec.Struct, frozen=True):
     generations: int
 
 
-def _place(levels: Floats, *, confidence: float, margin: float, ended: EndedBy) -> _Places:
+def _place(levels: Floats, *, confidence: float, margin: float, ended: EndedBy) -> _Comparisons:
     """Ranks and intervals of arms that can all be compared with one another; log scale."""
     arms = levels.shape[1]
     pairs = [_pair(levels, *pair) for pair in itertools.combinations(range(arms), 2)]
@@ -203,7 +203,7 @@ def _place(levels: Floats, *, confidence: float, margin: float, ended: EndedBy) 
     candidates = unbeaten | ~(mean - half > 0).any(axis=1)
     # With complete data the row mean of the differences is the arm's mean less the grand mean.
     leader = int(np.argmin(np.where(unbeaten, mean.mean(axis=1), np.inf)))
-    return _Places(
+    return _Comparisons(
         faster=faster,
         estimate=mean[:, leader],
         low=np.maximum(mean - half, 0)[:, candidates].min(axis=1),

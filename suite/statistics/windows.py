@@ -38,7 +38,7 @@ def least_calls(quantile: float, *, confidence: float = 0.95) -> int:
 
 
 TAILS = (0.9, 0.99)
-"""Quantiles that are told beside the typical call."""
+"""Quantiles that are reported beside the typical call."""
 
 
 def quantiles_absent(calls: int) -> str:

@@ -2,7 +2,7 @@
 
 `python -m suite.trials.device_clock` loads each model once, with its inputs on the device, and lets the three clocks
 take turns in random order on that one function. So what differs is the clock alone. It exits with 0 where all agree
-within 2 %, 1 where one does not, 2 where nothing could be measured, 3 where that could not be told. On a GPU it has not
+within 2 %, 1 where one does not, 2 where nothing could be measured, 3 where it is undecided. On a GPU it has not
 been run yet; on a CPU it runs without events.
 
 References

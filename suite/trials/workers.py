@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from suite.errors import LevelfieldError
 from suite.launchers.worker import WorkerError
-from suite.machine.settling import settle
+from suite.machine.idle_wait import wait_until_idle
 from suite.machine.signals import Signals, difference
-from suite.record.schema import Absent, Arm, Case, Noise, Settling
+from suite.record.schema import Absent, Arm, Case, IdleWait, Noise
 from suite.schedule.launches import bring_up
 from suite.schedule.outcomes import Outcome, end_workers
 from suite.schedule.preparation import canary_arm, canary_case
@@ -23,7 +23,7 @@ class Turn(NamedTuple):
 
     measured: Measured
     noise: Noise
-    settling: Settling
+    settling: IdleWait
     """The wait before it."""
     start_ns: int
     """When it was asked for, by the monotonic clock."""
@@ -31,12 +31,12 @@ class Turn(NamedTuple):
     """Until it was answered: unrecorded calls and all."""
 
 
-def launch(site: RunResources, case: Case, arms: Sequence[Arm], *, alone: bool = True) -> list[Outcome]:
+def launch(site: RunResources, case: Case, arms: Sequence[Arm], *, launch_measured: bool = True) -> list[Outcome]:
     """Launch and verify all arms, or end them all.
 
     Parameters
     ----------
-    site, case, arms, alone
+    site, case, arms, launch_measured
         As `suite.schedule.launches.bring_up` takes them.
 
     Returns
@@ -51,7 +51,7 @@ def launch(site: RunResources, case: Case, arms: Sequence[Arm], *, alone: bool =
     LevelfieldError
         One of them does not compute what it should.
     """
-    outcomes = bring_up(site, case, arms, alone=alone)
+    outcomes = bring_up(site, case, arms, launch_measured=launch_measured)
     try:
         for outcome in outcomes:
             _refuse_unequal(outcome)
@@ -110,7 +110,7 @@ def take_turn(
     """
     if outcome.worker is None:
         raise WorkerError("crashed", f"{outcome.arm.id} is not there any more.")
-    settling = settle(pids) if wait else Settling(waited_ns=0, busy=(), unseen=())
+    settling = wait_until_idle(pids) if wait else IdleWait(waited_ns=0, busy=(), unseen=())
     if settling.unseen:
         raise LevelfieldError("The CPU clocks of the workers cannot be read here: turns cannot begin as in a run.")
     before = signals.snapshot(pids)

@@ -41,7 +41,7 @@ def _die_with_supervisor() -> None:
 def _end_with_stdin() -> None:
     """Sleep in the kernel until nobody can write to stdin any more; that costs what is measured nothing."""
     poller = select.poll()
-    poller.register(0, 0)  # a hang-up is always told
+    poller.register(0, 0)  # a hang-up is always reported
     poller.poll()
     os._exit(0)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SCENARIO = "convergence"
 WARM_STEPS = 3
-"""Steps before the training, which then begins anew: what a framework does once, in its first calls, is told apart."""
+"""Steps before the training, which then begins anew: what a framework does only in its first calls is timed apart."""
 
 
 def goal_of(task: "Task") -> "Goal":
@@ -66,7 +66,7 @@ def inputs_sha256(task: "Task") -> str:
 def train(trainer: "Trainer", goal: "Goal", seed: int) -> Converged:
     """Train from a seed's weights for all steps of the goal, evaluating on the way.
 
-    A loss that is not finite ends it: what came before is told, with the reason.
+    A loss that is not finite ends it: what came before is reported, with the reason.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ class Load(msgspec.Struct, frozen=True, tag="load"):
     """Load a task, unless it is loaded already; what was loaded before is let go, and the framework stays as it was."""
 
     task: Task
-    alone: bool = True
+    launch_measured: bool = True
     """This launch is itself what is measured: nothing is done to hasten it, and its first call is timed too. Beside
     others that load, a first call would only wait for a core."""
 
@@ -290,7 +290,7 @@ class Evaluated(msgspec.Struct, frozen=True):
     loss: float
     """Mean of the steps since the evaluation before, each before its update."""
     accuracy: float
-    """Share of the test images told right."""
+    """Share of the test images classified correctly."""
 
 
 class Converged(msgspec.Struct, frozen=True, tag="converged"):

@@ -52,8 +52,8 @@ class Service:
         if self.team is not None and self.team.lost is not None:
             return self.team.lost
         match request:
-            case messages.Load(task=task, alone=alone):
-                return self._load(task, alone=alone)
+            case messages.Load(task=task, launch_measured=launch_measured):
+                return self._load(task, launch_measured=launch_measured)
             case messages.Verify(count=count, again=again):
                 return self._verify(count, again=again)
             case messages.Rotate(sets=sets):
@@ -90,7 +90,7 @@ class Service:
         _, loaded = self._loaded()
         loaded.run(self._inputs[0])
 
-    def _load(self, task: Task, *, alone: bool) -> messages.Loaded:
+    def _load(self, task: Task, *, launch_measured: bool) -> messages.Loaded:
         if self._reply is not None and self._task == task:
             return msgspec.structs.replace(self._reply, import_ns=0, weights_ns=0, load_ns=0, first_call_ns=None)
         if task.processes > 1 and self._replica is None:
@@ -99,14 +99,14 @@ class Service:
             self.team = Team(task.processes, self._fail_and_exit or _ignore)
             self._replica = self.team.replica
         if self.team is not None:
-            self.team.post(messages.Load(task, alone))
-        self._reply = self._load_anew(task, alone=alone)
+            self.team.post(messages.Load(task, launch_measured))
+        self._reply = self._load_anew(task, launch_measured=launch_measured)
         if self.team is not None:
             self.team.collect(messages.Loaded)
         return self._reply
 
-    def _load_anew(self, task: Task, *, alone: bool) -> messages.Loaded:
-        if alone:
+    def _load_anew(self, task: Task, *, launch_measured: bool) -> messages.Loaded:
+        if launch_measured:
             return self._load_now(task, first_call=True)
         gc.disable()  # imports and compilers make millions of objects that stay: 10 % of the time is spent on looking
         try:

@@ -3,7 +3,7 @@
 The supervisor speaks with the first alone. The others are workers too, with pipes to the first in place of streams to
 the supervisor: they load what it loads, and take a step whenever it takes one. They meet over the loopback interface,
 which a container without a network has too. Their end is the first one's: its pipes close, and the kernel kills what
-does not see that. And one that ends before its time is told with its reason: an engine that waits for it may wait for
+does not see that. One that ends before its time is reported with its reason: an engine that waits for it may wait for
 minutes, or for ever.
 """
 

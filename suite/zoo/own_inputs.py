@@ -45,14 +45,16 @@ def make(model: Own, start: int, count: int) -> Arrays:
     return {each.name: _values(each, start, count) for each in model.inputs}
 
 
-def _values(given: OwnInput, start: int, count: int) -> npt.NDArray[np.generic]:
-    if given.path is not None:
-        values = read(Path(given.path), given)
-        return np.array(values[np.arange(start, start + count) % len(values)] if given.batched else values)
-    name = f"{SEED}/own/{given.name}"
-    if not given.batched:
-        return seeded(f"{name}/{start // count}", given.shape, given.dtype)
-    return np.stack([seeded(f"{name}/{index}", given.shape, given.dtype) for index in range(start, start + count)])
+def _values(own_input: OwnInput, start: int, count: int) -> npt.NDArray[np.generic]:
+    if own_input.path is not None:
+        values = read(Path(own_input.path), own_input)
+        return np.array(values[np.arange(start, start + count) % len(values)] if own_input.batched else values)
+    name = f"{SEED}/own/{own_input.name}"
+    if not own_input.batched:
+        return seeded(f"{name}/{start // count}", own_input.shape, own_input.dtype)
+    return np.stack(
+        [seeded(f"{name}/{index}", own_input.shape, own_input.dtype) for index in range(start, start + count)]
+    )
 
 
 def seeded(name: str, shape: tuple[int, ...], dtype: str) -> npt.NDArray[np.generic]:
@@ -80,14 +82,14 @@ def seeded(name: str, shape: tuple[int, ...], dtype: str) -> npt.NDArray[np.gene
     return bits.integers(name, size, bits=8 if dtype == "uint8" else 1).astype(dtype).reshape(shape)
 
 
-def read(path: Path, given: OwnInput) -> npt.NDArray[np.generic]:
+def read(path: Path, own_input: OwnInput) -> npt.NDArray[np.generic]:
     """Return the values that a user gave for an input; of one with a batch, so many items as there are.
 
     Parameters
     ----------
     path
         A `.npy` file.
-    given
+    own_input
         The input that it is for.
 
     Raises
@@ -103,11 +105,16 @@ def read(path: Path, given: OwnInput) -> npt.NDArray[np.generic]:
         found.close()
         raise ValueError("It is an archive of several arrays.")  # noqa: TRY004  (a value, to whoever asks)
     values: npt.NDArray[np.generic] = found
-    items = values.shape[:1] if given.batched else ()
-    if values.dtype.name != given.dtype or values.shape != (*items, *given.shape) or (given.batched and not items):
-        wanted = ", ".join([*(["items"] if given.batched else []), *map(str, given.shape)])
+    items = values.shape[:1] if own_input.batched else ()
+    if (
+        values.dtype.name != own_input.dtype
+        or values.shape != (*items, *own_input.shape)
+        or (own_input.batched and not items)
+    ):
+        wanted = ", ".join([*(["items"] if own_input.batched else []), *map(str, own_input.shape)])
         raise ValueError(
-            f"It holds {values.dtype.name} of shape {values.shape}, and {given.name} takes {given.dtype} of ({wanted})."
+            f"It holds {values.dtype.name} of shape {values.shape}, and {own_input.name} takes "
+            f"{own_input.dtype} of ({wanted})."
         )
     if items == (0,):
         raise ValueError("It holds no item.")

@@ -5,7 +5,7 @@ import pytest
 
 from suite.analysis.costs import generation_seconds
 from suite.analysis.whole_launch import total_ns
-from suite.record.schema import Block, Settling
+from suite.record.schema import Block, IdleWait
 from tests.analysis.changed import replace_launches
 from tests.records_builder import CANARY, make_run
 
@@ -73,7 +73,7 @@ def test_a_turn_lasts_as_long_as_its_window_where_nothing_else_is_known() -> Non
 
 
 def test_waits_before_windows_count_and_lost_turns_do_not() -> None:
-    waited = changed_turns(BLOCK, settling=Settling(2_000_000_000, (), ()))
+    waited = changed_turns(BLOCK, settling=IdleWait(2_000_000_000, (), ()))
     assert generation_seconds(waited) - generation_seconds(BLOCK) == pytest.approx(2 * turns(BLOCK) / 3)
     assert generation_seconds(changed_turns(BLOCK, window=None)) == pytest.approx(startups_s(BLOCK) / 3)
 

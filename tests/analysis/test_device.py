@@ -15,7 +15,7 @@ ELAPSED_NS = 200_000_000
 def use(turn: Turn, **changed: int | tuple[str, ...] | tuple[int, ...] | Absent) -> Turn:
     assert turn.window is not None
     calls = len(turn.window.samples_ns) + len(turn.window.rewarm_ns)
-    told = DeviceUse(
+    recorded = DeviceUse(
         elapsed_ns=ELAPSED_NS,
         energy_mj=50 * calls,
         power_mw=300_000,
@@ -28,7 +28,7 @@ def use(turn: Turn, **changed: int | tuple[str, ...] | tuple[int, ...] | Absent)
         memory_bytes=1 << 30,
         ecc_errors=0,
     )
-    return msgspec.structs.replace(turn, device=msgspec.structs.replace(told, **changed))
+    return msgspec.structs.replace(turn, device=msgspec.structs.replace(recorded, **changed))
 
 
 def on_gpu(run: Run, **changed: int | tuple[str, ...] | tuple[int, ...] | Absent) -> Run:
@@ -78,8 +78,8 @@ def test_energy_is_divided_by_items(run: Run) -> None:
 
 
 def test_power_is_the_mean_by_the_energy_counter(run: Run) -> None:
-    told = device.summarise(on_gpu(run, energy_mj=45_000))[0].rows[1]
-    assert told.power_w == pytest.approx(225)  # 45 J in 0.2 s, whatever NVML averaged over its last second
+    recorded = device.summarise(on_gpu(run, energy_mj=45_000))[0].rows[1]
+    assert recorded.power_w == pytest.approx(225)  # 45 J in 0.2 s, whatever NVML averaged over its last second
     assert device.summarise(on_gpu(run, energy_mj=0))[0].rows[1].power_w == 300, (
         "a counter that stands still says nothing"
     )
@@ -120,8 +120,8 @@ def test_the_frameworks_own_count_stands_beside(run: Run) -> None:
         )
         for generation in block.generations
     )
-    told = msgspec.structs.replace(run, blocks=(msgspec.structs.replace(block, generations=generations),))
-    row = device.summarise(on_gpu(told))[0].rows[0]
+    recorded = msgspec.structs.replace(run, blocks=(msgspec.structs.replace(block, generations=generations),))
+    row = device.summarise(on_gpu(recorded))[0].rows[0]
     assert row.allocated_bytes == 1000 + max(generation.index for generation in generations)
 
 
@@ -153,9 +153,9 @@ def test_errors_of_the_driver_are_warned_of_wherever_they_came(run: Run) -> None
     assert '<span class="under">31</span>' in html.render(reported, found)
 
 
-def test_an_error_that_took_the_worker_with_it_is_told(run: Run) -> None:
-    told = on_gpu(run, xid_errors=())
-    block = told.blocks[0]
+def test_an_error_that_took_the_worker_with_it_is_reported(run: Run) -> None:
+    recorded = on_gpu(run, xid_errors=())
+    block = recorded.blocks[0]
     generation = block.generations[0]
     round_ = generation.rounds[0]
     faulted = use(round_.turns[0]).device
@@ -165,7 +165,7 @@ def test_an_error_that_took_the_worker_with_it_is_told(run: Run) -> None:
     )
     rounds = (msgspec.structs.replace(round_, turns=(lost, *round_.turns[1:])), *generation.rounds[1:])
     generations = (msgspec.structs.replace(generation, rounds=rounds), *block.generations[1:])
-    blocks = (msgspec.structs.replace(block, generations=generations), *told.blocks[1:])
+    blocks = (msgspec.structs.replace(block, generations=generations), *recorded.blocks[1:])
     assert device.xid_errors(blocks[0]) == (79,)
-    warned = analysis.analyse(msgspec.structs.replace(told, blocks=blocks)).warnings
+    warned = analysis.analyse(msgspec.structs.replace(recorded, blocks=blocks)).warnings
     assert [each.about for each in warned if each.code == "gpu-xid"] == [block.case.id]

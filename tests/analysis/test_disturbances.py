@@ -10,7 +10,7 @@ def test_examples_in_docstrings_hold() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reasons", "told"),
+    ("reasons", "expected"),
     [
         ([], ()),
         (["", ""], ()),
@@ -22,5 +22,5 @@ def test_examples_in_docstrings_hold() -> None:
         (["\0", "\0 5", "\0 7\0"], ("\0", "\0 5", "\0 7\0")),
     ],
 )
-def test_reasons_that_differ_in_numbers_alone_are_told_once(reasons: list[str], told: tuple[str, ...]) -> None:
-    assert disturbances.summarise(reasons) == told
+def test_reasons_that_differ_in_numbers_alone_are_reported_once(reasons: list[str], expected: tuple[str, ...]) -> None:
+    assert disturbances.summarise(reasons) == expected

@@ -10,14 +10,14 @@ from suite.report import html
 from tests.records_builder import make_run
 
 
-def with_energy(run: Run, told: int | Absent, *, arm: str = "") -> Run:
+def with_energy(run: Run, recorded: int | Absent, *, arm: str = "") -> Run:
     """Give every turn so much energy a call, in microjoules; only one arm's where it is named."""
 
     def turned(turn: Turn) -> Turn:
         if turn.noise is None or turn.window is None or (arm and turn.arm != arm):
             return turn
         calls = len(turn.window.samples_ns) + len(turn.window.rewarm_ns)
-        spent = told if isinstance(told, Absent) else told * calls
+        spent = recorded if isinstance(recorded, Absent) else recorded * calls
         return msgspec.structs.replace(turn, noise=msgspec.structs.replace(turn.noise, package_energy_uj=spent))
 
     blocks = []
@@ -59,28 +59,30 @@ def test_energy_is_divided_by_items_warming_calls_among_them(run: Run) -> None:
 
 
 def test_mean_power_is_energy_over_time(run: Run) -> None:
-    told = with_energy(run, 50_000)
-    row = energy.summarise(told)[0].rows[0]
-    noises: list[Noise] = [turn.noise for turn in energy.counted(told.blocks[0], "torch") if turn.noise]
+    recorded = with_energy(run, 50_000)
+    row = energy.summarise(recorded)[0].rows[0]
+    noises: list[Noise] = [turn.noise for turn in energy.counted(recorded.blocks[0], "torch") if turn.noise]
     spent = sum(each.package_energy_uj for each in noises if isinstance(each.package_energy_uj, int))
     assert row.power_w == pytest.approx(spent / 1e6 / (sum(each.elapsed_ns for each in noises) / 1e9))
 
 
-def test_an_arm_that_was_told_in_part_is_absent_with_the_reason(run: Run) -> None:
-    told = with_energy(run, 50_000)
+def test_an_arm_that_was_reported_in_part_is_absent_with_the_reason(run: Run) -> None:
+    recorded = with_energy(run, 50_000)
     first = next(
-        turn for turn in told.blocks[0].generations[0].rounds[0].turns if turn.arm == "torch" and turn.noise is not None
+        turn
+        for turn in recorded.blocks[0].generations[0].rounds[0].turns
+        if turn.arm == "torch" and turn.noise is not None
     )
     assert first.noise is not None
     lost = msgspec.structs.replace(first.noise, package_energy_uj=Absent("RAPL does not answer any more"))
-    round_ = told.blocks[0].generations[0].rounds[0]
+    round_ = recorded.blocks[0].generations[0].rounds[0]
     turns = tuple(msgspec.structs.replace(turn, noise=lost) if turn is first else turn for turn in round_.turns)
     generation = msgspec.structs.replace(
-        told.blocks[0].generations[0],
-        rounds=(msgspec.structs.replace(round_, turns=turns), *told.blocks[0].generations[0].rounds[1:]),
+        recorded.blocks[0].generations[0],
+        rounds=(msgspec.structs.replace(round_, turns=turns), *recorded.blocks[0].generations[0].rounds[1:]),
     )
-    block = msgspec.structs.replace(told.blocks[0], generations=(generation, *told.blocks[0].generations[1:]))
-    row = energy.summarise(msgspec.structs.replace(told, blocks=(block,)))[0].rows[0]
+    block = msgspec.structs.replace(recorded.blocks[0], generations=(generation, *recorded.blocks[0].generations[1:]))
+    row = energy.summarise(msgspec.structs.replace(recorded, blocks=(block,)))[0].rows[0]
     assert row.per_item_j == Absent("RAPL does not answer any more")
     assert row.items_per_joule == row.per_item_j
 
@@ -91,8 +93,8 @@ def test_a_counter_that_stood_still_is_no_zero(run: Run) -> None:
 
 
 def test_the_page_shows_it(run: Run) -> None:
-    told = with_energy(run, 50_000, arm="torch")
-    page = html.render(told, analysis.analyse(told))
+    recorded = with_energy(run, 50_000, arm="torch")
+    page = html.render(recorded, analysis.analyse(recorded))
     assert 'id="energy"' in page
     assert 'href="#energy"' in page
     assert ">0.0500<" in page

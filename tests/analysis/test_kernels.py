@@ -11,9 +11,9 @@ def launch(computed: Computed | None) -> Launch:
 
 
 def test_most_products_come_first() -> None:
-    told = launch(Computed(products={}, source="", kernels=KERNELS, kernels_source="what they print"))
-    assert kernels.in_words(told) == "MKL, AVX2 (73); oneDNN, jit:avx2 (1)"
-    assert kernels.in_words(told, counted=False) == "MKL, AVX2; oneDNN, jit:avx2"
+    recorded = launch(Computed(products={}, source="", kernels=KERNELS, kernels_source="what they print"))
+    assert kernels.in_words(recorded) == "MKL, AVX2 (73); oneDNN, jit:avx2 (1)"
+    assert kernels.in_words(recorded, counted=False) == "MKL, AVX2; oneDNN, jit:avx2"
 
 
 def test_what_is_not_known_has_its_reason_and_what_nobody_asked_has_nothing() -> None:

@@ -62,8 +62,8 @@ def test_another_family_or_instruction_set_is_other_hardware() -> None:
     assert any("cpu family (25 and 26)" in note for note in found.notes)
     masked = with_machine(run("c"), cpu=epyc(25, ZEN_3))
     assert have_same_hardware([reduced(old), reduced(masked)]) is False
-    told = hardware_differences(reduced(old).hardware, reduced(masked).hardware)
-    assert told == ["cpu instruction set (AVX-512 (bf16, VNNI) and AVX2 (FMA))"]
+    differences = hardware_differences(reduced(old).hardware, reduced(masked).hardware)
+    assert differences == ["cpu instruction set (AVX-512 (bf16, VNNI) and AVX2 (FMA))"]
     unknown = with_machine(run("d"), cpu=epyc(25) | {"flags": Absent("/proc/cpuinfo lists none")})
     assert have_same_hardware([reduced(old), reduced(unknown)]) is True
 

@@ -70,9 +70,9 @@ def test_one_page_says_one_thing_about_its_disturbed_rounds(kept: bool) -> None:
     run = make_run(generations=1, rounds=2, disturbed=() if kept else (0, 1), **options)  # type: ignore[arg-type]
     run = all_disturbed(run) if kept else run
     analysis = analyse(run)
-    told = " ".join([message(run, "too-disturbed"), sentences.disturbed(analysis), html.render(run, analysis)])
-    assert ("count all the same" in told) == kept
-    assert ("are left out" in told) != kept
+    text = " ".join([message(run, "too-disturbed"), sentences.disturbed(analysis), html.render(run, analysis)])
+    assert ("count all the same" in text) == kept
+    assert ("are left out" in text) != kept
 
 
 def course(step: float, seed: int = 1, generations: int = 10) -> Run:
@@ -90,7 +90,7 @@ def course(step: float, seed: int = 1, generations: int = 10) -> Run:
     return with_windows(run, CANARY, factors)
 
 
-def test_a_canary_that_moved_is_told_and_noise_is_not() -> None:
+def test_a_canary_that_moved_is_reported_and_noise_is_not() -> None:
     assert "machine-moved" in codes(course(0.25))
     assert "% slower in the last third" in message(course(0.25), "machine-moved")
     assert "machine-moved" not in codes(course(0.0))
@@ -190,7 +190,7 @@ def on_processor_of(run: Run, vendor: str) -> Run:
     return msgspec.structs.replace(run, machine=run.machine | {"cpu": run.machine["cpu"] | {"vendor": vendor}})
 
 
-def test_a_library_of_another_vendor_is_told_once_for_an_arm() -> None:
+def test_a_library_of_another_vendor_is_reported_once_for_an_arm() -> None:
     run = on_processor_of(multiplied_by(make_run(), "torch", {"MKL, AVX2": 73, "oneDNN, jit:avx2": 1}), "AuthenticAMD")
     assert "73 of 74" in message(run, "generic-mkl")
     assert "MKL, AVX2 (73); oneDNN, jit:avx2 (1)" in html.render(run, analyse(run))

@@ -41,7 +41,7 @@ def test_cpu_utilisation_is_cpu_time_over_window_time() -> None:
     assert row.cpu_cores == pytest.approx(1.92, rel=1e-6)
 
 
-def test_upper_quantiles_are_told_only_where_there_are_calls_enough() -> None:
+def test_upper_quantiles_are_reported_only_where_there_are_calls_enough() -> None:
     fewest = rows(analyse(make_run(models=("mlp",), scenarios=("latency",), max_calls=5, rounds=1)))["torch"]
     few = rows(analyse(make_run(models=("mlp",), scenarios=("latency",), max_calls=9)))["torch"]
     many = rows(analyse(make_run(models=("mlp",), scenarios=("latency",), max_calls=10)))["torch"]

@@ -53,7 +53,7 @@ def of_bytes(rng: random.Random, content: bytes) -> bytes:
 def of_values(rng: random.Random, document: Json) -> Json:
     """Change values of a document, in place; many of one name at once in a fifth of cases."""
     for _ in range(rng.choice((1, 1, 1, 2, 3, 6))):
-        places = list(_places(document))
+        places = list(_paths(document))
         if not places:
             return _hostile(rng, document)
         holder, key = rng.choice(places)
@@ -103,7 +103,7 @@ def _hostile(rng: random.Random, value: Json) -> Json:
     return rng.choice((value, {}, None))
 
 
-def _places(document: Json) -> list[tuple[Json, Json]]:
+def _paths(document: Json) -> list[tuple[Json, Json]]:
     found: list[tuple[Json, Json]] = []
     stack = [document]
     while stack:

@@ -34,7 +34,7 @@ from suite.report.export import tables
 from suite.report.export.columns import COLUMNS
 from suite.run.reproduce import intent
 from suite.share import card, statement
-from suite.share.given import Given, open_given
+from suite.share.inputs import VerificationInput, open_input
 from suite.share.verify import verify
 from suite.worker.messages import Reply
 
@@ -100,7 +100,7 @@ def page(content: bytes, folder: Path) -> None:
     before, _, rest = _page().partition('id="record">')
     _, _, after = rest.partition("</script>")
     given = f'{before}id="record">{msgspec.json.encode(envelope).decode()}</script>{after}'
-    verify(Given(name="report.html", page=given))
+    verify(VerificationInput(name="report.html", page=given))
     del folder
 
 
@@ -113,7 +113,7 @@ def _named_inside(content: bytes) -> str:
 
 def text_of_page(content: bytes, folder: Path) -> None:
     (folder / "report.html").write_bytes(content)
-    verify(open_given(folder / "report.html"))
+    verify(open_input(folder / "report.html"))
 
 
 def journal_of_run(content: bytes, folder: Path) -> None:
@@ -139,7 +139,7 @@ def signed_statement(content: bytes, folder: Path) -> None:
     """A statement beside a record, and the block with one inside a page."""
     (folder / files.NAME).write_bytes(_files("record")[0])
     (folder / statement.NAME).write_bytes(content)
-    verify(open_given(folder / files.NAME))
+    verify(open_input(folder / files.NAME))
     embedded_record.attested(content)
 
 
@@ -157,10 +157,10 @@ def reply(content: bytes, folder: Path) -> None:
     """A worker's line; `suite.launchers.worker` calls what cannot be decoded a protocol error."""
     del folder
     try:
-        told = _decoder.decode(content)
+        decoded = _decoder.decode(content)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         return
-    credible.implausibility(told, 10**9)
+    credible.implausibility(decoded, 10**9)
 
 
 def own_file(content: bytes, folder: Path) -> None:

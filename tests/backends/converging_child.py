@@ -26,7 +26,7 @@ def main() -> None:
         print(msgspec.json.encode([otherwise(backend_name, task, words[0])]).decode())
         return
     service = Service()
-    loaded = service.answer(Load(task, alone=False))
+    loaded = service.answer(Load(task, launch_measured=False))
     assert isinstance(loaded, Loaded)
     found = [service.answer(Converge(seed)) for seed in range(int(seeds))]
     print(msgspec.json.encode(found).decode())

@@ -50,17 +50,17 @@ def child(backend: str, model: str, *words: str) -> list[str]:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_every_seed_reaches_the_target(backend: str, model: str) -> None:
     goal = convergence.goal(model)
-    *_, told, loaded_line = child(backend, model, str(SEEDS[model]))
+    *_, answer, loaded_line = child(backend, model, str(SEEDS[model]))
     loaded = msgspec.json.decode(loaded_line, type=Loaded)
     assert (loaded.weights_sha256, loaded.inputs_sha256) == convergence.loaded_sha256(goal)
     assert loaded.settings["training recipe"] == convergence.describe(goal)
-    found = msgspec.json.decode(told, type=list[Converged])
+    found = msgspec.json.decode(answer, type=list[Converged])
     assert len(found) == SEEDS[model]
     for seed, converged in enumerate(found):
-        beginning = convergence.beginning(goal, seed)
-        assert converged.weights_sha256 == beginning.weights_sha256
-        assert converged.inputs_sha256 == beginning.inputs_sha256
-        judged = judge_convergence(converged, FOLLOWED, beginning, goal)
+        expected = convergence.expected_start(goal, seed)
+        assert converged.weights_sha256 == expected.weights_sha256
+        assert converged.inputs_sha256 == expected.inputs_sha256
+        judged = judge_convergence(converged, FOLLOWED, expected, goal)
         assert judged.equal, judged.reason
         assert not converged.diverged
         assert [point.step for point in converged.points] == list(range(goal.every, goal.steps + 1, goal.every))
@@ -75,19 +75,19 @@ def test_every_seed_reaches_the_target(backend: str, model: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_training_that_diverges_says_so_and_keeps_what_came_before(backend: str) -> None:
-    (told,) = msgspec.json.decode(child(backend, "mlp", "1", "diverge")[-1], type=list[Converged])
-    assert told.diverged.startswith("Training diverged: the loss of step ")
-    assert told.points == ()
+    (answer,) = msgspec.json.decode(child(backend, "mlp", "1", "diverge")[-1], type=list[Converged])
+    assert answer.diverged.startswith("Training diverged: the loss of step ")
+    assert answer.points == ()
     goal = convergence.goal("mlp")
-    judged = judge_convergence(told, FOLLOWED, convergence.beginning(goal, 0), goal)
+    judged = judge_convergence(answer, FOLLOWED, convergence.expected_start(goal, 0), goal)
     assert not judged.equal
-    assert judged.reason == told.diverged
+    assert judged.reason == answer.diverged
 
 
 @pytest.mark.framework
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS[:1])
 def test_too_few_steps_do_not_reach_it(backend: str) -> None:
-    (told,) = msgspec.json.decode(child(backend, "mlp", "1", "limit")[-1], type=list[Converged])
-    assert [point.step for point in told.points] == [10, 20]
-    assert all(0 < point.accuracy < 0.97 for point in told.points)
+    (answer,) = msgspec.json.decode(child(backend, "mlp", "1", "limit")[-1], type=list[Converged])
+    assert [point.step for point in answer.points] == [10, 20]
+    assert all(0 < point.accuracy < 0.97 for point in answer.points)

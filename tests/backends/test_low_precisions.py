@@ -33,7 +33,7 @@ from suite.worker.server import Service
 
 task = msgspec.json.decode(sys.argv[1], type=Task)
 service = Service()
-loaded = service.answer(Load(task, alone=False))
+loaded = service.answer(Load(task, launch_measured=False))
 verified = service.answer(Verify(int(sys.argv[2])))
 Path(sys.argv[3]).write_bytes(msgspec.json.encode(verified))
 print(loaded.settings["precision"])

@@ -17,6 +17,7 @@ from suite.record import files
 from suite.run import ab as steps
 from suite.run import bench
 from suite.run.options import Options
+from suite.statistics.student import FIRST_LOOK
 from tests.commands import one_clear_sentence, run
 from tests.compare.ab import pairs
 
@@ -125,12 +126,17 @@ def test_what_is_typed_is_what_is_measured(measured: Callable[[float], Measured]
     ((chosen, options),) = found.asked
     assert [arm.id for arm in chosen.blocks[0].arms] == ["onnxruntime@1.30.0", "onnxruntime"]
     assert (options.margin, options.budget_seconds, options.seed) == (0.04, 90.0, 5)
-    assert options.precision_target == 0.02, "half of the margin"
+    assert options.precision_target is None
+    assert options.ends_on_verdict
+    assert chosen.blocks[0].planned_generations == FIRST_LOOK
     assert options.labels == ("ab",)
 
 
-def test_a_smoke_run_and_a_named_target_do_not_follow_from_the_margin(measured: Callable[[float], Measured]) -> None:
+def test_a_smoke_run_and_a_named_target_do_not_end_on_a_verdict(measured: Callable[[float], Measured]) -> None:
     found = measured(1.0)
     found.ab("--precision-target", "3%")
     assert found.asked[0][1].precision_target == 0.03
-    assert steps.target(None, 0.02, "smoke") is None
+    assert not found.asked[0][1].ends_on_verdict
+    found.ab("--profile", "smoke")
+    assert found.asked[1][1].precision_target is None
+    assert not found.asked[1][1].ends_on_verdict

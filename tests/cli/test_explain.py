@@ -42,10 +42,10 @@ def test_two_frameworks_in_their_containers(engine: docker.DockerClient, tmp_pat
     assert none_left(engine, command.pid)
     for text in (*cases, "FusedGemm", "dot", "cumulative", "of the plain median", "times as long"):
         assert text in command.out
-    told = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))
-    assert [result["result"] for result in told["results"]] == list(cases)
-    assert {result["launcher"] for result in told["results"]} == {"docker"}
-    for result in told["results"]:
+    written = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))
+    assert [result["result"] for result in written["results"]] == list(cases)
+    assert {result["launcher"] for result in written["results"]} == {"docker"}
+    for result in written["results"]:
         assert result["operators"][-1]["cumulative"] == pytest.approx(1.0)
         assert sum(row["share"] for row in result["operators"]) == pytest.approx(1.0)
         assert result["account"]["plain_calls"] > 100

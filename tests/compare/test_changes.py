@@ -35,12 +35,14 @@ def test_the_machine_s_facts() -> None:
         cpu={"microcode": "0xff"},
     )
     old = with_machine(run("a"), gpu={"driver": Absent("no driver answers")}, clock={"governor": "performance"})
-    told = found([old], [new])
-    assert told["Kernel"] == [Change("release", "6.1.0-37-amd64", "6.2", "changed")]
-    assert told["GPU, driver and CUDA"] == [Change("driver", "not known: no driver answers", "580.95.05", "changed")]
-    assert told["Clock and governor"] == [Change("governor", "performance", "powersave", "changed")]
-    assert told["Processor and microcode"] == [Change("microcode", "0xb002151", "0xff", "changed")]
-    assert next(iter(told)) == "GPU, driver and CUDA"  # what is asked about first
+    by_title = found([old], [new])
+    assert by_title["Kernel"] == [Change("release", "6.1.0-37-amd64", "6.2", "changed")]
+    assert by_title["GPU, driver and CUDA"] == [
+        Change("driver", "not known: no driver answers", "580.95.05", "changed")
+    ]
+    assert by_title["Clock and governor"] == [Change("governor", "performance", "powersave", "changed")]
+    assert by_title["Processor and microcode"] == [Change("microcode", "0xb002151", "0xff", "changed")]
+    assert next(iter(by_title)) == "GPU, driver and CUDA"  # what is asked about first
 
 
 def test_images_libraries_settings_and_inputs() -> None:
@@ -66,19 +68,19 @@ def test_images_libraries_settings_and_inputs() -> None:
             else launch
         ),
     )
-    told = found([run("a")], [new])
-    names = {change.name: (change.old, change.new) for change in told["Image onnxruntime"]}
+    by_title = found([run("a")], [new])
+    names = {change.name: (change.old, change.new) for change in by_title["Image onnxruntime"]}
     assert names["onnxruntime"] == ("1.31.1", "1.32.0")
     assert names["added"] == ("not there", "1")
     assert names["layer 3"][1] == "sha256:other"
-    names = {change.name: (change.old, change.new) for change in told["Settings and libraries of onnxruntime"]}
+    names = {change.name: (change.old, change.new) for change in by_title["Settings and libraries of onnxruntime"]}
     assert names["setting threads"] == ("2", "3")
     assert names["loaded oneDNN"][1] == "not there"
-    assert "Inputs and models" in told
-    assert "Settings and libraries of jax" not in told
+    assert "Inputs and models" in by_title
+    assert "Settings and libraries of jax" not in by_title
 
 
-def test_what_differs_within_a_side_is_told_apart() -> None:
+def test_what_differs_within_a_side_is_distinguished() -> None:
     old = [with_machine(run("a"), kernel={"release": "6.1"}), with_machine(run("b"), kernel={"release": "6.2"})]
     new = [with_machine(run("c"), kernel={"release": "6.2"})]
     (change,) = found(old, new)["Kernel"]
@@ -90,15 +92,15 @@ def test_another_version_of_an_arm_is_laid_beside_the_old_one() -> None:
     version = Arm("onnxruntime", "onnxruntime", version="1.30.0")
     image = msgspec.structs.replace(old.images[1], variant="cpu@1.30.0", distributions={"onnxruntime": "1.30.0"})
     old = with_arm(msgspec.structs.replace(old, images=(old.images[0], image)), "onnxruntime", version)
-    told = found([old], [run("b")], (("jax", "jax"), (version.id, "onnxruntime")))
-    (title,) = [title for title in told if title.startswith("Image")]
+    by_title = found([old], [run("b")], (("jax", "jax"), (version.id, "onnxruntime")))
+    (title,) = [title for title in by_title if title.startswith("Image")]
     assert "onnxruntime" in title
-    assert ("1.30.0", "1.31.1") in [(change.old, change.new) for change in told[title]]
+    assert ("1.30.0", "1.31.1") in [(change.old, change.new) for change in by_title[title]]
 
 
 def test_a_group_that_one_side_lacks_is_one_line() -> None:
-    told = found([run("a")], [run("b", backends=["jax", "onnxruntime", "torch"])])
-    assert told["Image torch"] == [Change("all of it", "not there", "there", "changed")]
+    by_title = found([run("a")], [run("b", backends=["jax", "onnxruntime", "torch"])])
+    assert by_title["Image torch"] == [Change("all of it", "not there", "there", "changed")]
 
 
 def test_what_a_record_lacks_was_not_recorded() -> None:
@@ -109,9 +111,9 @@ def test_what_a_record_lacks_was_not_recorded() -> None:
     new = with_machine(new, cpu={"instruction set": "AVX-512"})
     groups = changes.compare_environments([reduced(old)], [reduced(new)], SAME)
     assert not [group for group in groups if group.changed]
-    told = {group.title: list(group.unrecorded) for group in groups if group.unrecorded}
-    assert told["Processor and microcode"] == [Change("instruction set", "not recorded", "AVX-512", "unrecorded")]
-    (python,) = told["Image jax"]
+    by_title = {group.title: list(group.unrecorded) for group in groups if group.unrecorded}
+    assert by_title["Processor and microcode"] == [Change("instruction set", "not recorded", "AVX-512", "unrecorded")]
+    (python,) = by_title["Image jax"]
     assert (python.name, python.old, python.new) == ("Python", old.images[0].python, "not recorded")
     told_in_words = phrases.unrecorded(groups)
     assert told_in_words.startswith("Not recorded by every run: Processor and microcode: instruction set (not recorded")

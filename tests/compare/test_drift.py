@@ -56,7 +56,7 @@ def test_the_same_bits_are_the_same() -> None:
 
 
 @pytest.mark.parametrize("share", [1e-7, 5e-7, 1.2e-6])
-def test_rounding_is_no_failure_and_its_size_is_told(share: float) -> None:
+def test_rounding_is_no_failure_and_its_size_is_reported(share: float) -> None:
     found = drift(parity_of(OUTPUT), parity_of(moved(share)))
     assert (found.movement, found.outcome) == (Movement.WITHIN, "fine")
     assert found.distance == pytest.approx(share, rel=0.3)

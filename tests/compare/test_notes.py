@@ -18,7 +18,7 @@ from tests.compare.runs import (
 
 
 @pytest.mark.parametrize("slower", [1.0, 3.0])
-def test_other_hardware_is_told_and_never_a_regression(slower: float) -> None:
+def test_other_hardware_is_reported_and_never_a_regression(slower: float) -> None:
     new = [
         reduced(with_machine(run(f"b-{seed}", seed, slower={"onnxruntime": slower}), cpu={"model": "Another"}))
         for seed in range(5)

@@ -68,7 +68,7 @@ def test_noise_without_a_verdict_says_what_it_would_take() -> None:
     assert any(note.startswith("To decide all that is inconclusive") for note in found.notes)
 
 
-def test_nobody_is_told_to_measure_for_longer_than_a_month() -> None:
+def test_nobody_is_reported_to_measure_for_longer_than_a_month() -> None:
     """Records that say that a run took forty days: what would take months to decide is out of reach."""
     found = compare_runs(side("a", 3), side("b", 3, 11))
     slow = [msgspec.structs.replace(run, seconds=40 * 86_400.0) for run in (*side("a", 3), *side("b", 3, 11))]

@@ -64,10 +64,10 @@ def test_a_gpu_that_is_not_there() -> None:
 
 
 def test_what_was_asked_for_is_taken_with_a_warning() -> None:
-    found = choose(TABLE, machine("535.104.05"), VARIANTS, asked="cu13")
+    found = choose(TABLE, machine("535.104.05"), VARIANTS, requested="cu13")
     assert found.variant == "cu13"
     assert found.warnings[0].startswith("cu13 was asked for, and is not expected to run here: CUDA 13.1.1 needs")
-    assert choose(TABLE, machine("590.48.01"), VARIANTS, asked="cu13").warnings == ()
-    assert choose(TABLE, machine("590.48.01"), VARIANTS, asked="cu12").variant == "cu12"
+    assert choose(TABLE, machine("590.48.01"), VARIANTS, requested="cu13").warnings == ()
+    assert choose(TABLE, machine("590.48.01"), VARIANTS, requested="cu12").variant == "cu12"
     with pytest.raises(LevelfieldError, match="no CUDA variant called 'cu14'"):
-        choose(TABLE, machine("590.48.01"), VARIANTS, asked="cu14")
+        choose(TABLE, machine("590.48.01"), VARIANTS, requested="cu14")

@@ -74,8 +74,8 @@ def repeated(before: Record, again: Record, why: str) -> Record:
     results: list[Result] = []
     for fault in _faults((*before.results, *again.results)):
         results += newer.get(fault) or [each for each in before.results if each.fault == fault]
-    told = (Repeated(fault, again.started, again.tool_sha256, why) for fault in newer)
-    return msgspec.structs.replace(before, results=tuple(results), repeated=(*before.repeated, *told))
+    repeats = (Repeated(fault, again.started, again.tool_sha256, why) for fault in newer)
+    return msgspec.structs.replace(before, results=tuple(results), repeated=(*before.repeated, *repeats))
 
 
 def _faults(results: Iterable[Result]) -> list[str]:

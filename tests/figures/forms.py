@@ -61,13 +61,13 @@ def mean(name: str, prepared: str) -> RatioInterval:
     return ratio_interval(averaged, np.zeros_like(averaged))
 
 
-def _spelled(interval: RatioInterval) -> list[str]:
+def _formatted(interval: RatioInterval) -> list[str]:
     return [f"{interval.ratio:.2f}", f"{interval.low:.2f}", f"{interval.high:.2f}"]
 
 
 def _row(name: str, prepared: str) -> list[str]:
-    found = [part for model in MODELS for part in _spelled(ratio(name, prepared, model))]
-    return [*found, *_spelled(mean(name, prepared))]
+    found = [part for model in MODELS for part in _formatted(ratio(name, prepared, model))]
+    return [*found, *_formatted(mean(name, prepared))]
 
 
 def _load_s(prepared: str, model: str) -> list[str]:

@@ -53,7 +53,7 @@ def _finding(model: str, first: str, second: str, backend: str = "openvino") -> 
     return _again(cell, contrast)
 
 
-def _spelled(interval: Interval) -> str:
+def _formatted(interval: Interval) -> str:
     value, low, high = prints.ratio(interval)
     return f"{value} ({low}–{high})"
 
@@ -78,24 +78,24 @@ def _minutes() -> int:
 
 def _with_app() -> list[object]:
     """Return what OpenVINO's worker takes beside `benchmark_app`, and of the MLP by the clock that both read."""
-    ratios = [_spelled(_finding(model, "worker", "benchmark_app").ratio) for model in ("mlp", "resnet50", "bert")]
+    ratios = [_formatted(_finding(model, "worker", "benchmark_app").ratio) for model in ("mlp", "resnet50", "bert")]
     more = _finding("mlp", "worker", "benchmark_app").difference_ns.value
     outside = Contrast("worker", CLOCK, Limit(), "")
     cell = _cell("mlp", "openvino", app=True)
     beyond = find(outside, cell.generations, cell.arms, ended=EndedBy.PRECISION).difference_ns.value
     same_clock = _finding("mlp", CLOCK, "benchmark_app")
     assert beyond > 0.7 * more  # most of it
-    return [*ratios, _microseconds(more), _microseconds(beyond), _spelled(same_clock.ratio)]
+    return [*ratios, _microseconds(more), _microseconds(beyond), _formatted(same_clock.ratio)]
 
 
 def _with_bare_loop() -> list[object]:
     mlp, resnet, bert = (_finding(model, "worker", "bare loop", "onnxruntime") for model in ("mlp", "resnet50", "bert"))
     return [
         _minutes(),
-        _spelled(mlp.ratio),
+        _formatted(mlp.ratio),
         _microseconds(mlp.first_ns),
-        _spelled(resnet.ratio),
-        _spelled(bert.ratio),
+        _formatted(resnet.ratio),
+        _formatted(bert.ratio),
     ]
 
 
@@ -127,12 +127,12 @@ def _every() -> list[object]:
     assert "outside" not in verdicts
     (_, backend), worst = farthest(found)
     return [
-        _spelled(inside.ratio),
+        _formatted(inside.ratio),
         _microseconds(inside.difference_ns.value),
         prints.in_words(len(cells)),
         prints.in_words(verdicts["within"]),
-        f"{backend}'s, {_spelled(worst.ratio)}",
-        _spelled(between.ratio),
+        f"{backend}'s, {_formatted(worst.ratio)}",
+        _formatted(between.ratio),
     ]
 
 
@@ -185,7 +185,7 @@ def _summed_up(*, one_process: bool) -> list[object]:
     return [
         len(found),
         *(verdicts.get(verdict, 0) for verdict in ("within", "not shown", "outside")),
-        f"{backend} on {names.model(model)}: {_spelled(worst.ratio)}",
+        f"{backend} on {names.model(model)}: {_formatted(worst.ratio)}",
     ]
 
 
@@ -194,7 +194,7 @@ def _pooled() -> list[object]:
     for model in ("mlp", "resnet50", "bert"):
         among = [cell for cell in trial().cells if cell.case.model == model and "bare loop" in cell.arms]
         contrast = next(each for each in contrasts_with_bare_loop(model) if not each.one_process)
-        found.append(_spelled(pooled(contrast, among).ratio))
+        found.append(_formatted(pooled(contrast, among).ratio))
     return found
 
 

@@ -89,12 +89,12 @@ def numbers(text: str) -> list[Number]:
     ]
 
 
-def spelled(number: int) -> str:
+def number_in_words(number: int) -> str:
     """Return a small number as prose spells it.
 
     Examples
     --------
-    >>> spelled(9), spelled(14)
+    >>> number_in_words(9), number_in_words(14)
     ('nine', '14')
     """
     return WORDS[number] if number < len(WORDS) else str(number)

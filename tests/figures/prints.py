@@ -6,7 +6,7 @@ from suite.analysis.types import Estimate
 from suite.report import units
 from suite.statistics.proportions import Proportion
 from suite.trials.overhead.record import Interval
-from tests.figures.pages import spelled
+from tests.figures.pages import number_in_words
 
 _TIMES = {"µs": 1e3, "ms": 1e6, "s": 1e9}
 
@@ -21,7 +21,7 @@ def _moment(text: str) -> dt.datetime:
 
 
 def in_words(number: float) -> str:
-    return spelled(round(number))
+    return number_in_words(round(number))
 
 
 def of(found: Proportion | None) -> str:

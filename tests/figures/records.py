@@ -90,11 +90,11 @@ def folklore() -> Folklore:
 
 
 @cache
-def retold() -> dict[str, Row]:
+def rejudged() -> dict[str, Row]:
     """Judge the published comparison again, by framework."""
     record = folklore()
-    told = [each for each in forms.FRAMEWORKS if each.backend not in record.failures]
-    return {row.title: row for row in findings.rows(told, record.generations, record.said)}
+    measured = [each for each in forms.FRAMEWORKS if each.backend not in record.failures]
+    return {row.title: row for row in findings.rows(measured, record.generations, record.said)}
 
 
 @cache

@@ -21,13 +21,13 @@ def _verdicts() -> dict[tuple[str, Rule], Verdict]:
     return {(each.model, each.rule): each for each in judge(read(TRIALS / f"{SPIN}.json", Trial).cells)}
 
 
-def _told(found: Proportion) -> str:
+def _with_share(found: Proportion) -> str:
     return f"{prints.of(found)} ({prints.share(found)} %)"
 
 
 def _row(model: str, rule: Rule) -> list[object]:
     verdict = _verdicts()[model, rule]
-    return [_told(verdict.after_spinning), _told(verdict.after_canary)]
+    return [_with_share(verdict.after_spinning), _with_share(verdict.after_canary)]
 
 
 def check_until_still() -> None:

@@ -6,11 +6,11 @@ from functools import partial
 import numpy as np
 
 from suite.compare.types import Movement
-from suite.statistics.calm import which_count
 from suite.statistics.levels import levels_of_windows
 from suite.statistics.proportions import Proportion
 from suite.statistics.stopping import DEFAULT_TARGET
 from suite.statistics.student import MIN_LAUNCHES
+from suite.statistics.undisturbed import counted_rounds
 from suite.trials.rigor.record import Finding
 from suite.trials.rigor.show import table_lines
 from suite.trials.rigor.table import lay_out
@@ -71,7 +71,7 @@ def _spread_of_pairs(stream: str) -> list[object]:
     """Return the standard deviation of a pair's log ratio in percent, with all generations and by the rule."""
     table = lay_out(records.stream(stream).generations)
     found: list[object] = []
-    for counts in (_all_count, which_count):
+    for counts in (_all_count, counted_rounds):
         variances = []
         for lane in range(table.lanes):
             windows = np.log(table.median_ns[:, :, 2 * lane : 2 * lane + 2])
@@ -117,7 +117,7 @@ def _variance() -> list[object]:
     ]
 
 
-def _told_again() -> list[object]:
+def _rejudged() -> list[object]:
     ab = records.rule(QUIET, _AB)
     still, two = records.tally(ab, 0.0), records.tally(ab, 0.02)
     bench = _called(records.rule(QUIET, _BENCH))
@@ -173,7 +173,7 @@ RIGOR = [
         METHOD,
         "among {} decisions on identical arms after {} launches each, none called them different; `ab` called none of "
         "{} different and {} of them the same, and found +{} % in {}, in {} s a pair",
-        _told_again,
+        _rejudged,
     ),
     Figure(
         METHOD,
@@ -284,8 +284,8 @@ UPGRADES = [
 ]
 
 
-def _told(title: str) -> list[object]:
-    row = records.retold()[title]
+def _published_row(title: str) -> list[object]:
+    row = records.rejudged()[title]
     cells: list[object] = [f"{row.published_ms:.2f}"]
     for standing in (row.published, row.fairly):
         value, unit, low, high = prints.time(standing.ns)
@@ -303,7 +303,7 @@ def _disturbed() -> list[object]:
 
 
 def _openvino_gains() -> list[object]:
-    row = records.retold()["OpenVINO"]
+    row = records.rejudged()["OpenVINO"]
     assert row.published.rank is None  # its answer is not equal there
     assert row.fairly.rank == 1
     return [*prints.ratio(row.factor, 0)]
@@ -311,7 +311,7 @@ def _openvino_gains() -> list[object]:
 
 FOLKLORE = [
     *(
-        Figure(README, f"| {title} | {{}} ms | {{}} | {{}} |", partial(_told, title))
+        Figure(README, f"| {title} | {{}} ms | {{}} | {{}} |", partial(_published_row, title))
         for title in ("PyTorch", "TensorFlow", "JAX", "ONNX Runtime", "OpenVINO")
     ),
     Figure(

@@ -34,7 +34,7 @@ def test_labelled_runs_are_left_out_unless_asked(opened: Store, template: Summar
     assert one_series(opened, labelled=True) == [first.id, second.id]
 
 
-def test_what_changed_is_told_and_only_what_concerns_the_arm(opened: Store, template: Summary) -> None:
+def test_what_changed_is_reported_and_only_what_concerns_the_arm(opened: Store, template: Summary) -> None:
     given = summaries(template, 2, level=lambda day: 1.0 + day / 10)
     kernel = {**template.environment["kernel"], "release": "7.1"}
     other = {**template.environment["image openvino"], "openvino": "2027.1"}

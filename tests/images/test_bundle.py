@@ -110,7 +110,7 @@ def link(made: tarfile.TarInfo) -> tuple[tarfile.TarInfo, bytes]:
 
 
 @pytest.mark.parametrize(
-    ("told", "entries", "says"),
+    ("listed", "entries", "says"),
     [
         (manifest(GOOD), [entry(GOOD, b"another")], "is not the file that its manifest names"),
         (manifest(GOOD), [entry(GOOD, b"longer than that")], "which its manifest does not name"),
@@ -123,10 +123,10 @@ def link(made: tarfile.TarInfo) -> tuple[tarfile.TarInfo, bytes]:
     ],
 )
 def test_what_is_wrong_is_one_sentence(
-    cache: Path, tmp_path: Path, told: dict[str, Any], entries: list[Any], says: str
+    cache: Path, tmp_path: Path, listed: dict[str, Any], entries: list[Any], says: str
 ) -> None:
     with pytest.raises(LevelfieldError, match=says):
-        unpack(bundle(tmp_path, told, *entries))
+        unpack(bundle(tmp_path, listed, *entries))
     assert not list(cache.glob("downloads/[!.]*"))
     assert not list(cache.glob("wheels/two.whl"))
 
@@ -148,7 +148,7 @@ def test_a_file_that_is_no_bundle(tmp_path: Path, spoil: Callable[[Path], object
 
 
 @pytest.mark.usefixtures("cache")
-def test_other_locks_than_the_checkout_s_are_told(tmp_path: Path) -> None:
+def test_other_locks_than_the_checkout_s_are_reported(tmp_path: Path) -> None:
     locks = {"canary/cpu.lock": "0" * 64, "../../etc/passwd": "0" * 64, "jax/cpu.lock": catalogue.lock("jax").sha256}
     assert unpack(bundle(tmp_path, manifest(locks=locks))).other_locks == ("canary/cpu.lock", "../../etc/passwd")
 
@@ -159,8 +159,8 @@ def test_a_real_bundle_is_enough_for_pip_with_no_index(tmp_path: Path, monkeypat
     out = tmp_path / "bundle.tar"
     made = pack([Reference("canary")], out)
     with tarfile.open(out) as opened:
-        told = msgspec.json.decode(opened.extractfile(MANIFEST).read(), type=Manifest)  # type: ignore[union-attr]
-    assert told == made
+        listed = msgspec.json.decode(opened.extractfile(MANIFEST).read(), type=Manifest)  # type: ignore[union-attr]
+    assert listed == made
     assert any(file.name.startswith("debs/") for file in made.files)
     monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path / "elsewhere"))
     found = unpack(out)

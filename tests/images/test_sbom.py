@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from suite.errors import LevelfieldError
 from suite.images import catalogue, debian, sbom
-from suite.share.given import SBOM_NAME
+from suite.share.inputs import SBOM_NAME
 from tests.share.evidence import image
 
 

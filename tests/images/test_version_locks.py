@@ -39,14 +39,14 @@ def test_a_mixed_lock_takes_the_chosen_from_the_second(
         (("humanfriendly",), "humanfriendly"),
     ],
 )
-def test_a_set_that_lacks_what_it_needs_is_told_apart(chosen: tuple[str, ...], says: str) -> None:
+def test_a_set_that_lacks_what_it_needs_is_distinguished(chosen: tuple[str, ...], says: str) -> None:
     problem = version_locks.conflict(version_locks.mix(OLD, NEW, frozenset(chosen)))
     assert bool(problem) == bool(says), problem
     assert says in problem
     assert "://" not in problem
 
 
-def test_versions_that_exclude_each_other_are_told_apart() -> None:
+def test_versions_that_exclude_each_other_are_distinguished() -> None:
     old, new = catalogue.lock("openvino", "cpu", "2025.4.1"), catalogue.lock("openvino")
     assert "numpy" in version_locks.conflict(version_locks.mix(old, new, {"numpy"})), "2025.4.1 wants an older NumPy"
     assert version_locks.conflict(version_locks.mix(old, new, {"openvino"})) == ""

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from suite.launchers.host import HostLauncher
-from suite.launchers.protocol import Inside, LaunchSpec
+from suite.launchers.protocol import LaunchSpec, WorkerPaths
 from suite.record.schema import Image
 
 IMAGE = Image(name="canary", variant="cpu", launcher="host")
@@ -32,9 +32,9 @@ def test_a_worker_writes_into_its_cache_and_its_export_alone(
 
 
 def test_a_process_sees_the_folders_that_its_supervisor_sees() -> None:
-    assert HostLauncher().inside(spec(cache=Path("/c"))) == Inside("/here/artifacts", "/c", None)
+    assert HostLauncher().worker_paths(spec(cache=Path("/c"))) == WorkerPaths("/here/artifacts", "/c", None)
 
 
 def test_a_folder_that_is_not_there_has_no_name_inside() -> None:
-    inside = HostLauncher().inside(spec(export=Path("/e")))
+    inside = HostLauncher().worker_paths(spec(export=Path("/e")))
     assert (inside.cache, inside.export) == (None, "/e")

@@ -97,11 +97,11 @@ def test_counters_are_what_they_grew_by_and_the_rest_is_what_it_is(tmp_path: Pat
         (0x8 | 0x20 | 0x80, ["hardware slowdown", "too hot (software)", "power brake"]),
     ],
 )
-def test_reasons_are_told_in_words(tmp_path: Path, mask: int, words: list[str]) -> None:
+def test_reasons_are_reported_in_words(tmp_path: Path, mask: int, words: list[str]) -> None:
     assert use(tmp_path, {}, {"reasons": mask})["throttled"] == words
 
 
-def test_what_held_the_clocks_down_during_a_window_is_told_after_it(tmp_path: Path) -> None:
+def test_what_held_the_clocks_down_during_a_window_is_reported_after_it(tmp_path: Path) -> None:
     """Right after a window the GPU idles, and the reasons of that moment say so and no more: counters remember."""
     minute = 60_000_000_000  # longer than any window here
     found = use(tmp_path, {"held-by-power": 5 * minute}, {"reasons": 1, "held-by-power": 6 * minute})

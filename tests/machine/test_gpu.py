@@ -122,7 +122,7 @@ def test_a_gpu_that_fell_off_the_bus(tmp_path: Path) -> None:
     assert devices(found).gpus[1] == Gpu(1, "unnamed", None)
 
 
-def test_closing_may_fail_once_all_is_told(tmp_path: Path) -> None:
+def test_closing_may_fail_once_all_is_reported(tmp_path: Path) -> None:
     assert ask(compile_library(tmp_path, shutdown=999))["facts"]["driver"] == "580.95.05"
 
 

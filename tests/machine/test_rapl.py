@@ -63,10 +63,10 @@ def test_a_window_has_its_energy(tmp_path: Path) -> None:
 def test_where_nothing_is_shown_it_is_absent_with_the_reason(tmp_path: Path) -> None:
     zone(tmp_path, "intel-rapl:0", "psys", 1)
     with Rapl(tmp_path) as rapl:
-        told = rapl.read()
-    assert isinstance(told, Absent)
-    assert "shows no package's energy" in told.reason
-    assert spent_uj(told, told) == told
+        counted = rapl.read()
+    assert isinstance(counted, Absent)
+    assert "shows no package's energy" in counted.reason
+    assert spent_uj(counted, counted) == counted
 
 
 def test_for_root_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,6 +99,6 @@ def test_a_package_that_stops_answering_makes_no_wrong_sum(tmp_path: Path) -> No
 
 def test_this_machine_tells_or_says_why_not() -> None:
     with Rapl() as rapl:
-        told = rapl.read()
-    assert all(one.range_uj > 0 for one in told) if not isinstance(told, Absent) else told.reason
+        counted = rapl.read()
+    assert all(one.range_uj > 0 for one in counted) if not isinstance(counted, Absent) else counted.reason
     assert isinstance(rapl.read(), Absent), "it is closed"

@@ -16,7 +16,7 @@ def test_disk(tmp_path: Path, free: int, state: str) -> None:
     assert room.disk(tmp_path, free, Needs()).state == state
 
 
-def test_one_disk_is_told_once_and_folders_need_not_be_there(tmp_path: Path) -> None:
+def test_one_disk_is_reported_once_and_folders_need_not_be_there(tmp_path: Path) -> None:
     found = room.disks(Needs(folders=(str(tmp_path), str(tmp_path / "not/yet"))))
     assert len(found) == 1
     told_gib = float(found[0].message.split()[0])

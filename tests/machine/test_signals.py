@@ -12,7 +12,7 @@ from tests.machine.processes import ASLEEP, BUSY, known, process
 pytestmark = pytest.mark.alone
 
 
-def test_active_idle_and_foreign_time_are_told_apart() -> None:
+def test_active_idle_and_foreign_time_are_distinguished() -> None:
     with process(BUSY) as active, process(ASLEEP) as idle, process(BUSY) as stranger, Signals() as signals:
         workers = {"active": active.pid, "idle": idle.pid}
         stranger_before = known(counters.process_cpu_ns(stranger.pid))

@@ -61,7 +61,7 @@ def ask(folder: Path, log: Path, without: tuple[str, ...] = ()) -> list[Any]:
     return found
 
 
-def test_events_are_told_once_and_nobody_waits_for_them(tmp_path: Path) -> None:
+def test_events_are_reported_once_and_nobody_waits_for_them(tmp_path: Path) -> None:
     quiet, one, none, many, closed = ask(tmp_path, tmp_path / "no-log")
     assert (quiet, one, none) == ([], [79], [])
     assert many == [31] * xid.MOST
@@ -71,9 +71,9 @@ def test_events_are_told_once_and_nobody_waits_for_them(tmp_path: Path) -> None:
 def test_where_nvml_tells_no_events_the_kernels_log_does(tmp_path: Path) -> None:
     log = tmp_path / "kmsg"
     log.write_text(FELL_OFF)  # before anybody watched
-    *silent, told, _ = ask(tmp_path, log, without=("XID",))
+    *silent, codes, _ = ask(tmp_path, log, without=("XID",))
     assert silent == [[], [], [], []]
-    assert told == [48]
+    assert codes == [48]
 
 
 def test_without_either_it_is_absent_with_both_reasons(tmp_path: Path) -> None:

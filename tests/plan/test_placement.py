@@ -126,7 +126,7 @@ def test_driver_and_gpu_choose_the_variant(here: Nvidia, variant: str) -> None:
     assert arms(made) == {f"jax@{variant}"}
 
 
-def test_an_older_driver_of_the_family_is_told_its_limits() -> None:
+def test_an_older_driver_of_the_family_is_reported_its_limits() -> None:
     made = make(Selection(variant="auto", backends=("jax",)), available=CPUS, here=nvidia("580.95.05"))
     (warning,) = made.warnings
     assert (warning.code, warning.about) == ("cuda-misfit", "jax@cu13")

@@ -37,7 +37,7 @@ def test_one_process_is_what_it_was() -> None:
     assert Case("mlp", "training", "fp32", 8, 2, processes=2).question == "mlp training in 2 processes"
 
 
-def test_a_model_with_batch_norm_is_left_out_and_told() -> None:
+def test_a_model_with_batch_norm_is_left_out_and_reported() -> None:
     made = make(asked(models=()), available=CPUS)
     assert {block.case.model for block in made.blocks} == {"mlp", "bert"}
     (warning,) = made.warnings

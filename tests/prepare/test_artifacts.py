@@ -8,7 +8,7 @@ import pytest
 
 from suite.errors import LevelfieldError
 from suite.launchers.host import HostLauncher
-from suite.launchers.protocol import Inside, LaunchSpec
+from suite.launchers.protocol import LaunchSpec, WorkerPaths
 from suite.launchers.venv import VenvLauncher, start_process
 from suite.launchers.worker import Worker
 from suite.prepare.artifacts import MANIFEST, Artifacts
@@ -35,19 +35,19 @@ def test_weights_are_made_once(artifacts: Artifacts) -> None:
     assert artifact.size_bytes == path.stat().st_size
 
 
-def test_only_what_is_computed_is_told(tmp_path: Path) -> None:
+def test_only_what_is_computed_is_reported(tmp_path: Path) -> None:
     """A warm start once said eight times that it computes a reference which it read from the cache."""
 
     def use() -> list[str]:
-        told: list[str] = []
-        artifacts = Artifacts(tmp_path, told.append)
+        messages: list[str] = []
+        artifacts = Artifacts(tmp_path, messages.append)
         artifacts.weights("mlp")
         artifacts.dataset("mlp")
         artifacts.reference("mlp", 2)
         artifacts.reference("mlp", 2, from_dataset=True)
         artifacts.rounding_error("mlp", "bf16", 2)
         artifacts.trajectory("mlp")
-        return told
+        return messages
 
     cold = use()
     assert cold[:3] == [
@@ -114,8 +114,8 @@ class Exporting(HostLauncher):
         self._script = script
         self.launched = 0
 
-    def inside(self, spec: LaunchSpec) -> Inside:
-        return VenvLauncher().inside(spec)
+    def worker_paths(self, spec: LaunchSpec) -> WorkerPaths:
+        return VenvLauncher().worker_paths(spec)
 
     def launch(self, spec: LaunchSpec) -> Worker:
         import sys

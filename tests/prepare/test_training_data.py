@@ -9,7 +9,7 @@ import pytest
 from suite.cli.options import without_paths
 from suite.errors import LevelfieldError
 from suite.launchers.host import HostLauncher
-from suite.launchers.protocol import Inside
+from suite.launchers.protocol import WorkerPaths
 from suite.machine.signals import Signals
 from suite.prepare.artifacts import Artifacts
 from suite.prepare.training_data import TrainingData, TrainingDataRequest, prepare_training_data, repeat_request
@@ -143,22 +143,22 @@ def test_what_could_not_be_used_stays_so(artifacts: Artifacts) -> None:
     )
 
 
-def test_a_worker_is_told_the_file_and_makes_the_same_of_it(
+def test_a_worker_is_reported_the_file_and_makes_the_same_of_it(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path / "cache"))
     plan = canaries.plan("latency")
     plan = msgspec.structs.replace(plan, blocks=(*plan.blocks, TRAINING))
     site = prepare(plan, HostLauncher(), SilentListener(), wanted=TrainingDataRequest(data=folder, target=0.8))
-    inside = Inside(artifacts=str(site.artifacts.root), cache="/cache", export=None)
-    task = task_for(site, TRAINING.case, TRAINING.arms[0], inside)
+    worker_paths = WorkerPaths(artifacts=str(site.artifacts.root), cache="/cache", export=None)
+    task = task_for(site, TRAINING.case, TRAINING.arms[0], worker_paths)
     there, here = working.goal_of(task), site.goal("mlp")
     assert there.network == here.network
     assert (working.network(task).name, working.inputs_sha256(task)) == (
         here.network,
         convergence.loaded_sha256(here)[1],
     )
-    assert task_for(site, LATENCY.case, LATENCY.arms[0], inside).dataset_path is None
+    assert task_for(site, LATENCY.case, LATENCY.arms[0], worker_paths).dataset_path is None
     record = journal.fold(journal.read(start_run(plan, Options(seed=7, reports=tmp_path / "reports"), site) / JOURNAL))
     assert record.settings.target == 0.8
     assert record.settings.own_images == site.trained.recorded if site.trained else False

@@ -123,7 +123,7 @@ def test_a_machine_is_warned_of_only_for_what_is_known() -> None:
     assert [warning.code for warning in notices.of_machine(noisy)] == ["governor", "huge-pages"]
 
 
-def test_mkl_is_told_of_only_where_it_multiplies_on_a_processor_of_another_vendor() -> None:
+def test_mkl_is_reported_of_only_where_it_multiplies_on_a_processor_of_another_vendor() -> None:
     amd: Fingerprint = {"cpu": {"vendor": "AuthenticAMD"}}
     intel: Fingerprint = {"cpu": {"vendor": "GenuineIntel"}}
     torch = Arm(backend="torch", image="torch")

@@ -18,7 +18,7 @@ from suite.record.references import Reference, parse, suffix
         ("torch@nightly", Reference("torch", "nightly")),
     ],
 )
-def test_a_reference_is_read_and_spelled(text: str, reference: Reference) -> None:
+def test_a_reference_is_read_and_written(text: str, reference: Reference) -> None:
     assert parse(text) == reference
     assert str(reference) == text
 

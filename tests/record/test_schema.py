@@ -65,7 +65,7 @@ def test_an_arm_names_itself(arm: Arm, id_: str) -> None:
     assert arm.id == id_
 
 
-def test_absent_is_told_from_every_fact() -> None:
+def test_absent_is_reported_from_every_fact() -> None:
     facts: dict[str, Any] = {"a": Absent("no"), "b": "text", "c": 3, "d": 1.5, "e": True}
     kind = Run.__annotations__["machine"]
     assert msgspec.json.decode(msgspec.json.encode({"group": facts}), type=kind) == {"group": facts}

@@ -52,10 +52,10 @@ def test_the_page_tells_times_steps_seeds_and_curves() -> None:
 
 def test_a_curve_is_the_median_over_seeds() -> None:
     row = FIRST.rows[0]
-    middle = curves.middles(row)
-    assert [each.step for each in middle] == list(range(10, 310, 10))
-    assert all(a.accuracy <= b.accuracy for a, b in itertools.pairwise(middle))
-    assert middle[8].accuracy == pytest.approx(0.97 * 90 / 100), "of 90, 100, 110, 120 and 90 steps to the target"
+    curve = curves.median_curve(row)
+    assert [each.step for each in curve] == list(range(10, 310, 10))
+    assert all(a.accuracy <= b.accuracy for a, b in itertools.pairwise(curve))
+    assert curve[8].accuracy == pytest.approx(0.97 * 90 / 100), "of 90, 100, 110, 120 and 90 steps to the target"
     chart = curves.accuracy(FIRST)
     assert chart is not None
     assert len(chart.spots) == 5

@@ -12,11 +12,11 @@ from suite.analysis import analyse
 from suite.errors import LevelfieldError
 from suite.record.schema import Run
 from suite.report import embedded_record
-from suite.report.embedded_record import Inside
+from suite.report.embedded_record import PageRecord
 from tests.records_builder import make_run
 
 
-def carried(run: Run) -> Inside:
+def carried(run: Run) -> PageRecord:
     return embedded_record.carry(run, analyse(run))
 
 

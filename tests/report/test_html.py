@@ -218,7 +218,7 @@ def test_landmarks_and_language_are_there() -> None:
     assert page.all("nav")[0]["aria-label"]
 
 
-def test_charts_are_told_in_words() -> None:
+def test_charts_are_reported_in_words() -> None:
     pictures = [attributes for _, attributes in Page(standard()[1]).elements if attributes.get("role") == "img"]
     assert len(pictures) == 6 + 3 + 3 + 1  # timed, cold start, memory, canary
     assert all(len(str(picture["aria-label"])) > 40 for picture in pictures)

@@ -13,7 +13,7 @@ from suite.report import html, insights, terminal, units
 from tests.records_builder import ROOFLINE, make_run
 
 
-def told(run: Run) -> str:
+def insights_text(run: Run) -> str:
     found = insights.sections(analyse(run).insights)
     text = "\n".join([line for section in found for line in (section.title, section.lead, *section.sentences)])
     return text.replace(units.NBSP, " ").replace(units.GROUP_SPACE, " ")
@@ -21,7 +21,7 @@ def told(run: Run) -> str:
 
 @cache
 def usual() -> str:
-    return told(make_run(noise_scale=0.0))
+    return insights_text(make_run(noise_scale=0.0))
 
 
 @pytest.mark.parametrize(
@@ -52,19 +52,21 @@ def test_a_sentence_holds_its_numbers(words: str) -> None:
 
 
 def test_more_than_a_hundred_percent_is_explained_by_the_evidence() -> None:
-    (bert,) = [line for line in told(make_run(models=("bert",), noise_scale=0.0)).splitlines() if "no mistake" in line]
+    (bert,) = [
+        line for line in insights_text(make_run(models=("bert",), noise_scale=0.0)).splitlines() if "no mistake" in line
+    ]
     assert "(openvino up to 117 %, " in bert, "the highest of all cases"
     assert "these arms multiply with oneDNN, and NumPy with OpenBLAS" in bert
     assert "the yardstick's own samples reach up to 318 GFLOP/s" in bert
     assert "Winograd" not in bert, "there are no convolutions in it"
-    both = told(make_run(models=("bert", "resnet50"), noise_scale=0.0))
+    both = insights_text(make_run(models=("bert", "resnet50"), noise_scale=0.0))
     (line,) = [line for line in both.splitlines() if "no mistake" in line]
     assert "up to 37 % of the arithmetic is in 3×3 convolutions" in line
 
 
 def test_more_than_the_bandwidth_is_explained() -> None:
     slow = msgspec.structs.replace(ROOFLINE, copy_ns=(900_000_000,), add_ns=(900_000_000,))
-    text = told(make_run(models=("resnet50",), noise_scale=0.0, roofline=(slow,)))
+    text = insights_text(make_run(models=("resnet50",), noise_scale=0.0, roofline=(slow,)))
     assert "emory-bound, by share of the measured bandwidth: " in text
     (line,) = [line for line in text.splitlines() if "of the bandwidth (" in line]
     assert "never left the caches, or that memory is faster than NumPy's copies" in line
@@ -72,13 +74,13 @@ def test_more_than_the_bandwidth_is_explained() -> None:
 
 def test_nothing_above_a_ceiling_is_nothing_said() -> None:
     fast = msgspec.structs.replace(ROOFLINE, gemm_ns=(1_000_000,), copy_ns=(1_000,))
-    assert "More than 100 %" not in told(make_run(noise_scale=0.0, roofline=(fast,)))
+    assert "More than 100 %" not in insights_text(make_run(noise_scale=0.0, roofline=(fast,)))
 
 
 def test_by_a_disturbed_yardstick_nothing_is_said_but_that() -> None:
     probe = msgspec.structs.replace(ROOFLINE, disturbed="other processes took 9.0% of the CPU time")
     run = make_run(models=("bert",), noise_scale=0.0, roofline=(probe,))
-    text = told(run)
+    text = insights_text(run)
     assert (
         "What bounds the cases on 2 threads is not told: while their yardstick was measured, the machine was " in text
     )
@@ -89,7 +91,7 @@ def test_by_a_disturbed_yardstick_nothing_is_said_but_that() -> None:
 
 def test_nothing_is_said_without_evidence() -> None:
     run = make_run(models=("mlp",), scenarios=("latency",), roofline=Absent("it was not measured"))
-    assert told(run) == ""
+    assert insights_text(run) == ""
     assert "Insights" not in html.render(run, analyse(run)).replace("id=", "")
 
 

@@ -39,7 +39,7 @@ def test_every_colour_has_a_class_and_both_grounds() -> None:
             assert f"--b-{name}: {colour};" in style
 
 
-def test_frameworks_are_told_from_what_they_need() -> None:
+def test_frameworks_are_reported_from_what_they_need() -> None:
     frameworks = ("torch", "tensorflow", "tensorflow-cpu", "jax", "onnxruntime", "onnxruntime-gpu", "openvino")
     assert all(map(names.is_framework, frameworks))
     assert not any(map(names.is_framework, ("numpy", "jaxlib", "keras", "torchvision")))

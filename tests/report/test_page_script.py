@@ -77,8 +77,8 @@ def find(browser: webdriver.Chrome, text: str) -> None:
     field.send_keys(text)
 
 
-def wait(browser: webdriver.Chrome, told: Callable[[webdriver.Chrome], object]) -> None:
-    WebDriverWait(browser, 20).until(told)
+def wait(browser: webdriver.Chrome, condition: Callable[[webdriver.Chrome], object]) -> None:
+    WebDriverWait(browser, 20).until(condition)
 
 
 # ---- sorting ---------------------------------------------------------------------------------------------------------
@@ -246,7 +246,7 @@ def plotted(row: Row, of: TimedBlock) -> Estimate | None:
 # ---- looking closer --------------------------------------------------------------------------------------------------
 
 
-def look(browser: webdriver.Chrome, of: TimedBlock) -> WebElement:
+def open_closer_view(browser: webdriver.Chrome, of: TimedBlock) -> WebElement:
     """Open a case's closer view by keyboard, and wait for its picture."""
     closer = article(browser, of).find_element(By.CLASS_NAME, "closer")
     closer.find_element(By.TAG_NAME, "summary").send_keys(Keys.ENTER)
@@ -265,7 +265,7 @@ def test_windows_over_time_are_those_of_the_record(browser: webdriver.Chrome, pa
     """Also where a window's samples were thinned: its median is that of all its calls."""
     show(browser, page)
     of = block(model, "latency")
-    closer = look(browser, of)
+    closer = open_closer_view(browser, of)
     written = {units.time(median_of(window)) for window in windows(of, "torch")}
     row = closer.find_elements(By.CSS_SELECTOR, ".strip")[
         arms(article(browser, of).find_element(By.TAG_NAME, "table")).index("torch")
@@ -273,8 +273,8 @@ def test_windows_over_time_are_those_of_the_record(browser: webdriver.Chrome, pa
     titles = browser.execute_script(
         "return [...arguments[0].querySelectorAll('title')].map(each => each.textContent)", row
     )
-    told = {title.split(": ")[1].split(" (")[0] for title in titles if "warming up" not in title}
-    assert told == written
+    on_page = {title.split(": ")[1].split(" (")[0] for title in titles if "warming up" not in title}
+    assert on_page == written
     counts = next(each for each in of.rows if each.arm == "torch").counts
     assert len(row.find_elements(By.CSS_SELECTOR, ".disturbed")) == counts.windows_disturbed > 0
     assert len(row.find_elements(By.CSS_SELECTOR, ".point:not(.early):not(.disturbed)")) == counts.windows
@@ -294,7 +294,7 @@ def test_the_picture_counts_the_generations_that_the_figures_count(
     (of,) = analyse(run).timed
     assert of.generations_kept == ((2,) if generations == 5 else ())
     show(browser, write(run, tmp_path))
-    closer = look(browser, of)
+    closer = open_closer_view(browser, of)
     names = arms(article(browser, of).find_element(By.TAG_NAME, "table"))
     for name, row in zip(names, closer.find_elements(By.CSS_SELECTOR, ".strip"), strict=True):
         counts = next(each for each in of.rows if each.arm == name).counts
@@ -322,7 +322,7 @@ def median_of(samples: tuple[int, ...]) -> float:
 def test_every_call_inside_the_page_is_drawn(browser: webdriver.Chrome, page: Path) -> None:
     show(browser, page)
     of = block("bert", "latency")
-    closer = look(browser, of)
+    closer = open_closer_view(browser, of)
     take(browser, closer, "Every call")
     drawn = browser.execute_script(
         "return [...arguments[0].querySelectorAll('path.calls')]"
@@ -340,19 +340,19 @@ def texts(within: WebElement, selector: str) -> list[str]:
 def test_quantiles_are_those_of_the_table(browser: webdriver.Chrome, page: Path) -> None:
     show(browser, page)
     of = block("mlp", "latency")
-    closer = look(browser, of)
+    closer = open_closer_view(browser, of)
     take(browser, closer, "Quantiles")
     for name in ("p90", "p99"):
         take(browser, closer, name)
-        told = texts(closer, ".strip .plot-value")
+        on_page = texts(closer, ".strip .plot-value")
         rows = [row for row in of.rows if row.median_ns is not None]
-        assert told == [units.time(row.p90_ns if name == "p90" else row.p99_ns) for row in rows]
+        assert on_page == [units.time(row.p90_ns if name == "p90" else row.p99_ns) for row in rows]
     assert "travel inside this file" in closer.find_element(By.CLASS_NAME, "note").text
 
 
 def test_arrow_keys_move_between_the_views(browser: webdriver.Chrome, page: Path) -> None:
     show(browser, page)
-    closer = look(browser, block("bert", "latency"))
+    closer = open_closer_view(browser, block("bert", "latency"))
     ActionChains(browser).send_keys(Keys.TAB, Keys.ARROW_RIGHT).perform()
     wait(browser, lambda _: closer.find_elements(By.CSS_SELECTOR, "path.calls"))
     assert browser.switch_to.active_element.get_attribute("value") == "Every call"
@@ -362,7 +362,7 @@ def test_arrow_keys_move_between_the_views(browser: webdriver.Chrome, page: Path
 
 def test_a_hidden_backend_is_hidden_in_the_closer_view_too(browser: webdriver.Chrome, page: Path) -> None:
     show(browser, page)
-    closer = look(browser, block("bert", "latency"))
+    closer = open_closer_view(browser, block("bert", "latency"))
     before = len(closer.find_elements(By.CLASS_NAME, "strip"))
     click(browser, browser.find_element(By.CSS_SELECTOR, "#c-backends input[value='torch']"))
     wait(browser, lambda _: len(closer.find_elements(By.CLASS_NAME, "strip")) == before - 1)
@@ -371,7 +371,7 @@ def test_a_hidden_backend_is_hidden_in_the_closer_view_too(browser: webdriver.Ch
 def test_a_look_is_there_at_once(browser: webdriver.Chrome, page: Path) -> None:
     show(browser, page)
     started = time.monotonic()
-    look(browser, block("mlp", "latency"))
+    open_closer_view(browser, block("mlp", "latency"))
     assert time.monotonic() - started < 3  # half a second of which is the driver's asking
 
 
@@ -421,12 +421,12 @@ def test_what_is_inside_can_be_saved(browser: webdriver.Chrome, page: Path, tmp_
         rows = list(csv.DictReader(stream))
     assert len(rows) == sum("window" in turn and turn["window"] is not None for turn in turns)
     of = block("mlp", "latency")
-    told = {
+    on_page = {
         float(row["median_ns"])
         for row in rows
         if (row["arm"], row["model"], row["scenario"]) == ("torch", "mlp", "latency")
     }
-    assert told == {median_of(window) for window in windows(of, "torch")}
+    assert on_page == {median_of(window) for window in windows(of, "torch")}
     with files["calls.csv"].open(encoding="utf-8", newline="") as stream:
         calls = list(csv.DictReader(stream))
     assert len(calls) == sum(len(turn["window"]["samples_ns"]) for turn in turns if turn.get("window"))
@@ -488,10 +488,10 @@ def test_a_hostile_record_stays_text_whatever_is_used(
     assert {address for address in requests(browser) if not address.startswith(("data:", "blob:"))} == {file.as_uri()}
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
     if not variants:  # else launches belong to no arm of their block
-        told = {
+        on_page = {
             each.get_attribute("textContent") for each in browser.find_elements(By.CSS_SELECTOR, ".closer .plot-name")
         }
-        assert any(PAYLOAD[:40] in str(each) for each in told)
+        assert any(PAYLOAD[:40] in str(each) for each in on_page)
     assert {file.name for file in tmp_path.iterdir()} == {"report.html", "saved"}
 
 

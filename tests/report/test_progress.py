@@ -11,7 +11,7 @@ from suite.report.progress import Terminal
 from suite.schedule.listener import ProgressListener, SilentListener
 
 
-def tell(listener: ProgressListener) -> None:
+def report_progress(listener: ProgressListener) -> None:
     listener.say("making the weights of [bert]")
     listener.generation("mlp/latency/fp32/b1/t2/cpu", 0, 5)
     listener.progress("round 1 of 3", {"torch": 2e6, "onnxruntime#2": 1.5e6, "canary": 9e6})
@@ -25,7 +25,7 @@ def drawn(*, terminal: bool) -> str:
     out = io.StringIO()
     console = Console(file=out, force_terminal=terminal, width=100, color_system=None)
     with Terminal(console) as listener:
-        tell(listener)
+        report_progress(listener)
     return out.getvalue()
 
 
@@ -46,7 +46,7 @@ def test_a_terminal_is_drawn_on() -> None:
     assert "canary" not in text
 
 
-def test_without_a_terminal_it_is_told_in_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_terminal_it_is_reported_in_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "LOG_EVERY_S", -1.0)
     lines = drawn(terminal=False).splitlines()
     assert "making the weights of [bert]" in lines
@@ -71,4 +71,4 @@ def test_the_terminal_is_given_back_after_an_error() -> None:
 
 
 def test_nobody_watches() -> None:
-    tell(SilentListener())
+    report_progress(SilentListener())

@@ -55,7 +55,7 @@ def test_what_is_only_unknown_is_not_separated_and_has_its_interval() -> None:
     )
 
 
-def test_one_that_is_equal_and_one_that_is_not_separated_are_told_apart() -> None:
+def test_one_that_is_equal_and_one_that_is_not_separated_are_distinguished() -> None:
     block = analyse(close_run(0.05)).timed[0]
     rows = tuple(
         msgspec.structs.replace(row, rank=1, verdict=Verdict.INCONCLUSIVE) if row.arm == "torch-compile" else row
@@ -80,15 +80,15 @@ def test_a_quantile_of_too_few_calls_is_absent_with_the_reason_in_every_output()
         assert (row["p90_ns"], row["p99_ns"], row["quantiles_absent"]) == (None, None, reason[:1].lower() + reason[1:])
 
 
-def test_identical_arms_are_told_with_those_of_earlier_runs() -> None:
+def test_identical_arms_are_reported_with_those_of_earlier_runs() -> None:
     run = make_run(models=("mlp",), scenarios=("latency",), control="jax", noise_scale=0.0)
     assert plain(sentences.identical(analyse(run))) == (
         "Identical arms on this machine (one comparison): their ratio is 1.000, where the truth is 1; "
         "called different in 0 of 1 (95 %: 0.0–97.5 %)."
     )
     earlier = tuple(ControlDraw(f"r{n}", run.started, "jax", "a case", 1 + n / 1000, 0.9, 1.1) for n in range(5))
-    told = sentences.identical(analyse(msgspec.structs.replace(run, earlier_controls=earlier)))
-    assert "(6 comparisons, earlier runs included): their ratio is 1.002 (1.000–1.003)" in told
+    sentence = sentences.identical(analyse(msgspec.structs.replace(run, earlier_controls=earlier)))
+    assert "(6 comparisons, earlier runs included): their ratio is 1.002 (1.000–1.003)" in sentence
     assert sentences.identical(analyse(make_run(models=("mlp",)))) == ""
 
 
@@ -133,7 +133,7 @@ def test_a_single_arm_leads_nobody() -> None:
     assert sentences.verdict(analysis.timed[0]).endswith("; no other arm could be ranked.")
 
 
-def test_the_place_is_told_and_why() -> None:
+def test_the_place_is_reported_and_why() -> None:
     assert sentences.place(make_run()) == "Measured in one pinned container per framework."
     venv = sentences.place(make_run(launcher="venv"))
     assert venv.startswith("Measured in virtual environments, not in containers: no container engine answered")
@@ -141,7 +141,7 @@ def test_the_place_is_told_and_why() -> None:
     assert host.endswith("torch, tensorflow, jax, onnxruntime and openvino (the current interpreter's own packages).")
 
 
-def test_batches_are_told_apart_only_where_there_are_several() -> None:
+def test_batches_are_distinguished_only_where_there_are_several() -> None:
     run = make_run(models=("resnet50",), scenarios=("throughput",), noise_scale=0.0)
     other = msgspec.structs.replace(run.blocks[0], case=msgspec.structs.replace(run.blocks[0].case, batch=16))
     text = sentences.overall(analyse(msgspec.structs.replace(run, blocks=(run.blocks[0], other))))
@@ -161,7 +161,7 @@ def test_disturbed_rounds_are_said_with_what_became_of_them() -> None:
     )
 
 
-def test_answers_that_were_not_compared_are_told_apart_from_wrong_ones() -> None:
+def test_answers_that_were_not_compared_are_distinguished_from_wrong_ones() -> None:
     missing = Failure(stage="load", kind="unsupported", message="It is not here.")
     run = make_run(models=("mlp",), failures={("jax", "mlp"): missing}, unequal=[("torch", "mlp")])
     assert sentences.parity(analyse(run)) == ("5 of 7 answers equal the reference, 1 does not, 1 was not compared.")

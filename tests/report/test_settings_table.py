@@ -6,7 +6,7 @@ from suite.report import settings_table
 from tests.records_builder import make_run
 
 
-def test_settings_are_told_by_value_with_the_arms_that_have_it() -> None:
+def test_settings_are_reported_by_value_with_the_arms_that_have_it() -> None:
     found = settings_table.settings(make_run())
     assert ("threads", "2") in found.shared
     layout, mode = found.different
@@ -28,7 +28,7 @@ def test_a_setting_that_only_some_arms_report_is_not_shared() -> None:
     assert [(line.name, line.values) for line in found.partial] == [("freezing", (("on", ("torch",)),))]
 
 
-def test_libraries_are_told_by_kind() -> None:
+def test_libraries_are_reported_by_kind() -> None:
     run = make_run(models=("mlp",), scenarios=("memory",))
     assert settings_table.libraries(run).shared == (("OpenMP", "libgomp.so.1"),)
     assert dict(settings_table.library_paths(run))["jax"][0].startswith("/opt/env/lib/jax/")

@@ -42,7 +42,7 @@ def test_a_venv_is_said_in_the_first_lines() -> None:
     assert "in virtual environments, not in containers" in first
 
 
-def test_failures_and_reasons_are_told() -> None:
+def test_failures_and_reasons_are_reported() -> None:
     failure = Failure(stage="load", kind="out-of-memory", message="It needed more than 4 GiB.")
     text = shown(make_run(models=("bert",), failures={("jax", "bert"): failure}, unequal=[("torch", "bert")]))
     assert "jax: It needed more than 4 GiB." in text

@@ -89,7 +89,7 @@ def test_trainings_stand_in_a_table_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "expected"),
     [
         ("mlp training in 2 processes", "MLP, training in 2 processes"),
         ("mlp", "MLP"),
@@ -98,5 +98,5 @@ def test_trainings_stand_in_a_table_of_their_own() -> None:
         (" training", ", training"),
     ],
 )
-def test_a_question_has_a_name(name: str, told: str) -> None:
-    assert names.question(name) == told
+def test_a_question_has_a_name(name: str, expected: str) -> None:
+    assert names.question(name) == expected

@@ -82,7 +82,7 @@ def test_how_much_slower() -> None:
     assert units.slower(Estimate(1.014, 1.0003, 1.03)).replace(NBSP, " ") == "1.4 % (0.03–3.0 %)"
 
 
-def test_a_range_around_zero_is_spelled_with_to() -> None:
+def test_a_range_around_zero_is_written_with_to() -> None:
     assert units.percent_range(-0.003, 0.011).replace(NBSP, " ") == "−0.3 to 1.1 %"
 
 
@@ -119,7 +119,7 @@ def test_digits_never_lie_by_more_than_half_a_unit_of_the_third_digit(value: flo
         (None, units.NO_VALUE),
     ],
 )
-def test_times_are_told_to_two_digits_at_least(estimate: Estimate | None, text: str) -> None:
+def test_times_are_reported_to_two_digits_at_least(estimate: Estimate | None, text: str) -> None:
     assert units.times(estimate) == text
 
 
@@ -129,5 +129,5 @@ def test_shares_and_powers() -> None:
     assert units.power(-5) == "10⁻⁵"
 
 
-def test_a_lead_without_an_interval_is_told_plainly() -> None:
+def test_a_lead_without_an_interval_is_reported_plainly() -> None:
     assert plain(units.slower(Estimate(1.5))) == "50 %"

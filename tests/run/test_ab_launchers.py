@@ -30,7 +30,7 @@ def test_arms_that_name_no_launcher_stay_as_they_are(launcher: str | None) -> No
     assert choose_launchers("onnxruntime@1.30.0", "onnxruntime", asked) == ("onnxruntime@1.30.0", "onnxruntime", asked)
 
 
-def test_both_arms_are_spelled_with_their_launcher() -> None:
+def test_both_arms_are_written_with_their_launcher() -> None:
     first, second, asked = choose_launchers("onnxruntime@1.30.0#2", BARE[1], options("venv"), there=everything)
     assert (first, second) == ("onnxruntime@1.30.0+launcher=venv#2", BARE[1])
     assert asked.launcher == "venv"

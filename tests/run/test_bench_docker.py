@@ -166,8 +166,8 @@ def test_runs_of_two_sides_take_turns(engine: docker.DockerClient, case: Case) -
     sides = [[one.id for one, each in zip(made, turns(2, 7), strict=True) if each == side] for side in (0, 1)]
     assert f"Old: {' '.join(sides[0])}" in command.out
     assert f"New: {' '.join(sides[1])}" in command.out
-    (told,) = [line for line in command.out.splitlines() if line.startswith("Compare them: levelfield ")]
-    compared = case.run(*told.removeprefix("Compare them: levelfield ").split(), "--reports", case.reports)
+    (hint,) = [line for line in command.out.splitlines() if line.startswith("Compare them: levelfield ")]
+    compared = case.run(*hint.removeprefix("Compare them: levelfield ").split(), "--reports", case.reports)
     assert compared.code == 3, compared.err + compared.out  # smoke runs are not judged
     assert "Speed cannot be judged from smoke runs" in compared.out
     assert none_left(engine, command.pid)

@@ -44,7 +44,7 @@ def test_the_case_that_is_followed_is_measured_alone(scenario: ScenarioName, bat
 
 
 @pytest.mark.parametrize(
-    ("whole", "found", "effect"),
+    ("overall", "found", "effect"),
     [
         (1.2, row(1.18, 1.2, 1.22), Effect.MAKES),
         (1.2, row(1.10, 1.15, 1.2), Effect.MAKES),
@@ -57,10 +57,10 @@ def test_the_case_that_is_followed_is_measured_alone(scenario: ScenarioName, bat
         (0.8, row(0.8, 0.9, 1.0), Effect.UNDECIDED),
     ],
 )
-def test_more_than_half_of_the_difference_is_the_difference(whole: float, found: Row, effect: Effect) -> None:
+def test_more_than_half_of_the_difference_is_the_difference(overall: float, found: Row, effect: Effect) -> None:
     import math
 
-    assert effect_of(found, math.log(whole)) is effect
+    assert effect_of(found, math.log(overall)) is effect
 
 
 def test_a_ratio_without_an_interval_says_nothing() -> None:
@@ -104,8 +104,8 @@ def test_what_cannot_be_bisected_is_refused_before_anything_is_measured(first: s
 )
 def test_the_conclusion_is_a_sentence(finding: Finding | None, says: str) -> None:
     record = run(1.2, models=("mlp",), scenarios=("latency",))
-    whole = AbResult(folder=Path(), record=Path(), run=record, comparison=judged(record))
-    case = None if finding is None else whole.comparison.rows[0]
-    told = conclusion(Bisection(whole=whole, case=case, finding=finding))
-    assert says in told
-    assert told.endswith(".")
+    overall = AbResult(folder=Path(), record=Path(), run=record, comparison=judged(record))
+    case = None if finding is None else overall.comparison.rows[0]
+    text = conclusion(Bisection(overall=overall, case=case, finding=finding))
+    assert says in text
+    assert text.endswith(".")

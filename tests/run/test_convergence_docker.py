@@ -34,7 +34,7 @@ def test_five_backends_train_the_mlp_to_the_target(engine: docker.DockerClient, 
     for generation in block.generations:
         assert generation.complete
         assert not generation.rounds
-        beginning = convergence.beginning(convergence.goal("mlp"), generation.index)
+        expected = convergence.expected_start(convergence.goal("mlp"), generation.index)
         assert {launch.arm for launch in generation.launches} == set(TRAINING)
         for launch in generation.launches:
             assert launch.failure is None
@@ -44,7 +44,7 @@ def test_five_backends_train_the_mlp_to_the_target(engine: docker.DockerClient, 
             assert isinstance(launch.parity.training.errors.update, float)
             assert launch.convergence is not None
             assert launch.convergence.seed == generation.index
-            assert launch.convergence.weights_sha256 == beginning.weights_sha256
+            assert launch.convergence.weights_sha256 == expected.weights_sha256
             assert launch.convergence.noise is not None
             assert launch.memory is not None
     (found,) = analysis.analyse(one).convergence

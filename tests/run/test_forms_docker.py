@@ -35,7 +35,7 @@ def test_every_form_computes_the_same_and_names_who_multiplies(engine: docker.Do
     (record,) = (tmp_path / "reports").glob("*/run.json")
     page = (record.parent / REPORT).read_text(encoding="utf-8")
     (block,) = files.read(record.parent).blocks
-    told = {}
+    by_arm = {}
     for launch in (launch for generation in block.generations for launch in generation.launches):
         assert launch.failure is None
         assert launch.parity is not None
@@ -43,9 +43,9 @@ def test_every_form_computes_the_same_and_names_who_multiplies(engine: docker.Do
         if launch.arm != block.canary:
             assert launch.computed is not None
             assert launch.computed.kernels_source
-            told[launch.arm] = launch
-    assert set(told) == {*registry.names(), *FORMS}
-    packed, plain = told["torch+linear=onednn"].computed, told["torch"].computed
+            by_arm[launch.arm] = launch
+    assert set(by_arm) == {*registry.names(), *FORMS}
+    packed, plain = by_arm["torch+linear=onednn"].computed, by_arm["torch"].computed
     assert packed is not None
     assert plain is not None
     assert sum(plain.kernels.values()) == sum(packed.kernels.values()) == 6  # its six layers
@@ -53,10 +53,10 @@ def test_every_form_computes_the_same_and_names_who_multiplies(engine: docker.Do
     assert all(name.startswith(ONEDNN) for name in packed.kernels)
     for name in (*plain.kernels, *packed.kernels):
         assert name in page
-    openvino = told["openvino"].computed
+    openvino = by_arm["openvino"].computed
     assert openvino is not None
     assert sum(openvino.kernels.values()) == sum(openvino.products.values())
-    for arm, launch in told.items():
+    for arm, launch in by_arm.items():
         frozen = arm.endswith("+frozen=on") or (not arm.endswith("+frozen=off") and arm != "torch")
         for name, value in (("torch-compile", "freezing"), ("tensorflow", "weights"), ("jax", "weights")):
             if arm.partition("+")[0] == name:

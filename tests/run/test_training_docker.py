@@ -34,7 +34,7 @@ def test_every_training_equals_the_reference(engine: docker.DockerClient, model:
     assert {arm.id for arm in block.arms} == set(TRAINING)
     site = prepare(chosen, DockerLauncher(engine), SilentListener())
     try:
-        outcomes = bring_up(site, block.case, block.arms, verify=False, alone=False)
+        outcomes = bring_up(site, block.case, block.arms, verify=False, launch_measured=False)
         try:
             verify_trainings(site, block.case, outcomes)
         finally:

@@ -44,6 +44,6 @@ def test_a_card_mentions_nobody_and_links_nowhere(live: str) -> None:
     plain = make_run(models=["mlp"], backends=["jax", "torch"], max_calls=5)
     content = msgspec.json.encode(msgspec.structs.replace(plain, id=live, started=live))
     run = msgspec.json.decode(content.replace(b'"jax"', f'"jax {live}"'.encode()), type=Run)
-    told = card.markdown(run, analysis.analyse(run))
-    assert "\u2060" in told
-    assert live not in told.replace("\\", "")
+    written = card.markdown(run, analysis.analyse(run))
+    assert "\u2060" in written
+    assert live not in written.replace("\\", "")

@@ -26,23 +26,23 @@ JAX, TORCH = Arm("jax", "jax"), Arm("torch", "torch")
 
 
 @pytest.fixture(scope="module")
-def beginning() -> convergence.Beginning:
-    return convergence.beginning(GOAL, 0)
+def expected() -> convergence.ExpectedStart:
+    return convergence.expected_start(GOAL, 0)
 
 
-def converged(beginning: convergence.Beginning, **changes: Any) -> Converged:
+def converged(expected: convergence.ExpectedStart, **changes: Any) -> Converged:
     """What an honest worker says."""
-    told = Converged(
+    answer = Converged(
         points=(Evaluated(step=10, elapsed_ns=5_000_000, loss=1.5, accuracy=0.5),),
-        losses=tuple(loss * (1 + 1e-7) for loss in beginning.losses),
-        weights_sha256=beginning.weights_sha256,
-        inputs_sha256=beginning.inputs_sha256,
+        losses=tuple(loss * (1 + 1e-7) for loss in expected.losses),
+        weights_sha256=expected.weights_sha256,
+        inputs_sha256=expected.inputs_sha256,
     )
-    return msgspec.structs.replace(told, **changes)
+    return msgspec.structs.replace(answer, **changes)
 
 
-def test_a_training_that_begins_as_the_reference_is_equal(beginning: convergence.Beginning) -> None:
-    judged = judge_convergence(converged(beginning), FOLLOWED, beginning, GOAL)
+def test_a_training_that_begins_as_the_reference_is_equal(expected: convergence.ExpectedStart) -> None:
+    judged = judge_convergence(converged(expected), FOLLOWED, expected, GOAL)
     assert judged.equal
     assert judged.relative_error == pytest.approx(1e-7, rel=0.01)
     assert judged.inputs == 10 * 64
@@ -59,22 +59,22 @@ def test_a_training_that_begins_as_the_reference_is_equal(beginning: convergence
         (lambda losses: (math.nan, *losses[1:]), "not comparable"),
     ],
 )
-def test_another_beginning_is_not_equal(beginning: convergence.Beginning, losses: Any, says: str) -> None:
-    judged = judge_convergence(converged(beginning, losses=losses(beginning.losses)), FOLLOWED, beginning, GOAL)
+def test_another_start_is_not_equal(expected: convergence.ExpectedStart, losses: Any, says: str) -> None:
+    judged = judge_convergence(converged(expected, losses=losses(expected.losses)), FOLLOWED, expected, GOAL)
     assert not judged.equal
     assert says in judged.reason
     assert isinstance(judged.relative_error, Absent) == ("not comparable" in says)
 
 
-def test_early_divergence_is_told_in_its_own_words(beginning: convergence.Beginning) -> None:
+def test_early_divergence_is_reported_in_its_own_words(expected: convergence.ExpectedStart) -> None:
     said = "Training diverged: the loss of step 3 is nan."
-    told = converged(beginning, losses=beginning.losses[:2], points=(), diverged=said)
-    assert judge_convergence(told, FOLLOWED, beginning, GOAL).reason == said
+    answer = converged(expected, losses=expected.losses[:2], points=(), diverged=said)
+    assert judge_convergence(answer, FOLLOWED, expected, GOAL).reason == said
 
 
-def test_an_optimizer_that_does_not_follow_the_recipe_is_not_equal(beginning: convergence.Beginning) -> None:
+def test_an_optimizer_that_does_not_follow_the_recipe_is_not_equal(expected: convergence.ExpectedStart) -> None:
     said = "Its optimizer does not follow the recipe."
-    judged = judge_convergence(converged(beginning), update.Judgement(0.1, 2e-6, said), beginning, GOAL)
+    judged = judge_convergence(converged(expected), update.Judgement(0.1, 2e-6, said), expected, GOAL)
     assert not judged.equal
     assert judged.reason == said
     assert judged.training is not None
@@ -82,12 +82,12 @@ def test_an_optimizer_that_does_not_follow_the_recipe_is_not_equal(beginning: co
 
 
 @pytest.mark.parametrize("what", ["weights", "inputs"])
-def test_workers_that_hold_something_else_end_the_run(beginning: convergence.Beginning, what: str) -> None:
-    told = converged(beginning, **{f"{what}_sha256": "0" * 64})
+def test_workers_that_hold_something_else_end_the_run(expected: convergence.ExpectedStart, what: str) -> None:
+    answer = converged(expected, **{f"{what}_sha256": "0" * 64})
     outcome = Outcome(JAX, CASE, Launch(arm=JAX.id, started=""))
     with pytest.raises(LevelfieldError, match=f"jax holds other {what} for mlp than this run"):
-        converging._require_same(outcome, told, beginning)
-    converging._require_same(outcome, converged(beginning), beginning)
+        converging._require_same(outcome, answer, expected)
+    converging._require_same(outcome, converged(expected), expected)
 
 
 def test_images_that_are_not_there_cost_their_own_case_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

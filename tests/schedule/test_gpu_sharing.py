@@ -40,7 +40,7 @@ def names(found: list[MemoryGroup]) -> list[list[str]]:
 
 def sharing(free: int | Absent, *, one_process: bool = False) -> MemorySharing:
     made = MemorySharing(Card(free), one_process=one_process)
-    made.look()
+    made.read_free_memory()
     return made
 
 

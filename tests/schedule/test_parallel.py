@@ -30,7 +30,7 @@ def test_so_many_run_at_once() -> None:
     parallel.run([meet] * 4, at_once=2)
 
 
-def test_an_error_is_told_while_others_still_work() -> None:
+def test_an_error_is_reported_while_others_still_work() -> None:
     going = threading.Event()
     began: list[str] = []
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from suite.launchers.host import HostLauncher
-from suite.launchers.protocol import Inside, LaunchSpec
+from suite.launchers.protocol import LaunchSpec, WorkerPaths
 from suite.launchers.worker import Worker
 from suite.record.schema import Arm, Case
 from suite.schedule.listener import SilentListener
@@ -42,7 +42,7 @@ def test_arms_have_compile_caches_of_their_own(reports: Path) -> None:
 def test_a_task_names_files_as_the_worker_sees_them() -> None:
     site = canaries.site(canaries.plan("latency"))
     case = Case("mlp", "latency", "fp32", 1, 1)
-    task = task_for(site, case, Arm("jax", "jax"), Inside(artifacts="/artifacts", cache="/cache", export=None))
+    task = task_for(site, case, Arm("jax", "jax"), WorkerPaths(artifacts="/artifacts", cache="/cache", export=None))
     assert task.weights_path is not None
     assert task.weights_path.startswith("/artifacts/weights/mlp-")
     assert task.cache_path == "/cache"

@@ -63,7 +63,7 @@ def test_what_is_installed_is_known_where_one_launch_answers_all_cases(reports: 
     assert {image.name: "numpy" in image.distributions for image in run.images} == {"other": True, CANARY: True}
 
 
-def test_a_machine_that_changed_during_a_run_is_told(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_that_changed_during_a_run_is_reported(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The fingerprint is read again at the end; here one of its facts is made to differ by then."""
     assert "machine-changed" not in [each.code for each in Harness(plan("memory"), reports).measure().warnings]
     harness = Harness(plan("memory"), reports)

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from suite.analysis import analyse
-from suite.machine.settling import LIMIT_NS
-from suite.record.schema import Settling, Turn
+from suite.machine.idle_wait import LIMIT_NS
+from suite.record.schema import IdleWait, Turn
 from suite.report import sentences
 from suite.schedule.launches import bring_up
 from suite.schedule.outcomes import end_workers
@@ -130,6 +130,6 @@ def test_an_unequal_answer_is_not_asked_for_again() -> None:
 
 
 def test_a_wait_is_kept_as_it_was() -> None:
-    turn = Turn(arm="a", window=None, settling=Settling(7, ("b",), ("c",)))
+    turn = Turn(arm="a", window=None, settling=IdleWait(7, ("b",), ("c",)))
     assert msgspec.json.decode(msgspec.json.encode(turn), type=Turn) == turn
     assert msgspec.json.decode(b'{"arm":"a","window":null}', type=Turn).settling is None

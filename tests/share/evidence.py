@@ -13,7 +13,7 @@ from suite.record import files
 from suite.record.schema import Image, Run
 from suite.report import html
 from suite.share import run_evidence
-from suite.share.given import open_given
+from suite.share.inputs import open_input
 from suite.share.verify import Verified, verify
 from tests.records_builder import make_run
 
@@ -68,7 +68,7 @@ def leave(run: Run, folder: Path, key: Path | None = None) -> Path:
 
 
 def check(path: Path, signers: Path | None = None) -> Verified:
-    return verify(open_given(path), tool_sha256=TOOL_SHA256, signers=signers)
+    return verify(open_input(path), tool_sha256=TOOL_SHA256, signers=signers)
 
 
 def broken(found: Verified) -> str:

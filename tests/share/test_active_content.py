@@ -9,7 +9,7 @@ import pytest
 from suite.analysis import analyse
 from suite.report import html, page_script, pages
 from suite.share import active_content
-from suite.share.given import Given
+from suite.share.inputs import VerificationInput
 from suite.share.page import parse_page
 from suite.share.verify import verify
 from tests.report.hostile import make_hostile
@@ -48,7 +48,7 @@ def test_the_style_sheet_and_the_script_of_an_earlier_version_are_known(
     digests = tuple(hashlib.sha256(text.encode()).hexdigest() for text in (style, page_script.script()))
     monkeypatch.setattr(active_content, "EARLIER", (digests,))
     assert found_in(changed) == ()
-    found = verify(Given(name="x", page=changed), tool_sha256=OTHER_VERSION)
+    found = verify(VerificationInput(name="x", page=changed), tool_sha256=OTHER_VERSION)
     assert found.verdict == "not verified"
 
 
@@ -82,7 +82,7 @@ def test_every_attack_is_broken_though_the_record_names_another_version(page: st
     assert old in page
     changed = page.replace(old, new, 1)
     assert found_in(changed)
-    found = verify(Given(name="x", page=changed), tool_sha256=OTHER_VERSION)
+    found = verify(VerificationInput(name="x", page=changed), tool_sha256=OTHER_VERSION)
     assert found.verdict == "does not hold"
     assert found.exit_code == 1
 
@@ -90,7 +90,7 @@ def test_every_attack_is_broken_though_the_record_names_another_version(page: st
 def test_a_page_without_a_policy_is_broken(page: str) -> None:
     start = page.index("<meta http-equiv=")
     changed = page[:start] + page[page.index(">", start) + 1 :]
-    found = verify(Given(name="x", page=changed), tool_sha256=OTHER_VERSION)
+    found = verify(VerificationInput(name="x", page=changed), tool_sha256=OTHER_VERSION)
     assert found.exit_code == 1
     assert "Content-Security-Policy" in broken(found)
 
@@ -116,8 +116,8 @@ def test_no_forged_page_is_called_consistent(tmp_path_factory: pytest.TempPathFa
     assert callable(forge)
     changed = forge(page)
     assert changed != page
-    assert verify(Given(name="x", page=changed), tool_sha256=small().tool_sha256).exit_code == 1
-    found = verify(Given(name="x", page=changed), tool_sha256=OTHER_VERSION)
+    assert verify(VerificationInput(name="x", page=changed), tool_sha256=small().tool_sha256).exit_code == 1
+    found = verify(VerificationInput(name="x", page=changed), tool_sha256=OTHER_VERSION)
     assert found.verdict in {"not verified", "does not hold"}
     assert found.exit_code in {1, 3}
 

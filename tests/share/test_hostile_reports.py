@@ -21,7 +21,7 @@ from suite.record import bounds, files
 from suite.record.schema import Run
 from suite.report import html
 from suite.share import statement
-from suite.share.given import MAX_PAGE_BYTES, Given, open_given
+from suite.share.inputs import MAX_PAGE_BYTES, VerificationInput, open_input
 from suite.share.verify import verify
 from tests.commands import one_clear_sentence, run
 from tests.compare.test_hostile_records import HOSTILE, PLACES, PLAIN
@@ -138,15 +138,15 @@ def test_links_pipes_and_devices_are_not_read(tmp_path: Path) -> None:
         folder.mkdir()
         (folder / "report.html").symlink_to(target)
         with pytest.raises(LevelfieldError, match="it is a link"):
-            open_given(folder)
+            open_input(folder)
     for path in (pipe, Path("/dev/zero"), tmp_path / "absent", tmp_path):
         with pytest.raises(LevelfieldError):
-            open_given(path)
+            open_input(path)
     folder = tmp_path / "circle"
     folder.mkdir()
     (folder / "run.json").symlink_to(folder / "run.json")
     with pytest.raises(LevelfieldError):
-        open_given(folder / "run.json")
+        open_input(folder / "run.json")
 
 
 @pytest.mark.parametrize(
@@ -257,10 +257,10 @@ def test_whatever_stands_anywhere_in_a_record_ends_in_a_verdict_or_a_sentence(
         held = held[step]
     held[place[-1]] = value
     content = msgspec.json.encode(record)
-    for given_ in (open_given(page_with(embedded(record), tmp_path)), Given(name="x", record=content)):
+    for inputs in (open_input(page_with(embedded(record), tmp_path)), VerificationInput(name="x", record=content)):
         said, verdict = "", ""
         try:
-            verdict = verify(given_, tool_sha256=TOOL_SHA256).verdict
+            verdict = verify(inputs, tool_sha256=TOOL_SHA256).verdict
         except LevelfieldError as error:
             said = str(error)
         assert verdict in {"does not hold", "consistent, not authentic"} or (said and "\n" not in said)

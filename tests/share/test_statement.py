@@ -57,8 +57,8 @@ def test_a_difference_is_named_by_its_place() -> None:
 def test_a_single_changed_digit_is_found(place: int, step: int) -> None:
     digit = str((WHOLE[place] - 48 + step) % 10).encode()
     changed = WHOLE[:place] + digit + WHOLE[place + 1 :]
-    told = statement.read(changed)
+    decoded = statement.read(changed)
     found = statement.differences(changed, WHOLE)
     assert found
     # A number that begins with 0 is no JSON; whatever else a digit becomes is a statement still.
-    assert told is not None or found == ("it is not JSON",)
+    assert decoded is not None or found == ("it is not JSON",)

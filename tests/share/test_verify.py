@@ -21,7 +21,7 @@ from suite.record import files
 from suite.record.schema import Run
 from suite.report import html
 from suite.share import run_evidence, statement
-from suite.share.given import Given
+from suite.share.inputs import VerificationInput
 from suite.share.verify import Verified, verify
 from tests.compare.ab import pairs
 from tests.records_builder import make_run
@@ -92,9 +92,9 @@ def digits(text: str) -> tuple[int, ...]:
     return tuple(match.start() for match in re.finditer(r"[0-9]", text))
 
 
-def holds(given: Given) -> bool:
+def holds(inputs: VerificationInput) -> bool:
     try:
-        return verify(given, tool_sha256=TOOL_SHA256).verdict != "does not hold"
+        return verify(inputs, tool_sha256=TOOL_SHA256).verdict != "does not hold"
     except LevelfieldError:
         return False
 
@@ -106,7 +106,7 @@ def test_a_changed_digit_of_the_page_is_found(left: Path, share: float, block: b
     start = text.index('id="record">')
     places = [place for place in digits(text) if (place > start) is block]
     changed = turned(text, places[int(share * len(places))], step)
-    assert not holds(Given(name="x", page=changed))
+    assert not holds(VerificationInput(name="x", page=changed))
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -116,8 +116,8 @@ def test_a_changed_digit_of_the_record_is_found(left: Path, share: float, step: 
     places = digits(text)
     changed = turned(text, places[int(share * len(places))], step).encode()
     page, stated = (left / "report.html").read_text(), (left / statement.NAME).read_bytes()
-    assert not holds(Given(name="x", page=page, record=changed))
-    assert not holds(Given(name="x", record=changed, statement=stated))
+    assert not holds(VerificationInput(name="x", page=page, record=changed))
+    assert not holds(VerificationInput(name="x", record=changed, statement=stated))
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -142,7 +142,7 @@ def test_a_changed_figure_is_named(left: Path) -> None:
     figure = re.compile(r'<td class="num">[^<]*?(\d+\.\d+)').search(text, row)
     assert figure is not None
     changed = text[: figure.start(1)] + "0.001" + text[figure.end(1) :]
-    said = broken(verify(Given(name="x", page=changed), tool_sha256=TOOL_SHA256))
+    said = broken(verify(VerificationInput(name="x", page=changed), tool_sha256=TOOL_SHA256))
     assert "1 part of the page does not follow from all samples, which are inside the page." in said
     assert "› onnxruntime ›" in said
     assert "the page says “0.001" in said
@@ -157,14 +157,14 @@ def test_a_changed_gain_of_a_larger_batch_is_named(tmp_path: Path) -> None:
     gain = re.compile(r'(?<=<td class="num">)[\d.]+(?=×</td>)').search(text, start)
     assert gain is not None
     changed = f"{text[: gain.start()]}9{gain[0]}{text[gain.end() :]}"
-    found = broken(verify(Given(name="x", page=changed), tool_sha256=TOOL_SHA256))
+    found = broken(verify(VerificationInput(name="x", page=changed), tool_sha256=TOOL_SHA256))
     assert "Where a larger batch gains nothing › MLP, fp32, 2 threads" in found
     assert f"“9{gain[0]}×”" in found
 
 
 def test_a_page_by_another_version_may_be_written_differently(left: Path) -> None:
     text = (left / "report.html").read_text().replace("Skip to the verdict", "Skip")
-    found = verify(Given(name="x", page=text), tool_sha256="f" * 64)
+    found = verify(VerificationInput(name="x", page=text), tool_sha256="f" * 64)
     assert found.verdict == "not verified"
     assert found.exit_code == 3
     (said,) = [each for each in found.checks if each.topic == "figures"]
@@ -180,7 +180,7 @@ def test_a_figure_changed_in_a_page_by_another_version_is_named(left: Path, shar
     figures = list(re.finditer(r'<td class="num">[^<]*?(\d+)', text))
     figure = figures[int(share * len(figures))]
     changed = f"{text[: figure.start(1)]}9{text[figure.start(1) :]}"
-    found = verify(Given(name="x", page=changed), tool_sha256="f" * 64)
+    found = verify(VerificationInput(name="x", page=changed), tool_sha256="f" * 64)
     assert found.verdict == "not verified"
     assert found.exit_code == 3
     (said,) = [each for each in found.checks if each.topic == "figures"]
@@ -190,7 +190,7 @@ def test_a_figure_changed_in_a_page_by_another_version_is_named(left: Path, shar
 
 def test_a_page_without_the_tables_is_not_taken_for_another_versions(left: Path) -> None:
     text = re.sub(r"<table.*?</table>", "", (left / "report.html").read_text(), flags=re.DOTALL)
-    found = verify(Given(name="x", page=text), tool_sha256="f" * 64)
+    found = verify(VerificationInput(name="x", page=text), tool_sha256="f" * 64)
     assert found.verdict == "not verified"
     assert "take that version to tell" in "".join(each.says for each in found.checks)
 
@@ -251,7 +251,7 @@ def test_another_record_inside_a_signed_page_is_found(tmp_path: Path) -> None:
     start, end = '<script type="application/json" id="statement">', "</script>"
     kept = signed[signed.index(start) :]
     page = other[: other.index(start)] + kept[: kept.index(end)] + other[other.rindex(end) :]
-    found = verify(Given(name="x", page=page), tool_sha256=TOOL_SHA256, signers=signers)
+    found = verify(VerificationInput(name="x", page=page), tool_sha256=TOOL_SHA256, signers=signers)
     assert found.verdict == "does not hold"
     assert "It is not of this record." in broken(found)
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from suite.statistics.errors import UnusableData
-from suite.statistics.ranking import Standing, most_equal_pairs, rank
+from suite.statistics.ranking import ArmRank, most_equal_pairs, rank
 from suite.statistics.ratios import ratio_interval
 from suite.statistics.verdicts import Verdict
 from tests.statistics import blocks as simulated
@@ -37,9 +37,9 @@ def at_most(share: float, experiments: int) -> float:
     return float(binom.ppf(0.999, experiments, share)) / experiments
 
 
-def false_claims(standings: list[Standing], truth: NDArray[np.float64]) -> bool:
+def false_claims(ranks: list[ArmRank], truth: NDArray[np.float64]) -> bool:
     """Say whether some arm is said to be behind one that is not faster."""
-    return any(truth[fast] >= truth[standing.arm] for standing in standings for fast in standing.behind)
+    return any(truth[fast] >= truth[standing.arm] for standing in ranks for fast in standing.behind)
 
 
 @pytest.mark.parametrize("generations", [5, 9])
@@ -52,19 +52,19 @@ def test_the_true_best_has_rank_1_and_all_intervals_hold(case: str, generations:
     for _ in range(experiments):
         noise = 0.012 * scale * rng.standard_t(4, (generations, truth.size))
         levels = truth + noise + rng.normal(0, 0.05, (generations, 1))
-        standings = rank(levels)
-        best += any(s.arm == 0 and s.rank == 1 for s in standings)
-        together += hold(standings, truth)
+        ranks = rank(levels)
+        best += any(s.arm == 0 and s.rank == 1 for s in ranks)
+        together += hold(ranks, truth)
     assert best / experiments >= 0.95
     assert together / experiments >= 0.95
 
 
-def hold(standings: list[Standing], truth: NDArray[np.float64]) -> bool:
+def hold(ranks: list[ArmRank], truth: NDArray[np.float64]) -> bool:
     """Say whether all intervals against the best hold together."""
     best = truth.min()
     return all(
         s.low is not None and s.high is not None and s.low <= math.exp(truth[s.arm] - best) + 1e-12 <= s.high + 2e-12
-        for s in standings
+        for s in ranks
     )
 
 
@@ -122,16 +122,16 @@ def test_ranks_follow_the_estimates_and_say_no_more_than_is_shown() -> None:
     blocks = simulated.levels(rng, 500, truth=truth, generations=5, rounds=2, scale=np.array([3, 1, 1, 2, 1, 3, 1.0]))
     behind_several = 0
     for levels in blocks:
-        standings = rank(levels)
-        order = [(s.rank, s.ratio) for s in standings]
+        ranks = rank(levels)
+        order = [(s.rank, s.ratio) for s in ranks]
         assert order == sorted(order)
-        first = [s for s in standings if s.rank == 1]
-        ranks = {s.arm: s.rank for s in standings}
-        for s in standings:
+        first = [s for s in ranks if s.rank == 1]
+        by_arm = {s.arm: s.rank for s in ranks}
+        for s in ranks:
             assert s.rank is not None
             assert s.low is not None
             assert min(2, 1 + len(s.behind)) <= s.rank <= 1 + len(s.behind)
-            assert all(ranks[fast] <= s.rank for fast in s.behind)  # type: ignore[operator]
+            assert all(by_arm[fast] <= s.rank for fast in s.behind)  # type: ignore[operator]
             if s.rank == 1:
                 assert s.low == 1 or s.verdict is Verdict.SAME
             elif s.low == 1:
@@ -169,36 +169,36 @@ def test_bounds_count_the_pairs_that_can_be_equal(arms: int) -> None:
 def test_clear_differences_are_ranked() -> None:
     rng = np.random.default_rng(3)
     truth = np.array([0.5, 0.0, 0.2, 0.2, 0.9])
-    standings = rank(truth + 0.003 * rng.standard_normal((6, 5)) + rng.normal(0, 0.1, (6, 1)))
-    assert [(s.arm, s.rank) for s in standings if s.arm not in (2, 3)] == [(1, 1), (0, 4), (4, 5)]
-    assert {s.arm: s.rank for s in standings if s.arm in (2, 3)} == {2: 2, 3: 2}
-    leader = standings[0]
+    ranks = rank(truth + 0.003 * rng.standard_normal((6, 5)) + rng.normal(0, 0.1, (6, 1)))
+    assert [(s.arm, s.rank) for s in ranks if s.arm not in (2, 3)] == [(1, 1), (0, 4), (4, 5)]
+    assert {s.arm: s.rank for s in ranks if s.arm in (2, 3)} == {2: 2, 3: 2}
+    leader = ranks[0]
     assert leader.rank == 1
     assert (leader.ratio, leader.low, leader.high, leader.verdict) == (1.0, 1.0, 1.0, Verdict.SAME)
-    assert standings[-1].ratio == pytest.approx(math.exp(0.9), rel=0.02)
-    assert standings[-1].verdict is Verdict.SLOWER
+    assert ranks[-1].ratio == pytest.approx(math.exp(0.9), rel=0.02)
+    assert ranks[-1].verdict is Verdict.SLOWER
 
 
 def test_equal_arms_share_the_first_rank() -> None:
     rng = np.random.default_rng(4)
-    standings = rank(0.01 * rng.standard_normal((5, 3)))
-    assert [s.rank for s in standings] == [1, 1, 1]
-    assert all(s.low == 1.0 for s in standings)
+    ranks = rank(0.01 * rng.standard_normal((5, 3)))
+    assert [s.rank for s in ranks] == [1, 1, 1]
+    assert all(s.low == 1.0 for s in ranks)
 
 
 def test_with_more_generations_equal_arms_are_called_as_good_as_the_best() -> None:
     rng = np.random.default_rng(4)
-    standings = rank(0.005 * rng.standard_normal((30, 3)))
-    assert {s.verdict for s in standings} == {Verdict.SAME}
+    ranks = rank(0.005 * rng.standard_normal((30, 3)))
+    assert {s.verdict for s in ranks} == {Verdict.SAME}
 
 
 def test_missing_launches_leave_an_arm_unranked_with_the_reason() -> None:
     rng = np.random.default_rng(5)
     levels = np.log([20.0, 22.0, 30.0]) + 0.01 * rng.standard_normal((6, 3))
     levels[2:, 1] = np.nan
-    standings = rank(levels)
-    assert [(s.arm, s.rank) for s in standings] == [(0, 1), (2, 2), (1, None)]
-    left = standings[-1]
+    ranks = rank(levels)
+    assert [(s.arm, s.rank) for s in ranks] == [(0, 1), (2, 2), (1, None)]
+    left = ranks[-1]
     assert left.launches == 2
     assert left.level == pytest.approx(22, rel=0.05)
     assert left.reason is not None
@@ -216,30 +216,30 @@ def test_arms_that_share_too_few_generations_are_not_compared() -> None:
     levels = np.zeros((10, 3)) + np.random.default_rng(0).normal(0, 0.01, (10, 3))
     levels[5:, 1] = np.nan
     levels[:4, 2] = np.nan
-    standings = rank(levels)
-    assert sorted(s.arm for s in standings if s.rank is not None) == [0, 2]
-    assert "complete generations" in str(standings[-1].reason)
+    ranks = rank(levels)
+    assert sorted(s.arm for s in ranks if s.rank is not None) == [0, 2]
+    assert "complete generations" in str(ranks[-1].reason)
 
 
 def test_pairwise_complete_generations_are_used() -> None:
     rng = np.random.default_rng(8)
     levels = np.array([0.0, 0.3, 0.6]) + rng.normal(0, 0.2, (8, 1)) + 0.002 * rng.standard_normal((8, 3))
     levels[0, 1] = levels[7, 2] = np.nan
-    standings = rank(levels)
-    assert [s.arm for s in standings] == [0, 1, 2]
-    assert [s.ratio for s in standings] == pytest.approx([1, math.exp(0.3), math.exp(0.6)], rel=0.01)
+    ranks = rank(levels)
+    assert [s.arm for s in ranks] == [0, 1, 2]
+    assert [s.ratio for s in ranks] == pytest.approx([1, math.exp(0.3), math.exp(0.6)], rel=0.01)
 
 
 def test_zero_variance_ranks_by_level() -> None:
-    standings = rank(np.tile(np.log([0.3, 0.1, 0.1]), (5, 1)))
-    assert [(s.arm, s.rank) for s in standings] == [(1, 1), (2, 1), (0, 3)]
+    ranks = rank(np.tile(np.log([0.3, 0.1, 0.1]), (5, 1)))
+    assert [(s.arm, s.rank) for s in ranks] == [(1, 1), (2, 1), (0, 3)]
 
 
 @pytest.mark.parametrize("shape", [(0, 0), (5, 0), (0, 3), (1, 2)])
 def test_nothing_to_rank_ranks_nothing(shape: tuple[int, int]) -> None:
-    standings = rank(np.zeros(shape))
-    assert len(standings) == shape[1]
-    assert all(s.rank is None and s.reason for s in standings)
+    ranks = rank(np.zeros(shape))
+    assert len(ranks) == shape[1]
+    assert all(s.rank is None and s.reason for s in ranks)
 
 
 def test_a_single_arm_has_no_interval() -> None:

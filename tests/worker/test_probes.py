@@ -74,8 +74,8 @@ def test_a_sleep_is_a_voluntary_switch() -> None:
     assert usage().voluntary_switches - before.voluntary_switches >= 5
 
 
-def test_only_what_matters_of_the_environment_is_told() -> None:
-    told = environment(
+def test_only_what_matters_of_the_environment_is_reported() -> None:
+    variables = environment(
         {
             "HOME": "/home/someone",
             "OMP_NUM_THREADS": "2",
@@ -88,7 +88,7 @@ def test_only_what_matters_of_the_environment_is_told() -> None:
             "PATH": "/bin",
         }
     )
-    assert told == {
+    assert variables == {
         "LD_PRELOAD": "",
         "OMP_NUM_THREADS": "2",
         "TF_ENABLE_ONEDNN_OPTS": "1",

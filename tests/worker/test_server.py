@@ -50,7 +50,7 @@ def test_the_first_line(worker: Conversation) -> None:
 
 def test_another_task_finds_the_framework_as_it_was_set_up(worker: Conversation) -> None:
     first = worker.ask(Load(CANARY))
-    again = worker.ask(Load(msgspec.structs.replace(CANARY, batch=2), alone=False))
+    again = worker.ask(Load(msgspec.structs.replace(CANARY, batch=2), launch_measured=False))
     assert isinstance(first, Loaded)
     assert isinstance(again, Loaded)
     assert first.import_ns > 0
@@ -59,7 +59,7 @@ def test_another_task_finds_the_framework_as_it_was_set_up(worker: Conversation)
     assert again.load_ns > 0
     assert (again.weights_sha256, again.settings) == (first.weights_sha256, first.settings)
     assert again.inputs_sha256 != first.inputs_sha256
-    same = worker.ask(Load(msgspec.structs.replace(CANARY, batch=2), alone=False))
+    same = worker.ask(Load(msgspec.structs.replace(CANARY, batch=2), launch_measured=False))
     assert isinstance(same, Loaded)
     assert (same.load_ns, same.inputs_sha256) == (0, again.inputs_sha256), "what is loaded is not loaded again"
     assert isinstance(worker.ask(Verify(2)), Verified)

@@ -32,7 +32,7 @@ time.sleep(600)  # as an engine waits
 """
 LEADS = """
 task = Task(backend="canary", model="canary", batch=1, threads=1)
-leader.post(Load(task, alone=False))
+leader.post(Load(task, launch_measured=False))
 (loaded,) = leader.collect(Loaded)
 before = leader.usage()
 step = leader.led(len)
@@ -64,7 +64,7 @@ def test_the_others_take_the_steps_that_the_first_takes() -> None:
 
 
 @needs_two_cpus
-def test_one_that_dies_is_told_while_the_first_waits_for_it() -> None:
+def test_one_that_dies_is_reported_while_the_first_waits_for_it() -> None:
     with lead(WAITS) as process:
         assert process.stdout is not None
         assert process.stderr is not None

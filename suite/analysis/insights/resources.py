@@ -3,7 +3,7 @@
 The arithmetic and the traffic of a call are counted from the model's definition, never from what a framework did: an
 arm that computes a convolution with fewer multiplications gets credit for all of them. Traffic is what a call moves if
 element-wise work is fused and nothing stays in a cache between two layers; where weights and activations fit into the
-last cache, none of it needs to come from memory, and no share of the bandwidth is told. A yardstick that was measured
+last cache, none of it needs to come from memory, and no bandwidth share is reported. A yardstick that was measured
 while something else was about is none, and nothing is said by it.
 """
 
@@ -170,7 +170,7 @@ def bound(compute_share: float, memory_share: float | None) -> Bound:
 
 
 def _libraries(block: Block, arm: str) -> tuple[str, ...]:
-    """Return the kinds of libraries in the arm's first launch that told them."""
+    """Return the kinds of libraries in the arm's first launch that recorded them."""
     first = next((launch.libraries for _, launch in collect.launches(block, arm) if launch.libraries), ())
     return tuple(sorted({library.kind for library in first}))
 

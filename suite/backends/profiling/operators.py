@@ -51,7 +51,7 @@ def summed(spans: Iterable[Span], calls: int) -> tuple[Operator, ...]:
     threads: dict[str, list[Span]] = {}
     for span in spans:
         threads.setdefault(span.thread, []).append(span)
-    alone = [each for found in threads.values() for each in _alone(found)]
+    alone = [each for found in threads.values() for each in _self_spans(found)]
     executions: dict[tuple[str, str], list[float]] = {}
     for span, self_ns in sorted(alone, key=lambda each: each[0].begin_ns):
         key = span.kind[:MAX_NAME_CHARS], span.name[:MAX_NAME_CHARS]
@@ -73,7 +73,7 @@ def operators(executions: Mapping[tuple[str, str], Sequence[float]], calls: int)
     return tuple(sorted(found, key=lambda each: (-each.self_ns, each.kind, each.name)))
 
 
-def _alone(found: list[Span]) -> list[tuple[Span, float]]:
+def _self_spans(found: list[Span]) -> list[tuple[Span, float]]:
     """Return each span of one thread with what is left of it when those that lie in it are taken out."""
     own: list[float] = []
     around: list[int] = []

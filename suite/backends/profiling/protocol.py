@@ -41,7 +41,7 @@ class Subject(msgspec.Struct, frozen=True):
 
 
 class Profile(msgspec.Struct, frozen=True):
-    """What a profiler told of some calls."""
+    """What a profiler reported of some calls."""
 
     source: str
     """Whose word it is: `torch.profiler`."""
@@ -65,7 +65,7 @@ def profile(name: str, subject: Subject) -> Profile:
     Raises
     ------
     Unsupported
-        The backend has no profiler, or it told nothing.
+        The backend has no profiler, or it reported nothing.
     """
     reader = registry.get(name).profiler
     if not reader:

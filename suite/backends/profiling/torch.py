@@ -61,8 +61,8 @@ def spans(trace: bytes) -> Iterator[Span]:
     for event in json.loads(trace)["traceEvents"]:
         if event.get("ph") != "X" or event.get("cat") not in _CATEGORIES:
             continue
-        begin_ns, told = float(event["ts"]) * 1000, event.get("args", {})
-        kind, name = _named(str(event["name"]), told.get("Input Dims") or [])
+        begin_ns, details = float(event["ts"]) * 1000, event.get("args", {})
+        kind, name = _named(str(event["name"]), details.get("Input Dims") or [])
         yield Span(kind, name, str(event["tid"]), begin_ns, begin_ns + float(event["dur"]) * 1000)
 
 

@@ -36,7 +36,7 @@ def read(folder: Path, compiled: str = "") -> list[Span]:
     Parameters
     ----------
     folder
-        Where the profiler was told to write.
+        Where the profiler writes.
     compiled
         XLA's text of the module that ran, from which instructions get the name of what they are of.
 

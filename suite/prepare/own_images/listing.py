@@ -105,7 +105,7 @@ def list_images(folder: Path, batch: int) -> Listing:
 
 
 def shown(name: str) -> str:
-    """Return a name as it can be told: on one line, in UTF-8, of a bounded length, and never a control character."""
+    """Return a name as it can be shown: on one line, in UTF-8, of a bounded length, and never a control character."""
     text = printable(os.fsencode(name).decode("utf-8", "replace")).replace("\n", "\ufffd").replace("\t", "\ufffd")
     return f"“{text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + '…'}”"
 

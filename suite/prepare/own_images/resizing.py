@@ -31,22 +31,22 @@ def square(image: Pixels, side: int) -> Pixels:
         Shape (channels, side, side).
     """
     height, width = image.shape[:2]
-    whole = min(height, width)
-    top, left = (height - whole) // 2, (width - whole) // 2
-    middle = image[top : top + whole, left : left + whole]
-    weights = _overlaps(whole, side)
+    length = min(height, width)
+    top, left = (height - length) // 2, (width - length) // 2
+    square = image[top : top + length, left : left + length]
+    weights = _overlaps(length, side)
     # Products and sums of whole numbers below 2⁵³ are exact in float64, in whatever order they are added.
-    rows = np.tensordot(weights, middle.astype(np.float64), axes=(1, 0))
+    rows = np.tensordot(weights, square.astype(np.float64), axes=(1, 0))
     sums = np.tensordot(weights, rows, axes=(1, 1)).astype(np.int64)  # (width, height, channels)
-    area = whole * whole
+    area = length * length
     means: Pixels = ((2 * sums + area) // (2 * area)).astype(np.uint8)
     return means.transpose(2, 1, 0)
 
 
-def _overlaps(whole: int, side: int) -> npt.NDArray[np.float64]:
-    """Return how far each small pixel and each pixel overlap, shape (side, whole); each row's sum is `whole`."""
-    small, large = np.arange(side)[:, None], np.arange(whole)[None, :]
-    ends = np.minimum((small + 1) * whole, (large + 1) * side)
-    begins = np.maximum(small * whole, large * side)
+def _overlaps(length: int, side: int) -> npt.NDArray[np.float64]:
+    """Return how far each small pixel and each pixel overlap, shape (side, length); each row's sum is `length`."""
+    small, large = np.arange(side)[:, None], np.arange(length)[None, :]
+    ends = np.minimum((small + 1) * length, (large + 1) * side)
+    begins = np.maximum(small * length, large * side)
     overlaps: npt.NDArray[np.float64] = np.maximum(ends - begins, 0).astype(np.float64)
     return overlaps

@@ -86,8 +86,8 @@ def compute(
         It cannot run the file, or answers with what nothing can be compared with.
     """
     progress(f"asking ONNX Runtime, with its optimisations off, for the answers of {model.file}")
-    inside = launcher.inside(spec)
-    described = store.description(model, inside.artifacts)
+    worker_paths = launcher.worker_paths(spec)
+    described = store.description(model, worker_paths.artifacts)
     here = store.description(model, str(spec.artifacts))
     answers: dict[int, tuple[Answer, ...]] = {}
     made: list[Artifact] = []
@@ -102,12 +102,12 @@ def compute(
                     model=model.model,
                     batch=batch,
                     threads=spec.threads,
-                    onnx_path=f"{inside.artifacts}/{onnx.path}",
+                    onnx_path=f"{worker_paths.artifacts}/{onnx.path}",
                     onnx_sha256=onnx.sha256,
                     settings=SETTINGS,
                     own=described,
                 )
-                loaded = worker.ask(Load(task, alone=False), Loaded, TIMEOUT_S)
+                loaded = worker.ask(Load(task, launch_measured=False), Loaded, TIMEOUT_S)
                 verified = worker.ask(Verify(count_of(batch)), Verified, TIMEOUT_S)
                 answers[batch] = _usable(model, verified.outputs)
                 made.append(_artifact(model, batch, verified, loaded, image))
@@ -132,7 +132,7 @@ def compute(
 def compare_answer(verified: Verified, reference: tuple[Answer, ...], precision: str, items: int) -> Parity:
     """Compare a worker's outputs with the reference, each by itself; the worst of them stands for all.
 
-    The centred error is told and not asked about: to inputs that mean nothing to it, a network may answer alike.
+    The centred error is reported and not judged: to inputs that mean nothing to it, a network may answer alike.
 
     Parameters
     ----------

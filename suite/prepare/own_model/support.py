@@ -48,14 +48,14 @@ def check(own: OwnFile, models: Sequence[str], arms: Sequence[Arm]) -> None:
         )
 
 
-def scenarios(own: OwnFile, asked: Sequence[str], otherwise: Sequence[str]) -> tuple[str, ...]:
+def scenarios(own: OwnFile, requested: Sequence[str], otherwise: Sequence[str]) -> tuple[str, ...]:
     """Return the scenarios that a file is measured in.
 
     Parameters
     ----------
     own
         The file.
-    asked
+    requested
         Scenarios that the user named; all of them are returned.
     otherwise
         Scenarios of the profile, used where the user named none; those that are not for files are left out.
@@ -65,23 +65,23 @@ def scenarios(own: OwnFile, asked: Sequence[str], otherwise: Sequence[str]) -> t
     LevelfieldError
         One was named that a file cannot be measured in.
     """
-    for scenario in asked:
+    for scenario in requested:
         if reason := get(scenario).not_of_a_file:
             raise LevelfieldError(
                 f"{own.file} cannot be measured in {scenario}: {reason}.",
                 fix="Ask for latency, throughput, memory or cold-start.",
             )
-    return tuple(asked) or tuple(scenario for scenario in otherwise if not get(scenario).not_of_a_file)
+    return tuple(requested) or tuple(scenario for scenario in otherwise if not get(scenario).not_of_a_file)
 
 
-def precisions(own: OwnFile, asked: Sequence[str]) -> tuple[str, ...]:
+def precisions(own: OwnFile, requested: Sequence[str]) -> tuple[str, ...]:
     """Return the one precision that a file is run in: its own.
 
     Parameters
     ----------
     own
         The file.
-    asked
+    requested
         Precisions that the user named.
 
     Raises
@@ -89,22 +89,22 @@ def precisions(own: OwnFile, asked: Sequence[str]) -> tuple[str, ...]:
     LevelfieldError
         Another was named.
     """
-    if any(name != own.precision for name in asked):
+    if any(name != own.precision for name in requested):
         raise LevelfieldError(
             f"{own.file} is in {own.precision}, and is measured as it is.",
-            fix=f"Leave out --precision; to measure it in another, give a file in {' or '.join(asked)}.",
+            fix=f"Leave out --precision; to measure it in another, give a file in {' or '.join(requested)}.",
         )
     return (own.precision,)
 
 
-def check_batches(own: OwnFile, asked: Sequence[int], *, named: bool) -> None:
+def check_batches(own: OwnFile, requested: Sequence[int], *, named: bool) -> None:
     """Refuse batches and throughput of a file whose shapes are fixed: a call is one item.
 
     Parameters
     ----------
     own
         The file; one whose first dimension has no size is never refused.
-    asked
+    requested
         Batches that the user named.
     named
         Whether the user named a scenario with several items a call (throughput).
@@ -116,7 +116,7 @@ def check_batches(own: OwnFile, asked: Sequence[int], *, named: bool) -> None:
     """
     if own.batched:
         return
-    if any(batch != 1 for batch in asked):
+    if any(batch != 1 for batch in requested):
         raise LevelfieldError(
             f"The shapes of {own.file} are fixed, so that a call is a call: it counts as one item.",
             fix="Leave out --batch, or export it with a first dimension that has no size.",

@@ -29,12 +29,12 @@ class Explained(msgspec.Struct, frozen=True):
     profiled: Profiled
 
 
-def explain(asked: ExplainRequest, launcher: Launcher, listener: ProgressListener) -> Explained:
+def explain(request: ExplainRequest, launcher: Launcher, listener: ProgressListener) -> Explained:
     """Launch a worker, load as `bench` does, and profile.
 
     Parameters
     ----------
-    asked
+    request
         The result to profile, and the plan that it comes from.
     launcher
         How to run the worker.
@@ -46,28 +46,28 @@ def explain(asked: ExplainRequest, launcher: Launcher, listener: ProgressListene
     LevelfieldError
         It could not be launched, loaded or profiled; the message gives the reason.
     """
-    resources = prepare(asked.plan, launcher, listener, judged=False)
+    resources = prepare(request.plan, launcher, listener, judged=False)
     try:
-        listener.say(f"loading {asked.id}")
-        (outcome,) = bring_up(resources, asked.case, [asked.arm], verify=False, alone=False)
+        listener.say(f"loading {request.id}")
+        (outcome,) = bring_up(resources, request.case, [request.arm], verify=False, launch_measured=False)
         try:
-            listener.say(f"profiling {asked.id}")
-            profiled = _profiled(asked, outcome)
+            listener.say(f"profiling {request.id}")
+            profiled = _profiled(request, outcome)
         finally:
             end_workers([outcome])
-        return Explained(asked.id, outcome.launch.framework_version or "", resources.image(asked.arm), profiled)
+        return Explained(request.id, outcome.launch.framework_version or "", resources.image(request.arm), profiled)
     finally:
         scratch.remove(resources.caches)
 
 
-def _profiled(asked: ExplainRequest, outcome: Outcome) -> Profiled:
+def _profiled(request: ExplainRequest, outcome: Outcome) -> Profiled:
     failure = outcome.launch.failure
     if outcome.worker is None:
         why = failure.message if failure is not None else "its worker is gone."
         raise LevelfieldError(
-            f"{asked.id} could not be loaded: {why}", fix="`levelfield doctor` looks at this machine."
+            f"{request.id} could not be loaded: {why}", fix="`levelfield doctor` looks at this machine."
         )
     try:
         return outcome.worker.ask(REQUEST, Profiled, TIMEOUT_S)
     except WorkerError as error:
-        raise LevelfieldError(f"{asked.id} could not be profiled: {error.message}") from error
+        raise LevelfieldError(f"{request.id} could not be profiled: {error.message}") from error

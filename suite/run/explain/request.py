@@ -43,26 +43,26 @@ def parse(text: str) -> ExplainRequest:
         )
     if not 2 <= len(words) <= len(_PARTS) or not all(words):
         raise LevelfieldError(f"{text!r} names no result.", fix=_HOW)
-    given = dict(zip(_PARTS, words, strict=False))
-    if given["arm"] in plan.names_of_models():
+    parts = dict(zip(_PARTS, words, strict=False))
+    if parts["arm"] in plan.names_of_models():
         raise LevelfieldError(
             f"{text!r} names a case, and nobody who answers it.", fix=f"Put a backend before it: onnxruntime/{text}."
         )
-    arm = arms.parse(given["arm"])
-    scenario = given.get("scenario", "latency")
+    arm = arms.parse(parts["arm"])
+    scenario = parts.get("scenario", "latency")
     if scenario in scenarios.NAMES and scenario not in PROFILED:
         raise LevelfieldError(
             f"{scenario} is not a matter of operators, or not of the CPU's.",
-            fix=f"Explain {arm.id}/{given['model']}/latency instead; {', '.join(PROFILED)} can be.",
+            fix=f"Explain {arm.id}/{parts['model']}/latency instead; {', '.join(PROFILED)} can be.",
         )
-    _on_cpu(text, arm, given.get("device", "cpu"))
-    batch, threads = _number(given, "batch"), _number(given, "threads")
+    _on_cpu(text, arm, parts.get("device", "cpu"))
+    batch, threads = _number(parts, "batch"), _number(parts, "threads")
     made = plan.make(
         Selection(
-            models=(given["model"],),
+            models=(parts["model"],),
             backends=(arm.id,),
             scenarios=(scenario,),
-            precisions=(given.get("precision", "fp32"),),
+            precisions=(parts.get("precision", "fp32"),),
             batches=() if batch is None else (batch,),
             threads=() if threads is None else (threads,),
             control="none",
@@ -74,8 +74,8 @@ def parse(text: str) -> ExplainRequest:
             f"{scenario} is measured at batch {block.case.batch} alone.",
             fix=f"Leave /b{batch} out, or ask for throughput/{block.case.precision}/b{batch}.",
         )
-    alone = msgspec.structs.replace(made, blocks=(block,))
-    return ExplainRequest(id=f"{arm.id}/{block.case.id}", arm=block.arms[0], case=block.case, plan=alone)
+    single = msgspec.structs.replace(made, blocks=(block,))
+    return ExplainRequest(id=f"{arm.id}/{block.case.id}", arm=block.arms[0], case=block.case, plan=single)
 
 
 def _on_cpu(text: str, arm: Arm, device: str) -> None:
@@ -88,13 +88,13 @@ def _on_cpu(text: str, arm: Arm, device: str) -> None:
         )
 
 
-def _number(given: dict[str, str], part: str) -> int | None:
-    if part not in given:
+def _number(parts: dict[str, str], part: str) -> int | None:
+    if part not in parts:
         return None
-    found = _NUMBER[part].fullmatch(given[part])
+    found = _NUMBER[part].fullmatch(parts[part])
     if found is None:
         raise LevelfieldError(
-            f"{given[part]!r} is no {'batch' if part == 'batch' else 'number of threads'}.",
+            f"{parts[part]!r} is no {'batch' if part == 'batch' else 'number of threads'}.",
             fix=f"Write {'b8' if part == 'batch' else 't2'}. {_HOW}",
         )
     return int(found[1])

@@ -98,8 +98,8 @@ def as_json(found: Sequence[Explained], failed: dict[str, LevelfieldError], *, b
         }
         for each in found
     ]
-    told = [{"result": name, "message": str(error)} for name, error in failed.items()]
-    return msgspec.json.format(msgspec.json.encode({"results": results, "failed": told}), indent=2) + b"\n"
+    failures = [{"result": name, "message": str(error)} for name, error in failed.items()]
+    return msgspec.json.format(msgspec.json.encode({"results": results, "failed": failures}), indent=2) + b"\n"
 
 
 def as_rows(found: Sequence[Explained], *, by_layer: bool) -> Iterator[dict[str, Value]]:

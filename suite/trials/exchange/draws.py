@@ -100,11 +100,11 @@ def spread(runs: Runs) -> Spread:
     within, freedom, between, weight, groups, cases = 0.0, 0, 0.0, 0.0, 0, 0
     for column in runs.log_costs.T:
         there = ~np.isnan(column)
-        values, places = column[there], numbers[there]
+        values, indices = column[there], numbers[there]
         if values.size < 2:
             continue
         cases += 1
-        parts = [values[places == each] for each in np.unique(places)]
+        parts = [values[indices == each] for each in np.unique(indices)]
         within += sum(float(((part - part.mean()) ** 2).sum()) for part in parts)
         freedom += values.size - len(parts)
         between += sum(part.size * float(part.mean() - values.mean()) ** 2 for part in parts)
@@ -136,7 +136,7 @@ def lumps(runs: Runs, a_side: int, draws: int, rng: np.random.Generator) -> Iter
         Of random numbers.
     """
     members = [_members(runs, number) for number in range(len(set(runs.sessions)))]
-    enough = [places for places in members if places.size >= a_side]
+    enough = [indices for indices in members if indices.size >= a_side]
     pairs = [(first, second) for place, first in enumerate(enough) for second in enough[place + 1 :]]
     for number, (first, second) in enumerate(pairs):
         for _ in range(draws):
@@ -158,10 +158,10 @@ def turns(runs: Runs, a_side: int, draws: int, rng: np.random.Generator) -> Iter
         Of random numbers.
     """
     members = [_members(runs, number) for number in range(len(set(runs.sessions)))]
-    if sum(places.size // 2 for places in members) < a_side:
+    if sum(indices.size // 2 for indices in members) < a_side:
         return
     for _ in range(draws):
-        pairs = [pair for places in members for pair in _neighbours(places, rng)]
+        pairs = [pair for indices in members for pair in _neighbours(indices, rng)]
         if len(pairs) < a_side:
             continue
         chosen = [pairs[place] for place in rng.permutation(len(pairs))[:a_side]]
@@ -242,12 +242,12 @@ def _members(runs: Runs, number: int) -> NDArray[np.intp]:
     return np.flatnonzero(np.array(runs.sessions) == number)
 
 
-def _some(places: NDArray[np.intp], count: int, rng: np.random.Generator) -> list[int]:
-    return [int(each) for each in rng.permutation(places)[:count]]
+def _some(indices: NDArray[np.intp], count: int, rng: np.random.Generator) -> list[int]:
+    return [int(each) for each in rng.permutation(indices)[:count]]
 
 
-def _neighbours(places: NDArray[np.intp], rng: np.random.Generator) -> list[tuple[int, int]]:
+def _neighbours(indices: NDArray[np.intp], rng: np.random.Generator) -> list[tuple[int, int]]:
     """Pair the runs of a session with their neighbours, from the first or from the second run on."""
-    begin = int(rng.integers(0, 2)) if places.size % 2 else 0
-    paired = places[begin : begin + 2 * ((places.size - begin) // 2)]
+    begin = int(rng.integers(0, 2)) if indices.size % 2 else 0
+    paired = indices[begin : begin + 2 * ((indices.size - begin) // 2)]
     return [(int(first), int(second)) for first, second in paired.reshape(-1, 2)]

@@ -19,7 +19,7 @@ from suite.machine.signals import Signals
 from suite.record.schema import Absent
 from suite.schedule.launches import LOAD_TIMEOUT_S
 from suite.schedule.verification import compare_outputs
-from suite.trials import commands, inside
+from suite.trials import commands, form_worker
 from suite.trials.folklore.findings import rows
 from suite.trials.folklore.forms import BATCH, FAIRLY, FRAMEWORKS, Framework
 from suite.trials.folklore.record import Folklore, Said
@@ -43,8 +43,8 @@ class _Process(InlineProcess):
         single = target.site.onnx.get((MODEL, target.case.precision, 1))
         single_onnx = f"/artifacts/{single.path}" if single is not None else None
         try:
-            given = inside.Given(task=self.task, forms=names, single_onnx=single_onnx)
-            self.answers = self.ask(given, list[inside.Answer], LOAD_TIMEOUT_S)
+            wanted = form_worker.FormsRequest(task=self.task, forms=names, single_onnx=single_onnx)
+            self.answers = self.ask(wanted, list[form_worker.Answer], LOAD_TIMEOUT_S)
         except BaseException:
             self.close()
             raise
@@ -144,7 +144,7 @@ def _launched(
         yield {arm: contestant for arm, contestant in launched.items() if arm not in failed}
 
 
-def _said(arm: str, answer: inside.Answer, target: Target) -> Said:
+def _said(arm: str, answer: form_worker.Answer, target: Target) -> Said:
     """Compare an answer with the float64 reference."""
     if not answer.output:
         return Said(arm, None, None, "it makes weights of its own in the call, so it answers for no model")

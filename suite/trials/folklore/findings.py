@@ -15,7 +15,7 @@ from suite.statistics.arrays import Floats
 from suite.statistics.errors import InsufficientData
 from suite.statistics.ratios import level_interval
 from suite.trials.folklore.forms import AS_PUBLISHED, FAIRLY, Framework, path
-from suite.trials.folklore.record import Form, Mended, Row, Said, Standing
+from suite.trials.folklore.record import Form, Mended, Row, Said, TableEntry
 from suite.trials.overhead.judging import launch_levels
 from suite.trials.overhead.record import Generation, Interval
 
@@ -53,16 +53,16 @@ def rows(frameworks: Sequence[Framework], generations: Sequence[Generation], sai
 
 def _table(
     frameworks: Sequence[Framework], levels: _Levels, name: str, answers: Mapping[str, Said]
-) -> dict[str, Standing]:
+) -> dict[str, TableEntry]:
     arms = {framework.backend: _form(framework, name).arm for framework in frameworks}
     unequal = {arm: reason for arm in arms.values() if (reason := _unequal(answers.get(arm)))}
     equal = [arm for arm in arms.values() if arm not in unequal]
     places = ranking.rank(np.stack([levels[arm] for arm in equal], axis=1)) if equal else []
     ranked = {equal[place.arm]: place for place in places}
     return {
-        backend: Standing(arm, _level(levels[arm]), None, unequal[arm])
+        backend: TableEntry(arm, _level(levels[arm]), None, unequal[arm])
         if arm in unequal
-        else Standing(arm, _level(levels[arm]), ranked[arm].rank, ranked[arm].reason or "")
+        else TableEntry(arm, _level(levels[arm]), ranked[arm].rank, ranked[arm].reason or "")
         for backend, arm in arms.items()
     }
 
@@ -77,7 +77,7 @@ def _unequal(said: Said | None) -> str:
     return f"{what}: {said.reason.rstrip('.')}."
 
 
-def _row(framework: Framework, published: Standing, fairly: Standing, levels: _Levels) -> Row:
+def _row(framework: Framework, published: TableEntry, fairly: TableEntry, levels: _Levels) -> Row:
     way = path(framework)
     return Row(
         backend=framework.backend,
@@ -120,8 +120,8 @@ def _explained(row: Row, table: Sequence[Row]) -> Row:
 
 
 def _before(first: Row, second: Row, table: str) -> bool:
-    one: Standing = getattr(first, table)
-    other: Standing = getattr(second, table)
+    one: TableEntry = getattr(first, table)
+    other: TableEntry = getattr(second, table)
     return one.rank is not None and other.rank is not None and one.rank < other.rank
 
 

@@ -84,7 +84,7 @@ FRAMEWORKS = (
 
 
 def path(framework: Framework) -> tuple[Form, ...]:
-    """Return the forms that lead from the published one to the fair one, without those told beside them."""
+    """Return the forms that lead from the published one to the fair one, without those listed beside them."""
     return tuple(form for form in framework.forms if form.mends or form.name == AS_PUBLISHED)
 
 

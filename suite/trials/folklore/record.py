@@ -34,7 +34,7 @@ class Said(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Standing(msgspec.Struct, frozen=True):
+class TableEntry(msgspec.Struct, frozen=True):
     """A row of one of the two tables."""
 
     arm: str
@@ -61,8 +61,8 @@ class Row(msgspec.Struct, frozen=True):
     title: str
     published_ms: float
     """As the published comparison states it, on its machine."""
-    published: Standing
-    fairly: Standing
+    published: TableEntry
+    fairly: TableEntry
     factor: Interval
     """As published over fairly."""
     mended: tuple[Mended, ...]

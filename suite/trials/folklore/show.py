@@ -7,7 +7,7 @@ from suite.report.markdown import interval, table
 from suite.report.sentences import join
 from suite.report.separation import IN_THESE_MINUTES
 from suite.trials.folklore.forms import AS_PUBLISHED, FAIRLY, get
-from suite.trials.folklore.record import Folklore, Row, Said, Standing
+from suite.trials.folklore.record import Folklore, Row, Said, TableEntry
 from suite.trials.overhead.record import Interval
 
 SOURCE = (
@@ -62,8 +62,8 @@ def _factor(found: Interval) -> str:
     return interval(found.value, found.low, found.high, units.digits)
 
 
-def _rank(standing: Standing) -> str:
-    return units.NO_VALUE if standing.rank is None else str(standing.rank)
+def _rank(entry: TableEntry) -> str:
+    return units.NO_VALUE if entry.rank is None else str(entry.rank)
 
 
 def markdown(record: Folklore) -> str:
@@ -129,8 +129,8 @@ def _unranked(rows: Sequence[Row]) -> Iterator[str]:
     """Say why forms have no rank; a reason that several share is said once."""
     reasons: dict[str, list[str]] = {}
     for row in rows:
-        for standing, name in ((row.published, AS_PUBLISHED), (row.fairly, FAIRLY)):
-            if standing.unranked:
-                reasons.setdefault(standing.unranked, []).append(f"{row.title} {name}")
+        for entry, name in ((row.published, AS_PUBLISHED), (row.fairly, FAIRLY)):
+            if entry.unranked:
+                reasons.setdefault(entry.unranked, []).append(f"{row.title} {name}")
     for reason, forms in reasons.items():
         yield f"{join(forms)}: no rank. {reason}"

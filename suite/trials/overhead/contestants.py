@@ -19,14 +19,14 @@ from suite.launchers.channel import ChannelClosed, ChannelTimeout
 from suite.launchers.container import ContainerChannel, LocalProcess
 from suite.launchers.docker import NOBODY
 from suite.launchers.environment import worker_environment
-from suite.launchers.protocol import Inside
+from suite.launchers.protocol import WorkerPaths
 from suite.record.schema import Arm, Case
 from suite.schedule.launches import LOAD_TIMEOUT_S
 from suite.schedule.outcomes import end_workers
 from suite.schedule.resources import RunResources, cache_folder, task_for
 from suite.schedule.rounds import REWARM_NS
 from suite.schedule.verification import compare_outputs
-from suite.trials import inside
+from suite.trials import form_worker
 from suite.trials.workers import WINDOW_TIMEOUT_S, launch
 from suite.worker.messages import Measure, Measured, Verified
 
@@ -134,7 +134,7 @@ def plain_container(
 
 
 class InlineProcess:
-    """A plain container of an image, on the same CPUs as the worker, in which the text of `suite.trials.inside` runs.
+    """A plain container of an image, on the same CPUs as the worker, that runs the text of `suite.trials.form_worker`.
 
     It reads and writes one JSON object a line, as a worker does.
 
@@ -156,11 +156,11 @@ class InlineProcess:
         folders = {"/artifacts": (target.site.artifacts.root, "ro")}
         if cache is not None:
             folders["/cache"] = (cache, "rw")
-        code = Path(inside.__file__).read_text(encoding="utf-8")
+        code = Path(form_worker.__file__).read_text(encoding="utf-8")
         self._channel = _start(target, [python_of(target), "-P", "-c", code], folders)
         self.pid = self._channel.pid
-        places = Inside(artifacts="/artifacts", cache="/cache" if cache else None, export=None)
-        self.task = task_for(target.site, target.case, target.arm, places)
+        paths = WorkerPaths(artifacts="/artifacts", cache="/cache" if cache else None, export=None)
+        self.task = task_for(target.site, target.case, target.arm, paths)
 
     def ask(self, message: msgspec.Struct, kind: type[_R], timeout_s: float = WINDOW_TIMEOUT_S) -> _R:
         """Send a message and wait for its answer.
@@ -187,9 +187,9 @@ class InlineProcess:
             words = self._channel.stderr_tail().strip() or "it said nothing"
             raise LevelfieldError(f"The {self._name} gave no answer.", fix=f"Its last words: {words[-800:]}") from error
 
-    def turns(self, request: inside.AskTurns) -> list[dict[str, Reading]]:
+    def turns(self, request: form_worker.AskTurns) -> list[dict[str, Reading]]:
         """Let two loops take turns inside the process; raises as `ask` does."""
-        turns = self.ask(request, inside.Turns).turns
+        turns = self.ask(request, form_worker.Turns).turns
         return [{loop: reading(samples) for loop, samples in turn.items()} for turn in turns]
 
     def close(self) -> None:
@@ -216,8 +216,8 @@ class BareProcess(InlineProcess):
 
     def _verify(self, target: Target) -> None:
         """Time nothing that does not compute the same thing."""
-        (answer,) = self.ask(inside.Given(self.task), list[inside.Answer], LOAD_TIMEOUT_S)
-        reference = target.site.artifacts.reference(target.case.model, inside.VERIFIED)
+        (answer,) = self.ask(form_worker.FormsRequest(self.task), list[form_worker.Answer], LOAD_TIMEOUT_S)
+        reference = target.site.artifacts.reference(target.case.model, form_worker.VERIFIED)
         parity = compare_outputs(Verified(answer.shape, answer.output), reference, target.case.precision)
         if not parity.equal:
             raise LevelfieldError(f"The {self._name} is not equal to the reference: {parity.reason}.")
@@ -226,7 +226,7 @@ class BareProcess(InlineProcess):
 class Loop:
     """A loop around one of the forms that a process offers, as a contestant."""
 
-    def __init__(self, process: InlineProcess, loop: str, form: str = inside.FAIRLY) -> None:
+    def __init__(self, process: InlineProcess, loop: str, form: str = form_worker.FAIRLY) -> None:
         self.inside = process
         self.loop = loop
         self.form = form
@@ -234,8 +234,8 @@ class Loop:
         self.pid = process.pid
 
     def window(self, pace: Pace) -> Reading:
-        request = inside.Ask(self.form, self.loop, pace.window_ns, pace.min_calls, REWARM_NS)
-        return reading(self.inside.ask(request, inside.Samples).samples_ns)
+        request = form_worker.Ask(self.form, self.loop, pace.window_ns, pace.min_calls, REWARM_NS)
+        return reading(self.inside.ask(request, form_worker.Samples).samples_ns)
 
 
 def python_of(target: Target) -> str:

@@ -14,7 +14,7 @@ from suite.statistics.arrays import Floats
 from suite.statistics.ending import EndedBy
 from suite.statistics.errors import InsufficientData
 from suite.statistics.levels import levels_of_windows
-from suite.statistics.middle import median_interval
+from suite.statistics.medians import median_interval
 from suite.statistics.student import MIN_LAUNCHES, half_width, spread_of
 from suite.trials.overhead.record import Cell, Contrast, Finding, Generation, Interval, Limit, Verdict
 
@@ -74,7 +74,7 @@ def find(
     The launch is the unit: differences are taken within a generation, and intervals are over generations.
     """
     first, second = _levels(contrast, generations, arms)
-    return _finding(contrast, first, second, typical=_mean if contrast.one_process else _middle, ended=ended)
+    return _finding(contrast, first, second, typical=_mean if contrast.one_process else _median, ended=ended)
 
 
 def _levels(contrast: Contrast, generations: Sequence[Generation], arms: Sequence[str]) -> tuple[Floats, Floats]:
@@ -121,7 +121,7 @@ def pooled(contrast: Contrast, cells: Sequence[Cell]) -> Finding:
     """
     levels = [_levels(contrast, cell.generations, cell.arms) for cell in cells]
     first, second = np.concatenate([one for one, _ in levels]), np.concatenate([other for _, other in levels])
-    return _finding(contrast, first, second, typical=_middle, ended=EndedBy.PLAN)
+    return _finding(contrast, first, second, typical=_median, ended=EndedBy.PLAN)
 
 
 def _finding(
@@ -146,7 +146,7 @@ def _finding(
     )
 
 
-def _middle(values: Floats, *, ended: EndedBy) -> Interval:
+def _median(values: Floats, *, ended: EndedBy) -> Interval:
     try:
         found = median_interval(values, confidence=CONFIDENCE_SEQUENTIAL if ended is EndedBy.PRECISION else CONFIDENCE)
     except InsufficientData:

@@ -9,10 +9,10 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 import msgspec
 
 from suite.machine.disturbance import disturbed
-from suite.machine.settling import settle
+from suite.machine.idle_wait import wait_until_idle
 from suite.machine.signals import Signals, difference
 from suite.statistics.ending import EndedBy
-from suite.trials.inside import AskTurns
+from suite.trials.form_worker import AskTurns
 from suite.trials.overhead.benchmark_app import BenchmarkApp
 from suite.trials.overhead.contestants import BareProcess, Contestant, Harness, Loop, Pace, Target
 from suite.trials.overhead.judging import find, precise
@@ -173,7 +173,7 @@ def generation(arms: Mapping[str, Contestant], effort: Effort, order: random.Ran
     -------
     Generation
     """
-    await_calm(arms, signals)
+    await_quiet(arms, signals)
     for contestant in arms.values():
         if not isinstance(contestant, BenchmarkApp):  # it starts anew for every window, so it cannot be warmed up
             contestant.window(effort.pace)
@@ -183,8 +183,8 @@ def generation(arms: Mapping[str, Contestant], effort: Effort, order: random.Ran
     return Generation((*turns, *(_round(between, effort.pace, order, signals) for _ in range(effort.rounds))))
 
 
-def await_calm(
-    arms: Mapping[str, Contestant], signals: Signals, *, calm_s: float = CALM_S, most_s: float = CALM_MOST_S
+def await_quiet(
+    arms: Mapping[str, Contestant], signals: Signals, *, quiet_s: float = CALM_S, most_s: float = CALM_MOST_S
 ) -> bool:
     """Wait until a moment passes in which nothing disturbs the machine.
 
@@ -194,7 +194,7 @@ def await_calm(
         The launches, whose own work is no disturbance.
     signals : Signals
         Of the machine, open.
-    calm_s, most_s : float
+    quiet_s, most_s : float
         Length of that moment, and of the longest wait, seconds.
 
     Returns
@@ -206,7 +206,7 @@ def await_calm(
     end = time.monotonic() + most_s
     before = signals.snapshot(pids)
     while time.monotonic() < end:
-        time.sleep(calm_s)
+        time.sleep(quiet_s)
         after = signals.snapshot(pids)
         if not disturbed([difference(before, after, None)], len(signals.cpus)):
             return True
@@ -255,7 +255,7 @@ def _round(arms: Mapping[str, Contestant], pace: Pace, order: random.Random, sig
     noises = []
     for name in names:
         if known:
-            settle(pids)
+            wait_until_idle(pids)
         before = signals.snapshot(pids)
         reading = arms[name].window(pace)
         noises.append(difference(before, signals.snapshot(pids), arms[name].process))

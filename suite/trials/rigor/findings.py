@@ -117,15 +117,15 @@ def variance(table: Table) -> Variance | None:
         return None
     return Variance(
         all_arms=everything,
-        pair_window_sd=_together([pair.window_sd for pair in pairs]),
-        pair_launch_sd=_together([pair.launch_sd for pair in pairs]),
+        pair_window_sd=_root_mean_square([pair.window_sd for pair in pairs]),
+        pair_launch_sd=_root_mean_square([pair.launch_sd for pair in pairs]),
         drift_over_generations_sd=float(logs.mean(axis=(1, 2)).std(ddof=1)),
         order_p=_order_p(logs.mean(axis=1)),
         covariate=covariate(table),
     )
 
 
-def _together(deviations: Sequence[float]) -> float:
+def _root_mean_square(deviations: Sequence[float]) -> float:
     return float(np.sqrt(np.mean(np.square(deviations))))
 
 

@@ -56,7 +56,7 @@ def measure(site: RunResources, block: Block, pace: Pace, *, seconds: float, see
     case = block.case
     outcomes: list[Outcome] = []
     try:
-        outcomes += launch(site, case, block.arms, alone=False)
+        outcomes += launch(site, case, block.arms, launch_measured=False)
         rotate(site, case, outcomes)
         outcomes += launch_canary(site)
         for outcome in outcomes:

@@ -38,7 +38,7 @@ GOALS: Mapping[str, Goal] = MappingProxyType(
 """By the model whose layers the network has, which is what a user names."""
 
 
-class Beginning(msgspec.Struct, frozen=True):
+class ExpectedStart(msgspec.Struct, frozen=True):
     """How a training must begin: the float64 reference's first losses from a seed's weights, and their tolerance."""
 
     losses: tuple[float, ...]
@@ -152,7 +152,7 @@ def first_losses(goal: Goal, seed: int, begin: Tensors | None = None) -> tuple[f
     return tuple(losses)
 
 
-def beginning(goal: Goal, seed: int) -> Beginning:
+def expected_start(goal: Goal, seed: int) -> ExpectedStart:
     """Compute how a training must begin.
 
     Parameters
@@ -161,7 +161,7 @@ def beginning(goal: Goal, seed: int) -> Beginning:
         What is trained, and from where.
     """
     network = models.get(goal.network)
-    return Beginning(
+    return ExpectedStart(
         losses=first_losses(goal, seed),
         tolerance=parity.allowed(max(goal.sensitivity, goal.own_sensitivity)),
         weights_sha256=sha256(weights(network, seed)),

@@ -3,7 +3,7 @@
 Defaults differ where it hurts. Keras's AdamW has ε = 1e-7 and decay 0.004, torch's 1e-8 and 0.01, and optax decays what
 it is told to; Keras puts ε beside the *uncorrected* root, which makes it thirty times larger in the first step; of its
 old statistics BatchNorm keeps 0.9 by torch's default `momentum=0.1`, and 0.99 by Keras's and flax's `momentum=0.99`. So
-each rule is written down here as arithmetic, and the frameworks are told the numbers.
+each rule is written down here as arithmetic, and the frameworks are given the numbers.
 """
 
 from typing import TypeAlias
@@ -101,7 +101,7 @@ class Goal(msgspec.Struct, frozen=True):
     every: int
     """Steps between two evaluations."""
     target: float
-    """Share of the test images that must be told right."""
+    """Share of the test images that must be classified correctly."""
     sensitivity: float
     """Of the reference on the digits, as `suite.zoo.training.convergence.sensitivity` finds it."""
     classes: int = 10

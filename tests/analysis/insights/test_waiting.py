@@ -45,7 +45,7 @@ def arms(run: Run) -> dict[str, ArmWait]:
     return {arm.arm: arm for arm in found.arms}
 
 
-def told(run: Run) -> str:
+def waiting_text(run: Run) -> str:
     (section,) = [each for each in insights.sections(analyse(run).insights) if each.title == "Waiting for data"]
     return " ".join(section.sentences).replace(units.NBSP, " ")
 
@@ -58,8 +58,8 @@ def test_shares_and_what_would_be_gained() -> None:
     assert found["jax"].share.value == pytest.approx(0.01, abs=1e-6)
 
 
-def test_who_is_starved_is_told_so() -> None:
-    text = told(waiting_run({"torch": 0.75, "jax": 0.2, "onnxruntime": 0.0}))
+def test_who_is_starved_is_reported_so() -> None:
+    text = waiting_text(waiting_run({"torch": 0.75, "jax": 0.2, "onnxruntime": 0.0}))
     assert "torch 75 % (75–75 %): 28.5 items/s, and up to 114 (4 times) if data came as fast as they are used" in text
     assert "jax 20 % (20–20 %): " in text
     assert "onnxruntime 0.0 % (" in text
@@ -67,12 +67,14 @@ def test_who_is_starved_is_told_so() -> None:
 
 
 def test_where_data_come_fast_enough_it_says_what_little_is_to_be_gained() -> None:
-    text = told(waiting_run({"torch": 0.02, "jax": 0.01}))
+    text = waiting_text(waiting_run({"torch": 0.02, "jax": 0.01}))
     assert "Data come fast enough: a faster pipeline would gain less than 2.0 %." in text
 
 
 def test_between_the_two_no_pace_is_set() -> None:
-    assert "More workers or cheaper decoding gain at the most what is told." in told(waiting_run({"torch": 0.2}))
+    assert "More workers or cheaper decoding gain at the most what is told." in waiting_text(
+        waiting_run({"torch": 0.2})
+    )
 
 
 def test_windows_that_waited_for_nothing_or_longer_than_they_lasted_say_nothing() -> None:

@@ -142,7 +142,7 @@ def test_launches_that_failed_and_calls_that_were_not_timed_are_left_out() -> No
     assert containers.added(block, BOX, BARE, lambda one: one.first_call_ns) is None
 
 
-def test_a_cold_start_is_told_stage_by_stage() -> None:
+def test_a_cold_start_is_reported_stage_by_stage() -> None:
     made = record(1.0, scenarios=("cold-start",))
     block = cold(
         *((startup(600 + index, 19.5), startup(200 - index)) for index in range(6)),

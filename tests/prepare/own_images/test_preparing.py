@@ -114,7 +114,7 @@ def test_the_reference_trains_on_them_and_tells_wrong_trainings(folder: Path, tm
 
     goal = convergence.goal("mlp", images=tmp_path / prepare(folder, tmp_path, BATCH).path)
     goal = msgspec.structs.replace(goal, own_sensitivity=convergence.sensitivity(goal, 1))
-    right = convergence.beginning(goal, 0)
+    right = convergence.expected_start(goal, 0)
     assert right.losses[-1] < right.losses[0]
     assert right.tolerance < 1e-3
     optimizer = msgspec.structs.replace(goal.optimizer, learning_rate=0.9 * goal.optimizer.learning_rate)

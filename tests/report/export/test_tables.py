@@ -39,9 +39,9 @@ def test_results_are_those_of_the_report() -> None:
     found = {(row["scenario"], row["arm"]): row for row in table("results", made)}
     for block in analysis.analyse(made).timed:
         for row in block.rows:
-            told = found[block.case.scenario, row.arm]
+            cells = found[block.case.scenario, row.arm]
             estimate = row.items_per_second if block.case.per_item else row.median_ns
             assert estimate is not None
-            assert float(told["value"]) == estimate.value
-            assert told["rank"] == ("" if row.rank is None else str(row.rank))
+            assert float(cells["value"]) == estimate.value
+            assert cells["rank"] == ("" if row.rank is None else str(row.rank))
     assert found["memory", "jax"]["unit"] == "bytes"

@@ -1,13 +1,11 @@
 """The runs of a reports folder, as a site lists them: newest first, and nothing lost without a word."""
 
-import hashlib
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from suite.analysis.types import Analysis
-from suite.compare.reduction import reduce
 from suite.errors import LevelfieldError
 from suite.record import files
 from suite.record.schema import Run
@@ -109,13 +107,3 @@ def test_a_folder_that_is_none_is_a_sentence_and_an_empty_one_lists_nothing(tmp_
     (tmp_path / "file").write_text("x")
     with pytest.raises(LevelfieldError, match="cannot be read: Not a directory"):
         listed(tmp_path / "file")
-
-
-def test_a_run_is_read_with_its_digest_and_reduced_with_it(tmp_path: Path) -> None:
-    put(tmp_path, made(1))
-    run, found, sha256, size = listing.read(tmp_path / "0")
-    content = (tmp_path / "0" / files.NAME).read_bytes()
-    assert (run, size) == (made(1), len(content))
-    assert found.timed
-    assert sha256 == hashlib.sha256(content).hexdigest()
-    assert listing.reduced(tmp_path / "0") == reduce(run, sha256)

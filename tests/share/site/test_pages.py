@@ -19,9 +19,9 @@ from tests.share.site.shelves import fill
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Published]:
     folder = tmp_path_factory.mktemp("published")
-    told: list[str] = []
-    result = publish(fill(folder / "reports"), folder / "site", told.append)
-    assert any("run-07" in line for line in told)
+    output: list[str] = []
+    result = publish(fill(folder / "reports"), folder / "site", output.append)
+    assert any("run-07" in line for line in output)
     return folder / "site", result
 
 

@@ -27,7 +27,7 @@ def written(folder: Path, days: int, of_a_day: int) -> Path:
     return folder
 
 
-def test_days_of_records_are_told(tmp_path: Path) -> None:
+def test_days_of_records_are_reported(tmp_path: Path) -> None:
     folder = written(tmp_path / "runs", 2, 3)
     found = CliRunner().invoke(command.main, [str(folder), "--out", str(tmp_path / "found.json")])
     assert found.exit_code == 0, found.output

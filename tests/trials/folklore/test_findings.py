@@ -61,7 +61,7 @@ def test_an_own_time_that_hardly_changes_is_said_to() -> None:
     assert torch.reason.startswith("Its own time hardly changes (1.09 times (")
 
 
-def test_a_slower_step_is_told_as_slower() -> None:
+def test_a_slower_step_is_reported_as_slower() -> None:
     (waited,) = [each for each in table()["jax"].mended if each.mends == "the result is waited for"]
     assert waited.factor.value == pytest.approx(3.0 / 3.3, rel=0.03)
 

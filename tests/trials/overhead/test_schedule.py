@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from suite.machine.signals import Signals
-from suite.trials.overhead.schedule import await_calm
+from suite.trials.overhead.schedule import await_quiet
 
 pytestmark = pytest.mark.alone
 
@@ -24,16 +24,16 @@ def test_a_process_that_still_computes_is_waited_for(signals: Signals) -> None:
     code = "import time\nend = time.monotonic() + 2\nwhile time.monotonic() < end: pass"
     with subprocess.Popen([sys.executable, "-c", code]) as process:
         began = time.monotonic()
-        calm = await_calm({}, signals, calm_s=0.25, most_s=60)
+        quiet = await_quiet({}, signals, quiet_s=0.25, most_s=60)
         waited = time.monotonic() - began
     assert process.returncode == 0
-    assert calm
+    assert quiet
     assert waited > 1.5
 
 
 def test_waiting_has_an_end(signals: Signals) -> None:
     with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as process:
         began = time.monotonic()
-        assert not await_calm({}, signals, calm_s=0.1, most_s=1)
+        assert not await_quiet({}, signals, quiet_s=0.1, most_s=1)
         assert time.monotonic() - began < 3
         process.kill()

@@ -93,7 +93,7 @@ def test_a_stream_is_not_continued_under_other_rules(tmp_path: Path, monkeypatch
     assert "begun under other rules" in " ".join(done.output.split())
 
 
-def test_the_cost_is_told_before() -> None:
+def test_the_cost_is_reported_before() -> None:
     lines = foresee(stream(Machine(), arms=12, rounds=5).setup, 85, 3600)
     assert "about" in lines[0]
     assert "102" in lines[1]  # six pairs, seventeen groups of five generations

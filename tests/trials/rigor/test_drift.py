@@ -39,7 +39,7 @@ def test_frameworks_that_do_not_drift_show_no_autocorrelation() -> None:
         assert each.held / each.intervals == pytest.approx(each.confidence, abs=0.04)
 
 
-def test_a_drift_of_one_framework_is_seen_and_its_cost_told() -> None:
+def test_a_drift_of_one_framework_is_seen_and_its_cost_reported() -> None:
     """The drift's own autocorrelation is 0.8; launches and windows that differ make that of levels smaller.
 
     A level has √(0.7² + 2.0² / 3) = 1.35 % of its own: of the drift's, means of four keep the share 4 / (4 + 0.9),

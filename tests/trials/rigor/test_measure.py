@@ -146,7 +146,7 @@ def test_a_wrong_answer_ends_the_trial(place: RunResources) -> None:
     assert not workers()
 
 
-def test_the_frameworks_arms_are_told_apart() -> None:
+def test_the_frameworks_arms_are_distinguished() -> None:
     setup = two_frameworks().setup
     arms = arms_of(setup)
     assert [arm.backend for arm in arms] == ["onnxruntime"] * 4 + ["openvino"] * 4

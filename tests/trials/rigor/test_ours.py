@@ -111,7 +111,7 @@ def test_disturbed_rounds_are_left_out_where_there_are_others() -> None:
     assert np.exp(levels[1, 0]) == pytest.approx(3 * CALL_NS, rel=0.05)  # it has no other
 
 
-def test_a_generation_without_a_calm_round_is_left_out_where_there_are_enough() -> None:
+def test_a_generation_without_a_undisturbed_round_is_left_out_where_there_are_enough() -> None:
     places = [(3, number, 0) for number in range(4)]
     seen = table(Machine(window=0.001), generations=7, rounds=4, arms=2, disturbed=places)
     seen.median_ns[3] *= 3.0

@@ -71,7 +71,7 @@ def test_what_trains_otherwise_is_over_the_tolerance() -> None:
     """Traps that a loss curve hardly shows: they must show in the first ten losses."""
     for name in ("mlp", "resnet50"):
         goal = convergence.goal(name)
-        right = convergence.beginning(goal, 0)
+        right = convergence.expected_start(goal, 0)
         assert right.tolerance == parity.allowed(goal.sensitivity)
         optimizer = msgspec.structs.replace(goal.optimizer, learning_rate=0.9 * goal.optimizer.learning_rate)
         slower = msgspec.structs.replace(goal, optimizer=optimizer)

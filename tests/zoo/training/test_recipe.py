@@ -9,9 +9,9 @@ from suite.zoo.training import recipe
 @pytest.mark.parametrize("name", models.names())
 def test_every_hyper_parameter_is_said(name: str) -> None:
     rule = models.recipe(name)
-    told = recipe.describe(rule)
-    assert rule.loss in told
-    assert f"{rule.optimizer.learning_rate:g}" in told
+    text = recipe.describe(rule)
+    assert rule.loss in text
+    assert f"{rule.optimizer.learning_rate:g}" in text
 
 
 def test_what_is_not_trained_has_no_recipe() -> None:

@@ -40,15 +40,15 @@ const choose = () => {
   }
   for (const chart of charts) drawScale(chart, scale());
   say(words, gone, shownCases);
-  for (const told of chosen) told();
+  for (const call of chosen) call();
 };
 const say = (words, gone, cases) => {
   const shown = [...cases.values()].filter(Boolean).length;
-  const told = [];
-  if (shown < cases.size) told.push(`${shown} of ${cases.size} cases`);
-  if (gone.size) told.push(`without ${[...gone].join(", ")}`);
-  if (words.length && shown) told.push(`only what has “${words.join(" ")}”`);
-  const text = told.join(", ");
+  const parts = [];
+  if (shown < cases.size) parts.push(`${shown} of ${cases.size} cases`);
+  if (gone.size) parts.push(`without ${[...gone].join(", ")}`);
+  if (words.length && shown) parts.push(`only what has “${words.join(" ")}”`);
+  const text = parts.join(", ");
   by("c-shown").textContent = text ? `Shown: ${text}. Ranks and verdicts stay those of the whole run.` : "";
   by("c-reset").hidden = !text;
 };

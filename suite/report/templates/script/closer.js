@@ -1,11 +1,11 @@
 // Under each case: its samples, drawn when somebody looks.
 const VIEWS = { "Over time": overTime, "Every call": everyCall, Quantiles: quantiles };
 let groups = 0;
-const radios = (label, names, told) => {
+const radios = (label, names, changed) => {
   groups += 1;
   const made = names.map((name, index) => {
     const input = html("input", { type: "radio", name: `choice-${groups}`, value: name, autocomplete: "off", ...(index ? {} : { checked: "" }) });
-    input.addEventListener("change", told);
+    input.addEventListener("change", changed);
     return [input, html("label", {}, input, html("span", {}, name))];
   });
   return { field: html("fieldset", { class: "switch" }, html("legend", {}, label), ...made.map(([, shown]) => shown)),

@@ -9,9 +9,9 @@ const html = (name, attributes = {}, ...children) => filled(document.createEleme
 const svg = (name, attributes = {}, ...children) => filled(document.createElementNS(SVG, name), attributes, children);
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 const by = (id) => document.getElementById(id);
-const heard = (field, told) => { for (const name of ["input", "change"]) field.addEventListener(name, told); };
-const button = (text, told) => {
+const heard = (field, changed) => { for (const name of ["input", "change"]) field.addEventListener(name, changed); };
+const button = (text, changed) => {
   const made = html("button", { type: "button" }, text);
-  made.addEventListener("click", told);
+  made.addEventListener("click", changed);
   return made;
 };

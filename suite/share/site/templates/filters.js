@@ -17,7 +17,7 @@
   };
   by("filters").hidden = false;
   by("filters").addEventListener("submit", (event) => event.preventDefault());
-  const heard = (field, told) => { for (const name of ["input", "change"]) field.addEventListener(name, told); };
+  const heard = (field, changed) => { for (const name of ["input", "change"]) field.addEventListener(name, changed); };
   for (const field of [...Object.values(fields), text]) heard(field, filter);
   filter();
 

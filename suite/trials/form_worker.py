@@ -1,8 +1,8 @@
 """What is timed in a plain container: a loop as anybody would write it, around a step of Levelfield's or of others.
 
 The text of this file is given to `python -c` in an image: it runs beside the worker and shares nothing of it but the
-backend's `load`. First line in: `Given`; out: a list of `Answer`. Every other line: an `Ask` or an `AskTurns`. It ends
-when stdin closes.
+backend's `load`. First line in: `FormsRequest`; out: a list of `Answer`. Every other line: an `Ask` or an `AskTurns`.
+It ends when stdin closes.
 
 The forms of others are those of a published comparison of five frameworks on a spam classifier. As published means as
 its script does it: a thousand inputs in host memory, what the framework does by default, and the process asked for its
@@ -42,7 +42,7 @@ VERIFIED = 4
 """Inputs, at the least, whose outputs are sent to be compared with the reference."""
 
 
-class Given(msgspec.Struct, frozen=True):
+class FormsRequest(msgspec.Struct, frozen=True):
     """What a process is to run."""
 
     task: Task
@@ -223,7 +223,7 @@ class _Form(msgspec.Struct):
     """The same computation, its result as an array; never timed. None: it has no weights of ours to compare."""
 
 
-def _torch_published(_: Given, parameters: weights.Arrays) -> dict[str, _Form]:
+def _torch_published(_: FormsRequest, parameters: weights.Arrays) -> dict[str, _Form]:
     """The module called on a new tensor, gradients recorded."""
     import torch
 
@@ -244,7 +244,7 @@ def _torch_published(_: Given, parameters: weights.Arrays) -> dict[str, _Form]:
     }
 
 
-def _tensorflow_published(_: Given, parameters: weights.Arrays) -> dict[str, _Form]:
+def _tensorflow_published(_: FormsRequest, parameters: weights.Arrays) -> dict[str, _Form]:
     """A Keras model called as a function, eagerly; and by `predict`, as other tellings of the comparison do."""
     import tensorflow as tf
 
@@ -270,7 +270,7 @@ def _tensorflow_published(_: Given, parameters: weights.Arrays) -> dict[str, _Fo
     }
 
 
-def _jax_published(_: Given, parameters: weights.Arrays) -> dict[str, _Form]:
+def _jax_published(_: FormsRequest, parameters: weights.Arrays) -> dict[str, _Form]:
     """Not compiled, weights of ones made in every call, no biases, and the result never waited for."""
     os.environ["JAX_PLATFORMS"] = "cpu"
     import jax
@@ -295,12 +295,12 @@ def _jax_published(_: Given, parameters: weights.Arrays) -> dict[str, _Form]:
     }
 
 
-def _onnxruntime_published(given: Given, _: weights.Arrays) -> dict[str, _Form]:
+def _onnxruntime_published(request: FormsRequest, _: weights.Arrays) -> dict[str, _Form]:
     """One sample at a time in a Python loop, the input's name asked for each of them."""
     import onnxruntime as ort
 
     ort.disable_telemetry_events()
-    session = ort.InferenceSession(given.single_onnx, providers=["CPUExecutionProvider"])
+    session = ort.InferenceSession(request.single_onnx, providers=["CPUExecutionProvider"])
 
     def published(x: Batch) -> None:
         for index in range(x.shape[0]):
@@ -312,13 +312,13 @@ def _onnxruntime_published(given: Given, _: weights.Arrays) -> dict[str, _Form]:
     return {"as published": _Form(published, output)}
 
 
-def _openvino_published(given: Given, _: weights.Arrays) -> dict[str, _Form]:
+def _openvino_published(request: FormsRequest, _: weights.Arrays) -> dict[str, _Form]:
     """One sample at a time in a Python loop, a new request for each, in the precision that OpenVINO chooses."""
     import openvino
 
     core = openvino.Core()
-    compiled = core.compile_model(core.read_model(given.single_onnx), "CPU")
-    request = compiled.create_infer_request()
+    compiled = core.compile_model(core.read_model(request.single_onnx), "CPU")
+    infer_request = compiled.create_infer_request()
 
     def published(x: Batch) -> None:
         for index in range(x.shape[0]):
@@ -326,7 +326,7 @@ def _openvino_published(given: Given, _: weights.Arrays) -> dict[str, _Form]:
 
     def one_request(x: Batch) -> None:
         for index in range(x.shape[0]):
-            request.infer({0: x[index : index + 1]}, share_inputs=True, share_outputs=True)
+            infer_request.infer({0: x[index : index + 1]}, share_inputs=True, share_outputs=True)
 
     def output(x: Batch) -> Any:  # noqa: ANN401  (an array)
         return np.concatenate([compiled.infer_new_request({0: x[index : index + 1]})[0] for index in range(len(x))])
@@ -334,7 +334,7 @@ def _openvino_published(given: Given, _: weights.Arrays) -> dict[str, _Form]:
     return {"as published": _Form(published, output), "one request": _Form(one_request, output)}
 
 
-PUBLISHED: dict[str, Callable[[Given, weights.Arrays], dict[str, _Form]]] = {
+PUBLISHED: dict[str, Callable[[FormsRequest, weights.Arrays], dict[str, _Form]]] = {
     "torch": _torch_published,
     "tensorflow": _tensorflow_published,
     "jax": _jax_published,
@@ -399,14 +399,14 @@ def polled(call: Call) -> Call:
     return with_polls
 
 
-def forms(given: Given) -> dict[str, _Form]:
+def forms(request: FormsRequest) -> dict[str, _Form]:
     """Make what was asked for."""
-    task = given.task
+    task = request.task
     parameters = weights.load(Path(task.weights_path), models.get(task.model)) if task.weights_path else {}
-    if given.forms == (FAIRLY,):
+    if request.forms == (FAIRLY,):
         return {FAIRLY: fairly(task, parameters)}
-    made = PUBLISHED[task.backend](given, parameters)
-    return {name: _Form(polled(made[name].call), made[name].output) for name in given.forms}
+    made = PUBLISHED[task.backend](request, parameters)
+    return {name: _Form(polled(made[name].call), made[name].output) for name in request.forms}
 
 
 def main() -> None:
@@ -419,9 +419,9 @@ def main() -> None:
         private.write(msgspec.json.encode(answer) + b"\n")
         private.flush()
 
-    given = msgspec.json.decode(lines.readline(), type=Given)
-    made = forms(given)
-    task = given.task
+    request = msgspec.json.decode(lines.readline(), type=FormsRequest)
+    made = forms(request)
+    task = request.task
     x: Any = inputs.make(models.get(task.model), 0, task.batch, layout=registry.get(task.backend).layout)
     if FAIRLY not in made:
         x = np.ascontiguousarray(x[FEATURES], dtype=np.float32)

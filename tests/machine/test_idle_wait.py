@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from suite.machine.settling import LIMIT_NS, STILL_NS, settle
+from suite.machine.idle_wait import LIMIT_NS, STILL_NS, wait_until_idle
 from tests.machine.processes import ASLEEP, BUSY, process
 
 pytestmark = pytest.mark.alone
@@ -27,9 +27,9 @@ SPINS = (
 
 def test_sleeping_workers_are_waited_for_no_longer_than_it_takes_to_see_it() -> None:
     with process(ASLEEP) as one, process(ASLEEP) as other:
-        settled = settle({"one": one.pid, "other": other.pid})
-    assert (settled.busy, settled.unseen) == ((), ())
-    assert STILL_NS <= settled.waited_ns < 100 * MS
+        waited = wait_until_idle({"one": one.pid, "other": other.pid})
+    assert (waited.busy, waited.unseen) == ((), ())
+    assert STILL_NS <= waited.waited_ns < 100 * MS
 
 
 def test_a_worker_that_spins_for_a_while_is_waited_for() -> None:
@@ -41,25 +41,25 @@ def test_a_worker_that_spins_for_a_while_is_waited_for() -> None:
         child.stdin.flush()
         time.sleep(0.02)
         began = time.monotonic()
-        settled = settle({"spins": child.pid}, limit_ns=5_000 * MS)
+        waited = wait_until_idle({"spins": child.pid}, limit_ns=5_000 * MS)
         child.kill()
-    assert settled.busy == ()
-    assert 100 * MS < settled.waited_ns <= (time.monotonic() - began) * 1e9
+    assert waited.busy == ()
+    assert 100 * MS < waited.waited_ns <= (time.monotonic() - began) * 1e9
 
 
 def test_a_worker_that_never_stops_is_named_at_the_limit() -> None:
     with process(BUSY) as endless, process(ASLEEP) as idle:
-        settled = settle({"endless": endless.pid, "idle": idle.pid})
-    assert settled.busy == ("endless",)
-    assert LIMIT_NS <= settled.waited_ns < 2 * LIMIT_NS
+        waited = wait_until_idle({"endless": endless.pid, "idle": idle.pid})
+    assert waited.busy == ("endless",)
+    assert LIMIT_NS <= waited.waited_ns < 2 * LIMIT_NS
 
 
 def test_a_clock_that_cannot_be_read_is_no_reason_to_wait() -> None:
     with process(ASLEEP) as idle:
-        settled = settle({"seen": idle.pid, "unseen": None, "nowhere": 0})
-    assert settled.unseen == ("nowhere", "unseen")
-    assert settled.busy == ()
-    assert settle({}).waited_ns < STILL_NS
+        waited = wait_until_idle({"seen": idle.pid, "unseen": None, "nowhere": 0})
+    assert waited.unseen == ("nowhere", "unseen")
+    assert waited.busy == ()
+    assert wait_until_idle({}).waited_ns < STILL_NS
 
 
 def test_a_worker_that_ends_meanwhile_is_not_waited_for() -> None:
@@ -68,7 +68,7 @@ def test_a_worker_that_ends_meanwhile_is_not_waited_for() -> None:
         killer.start()
         waiter = threading.Thread(target=ends.wait)
         waiter.start()
-        settled = settle({"ends": ends.pid}, limit_ns=5_000 * MS)
+        waited = wait_until_idle({"ends": ends.pid}, limit_ns=5_000 * MS)
         waiter.join()
-    assert settled.busy == ()
-    assert settled.waited_ns < 2_000 * MS
+    assert waited.busy == ()
+    assert waited.waited_ns < 2_000 * MS

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 
 from suite.machine import counters
-from suite.record.schema import Absent, Settling
+from suite.record.schema import Absent, IdleWait
 
 POLL_NS = 1_000_000
 STILL_NS = 3_000_000
@@ -22,7 +22,7 @@ LIMIT_NS = 300_000_000
 """The longest wait. Intel's OpenMP spins for 200 ms (`KMP_BLOCKTIME`), the longest default among those known."""
 
 
-def settle(workers: Mapping[str, int | None], *, limit_ns: int = LIMIT_NS) -> Settling:
+def wait_until_idle(workers: Mapping[str, int | None], *, limit_ns: int = LIMIT_NS) -> IdleWait:
     """Sleep until the CPU clocks of all workers stop advancing, or the limit is reached.
 
     Parameters
@@ -34,7 +34,7 @@ def settle(workers: Mapping[str, int | None], *, limit_ns: int = LIMIT_NS) -> Se
 
     Returns
     -------
-    Settling
+    IdleWait
         How long it took, which workers were still computing at the limit, and which have no clock that can be read. A
         worker that ended meanwhile is neither.
     """
@@ -50,7 +50,7 @@ def settle(workers: Mapping[str, int | None], *, limit_ns: int = LIMIT_NS) -> Se
             since_ns |= dict.fromkeys(runs, now_ns)
             busy = tuple(sorted(runs))
         if not busy or now_ns - began_ns >= limit_ns:
-            return Settling(waited_ns=now_ns - began_ns, busy=busy, unseen=unseen)
+            return IdleWait(waited_ns=now_ns - began_ns, busy=busy, unseen=unseen)
         time.sleep(POLL_NS / 1e9)
         for arm in list(since_ns):
             spent, now_ns = counters.family_cpu_ns(workers[arm] or 0), time.monotonic_ns()

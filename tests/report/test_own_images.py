@@ -36,7 +36,7 @@ def on_the_terminal(record: Run) -> str:
     return console.file.getvalue()
 
 
-def test_the_digest_and_the_numbers_are_told() -> None:
+def test_the_digest_and_the_numbers_are_reported() -> None:
     record = run(target=0.9)
     page = html.render(record, analysis.analyse(record))
     assert (

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from suite.backends.protocol import Arrays
-from suite.trials import inside
+from suite.trials import form_worker
 from suite.trials.folklore.forms import FRAMEWORKS
-from suite.trials.inside import FAIRLY, AskTurns, bare_loop, in_turns, own_clock, request_of, window_of
+from suite.trials.form_worker import FAIRLY, AskTurns, bare_loop, in_turns, own_clock, request_of, window_of
 from suite.worker.messages import Task
 from suite.zoo import inputs, models, weights
 from tests.commands import ROOT
@@ -81,12 +81,12 @@ def test_a_process_answers_for_its_step_and_times_it(tmp_path: Path) -> None:
     weights.save(models.get("canary"), tmp_path / "weights")
     task = Task(backend="canary", model="canary", batch=1, threads=1, weights_path=str(tmp_path / "weights"))
     asked = (
-        inside.Given(task),
-        inside.Ask(FAIRLY, "bare", window_ns=1, min_calls=3, rewarm_ns=1),
+        form_worker.FormsRequest(task),
+        form_worker.Ask(FAIRLY, "bare", window_ns=1, min_calls=3, rewarm_ns=1),
         AskTurns(loops=("bare", "take"), turns=2, window_ns=1, min_calls=2, rewarm_ns=1, seed=3),
     )
     done = subprocess.run(
-        [sys.executable, "-P", "-c", Path(inside.__file__).read_text(encoding="utf-8")],
+        [sys.executable, "-P", "-c", Path(form_worker.__file__).read_text(encoding="utf-8")],
         input=b"".join(msgspec.json.encode(each) + b"\n" for each in asked),
         capture_output=True,
         check=True,
@@ -95,12 +95,12 @@ def test_a_process_answers_for_its_step_and_times_it(tmp_path: Path) -> None:
         timeout=60,
     )
     answers, samples, turns = done.stdout.splitlines()
-    (answer,) = msgspec.json.decode(answers, type=list[inside.Answer])
+    (answer,) = msgspec.json.decode(answers, type=list[form_worker.Answer])
     assert answer.form == FAIRLY
-    assert answer.shape[0] == inside.VERIFIED
+    assert answer.shape[0] == form_worker.VERIFIED
     assert len(answer.output) == 4 * math.prod(answer.shape)
-    assert len(msgspec.json.decode(samples, type=inside.Samples).samples_ns) == 3
-    assert len(msgspec.json.decode(turns, type=inside.Turns).turns) == 2
+    assert len(msgspec.json.decode(samples, type=form_worker.Samples).samples_ns) == 3
+    assert len(msgspec.json.decode(turns, type=form_worker.Turns).turns) == 2
 
 
 def test_a_window_makes_the_calls_it_is_asked_for() -> None:
@@ -112,7 +112,7 @@ def test_a_window_makes_the_calls_it_is_asked_for() -> None:
 
 def test_the_polls_of_the_published_loop_are_inside_the_call() -> None:
     calls: list[int] = []
-    inside.polled(lambda x: calls.append(len(x)))(np.zeros((3, 200), np.float32))
+    form_worker.polled(lambda x: calls.append(len(x)))(np.zeros((3, 200), np.float32))
     assert calls == [3]
 
 
@@ -123,7 +123,7 @@ def test_the_published_forms_compute_the_model_where_they_have_its_weights(backe
     pytest.importorskip(backend)
     model = models.get("mlp")
     task = Task(backend=backend, model="mlp", batch=8, threads=1)
-    made = inside.PUBLISHED[backend](inside.Given(task, ()), weights.make(model))
+    made = form_worker.PUBLISHED[backend](form_worker.FormsRequest(task, ()), weights.make(model))
     x = np.ascontiguousarray(inputs.make(model, 0, 8)["features"], np.float32)
     answers = {name: form.output(x) for name, form in made.items()}
     wanted = {form.name for form in next(each for each in FRAMEWORKS if each.backend == backend).forms} - {FAIRLY}

@@ -2,31 +2,31 @@
 
 import numpy as np
 
-from suite.statistics.calm import which_count
 from suite.statistics.levels import levels_of_windows
 from suite.statistics.ratios import ratio_interval
 from suite.statistics.student import MIN_LAUNCHES
+from suite.statistics.undisturbed import counted_rounds
 
 CALM, DISTURBED = False, True
 
 
 def test_disturbed_rounds_are_left_out() -> None:
-    assert which_count([[CALM, DISTURBED, CALM]] * 3) == [[True, False, True]] * 3
+    assert counted_rounds([[CALM, DISTURBED, CALM]] * 3) == [[True, False, True]] * 3
 
 
-def test_a_generation_without_a_calm_round_counts_where_few_have_one() -> None:
+def test_a_generation_without_a_undisturbed_round_counts_where_few_have_one() -> None:
     few = [[CALM, DISTURBED]] * (MIN_LAUNCHES - 1) + [[DISTURBED, DISTURBED]]
-    assert which_count(few) == [[True, False]] * (MIN_LAUNCHES - 1) + [[True, True]]
+    assert counted_rounds(few) == [[True, False]] * (MIN_LAUNCHES - 1) + [[True, True]]
 
 
-def test_a_generation_without_a_calm_round_is_left_out_where_enough_have_one() -> None:
+def test_a_generation_without_a_undisturbed_round_is_left_out_where_enough_have_one() -> None:
     enough = [[DISTURBED, DISTURBED]] + [[CALM, DISTURBED]] * MIN_LAUNCHES
-    assert which_count(enough) == [[False, False]] + [[True, False]] * MIN_LAUNCHES
+    assert counted_rounds(enough) == [[False, False]] + [[True, False]] * MIN_LAUNCHES
 
 
 def test_nothing_was_measured() -> None:
-    assert which_count([]) == []
-    assert which_count([[], []]) == [[], []]
+    assert counted_rounds([]) == []
+    assert counted_rounds([[], []]) == [[], []]
 
 
 def test_intervals_keep_their_coverage_and_narrow() -> None:
@@ -39,7 +39,7 @@ def test_intervals_keep_their_coverage_and_narrow() -> None:
         disturbed[random.random(12) < 1 / 3] = True
         windows = 0.01 * random.standard_normal((12, 1, 2)) + 0.02 * random.standard_normal((12, 3, 2))
         windows += np.where(disturbed[:, :, None], random.exponential(0.4, (12, 3, 2)), 0)
-        kept = np.where(np.array(which_count(disturbed.tolist()))[:, :, None], windows, np.nan)
+        kept = np.where(np.array(counted_rounds(disturbed.tolist()))[:, :, None], windows, np.nan)
         for name, table in (("counted", kept), ("all", windows)):
             levels = levels_of_windows(table)
             there = levels[~np.isnan(levels).any(axis=1)]

@@ -19,7 +19,7 @@ SBOM_NAME = re.compile(r"sbom/[A-Za-z0-9_@+][A-Za-z0-9@._+-]{0,200}\.cdx\.json")
 _FIX = "Name a report's HTML file, a run's folder or its run.json."
 
 
-class Given(msgspec.Struct, frozen=True):
+class VerificationInput(msgspec.Struct, frozen=True):
     """The files to verify."""
 
     name: str
@@ -31,7 +31,7 @@ class Given(msgspec.Struct, frozen=True):
     """Where bills of materials may lie; None: the page came alone."""
 
 
-def open_given(path: Path) -> Given:
+def open_input(path: Path) -> VerificationInput:
     """Read what was given.
 
     Parameters
@@ -61,14 +61,14 @@ def open_given(path: Path) -> Given:
     if content is not None and start.startswith((b"<!doctype html", b"<html")):
         if len(content) > MAX_PAGE_BYTES:
             raise _too_long(path, MAX_PAGE_BYTES)
-        return Given(name=str(path), page=_text(content, path))
+        return VerificationInput(name=str(path), page=_text(content, path))
     if content is not None and start.startswith(b"{"):
         return _with_siblings(path, real.parent, page=None, record=content)
     raise LevelfieldError(f"{path} is neither a report's page nor a record.", fix=_FIX)
 
 
-def _with_siblings(path: Path, folder: Path, *, page: bytes | None, record: bytes | None) -> Given:
-    return Given(
+def _with_siblings(path: Path, folder: Path, *, page: bytes | None, record: bytes | None) -> VerificationInput:
+    return VerificationInput(
         name=str(path),
         page=_text(page, folder / PAGE) if page is not None else None,
         record=record,

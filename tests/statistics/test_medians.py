@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.stats import quantile_test
 
 from suite.statistics.errors import InsufficientData, UnusableData
-from suite.statistics.middle import median_interval
+from suite.statistics.medians import median_interval
 
 EXPERIMENTS = 4000
 Draw = Callable[[np.random.Generator, int], NDArray[np.float64]]

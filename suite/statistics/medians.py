@@ -16,7 +16,7 @@ from suite.statistics.arrays import checked_confidence, finite_or_missing
 from suite.statistics.errors import InsufficientData, UnusableData
 
 
-class Middle(msgspec.Struct, frozen=True):
+class MedianInterval(msgspec.Struct, frozen=True):
     """A median with its interval."""
 
     value: float
@@ -24,7 +24,7 @@ class Middle(msgspec.Struct, frozen=True):
     high: float
 
 
-def median_interval(values: ArrayLike, *, confidence: float = 0.95) -> Middle:
+def median_interval(values: ArrayLike, *, confidence: float = 0.95) -> MedianInterval:
     """Return the median of independent values with its exact, distribution-free interval.
 
     Parameters
@@ -57,13 +57,13 @@ def median_interval(values: ArrayLike, *, confidence: float = 0.95) -> Middle:
     needed = int(np.floor(1 - np.log2(1 - confidence))) + 1
     if each.size < needed:
         raise InsufficientData(f"{each.size} launches cannot bound their median; {needed} can.")
-    low, high = _places(each.size, confidence)
+    low, high = _order_statistics(each.size, confidence)
     ordered = np.sort(each)
-    return Middle(float(np.median(each)), float(ordered[low]), float(ordered[high]))
+    return MedianInterval(float(np.median(each)), float(ordered[low]), float(ordered[high]))
 
 
 @cache
-def _places(count: int, confidence: float) -> tuple[int, int]:
+def _order_statistics(count: int, confidence: float) -> tuple[int, int]:
     """Return the places of the two order statistics, counted from the smallest: they follow from the count alone."""
     interval = scipy.stats.quantile_test(np.arange(count), p=0.5).confidence_interval(confidence_level=confidence)
     return int(interval.low), int(interval.high)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from suite.statistics.student import MIN_LAUNCHES
 
 
-def which_count(disturbed: Sequence[Sequence[bool]]) -> list[list[bool]]:
+def counted_rounds(disturbed: Sequence[Sequence[bool]]) -> list[list[bool]]:
     """Say of every round whether it counts.
 
     Disturbed rounds are left out. A generation that has no other is left out whole where enough generations have some:
@@ -14,7 +14,7 @@ def which_count(disturbed: Sequence[Sequence[bool]]) -> list[list[bool]]:
     `reports/trials/`). Where fewer than `MIN_LAUNCHES` generations are calm, such a generation counts all the same, as
     the only thing there is.
 
-    Whether a round is disturbed is told by outside signals, never by the timings; so what is left out does not depend
+    Whether a round is disturbed follows from outside signals, never by the timings; so what is left out does not depend
     on what it said.
 
     Parameters
@@ -27,7 +27,7 @@ def which_count(disturbed: Sequence[Sequence[bool]]) -> list[list[bool]]:
     list of list of bool
         In the same shape.
     """
-    calm = [[not each for each in generation] for generation in disturbed]
-    if sum(map(any, calm)) >= MIN_LAUNCHES:
-        return calm
-    return [generation if any(generation) else [True] * len(generation) for generation in calm]
+    undisturbed = [[not each for each in generation] for generation in disturbed]
+    if sum(map(any, undisturbed)) >= MIN_LAUNCHES:
+        return undisturbed
+    return [generation if any(generation) else [True] * len(generation) for generation in undisturbed]
