@@ -19,7 +19,7 @@ from suite.statistics.ending import EndedBy
 from suite.statistics.levels import levels_of_windows
 from suite.statistics.ratios import ratio_interval
 from suite.statistics.stopping import decide
-from suite.statistics.verdicts import verdict_of
+from suite.statistics.verdicts import Verdict, verdict_of
 from suite.trials.rigor.rules import Rules
 from suite.trials.rigor.table import Answer, Floats, Outcome, Rule, Table
 
@@ -44,19 +44,31 @@ def rules(table: Table, frozen: Rules) -> list[Rule]:
         f"generations of {table.rounds} interleaved rounds until the {stop.confidence:.0%} interval is "
         f"±{stop.half_width:.0%}, {stop.budget_s:.0f} s at the most"
     )
+    ends = until
+    if frozen.verdict is not None:
+        ends = (
+            f"generations of {table.rounds} interleaved rounds until there is a verdict, with a look after "
+            f"each from number {frozen.verdict.first_look} on, {stop.budget_s:.0f} s at the most"
+        )
     rounds = f"{table.rounds} interleaved rounds"
     level = f"{frozen.judge.bench_confidence:.0%}"
     minutes = f"{stop.budget_s / 60:g}m"
     rows: list[tuple[str, str, Callable[[Table, float], list[Outcome]]]] = [
         (
             f"ab --budget {minutes}",
-            f"{until}; judged at a false discovery rate of {frozen.judge.ab_false_discovery_rate:.0%}",
-            partial(_until_precise, frozen, partial(as_ab, frozen=frozen)),
+            f"{ends}; judged at a false discovery rate of {frozen.judge.ab_false_discovery_rate:.0%}",
+            partial(_until, frozen, partial(as_ab, frozen=frozen), _fewest(frozen), partial(_ab_ends, frozen)),
         ),
         (
             f"bench --precision-target {stop.half_width:.0%} --budget {minutes}",
             f"{until}; judged by that interval",
-            partial(_until_precise, frozen, partial(as_bench, frozen=frozen, ended=EndedBy.PRECISION)),
+            partial(
+                _until,
+                frozen,
+                partial(as_bench, frozen=frozen, ended=EndedBy.PRECISION),
+                stop.fewest_launches,
+                partial(_is_precise, frozen),
+            ),
         ),
         *(
             (
@@ -80,7 +92,8 @@ def as_ab(levels: Floats, frozen: Rules) -> Answer:
     frozen : Rules
         The rules that the stream is judged by.
     """
-    effect = from_pairs(ratio_interval(levels[:, 1], levels[:, 0], ended=EndedBy.PRECISION))
+    ended = EndedBy.PRECISION if frozen.verdict is None else EndedBy.VERDICT
+    effect = from_pairs(ratio_interval(levels[:, 1], levels[:, 0], ended=ended))
     policy = change_policy(Gate(margin=frozen.judge.margin, q=frozen.judge.ab_false_discovery_rate))
     answer: Answer = judge([effect], policy)[0].verdict.value
     return answer
@@ -150,31 +163,39 @@ def _fixed(size: int, judge: Judge, table: Table, factor: float) -> list[Outcome
     return outcomes
 
 
-def _until_precise(frozen: Rules, judge: Judge, table: Table, factor: float) -> list[Outcome]:
-    """Decide, then begin anew with the next generation: each lane is a chain of decisions.
+def _is_precise(frozen: Rules, levels: Floats) -> bool:
+    stop = frozen.stop
+    return decide(levels, target=stop.half_width, confidence=stop.confidence).reason is not None
+
+
+def _ab_ends(frozen: Rules, levels: Floats) -> bool:
+    if frozen.verdict is None:
+        return _is_precise(frozen, levels)
+    return as_ab(levels, frozen) != Verdict.INCONCLUSIVE.value
+
+
+def _fewest(frozen: Rules) -> int:
+    return frozen.stop.fewest_launches if frozen.verdict is None else frozen.verdict.first_look
+
+
+def _until(
+    frozen: Rules, judge: Judge, fewest: int, ends: Callable[[Floats], bool], table: Table, factor: float
+) -> list[Outcome]:
+    """Decide when a rule or the budget ends a pair, then begin anew with the next generation: a chain in each lane.
 
     What the end of the stream cuts off is dropped. A cluster is a stretch of the stream as long as a decision is on
     average, by where the decision's middle lies: lanes stop at different generations, so neighbours may share some.
     """
-    stop = frozen.stop
     seconds = generation_seconds(table)
     made: list[tuple[Answer, int, int, float]] = []
     for lane in range(table.lanes):
         first = 0
         for end in range(1, table.generations + 1):
-            if end - first < stop.fewest_launches:
+            levels = levels_of(table, lane, factor, slice(first, end))
+            if min(end - first, levels.shape[0]) < fewest:
                 continue
             spent = float(seconds[first:end, lane].sum())
-            levels = levels_of(table, lane, factor, slice(first, end))
-            decision = decide(
-                levels,
-                target=stop.half_width,
-                confidence=stop.confidence,
-                spent_s=spent,
-                budget_s=stop.budget_s,
-                generation_s=float(seconds[end - 1, lane]),
-            )
-            if decision.reason is not None:
+            if ends(levels) or spent + float(seconds[end - 1, lane]) > frozen.stop.budget_s:
                 made.append((judge(levels), first, end, spent))
                 first = end
     stretch = float(np.mean([end - first for _, first, end, _ in made])) if made else 1.0

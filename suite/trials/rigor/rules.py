@@ -25,6 +25,15 @@ class Stop(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     budget_s: float
 
 
+class VerdictLooks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a verdict ends the measurement of a pair."""
+
+    first_look: int
+    """Launches after which it may."""
+    look_cost: float
+    """The look after n launches has 1 / (look_cost n) of the level."""
+
+
 class Judge(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is said of a pair."""
 
@@ -60,6 +69,8 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     disturbed: dict[str, float]
     """Constants of the rule by which a round is called disturbed; and `settling_ns`."""
     drift: Drift
+    verdict: VerdictLooks | None = None
+    """None: precision ended `ab`, as in the first rules."""
 
     @property
     def settling_ns(self) -> int:

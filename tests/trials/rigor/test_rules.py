@@ -7,8 +7,7 @@ import pytest
 from suite.compare.types import Gate
 from suite.errors import LevelfieldError
 from suite.plan.profiles import FULL, STANDARD
-from suite.statistics import stopping, verdicts, warming
-from suite.statistics.student import MIN_LAUNCHES
+from suite.statistics import stopping, student, verdicts, warming
 from suite.trials.record import read
 from suite.trials.rigor import rules
 from suite.trials.rigor.record import Stream
@@ -17,6 +16,7 @@ RECORDS = sorted(Path("reports/trials").glob("rigor-*.json"))
 COMMITTED = {
     1: "8500257fde60dc76fc7f90343938e96aa468d0d8a0beb130e87b561a93673dbd",
     2: "acf4ce51ff6f660d6f7cd7ab6d77e4a42129396dc480490ce3bea161395a5e61",
+    3: "e8df9276ec53a31a17935e1b18ce4b495175a94904e5970dee82419d69c321dc",
 }
 """Number of each file to its SHA-256: a file that is changed after a stream was judged by it fails here."""
 
@@ -26,7 +26,8 @@ def test_the_newest_rules_are_what_the_product_does() -> None:
     assert (found.count, found.disturbed) == rules.built_in()
     assert found.stop.confidence == stopping.CONFIDENCE
     assert found.stop.half_width == stopping.DEFAULT_TARGET
-    assert found.stop.fewest_launches == MIN_LAUNCHES
+    assert found.stop.fewest_launches == student.MIN_LAUNCHES
+    assert found.verdict == rules.VerdictLooks(student.FIRST_LOOK, student.LOOK_COST)
     assert found.judge.margin == Gate().margin == verdicts.DEFAULT_MARGIN
     assert found.judge.ab_false_discovery_rate == Gate().q
     assert found.launches.bench == (STANDARD.generations, FULL.generations)
