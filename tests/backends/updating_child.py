@@ -56,14 +56,16 @@ WRONG_NUMBERS: dict[str, Callable[[Optimizer], Optimizer]] = {
 
 @contextlib.contextmanager
 def everything_decays(_framework: str, _: Optimizer) -> Iterator[None]:
-    load = training.load
+    def wrong(function: Callable[..., Any]) -> Callable[..., Any]:
+        def called(*args: Any) -> Any:
+            """The reference that judges the trainer afterwards keeps its own decays."""
+            with mock.patch.object(Parameter, "decays", True):
+                return function(*args)
 
-    def loaded(*args: Any) -> Any:
-        """The reference that judges the trainer afterwards keeps its own decays."""
-        with mock.patch.object(Parameter, "decays", True):
-            return load(*args)
+        return called
 
-    with mock.patch.object(training, "load", loaded):
+    load, check_update = wrong(training.load), wrong(training.check_update)
+    with mock.patch.object(training, "load", load), mock.patch.object(training, "check_update", check_update):
         yield
 
 
