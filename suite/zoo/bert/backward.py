@@ -60,18 +60,7 @@ def loss_and_gradients(w: Tensors, batch: Tensors) -> tuple[float, Gradients, Gr
 
 
 def embed(w: Tensors, gradients: Gradients, batch: Tensors) -> tuple[Array, Back]:
-    """Add the embeddings of word, position and type, and normalise; the way back ends here.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    gradients
-        Where the way back leaves the gradients of the weights, by their names; that of the word embeddings is
-        there.
-    batch
-        Has `input_ids` and `token_type_ids`, int32, shape (batch, sequence).
-    """
+    """Add the embeddings of word, position and type, and normalise; the way back ends here."""
     ids, types = batch["input_ids"], batch["token_type_ids"]
     length = ids.shape[1]
     added = w[WORDS][ids].astype(np.float64) + w[POSITIONS][:length] + w[TYPES][types]
@@ -90,21 +79,7 @@ def embed(w: Tensors, gradients: Gradients, batch: Tensors) -> tuple[Array, Back
 
 
 def layer(w: Tensors, gradients: Gradients, name: str, x: Array, mask: npt.NDArray[Any]) -> tuple[Array, Back]:
-    """Apply attention and the two-layer network, each added to its input and normalised after (post-norm).
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    gradients
-        Where the way back leaves the gradients of the weights, by their names.
-    name
-        Of the layer: `encoder.layer.0`.
-    x
-        Hidden states, shape (batch, sequence, hidden).
-    mask
-        0 where there is padding, shape (batch, sequence).
-    """
+    """Apply attention and the two-layer network, each added to its input and normalised after (post-norm)."""
     context, back_attention = attention(w, gradients, f"{name}.attention.self", x, mask)
     attended, back_attended = dense(w, gradients, f"{name}.attention.output.dense", context)
     middle, back_middle = norm(w, gradients, f"{name}.attention.output.LayerNorm", x + attended)
@@ -122,21 +97,7 @@ def layer(w: Tensors, gradients: Gradients, name: str, x: Array, mask: npt.NDArr
 
 
 def attention(w: Tensors, gradients: Gradients, name: str, x: Array, mask: npt.NDArray[Any]) -> tuple[Array, Back]:
-    """Let every token look at the tokens that are not padding.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    gradients
-        Where the way back leaves the gradients of the weights, by their names.
-    name
-        Of the layer's attention: `encoder.layer.0.attention.self`.
-    x
-        Hidden states, shape (batch, sequence, hidden).
-    mask
-        0 where there is padding, shape (batch, sequence).
-    """
+    """Let every token look at the tokens that are not padding."""
     parts = [dense(w, gradients, f"{name}.{part}", x) for part in ("query", "key", "value")]
     query, key, value = (reference.heads(out) for out, _ in parts)
     scores = query @ key.transpose(0, 1, 3, 2) / math.sqrt(HEAD)  # (batch, heads, from, to)
@@ -163,19 +124,7 @@ def _joined(x: Array, shape: tuple[int, ...]) -> Array:
 
 
 def dense(w: Tensors, gradients: Gradients, name: str, x: Array) -> tuple[Array, Back]:
-    """Apply a dense layer to the last axis.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    gradients
-        Where the way back leaves the gradients of the weights, by their names.
-    name
-        Of the dense layer: its weights are `<name>.weight` and `<name>.bias`.
-    x
-        Shape (batch, sequence, in).
-    """
+    """Apply a dense layer to the last axis."""
     weight = w[f"{name}.weight"].astype(np.float64, copy=False)
 
     def back(d: Array) -> Array:
@@ -189,19 +138,7 @@ def dense(w: Tensors, gradients: Gradients, name: str, x: Array) -> tuple[Array,
 
 
 def norm(w: Tensors, gradients: Gradients, name: str, x: Array) -> tuple[Array, Back]:
-    """Apply LayerNorm over the last axis.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    gradients
-        Where the way back leaves the gradients of the weights, by their names.
-    name
-        Of the LayerNorm: its weights are `<name>.weight` and `<name>.bias`.
-    x
-        Hidden states, shape (batch, sequence, hidden).
-    """
+    """Apply LayerNorm over the last axis."""
     gamma = w[f"{name}.weight"].astype(np.float64, copy=False)
     centred = x - x.mean(axis=-1, keepdims=True)
     deviation = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + EPSILON)

@@ -9,15 +9,7 @@ Tensors = dict[str, jax.Array]
 
 
 def forward(w: Tensors, input_ids: jax.Array, token_type_ids: jax.Array, attention_mask: jax.Array) -> jax.Array:
-    """Compute `last_hidden_state`, shape (batch, 128, 768), from three int32 inputs of shape (batch, 128).
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    input_ids, token_type_ids, attention_mask
-        Numbers of words, of sentences (0 or 1), and 0 where there is padding: int32, shape (batch, sequence).
-    """
+    """Compute `last_hidden_state`, shape (batch, 128, 768), from three int32 inputs of shape (batch, 128)."""
     words = w["embeddings.word_embeddings.weight"][input_ids]
     positions = w["embeddings.position_embeddings.weight"][: input_ids.shape[1]]
     types = w["embeddings.token_type_embeddings.weight"][token_type_ids]
@@ -29,19 +21,7 @@ def forward(w: Tensors, input_ids: jax.Array, token_type_ids: jax.Array, attenti
 
 
 def layer(w: Tensors, name: str, x: jax.Array, mask: jax.Array) -> jax.Array:
-    """Apply attention and the two-layer network, each added to its input and normalised after (post-norm).
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    name
-        Of the layer: `encoder.layer.0`.
-    x
-        Hidden states, shape (batch, sequence, hidden).
-    mask
-        Whether a token is no padding, shape (batch, 1, 1, sequence).
-    """
+    """Apply attention and the two-layer network, each added to its input and normalised after (post-norm)."""
     attended = dense(w, f"{name}.attention.output.dense", attention(w, f"{name}.attention.self", x, mask))
     x = norm(w, f"{name}.attention.output.LayerNorm", x + attended)
     inner = jax.nn.gelu(dense(w, f"{name}.intermediate.dense", x), approximate=False)
@@ -49,51 +29,19 @@ def layer(w: Tensors, name: str, x: jax.Array, mask: jax.Array) -> jax.Array:
 
 
 def attention(w: Tensors, name: str, x: jax.Array, mask: jax.Array) -> jax.Array:
-    """Let every token look at the tokens that are not padding.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    name
-        Of the layer's attention: `encoder.layer.0.attention.self`.
-    x
-        Hidden states, shape (batch, sequence, hidden).
-    mask
-        Whether a token is no padding, shape (batch, 1, 1, sequence).
-    """
+    """Let every token look at the tokens that are not padding."""
     split = (*x.shape[:2], HEADS, HEAD)
     query, key, value = (dense(w, f"{name}.{part}", x).reshape(split) for part in ("query", "key", "value"))
     return jax.nn.dot_product_attention(query, key, value, mask=mask).reshape(x.shape)
 
 
 def dense(w: Tensors, name: str, x: jax.Array) -> jax.Array:
-    """Apply a dense layer to the last axis.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    name
-        Of the dense layer: its weights are `<name>.weight` and `<name>.bias`.
-    x
-        Shape (batch, sequence, in).
-    """
+    """Apply a dense layer to the last axis."""
     return x @ w[f"{name}.weight"] + w[f"{name}.bias"]
 
 
 def norm(w: Tensors, name: str, x: jax.Array) -> jax.Array:
-    """Apply LayerNorm over the last axis; its sums are in float32, whatever the precision, as Flax has it.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    name
-        Of the LayerNorm: its weights are `<name>.weight` and `<name>.bias`.
-    x
-        Hidden states, shape (batch, sequence, hidden).
-    """
+    """Apply LayerNorm over the last axis; its sums are in float32, whatever the precision, as Flax has it."""
     wide = x.astype(jnp.float32)
     centred = wide - wide.mean(axis=-1, keepdims=True)
     variance = (centred * centred).mean(axis=-1, keepdims=True)
@@ -110,19 +58,7 @@ def loss(
     positions: jax.Array,
     labels: jax.Array,
 ) -> tuple[jax.Array, Tensors]:
-    """Compute cross-entropy over the vocabulary, mean over the masked words; the head is the table of embeddings.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    statistics
-        Running statistics: none, returned as they are.
-    input_ids, token_type_ids, attention_mask
-        Numbers of words, of sentences (0 or 1), and 0 where there is padding: int32, shape (batch, sequence).
-    positions, labels
-        Where the masked words stood and their numbers, int32, shape (batch, 20).
-    """
+    """Compute cross-entropy over the vocabulary, mean over the masked words; the head is the table of embeddings."""
     hidden = forward(w, input_ids, token_type_ids, attention_mask)
     masked = jnp.take_along_axis(hidden, positions[:, :, None], axis=1)
     logits = masked.reshape(-1, hidden.shape[-1]) @ w["embeddings.word_embeddings.weight"].T

@@ -15,15 +15,7 @@ Array: TypeAlias = npt.NDArray[np.float64]
 
 
 def forward(w: Weights, inputs: Mapping[str, npt.NDArray[Any]]) -> Array:
-    """Compute `last_hidden_state`, shape (batch, 128, 768), from three int32 inputs of shape (batch, 128).
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    inputs
-        `input_ids`, `token_type_ids` and `attention_mask`, by name.
-    """
+    """Compute `last_hidden_state`, shape (batch, 128, 768), from three int32 inputs of shape (batch, 128)."""
     x = embed(w, inputs["input_ids"], inputs["token_type_ids"])
     for number in range(LAYERS):
         x = layer(w, f"encoder.layer.{number}", x, inputs["attention_mask"])
@@ -31,15 +23,7 @@ def forward(w: Weights, inputs: Mapping[str, npt.NDArray[Any]]) -> Array:
 
 
 def embed(w: Weights, input_ids: npt.NDArray[Any], token_type_ids: npt.NDArray[Any]) -> Array:
-    """Add the embeddings of word, position and type, and normalise.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    input_ids, token_type_ids
-        Numbers of words and of sentences (0 or 1), shape (batch, sequence).
-    """
+    """Add the embeddings of word, position and type, and normalise."""
     words = w["embeddings.word_embeddings.weight"][input_ids].astype(np.float64)
     positions = w["embeddings.position_embeddings.weight"][: input_ids.shape[1]].astype(np.float64)
     types = w["embeddings.token_type_embeddings.weight"][token_type_ids].astype(np.float64)
@@ -47,19 +31,7 @@ def embed(w: Weights, input_ids: npt.NDArray[Any], token_type_ids: npt.NDArray[A
 
 
 def layer(w: Weights, name: str, x: Array, mask: npt.NDArray[Any]) -> Array:
-    """Apply attention and the two-layer network, each added to its input and normalised after (post-norm).
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    name
-        Of the layer: `encoder.layer.0`.
-    x
-        Hidden states, shape (batch, sequence, hidden).
-    mask
-        0 where there is padding, shape (batch, sequence).
-    """
+    """Apply attention and the two-layer network, each added to its input and normalised after (post-norm)."""
     attended = dense(w, f"{name}.attention.output.dense", attention(w, f"{name}.attention.self", x, mask))
     x = norm(w, f"{name}.attention.output.LayerNorm", x + attended)
     inner = gelu(dense(w, f"{name}.intermediate.dense", x))
@@ -67,19 +39,7 @@ def layer(w: Weights, name: str, x: Array, mask: npt.NDArray[Any]) -> Array:
 
 
 def attention(w: Weights, name: str, x: Array, mask: npt.NDArray[Any]) -> Array:
-    """Let every token look at the tokens that are not padding.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    name
-        Of the layer's attention: `encoder.layer.0.attention.self`.
-    x
-        Hidden states, shape (batch, sequence, hidden).
-    mask
-        0 where there is padding, shape (batch, sequence).
-    """
+    """Let every token look at the tokens that are not padding."""
     query, key, value = (heads(dense(w, f"{name}.{part}", x)) for part in ("query", "key", "value"))
     scores = query @ key.transpose(0, 1, 3, 2) / math.sqrt(HEAD)  # (batch, heads, from, to)
     scores = np.where(mask[:, None, None, :] != 0, scores, -np.inf)
@@ -93,34 +53,14 @@ def heads(x: Array) -> Array:
 
 
 def dense(w: Weights, name: str, x: Array) -> Array:
-    """Apply a dense layer to the last axis.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    name
-        Of the dense layer: its weights are `<name>.weight` and `<name>.bias`.
-    x
-        Shape (batch, sequence, in).
-    """
+    """Apply a dense layer to the last axis."""
     product: Array = x @ w[f"{name}.weight"].astype(np.float64, copy=False).T
     product += w[f"{name}.bias"]
     return product
 
 
 def norm(w: Weights, name: str, x: Array) -> Array:
-    """Apply LayerNorm over the last axis.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    name
-        Of the LayerNorm: its weights are `<name>.weight` and `<name>.bias`.
-    x
-        Hidden states, shape (batch, sequence, hidden).
-    """
+    """Apply LayerNorm over the last axis."""
     centred = x - x.mean(axis=-1, keepdims=True)
     variance = (centred * centred).mean(axis=-1, keepdims=True)
     normal: Array = centred / np.sqrt(variance + EPSILON)

@@ -10,15 +10,7 @@ Variables = dict[str, tf.Variable]
 
 
 def forward(w: Variables, input_ids: tf.Tensor, token_type_ids: tf.Tensor, attention_mask: tf.Tensor) -> tf.Tensor:
-    """Compute `last_hidden_state`, shape (batch, 128, 768), from three int32 inputs of shape (batch, 128).
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    input_ids, token_type_ids, attention_mask
-        Numbers of words, of sentences (0 or 1), and 0 where there is padding: int32, shape (batch, sequence).
-    """
+    """Compute `last_hidden_state`, shape (batch, 128, 768), from three int32 inputs of shape (batch, 128)."""
     words = tf.gather(w["embeddings.word_embeddings.weight"], input_ids)
     positions = w["embeddings.position_embeddings.weight"][: input_ids.shape[1]]
     types = tf.gather(w["embeddings.token_type_embeddings.weight"], token_type_ids)
@@ -30,19 +22,7 @@ def forward(w: Variables, input_ids: tf.Tensor, token_type_ids: tf.Tensor, atten
 
 
 def layer(w: Variables, name: str, x: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
-    """Apply attention and the two-layer network, each added to its input and normalised after (post-norm).
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    name
-        Of the layer: `encoder.layer.0`.
-    x
-        Hidden states, shape (batch, sequence, hidden).
-    mask
-        0 for tokens and −∞ for padding, shape (batch, 1, 1, sequence).
-    """
+    """Apply attention and the two-layer network, each added to its input and normalised after (post-norm)."""
     attended = dense(w, f"{name}.attention.output.dense", attention(w, f"{name}.attention.self", x, mask))
     x = norm(w, f"{name}.attention.output.LayerNorm", x + attended)
     inner = tf.nn.gelu(dense(w, f"{name}.intermediate.dense", x), approximate=False)
@@ -50,19 +30,7 @@ def layer(w: Variables, name: str, x: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
 
 
 def attention(w: Variables, name: str, x: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
-    """Let every token look at the tokens that are not padding.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    name
-        Of the layer's attention: `encoder.layer.0.attention.self`.
-    x
-        Hidden states, shape (batch, sequence, hidden).
-    mask
-        0 for tokens and −∞ for padding, shape (batch, 1, 1, sequence).
-    """
+    """Let every token look at the tokens that are not padding."""
     query, key, value = (heads(dense(w, f"{name}.{part}", x)) for part in ("query", "key", "value"))
     scores = tf.matmul(query, key, transpose_b=True) * (1 / math.sqrt(HEAD))  # (batch, heads, from, to)
     context = tf.matmul(tf.nn.softmax(scores + mask), value)
@@ -75,34 +43,14 @@ def heads(x: tf.Tensor) -> tf.Tensor:
 
 
 def dense(w: Variables, name: str, x: tf.Tensor) -> tf.Tensor:
-    """Apply a dense layer to the last axis, as one product of two matrices.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    name
-        Of the dense layer: its weights are `<name>.weight` and `<name>.bias`.
-    x
-        Shape (batch, sequence, in).
-    """
+    """Apply a dense layer to the last axis, as one product of two matrices."""
     flat = tf.reshape(x, [-1, x.shape[-1]])
     out = tf.nn.bias_add(tf.matmul(flat, w[f"{name}.weight"]), w[f"{name}.bias"])
     return tf.reshape(out, [*x.shape[:-1], out.shape[-1]])
 
 
 def norm(w: Variables, name: str, x: tf.Tensor) -> tf.Tensor:
-    """Apply LayerNorm over the last axis (768), in float32, whatever the precision, as Keras has it.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    name
-        Of the LayerNorm: its weights are `<name>.weight` and `<name>.bias`.
-    x
-        Hidden states, shape (batch, sequence, hidden).
-    """
+    """Apply LayerNorm over the last axis (768), in float32, whatever the precision, as Keras has it."""
     wide = tf.cast(x, tf.float32)
     mean, variance = tf.nn.moments(wide, [-1], keepdims=True)
     bias, weight = (tf.cast(w[f"{name}.{part}"], tf.float32) for part in ("bias", "weight"))
@@ -118,19 +66,7 @@ def loss(
     positions: tf.Tensor,
     labels: tf.Tensor,
 ) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
-    """Compute cross-entropy over the vocabulary, mean over the masked words; the head is the table of embeddings.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    statistics
-        Running statistics: none, returned as they are.
-    input_ids, token_type_ids, attention_mask
-        Numbers of words, of sentences (0 or 1), and 0 where there is padding: int32, shape (batch, sequence).
-    positions, labels
-        Where the masked words stood and their numbers, int32, shape (batch, 20).
-    """
+    """Compute cross-entropy over the vocabulary, mean over the masked words; the head is the table of embeddings."""
     del statistics  # there are none
     hidden = forward(w, input_ids, token_type_ids, attention_mask)
     masked = tf.reshape(tf.gather(hidden, positions, batch_dims=1), [-1, hidden.shape[-1]])

@@ -6,29 +6,13 @@ Tensors = dict[str, jax.Array]
 
 
 def forward(w: Tensors, features: jax.Array) -> jax.Array:
-    """Compute the probability, shape (batch, 1), or `logits`, shape (batch, classes), from `features`.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    features
-        float32, shape (batch, features).
-    """
+    """Compute the probability, shape (batch, 1), or `logits`, shape (batch, classes), from `features`."""
     z = logits(w, features)
     return jax.nn.sigmoid(z) if z.shape[1] == 1 else z
 
 
 def logits(w: Tensors, features: jax.Array) -> jax.Array:
-    """Apply all layers, with ReLU between them.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    features
-        float32, shape (batch, features).
-    """
+    """Apply all layers, with ReLU between them."""
     x, layers = features, len(w) // 2
     for layer in range(layers - 1):
         x = jax.nn.relu(dense(w, layer, x))
@@ -36,34 +20,12 @@ def logits(w: Tensors, features: jax.Array) -> jax.Array:
 
 
 def dense(w: Tensors, layer: int, x: jax.Array) -> jax.Array:
-    """Apply a dense layer: (batch, in) → (batch, out).
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    layer
-        Number of the layer, from 0.
-    x
-        Shape (batch, in).
-    """
+    """Apply a dense layer: (batch, in) → (batch, out)."""
     return x @ w[f"layers.{layer}.weight"] + w[f"layers.{layer}.bias"]
 
 
 def loss(w: Tensors, statistics: Tensors, features: jax.Array, labels: jax.Array) -> tuple[jax.Array, Tensors]:
-    """Compute cross-entropy from the logits, mean over the batch: binary of one logit, else over the classes.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    statistics
-        Running statistics: none.
-    features
-        float32, shape (batch, features).
-    labels
-        0 or 1 as floats where there is one logit, else the number of the class; shape (batch,).
-    """
+    """Compute cross-entropy from the logits, mean over the batch: binary of one logit, else over the classes."""
     z = logits(w, features)
     if z.shape[1] > 1:
         chosen = jax.numpy.take_along_axis(jax.nn.log_softmax(z), labels[:, None], axis=1)

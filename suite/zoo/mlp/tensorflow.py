@@ -6,29 +6,13 @@ Variables = dict[str, tf.Variable]
 
 
 def forward(w: Variables, features: tf.Tensor) -> tf.Tensor:
-    """Compute the probability, shape (batch, 1), or `logits`, shape (batch, classes), from `features`.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    features
-        float32, shape (batch, features).
-    """
+    """Compute the probability, shape (batch, 1), or `logits`, shape (batch, classes), from `features`."""
     z = logits(w, features)
     return tf.nn.sigmoid(z) if z.shape[1] == 1 else z
 
 
 def logits(w: Variables, features: tf.Tensor) -> tf.Tensor:
-    """Apply all layers, with ReLU between them.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    features
-        float32, shape (batch, features).
-    """
+    """Apply all layers, with ReLU between them."""
     x, layers = features, len(w) // 2
     for layer in range(layers - 1):
         x = tf.nn.relu(dense(w, layer, x))
@@ -36,36 +20,14 @@ def logits(w: Variables, features: tf.Tensor) -> tf.Tensor:
 
 
 def dense(w: Variables, layer: int, x: tf.Tensor) -> tf.Tensor:
-    """Apply a dense layer: (batch, in) → (batch, out).
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    layer
-        Number of the layer, from 0.
-    x
-        Shape (batch, in).
-    """
+    """Apply a dense layer: (batch, in) → (batch, out)."""
     return tf.nn.bias_add(tf.matmul(x, w[f"layers.{layer}.weight"]), w[f"layers.{layer}.bias"])
 
 
 def loss(
     w: Variables, statistics: Variables, features: tf.Tensor, labels: tf.Tensor
 ) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
-    """Compute cross-entropy from the logits, mean over the batch: binary of one logit, else over the classes.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    statistics
-        Running statistics: none.
-    features
-        float32, shape (batch, features).
-    labels
-        0 or 1 as floats where there is one logit, else the number of the class; shape (batch,).
-    """
+    """Compute cross-entropy from the logits, mean over the batch: binary of one logit, else over the classes."""
     del statistics  # there are none
     z = logits(w, features)
     if z.shape[1] == 1:

@@ -44,15 +44,6 @@ def loss(network: nn.Module, features: torch.Tensor, labels: torch.Tensor) -> to
     """Compute cross-entropy from the logits, mean over the batch: binary of one logit, else over the classes.
 
     From probabilities it would lose digits where they saturate.
-
-    Parameters
-    ----------
-    network
-        The network.
-    features
-        float32, shape (batch, features).
-    labels
-        0 or 1 as floats where there is one logit, else the number of the class; shape (batch,).
     """
     z = network.logits(features)
     if network.binary:

@@ -16,30 +16,12 @@ Norm: TypeAlias = Callable[[Tensors, str, jax.Array], jax.Array]
 
 
 def forward(w: Tensors, images: jax.Array) -> jax.Array:
-    """Compute `logits`, shape (batch, classes), from `images`, shape (batch, height, width, channels).
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    images
-        float32, shape (batch, height, width, channels).
-    """
+    """Compute `logits`, shape (batch, classes), from `images`, shape (batch, height, width, channels)."""
     return network(w, images, norm)
 
 
 def network(w: Tensors, images: jax.Array, normalise: Norm) -> jax.Array:
-    """Compute `logits` with one or the other BatchNorm.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    images
-        float32, shape (batch, height, width, channels).
-    normalise
-        The BatchNorm: `norm`, or one with the statistics of the batch.
-    """
+    """Compute `logits` with one or the other BatchNorm."""
     sizes = sizes_of(w)
     x = conv(w, "conv1", images, stride=sizes.stride, padding=sizes.kernel // 2)
     x = jax.nn.relu(normalise(w, "bn1", x))
@@ -51,21 +33,7 @@ def network(w: Tensors, images: jax.Array, normalise: Norm) -> jax.Array:
 
 
 def bottleneck(w: Tensors, name: str, x: jax.Array, stride: int, normalise: Norm) -> jax.Array:
-    """Apply 1×1, 3×3 (which has the stride: v1.5) and 1×1 convolutions around a shortcut.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    name
-        Of the bottleneck: `layer1.0`.
-    x
-        Shape (batch, height, width, channels).
-    stride
-        Of its 3×3 convolution, and of its shortcut.
-    normalise
-        The BatchNorm: `norm`, or one with the statistics of the batch.
-    """
+    """Apply 1×1, 3×3 (which has the stride: v1.5) and 1×1 convolutions around a shortcut."""
     shortcut = x
     if f"{name}.downsample.0.weight" in w:
         shortcut = normalise(w, f"{name}.downsample.1", conv(w, f"{name}.downsample.0", x, stride=stride))
@@ -76,19 +44,7 @@ def bottleneck(w: Tensors, name: str, x: jax.Array, stride: int, normalise: Norm
 
 
 def conv(w: Tensors, name: str, x: jax.Array, stride: int = 1, padding: int = 0) -> jax.Array:
-    """Convolve with explicit padding ("SAME" would pad a stride of 2 differently).
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    name
-        Of the convolution: its kernel is `<name>.weight`.
-    x
-        Shape (batch, height, width, channels).
-    stride, padding
-        Along height and width, on both sides.
-    """
+    """Convolve with explicit padding ("SAME" would pad a stride of 2 differently)."""
     return jax.lax.conv_general_dilated(
         x,
         w[f"{name}.weight"],
@@ -99,17 +55,7 @@ def conv(w: Tensors, name: str, x: jax.Array, stride: int = 1, padding: int = 0)
 
 
 def norm(w: Tensors, name: str, x: jax.Array) -> jax.Array:
-    """Apply BatchNorm with its stored statistics, in float32, whatever the precision, as Flax has it.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    name
-        Of the BatchNorm: it has `<name>.weight`, `<name>.bias`, `<name>.running_mean` and `<name>.running_var`.
-    x
-        Shape (batch, height, width, channels).
-    """
+    """Apply BatchNorm with its stored statistics, in float32, whatever the precision, as Flax has it."""
     scale = w[f"{name}.weight"] * jax.lax.rsqrt(w[f"{name}.running_var"].astype(jnp.float32) + EPSILON)
     return ((x - w[f"{name}.running_mean"].astype(jnp.float32)) * scale + w[f"{name}.bias"]).astype(x.dtype)
 
@@ -121,19 +67,7 @@ def max_pool(x: jax.Array) -> jax.Array:
 
 
 def loss(w: Tensors, statistics: Tensors, images: jax.Array, labels: jax.Array) -> tuple[jax.Array, Tensors]:
-    """Compute cross-entropy over the classes, mean over the batch, and the running statistics after it.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    statistics
-        Running statistics before this batch, by name.
-    images
-        float32, shape (batch, height, width, channels).
-    labels
-        Number of the class, int32, shape (batch,).
-    """
+    """Compute cross-entropy over the classes, mean over the batch, and the running statistics after it."""
     new: Tensors = {}
 
     def normalise(w: Tensors, name: str, x: jax.Array) -> jax.Array:
@@ -149,19 +83,6 @@ def batch_norm(w: Tensors, statistics: Tensors, new: Tensors, name: str, x: jax.
 
     The variance is that of the differences from the mean: E[x²] − E[x]², which flax takes by default, is one pass less
     and loses digits. The running variance follows the unbiased one, as torch's does; flax's follows the biased one.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    statistics
-        Running statistics before this batch, by name.
-    new
-        Where the running statistics after this batch are left, by name.
-    name
-        Of the BatchNorm: it has `<name>.weight`, `<name>.bias`, `<name>.running_mean` and `<name>.running_var`.
-    x
-        Shape (batch, height, width, channels).
     """
     mean = x.mean(axis=(0, 1, 2))
     centred = x - mean

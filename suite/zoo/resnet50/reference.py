@@ -14,15 +14,7 @@ Array: TypeAlias = npt.NDArray[np.float64]
 
 
 def forward(w: Weights, inputs: Mapping[str, npt.NDArray[Any]]) -> Array:
-    """Compute `logits`, shape (batch, 1000), from `images`, shape (batch, 3, 224, 224).
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    inputs
-        `images`, by name.
-    """
+    """Compute `logits`, shape (batch, 1000), from `images`, shape (batch, 3, 224, 224)."""
     x = stem(w, inputs["images"].astype(np.float64).transpose(0, 2, 3, 1))
     for number in range(len(RESNET50.stages)):
         x = stage(w, number, x)
@@ -30,50 +22,20 @@ def forward(w: Weights, inputs: Mapping[str, npt.NDArray[Any]]) -> Array:
 
 
 def stem(w: Weights, x: Array) -> Array:
-    """Apply the 7×7 convolution and the max pool: 224 → 112 → 56.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    x
-        Images, shape (batch, height, width, channels).
-    """
+    """Apply the 7×7 convolution and the max pool: 224 → 112 → 56."""
     x = relu(norm(w, "bn1", conv(w, "conv1", x, stride=2, padding=3)))
     return max_pool(x)
 
 
 def stage(w: Weights, number: int, x: Array) -> Array:
-    """Apply `layer1` … `layer4` (numbers 0 … 3); each but the first halves height and width.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    number
-        Of the stage, from 0.
-    x
-        Shape (batch, height, width, channels).
-    """
+    """Apply `layer1` … `layer4` (numbers 0 … 3); each but the first halves height and width."""
     for block, stride in RESNET50.blocks(number):
         x = bottleneck(w, block, x, stride)
     return x
 
 
 def bottleneck(w: Weights, name: str, x: Array, stride: int) -> Array:
-    """Apply 1×1, 3×3 (which has the stride: v1.5) and 1×1 convolutions around a shortcut.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    name
-        Of the bottleneck: `layer1.0`.
-    x
-        Shape (batch, height, width, channels).
-    stride
-        Of its 3×3 convolution, and of its shortcut.
-    """
+    """Apply 1×1, 3×3 (which has the stride: v1.5) and 1×1 convolutions around a shortcut."""
     shortcut = x
     if f"{name}.downsample.0.weight" in w:
         shortcut = norm(w, f"{name}.downsample.1", conv(w, f"{name}.downsample.0", x, stride=stride))
@@ -84,33 +46,13 @@ def bottleneck(w: Weights, name: str, x: Array, stride: int) -> Array:
 
 
 def head(w: Weights, x: Array) -> Array:
-    """Average over all positions, then classify.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    x
-        Shape (batch, height, width, channels).
-    """
+    """Average over all positions, then classify."""
     pooled: Array = x.mean(axis=(1, 2))
     return pooled @ w["fc.weight"].astype(np.float64).T + w["fc.bias"]
 
 
 def conv(w: Weights, name: str, x: Array, stride: int = 1, padding: int = 0) -> Array:
-    """Convolve: every window of the input times one matrix of all kernels.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    name
-        Of the convolution: its kernel is `<name>.weight`.
-    x
-        Shape (batch, height, width, channels).
-    stride, padding
-        Along height and width, on both sides.
-    """
+    """Convolve: every window of the input times one matrix of all kernels."""
     kernel = w[f"{name}.weight"].astype(np.float64, copy=False)  # (out, in, height, width)
     out, _, size, _ = kernel.shape
     if padding:
@@ -122,17 +64,7 @@ def conv(w: Weights, name: str, x: Array, stride: int = 1, padding: int = 0) -> 
 
 
 def norm(w: Weights, name: str, x: Array) -> Array:
-    """Apply BatchNorm with its stored statistics.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    name
-        Of the BatchNorm: it has `<name>.weight`, `<name>.bias`, `<name>.running_mean` and `<name>.running_var`.
-    x
-        Shape (batch, height, width, channels).
-    """
+    """Apply BatchNorm with its stored statistics."""
     scale = w[f"{name}.weight"] / np.sqrt(w[f"{name}.running_var"].astype(np.float64) + EPSILON)
     return (x - w[f"{name}.running_mean"]) * scale + w[f"{name}.bias"]
 

@@ -78,15 +78,5 @@ def prepare(network: nn.Module) -> nn.Module:
 
 
 def loss(network: nn.Module, images: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Compute cross-entropy over the classes, mean over the batch; in training mode BatchNorm follows by itself.
-
-    Parameters
-    ----------
-    network
-        The network.
-    images
-        float32, shape (batch, channels, height, width).
-    labels
-        Number of the class, int32, shape (batch,).
-    """
+    """Compute cross-entropy over the classes, mean over the batch; in training mode BatchNorm follows by itself."""
     return nn.functional.cross_entropy(network(images), labels.long())
