@@ -9,8 +9,8 @@ Exempt are:
 - `__init__` and other special methods: the class's docstring describes the arguments;
 - methods that implement a protocol, with the same arguments as the protocol's method: it is documented there;
 - overloads: the implementation is documented;
-- the networks (`NETWORKS`): each fits a screen and is read beside the same network in another framework, whose functions
-  have the same names and arguments; the first lines of each file say the shapes.
+- the networks (`NETWORKS`): each fits a screen, and is read beside the same network in another framework, with the same
+  names and arguments; the first lines of each file say the shapes.
 """
 
 import ast
