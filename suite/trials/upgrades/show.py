@@ -1,6 +1,7 @@
 """The upgrade trial as Markdown: counts with their intervals, then every upgrade case by case."""
 
-from collections.abc import Iterator
+import statistics
+from collections.abc import Iterator, Sequence
 
 from suite.report import units
 from suite.report.markdown import interval, table
@@ -17,7 +18,7 @@ def _lines(record: Record) -> Iterator[str]:
     yield f"# Upgrades, by `levelfield ab`, {record.updated[:10]}"
     yield ""
     for finding in record.findings:
-        yield f"- {_sentence(finding)}"
+        yield f"- {_sentence(finding, [trial.seconds for trial in record.trials if trial.kind == finding.kind])}"
     upgrades = [trial for trial in record.trials if trial.kind == "upgrade"]
     if not upgrades:
         return
@@ -35,12 +36,13 @@ def _lines(record: Record) -> Iterator[str]:
         yield f"- {trial.answer} ({units.duration(trial.seconds)})"
 
 
-def _sentence(finding: Finding) -> str:
+def _sentence(finding: Finding, seconds: Sequence[float]) -> str:
     """`The same thing was called different in 0 of 20 trials (0.0 to 16.8 %), …`."""
     counts = ", ".join(f"{count} {verdict}" for verdict, count in finding.verdicts.items())
     return (
         f"{finding.wanted[:1].upper()}{finding.wanted[1:]} in {_share(finding.by_trial, 'trials')} and in "
-        f"{_share(finding.by_decision, 'cases')}: {counts}; {units.duration(finding.seconds)} of machine time."
+        f"{_share(finding.by_decision, 'cases')}: {counts}; {units.duration(finding.seconds)} of machine time, "
+        f"{units.duration(statistics.median(seconds))} a trial (median; at the most {units.duration(max(seconds))})."
     )
 
 
