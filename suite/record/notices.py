@@ -234,7 +234,7 @@ def not_decided(known: str, about: str) -> Warning_:
     return Warning_(
         code=NOT_DECIDED,
         message=f"The budget was spent before there was a verdict: {known}.",
-        remedy="Go on with --resume and a larger --budget, or measure on a quieter machine.",
+        remedy="Go on with --resume: the run gets its budget once more. Or measure on a quieter machine.",
         about=about,
     )
 
