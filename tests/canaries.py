@@ -21,7 +21,7 @@ from suite.scenarios import ScenarioName, get
 from suite.schedule.listener import ProgressListener, SilentListener
 from suite.schedule.preparation import prepare
 from suite.schedule.resources import RunResources
-from suite.schedule.run import RunInProgress
+from suite.schedule.run import RunInProgress, Undecided
 from tests.reported import check_run
 
 ARMS = (Arm(CANARY, CANARY, ordinal=2), Arm(CANARY, CANARY, ordinal=3))
@@ -76,11 +76,20 @@ class Harness:
         )
 
     def measure(
-        self, listener: ProgressListener | None = None, *, resumed: bool = False, where: RunResources | None = None
+        self,
+        listener: ProgressListener | None = None,
+        *,
+        resumed: bool = False,
+        where: RunResources | None = None,
+        undecided: Undecided | None = None,
     ) -> Run:
         try:
             RunInProgress(
-                self.folder, where or site(self.plan), listener or SilentListener(), resumed=resumed
+                self.folder,
+                where or site(self.plan),
+                listener or SilentListener(),
+                resumed=resumed,
+                undecided=undecided,
             ).measure()
         finally:
             assert not workers()

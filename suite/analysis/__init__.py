@@ -44,7 +44,7 @@ def _exit_code(status: Status) -> int:
 
 
 def _block(block: Block, known: dict[tuple[str, str, str], Parity], settings: Settings) -> BlockAnalysis:
-    ended = ended_by(settings)
+    ended = ended_by(settings, block.case)
     match block.case.definition.sample:
         case "cold start":
             return whole_launch.cold_start(block, known)

@@ -34,7 +34,12 @@ from suite.safety import terminals
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write the comparison to a file as well: .md, .xml (JUnit), .json, .html or .txt; several times.",
 )
-@click.option("--resume", metavar="RUN", default=None, help="Go on with a run of these arms that was cut off, or that ended without a verdict.")
+@click.option(
+    "--resume",
+    metavar="RUN",
+    default=None,
+    help="Go on with a run of these arms that was cut off, or that ended without a verdict.",
+)
 @click.option("--seed", type=SEED, default=None, help="Seed of the schedule; the record holds it.")
 @IDENTIFY
 def ab(

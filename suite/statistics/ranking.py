@@ -54,7 +54,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from suite.statistics.arrays import Floats, checked_confidence, finite_or_missing, without_missing
 from suite.statistics.ending import EndedBy
-from suite.statistics.student import MIN_LAUNCHES, half_width, spread_of, two_sided_p
+from suite.statistics.student import fewest_launches, half_width, spread_of, two_sided_p
 from suite.statistics.verdicts import DEFAULT_MARGIN, Verdict, verdict_of
 
 
@@ -107,9 +107,9 @@ def rank(
     Returns
     -------
     list of ArmRank
-        One for each column. An arm is ranked if it shares at least `MIN_LAUNCHES` complete generations with every
-        other ranked arm; a single such arm has rank 1 and no interval. Arms of equal rank are in the order of their
-        estimates.
+        One for each column. An arm is ranked if it shares enough complete generations (`student.fewest_launches`) with
+        every other ranked arm; a single such arm has rank 1 and no interval. Arms of equal rank are in the order of
+        their estimates.
 
     Raises
     ------
@@ -119,9 +119,10 @@ def rank(
     checked_confidence(confidence)
     levels = finite_or_missing(log_levels, dimensions=2, what="launch levels")
     present = ~np.isnan(levels)
-    ranked = _comparable(present)
+    fewest = fewest_launches(ended)
+    ranked = _comparable(present, fewest)
     if not ranked:
-        return _unranked(levels, present, range(levels.shape[1]))
+        return _unranked(levels, present, range(levels.shape[1]), fewest)
     placed = _place(levels[:, ranked], confidence=confidence, margin=margin, ended=ended)
     ranks = _ranks(placed)
     standings = [
@@ -141,17 +142,17 @@ def rank(
         for i, arm in enumerate(ranked)
     ]
     standings.sort(key=lambda standing: (standing.rank, standing.ratio))
-    return standings + _unranked(levels, present, [arm for arm in range(levels.shape[1]) if arm not in ranked])
+    return standings + _unranked(levels, present, [arm for arm in range(levels.shape[1]) if arm not in ranked], fewest)
 
 
-def _unranked(levels: Floats, present: NDArray[np.bool_], arms: Iterable[int]) -> list[ArmRank]:
+def _unranked(levels: Floats, present: NDArray[np.bool_], arms: Iterable[int], fewest: int) -> list[ArmRank]:
     return [
         ArmRank(
             arm=arm,
             launches=int(present[:, arm].sum()),
             level=_level(levels[:, arm]),
             rank=None,
-            reason=_why(present, arm),
+            reason=_why(present, arm, fewest),
         )
         for arm in arms
     ]
@@ -278,13 +279,13 @@ def most_equal_pairs(arms: int, unequal: int) -> int:
     return (_equal_pairs(arms) & ((2 << limit) - 1)).bit_length() - 1
 
 
-def _comparable(present: NDArray[np.bool_]) -> list[int]:
+def _comparable(present: NDArray[np.bool_], fewest: int) -> list[int]:
     """Columns that share enough complete generations with one another; the emptiest is left out first."""
     counts = present.sum(axis=0)
     common = present.T.astype(np.int64) @ present.astype(np.int64)
-    kept = [arm for arm in range(present.shape[1]) if counts[arm] >= MIN_LAUNCHES]
+    kept = [arm for arm in range(present.shape[1]) if counts[arm] >= fewest]
     while kept:
-        conflicts = {arm: int((common[arm, kept] < MIN_LAUNCHES).sum()) for arm in kept}
+        conflicts = {arm: int((common[arm, kept] < fewest).sum()) for arm in kept}
         worst = max(kept, key=lambda arm: (conflicts[arm], -int(counts[arm]), arm))
         if conflicts[worst] == 0:
             break
@@ -292,11 +293,11 @@ def _comparable(present: NDArray[np.bool_]) -> list[int]:
     return kept
 
 
-def _why(present: NDArray[np.bool_], arm: int) -> str:
+def _why(present: NDArray[np.bool_], arm: int, fewest: int) -> str:
     launches = int(present[:, arm].sum())
-    if launches < MIN_LAUNCHES:
-        return f"{launches} launches gave a result; ranking needs at least {MIN_LAUNCHES}."
-    return f"It shares fewer than {MIN_LAUNCHES} complete generations with another arm; measure more generations."
+    if launches < fewest:
+        return f"{launches} launches gave a result; ranking needs at least {fewest}."
+    return f"It shares fewer than {fewest} complete generations with another arm; measure more generations."
 
 
 def _level(column: Floats) -> float | None:

@@ -14,7 +14,7 @@ import pytest
 from suite.errors import LevelfieldError
 from suite.plan import CANARY
 from suite.plan.profiles import SMOKE
-from suite.record.schema import Arm, Case
+from suite.record.schema import Arm, Case, Run
 from suite.run.options import Options
 from suite.schedule import launches
 from suite.schedule import run as bench
@@ -254,6 +254,41 @@ def test_a_run_in_which_nothing_can_run_ends(reports: Path) -> None:
     jax = plan("latency", arms=(Arm("jax", "jax"),), model="mlp")
     run = Harness(jax, reports, options=Options(seed=1, precision_target=0.01, budget_seconds=120.0)).measure()
     assert run.finished
+    assert len(run.blocks[0].generations) < 10
+
+
+def test_a_run_that_ends_on_verdicts_adds_generations_to_what_has_none(reports: Path) -> None:
+    looks: list[list[int]] = []
+
+    def undecided(run: Run) -> dict[str, str]:
+        looks.append([len(block.generations) for block in run.blocks])
+        latency = run.blocks[0]
+        return {latency.case.id: "1.00 (0.90-1.10)"} if len(latency.generations) < 4 else {}
+
+    harness = Harness(plan("latency", "throughput"), reports, options=Options(seed=1, ends_on_verdict=True))
+    run = harness.measure(undecided=undecided)
+    assert looks == [[2, 2], [3, 2], [4, 2]]
+    assert [len(block.generations) for block in run.blocks] == [4, 2]
+    assert "not-decided" not in [warning.code for warning in run.warnings]
+
+
+def test_the_budget_ends_what_has_no_verdict_and_says_what_is_known(reports: Path) -> None:
+    options = Options(seed=1, ends_on_verdict=True, budget_seconds=15.0)
+    harness = Harness(plan("latency"), reports, options=options)
+    run = harness.measure(undecided=lambda run: {run.blocks[0].case.id: "1.00 (0.90-1.10)"})
+    (warning,) = [each for each in run.warnings if each.code == "not-decided"]
+    assert warning.about == run.blocks[0].case.id
+    assert "1.00 (0.90-1.10)" in warning.message
+    assert len(run.blocks[0].generations) >= 2
+    again = harness.measure(resumed=True, undecided=lambda _: {})
+    assert len(again.blocks[0].generations) == len(run.blocks[0].generations)
+
+
+@needs_no_jax
+def test_what_cannot_run_is_not_waited_for(reports: Path) -> None:
+    jax = plan("latency", arms=(Arm("jax", "jax"),), model="mlp")
+    harness = Harness(jax, reports, options=Options(seed=1, ends_on_verdict=True, budget_seconds=120.0))
+    run = harness.measure(undecided=lambda run: {run.blocks[0].case.id: "no launch of both arms"})
     assert len(run.blocks[0].generations) < 10
 
 

@@ -66,7 +66,7 @@ def _of(run: Run, recorded: Block, block: TimedBlock, cold: ColdBlock) -> Iterat
         return
     fastest = min(plain, key=lambda side: side.call_ns)
     levels = launch_levels(recorded)
-    ended = ended_by(run.settings)
+    ended = ended_by(run.settings, recorded.case)
     for side in sides:
         if not compiles(side.row.settings):
             continue

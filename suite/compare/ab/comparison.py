@@ -76,6 +76,7 @@ def compare_arms(run: Run, gate: Gate, sha256: str) -> Comparison:
     before, after = reduce(_view(run, old, new), sha256), reduce(_view(run, new, old), sha256)
     pairs = [(old.id, new.id)]
     drifts = drift.find_drift(pairs, [before], [after], same_hardware=True)
+    ended = max((ended_by(run.settings, block.case) for block in run.blocks), key=list(_ENDS).index)
     around = (*containers.compare_places(run, old, new), *changes.compare_environments([before], [after], pairs))
     found = Comparison(
         answer=answer(rows, drifts, gate),
@@ -88,7 +89,7 @@ def compare_arms(run: Run, gate: Gate, sha256: str) -> Comparison:
         drifts=drifts,
         changes=around,
         gate=gate,
-        method=METHOD.format(q=100 * gate.q, margin=100 * gate.margin, ends=_ENDS[ended_by(run.settings)]),
+        method=METHOD.format(q=100 * gate.q, margin=100 * gate.margin, ends=_ENDS[ended]),
         order="turns",
         replicate="launch",
         same_hardware=True,

@@ -147,11 +147,11 @@ def _percents(ratio: Estimate, *, turned: bool) -> str:
 
 def _cold_starts(run: Run, sides: _Sides) -> Iterator[str]:
     """Yield one sentence for each block of cold starts: how much longer each stage takes."""
-    ended = ended_by(run.settings)
     several = len({block.case.threads for block in run.blocks}) > 1
     for block in run.blocks:
         if block.case.scenario != "cold-start":
             continue
+        ended = ended_by(run.settings, block.case)
         stages = {name: added(block, sides.box, sides.bare, stage, ended=ended) for name, stage in _STAGES}
         known = {name: found for name, found in stages.items() if found is not None}
         if known:

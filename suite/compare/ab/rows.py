@@ -36,10 +36,10 @@ def judge_arms(run: Run, old: Arm, new: Arm, gate: Gate) -> tuple[Row, ...]:
     gate
         Margin, false discovery rate, and the slowdown that is allowed.
     """
-    ended = ended_by(run.settings)
     blocks = analysis.analyse(run).blocks
     drafts = [
-        _draft(block, answers, (old.id, new.id), ended=ended) for block, answers in zip(run.blocks, blocks, strict=True)
+        _draft(block, answers, (old.id, new.id), ended=ended_by(run.settings, block.case))
+        for block, answers in zip(run.blocks, blocks, strict=True)
     ]
     return in_order(judge_rows(drafts, gate))
 

@@ -2,10 +2,11 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from suite.cli.ab import ab
-from suite.compare.ab.comparison import arms, compare_arms
+from suite.compare.ab.comparison import arms, compare_arms, undecided
 from suite.compare.types import Comparison, Gate, Movement, Verdict
 from suite.errors import LevelfieldError
 from suite.record.schema import Arm, Run
@@ -56,3 +57,41 @@ def test_outputs_are_compared() -> None:
 def test_a_run_that_is_no_pair_is_refused(record: Run) -> None:
     with pytest.raises(LevelfieldError, match="does not hold two arms"):
         arms(record)
+
+
+def ends(record: Run) -> Run:
+    return msgspec.structs.replace(record, settings=msgspec.structs.replace(record.settings, ends_on_verdict=True))
+
+
+def test_a_case_without_a_verdict_is_undecided_with_its_interval() -> None:
+    noisy = ends(run(1.01, spread=3.0, generations=4, **LATENCY))
+    (case, known), *none = undecided(noisy, Gate()).items()
+    assert not none
+    assert case == noisy.blocks[0].case.id
+    assert "–" in known
+    assert undecided(ends(run(1.0, spread=3.0, generations=1, **LATENCY)), Gate())[case].startswith("1 launch")
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(1.3, Verdict.SLOWER), (1.0, Verdict.SAME)])
+def test_a_case_with_a_verdict_is_decided_and_a_failed_one_is_not_waited_for(factor: float, verdict: Verdict) -> None:
+    quiet = ends(run(factor, spread=0.05, generations=6, **LATENCY))
+    assert judged(quiet).rows[0].verdict is verdict
+    assert undecided(quiet, Gate()) == {}
+    assert undecided(ends(run(1.0, failing=(B.id,), generations=4, **LATENCY)), Gate()) == {}
+
+
+def test_looks_cost_confidence_and_only_where_verdicts_end_a_case() -> None:
+    plain = run(1.3, generations=6, models=("resnet50",), scenarios=("latency", "memory"))
+    fixed, looked = judged(plain), judged(ends(plain))
+
+    def width(found: Comparison, metric: str) -> float:
+        (row,) = [row for row in found.rows if row.metric == metric]
+        assert row.ratio is not None
+        assert row.ratio.low is not None
+        assert row.ratio.high is not None
+        return row.ratio.high - row.ratio.low
+
+    assert width(looked, "latency") > 1.2 * width(fixed, "latency")
+    assert width(looked, "memory") == width(fixed, "memory")
+    assert "a look after every generation" in looked.method
+    assert "a look after" not in fixed.method
