@@ -25,6 +25,9 @@ from suite.safety import terminals
 @MARGIN
 @click.option("--max-slowdown", type=PERCENT, default=None, help="Only what is shown to exceed this is worse.")
 @click.option("--bisect", is_flag=True, help="Find which distribution of the two locks makes the difference.")
+@click.option(
+    "--why", is_flag=True, help="Profile both arms where they differ most, and name the operators whose time moved."
+)
 @LAUNCHER
 @BASE
 @REPORTS
@@ -48,14 +51,15 @@ def ab(
     *,
     max_slowdown: float | None,
     bisect: bool,
+    why: bool,
     output: tuple[Path, ...],
     **values: Any,  # noqa: ANN401  (each option has a type of its own)
 ) -> None:
-    """Hold B against A: versions, variants, settings or backends, taking turns in one run on this machine.
+    """Compare B with A: versions, variants, settings or backends, taking turns in one run on this machine.
 
     An arm is a backend with what stands behind it: onnxruntime, onnxruntime@1.30.0, onnxruntime+spinning=off. The same
     arm may be named twice: that shows what no difference looks like here. onnxruntime against onnxruntime+launcher=venv
-    shows what the container costs.
+    shows what the container costs. It ends as soon as every case has a verdict.
     """
     from suite.compare.formats import SUFFIXES, WRITERS
     from suite.compare.types import Gate
@@ -77,6 +81,10 @@ def ab(
     else:
         found = measure(a, b, options, gate, console)
         code = show(found, console, measured=True)
+    if why:
+        from suite.run import why as explained
+
+        explained.show(explained.explain(found, options, console), found, console)
     for path in output:
         write_atomically(path, WRITERS[SUFFIXES[path.suffix.lower()]](found.comparison).encode("utf-8", "replace"))
     sys.exit(code)

@@ -12,6 +12,7 @@ from suite.schedule.launches import bring_up
 from suite.schedule.listener import ProgressListener
 from suite.schedule.outcomes import Outcome, end_workers
 from suite.schedule.preparation import prepare
+from suite.schedule.resources import RunResources
 from suite.worker.messages import Profile, Profiled
 
 REQUEST = Profile(window_ns=500_000_000, min_calls=5, max_calls=200, rewarm_ns=200_000_000)
@@ -52,7 +53,7 @@ def explain(request: ExplainRequest, launcher: Launcher, listener: ProgressListe
         (outcome,) = bring_up(resources, request.case, [request.arm], verify=False, launch_measured=False)
         try:
             listener.say(f"profiling {request.id}")
-            profiled = _profiled(request, outcome)
+            profiled = _profiled(request.id, outcome)
         finally:
             end_workers([outcome])
         return Explained(request.id, outcome.launch.framework_version or "", resources.image(request.arm), profiled)
@@ -60,14 +61,47 @@ def explain(request: ExplainRequest, launcher: Launcher, listener: ProgressListe
         scratch.remove(resources.caches)
 
 
-def _profiled(request: ExplainRequest, outcome: Outcome) -> Profiled:
+def profile_pairs(
+    old: ExplainRequest, new: ExplainRequest, resources: RunResources, listener: ProgressListener, *, launches: int
+) -> list[tuple[Profiled, Profiled]]:
+    """Profile two arms of a case in turns, each time in fresh launches.
+
+    Parameters
+    ----------
+    old, new
+        The arms, in one case.
+    resources
+        Made for both.
+    listener
+        Display of the progress.
+    launches
+        Of each arm. Which of the two comes first alternates.
+
+    Raises
+    ------
+    LevelfieldError
+        One of them could not be launched, loaded or profiled.
+    """
+    found: list[tuple[Profiled, Profiled]] = []
+    for number in range(launches):
+        pair: dict[str, Profiled] = {}
+        for request in (old, new) if number % 2 == 0 else (new, old):
+            listener.say(f"profiling {request.id}, launch {number + 1} of {launches}")
+            (outcome,) = bring_up(resources, request.case, [request.arm], verify=False, launch_measured=False)
+            try:
+                pair[request.arm.id] = _profiled(request.id, outcome)
+            finally:
+                end_workers([outcome])
+        found.append((pair[old.arm.id], pair[new.arm.id]))
+    return found
+
+
+def _profiled(result: str, outcome: Outcome) -> Profiled:
     failure = outcome.launch.failure
     if outcome.worker is None:
         why = failure.message if failure is not None else "its worker is gone."
-        raise LevelfieldError(
-            f"{request.id} could not be loaded: {why}", fix="`levelfield doctor` looks at this machine."
-        )
+        raise LevelfieldError(f"{result} could not be loaded: {why}", fix="`levelfield doctor` looks at this machine.")
     try:
         return outcome.worker.ask(REQUEST, Profiled, TIMEOUT_S)
     except WorkerError as error:
-        raise LevelfieldError(f"{request.id} could not be profiled: {error.message}") from error
+        raise LevelfieldError(f"{result} could not be profiled: {error.message}") from error
