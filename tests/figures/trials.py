@@ -1,13 +1,17 @@
 """Figures that rest on the records of trials: how often rules are wrong, released versions, a published comparison."""
 
 import itertools
+import statistics
 from functools import partial
+from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from suite.compare.types import Movement
+from suite.run.explain.difference import Difference
 from suite.statistics.levels import levels_of_windows
-from suite.statistics.proportions import Proportion
+from suite.statistics.proportions import Proportion, proportion
 from suite.statistics.stopping import DEFAULT_TARGET
 from suite.statistics.student import MIN_LAUNCHES
 from suite.statistics.undisturbed import counted_rounds
@@ -194,6 +198,57 @@ RIGOR = [
 ]
 
 
+SMALL, LARGE = "upgrades-2026-11-24-2pct", "upgrades-2026-11-24-10pct"
+
+
+def _found(name: str, kind: str) -> list[object]:
+    """Return how often, its interval in percent, and the median seconds of a trial."""
+    seconds = [trial.seconds for trial in records.upgrades(name).trials if trial.kind == kind]
+    return [*_trials(name, kind)[:2], round(statistics.median(seconds))]
+
+
+def _same() -> list[object]:
+    """Return the same of equal arms: all were called the same, and so none was called different."""
+    found = records.counted(SMALL)["same"]
+    assert set(found.verdicts) == {"same"}
+    equal = proportion(found.verdicts["same"], found.by_trial.trials)
+    return [f"{equal.successes} of {equal.trials}", prints.share(equal), _found(SMALL, "same")[2]]
+
+
+def _effect(name: str) -> str:
+    return records.upgrades(name).settings["effect"].removesuffix("%")
+
+
+def _operators() -> list[object]:
+    (found,) = msgspec.json.decode(Path("reports/trials/operators-2026-11-24.json").read_bytes(), type=list[Difference])
+    assert (found.old, found.new) == ("onnxruntime@1.29.0", "onnxruntime@1.30.0")
+    (moved,) = [change for change in found.operators if change.differs]
+    assert moved.name == "SkipLayerNormalization"
+    signed = [(each.difference_us, each.low_us, each.high_us) for each in (moved, found.call)]
+    return [f"{moved.new_us:.0f}", f"{moved.old_us:.0f}", *(f"{value:.0f}" for each in signed for value in each)]
+
+
+VERDICTS = [
+    Figure(
+        README,
+        "the same version against itself was called the same in {} trials ({} %), in {} s a trial (median); an "
+        "injected {} % was found in {} ({} %), in {} s",
+        lambda: [*_same(), _effect(SMALL), *_found(SMALL, "injected")],
+    ),
+    Figure(
+        README,
+        "and an injected {} % in {} ({} %), in {} s",
+        lambda: [_effect(LARGE), *_found(LARGE, "injected")],
+    ),
+    Figure(
+        README,
+        "`SkipLayerNormalization` takes {} µs of a call instead of {}, which is +{} µs (+{} to +{}) of the call's "
+        "+{} µs (+{} to +{})",
+        _operators,
+    ),
+]
+
+
 LONG, SHORT = "upgrades-2026-11-22-75s", "upgrades-2026-11-22"
 
 
@@ -339,4 +394,4 @@ IMAGES = [
     ),
 ]
 
-FIGURES = [*RIGOR, *UPGRADES, *FOLKLORE, *IMAGES]
+FIGURES = [*RIGOR, *UPGRADES, *VERDICTS, *FOLKLORE, *IMAGES]
