@@ -198,7 +198,7 @@ RIGOR = [
 ]
 
 
-SMALL, LARGE = "upgrades-2026-11-24-2pct", "upgrades-2026-11-24-10pct"
+SMALL = "upgrades-2026-11-24-2pct"
 
 
 def _found(name: str, kind: str) -> list[object]:
@@ -234,11 +234,6 @@ VERDICTS = [
         "the same version against itself was called the same in {} trials ({} %), in {} s a trial (median); an "
         "injected {} % was found in {} ({} %), in {} s",
         lambda: [*_same(), _effect(SMALL), *_found(SMALL, "injected")],
-    ),
-    Figure(
-        README,
-        "and an injected {} % in {} ({} %), in {} s",
-        lambda: [_effect(LARGE), *_found(LARGE, "injected")],
     ),
     Figure(
         README,
