@@ -31,9 +31,11 @@ def of(found: Proportion | None) -> str:
 
 
 def share(found: Proportion) -> str:
-    """`0–16.8`: the interval in percent, a bound of zero without decimals."""
-    low, high = (f"{100 * bound:.1f}" for bound in (found.low, found.high))
-    return f"{'0' if low == '0.0' else low}–{high}"
+    """`0–16.8`: the interval in percent, a bound of zero or a hundred without decimals."""
+    low, high = (
+        {"0.0": "0", "100.0": "100"}.get(text := f"{100 * bound:.1f}", text) for bound in (found.low, found.high)
+    )
+    return f"{low}–{high}"
 
 
 def significant(value: float, digits: int = 3) -> str:

@@ -198,7 +198,7 @@ RIGOR = [
 ]
 
 
-SMALL = "upgrades-2026-11-24-2pct"
+SMALL, LARGE = "upgrades-2026-11-24-2pct", "upgrades-2026-11-24-10pct"
 
 
 def _found(name: str, kind: str) -> list[object]:
@@ -235,6 +235,7 @@ VERDICTS = [
         "injected {} % was found in {} ({} %), in {} s",
         lambda: [*_same(), _effect(SMALL), *_found(SMALL, "injected")],
     ),
+    Figure(README, "and {} % in {} ({} %), in {} s", lambda: [_effect(LARGE), *_found(LARGE, "injected")]),
     Figure(
         README,
         "`SkipLayerNormalization` takes {} µs of a call instead of {}, which is +{} µs (+{} to +{}) of the call's "
