@@ -16,4 +16,6 @@ def ended_by(settings: Settings, case: Case) -> EndedBy:
     """
     if settings.precision_target is not None:
         return EndedBy.PRECISION
+    if settings.races and case.timed:
+        return EndedBy.RACE
     return EndedBy.VERDICT if settings.ends_on_verdict and case.timed else EndedBy.PLAN

@@ -8,7 +8,7 @@ import msgspec
 
 from suite.analysis import estimates
 from suite.analysis.types import Control, ConvergenceRow, Estimate, RankedRow, Row, Standing
-from suite.record.schema import Arm, Block
+from suite.record.schema import Arm, Block, Left
 from suite.statistics import ranking
 from suite.statistics.ending import EndedBy
 
@@ -29,7 +29,9 @@ class Ranking(TypedDict, Generic[Ranked]):
     unranked_reason: str
 
 
-def assign(rows: Mapping[str, Ranked], compared: Levels, *, margin: float, ended: EndedBy) -> Ranking[Ranked]:
+def assign(
+    rows: Mapping[str, Ranked], compared: Levels, *, margin: float, ended: EndedBy, left: Iterable[Left] = ()
+) -> Ranking[Ranked]:
     """Rank the rows of a block that may be ranked, and put all of them in order.
 
     Parameters
@@ -41,13 +43,17 @@ def assign(rows: Mapping[str, Ranked], compared: Levels, *, margin: float, ended
     margin
         Relative difference that does not matter.
     ended
-        Whether precision was allowed to end the run.
+        What was allowed to end the block.
+    left
+        Arms that left the race of the block.
     """
-    rows = dict(rows)
+    gone = {each.arm: each for each in left}
+    rows = {arm: msgspec.structs.replace(row, left=gone.get(arm)) for arm, row in rows.items()}
     arms = [arm for arm, row in rows.items() if row.standing == "ranked"]
     levels = estimates.matrix({arm: compared[arm] for arm in arms})
+    columns = [number for number, arm in enumerate(arms) if arm in gone]
     leaders = []
-    for place in ranking.rank(levels, margin=margin, ended=ended) if arms else ():
+    for place in ranking.rank(levels, margin=margin, ended=ended, left=columns) if arms else ():
         arm = arms[place.arm]
         if place.rank is None or place.ratio is None:
             rows[arm] = msgspec.structs.replace(rows[arm], standing="shown", reason=(place.reason or "").rstrip("."))

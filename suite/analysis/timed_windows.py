@@ -11,7 +11,7 @@ from suite.analysis.types import Counts, Row, SlowStart, TimedBlock
 from suite.record.schema import Block
 from suite.statistics.ending import EndedBy
 from suite.statistics.stopping import DEFAULT_TARGET, decide
-from suite.statistics.student import MIN_LAUNCHES
+from suite.statistics.student import fewest_launches
 from suite.statistics.windows import tails
 
 
@@ -31,10 +31,10 @@ def analyse(block: Block, known: eligibility.Known, *, margin: float, ended: End
     margin
         Relative difference that does not matter.
     ended
-        Whether precision was allowed to end the run; intervals are wider then.
+        What was allowed to end the block; intervals are wider then.
     """
     found = reduce(block)
-    rows = {summary.arm.id: _row(found, number, known) for number, summary in enumerate(found.arms)}
+    rows = {summary.arm.id: _row(found, number, known, ended) for number, summary in enumerate(found.arms)}
     rounds = [round_ for generation in block.generations for round_ in generation.rounds]
     kept = [
         generation.index
@@ -44,7 +44,7 @@ def analyse(block: Block, known: eligibility.Known, *, margin: float, ended: End
     ]
     return TimedBlock(
         case=block.case,
-        **ranks.assign(rows, found.compared, margin=margin, ended=ended),
+        **ranks.assign(rows, found.compared, margin=margin, ended=ended, left=block.left),
         generations=sum(bool(generation.rounds) for generation in block.generations),
         rounds=sum(not round_.disturbed for round_ in rounds),
         rounds_disturbed=sum(bool(round_.disturbed) for round_ in rounds),
@@ -56,7 +56,7 @@ def analyse(block: Block, known: eligibility.Known, *, margin: float, ended: End
     )
 
 
-def _row(found: Reduction, number: int, known: eligibility.Known) -> Row:
+def _row(found: Reduction, number: int, known: eligibility.Known, ended: EndedBy) -> Row:
     """Summarise the arm with this number from its windows that count."""
     summary, counting, block = found.arms[number], found.counting, found.block
     windows: list[collect.WindowSummary] = []
@@ -79,7 +79,7 @@ def _row(found: Reduction, number: int, known: eligibility.Known) -> Row:
         measured=launches,
         failures=summary.failures,
         started=bool(summary.launches),
-        needed=MIN_LAUNCHES,
+        needed=fewest_launches(ended),
     )
     workers = [launch.launch for launch in summary.launches]
     row = Row(

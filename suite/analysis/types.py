@@ -4,7 +4,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from suite.record.schema import Absent, Case, Evaluation, Failure, Memory, Parity, Startup, Warning_, Work
+from suite.record.schema import Absent, Case, Evaluation, Failure, Left, Memory, Parity, Startup, Warning_, Work
 from suite.statistics.proportions import Proportion
 from suite.statistics.verdicts import Verdict
 
@@ -78,6 +78,8 @@ class ArmRow(msgspec.Struct, frozen=True, kw_only=True):
     parity: Parity | None = None
     failure: Failure | None = None
     """The last one, where any launch failed."""
+    left: Left | None = None
+    """When and why it left the race of its block; None where it did not."""
 
 
 class RankedRow(ArmRow, frozen=True, kw_only=True):

@@ -33,6 +33,9 @@ class Profile(msgspec.Struct, frozen=True):
     seeds: int
     """Trainings of every arm to a target accuracy, each from weights of its own."""
     budget_seconds: float
+    race_seconds: float | None
+    """Arms that are surely behind leave a block, and the others are measured until their lead is precise or a run has
+    taken so long; None: every arm has the same launches."""
     trained: tuple[str, ...]
     """Models that are trained where the training scenario is not named."""
     training_batches: dict[str, tuple[int, ...]]
@@ -67,14 +70,15 @@ SMOKE = Profile(
     batched=(),
     seeds=2,
     budget_seconds=180,
+    race_seconds=None,
     trained=(),
     training_batches=_training_batches("smoke"),
     labels=("smoke",),
 )
 STANDARD = Profile(
     name="standard",
-    says="the default: five launches of everything, ranked with intervals, the MLP's throughput and training among it; "
-    "some ten minutes on two cores",
+    says="the default: five launches of everything, and more of the arms that may be first or second; ranked with "
+    "intervals, the MLP's throughput and training among it; some ten minutes on two cores",
     scenarios=("latency", "throughput", "training", "cold-start", "memory"),
     generations=5,
     rounds=2,
@@ -86,6 +90,7 @@ STANDARD = Profile(
     batched=_SMALL,
     seeds=5,
     budget_seconds=600,
+    race_seconds=390,
     trained=_SMALL,
     training_batches=_training_batches("standard"),
 )
@@ -104,6 +109,7 @@ FULL = Profile(
     batched=models.names(),
     seeds=10,
     budget_seconds=4 * 3600,
+    race_seconds=None,
     trained=tuple(_training_batches("full")),
     training_batches=_training_batches("full"),
 )

@@ -263,6 +263,9 @@ def check(run: Run, name: str) -> None:
             raise _impossible(name, f"a training in {block.case.processes} processes")
         _once((arm.id for arm in block.arms), name, "arms of a case")
         _once((generation.index for generation in block.generations), name, "generations of a case")
+        _once((left.arm for left in block.left), name, "arms that left a case")
+        if not {left.arm for left in block.left} <= {arm.id for arm in block.arms}:
+            raise _impossible(name, "an arm that left a case in which it was not")
         _check_generations(block, name)
 
 

@@ -19,7 +19,7 @@ import msgspec
 
 from suite.errors import LevelfieldError
 from suite.record import notices
-from suite.record.schema import Absent, Block, Generation, Image, Launch, Roofline, Round, Run, Turn, Warning_
+from suite.record.schema import Absent, Block, Generation, Image, Launch, Left, Roofline, Round, Run, Turn, Warning_
 from suite.safety import untrusted
 
 
@@ -67,6 +67,13 @@ class GenerationDone(msgspec.Struct, frozen=True, tag="generation-done"):
     index: int
 
 
+class ArmLeft(msgspec.Struct, frozen=True, tag="left"):
+    """An arm is not launched again in this block."""
+
+    block: str
+    left: Left
+
+
 class ImageKnown(msgspec.Struct, frozen=True, tag="image"):
     image: Image
 
@@ -92,6 +99,7 @@ Event: TypeAlias = (
     | TurnTaken
     | RoundDone
     | GenerationDone
+    | ArmLeft
     | ImageKnown
     | RooflineKnown
     | Warned
@@ -314,13 +322,17 @@ class _OpenBlock:
     def __init__(self, block: Block) -> None:
         self.block = block
         self.generations: dict[int, _OpenGeneration] = {}
+        self.left: dict[str, Left] = {left.arm: left for left in block.left}
         self._interrupted = False
 
     def interrupt(self) -> None:
         """Ignore events until the next generation begins: an event is lost, and it is not known which."""
         self._interrupted = True
 
-    def take(self, event: GenerationBegun | LaunchDone | TurnTaken | RoundDone | GenerationDone) -> None:
+    def take(self, event: GenerationBegun | LaunchDone | TurnTaken | RoundDone | GenerationDone | ArmLeft) -> None:
+        if isinstance(event, ArmLeft):
+            self.left.setdefault(event.left.arm, event.left)
+            return
         if self._interrupted and not isinstance(event, GenerationBegun):
             return
         match event:
@@ -340,6 +352,7 @@ class _OpenBlock:
         """Only complete rounds count: half a round would compare arms at different moments."""
         return msgspec.structs.replace(
             self.block,
+            left=tuple(self.left.values()),
             generations=tuple(
                 Generation(
                     index=index,

@@ -412,6 +412,16 @@ class Generation(msgspec.Struct, frozen=True):
     complete: bool = False
 
 
+class Left(msgspec.Struct, frozen=True):
+    """An arm that left a race, since others were surely faster: it was not launched again."""
+
+    arm: str
+    launches: int
+    """Generations of the block when it left."""
+    behind: tuple[str, ...]
+    """Arms that were surely faster; empty: it is the control of an arm that left."""
+
+
 class Block(msgspec.Struct, frozen=True):
     """One case with all its arms."""
 
@@ -421,6 +431,8 @@ class Block(msgspec.Struct, frozen=True):
     generations: tuple[Generation, ...] = ()
     canary: str | None = None
     """Arm id of the canary in this block's rounds."""
+    left: tuple[Left, ...] = ()
+    """Arms that left the race of this block, in the order in which they did."""
 
 
 class Image(msgspec.Struct, frozen=True):
@@ -596,6 +608,9 @@ class Settings(msgspec.Struct, frozen=True):
     """Accuracy that was asked of the scenario `convergence`; None: the networks' own."""
     ends_on_verdict: bool = False
     """Whether a block was finished as soon as it had a verdict; intervals widen accordingly."""
+    races: bool = False
+    """Whether arms that are surely behind leave, and the others are measured until their lead is precise or the time of
+    the race is over; intervals widen accordingly."""
 
 
 Fingerprint: TypeAlias = dict[str, dict[str, Fact]]

@@ -56,7 +56,8 @@ class Terminal:
         self._draw()
 
     def generation(self, case: str, index: int, planned: int) -> None:
-        self._case = f"{case} · generation {index + 1} of {max(planned, index + 1)}"
+        of = f" of {planned}" if index < planned else ""
+        self._case = f"{case} · generation {index + 1}{of}"
         self._detail, self._estimates = "launching and loading", {}
         if self._live is None:
             self._console.print(escape(self._case), highlight=False)

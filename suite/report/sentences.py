@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 
 from suite.analysis import disturbances
+from suite.analysis.race import LEAD_PRECISION
 from suite.analysis.types import (
     Analysis,
     BlockAnalysis,
@@ -13,7 +14,7 @@ from suite.analysis.types import (
     Row,
     TimedBlock,
 )
-from suite.record.schema import Absent, Case, Run
+from suite.record.schema import Absent, Case, Left, Run, Settings
 from suite.report import names, separation, units
 from suite.report.separation import IN_THESE_MINUTES, Relation
 from suite.statistics import windows
@@ -335,6 +336,31 @@ def precision(half_width: float) -> str:
         "Measuring stops when the 95 % interval of every ratio of two arms is narrow enough, or at the budget; at the "
         f"end the widest was ±{units.percent(math.expm1(half_width))}."
     )
+
+
+def left(found: Left) -> str:
+    """Say when and why an arm left the race of its block."""
+    why = f"surely slower than {join(found.behind)}" if found.behind else "the arm that it repeats left"
+    return f"left after {found.launches} launches: {why}"
+
+
+def race() -> str:
+    """Say how a run with races divided its time, and what that does to intervals."""
+    return (
+        "Every arm had the same first launches. Then an arm left its case as soon as it was surely slower than two "
+        "others, and those that may be first or second went on until every lead was known within "
+        f"±{units.percent(LEAD_PRECISION)} or the time was over. The looks have a fifth of the level, and intervals "
+        "are widened accordingly."
+    )
+
+
+def ended(settings: Settings) -> str:
+    """Say what was allowed to end the measurement of a case."""
+    if settings.precision_target is not None:
+        return f"as soon as every ratio was known within ±{units.percent(settings.precision_target)}"
+    if settings.ends_on_verdict:
+        return "as soon as there was a verdict"
+    return "a race among the arms that may be first or second" if settings.races else "a fixed number of generations"
 
 
 def identical(analysis: Analysis) -> str:

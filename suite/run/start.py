@@ -75,6 +75,9 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
             budget_seconds=options.budget_seconds,
             precision_target=options.precision_target,
             ends_on_verdict=options.ends_on_verdict,
+            races=plan.profile.race_seconds is not None
+            and options.precision_target is None
+            and not options.ends_on_verdict,
             margin=options.margin,
             seed=options.seed if options.seed is not None else secrets.randbits(SEED_BITS),
             launcher=resources.launcher.kind,

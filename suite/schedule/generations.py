@@ -110,7 +110,7 @@ class Generations:
         end_workers([outcome for outcome in self._live.values() if outcome.worker not in workers])
         self._live = kept
 
-    def measure(self, block: Block, index: int, *, last: bool) -> None:
+    def measure(self, block: Block, index: int, *, last: bool, by_variance: bool = False) -> None:
         """Measure one generation of a block. Its workers are kept until others are.
 
         Parameters
@@ -119,6 +119,8 @@ class Generations:
             What, and the number that the generation has in the record.
         last
             Whether it is the last of its launch group: then no worker has to be kept.
+        by_variance
+            Whether it has as many rounds as its variance says are worth a launch, and not as many as the profile says.
 
         Raises
         ------
@@ -162,11 +164,13 @@ class Generations:
             first_round = 0
             for group in self._groups(case, arms, seed):
                 self.keep(reusable_workers(group, self._live).values())
-                first_round = self._interleaved(block, group, index, seed, first_round)
+                first_round = self._interleaved(block, group, index, seed, first_round, by_variance=by_variance)
         self._warn_of_xid_errors(case)
         self._journal.write(GenerationDone(case.id, index))
 
-    def _interleaved(self, block: Block, arms: Sequence[Arm], index: int, seed: int, first_round: int) -> int:
+    def _interleaved(
+        self, block: Block, arms: Sequence[Arm], index: int, seed: int, first_round: int, *, by_variance: bool
+    ) -> int:
         """Measure a group of arms that take turns; return the index of the round after its last."""
         case = block.case
         began = time.monotonic()
@@ -203,7 +207,7 @@ class Generations:
             warm_up(outcome, pace, injecting=any(arm.inject for arm in arms))
         canary = self._live_canary(pace)
         turns = [*outcomes, canary]
-        if self._open_ended:
+        if by_variance or self._open_ended:
             launch_s, window_s = (time.monotonic() - began) / len(outcomes), round_ns(turns, pace) / 1e9 / len(turns)
             cost = self._costs.get(case.id, Cost(launch_s, window_s))
             rounds = pacing.rounds_for(block, launch_s=cost.launch_s, window_s=cost.window_s)

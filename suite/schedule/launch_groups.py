@@ -22,11 +22,16 @@ def remaining_groups(blocks: Sequence[Block]) -> list[LaunchGroup]:
     training) it comes first in its group, one of these in each: what a launch does afterwards changes nothing of what
     was read before. A launch is the unit of the statistics of each case all the same: no case has one twice.
     """
-    by_arms: dict[tuple[str, ...], list[Block]] = {}
-    for block in blocks:
-        by_arms.setdefault(_arms_of(block), []).append(block)
-    numbered = [entry for same in by_arms.values() for entry in _grouped(same)]
+    numbered = [entry for together in by_launch(blocks) for entry in _grouped(together)]
     return [group for _, group in sorted(numbered, key=lambda entry: entry[0])]
+
+
+def by_launch(blocks: Sequence[Block]) -> list[list[Block]]:
+    """Return blocks whose cases the same launches answer, together, in the order of the first of each."""
+    found: dict[tuple[str, ...], list[Block]] = {}
+    for block in blocks:
+        found.setdefault(_arms_of(block), []).append(block)
+    return list(found.values())
 
 
 def _grouped(blocks: Sequence[Block]) -> list[tuple[int, LaunchGroup]]:

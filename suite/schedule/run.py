@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
+from suite.analysis.race import look as races_of
 from suite.machine.fingerprint import changed, fingerprint
 from suite.plan.profiles import PROFILES
 from suite.record import journal as journals
 from suite.record import notices
 from suite.record.files import JOURNAL
-from suite.record.journal import Finished, Journal, Resumed, Warned
+from suite.record.journal import ArmLeft, Finished, Journal, Resumed, Warned
 from suite.record.schema import Absent, Fingerprint, Run, Warning_
-from suite.schedule import pacing, scratch
+from suite.schedule import pacing, race, scratch
 from suite.schedule.generations import Generations
 from suite.schedule.launch_groups import LaunchGroup, remaining_groups
 from suite.schedule.listener import ProgressListener
@@ -67,6 +68,7 @@ class RunInProgress:
             else:
                 self._until_precise()
                 self._until_decided()
+                self._race()
             share: float | Absent = self._generations.clock.share
             if not self._generations.clock.elapsed_ns:
                 share = Absent("no window was measured")
@@ -88,13 +90,13 @@ class RunInProgress:
             self._journal.close()
             scratch.remove(self._resources.caches)
 
-    def _measure_group(self, group: LaunchGroup) -> Iterator[None]:
+    def _measure_group(self, group: LaunchGroup, *, by_variance: bool = False) -> Iterator[None]:
         """Measure a generation of each block of a group, with the same launches where they are kept."""
         self._generations.begin()
         try:
             for block, index in group:
                 began = time.monotonic()
-                self._generations.measure(block, index, last=(block, index) == group[-1])
+                self._generations.measure(block, index, last=(block, index) == group[-1], by_variance=by_variance)
                 self._seconds[block.case.id] = time.monotonic() - began
                 yield
         finally:
@@ -147,6 +149,26 @@ class RunInProgress:
                     return
                 for _ in self._measure_group([(block, max(each.index for each in block.generations) + 1)]):
                     pass
+
+    def _race(self) -> None:
+        """Launch the arms that may be first or second until their leads are precise, or the time is over."""
+        settings, race_seconds = self._run.settings, self._profile.race_seconds
+        if not settings.races or race_seconds is None:
+            return
+        first_pass_s = time.monotonic() - self._begun
+        limit_s = race.seconds_for(race_seconds, first_pass_s, settings.budget_seconds)
+        while True:
+            races = races_of(journals.fold(journals.read(self._folder / JOURNAL)))
+            for case, each in races.items():
+                for left in each.leaving:
+                    self._journal.write(ArmLeft(case, left))
+            run = journals.fold(journals.read(self._folder / JOURNAL))
+            spent_s = time.monotonic() - self._begun
+            group = race.next_group(run.blocks, races, self._seconds, limit_s - spent_s)
+            if not group:
+                return
+            for _ in self._measure_group(group, by_variance=True):
+                self._listener.done(min(1.0, spent_s / limit_s), max(0.0, limit_s - spent_s))
 
     def _budget_spent(self, group: LaunchGroup, left: LaunchGroup) -> bool:
         budget = self._run.settings.budget_seconds

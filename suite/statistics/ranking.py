@@ -30,6 +30,10 @@ repairs that:
 * Where they hold, no arm is significantly faster than *k*, so *k* is a **candidate**: an arm than which none is.
 * So the ratio of any arm to the best lies within the union of its intervals against the candidates.
 
+**Where arms leave early** (`suite.statistics.racing`), a pair of which one has left was looked at after every launch
+and pays for that, with `racing.LOOKS_SHARE` of the level; a pair of which none has left is tested once, with the rest
+of the level. An error of a pair happens at a look or at the end, so it is no more likely than the whole level says.
+
 An interval that begins at 1 excludes nothing: the arm may be as fast as the best. An arm of rank 2 can have such an
 interval where several arms share rank 1 and it is not known which of them is the best.
 
@@ -46,7 +50,7 @@ institutions. arXiv:1812.05507 (ranks as counts of significant differences).
 import functools
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import msgspec
 import numpy as np
@@ -54,6 +58,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from suite.statistics.arrays import Floats, checked_confidence, finite_or_missing, without_missing
 from suite.statistics.ending import EndedBy
+from suite.statistics.racing import LOOKS_SHARE
 from suite.statistics.student import fewest_launches, half_width, spread_of, two_sided_p
 from suite.statistics.verdicts import DEFAULT_MARGIN, Verdict, verdict_of
 
@@ -89,6 +94,7 @@ def rank(
     confidence: float = 0.95,
     margin: float = DEFAULT_MARGIN,
     ended: EndedBy = EndedBy.PLAN,
+    left: Collection[int] = (),
 ) -> list[ArmRank]:
     """Rank the arms of a block, best rank first; arms that cannot be ranked come last, with the reason.
 
@@ -103,6 +109,8 @@ def rank(
         Relative difference that does not matter.
     ended : EndedBy
         What was allowed to decide how many launches there are (see `suite.statistics.student`).
+    left : collection of int
+        Columns of the arms that left a race because they were surely behind; empty where `ended` is no race.
 
     Returns
     -------
@@ -123,7 +131,8 @@ def rank(
     ranked = _comparable(present, fewest)
     if not ranked:
         return _unranked(levels, present, range(levels.shape[1]), fewest)
-    placed = _place(levels[:, ranked], confidence=confidence, margin=margin, ended=ended)
+    gone = [number for number, arm in enumerate(ranked) if arm in left]
+    placed = _place(levels[:, ranked], gone, confidence=confidence, margin=margin, ended=ended)
     ranks = _ranks(placed)
     standings = [
         ArmRank(
@@ -186,24 +195,40 @@ class _Pair(msgspec.Struct, frozen=True):
     spread: float
     """Standard deviation over generations."""
     generations: int
+    ended: EndedBy
+    share: float
+    """Of the level that this pair is tested at."""
+
+    def p_value(self) -> float:
+        """Return the two-sided p value, to be compared with the whole level."""
+        error = self.spread / math.sqrt(self.generations)
+        return min(1.0, two_sided_p(self.mean, error, self.generations, ended=self.ended) / self.share)
+
+    def half_width(self, *, confidence: float, comparisons: int) -> float:
+        own = 1 - (1 - confidence) * self.share
+        return half_width(self.spread, self.generations, confidence=own, ended=self.ended, comparisons=comparisons)
 
 
-def _place(levels: Floats, *, confidence: float, margin: float, ended: EndedBy) -> _Comparisons:
+def _place(levels: Floats, gone: Collection[int], *, confidence: float, margin: float, ended: EndedBy) -> _Comparisons:
     """Ranks and intervals of arms that can all be compared with one another; log scale."""
     arms = levels.shape[1]
-    pairs = [_pair(levels, *pair) for pair in itertools.combinations(range(arms), 2)]
+    pairs = [
+        _pair(levels, *pair, *_ending(ended, left=not set(pair).isdisjoint(gone)))
+        for pair in itertools.combinations(range(arms), 2)
+    ]
     mean = np.zeros((arms, arms))
     half = np.zeros((arms, arms))
     for pair in pairs:
         mean[pair.slow, pair.fast], mean[pair.fast, pair.slow] = pair.mean, -pair.mean
-        half[pair.slow, pair.fast] = half[pair.fast, pair.slow] = half_width(
-            pair.spread, pair.generations, confidence=confidence, ended=ended, comparisons=arms - 1
+        half[pair.slow, pair.fast] = half[pair.fast, pair.slow] = pair.half_width(
+            confidence=confidence, comparisons=arms - 1
         )
-    significant, faster = _separated(pairs, arms, confidence=confidence, margin=margin, ended=ended)
+    significant, faster = _separated(pairs, arms, confidence=confidence, margin=margin)
     unbeaten = ~significant.any(axis=1)
     candidates = unbeaten | ~(mean - half > 0).any(axis=1)
-    # With complete data the row mean of the differences is the arm's mean less the grand mean.
-    leader = int(np.argmin(np.where(unbeaten, mean.mean(axis=1), np.inf)))
+    # With complete data the row mean of the differences is the arm's mean less that of the unbeaten. Arms that left
+    # early are beaten, and have no part in it.
+    leader = int(np.argmin(np.where(unbeaten, mean[:, unbeaten].mean(axis=1), np.inf)))
     return _Comparisons(
         faster=faster,
         estimate=mean[:, leader],
@@ -212,31 +237,34 @@ def _place(levels: Floats, *, confidence: float, margin: float, ended: EndedBy) 
     )
 
 
-def _pair(levels: Floats, first: int, second: int) -> _Pair:
+def _ending(ended: EndedBy, *, left: bool) -> tuple[EndedBy, float]:
+    """Return what could end the launches of a pair, and its share of the level."""
+    if ended is not EndedBy.RACE:
+        return ended, 1.0
+    return (EndedBy.VERDICT, LOOKS_SHARE) if left else (EndedBy.PRECISION, 1 - LOOKS_SHARE)
+
+
+def _pair(levels: Floats, first: int, second: int, ended: EndedBy, share: float) -> _Pair:
     difference = without_missing(levels[:, first] - levels[:, second])
     mean = float(difference.mean())
     slow, fast = (first, second) if mean >= 0 else (second, first)
-    return _Pair(slow, fast, abs(mean), spread_of(difference), difference.size)
+    return _Pair(slow, fast, abs(mean), spread_of(difference), difference.size, ended, share)
 
 
 def _separated(
-    pairs: Iterable[_Pair], arms: int, *, confidence: float, margin: float, ended: EndedBy
+    pairs: Iterable[_Pair], arms: int, *, confidence: float, margin: float
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return who is behind whom, shape (slow, fast): significantly, and by more than the margin allows to call equal.
 
     Shaffer's step-down procedure on two-sided p values, each arm's relations completed to a strict order.
     """
-
-    def p_value(pair: _Pair) -> float:
-        return two_sided_p(pair.mean, pair.spread / math.sqrt(pair.generations), pair.generations, ended=ended)
-
     significant = np.zeros((arms, arms), dtype=np.bool_)
     faster = significant.copy()
-    for rejected, (p, pair) in enumerate(sorted(((p_value(pair), pair) for pair in pairs), key=lambda each: each[0])):
+    for rejected, (p, pair) in enumerate(sorted(((pair.p_value(), pair) for pair in pairs), key=lambda each: each[0])):
         comparisons = max(most_equal_pairs(arms, rejected), arms - 1)
         if p > (1 - confidence) / comparisons:
             break
-        half = half_width(pair.spread, pair.generations, confidence=confidence, ended=ended, comparisons=comparisons)
+        half = pair.half_width(confidence=confidence, comparisons=comparisons)
         significant[pair.slow, pair.fast] = True
         faster[pair.slow, pair.fast] = pair.mean + half > math.log1p(margin)
     return _completed(significant), _completed(faster)

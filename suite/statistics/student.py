@@ -86,7 +86,7 @@ def widening(launches: int, ended: EndedBy) -> float:
     ended : EndedBy
         What was allowed to decide how many there are.
     """
-    if ended is not EndedBy.PRECISION:
+    if ended not in {EndedBy.PRECISION, EndedBy.RACE}:
         return 1.0
     return 1 + SEQUENTIAL_WIDENING * max(launches - MIN_LAUNCHES, 0) / launches**2
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from suite.analysis.insights import saturation
+from suite.analysis.race import LEAD_PRECISION
 from suite.plan.profiles import PROFILES
 from suite.prepare.own_model import reference as own_reference
 from suite.prepare.own_model.support import SIZED_AS
@@ -71,6 +72,9 @@ _CONSTANTS: Sequence[tuple[str, str, Sequence[object]]] = (
     (README, "batches by seed, {} seeds or more", _FIVE),
     (README, "Of the changes reported at most {} % are wrong", [_percent(DEFAULT_Q)]),
     (README, "interval lies within ±{} %", [_percent(DEFAULT_MARGIN)]),
+    (METHOD, "with the profile `standard` launches every arm {} times", _FIVE),
+    (METHOD, "until every lead is known within ±{} %", [_percent(LEAD_PRECISION)]),
+    (METHOD, "the race is over: {} s from the beginning", [PROFILES["standard"].race_seconds]),
     (METHOD, "both relative errors must be at most {}.", [_power(TOLERANCES["fp32"])]),
     (METHOD, "bf16 {}, int8 {},", [_power(TOLERANCES["bf16"]), _power(TOLERANCES["int8"])]),
     (METHOD, "whose error is {} times below its yardstick", [prints.in_words(honesty.LIKE)]),

@@ -13,7 +13,7 @@ import pytest
 
 from suite.errors import LevelfieldError
 from suite.plan import CANARY
-from suite.plan.profiles import SMOKE
+from suite.plan.profiles import SMOKE, STANDARD
 from suite.record.schema import Arm, Case, Run
 from suite.run.options import Options
 from suite.schedule import launches
@@ -282,6 +282,21 @@ def test_the_budget_ends_what_has_no_verdict_and_says_what_is_known(reports: Pat
     assert len(run.blocks[0].generations) >= 2
     again = harness.measure(resumed=True, undecided=lambda _: {})
     assert len(again.blocks[0].generations) == len(run.blocks[0].generations)
+
+
+def test_those_that_may_be_first_are_launched_again_and_who_is_behind_leaves(reports: Path) -> None:
+    slow, slower = (Arm(CANARY, CANARY, ordinal=number, inject="900%") for number in (4, 5))
+    made = msgspec.structs.replace(plan("latency", arms=(*ARMS, slow, slower)), profile=STANDARD)
+    blocks = tuple(msgspec.structs.replace(block, planned_generations=5) for block in made.blocks)
+    made = msgspec.structs.replace(made, blocks=blocks)
+    run = Harness(made, reports, options=Options(seed=1, budget_seconds=60.0)).measure()
+    (block,) = run.blocks
+    assert run.settings.races
+    assert {slow.id, slower.id} <= {left.arm for left in block.left}
+    assert len(block.generations) > 5
+    last = {launch.arm for launch in block.generations[-1].launches}
+    assert {FIRST.id, SECOND.id} <= last
+    assert last.isdisjoint(left.arm for left in block.left)
 
 
 @needs_no_jax

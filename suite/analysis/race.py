@@ -1,0 +1,102 @@
+"""The race of a block so far: which arms leave it, which go on, and how well the lead is known."""
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+
+from suite.analysis import eligibility, estimates, ranks, timed_windows
+from suite.analysis.launch_levels import reduce
+from suite.record.schema import Block, Left, Run
+from suite.statistics import racing, ranking
+from suite.statistics.arrays import Floats
+from suite.statistics.ending import EndedBy
+
+LEAD_PRECISION = 0.02
+"""Half-width of the interval of a contender's ratio to the best, log scale, from which a race is over."""
+
+_OUT = frozenset({"unequal", "failed", "absent"})
+"""Standings of arms that no further launch would rank. One that was not launched in the last generation failed too
+often."""
+
+
+class Race(msgspec.Struct, frozen=True):
+    """One block's race after a generation."""
+
+    arms: tuple[str, ...]
+    """Arms that are launched again: contenders, and the control of a contender."""
+    leaving: tuple[Left, ...]
+    """Arms that leave now."""
+    half_width: float | None
+    """Widest interval among the contenders' ratios to the best, upper half, log scale; None: there are too few
+    launches."""
+    settled: bool
+    """Whether nothing is left to find out: one contender, or every lead is precise, now and one generation before."""
+
+
+def look(run: Run) -> dict[str, Race]:
+    """Return the race of each block that is timed in windows, by the id of its case.
+
+    Parameters
+    ----------
+    run
+        The record so far.
+    """
+    known = eligibility.parities(run)
+    return {block.case.id: _look(block, known, run.settings.margin) for block in run.blocks if block.case.timed}
+
+
+def _look(block: Block, known: eligibility.Known, margin: float) -> Race:
+    rows = timed_windows.analyse(block, known, margin=margin, ended=EndedBy.RACE).rows
+    gone = {left.arm for left in block.left}
+    launched = {launch.arm for generation in block.generations[-1:] for launch in generation.launches}
+    out = {row.arm for row in rows if row.standing in _OUT or row.arm not in launched} | gone
+    ranked = [arm.id for arm in block.arms if any(row.arm == arm.id and row.rank is not None for row in rows)]
+    compared = reduce(block).compared
+    levels = estimates.matrix({arm: compared[arm] for arm in ranked})
+    leaving = _leaving(block, ranked, levels, gone)
+    gone |= {left.arm for left in leaving}
+    contenders = [number for number, arm in enumerate(ranked) if arm not in gone]
+    missing = any(
+        arm.id not in out and arm.id not in ranked and ranks.original(arm, block) is None for arm in block.arms
+    )
+    widths = [_half_width(each, ranked, contenders, margin) for each in (levels, levels[:-1])]
+    precise = all(width is not None and width <= LEAD_PRECISION for width in widths)
+    return Race(
+        arms=tuple(arm.id for arm in block.arms if arm.id not in out | gone),
+        leaving=leaving,
+        half_width=widths[0],
+        settled=not missing and (len(contenders) <= 1 or precise),
+    )
+
+
+def _leaving(block: Block, ranked: Sequence[str], levels: Floats, gone: set[str]) -> tuple[Left, ...]:
+    """Return the arms that leave, and with each the repetition that is its control."""
+    if not ranked:
+        return ()
+    still = [number for number, arm in enumerate(ranked) if arm not in gone]
+    launches = len(block.generations)
+    found = {
+        ranked[arm]: Left(ranked[arm], launches, tuple(ranked[each] for each in ahead))
+        for arm, ahead in racing.leaving(levels, still).items()
+    }
+    controls = [
+        Left(arm.id, launches, ())
+        for arm in block.arms
+        if ranks.original(arm, block) in found and arm.id not in gone and arm.id not in found
+    ]
+    return (*found.values(), *controls)
+
+
+def _half_width(levels: Floats, ranked: Sequence[str], contenders: Sequence[int], margin: float) -> float | None:
+    """Return the widest upper half of a contender's interval against the best; None where one has none."""
+    if not ranked:
+        return None
+    gone = [number for number in range(len(ranked)) if number not in contenders]
+    places = ranking.rank(levels, margin=margin, ended=EndedBy.RACE, left=gone)
+    widths = [
+        None if place.high is None or place.ratio is None else math.log(place.high / place.ratio)
+        for place in places
+        if place.arm in contenders
+    ]
+    return max((width for width in widths if width is not None), default=None) if None not in widths else None
