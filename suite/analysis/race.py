@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from suite.analysis import eligibility, estimates, ranks, timed_windows
-from suite.analysis.launch_levels import reduce
+from suite.analysis.launch_levels import Levels, reduce
 from suite.record.schema import Block, Left, Run
 from suite.statistics import racing, ranking
 from suite.statistics.arrays import Floats
@@ -54,7 +54,7 @@ def _look(block: Block, known: eligibility.Known, margin: float) -> Race:
     ranked = [arm.id for arm in block.arms if any(row.arm == arm.id and row.rank is not None for row in rows)]
     compared = reduce(block).compared
     levels = estimates.matrix({arm: compared[arm] for arm in ranked})
-    leaving = _leaving(block, ranked, levels, gone)
+    leaving = _leaving(block, ranked, _undisturbed(block, {arm: compared[arm] for arm in ranked}), gone)
     gone |= {left.arm for left in leaving}
     contenders = [number for number, arm in enumerate(ranked) if arm not in gone]
     missing = any(
@@ -68,6 +68,15 @@ def _look(block: Block, known: eligibility.Known, margin: float) -> Race:
         half_width=widths[0],
         settled=not missing and (len(contenders) <= 1 or precise),
     )
+
+
+def _undisturbed(block: Block, compared: Levels) -> Floats:
+    """Return the log levels of generations that have an undisturbed round, shape (generations, arms).
+
+    Others count only while there are too few of these. What an arm left for has to count in the end.
+    """
+    kept = [each.index for each in block.generations if any(not round_.disturbed for round_ in each.rounds)]
+    return estimates.matrix(compared, kept)
 
 
 def _leaving(block: Block, ranked: Sequence[str], levels: Floats, gone: set[str]) -> tuple[Left, ...]:

@@ -344,6 +344,13 @@ def left(found: Left) -> str:
     return f"left after {found.launches} launches: {why}"
 
 
+def launches(blocks: Sequence[TimedBlock]) -> str:
+    """Return how many launches the arms of these blocks had: `5`, or `5 to 20` where some left a race."""
+    counts = [row.left.launches if row.left else block.generations for block in blocks for row in block.rows]
+    fewest, most = min(counts, default=0), max(counts, default=0)
+    return str(most) if fewest == most else f"{fewest} to {most}"
+
+
 def race() -> str:
     """Say how a run with races divided its time, and what that does to intervals."""
     return (

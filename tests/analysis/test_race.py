@@ -58,6 +58,20 @@ def test_too_few_launches_end_nothing() -> None:
     assert found.half_width is None
 
 
+def test_generations_that_may_not_count_in_the_end_make_nobody_leave() -> None:
+    run = raced(generations=6)
+    (block,) = run.blocks
+    busy = tuple(
+        msgspec.structs.replace(
+            each, rounds=tuple(msgspec.structs.replace(round_, disturbed="busy") for round_ in each.rounds)
+        )
+        for each in block.generations[:2]
+    )
+    block = msgspec.structs.replace(block, generations=(*busy, *block.generations[2:]))
+    assert race(run).leaving
+    assert not race(msgspec.structs.replace(run, blocks=(block,))).leaving
+
+
 def test_a_control_leaves_with_the_arm_that_it_repeats() -> None:
     found = race(raced(control="jax"))
     assert next(left for left in found.leaving if left.arm == "jax#2") == Left("jax#2", 5, ())

@@ -7,7 +7,7 @@ import msgspec
 from rich.console import Console
 
 from suite.analysis import analyse
-from suite.record.schema import Calibrated, ControlDraw, Failure, Run
+from suite.record.schema import Calibrated, ControlDraw, Failure, Left, Run
 from suite.report import html, sentences, terminal, units
 from suite.report.export.tables import rows
 from suite.statistics.verdicts import Verdict
@@ -167,3 +167,22 @@ def test_answers_that_were_not_compared_are_distinguished_from_wrong_ones() -> N
     assert sentences.parity(analyse(run)) == ("5 of 7 answers equal the reference, 1 does not, 1 was not compared.")
     alone = make_run(models=("mlp",), backends=("jax",), failures={("jax", "mlp"): missing})
     assert sentences.parity(analyse(alone)) == "No answer was compared with the reference."
+
+
+def test_what_left_a_race_and_what_a_case_ended_with_are_said() -> None:
+    assert sentences.left(Left("jax", 5, ("openvino", "torch"))) == (
+        "left after 5 launches: surely slower than openvino and torch"
+    )
+    assert sentences.left(Left("jax#2", 7, ())) == "left after 7 launches: the arm that it repeats left"
+    settings = make_run(generations=1).settings
+    assert sentences.ended(settings) == "a fixed number of generations"
+    assert "race" in sentences.ended(msgspec.structs.replace(settings, races=True))
+    assert "±1.0 %" in sentences.ended(msgspec.structs.replace(settings, precision_target=0.01))
+    assert "verdict" in sentences.ended(msgspec.structs.replace(settings, ends_on_verdict=True))
+
+
+def test_launches_are_a_range_where_arms_left() -> None:
+    run = make_run(models=("mlp",), scenarios=("latency",), generations=6)
+    assert sentences.launches(analyse(run).timed) == "6"
+    left = msgspec.structs.replace(run.blocks[0], left=(Left("jax", 5, ("openvino", "torch")),))
+    assert sentences.launches(analyse(msgspec.structs.replace(run, blocks=(left,))).timed) == "5 to 6"
