@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from suite.launchers.environment import gpu_environment, worker_environment
+from suite.launchers.environment import PADDING, gpu_environment, worker_environment
 from suite.launchers.host import HostLauncher
 from suite.launchers.protocol import LaunchSpec
 from suite.worker.messages import Load, Loaded, Measure, Measured, Probe, Probed, Task
@@ -20,6 +20,26 @@ def test_threads_and_cpus_are_named() -> None:
     variables = worker_environment(threads=3, cpus=(0, 2, 5))
     assert {variables[f"{name}_NUM_THREADS"] for name in ("OMP", "MKL", "OPENBLAS")} == {"3"}
     assert variables["LEVELFIELD_CPUS"] == "0,2,5"
+
+
+def test_the_padding_is_of_the_length_asked_for_and_is_always_there() -> None:
+    for length in (0, 1, 4095):
+        assert len(worker_environment(threads=1, cpus=(0,), padding_bytes=length)[PADDING]) == length
+    assert worker_environment(threads=1, cpus=(0,))[PADDING] == ""
+
+
+def test_a_worker_has_its_padding_and_does_not_report_it(tmp_path: Path) -> None:
+    """The record has its length: four thousand bytes of it in each launch would say no more."""
+    launcher = HostLauncher()
+    image = launcher.prepare("canary", "cpu", None, lambda _: None)
+    worker = launcher.launch(LaunchSpec("canary", image, 1, (0,), 1 << 30, tmp_path, padding_bytes=1234))
+    worker.await_ready(PATIENCE_S)
+    probed = worker.ask(Probe(), Probed, PATIENCE_S)
+    assert worker.pid is not None
+    seen = psutil.Process(worker.pid).environ()
+    worker.stop()
+    assert seen[PADDING] == "x" * 1234
+    assert PADDING not in probed.environment
 
 
 def test_nothing_of_the_users_own_is_passed_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
