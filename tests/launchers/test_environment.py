@@ -1,6 +1,8 @@
 """The variables every worker gets, and that they do what they are for."""
 
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -40,6 +42,43 @@ def test_a_worker_has_its_padding_and_does_not_report_it(tmp_path: Path) -> None
     worker.stop()
     assert seen[PADDING] == "x" * 1234
     assert PADDING not in probed.environment
+
+
+PLACES = """
+import ctypes
+heap = next(int(line.split("-")[0], 16) for line in open("/proc/self/maps") if line.endswith("[heap]\\n"))
+libc = ctypes.CDLL(None)
+libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, (ctypes.c_size_t,)
+print(libc.malloc(2000) - heap, ctypes.c_void_p.in_dll(libc, "environ").value)
+"""
+
+
+def places(padding_bytes: int) -> tuple[int, int]:
+    """Where a small array lies on the heap of a new process, from its beginning; and where its environment lies."""
+    variables = worker_environment(threads=1, cpus=(0,), padding_bytes=padding_bytes)
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", PLACES],
+        env=variables,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=PATIENCE_S,
+    )
+    heap, stack = map(int, done.stdout.split())
+    return heap, stack
+
+
+@pytest.mark.skipif(
+    Path("/proc/sys/kernel/randomize_va_space").read_text().strip() != "2", reason="addresses are not randomised here"
+)
+def test_randomised_addresses_leave_the_heap_as_it_is_and_padding_moves_it() -> None:
+    """The kernel moves the stack within its page, and the heap by whole pages only: see `suite.schedule.padding`."""
+    without = [places(0) for _ in range(8)]
+    assert len({stack % 4096 for _, stack in without}) > 1
+    assert len({heap for heap, _ in without}) == 1
+    moved = {places(length)[0] % 4096 for length in (1000, 2000, 3000)}
+    assert len(moved) > 1
+    assert {without[0][0] % 4096}.isdisjoint(moved)
 
 
 def test_nothing_of_the_users_own_is_passed_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
