@@ -175,6 +175,13 @@ def spin(session: nox.Session) -> None:
 
 
 @nox.session
+def padding(session: nox.Session) -> None:
+    """Measure what random padding of the environment does to the variance between launches: quiet, for six minutes."""
+    install(session, "runtime.lock")
+    session.run("python", "-m", "suite.trials.padding", *session.posargs)
+
+
+@nox.session
 def trials(session: nox.Session) -> None:
     """Try `levelfield ab` on nothing, on a known slowdown and on released versions: a quiet machine for some hours."""
     install(session, "runtime.lock")

@@ -193,7 +193,7 @@ def _remove(api: Any, name: str, *, patient: bool) -> None:  # noqa: ANN401  (th
 
 def _environment(spec: LaunchSpec) -> dict[str, str]:
     """Return a worker's variables; the one GPU that a container is given is the only one it can see."""
-    variables = worker_environment(threads=spec.threads, cpus=spec.cpus)
+    variables = worker_environment(threads=spec.threads, cpus=spec.cpus, padding_bytes=spec.padding_bytes)
     if not spec.gpu:
         return variables
     return variables | DRIVER | registry.environment(spec.image.name) | cuda_cache("/cache" if spec.cache else "")

@@ -2,8 +2,11 @@
 
 from collections.abc import Sequence
 
+PADDING = "LEVELFIELD_PADDING"
+"""Variable that nothing reads: its length moves what lies on the stack and on the heap (`suite.schedule.padding`)."""
 
-def worker_environment(*, threads: int, cpus: Sequence[int]) -> dict[str, str]:
+
+def worker_environment(*, threads: int, cpus: Sequence[int], padding_bytes: int = 0) -> dict[str, str]:
     """Return the variables that pin threads and make workers alike; frameworks set the rest themselves.
 
     Nothing of the user's own environment is passed on: a forgotten OMP_NUM_THREADS would bias the comparison.
@@ -14,6 +17,8 @@ def worker_environment(*, threads: int, cpus: Sequence[int]) -> dict[str, str]:
         Threads of every process of the worker.
     cpus
         Numbers of the CPUs that the worker is pinned to.
+    padding_bytes
+        Length of the variable that nothing reads. It is there at length 0 too, so that lengths differ by nothing else.
     """
     count = str(threads)
     return {
@@ -33,6 +38,7 @@ def worker_environment(*, threads: int, cpus: Sequence[int]) -> dict[str, str]:
         "OPENBLAS_THREAD_TIMEOUT": "20",
         "TF_CPP_MIN_LOG_LEVEL": "2",
         "LEVELFIELD_CPUS": ",".join(str(cpu) for cpu in cpus),
+        PADDING: "x" * padding_bytes,
     }
 
 

@@ -37,6 +37,8 @@ class LaunchSpec(msgspec.Struct, frozen=True):
     """Folder that an exporter may write into."""
     gpu: str = ""
     """UUID of the one GPU that the worker may use; empty: none."""
+    padding_bytes: int = 0
+    """Length of a variable in the worker's environment that nothing reads."""
 
     @property
     def written(self) -> tuple[Path, ...]:

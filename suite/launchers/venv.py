@@ -30,9 +30,9 @@ class VenvLauncher(Launcher):
 
     def launch(self, spec: LaunchSpec) -> Worker:
         python, code = self._places[spec.image.tag]
-        variables = worker_environment(threads=spec.threads, cpus=spec.cpus) | gpu_environment(
-            spec.gpu, str(spec.cache) if spec.cache else ""
-        )
+        variables = worker_environment(
+            threads=spec.threads, cpus=spec.cpus, padding_bytes=spec.padding_bytes
+        ) | gpu_environment(spec.gpu, str(spec.cache) if spec.cache else "")
         return start_process([str(python), "-m", "suite.worker"], spec.name, variables, code)
 
 

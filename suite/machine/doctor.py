@@ -35,5 +35,6 @@ def examine(needs: Needs | None = None, root: Path = ROOT) -> list[Finding]:
         quiet.load(),
         *quiet.clock(root),
         *quiet.memory(root),
+        quiet.layout(root),
         quiet.timer(root),
     ]

@@ -12,6 +12,7 @@ from suite.machine.findings import Finding, gibibytes, judge, ok, warn
 from suite.machine.kernel import timer_step_ns
 from suite.machine.reading import ROOT, chosen, integer, kibibytes, online, table, text
 from suite.machine.signals import Signals, difference
+from suite.record.notices import FULL_RANDOMISATION
 from suite.record.schema import Absent, Noise
 
 _NOW_SECONDS = 1.0
@@ -144,6 +145,18 @@ def memory(root: Path = ROOT) -> list[Finding]:
     elif not isinstance(pages, Absent):
         found.append(ok("huge pages", f"They are set to `{pages}`."))
     return found
+
+
+def layout(root: Path = ROOT) -> Finding:
+    """Look at whether the kernel gives each launch another memory layout."""
+    randomised = integer(root / "proc/sys/kernel/randomize_va_space")
+    topic = "address randomisation"
+    if isinstance(randomised, Absent):
+        return ok(topic, f"It cannot be seen: {randomised.reason}.")
+    if randomised == FULL_RANDOMISATION:
+        return ok(topic, "It is on: each launch has another memory layout.")
+    message = f"It is {randomised}, not {FULL_RANDOMISATION}: launches have the same memory layout, or nearly so."
+    return warn(topic, message, f"sysctl kernel.randomize_va_space={FULL_RANDOMISATION} (as root).")
 
 
 def timer(root: Path = ROOT) -> Finding:

@@ -7,7 +7,7 @@ block or image that the warning concerns; empty, it concerns the whole run.
 
 from collections.abc import Iterable, Sequence
 
-from suite.record.schema import Absent, Arm, Fingerprint, Launch, Warning_
+from suite.record.schema import Absent, Arm, Fact, Fingerprint, Launch, Warning_
 
 SUPERVISOR_LIMIT = 0.01
 """Share of a core that the supervisor may use during windows before it is said to have been in the way."""
@@ -25,6 +25,8 @@ NOT_DECIDED = "not-decided"
 MKL, _INTEL = "MKL", "GenuineIntel"
 STEAL_LIMIT = 0.02
 """Share of the CPU time that the hypervisor may give to others over a whole run."""
+FULL_RANDOMISATION = 2
+"""Of kernel.randomize_va_space: addresses of stack, mapped memory and heap are random; 1: not the heap's, 0: none."""
 
 
 # ---- where it ran ----------------------------------------------------------------------------------------------------
@@ -78,7 +80,22 @@ def of_machine(machine: Fingerprint) -> tuple[Warning_, ...]:
         found.append(governor_not_performance(governor))
     if machine.get("memory", {}).get("transparent huge pages") == "always":
         found.append(huge_pages_always())
+    randomised = machine.get("kernel", {}).get("address randomisation", Absent("not asked"))
+    if not isinstance(randomised, Absent) and randomised != FULL_RANDOMISATION:
+        found.append(addresses_not_randomised(randomised))
     return tuple(found)
+
+
+def addresses_not_randomised(setting: Fact) -> Warning_:
+    return Warning_(
+        code="address-randomisation",
+        message=(
+            f"The kernel's address-space randomisation is {setting} and not {FULL_RANDOMISATION}: launches of the same "
+            "program have the same memory layout, or nearly so, and intervals do not hold what another layout would "
+            "change."
+        ),
+        remedy=f"sysctl kernel.randomize_va_space={FULL_RANDOMISATION} (as root), for the time of the run.",
+    )
 
 
 def governor_not_performance(governor: str) -> Warning_:

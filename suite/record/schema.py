@@ -335,6 +335,9 @@ class Launch(msgspec.Struct, frozen=True):
     memory: Memory | None = None
     libraries: tuple[Library, ...] = ()
     environment: dict[str, str] = {}
+    environment_padding_bytes: int | None = None
+    """Random length of an environment variable that nothing reads (`suite.schedule.padding`); None: no worker was
+    launched, or by an earlier version, which added none."""
     cache_warm: bool = True
     """False: compile caches were empty."""
     served: tuple[str, ...] = ()

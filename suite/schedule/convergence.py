@@ -7,6 +7,7 @@ import msgspec
 from suite.machine.disturbance import disturbed
 from suite.machine.signals import Signals, difference
 from suite.record.schema import Arm, Block, Convergence, Evaluation, Failure, Launch, Noise
+from suite.schedule import padding
 from suite.schedule.launches import bring_up, require_same
 from suite.schedule.listener import ProgressListener
 from suite.schedule.outcomes import Outcome, ask, ended_on_error, shuffled, utc_now
@@ -41,7 +42,7 @@ def trainings(
     index
         Of the generation: the seed of the weights and of the order of batches.
     seed
-        Of the order of turns.
+        Of the order of turns, and of the launches' padding.
     signals
         Outside signals, read around each training.
     listener
@@ -66,7 +67,9 @@ def trainings(
     except ValueError as error:  # the images are not there, or are others: nobody can train, and other cases can
         absent = Failure(stage="load", kind="error", message=str(error))
         return [Outcome(arm, case, Launch(arm=arm.id, started=utc_now(), failure=absent)) for arm in order]
-    outcomes = bring_up(resources, case, order, verify=False, launch_measured=False)
+    outcomes = bring_up(
+        resources, case, order, verify=False, launch_measured=False, padding_bytes=padding.draw(order, seed)
+    )
     with ended_on_error(outcomes):
         for number, outcome in enumerate(outcomes, start=1):
             pids = {each.arm.id: each.worker.pid or 0 for each in outcomes if each.worker is not None}

@@ -13,7 +13,7 @@ from suite.record import notices
 from suite.record.bounds import SEED_BITS
 from suite.record.journal import GenerationBegun, GenerationDone, ImageKnown, Journal, LaunchDone
 from suite.record.schema import Absent, Arm, Block, Case, Failure, Launch, Run, Warning_
-from suite.schedule import pacing
+from suite.schedule import pacing, padding
 from suite.schedule.convergence import trainings
 from suite.schedule.gpu_sharing import MemoryGroup, sharing_of
 from suite.schedule.launch_groups import reusable_workers
@@ -191,6 +191,7 @@ class Generations:
             launch_measured=False,
             living=self._live,
             expected_ns=expected_ns,
+            padding_bytes=padding.draw(arms, seed),
         )
         self.keep(outcomes)
         for outcome in outcomes:
@@ -286,7 +287,8 @@ class Generations:
     def _live_canary(self, pace: Pace) -> Outcome:
         """Return the canary, launched once a run and again if it died."""
         if self._canary is None or self._canary.worker is None:
-            self._canary = bring_up(self._resources, canary_case(len(self._resources.cpus)), [canary_arm()])[0]
+            case, arm = canary_case(len(self._resources.cpus)), canary_arm()
+            self._canary = bring_up(self._resources, case, [arm], padding_bytes=padding.draw([arm], self._seed))[0]
             warm_up(self._canary, pace)
             self._probe(self._canary)
         return self._canary

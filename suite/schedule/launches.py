@@ -33,6 +33,7 @@ def bring_up(
     launch_measured: bool = True,
     living: Mapping[str, Outcome] = {},
     expected_ns: Mapping[str, float] = {},
+    padding_bytes: Mapping[str, int] = {},
 ) -> list[Outcome]:
     """Launch every arm, load as many at once as there are CPUs, then verify one after the other.
 
@@ -49,6 +50,9 @@ def bring_up(
         Outcomes of an earlier case, by arm id, whose workers are reused.
     expected_ns
         How long an arm's import and load took last time, by arm id: the longest begin first.
+    padding_bytes
+        Length of the environment's padding in each launch, by arm id (`suite.schedule.padding`); others get none. A
+        worker that is reused keeps its own.
 
     Returns
     -------
@@ -67,7 +71,7 @@ def bring_up(
             if earlier is not None and earlier.worker is not None:
                 outcomes.append(_reuse(resources, case, earlier))
             else:
-                outcomes.append(_to_launch(resources, case, arm))
+                outcomes.append(_to_launch(resources, case, arm, padding_bytes.get(arm.id, 0)))
         _load_all(resources, case, outcomes, expected_ns, launch_measured=launch_measured)
         _refuse_disagreement(resources, case, outcomes)
         if verify:
@@ -80,7 +84,7 @@ def bring_up(
     return outcomes
 
 
-def _spec(resources: RunResources, case: Case, arm: Arm) -> LaunchSpec:
+def _spec(resources: RunResources, case: Case, arm: Arm, padding_bytes: int = 0) -> LaunchSpec:
     return LaunchSpec(
         name=f"{arm.id}/{case.id}",
         image=resources.image(arm),
@@ -90,10 +94,11 @@ def _spec(resources: RunResources, case: Case, arm: Arm) -> LaunchSpec:
         artifacts=resources.artifacts.root,
         cache=cache_folder(resources, case, arm),
         gpu=resources.gpu if case.device != "cpu" else "",
+        padding_bytes=padding_bytes,
     )
 
 
-def _to_launch(resources: RunResources, case: Case, arm: Arm) -> Outcome:
+def _to_launch(resources: RunResources, case: Case, arm: Arm, padding_bytes: int) -> Outcome:
     """Return an outcome to come, with a folder for its compile cache; or what cannot come, with the reason."""
     reason = precisions.why_not(arm.backend, case.precision, case.device)
     if reason:
@@ -101,14 +106,16 @@ def _to_launch(resources: RunResources, case: Case, arm: Arm) -> Outcome:
         return Outcome(arm, case, Launch(arm=arm.id, started=utc_now(), failure=absent))
     cache = cache_folder(resources, case, arm)
     cache.mkdir(parents=True, exist_ok=True)
-    return Outcome(arm, case, Launch(arm=arm.id, started=utc_now(), cache_warm=_is_warm(cache)))
+    launch = Launch(arm=arm.id, started=utc_now(), environment_padding_bytes=padding_bytes, cache_warm=_is_warm(cache))
+    return Outcome(arm, case, launch)
 
 
 def _start(resources: RunResources, outcome: Outcome) -> None:
     """Launch a worker and wait for its first line."""
     outcome.launch = msgspec.structs.replace(outcome.launch, started=utc_now())
+    spec = _spec(resources, outcome.case, outcome.arm, outcome.launch.environment_padding_bytes or 0)
     try:
-        outcome.worker = resources.launcher_of(outcome.arm).launch(_spec(resources, outcome.case, outcome.arm))
+        outcome.worker = resources.launcher_of(outcome.arm).launch(spec)
         outcome.worker.await_ready(READY_TIMEOUT_S)
     except WorkerError as error:
         fail(outcome, "launch", error)
@@ -119,6 +126,7 @@ def _reuse(resources: RunResources, case: Case, earlier: Outcome) -> Outcome:
     launch = Launch(
         arm=earlier.launch.arm,
         started=earlier.launch.started,
+        environment_padding_bytes=earlier.launch.environment_padding_bytes,
         served=(*earlier.launch.served, earlier.case.id),
         cache_warm=earlier.launch.cache_warm and _is_warm(cache_folder(resources, case, earlier.arm)),
     )

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from suite.record.journal import Journal, LaunchDone
 from suite.record.schema import Arm, Block
+from suite.schedule import padding
 from suite.schedule.launches import bring_up, probe
 from suite.schedule.listener import ProgressListener
 from suite.schedule.outcomes import Outcome, ask, end_workers, ended_on_error, shuffled
@@ -39,7 +40,7 @@ def cold_starts(
     index
         Of the generation.
     seed
-        Of the order of launches.
+        Of the order of launches, and of their padding.
     journal, listener
         Each launch is written, and shown, when it is over.
     live_on
@@ -49,7 +50,7 @@ def cold_starts(
     with ended_on_error(outcomes):
         for number, arm in enumerate(shuffled(arms, seed), start=1):
             shutil.rmtree(cache_folder(resources, block.case, arm), ignore_errors=True)
-            outcomes += bring_up(resources, block.case, [arm])
+            outcomes += bring_up(resources, block.case, [arm], padding_bytes=padding.draw([arm], seed))
             journal.write(LaunchDone(block.case.id, index, outcomes[-1].launch))
             if not live_on:
                 end_workers(outcomes)
@@ -80,7 +81,7 @@ def peak_memory(
     index
         Of the generation.
     seed
-        Of the order of launches.
+        Of the order of launches, and of their padding.
     journal, listener
         Each launch is written, and shown, when it has been read.
 
@@ -94,7 +95,9 @@ def peak_memory(
     LevelfieldError
         A worker holds other weights or inputs than the rest.
     """
-    outcomes = bring_up(resources, block.case, shuffled(arms, seed), verify=False)
+    outcomes = bring_up(
+        resources, block.case, shuffled(arms, seed), verify=False, padding_bytes=padding.draw(arms, seed)
+    )
     with ended_on_error(outcomes):
         for number, outcome in enumerate(outcomes, start=1):
             work(outcome)

@@ -31,12 +31,19 @@ class Turn(NamedTuple):
     """Until it was answered: unrecorded calls and all."""
 
 
-def launch(site: RunResources, case: Case, arms: Sequence[Arm], *, launch_measured: bool = True) -> list[Outcome]:
+def launch(
+    site: RunResources,
+    case: Case,
+    arms: Sequence[Arm],
+    *,
+    launch_measured: bool = True,
+    padding_bytes: Mapping[str, int] = {},
+) -> list[Outcome]:
     """Launch and verify all arms, or end them all.
 
     Parameters
     ----------
-    site, case, arms, launch_measured
+    site, case, arms, launch_measured, padding_bytes
         As `suite.schedule.launches.bring_up` takes them.
 
     Returns
@@ -51,7 +58,7 @@ def launch(site: RunResources, case: Case, arms: Sequence[Arm], *, launch_measur
     LevelfieldError
         One of them does not compute what it should.
     """
-    outcomes = bring_up(site, case, arms, launch_measured=launch_measured)
+    outcomes = bring_up(site, case, arms, launch_measured=launch_measured, padding_bytes=padding_bytes)
     try:
         for outcome in outcomes:
             _refuse_unequal(outcome)

@@ -22,10 +22,12 @@ _KEPT = re.compile(
 _UUID = re.compile(r"GPU-[0-9a-fA-F-]{8,}")
 """What tells one GPU from all others in the world."""
 _PRIVATE = re.compile(
-    r"TOKEN|KEY|SECRET|PASSWORD|CREDENTIAL|(CUDA|TRITON)_CACHE_|TF_(CLI|VAR|LOG|DATA|STATE|WORKSPACE|REGISTRY|PLUGIN)",
+    r"TOKEN|KEY|SECRET|PASSWORD|CREDENTIAL|(CUDA|TRITON)_CACHE_|TF_(CLI|VAR|LOG|DATA|STATE|WORKSPACE|REGISTRY|PLUGIN)|"
+    r"LEVELFIELD_PADDING",
     re.IGNORECASE,
 )
-"""Secrets, folders that are others in every run, and the variables of Terraform, which begin as TensorFlow's do."""
+"""Secrets, folders that are others in every run, the variables of Terraform, which begin as TensorFlow's do, and the
+padding, which is another in every launch: the record has its length."""
 
 
 def usage() -> Used:

@@ -8,11 +8,13 @@ from suite.plan.profiles import PROFILES
 from suite.prepare.own_model import reference as own_reference
 from suite.prepare.own_model.support import SIZED_AS
 from suite.report import axes
-from suite.schedule import roofline
+from suite.schedule import padding, roofline
 from suite.statistics.multiple import DEFAULT_Q
 from suite.statistics.student import MIN_LAUNCHES
 from suite.statistics.verdicts import DEFAULT_MARGIN
 from suite.statistics.windows import TAILS, least_calls
+from suite.trials.padding.command import LAUNCHES
+from suite.trials.padding.measure import TOGETHER
 from suite.worker import converging
 from suite.zoo import flops, honesty, models, onnx_quantize, own_images
 from suite.zoo.bert import spec as bert
@@ -62,6 +64,7 @@ def _layers() -> list[object]:
 
 
 _FIVE = [prints.in_words(MIN_LAUNCHES)]
+_LENGTHS = range(1 << padding.BITS)
 _STEPS = [prints.in_words(recipe.STEPS)]
 
 _CONSTANTS: Sequence[tuple[str, str, Sequence[object]]] = (
@@ -81,6 +84,12 @@ _CONSTANTS: Sequence[tuple[str, str, Sequence[object]]] = (
     (METHOD, "calibrated on {} seeded inputs", [onnx_quantize.CALIBRATION_INPUTS]),
     (METHOD, "a launch takes {} steps, each with a seeded batch of its own", _STEPS),
     (METHOD, "makes, times {}, is the tolerance", [f"{parity.FACTOR:g}"]),
+    (METHOD, "with a random length of {} to {} bytes", [min(_LENGTHS), max(_LENGTHS)]),
+    (
+        METHOD,
+        "{} times without padding and {} times with random padding, {} of either",
+        [LAUNCHES, LAUNCHES, prints.in_words(TOGETHER)],
+    ),
     (METHOD, "with the full rate, {} steps from random weights", _STEPS),
     (METHOD, "scikit-learn's {} handwritten digits", [digits.ITEMS]),
     (METHOD, "{} of them, always the same, are only tested with", [digits.TESTED]),

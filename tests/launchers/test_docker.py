@@ -23,6 +23,7 @@ from suite.errors import LevelfieldError
 from suite.images import engine as images
 from suite.launchers.container import LocalProcess
 from suite.launchers.docker import LABEL, NOBODY, DockerLauncher, connect
+from suite.launchers.environment import PADDING
 from suite.launchers.protocol import LaunchSpec
 from suite.launchers.worker import Worker, WorkerError
 from suite.machine import owner
@@ -115,6 +116,18 @@ def test_a_container_may_do_little(engine: docker.DockerClient, worker: Worker, 
         "/artifacts": False,
         "/cache": True,
     }
+
+
+def test_a_container_has_the_padding_of_its_launch(launcher: DockerLauncher, spec: LaunchSpec) -> None:
+    one = launcher.launch(msgspec.structs.replace(spec, padding_bytes=4095))
+    try:
+        one.await_ready(PATIENCE_S)
+        if one.pid is None:
+            pytest.skip("the engine's processes cannot be seen here")
+        seen = Path(f"/proc/{one.pid}/environ").read_bytes().split(b"\0")
+        assert f"{PADDING}={'x' * 4095}".encode() in seen
+    finally:
+        one.stop()
 
 
 INSIDE = """

@@ -103,3 +103,12 @@ def test_swap_in_use_and_huge_pages(tmp_path: Path) -> None:
     assert states(quiet.memory(tmp_path)) == {"swap": "warn", "huge pages": "warn"}
     write(tmp_path, {"proc/meminfo": "SwapTotal: 0 kB\nSwapFree: 0 kB\n"})
     assert states(quiet.memory(tmp_path))["swap"] == "ok"
+
+
+@pytest.mark.parametrize(("setting", "state"), [("2", "ok"), ("1", "warn"), ("0", "warn"), (None, "ok")])
+def test_addresses_that_are_the_same_in_every_launch(tmp_path: Path, setting: str | None, state: str) -> None:
+    if setting is not None:
+        write(tmp_path, {"proc/sys/kernel/randomize_va_space": setting})
+    found = quiet.layout(tmp_path)
+    assert (found.topic, found.state) == ("address randomisation", state)
+    assert ("the same memory layout" in found.message) == (state == "warn")

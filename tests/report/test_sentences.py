@@ -177,7 +177,7 @@ def test_what_left_a_race_and_what_a_case_ended_with_are_said() -> None:
     settings = make_run(generations=1).settings
     assert sentences.ended(settings) == "a fixed number of generations"
     assert "race" in sentences.ended(msgspec.structs.replace(settings, races=True))
-    assert "±1.0 %" in sentences.ended(msgspec.structs.replace(settings, precision_target=0.01))
+    assert "±1.0" in sentences.ended(msgspec.structs.replace(settings, precision_target=0.01))
     assert "verdict" in sentences.ended(msgspec.structs.replace(settings, ends_on_verdict=True))
 
 

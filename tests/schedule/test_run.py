@@ -16,7 +16,7 @@ from suite.plan import CANARY
 from suite.plan.profiles import SMOKE, STANDARD
 from suite.record.schema import Arm, Case, Run
 from suite.run.options import Options
-from suite.schedule import launches
+from suite.schedule import launches, padding
 from suite.schedule import run as bench
 from suite.schedule.listener import SilentListener
 from suite.schedule.outcomes import Outcome
@@ -94,6 +94,9 @@ def test_a_whole_run(reports: Path) -> None:
                 assert launch.startup is not None
                 assert launch.startup.start_ns > 0 or launch.served
                 assert launch.weights_sha256
+                if launch.arm != "canary" and not launch.served:
+                    drawn = padding.draw(block.arms, generation.seed)
+                    assert launch.environment_padding_bytes == drawn[launch.arm]
     assert not any(launch.cache_warm for launch in cold.generations[0].launches)
     for launch in memory.generations[0].launches:
         assert launch.memory is not None
@@ -146,6 +149,7 @@ def test_one_launch_answers_a_models_cases_in_turn(reports: Path, monkeypatch: p
         assert set(after) == {FIRST.id, SECOND.id}
         for launch in after.values():
             assert launch.served == (latency.case.id,)
+            assert launch.environment_padding_bytes == before[launch.arm].environment_padding_bytes
             assert launch.startup is not None
             assert (launch.startup.start_ns, launch.startup.import_ns) == (0, 0)
             assert (launch.startup.load_ns > 0) == (batch != 1)
@@ -202,6 +206,10 @@ def test_an_interrupted_run_keeps_its_rounds_and_goes_on(reports: Path) -> None:
     unbroken = Harness(plan("latency"), reports).measure()
     seeds = [generation.seed for generation in unbroken.blocks[0].generations]
     assert [generation.seed for generation in run.blocks[0].generations][: len(seeds)] == seeds, "the same schedule"
+    for mine, theirs in zip(run.blocks[0].generations, unbroken.blocks[0].generations, strict=False):
+        lengths = {launch.arm: launch.environment_padding_bytes for launch in theirs.launches}
+        assert {launch.arm: launch.environment_padding_bytes for launch in mine.launches} == lengths
+        assert None not in lengths.values()
 
 
 def test_a_finished_run_has_nothing_to_go_on_with(reports: Path) -> None:

@@ -129,6 +129,7 @@ def _launches(run: Run, analysis: Analysis) -> Rows:
                 "load_ns": startup.load_ns if startup is not None else None,
                 "first_call_ns": _known(startup.first_call_ns) if startup is not None else None,
                 "peak_rss_bytes": _known(memory.peak_rss_bytes) if memory is not None else None,
+                "environment_padding_bytes": launch.environment_padding_bytes,
                 "relative_error": _known(parity.relative_error) if parity is not None else None,
                 "equal": parity.equal if parity is not None else None,
                 "failure": launch.failure.message if launch.failure is not None else None,

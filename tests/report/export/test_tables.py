@@ -1,5 +1,6 @@
 """Tables from records: nothing lost, nothing made up, and no formula for a spreadsheet."""
 
+import msgspec
 import pytest
 
 from suite import analysis
@@ -45,3 +46,16 @@ def test_results_are_those_of_the_report() -> None:
             assert float(cells["value"]) == estimate.value
             assert cells["rank"] == ("" if row.rank is None else str(row.rank))
     assert found["memory", "jax"]["unit"] == "bytes"
+
+
+def test_a_launch_says_how_its_environment_was_padded() -> None:
+    made = record()
+    launches = made.blocks[0].generations[0].launches
+    padded = tuple(
+        msgspec.structs.replace(launch, environment_padding_bytes=length or None)
+        for length, launch in enumerate(launches)
+    )
+    generation = msgspec.structs.replace(made.blocks[0].generations[0], launches=padded)
+    block = msgspec.structs.replace(made.blocks[0], generations=(generation,))
+    rows = table("launches", msgspec.structs.replace(made, blocks=(block,)))
+    assert [row["environment_padding_bytes"] for row in rows] == ["", *map(str, range(1, len(rows)))]

@@ -1,0 +1,1 @@
+"""What random padding of the environment does to the variance between launches."""

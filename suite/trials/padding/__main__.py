@@ -1,0 +1,5 @@
+"""`python -m suite.trials.padding`."""
+
+from suite.trials.padding.command import main
+
+main()
