@@ -10,8 +10,9 @@ from suite.schedule.launch_groups import LaunchGroup, by_launch
 from suite.statistics.ending import EndedBy
 from suite.statistics.student import fewest_launches, half_width
 
-SHARE_OF_FIRST_PASS = 0.25
-"""Of the time that the first launches took, which a race may take where the profile's time is over by then."""
+FEWEST_FIRST_PASSES, MOST_FIRST_PASSES = 1.25, 3.0
+"""The time of a run whose races have their end from its profile, as multiples of what the first launches took: a slow
+machine still has a race, and a small selection is measured soon."""
 
 
 def seconds_for(race_seconds: float, first_pass_s: float, budget_s: float | None) -> float:
@@ -26,7 +27,9 @@ def seconds_for(race_seconds: float, first_pass_s: float, budget_s: float | None
     budget_s
         What the user said; None: nothing.
     """
-    return budget_s if budget_s is not None else max(race_seconds, (1 + SHARE_OF_FIRST_PASS) * first_pass_s)
+    if budget_s is not None:
+        return budget_s
+    return min(max(race_seconds, FEWEST_FIRST_PASSES * first_pass_s), MOST_FIRST_PASSES * first_pass_s)
 
 
 def next_group(

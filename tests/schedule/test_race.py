@@ -54,7 +54,8 @@ def test_cases_of_one_model_share_their_launches() -> None:
 
 
 @pytest.mark.parametrize(
-    ("first_pass_s", "budget_s", "expected_s"), [(200.0, None, 390.0), (1000.0, None, 1250.0), (200.0, 60.0, 60.0)]
+    ("first_pass_s", "budget_s", "expected_s"),
+    [(200.0, None, 390.0), (1000.0, None, 1250.0), (20.0, None, 60.0), (200.0, 60.0, 60.0)],
 )
 def test_how_long_races_may_last(first_pass_s: float, budget_s: float | None, expected_s: float) -> None:
     assert seconds_for(390.0, first_pass_s, budget_s) == expected_s
