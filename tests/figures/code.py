@@ -9,6 +9,7 @@ from suite.prepare.own_model import reference as own_reference
 from suite.prepare.own_model.support import SIZED_AS
 from suite.report import axes
 from suite.schedule import padding, roofline
+from suite.schedule.race import MOST_FIRST_PASSES
 from suite.statistics.multiple import DEFAULT_Q
 from suite.statistics.student import MIN_LAUNCHES
 from suite.statistics.verdicts import DEFAULT_MARGIN
@@ -78,6 +79,7 @@ _CONSTANTS: Sequence[tuple[str, str, Sequence[object]]] = (
     (METHOD, "with the profile `standard` launches every arm {} times", _FIVE),
     (METHOD, "until every lead is known within ±{} %", [_percent(LEAD_PRECISION)]),
     (METHOD, "the race is over: {} s from the beginning", [PROFILES["standard"].race_seconds]),
+    (METHOD, "no later than {} times that time", [prints.in_words(MOST_FIRST_PASSES)]),
     (METHOD, "both relative errors must be at most {}.", [_power(TOLERANCES["fp32"])]),
     (METHOD, "bf16 {}, int8 {},", [_power(TOLERANCES["bf16"]), _power(TOLERANCES["int8"])]),
     (METHOD, "whose error is {} times below its yardstick", [prints.in_words(honesty.LIKE)]),
