@@ -15,6 +15,7 @@ from suite.statistics.proportions import Proportion, proportion
 from suite.statistics.stopping import DEFAULT_TARGET
 from suite.statistics.student import MIN_LAUNCHES
 from suite.statistics.undisturbed import counted_rounds
+from suite.trials.rigor.races import races
 from suite.trials.rigor.record import Finding
 from suite.trials.rigor.show import table_lines
 from suite.trials.rigor.table import lay_out
@@ -121,6 +122,15 @@ def _variance() -> list[object]:
     ]
 
 
+def _races() -> list[object]:
+    arms = 6
+    names = (QUIET, BUSY, BUSY_AGAIN)
+    found = [each for name in names for each in races(lay_out(records.stream(name).generations), [1.0] * arms)]
+    wrong = sum(each.wrong or bool(each.left) for each in found)
+    bounds = prints.share(proportion(wrong, len(found)))
+    return [len(found), prints.in_words(arms), prints.in_words(len(names) - 1), wrong, bounds]
+
+
 def _rejudged() -> list[object]:
     ab = records.rule(QUIET, _AB)
     still, two = records.tally(ab, 0.0), records.tally(ab, 0.02)
@@ -184,6 +194,12 @@ RIGOR = [
         "between windows ({} % of a call within a pair of neighbours), and hardly between launches ({} %); the canary "
         "as a covariate explained {} % of it",
         _variance,
+    ),
+    Figure(
+        METHOD,
+        "Among {} races of {} identical workers each, cut from the [published streams](../README.md#how-often-is-it-"
+        "wrong), one of them quiet and {} busy, {} called one worker faster than another, or let one leave ({} %)",
+        _races,
     ),
     Figure(
         METHOD,
