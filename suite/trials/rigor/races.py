@@ -51,7 +51,7 @@ def _race(table: Table, first: int, generations: slice, factors: Floats) -> Race
     arms = factors.size
     windows = np.log(table.median_ns[generations, :, first : first + arms]) + factors
     lanes = slice(first // 2, (first + arms + 1) // 2)
-    disturbed: list[list[bool]] = table.disturbed[generations, :, lanes].any(axis=2).tolist()
+    disturbed = [[bool(each.any()) for each in rounds] for rounds in table.disturbed[generations, :, lanes]]
     canary = np.log(table.canary_ns[generations]) if table.canary_ns is not None else None
     left: list[int] = []
     precise = 0
