@@ -7,6 +7,7 @@ import msgspec
 from rich.console import Console
 
 from suite.analysis import analyse
+from suite.analysis.time_spent import COUNTED, Part, TimeSpent
 from suite.record.schema import Calibrated, ControlDraw, Failure, Run
 from suite.report import html, sentences, terminal, units
 from suite.report.export.tables import rows
@@ -167,3 +168,21 @@ def test_answers_that_were_not_compared_are_distinguished_from_wrong_ones() -> N
     assert sentences.parity(analyse(run)) == ("5 of 7 answers equal the reference, 1 does not, 1 was not compared.")
     alone = make_run(models=("mlp",), backends=("jax",), failures={("jax", "mlp"): missing})
     assert sentences.parity(analyse(alone)) == "No answer was compared with the reference."
+
+
+def test_a_runs_time_is_divided_with_the_most_of_the_rest() -> None:
+    parts = (
+        Part("starting and loading workers", 50.0, 0.5),
+        Part(COUNTED, 30.0, 0.3),
+        Part("warm-up windows", 12.0, 0.12),
+        Part("cold starts", 7.0, 0.07),
+        Part("everything else", 1.0, 0.01),
+    )
+    said = sentences.time_spent(TimeSpent(100.0, parts)).replace(units.NBSP, " ")
+    assert said == (
+        "Of 1 min 40 s, 30 % lie inside windows that count. The most of the rest: starting and loading workers (50 %), "
+        "warm-up windows (12 %) and cold starts (7.0 %)."
+    )
+    assert (
+        sentences.time_spent(TimeSpent(30.0, parts[1:2])) == f"Of 30 s, 30{units.NBSP}% lie inside windows that count."
+    )
