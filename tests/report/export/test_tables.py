@@ -45,3 +45,9 @@ def test_results_are_those_of_the_report() -> None:
             assert float(cells["value"]) == estimate.value
             assert cells["rank"] == ("" if row.rank is None else str(row.rank))
     assert found["memory", "jax"]["unit"] == "bytes"
+
+
+def test_a_launch_says_whether_it_found_something_compiled() -> None:
+    made = record()
+    launches = [launch for block in made.blocks for each in block.generations for launch in each.launches]
+    assert [row["cache_warm"] for row in table("launches", made)] == [str(launch.cache_warm) for launch in launches]
