@@ -250,7 +250,21 @@ def make_run(
             for batch in (1, BATCHES[model])
         ),
         roofline=roofline,
+        time_spent_s=_time_spent_s(blocks),
     )
+
+
+def _time_spent_s(blocks: Iterable[Block]) -> dict[str, float]:
+    """What a run with these windows could have spent its time on."""
+    windows_ns = sum(
+        turn.window.window_ns
+        for block in blocks
+        for generation in block.generations
+        for each in generation.rounds
+        for turn in each.turns
+        if turn.window is not None and turn.arm != block.canary
+    )
+    return {"preparing": 4.5, "loading": 151.25, "verifying": 20.5, "windows": 1.25 * windows_ns / 1e9, "other": 1.5}
 
 
 def make_batch(model: str, scenario: str) -> int:

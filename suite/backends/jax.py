@@ -27,6 +27,9 @@ class JAX:
     On CUDA it is unverified (see `suite.backends.cuda`). Memory is then taken as it is needed: by default JAX takes
     three quarters of the GPU at its start, and others are to live beside it.
 
+    On the CPU a frozen function is compiled at every launch, and not kept in the compile cache: its executable holds
+    the weights, and to write and read those takes longer than to compile (docs/method.md, "What is prepared once").
+
     References
     ----------
     https://docs.jax.dev/en/latest/aot.html and https://docs.jax.dev/en/latest/persistent_compilation_cache.html
@@ -97,6 +100,7 @@ class JAX:
         """
         jax = self._jax
         self._executable = None  # the model before this one goes first
+        self._use_cache(on=not self._holds_weights)
         model = models.get(source.model)
         network = definition(model, "jax")
         names = tuple(tensor.name for tensor in model.inputs)
@@ -115,6 +119,23 @@ class JAX:
     def _frozen(self) -> bool:
         return self._options.settings.get("frozen", "on") == "on"
 
+    @property
+    def _holds_weights(self) -> bool:
+        """Whether the weights make an executable larger than it is worth keeping; not measured on GPUs."""
+        return self._frozen and self._device == "cpu"
+
+    def _cached(self) -> str:
+        config = self._jax.config
+        if not config.jax_compilation_cache_dir:
+            return "none"
+        return "kept" if config.jax_enable_compilation_cache else "none: the executable holds the weights"
+
+    def _use_cache(self, *, on: bool) -> None:
+        from jax.experimental.compilation_cache import compilation_cache
+
+        self._jax.config.update("jax_enable_compilation_cache", on and self._options.cache is not None)
+        compilation_cache.reset_cache()  # it asks once, at its first compilation
+
     def computed(self, inputs: Arrays) -> Computed:
         text = self.compiled_text(inputs)
         found = hlo.products(text)
@@ -131,6 +152,7 @@ class JAX:
     def load_training(self, source: TrainingSource) -> Trainer:
         """Compile value_and_grad and the update as one function."""
         self._executable = None  # the model before this one goes first
+        self._use_cache(on=True)
         from suite.backends.jax_training import JAXTrainer
 
         return JAXTrainer(self._jax, source, self._compiler)
@@ -155,7 +177,7 @@ class JAX:
             "fp32 matrix products": str(config.jax_default_matmul_precision),
             "XLA fast math": "off",
             "64-bit": "on" if config.jax_enable_x64 else "off",
-            "compile cache": "kept" if config.jax_compilation_cache_dir else "none",
+            "compile cache": self._cached(),
             "image layout": "channels last",
             "output": "a read-only view of an array made by the call",
         }

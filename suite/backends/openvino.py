@@ -47,6 +47,9 @@ takes some 15 µs a call, as long as the MLP's whole inference."""
 class OpenVINO:
     """One compiled model with the latency hint (`hint=` may say otherwise), one inference request used again and again.
 
+    It is compiled at every launch: what OpenVINO's cache would keep holds the weights, and to write those takes longer
+    than to compile (docs/method.md, "What is prepared once").
+
     References
     ----------
     https://docs.openvino.ai/2025/openvino-workflow/running-inference/inference-request/python-api-advanced-inference.html
@@ -90,15 +93,12 @@ class OpenVINO:
         return _filling(request, compiled.inputs, count) if small else _sharing(request, count)
 
     def _config(self, precision: str) -> dict[str, Any]:
-        config: dict[str, Any] = {
+        return {
             # Its default is bf16 where the processor has it: twice as fast, and four digits poorer.
             "INFERENCE_PRECISION_HINT": precision,
             "PERFORMANCE_HINT": self._options.settings.get("hint", "latency").upper(),
             "INFERENCE_NUM_THREADS": self._options.threads,
         }
-        if self._options.cache is not None:
-            config["CACHE_DIR"] = str(self._options.cache)
-        return config
 
     def _request(self, compiled: Any) -> Any:  # noqa: ANN401  (OpenVINO's own types)
         return compiled.create_infer_request()
@@ -138,7 +138,7 @@ class OpenVINO:
             "mode": "synchronous, one request",
             "threads": self._settings.get("INFERENCE_NUM_THREADS", "not compiled yet"),
             **{name.lower().replace("_", " "): value for name, value in self._settings.items() if name in _READ_BACK},
-            "compile cache": "kept" if self._options.cache else "none",
+            "compile cache": "none",
             "output": "a view that the next call overwrites",
             "inputs": self._settings.get("INPUTS", "not compiled yet"),
         }

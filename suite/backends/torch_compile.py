@@ -26,8 +26,9 @@ from suite.zoo.honesty import Computed
 class TorchCompile:
     """torch.compile with static shapes and frozen weights (`frozen=off`: weights that may change).
 
-    Freezing lets inductor fold BatchNorm, and lay weights out and pack them beforehand. A frozen graph is compiled anew
-    at every launch, since inductor keeps none in its cache. On CUDA, where inductor writes Triton kernels, it is
+    Freezing lets inductor fold BatchNorm, and lay weights out and pack them beforehand. A frozen graph is traced,
+    frozen and lowered anew at every launch, since inductor keeps none in its cache; the C++ kernels that come of it are
+    compiled once a run (docs/method.md, "What is prepared once"). On CUDA, where inductor writes Triton kernels, it is
     unverified (see `suite.backends.cuda`).
 
     References

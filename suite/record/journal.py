@@ -86,6 +86,12 @@ class Warned(msgspec.Struct, frozen=True, tag="warning"):
     warning: Warning_
 
 
+class TimeSpent(msgspec.Struct, frozen=True, tag="time-spent"):
+    """Seconds of each phase since the event of this kind before."""
+
+    seconds: dict[str, float]
+
+
 class Finished(msgspec.Struct, frozen=True, tag="finished"):
     at: str
     supervisor_window_share: float | Absent
@@ -103,6 +109,7 @@ Event: TypeAlias = (
     | ImageKnown
     | RooflineKnown
     | Warned
+    | TimeSpent
     | Finished
 )
 
@@ -268,6 +275,7 @@ def fold(events: Iterable[Event | Lost]) -> Run:
     lost: list[int] = []
     resumed: list[str] = []
     finished: Finished | None = None
+    spent_s: dict[str, float] = {}
     for event in stream:
         match event:
             case Started():
@@ -282,6 +290,8 @@ def fold(events: Iterable[Event | Lost]) -> Run:
             case Warned(warning=warning):
                 if warning not in known:
                     known.append(warning)
+            case TimeSpent(seconds=seconds):
+                spent_s = {name: spent_s.get(name, 0.0) + seconds.get(name, 0.0) for name in spent_s | seconds}
             case Lost(line=line):
                 lost.append(line)
                 for block in blocks.values():
@@ -306,6 +316,7 @@ def fold(events: Iterable[Event | Lost]) -> Run:
         resumed=tuple(resumed),
         finished=finished.at if finished else None,
         supervisor_window_share=finished.supervisor_window_share if finished else run.supervisor_window_share,
+        time_spent_s=spent_s or run.time_spent_s,
     )
 
 

@@ -27,6 +27,27 @@ FailureKind: TypeAlias = Literal[
     "crashed", "timeout", "out-of-memory", "protocol", "error", "unsupported", "engine", "interrupted"
 ]
 
+Phase: TypeAlias = Literal[
+    "preparing",
+    "roofline",
+    "loading",
+    "verifying",
+    "timed inputs",
+    "warming up",
+    "waiting",
+    "windows",
+    "canary windows",
+    "around windows",
+    "probing",
+    "cold starts",
+    "peak memory",
+    "training to a target",
+    "ending workers",
+    "finishing",
+    "other",
+]
+"""What the supervisor's time is spent on; `suite.analysis.time_spent` says each in words."""
+
 
 class Case(msgspec.Struct, frozen=True):
     """What is asked."""
@@ -679,3 +700,6 @@ class Run(msgspec.Struct, frozen=True):
     """By model and batch, for every case of the plan whose model can be counted."""
     roofline: tuple[Roofline, ...] | Absent = Absent("it was not measured")
     """One for each number of threads that a case on the CPU has."""
+    time_spent_s: dict[str, float] | None = None
+    """Wall-clock time by `Phase`, from the beginning of its preparation; what was lost in a kill is not in it. None: an
+    earlier version did not measure it."""

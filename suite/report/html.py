@@ -12,7 +12,7 @@ import jinja2
 import markupsafe
 from markupsafe import Markup
 
-from suite.analysis import device, disturbances, energy, precision, processor, scaling
+from suite.analysis import device, disturbances, energy, precision, processor, scaling, time_spent
 from suite.analysis.types import Analysis
 from suite.record.schema import Absent, Run
 from suite.report import (
@@ -93,6 +93,7 @@ def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None, ev
             insight_sections=insights.sections(analysis.insights),
             tradeoffs=precision.summarise(run, analysis),
             scalings=scaling.summarise(run, analysis),
+            time_spent=time_spent.summarise(run),
             command=rerun.command(run),
             typed=rerun.as_typed(run),
         )

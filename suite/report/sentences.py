@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from suite.analysis import disturbances
 from suite.analysis.race import LEAD_PRECISION
+from suite.analysis.time_spent import COUNTED, TimeSpent
 from suite.analysis.types import (
     Analysis,
     BlockAnalysis,
@@ -415,6 +416,14 @@ def supervisor(share: float | Absent) -> str:
     if isinstance(share, Absent):
         return f"not known: {share.reason}"
     return f"{100 * share:.2f} % of a core"
+
+
+def time_spent(spent: TimeSpent) -> str:
+    """Say how much of a run's time lies inside windows that count, and what took the most of the rest."""
+    rest = [part for part in spent.parts if part.what != COUNTED][:3]
+    named = join([f"{part.what} ({units.percent(part.share)})" for part in rest])
+    inside = f"Of {units.duration(spent.seconds)}, {units.percent(spent.counted_share)} lie inside windows that count."
+    return f"{inside} The most of the rest: {named}." if rest else inside
 
 
 LABELS = {

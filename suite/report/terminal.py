@@ -10,7 +10,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from suite.analysis import precision, scaling
+from suite.analysis import precision, scaling, time_spent
 from suite.analysis.precision import Tradeoff
 from suite.analysis.scaling import Scaling
 from suite.analysis.types import (
@@ -128,6 +128,9 @@ def _parts(run: Run, analysis: Analysis, *, columns: int) -> Iterator[Renderable
     for line in filter(None, (sentences.identical(analysis), sentences.calibrated(run))):
         yield _text(line, "dim")
     yield _text(f"Supervisor during windows: {sentences.supervisor(run.supervisor_window_share)}.", "dim")
+    spent = time_spent.summarise(run)
+    if spent is not None:
+        yield _text(sentences.time_spent(spent), "dim")
 
 
 def _insights(analysis: Analysis) -> Iterator[Text]:

@@ -199,12 +199,14 @@ def conduct(
     with Terminal(console) as listener:
         resources = prepare(chosen, launcher, listener, launchers=launchers, wanted=wanted)
         try:
-            if resumed is None:
-                folder = start_run(chosen, msgspec.structs.replace(options, launcher_reason=reason), resources)
-            else:
-                folder = resumed[0]
-                _check_resume(resumed[1], chosen, resources.images.values())
-            roofline.probe(folder, resources, listener)
+            with resources.watch.phase("preparing"):
+                if resumed is None:
+                    folder = start_run(chosen, msgspec.structs.replace(options, launcher_reason=reason), resources)
+                else:
+                    folder = resumed[0]
+                    _check_resume(resumed[1], chosen, resources.images.values())
+            with resources.watch.phase("roofline"):
+                roofline.probe(folder, resources, listener)
             run = RunInProgress(folder, resources, listener, resumed=resumed is not None, undecided=undecided)
             _measure(run, folder, console)
         finally:

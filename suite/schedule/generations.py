@@ -11,7 +11,7 @@ from suite.machine.signals import Signals
 from suite.plan.profiles import PROFILES
 from suite.record import notices
 from suite.record.bounds import SEED_BITS
-from suite.record.journal import GenerationBegun, GenerationDone, ImageKnown, Journal, LaunchDone
+from suite.record.journal import GenerationBegun, GenerationDone, ImageKnown, Journal, LaunchDone, TimeSpent
 from suite.record.schema import Absent, Arm, Block, Case, Failure, Launch, Run, Warning_
 from suite.schedule import pacing, padding
 from suite.schedule.convergence import trainings
@@ -58,6 +58,7 @@ class Generations:
         warn: Callable[[Warning_], None],
     ) -> None:
         self._resources = resources
+        self._phase = resources.watch.phase
         self._journal = journal
         self._listener = listener
         self._warn = warn
@@ -107,7 +108,8 @@ class Generations:
         """Keep these workers for the model's next case, and end the others."""
         kept = {outcome.arm.id: outcome for outcome in outcomes}
         workers = [outcome.worker for outcome in kept.values()]
-        end_workers([outcome for outcome in self._live.values() if outcome.worker not in workers])
+        with self._phase("ending workers"):
+            end_workers([outcome for outcome in self._live.values() if outcome.worker not in workers])
         self._live = kept
 
     def measure(self, block: Block, index: int, *, last: bool, by_variance: bool = False) -> None:
@@ -137,9 +139,10 @@ class Generations:
             self._listener.progress("no backend is left that can answer", {})
         elif case.definition.sample == "cold start":
             live_on = not last and case.device == "cpu"  # a GPU's memory may not hold all
-            outcomes = cold_starts(
-                self._resources, block, arms, index, seed, self._journal, self._listener, live_on=live_on
-            )
+            with self._phase("cold starts"):
+                outcomes = cold_starts(
+                    self._resources, block, arms, index, seed, self._journal, self._listener, live_on=live_on
+                )
             self.keep(outcomes)
             for outcome in outcomes:
                 self._count_failure(case.id, outcome.arm.id, outcome.launch.failure)
@@ -147,7 +150,8 @@ class Generations:
         elif case.definition.sample == "peak memory":
             for group in self._groups(case, arms, seed):
                 self.keep([])
-                outcomes = peak_memory(self._resources, block, group, index, seed, self._journal, self._listener)
+                with self._phase("peak memory"):
+                    outcomes = peak_memory(self._resources, block, group, index, seed, self._journal, self._listener)
                 self.keep(outcomes)
                 for outcome in outcomes:
                     self._count_failure(case.id, outcome.arm.id, outcome.launch.failure)
@@ -156,7 +160,8 @@ class Generations:
         elif case.converges:
             for group in self._groups(case, arms, seed):
                 self.keep([])
-                self.keep(trainings(self._resources, block, group, index, seed, self._signals, self._listener))
+                with self._phase("training to a target"):
+                    self.keep(trainings(self._resources, block, group, index, seed, self._signals, self._listener))
                 for outcome in self._live.values():
                     self._probe(outcome)
                     self._record_launch(case.id, index, outcome)
@@ -166,6 +171,7 @@ class Generations:
                 self.keep(reusable_workers(group, self._live).values())
                 first_round = self._interleaved(block, group, index, seed, first_round, by_variance=by_variance)
         self._warn_of_xid_errors(case)
+        self._journal.write(TimeSpent(self._resources.watch.take()))
         self._journal.write(GenerationDone(case.id, index))
 
     def _interleaved(
@@ -183,29 +189,34 @@ class Generations:
         expected_ns = {
             arm.id: self._load_ns[case.model, arm.id] for arm in arms if (case.model, arm.id) in self._load_ns
         }
-        outcomes = bring_up(
-            self._resources,
-            case,
-            arms,
-            verify=not case.trains,
-            launch_measured=False,
-            living=self._live,
-            expected_ns=expected_ns,
-            padding_bytes=padding.draw(arms, seed),
-        )
+        with self._phase("loading"):
+            outcomes = bring_up(
+                self._resources,
+                case,
+                arms,
+                verify=not case.trains,
+                launch_measured=False,
+                living=self._live,
+                expected_ns=expected_ns,
+                padding_bytes=padding.draw(arms, seed),
+            )
         self.keep(outcomes)
         for outcome in outcomes:
             self._learn_cost(case, outcome.launch)
             if case.trains:
-                work(outcome)
+                with self._phase("warming up"):
+                    work(outcome)
                 if not outcome.launch.served:
                     # To compare, weights are copied out and another batch may be compiled: the peak is read before.
                     self._probe(outcome)
         if case.trains:
-            verify_trainings(self._resources, case, outcomes)
-        rotate(self._resources, case, outcomes)
-        for outcome in outcomes:
-            warm_up(outcome, pace, injecting=any(arm.inject for arm in arms))
+            with self._phase("verifying"):
+                verify_trainings(self._resources, case, outcomes)
+        with self._phase("timed inputs"):
+            rotate(self._resources, case, outcomes)
+        with self._phase("warming up"):
+            for outcome in outcomes:
+                warm_up(outcome, pace, injecting=any(arm.inject for arm in arms))
         canary = self._live_canary(pace)
         turns = [*outcomes, canary]
         if by_variance or self._open_ended:
@@ -229,9 +240,11 @@ class Generations:
             listener=self._listener,
             device=self._device if case.device != "cpu" else None,
             next_round=first_round,
+            watch=self._resources.watch,
         )
         launched = time.monotonic()
-        lost = scheduler.measure_rounds(pace)
+        with self._phase("around windows"):
+            lost = scheduler.measure_rounds(pace)
         self._sharing.record_memory_use(case, scheduler.held_bytes)
         self._costs[case.id] = Cost(
             launch_s=(launched - began) / len(outcomes),
@@ -243,7 +256,8 @@ class Generations:
             if not case.trains:
                 self._probe(outcome, if_image_unknown=bool(outcome.launch.served))
             if outcome.worker is not None:
-                verify_again(self._resources, case, outcome)
+                with self._phase("verifying"):
+                    verify_again(self._resources, case, outcome)
                 self._count_failure(case.id, outcome.launch.arm, outcome.launch.failure)
             self._journal.write(LaunchDone(case.id, index, outcome.launch))
         return scheduler.next_round
@@ -276,7 +290,8 @@ class Generations:
         known = image.tag in self._known
         if known and if_image_unknown:
             return
-        probed = probe(outcome, installed=not known)
+        with self._phase("probing"):
+            probed = probe(outcome, installed=not known)
         if probed is None or known:
             return
         self._known.add(image.tag)
@@ -288,8 +303,10 @@ class Generations:
         """Return the canary, launched once a run and again if it died."""
         if self._canary is None or self._canary.worker is None:
             case, arm = canary_case(len(self._resources.cpus)), canary_arm()
-            self._canary = bring_up(self._resources, case, [arm], padding_bytes=padding.draw([arm], self._seed))[0]
-            warm_up(self._canary, pace)
+            with self._phase("loading"):
+                self._canary = bring_up(self._resources, case, [arm], padding_bytes=padding.draw([arm], self._seed))[0]
+            with self._phase("warming up"):
+                warm_up(self._canary, pace)
             self._probe(self._canary)
         return self._canary
 

@@ -75,9 +75,10 @@ def bring_up(
         _load_all(resources, case, outcomes, expected_ns, launch_measured=launch_measured)
         _refuse_disagreement(resources, case, outcomes)
         if verify:
-            for outcome in outcomes:
-                if outcome.launch.parity is None:
-                    verify_outcome(resources, case, outcome)
+            with resources.watch.phase("verifying"):
+                for outcome in outcomes:
+                    if outcome.launch.parity is None:
+                        verify_outcome(resources, case, outcome)
     except BaseException:
         end_workers([*outcomes, *living.values()])
         raise

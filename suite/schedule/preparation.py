@@ -17,6 +17,7 @@ from suite.record.schema import Arm, Case, Image
 from suite.schedule import parallel, scratch
 from suite.schedule.listener import ProgressListener
 from suite.schedule.resources import RunResources
+from suite.schedule.time_spent import Stopwatch
 from suite.schedule.verification import verify_count
 from suite.zoo import models, weights
 
@@ -53,45 +54,48 @@ def prepare(
     judged
         Whether outputs will be compared with references, which are then computed.
     """
-    gpu = devices.uuid_of(plan.gpu) if plan.gpu is not None else ""
-    container = next((each for each in (launcher, *launchers.values()) if isinstance(each, DockerLauncher)), None)
-    if gpu and container is not None:
-        listener.say("asking the engine for the GPU")
-        container.check_gpu(container.prepare(CANARY, "cpu", None, listener.say), gpu)
-    artifacts = Artifacts(progress=listener.say)
-    trained = prepare_training_data(wanted, plan.blocks, artifacts, listener.say) if wanted is not None else None
-    images, onnx = _images_and_exports(plan, {"": launcher, **launchers}, artifacts, listener)
-    zoo = plan.models if plan.own is None else ()
-    for model in zoo:
-        artifacts.weights(model)
-    # In how many processes a model is trained makes no other reference.
-    asked = dict.fromkeys(msgspec.structs.replace(block.case, processes=1) for block in plan.blocks if zoo)
-    for case in (*asked, canary_case(len(plan.cpus))) if judged else ():
-        if case.trains:
-            artifacts.trajectory(case.model)
-            continue
-        if case.converges:  # each seed's is computed when its turn comes
-            continue
-        artifacts.reference(case.model, verify_count(case), from_dataset=case.definition.from_dataset)
-        if case.precision != "fp32":
-            artifacts.rounding_error(case.model, case.precision, verify_count(case))
-    return RunResources(
-        launcher=launcher,
-        images=images,
-        artifacts=artifacts,
-        onnx=onnx,
-        weights_sha256={
-            CANARY: weights.sha256(weights.make(models.get(CANARY))),
-            **{name: artifacts.weights_artifact(name).sha256 for name in zoo},
-        },
-        cpus=plan.cpus,
-        memory_bytes=_memory_limit(),
-        caches=scratch.make_folder(),
-        gpu=gpu,
-        launchers=dict(launchers),
-        own=_own(plan, launcher, images, listener),
-        trained=trained,
-    )
+    watch = Stopwatch()
+    with watch.phase("preparing"):
+        gpu = devices.uuid_of(plan.gpu) if plan.gpu is not None else ""
+        container = next((each for each in (launcher, *launchers.values()) if isinstance(each, DockerLauncher)), None)
+        if gpu and container is not None:
+            listener.say("asking the engine for the GPU")
+            container.check_gpu(container.prepare(CANARY, "cpu", None, listener.say), gpu)
+        artifacts = Artifacts(progress=listener.say)
+        trained = prepare_training_data(wanted, plan.blocks, artifacts, listener.say) if wanted is not None else None
+        images, onnx = _images_and_exports(plan, {"": launcher, **launchers}, artifacts, listener)
+        zoo = plan.models if plan.own is None else ()
+        for model in zoo:
+            artifacts.weights(model)
+        # In how many processes a model is trained makes no other reference.
+        asked = dict.fromkeys(msgspec.structs.replace(block.case, processes=1) for block in plan.blocks if zoo)
+        for case in (*asked, canary_case(len(plan.cpus))) if judged else ():
+            if case.trains:
+                artifacts.trajectory(case.model)
+                continue
+            if case.converges:  # each seed's is computed when its turn comes
+                continue
+            artifacts.reference(case.model, verify_count(case), from_dataset=case.definition.from_dataset)
+            if case.precision != "fp32":
+                artifacts.rounding_error(case.model, case.precision, verify_count(case))
+        return RunResources(
+            launcher=launcher,
+            images=images,
+            artifacts=artifacts,
+            onnx=onnx,
+            weights_sha256={
+                CANARY: weights.sha256(weights.make(models.get(CANARY))),
+                **{name: artifacts.weights_artifact(name).sha256 for name in zoo},
+            },
+            cpus=plan.cpus,
+            memory_bytes=_memory_limit(),
+            caches=scratch.make_folder(),
+            gpu=gpu,
+            launchers=dict(launchers),
+            own=_own(plan, launcher, images, listener),
+            trained=trained,
+            watch=watch,
+        )
 
 
 def _own(

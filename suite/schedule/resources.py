@@ -11,6 +11,7 @@ from suite.prepare.own_model import store
 from suite.prepare.own_model.reference import Reference
 from suite.prepare.training_data import TrainingData
 from suite.record.schema import Arm, Case, Image
+from suite.schedule.time_spent import Stopwatch
 from suite.worker.messages import Task
 from suite.zoo.training import convergence
 from suite.zoo.training.recipe import Goal
@@ -40,6 +41,8 @@ class RunResources(msgspec.Struct, frozen=True):
     """The user's own file, where one is measured."""
     trained: TrainingData | None = None
     """Data of training to a target; None: the digits."""
+    watch: Stopwatch = msgspec.field(default_factory=Stopwatch)
+    """Of this run's time."""
 
     def own_of(self, case: Case) -> Reference | None:
         """Return the user's own file where a case is about it: the canary's are not."""

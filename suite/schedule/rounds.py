@@ -9,7 +9,7 @@ import random
 import statistics
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -18,10 +18,12 @@ from suite.machine.device_use import Device, Reading
 from suite.machine.disturbance import disturbed
 from suite.machine.idle_wait import wait_until_idle
 from suite.machine.signals import Signals, difference
+from suite.plan import CANARY
 from suite.record.journal import Journal, RoundDone, TurnTaken
 from suite.record.schema import Absent, DeviceUse, Launch, Noise, Turn, Window
 from suite.schedule.listener import ProgressListener
 from suite.schedule.outcomes import Outcome, end_workers, failure
+from suite.schedule.time_spent import Stopwatch
 from suite.worker.messages import Measure, Measured
 
 WARMUP_WINDOWS = 4
@@ -254,6 +256,8 @@ class RoundScheduler:
     device: Device | None = None
     next_round: int = 0
     """Index of the round that comes next; a generation may be measured in several groups, one after the other."""
+    watch: Stopwatch = field(default_factory=Stopwatch)
+    """Of the run's time."""
 
     def __post_init__(self) -> None:
         self._inject_ns = {arm: injected_ns(each.arm.inject, each.launch) for arm, each in self.outcomes.items()}
@@ -307,14 +311,16 @@ class RoundScheduler:
     def _turn(self, outcome: Outcome, pace: Pace) -> Turn:
         arm = outcome.launch.arm
         guess_ns = statistics.median(self._medians[arm]) if arm in self._medians else _guess_ns(outcome, ())
-        settling = wait_until_idle(self._live())
+        with self.watch.phase("waiting"):
+            settling = wait_until_idle(self._live())
         pids = {name: pid for name, pid in self._live().items() if pid}
         device_before = self.device.read() if self.device is not None else None
         before = self.signals.snapshot(pids)
         woken_ns = time.process_time_ns()
         try:
             warm_ns = REWARM_NS if settling.unseen else WARM_NS
-            window, asleep_ns = _ask(outcome, pace, guess_ns, self._inject_ns[arm], warm_ns=warm_ns)
+            with self.watch.phase("canary windows" if arm == CANARY else "windows"):
+                window, asleep_ns = _ask(outcome, pace, guess_ns, self._inject_ns[arm], warm_ns=warm_ns)
         except WorkerError as error:
             end_workers([outcome])  # after a failed window its state is unknown
             used = self._used(device_before, pids, arm)  # what the GPU reports may say why

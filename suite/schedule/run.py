@@ -12,7 +12,7 @@ from suite.plan.profiles import PROFILES
 from suite.record import journal as journals
 from suite.record import notices
 from suite.record.files import JOURNAL
-from suite.record.journal import ArmLeft, Finished, Journal, Resumed, Warned
+from suite.record.journal import ArmLeft, Finished, Journal, Resumed, TimeSpent, Warned
 from suite.record.schema import Absent, Fingerprint, Run, Warning_
 from suite.schedule import pacing, race, scratch
 from suite.schedule.generations import Generations
@@ -72,9 +72,11 @@ class RunInProgress:
             share: float | Absent = self._generations.clock.share
             if not self._generations.clock.elapsed_ns:
                 share = Absent("no window was measured")
-            differences = changed(self._run.machine, self._machine())
+            with self._resources.watch.phase("finishing"):
+                differences = changed(self._run.machine, self._machine())
             if differences:
                 self._warn(notices.machine_changed(differences))
+            self._journal.write(TimeSpent(self._resources.watch.take()))
             self._journal.write(Finished(utc_now(), share))
         finally:
             self.close()

@@ -102,7 +102,8 @@ def peak_memory(
         for number, outcome in enumerate(outcomes, start=1):
             work(outcome)
             probe(outcome, installed=False)
-            verify_outcome(resources, block.case, outcome)
+            with resources.watch.phase("verifying"):
+                verify_outcome(resources, block.case, outcome)
             journal.write(LaunchDone(block.case.id, index, outcome.launch))
             listener.progress(f"peak memory of {outcome.arm.id} ({number} of {len(outcomes)})", {})
     return outcomes

@@ -1,6 +1,6 @@
 """Runs one backend on one model in a process of its own: frameworks do not like each other's company.
 
-Usage: child.py BACKEND MODEL BATCH WEIGHTS ONNX OUTPUT [CACHE]
+Usage: child.py BACKEND MODEL BATCH WEIGHTS ONNX OUTPUT [CACHE [SETTING=VALUE …]]
 """
 
 import json
@@ -18,11 +18,13 @@ THREADS = min(2, len(os.sched_getaffinity(0)))
 
 
 def main() -> None:
-    backend_name, model_name, batch, weights_path, onnx_path, output_path, *cache = sys.argv[1:]
+    backend_name, model_name, batch, weights_path, onnx_path, output_path, *rest = sys.argv[1:]
+    cache, settings = rest[:1], dict(each.split("=") for each in rest[1:])
     info, model, count = registry.get(backend_name), models.get(model_name), int(batch)
     first = inputs.make(model, 0, count, layout=info.layout)
     second = inputs.make(model, count, count, layout=info.layout)
-    backend = registry.create(backend_name, Options(threads=THREADS, cache=Path(cache[0]) if cache else None))
+    options = Options(threads=THREADS, cache=Path(cache[0]) if cache else None, settings=settings)
+    backend = registry.create(backend_name, options)
     onnx = info.reads == "onnx"
     step = backend.load(
         Source(

@@ -82,12 +82,10 @@ def artifacts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _run(backend: str, model: str, artifacts: Path, output: Path, *cache: str, **environment: str) -> dict[str, Any]:
+def _run(backend: str, model: str, artifacts: Path, output: Path, *more: str, **environment: str) -> dict[str, Any]:
     home = artifacts / model
     paths = [str(home / "weights"), str(home / "model.onnx"), str(output)]
-    answer: dict[str, Any] = json.loads(
-        _python([str(CHILD), backend, model, str(BATCH), *paths, *cache], **environment)
-    )
+    answer: dict[str, Any] = json.loads(_python([str(CHILD), backend, model, str(BATCH), *paths, *more], **environment))
     return answer
 
 
@@ -129,13 +127,23 @@ def test_it_says_how_it_was_set_up(backend: str, artifacts: Path, tmp_path: Path
     assert importlib.metadata.version(distribution).startswith(answer["version"].partition("-")[0])
 
 
-@_where_installed("torch-compile", "jax", "openvino")
+@_where_installed("torch-compile", "jax")
 def test_a_compile_cache_is_kept_where_it_was_asked_for(backend: str, artifacts: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     cache.mkdir()
-    answer = _run(backend, "mlp", artifacts, tmp_path / "output.npy", str(cache))
+    settings = ["frozen=off"] if backend == "jax" else []
+    answer = _run(backend, "mlp", artifacts, tmp_path / "output.npy", str(cache), *settings)
     assert answer["settings"]["compile cache"] == "kept"
     assert any(path.is_file() for path in cache.rglob("*"))
+
+
+@_where_installed("jax", "openvino")
+def test_an_executable_with_the_weights_in_it_is_not_kept(backend: str, artifacts: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    answer = _run(backend, "mlp", artifacts, tmp_path / "output.npy", str(cache))
+    assert answer["settings"]["compile cache"].partition(":")[0] == "none"
+    assert not any(path.is_file() for path in cache.rglob("*"))
 
 
 @_where_installed("torch-compile")

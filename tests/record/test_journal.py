@@ -27,6 +27,7 @@ from suite.record.journal import (
     RooflineKnown,
     RoundDone,
     Started,
+    TimeSpent,
     TurnTaken,
     Warned,
     fold,
@@ -52,6 +53,7 @@ def unfold(run: Run) -> Iterator[Event]:
             supervisor_window_share=Absent("not yet"),
             warnings=(),
             roofline=Absent("not yet"),
+            time_spent_s=None,
         )
     )
     yield RooflineKnown(run.roofline)
@@ -71,6 +73,9 @@ def unfold(run: Run) -> Iterator[Event]:
                 yield GenerationDone(name, generation.index)
     for warning in run.warnings:
         yield Warned(warning)
+    if run.time_spent_s is not None:
+        yield TimeSpent({name: 0.25 * seconds for name, seconds in run.time_spent_s.items()})
+        yield TimeSpent({name: 0.75 * seconds for name, seconds in run.time_spent_s.items()})
     if run.finished:
         yield Finished(run.finished, run.supervisor_window_share)
 

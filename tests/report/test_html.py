@@ -296,3 +296,11 @@ def test_an_empty_record_has_a_page() -> None:
 def test_times_of_an_unknown_form_are_shown_as_they_stand() -> None:
     page = render(msgspec.structs.replace(make_run(models=("mlp",)), started="yesterday", finished="today"))
     assert "yesterday" in page.text
+
+
+def test_what_the_time_was_spent_on_is_shown_where_it_was_measured() -> None:
+    run = make_run(models=("mlp",))
+    page = render(run)
+    assert "What the run’s time was spent on" in page.text
+    assert "starting and loading workers" in page.texts
+    assert "What the run’s time was spent on" not in render(msgspec.structs.replace(run, time_spent_s=None)).text

@@ -7,6 +7,7 @@ import msgspec
 from rich.console import Console
 
 from suite.analysis import analyse
+from suite.analysis.time_spent import COUNTED, Part, TimeSpent
 from suite.record.schema import Calibrated, ControlDraw, Failure, Left, Run
 from suite.report import html, sentences, terminal, units
 from suite.report.export.tables import rows
@@ -186,3 +187,21 @@ def test_launches_are_a_range_where_arms_left() -> None:
     assert sentences.launches(analyse(run).timed) == "6"
     left = msgspec.structs.replace(run.blocks[0], left=(Left("jax", 5, ("openvino", "torch")),))
     assert sentences.launches(analyse(msgspec.structs.replace(run, blocks=(left,))).timed) == "5 to 6"
+
+
+def test_a_runs_time_is_divided_with_the_most_of_the_rest() -> None:
+    parts = (
+        Part("starting and loading workers", 50.0, 0.5),
+        Part(COUNTED, 30.0, 0.3),
+        Part("warm-up windows", 12.0, 0.12),
+        Part("cold starts", 7.0, 0.07),
+        Part("everything else", 1.0, 0.01),
+    )
+    said = sentences.time_spent(TimeSpent(100.0, parts)).replace(units.NBSP, " ")
+    assert said == (
+        "Of 1 min 40 s, 30 % lie inside windows that count. The most of the rest: starting and loading workers (50 %), "
+        "warm-up windows (12 %) and cold starts (7.0 %)."
+    )
+    assert (
+        sentences.time_spent(TimeSpent(30.0, parts[1:2])) == f"Of 30 s, 30{units.NBSP}% lie inside windows that count."
+    )

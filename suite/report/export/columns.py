@@ -14,7 +14,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
         "launches": (
             *RUN, "generation", "version", "started_launch", "start_ns", "import_ns", "load_ns", "first_call_ns",
-            "peak_rss_bytes", "environment_padding_bytes", "relative_error", "equal", "failure",
+            "peak_rss_bytes", "environment_padding_bytes", "relative_error", "equal", "failure", "cache_warm",
         ),
         "windows": (
             *RUN, "generation", "round", "turn", "disturbed", "calls", "median_ns", "window_ns", "user_ns", "system_ns",

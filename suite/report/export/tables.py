@@ -133,6 +133,7 @@ def _launches(run: Run, analysis: Analysis) -> Rows:
                 "relative_error": _known(parity.relative_error) if parity is not None else None,
                 "equal": parity.equal if parity is not None else None,
                 "failure": launch.failure.message if launch.failure is not None else None,
+                "cache_warm": launch.cache_warm,
             }
 
 

@@ -23,7 +23,7 @@ _TEXTS = frozenset(
 _WHOLE = frozenset(
     {"batch", "threads", "processes", "generation", "round", "turn", "calls", "call", "call_ns", "launches", "rank"}
 )
-_TRUE_OR_FALSE = frozenset({"equal", "disturbed"})
+_TRUE_OR_FALSE = frozenset({"cache_warm", "equal", "disturbed"})
 
 
 def write_csv(stream: "SupportsWrite[str]", columns: Sequence[str], rows: Iterable[dict[str, Value]]) -> int:

@@ -59,3 +59,9 @@ def test_a_launch_says_how_its_environment_was_padded() -> None:
     block = msgspec.structs.replace(made.blocks[0], generations=(generation,))
     rows = table("launches", msgspec.structs.replace(made, blocks=(block,)))
     assert [row["environment_padding_bytes"] for row in rows] == ["", *map(str, range(1, len(rows)))]
+
+
+def test_a_launch_says_whether_it_found_something_compiled() -> None:
+    made = record()
+    launches = [launch for block in made.blocks for each in block.generations for launch in each.launches]
+    assert [row["cache_warm"] for row in table("launches", made)] == [str(launch.cache_warm) for launch in launches]

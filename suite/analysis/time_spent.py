@@ -1,0 +1,98 @@
+"""What a run's wall-clock time was spent on, and how much of it lies inside windows that count."""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+import msgspec
+
+from suite.analysis.launch_levels import reduce
+from suite.record.schema import Phase, Run
+
+COUNTED = "windows that count"
+TITLES: Mapping[Phase, str] = MappingProxyType(
+    {
+        "preparing": "preparing images, weights, files and references",
+        "roofline": "measuring the roofline",
+        "loading": "starting and loading workers",
+        "verifying": "comparing answers with the reference",
+        "timed inputs": "making inputs of the timed calls",
+        "warming up": "warm-up windows",
+        "waiting": "waiting until all workers are idle",
+        "windows": "requests and unrecorded calls before windows",
+        "canary windows": "windows of the canary",
+        "around windows": "reading signals and writing the journal",
+        "probing": "reading memory, libraries and environments of workers",
+        "cold starts": "cold starts",
+        "peak memory": "launches that read peak memory",
+        "training to a target": "training to a target",
+        "ending workers": "ending workers",
+        "finishing": "reading the machine's state at the end",
+        "other": "everything else",
+    }
+)
+"""Each phase in words; of `windows` what is left without the windows themselves."""
+
+
+class Part(msgspec.Struct, frozen=True):
+    """One thing that time was spent on."""
+
+    what: str
+    seconds: float
+    share: float
+    """Of the whole."""
+
+
+class TimeSpent(msgspec.Struct, frozen=True):
+    """A run's wall-clock time, part by part."""
+
+    seconds: float
+    """From the beginning of its preparation to its end; of a run that was resumed, without the pauses."""
+    parts: tuple[Part, ...]
+    """They add up to the whole; the longest first."""
+
+    @property
+    def counted_share(self) -> float:
+        """Share of the time inside windows that count."""
+        return sum(part.share for part in self.parts if part.what == COUNTED)
+
+
+def summarise(run: Run) -> TimeSpent | None:
+    """Divide a run's time into parts; None where it was not measured.
+
+    A window lasts from its first timed call to the end of its last one. Of those of the arms, windows count that enter
+    a figure: not those of disturbed rounds, nor of a launch that was still warming up.
+
+    Parameters
+    ----------
+    run
+        A record, finished or cut off.
+    """
+    spent = {name: max(0.0, seconds) for name, seconds in (run.time_spent_s or {}).items()}
+    whole = sum(spent.values())
+    if not whole:
+        return None
+    known: dict[Phase, float] = {name: spent.pop(name, 0.0) for name in TITLES}
+    known["other"] += sum(spent.values())
+    measured = sum(window_ns for _, window_ns in _windows(run)) / 1e9
+    counted = sum(window_ns for counts, window_ns in _windows(run) if counts) / 1e9
+    # A record from a stranger may claim more inside windows than there was.
+    fits = min(1.0, known["windows"] / measured) if measured else 0.0
+    known["windows"] -= fits * measured
+    seconds = {TITLES[name]: value for name, value in known.items()} | {
+        COUNTED: fits * counted,
+        "windows that do not count": fits * (measured - counted),
+    }
+    parts = (Part(what, value, value / whole) for what, value in seconds.items() if value > 0)
+    return TimeSpent(whole, tuple(sorted(parts, key=lambda part: part.seconds, reverse=True)))
+
+
+def _windows(run: Run) -> Iterator[tuple[bool, int]]:
+    """Yield of each window of an arm whether it counts, and how long it was in nanoseconds."""
+    for block in run.blocks:
+        if not block.case.timed:
+            continue
+        found = reduce(block)
+        for number, summary in enumerate(found.arms):
+            for launch in summary.launches:
+                for window in launch.windows:
+                    yield found.counts(number, launch, window), window.window_ns

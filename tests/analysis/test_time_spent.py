@@ -1,0 +1,71 @@
+"""The parts of a run's time."""
+
+import math
+
+import msgspec
+import pytest
+
+from suite.analysis.time_spent import COUNTED, summarise
+from tests.records_builder import make_run
+
+RUN = make_run(models=["mlp"], scenarios=["latency"], generations=2, rounds=3, disturbed=[1])
+
+
+def windows_s(*, disturbed: bool) -> float:
+    """How long the windows of all arms took in rounds that were disturbed, or were not."""
+    return (
+        sum(
+            turn.window.window_ns
+            for block in RUN.blocks
+            for generation in block.generations
+            for each in generation.rounds
+            for turn in each.turns
+            if turn.window is not None and turn.arm != block.canary and bool(each.disturbed) is disturbed
+        )
+        / 1e9
+    )
+
+
+def parts(seconds: dict[str, float]) -> dict[str, float]:
+    found = summarise(msgspec.structs.replace(RUN, time_spent_s=seconds))
+    assert found is not None
+    assert math.isclose(sum(part.seconds for part in found.parts), found.seconds)
+    assert math.isclose(sum(part.share for part in found.parts), 1)
+    assert [part.seconds for part in found.parts] == sorted((part.seconds for part in found.parts), reverse=True)
+    return {part.what: part.seconds for part in found.parts}
+
+
+def test_windows_are_divided_into_those_that_count_and_the_others() -> None:
+    counted, left_out = windows_s(disturbed=False), windows_s(disturbed=True)
+    found = parts({"windows": counted + left_out + 2, "loading": 30.0, "other": 1.0})
+    assert found == pytest.approx(
+        {
+            COUNTED: counted,
+            "windows that do not count": left_out,
+            "requests and unrecorded calls before windows": 2.0,
+            "starting and loading workers": 30.0,
+            "everything else": 1.0,
+        }
+    )
+
+
+def test_the_share_inside_windows_that_count() -> None:
+    counted, measured = windows_s(disturbed=False), windows_s(disturbed=False) + windows_s(disturbed=True)
+    found = summarise(msgspec.structs.replace(RUN, time_spent_s={"windows": measured, "loading": 3 * measured}))
+    assert found is not None
+    assert found.counted_share == pytest.approx(counted / (4 * measured))
+
+
+def test_a_phase_of_a_later_version_is_something_else() -> None:
+    assert parts({"loading": 1.0, "dreaming": 2.0})["everything else"] == 2.0
+
+
+def test_windows_cannot_take_longer_than_they_did() -> None:
+    """A record from a stranger may claim anything."""
+    found = parts({"windows": 0.001, "loading": -5.0})
+    assert found[COUNTED] <= 0.001
+
+
+@pytest.mark.parametrize("seconds", [None, {}, {"loading": 0.0}])
+def test_an_older_record_does_not_say(seconds: dict[str, float] | None) -> None:
+    assert summarise(msgspec.structs.replace(RUN, time_spent_s=seconds)) is None
