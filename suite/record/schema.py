@@ -347,7 +347,8 @@ class Launch(msgspec.Struct, frozen=True):
     settings: dict[str, str] = {}
     parity: Parity | None = None
     computed: Computed | None = None
-    """What the framework says that it computed in; None where it was not asked."""
+    """What the framework says that it computed in; None where it was not asked. On a CPU the first launch of an arm in
+    a case is."""
     parity_after: Parity | None = None
     """The same comparison after the last timed window, without its projection; None: it was not made. Where it is not
     equal, `parity` is not either."""

@@ -15,7 +15,7 @@ from suite.plan import cpu_pinning
 from suite.record.schema import Arm, Case, Failure, Launch, Library, Memory, Startup
 from suite.schedule.outcomes import Outcome, ask, end_workers, fail, utc_now
 from suite.schedule.resources import RunResources, cache_folder, task_for
-from suite.schedule.verification import verify_outcome
+from suite.schedule.verification import remember_computed, verify_outcome
 from suite.worker.messages import Load, Loaded, Probe, Probed
 from suite.zoo.training import convergence
 
@@ -137,6 +137,7 @@ def _reuse(resources: RunResources, case: Case, earlier: Outcome) -> Outcome:
     ):
         return Outcome(earlier.arm, case, launch, earlier.worker)
     launch = msgspec.structs.replace(launch, parity=earlier.launch.parity, computed=earlier.launch.computed)
+    remember_computed(resources, case, earlier.arm, launch.computed)
     return Outcome(earlier.arm, case, launch, earlier.worker, earlier.answered)
 
 

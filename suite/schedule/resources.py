@@ -10,7 +10,7 @@ from suite.prepare.artifacts import Artifacts, Onnx
 from suite.prepare.own_model import store
 from suite.prepare.own_model.reference import Reference
 from suite.prepare.training_data import TrainingData
-from suite.record.schema import Arm, Case, Image
+from suite.record.schema import Arm, Case, Computed, Image
 from suite.schedule.time_spent import Stopwatch
 from suite.worker.messages import Task
 from suite.zoo.training import convergence
@@ -41,6 +41,8 @@ class RunResources(msgspec.Struct, frozen=True):
     """The user's own file, where one is measured."""
     trained: TrainingData | None = None
     """Data of training to a target; None: the digits."""
+    computed: dict[tuple[str, ...], Computed] = msgspec.field(default_factory=dict)
+    """What arms were found to compute in, filled by `verification`."""
     watch: Stopwatch = msgspec.field(default_factory=Stopwatch)
     """Of this run's time."""
 

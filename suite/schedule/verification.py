@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from suite.prepare.own_model import reference
-from suite.record.schema import Absent, Case, Computed, Parity, TrainingErrors, TrainingParity, Window
+from suite.record.schema import Absent, Arm, Case, Computed, Parity, TrainingErrors, TrainingParity, Window
 from suite.schedule import parallel
 from suite.schedule.outcomes import Outcome, ask
 from suite.schedule.resources import RunResources
@@ -74,16 +74,39 @@ def verify_outcome(resources: RunResources, case: Case, outcome: Outcome) -> Non
             outcome.launch = msgspec.structs.replace(outcome.launch, parity=compared)
         return
     count = _count(resources, case)
-    verified = ask(outcome, "verify", Verify(count), Verified, VERIFY_TIMEOUT_S)
+    known = known_computed(resources, case, outcome.arm)
+    verified = ask(outcome, "verify", Verify(count, ask_computed=known is None), Verified, VERIFY_TIMEOUT_S)
     if verified is None:
         return
     outcome.answered = Window(**msgspec.structs.asdict(verified.calls)) if verified.calls is not None else None
-    said = verified.computed
+    said = Computed(**msgspec.structs.asdict(verified.computed)) if verified.computed is not None else None
+    if known is not None:
+        verified = msgspec.structs.replace(verified, computed=honesty.Computed(known.products, known.source))
+    remember_computed(resources, case, outcome.arm, said)
     outcome.launch = msgspec.structs.replace(
-        outcome.launch,
-        parity=_judge(resources, case, verified, count),
-        computed=Computed(**msgspec.structs.asdict(said)) if said is not None else None,
+        outcome.launch, parity=_judge(resources, case, verified, count), computed=said
     )
+
+
+def known_computed(resources: RunResources, case: Case, arm: Arm) -> Computed | None:
+    """Return what an arm was found to compute in earlier in this run; None: it is to be asked.
+
+    On a CPU that follows from the image, the model and the precision, and some frameworks take seconds to say it: it is
+    asked of the first launch of each case that is timed in windows, and of others only where no launch was asked. On a
+    GPU a framework chooses algorithms by their speed, so every launch is asked.
+    """
+    return resources.computed.get(_place_of(case, arm)) if case.device == "cpu" else None
+
+
+def remember_computed(resources: RunResources, case: Case, arm: Arm, computed: Computed | None) -> None:
+    """Keep what an arm was found to compute in for the launches that follow."""
+    if computed is not None:
+        resources.computed[_place_of(case, arm)] = computed
+        resources.computed.setdefault((arm.id, case.model, case.precision), computed)
+
+
+def _place_of(case: Case, arm: Arm) -> tuple[str, ...]:
+    return (arm.id, case.id) if case.timed else (arm.id, case.model, case.precision)
 
 
 def verify_again(resources: RunResources, case: Case, outcome: Outcome) -> None:
@@ -103,10 +126,10 @@ def verify_again(resources: RunResources, case: Case, outcome: Outcome) -> None:
     if case.trains or first is None or not first.equal:
         return
     count = _count(resources, case)
-    verified = ask(outcome, "verify", Verify(count, again=True), Verified, VERIFY_TIMEOUT_S)
+    verified = ask(outcome, "verify", Verify(count, again=True, ask_computed=False), Verified, VERIFY_TIMEOUT_S)
     if verified is None:
         return
-    said = outcome.launch.computed
+    said = outcome.launch.computed or known_computed(resources, case, outcome.arm)
     if said is not None:  # what it is loaded as did not change
         verified = msgspec.structs.replace(verified, computed=honesty.Computed(said.products, said.source))
     found = _judge(resources, case, verified, count)

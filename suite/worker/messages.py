@@ -64,6 +64,8 @@ class Verify(msgspec.Struct, frozen=True, tag="verify"):
     count: int
     again: bool = False
     """After the timed windows: a feed has gone past these inputs, so they are read from the dataset without it."""
+    ask_computed: bool = True
+    """Whether the framework is also asked in what it computes; that may take longer than the answers."""
 
 
 class Rotate(msgspec.Struct, frozen=True, tag="rotate"):

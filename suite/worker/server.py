@@ -54,8 +54,8 @@ class Service:
         match request:
             case messages.Load(task=task, launch_measured=launch_measured):
                 return self._load(task, launch_measured=launch_measured)
-            case messages.Verify(count=count, again=again):
-                return self._verify(count, again=again)
+            case messages.Verify(count=count, again=again, ask_computed=ask_computed):
+                return self._verify(count, again=again, ask_computed=ask_computed)
             case messages.Rotate(sets=sets):
                 return self._rotate(sets)
             case messages.Train(steps=steps, batch=batch):
@@ -201,7 +201,7 @@ class Service:
         self._inputs = tuple(loaded.place(each) for each in made)
         return messages.Rotated(sets=sets, sha256=rotation.digest(made))
 
-    def _verify(self, count: int, *, again: bool) -> messages.Verified:
+    def _verify(self, count: int, *, again: bool, ask_computed: bool) -> messages.Verified:
         import numpy as np
 
         from suite.worker import outputs
@@ -227,8 +227,7 @@ class Service:
             )
             output = np.concatenate(single)
             verified = messages.Verified(shape=output.shape, output=output.tobytes(), calls=calls)
-        # To ask may take longer than to answer.
-        return verified if again else msgspec.structs.replace(verified, computed=self._computed())
+        return msgspec.structs.replace(verified, computed=self._computed()) if ask_computed else verified
 
     def _computed(self) -> "Computed | None":
         """Ask the framework in what it computes what is loaded: after the answers, and outside of all that is timed."""
