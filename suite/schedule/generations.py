@@ -24,7 +24,7 @@ from suite.schedule.preparation import canary_arm, canary_case
 from suite.schedule.resources import RunResources
 from suite.schedule.rounds import Pace, RoundScheduler, SupervisorClock, affordable, round_ns, warm_up
 from suite.schedule.timed_inputs import rotate
-from suite.schedule.verification import verify_again, verify_trainings
+from suite.schedule.verification import verify_all_again, verify_trainings
 from suite.schedule.whole_launch import cold_starts, peak_memory, work
 
 GIVE_UP_AFTER = 2
@@ -255,10 +255,12 @@ class Generations:
         for outcome in outcomes:
             if not case.trains:
                 self._probe(outcome, if_image_unknown=bool(outcome.launch.served))
-            if outcome.worker is not None:
-                with self._phase("verifying"):
-                    verify_again(self._resources, case, outcome)
-                self._count_failure(case.id, outcome.launch.arm, outcome.launch.failure)
+        alive = [outcome for outcome in outcomes if outcome.worker is not None]
+        with self._phase("verifying"):
+            verify_all_again(self._resources, case, alive)
+        for outcome in alive:
+            self._count_failure(case.id, outcome.launch.arm, outcome.launch.failure)
+        for outcome in outcomes:
             self._journal.write(LaunchDone(case.id, index, outcome.launch))
         return scheduler.next_round
 

@@ -70,8 +70,11 @@ def _cost_s(block: Block, generation_s: Mapping[str, float]) -> float:
 
 
 def _gain(block: Block) -> float:
-    """Return by which share one more generation narrows the intervals of a block."""
-    launches = len(block.generations)
+    """Return by which share one more generation narrows the intervals of a block.
+
+    While too few generations have an undisturbed round, the others count too, and nothing is worth more than one more.
+    """
+    launches = sum(any(not round_.disturbed for round_ in each.rounds) for each in block.generations)
     if launches < fewest_launches(EndedBy.RACE):
         return 1.0
     now, then = (half_width(1.0, count, confidence=0.95) for count in (launches, launches + 1))

@@ -94,12 +94,27 @@ def known_computed(resources: RunResources, case: Case, arm: Arm) -> Computed | 
     On a CPU that follows from the image, the model and the precision, and some frameworks take seconds to say it: it is
     asked of the first launch of each case that is timed in windows, and of others only where no launch was asked. On a
     GPU a framework chooses algorithms by their speed, so every launch is asked.
+
+    Parameters
+    ----------
+    resources
+        Of the run; hold what was found so far.
+    case, arm
+        A case and an arm of it.
     """
     return resources.computed.get(_place_of(case, arm)) if case.device == "cpu" else None
 
 
 def remember_computed(resources: RunResources, case: Case, arm: Arm, computed: Computed | None) -> None:
-    """Keep what an arm was found to compute in for the launches that follow."""
+    """Keep what an arm was found to compute in for the launches that follow.
+
+    Parameters
+    ----------
+    resources, case, arm
+        As in `known_computed`.
+    computed
+        What was found; None: it does not say.
+    """
     if computed is not None:
         resources.computed[_place_of(case, arm)] = computed
         resources.computed.setdefault((arm.id, case.model, case.precision), computed)
@@ -137,6 +152,17 @@ def verify_again(resources: RunResources, case: Case, outcome: Outcome) -> None:
     if not found.equal:
         moved = msgspec.structs.replace(found, reason=f"{AFTER_WINDOWS} {found.reason}")
         outcome.launch = msgspec.structs.replace(outcome.launch, parity=moved)
+
+
+def verify_all_again(resources: RunResources, case: Case, outcomes: Sequence[Outcome]) -> None:
+    """Compare every worker's outputs once more, as many at once as there are CPUs: nothing is timed any more.
+
+    Parameters
+    ----------
+    resources, case, outcomes
+        As in `verify_again`; the references are there since the first comparison.
+    """
+    parallel.run([partial(verify_again, resources, case, outcome) for outcome in outcomes], at_once=case.threads)
 
 
 def _count(resources: RunResources, case: Case) -> int:

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from suite.analysis.race import Race
-from suite.record.schema import Arm, Block, Case, Generation, Launch
+from suite.record.schema import Arm, Block, Case, Generation, Launch, Round
 from suite.schedule.race import next_group, seconds_for
 
 ARMS = tuple(Arm(backend=name, image=name) for name in ("a", "b", "c"))
@@ -16,7 +16,10 @@ def block(model: str, generations: int) -> Block:
         case=Case(model, "latency", "fp32", 1, 2),
         arms=ARMS,
         planned_generations=5,
-        generations=tuple(Generation(index, 0, launches=launches, complete=True) for index in range(generations)),
+        generations=tuple(
+            Generation(index, 0, launches=launches, rounds=(Round(index=0, turns=(), disturbed=""),), complete=True)
+            for index in range(generations)
+        ),
     )
 
 
@@ -32,6 +35,17 @@ def test_the_interval_that_narrows_most_for_its_time_comes_first() -> None:
     assert (first.case, index) == (MLP.case, 5)
     ((later, index),) = next_group([block("mlp", 40), BERT], races, dict(zip(NAMES, (2.0, 9.0), strict=True)), 100.0)
     assert (later.case, index) == (BERT.case, 5)
+
+
+def test_a_case_whose_generations_were_disturbed_comes_first() -> None:
+    disturbed = tuple(
+        msgspec.structs.replace(each, rounds=(Round(index=0, turns=(), disturbed="busy"),)) for each in BERT.generations
+    )
+    busy = msgspec.structs.replace(BERT, generations=disturbed)
+    ((first, _),) = next_group(
+        [MLP, busy], dict.fromkeys(NAMES, OPEN), dict(zip(NAMES, (2.0, 9.0), strict=True)), 100.0
+    )
+    assert first.case == BERT.case
 
 
 def test_only_those_that_race_are_launched() -> None:
