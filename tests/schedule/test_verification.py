@@ -10,11 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suite.backends.info import PRECISIONS
-from suite.record.schema import Absent, Case
-from suite.schedule.verification import VERIFY_INPUTS, compare_outputs, judge_training, verify_count
+from suite.record.schema import Absent, Arm, Case, Computed
+from suite.schedule.verification import (
+    VERIFY_INPUTS,
+    compare_outputs,
+    judge_training,
+    known_computed,
+    remember_computed,
+    verify_count,
+)
 from suite.worker.messages import Trained, Verified
 from suite.zoo.training import update
 from suite.zoo.training.trajectory import Trajectory
+from tests.canaries import plan, site
 
 REFERENCE = np.linspace(-1.0, 1.0, 12).reshape(4, 3)
 
@@ -197,3 +205,24 @@ def test_another_training_is_not(changes: dict[str, tuple[float, ...]]) -> None:
     assert parity.reason
     assert parity.training is not None
     assert msgspec.json.decode(msgspec.json.encode(parity), type=type(parity)).reason == parity.reason
+
+
+def test_an_arm_is_asked_once_in_what_it_computes() -> None:
+    resources = site(plan("memory"))
+    arm, other = Arm("torch", "torch"), Arm("jax", "jax")
+    latency, memory = (Case("mlp", scenario, "fp32", 1, 2) for scenario in ("latency", "memory"))
+    batches = Case("mlp", "throughput", "fp32", 1000, 2)
+    found = Computed({"fp32": 6}, "what it prints")
+    assert known_computed(resources, latency, arm) is None
+    remember_computed(resources, latency, arm, None)
+    assert known_computed(resources, latency, arm) is None, "it did not say"
+    remember_computed(resources, latency, arm, found)
+    assert known_computed(resources, latency, arm) == found
+    assert known_computed(resources, memory, arm) == found, "of no timed case, where any launch was asked"
+    assert known_computed(resources, batches, arm) is None, "another batch may have other kernels"
+    assert known_computed(resources, latency, other) is None
+    low = msgspec.structs.replace(memory, precision="bf16")
+    assert known_computed(resources, low, arm) is None
+    on_gpu = msgspec.structs.replace(latency, device="cuda")
+    remember_computed(resources, on_gpu, arm, found)
+    assert known_computed(resources, on_gpu, arm) is None, "it may choose others in every launch"
