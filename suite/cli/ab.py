@@ -28,6 +28,12 @@ from suite.safety import terminals
 @click.option(
     "--why", is_flag=True, help="Profile both arms where they differ most, and name the operators whose time moved."
 )
+@click.option(
+    "--cross",
+    multiple=True,
+    metavar="ARM",
+    help="A with another change: all combinations with B's are measured, for what each does by itself and together.",
+)
 @LAUNCHER
 @BASE
 @REPORTS
@@ -52,6 +58,7 @@ def ab(
     max_slowdown: float | None,
     bisect: bool,
     why: bool,
+    cross: tuple[str, ...],
     output: tuple[Path, ...],
     **values: Any,  # noqa: ANN401  (each option has a type of its own)
 ) -> None:
@@ -73,6 +80,12 @@ def ab(
     options = options_of({**values, "control": "none"})
     gate = Gate(margin=values["margin"], max_slowdown=max_slowdown)
     console = terminals.console()
+    if cross:
+        if bisect or why or output or max_slowdown is not None:
+            raise click.UsageError("--cross goes with none of --bisect, --why, --output and --max-slowdown.")
+        from suite.run import cross as crossing
+
+        sys.exit(crossing.show(*crossing.measure(a, (b, *cross), options, gate, console), console))
     if bisect:
         from suite.run.bisect import run_bisection, show_conclusion
 

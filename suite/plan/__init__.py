@@ -5,7 +5,7 @@
 and `blocks` (the cases, and the arms of each). None of them imports this file.
 """
 
-from suite.plan.making import make, of_record, pair, with_launches, with_timed_launches
+from suite.plan.making import make, of_record, pair, several, with_launches, with_timed_launches
 from suite.plan.names import CANARY, EXPORTER, all_images, names_of_backends, names_of_models
 from suite.plan.types import Plan, Selection, answers
 
@@ -21,6 +21,7 @@ __all__ = [
     "names_of_models",
     "of_record",
     "pair",
+    "several",
     "with_launches",
     "with_timed_launches",
 ]

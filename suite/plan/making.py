@@ -85,14 +85,44 @@ def pair(
     LevelfieldError
         As in `make`.
     """
-    placement = _place(selection, (arm_names.parse(first), arm_names.parse(second)), here, named=True)
+    read = (arm_names.parse(first), arm_names.parse(second))
+    return several(selection, read, available=available, here=here)
+
+
+def several(
+    selection: Selection,
+    arms: Sequence[Arm],
+    *,
+    available: Sequence[int] | None = None,
+    here: Nvidia | None = None,
+) -> Plan:
+    """Plan blocks of exactly these arms, which may be the same thing more than once.
+
+    Parameters
+    ----------
+    selection
+        Everything but the backends.
+    arms
+        In their order.
+    available, here
+        As in `make`.
+
+    Raises
+    ------
+    LevelfieldError
+        As in `make`.
+    """
+    named = arms
+    placement = _place(selection, tuple(arms), here, named=True)
     arms = arm_names.numbered(placement.arms)
     placement = msgspec.structs.replace(placement, arms=arms)
     made = _assemble(msgspec.structs.replace(selection, control="none"), placement, available)
     # Of a framework and a runtime that reads finished models, one can train: no pair.
     blocks = tuple(block for block in made.blocks if len(block.arms) == len(arms))
     if not blocks:
-        raise LevelfieldError(f"Of {first} and {second} only one can train.", fix="Ask for another scenario.")
+        raise LevelfieldError(
+            f"Of {' and '.join(arm.id for arm in named)} only one can train.", fix="Ask for another scenario."
+        )
     made = msgspec.structs.replace(
         made,
         blocks=blocks,

@@ -10,8 +10,8 @@ def command(run: Run) -> str:
     settings = run.settings
     arms = list(dict.fromkeys(arm.id for block in run.blocks for arm in block.arms))
     known = {arm.id: arm for block in run.blocks for arm in block.arms}
-    pair = "ab" in run.labels and len(arms) == 2
-    words = ["levelfield", *(["ab", _typable(arms[0]), _typable(arms[1].partition("#")[0])] if pair else ["bench"])]
+    pair = _of_ab(run, arms)
+    words = ["levelfield", *(pair or ["bench"])]
     words += ["--profile", settings.profile]
     words += ["--models", ",".join(settings.models)] if settings.own is None else _own(settings.own)
     words += [] if pair else ["--backends", ",".join(map(_typable, settings.backends))]
@@ -42,6 +42,16 @@ def command(run: Run) -> str:
     # Left to choose, a machine with a GPU would take it.
     words += ["--variant", "cpu"] if settings.gpu is None else ["--gpu", str(settings.gpu)]
     return shlex.join(words)
+
+
+def _of_ab(run: Run, arms: list[str]) -> list[str]:
+    """Return how the arms of an `ab` are named; empty: it was none."""
+    if "ab" in run.labels and len(arms) == 2:
+        return ["ab", _typable(arms[0]), _typable(arms[1].partition("#")[0])]
+    if "cross" in run.labels and len(arms) in {4, 8}:  # the last change varies fastest: 1, 2 and 4 have one change each
+        first, *others = (_typable(arms[place]) for place in (4, 2, 1) if place < len(arms))
+        return ["ab", _typable(arms[0]), first, *(word for each in others for word in ("--cross", each))]
+    return []
 
 
 def _own(own: OwnFile) -> list[str]:

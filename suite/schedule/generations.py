@@ -1,5 +1,6 @@
 """One generation after the other: launch or reuse workers, verify, warm up, take turns; and the state between them."""
 
+import math
 import random
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -75,6 +76,10 @@ class Generations:
         self._failed: dict[tuple[str, str], int] = {}
         self.clock = SupervisorClock()
         self._open_ended = run.settings.ends_on_verdict or run.settings.precision_target is not None
+        planned = sum(block.planned_generations for block in run.blocks)
+        budget_s = run.settings.budget_seconds
+        self._generation_s = math.inf if budget_s is None else budget_s / max(planned, 1)
+        """Share of the budget that each planned generation has."""
         self._costs: dict[str, Cost] = {}
         """By case, as its last generation showed."""
         for block in run.blocks:
@@ -223,6 +228,13 @@ class Generations:
             launch_s, window_s = (time.monotonic() - began) / len(outcomes), round_ns(turns, pace) / 1e9 / len(turns)
             cost = self._costs.get(case.id, Cost(launch_s, window_s))
             rounds = pacing.rounds_for(block, launch_s=cost.launch_s, window_s=cost.window_s)
+            if index < block.planned_generations:
+                rounds = pacing.rounds_within(
+                    rounds,
+                    seconds=self._generation_s,
+                    launch_s=cost.launch_s * len(outcomes),
+                    round_s=cost.window_s * len(turns),
+                )
         else:
             rounds = affordable(turns, pace, self._profile.rounds_ns)
         pace = msgspec.structs.replace(pace, rounds=rounds)

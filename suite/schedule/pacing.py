@@ -63,6 +63,23 @@ def rounds_for(block: Block, *, launch_s: float, window_s: float) -> int:
     return min(max(best, FEWEST_ROUNDS), MOST_ROUNDS)
 
 
+def rounds_within(rounds: int, *, seconds: float, launch_s: float, round_s: float) -> int:
+    """Return how many rounds of a generation fit into its share of a budget: launches come before rounds.
+
+    Parameters
+    ----------
+    rounds
+        What they are worth.
+    seconds
+        Share of the budget that one generation has.
+    launch_s, round_s
+        What the launches of all arms, and one round of them, take.
+    """
+    if round_s <= 0 or math.isinf(seconds):
+        return rounds
+    return int(min(rounds, max(FEWEST_ROUNDS, (seconds - launch_s) // round_s)))
+
+
 def finished(block: Block, *, target: float, spent_s: float, budget_s: float | None, generation_s: float) -> Decision:
     """Decide whether a block needs another generation, by the levels that it is judged by afterwards.
 

@@ -12,7 +12,7 @@ from suite.prepare.training_data import TrainingDataRequest
 from suite.run.options import Options
 
 OF_A_FILE = {"dims", "values"}
-OF_AB = {"a", "b", "max_slowdown", "bisect", "why", "output"}
+OF_AB = {"a", "b", "max_slowdown", "bisect", "why", "cross", "output"}
 
 
 @pytest.mark.parametrize(("command", "others"), [(bench, OF_A_FILE), (ab, OF_A_FILE | OF_AB)])

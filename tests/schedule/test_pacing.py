@@ -34,3 +34,10 @@ def test_a_block_counts_for_more_the_more_generations_it_has() -> None:
     )
     typical = pacing.TYPICAL
     assert abs(many.window_sd - typical.window_sd) > abs(few.window_sd - typical.window_sd)
+
+
+def test_a_generation_has_no_more_rounds_than_its_share_of_the_budget_holds() -> None:
+    assert pacing.rounds_within(12, seconds=math.inf, launch_s=2.0, round_s=0.5) == 12
+    assert pacing.rounds_within(12, seconds=6.0, launch_s=2.0, round_s=0.5) == 8
+    assert pacing.rounds_within(12, seconds=1.0, launch_s=2.0, round_s=0.5) == pacing.FEWEST_ROUNDS
+    assert pacing.rounds_within(12, seconds=6.0, launch_s=2.0, round_s=0.0) == 12

@@ -56,9 +56,9 @@ def read(run: Run, *, locked: bool = True, budget_seconds: float | None = None) 
         The record names what this checkout does not know, or a user's own file that is not here, or asks for what no
         option of `bench` takes, or it is of a kind that `bench` did not measure.
     """
-    if "ab" in run.labels:
+    if not {"ab", "cross"}.isdisjoint(run.labels):
         raise LevelfieldError(
-            "This is the report of an `ab`, which holds two arms against each other.",
+            "This is the report of an `ab`, which holds arms against each other.",
             fix="Measure it again with the command in its last section, and read the two side by side.",
         )
     arms = {arm.id: arm for block in run.blocks for arm in block.arms}

@@ -1,0 +1,106 @@
+"""All combinations of changes to one arm: `onnxruntime@1.29.0`, once newer, once with a setting, and once with both."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from suite.errors import LevelfieldError
+from suite.plan import arms as arm_names
+from suite.record.schema import Arm
+from suite.statistics.factorial import MOST_AXES, combinations
+
+
+class Axis(msgspec.Struct, frozen=True):
+    """One change to an arm."""
+
+    name: str
+    """What differs, such as `@1.30.0` or `spinning=off`."""
+    place: tuple[str | None, str] | None
+    """Version and variant of the image; None: they are the base's."""
+    settings: dict[str, str]
+    """Settings that the change adds or replaces."""
+
+
+def axis(base: Arm, changed: Arm) -> Axis:
+    """Return in what an arm differs from another.
+
+    Parameters
+    ----------
+    base, changed
+        Of the same backend.
+
+    Raises
+    ------
+    LevelfieldError
+        They are of different backends or do not differ, one names a launcher, or the change takes a setting away.
+    """
+    if changed.backend != base.backend:
+        raise LevelfieldError(
+            f"{base.id} and {changed.id} are of different backends, and only changes to one arm can be crossed.",
+            fix="Compare backends with `levelfield ab A B`, without --cross.",
+        )
+    arm_names.of_one_launcher((base, changed))
+    removed = sorted(base.settings.keys() - changed.settings.keys())
+    if removed:
+        raise LevelfieldError(
+            f"{changed.id} does not say what {removed[0]} is, and {base.id} does.",
+            fix=f"Write {removed[0]}={base.settings[removed[0]]} in both, or another value.",
+        )
+    settings = {key: value for key, value in changed.settings.items() if base.settings.get(key) != value}
+    place = (changed.version, changed.variant)
+    moved = place != (base.version, base.variant)
+    if not settings and not moved:
+        raise LevelfieldError(
+            f"{changed.id} changes nothing of {base.id}.", fix="Name an arm that differs in its version or a setting."
+        )
+    at = "+".join(part for part in (changed.version or "current", changed.variant) if part != "cpu")
+    name = "+".join([*([f"@{at}"] if moved else []), *(f"{key}={value}" for key, value in sorted(settings.items()))])
+    return Axis(name, place if moved else None, settings)
+
+
+def cross(first: str, others: Sequence[str]) -> tuple[tuple[Axis, ...], tuple[Arm, ...]]:
+    """Return the axes and all combinations of their changes.
+
+    Parameters
+    ----------
+    first
+        The arm that is changed, as `suite.plan.arms` reads it.
+    others
+        Arms of which each differs from the first by one change.
+
+    Returns
+    -------
+    tuple
+        The axes, and the arms in the order of `suite.statistics.factorial.combinations`.
+
+    Raises
+    ------
+    LevelfieldError
+        As `axis` does; too many changes, or two of the same thing.
+    """
+    base = arm_names.parse(first)
+    axes = tuple(axis(base, arm_names.parse(each)) for each in others)
+    if len(axes) > MOST_AXES:
+        raise LevelfieldError(
+            f"{len(axes)} changes have {2 ** len(axes)} combinations, and a generation of so many would last too long.",
+            fix=f"Cross {MOST_AXES} changes at the most.",
+        )
+    touched = [key for each in axes for key in (*each.settings, *(["its version"] if each.place else []))]
+    twice = next((key for key in touched if touched.count(key) > 1), None)
+    if twice is not None:
+        raise LevelfieldError(
+            f"Two of the changes are of the same thing: {twice}.", fix="Change something else with each --cross."
+        )
+    arms = []
+    for levels in combinations(len(axes)):
+        arm = base
+        for each, on in zip(axes, levels, strict=True):
+            if on:
+                arm = _changed(arm, each)
+        arms.append(arm_names.parse(arm.id))  # a combination may have no lock
+    return axes, tuple(arms)
+
+
+def _changed(arm: Arm, change: Axis) -> Arm:
+    version, variant = change.place or (arm.version, arm.variant)
+    return msgspec.structs.replace(arm, version=version, variant=variant, settings=arm.settings | change.settings)
