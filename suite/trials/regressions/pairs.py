@@ -30,8 +30,8 @@ class Pair(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One of `suite.trials.regressions.workloads`, or `zoo:` and one of the tool's own models."""
     source: str
     """Address of the issue, pull request or release note; for a pair without a change, of the new version's release."""
-    claim: Literal["slower", "faster", "none"]
-    """Of the new version, by that source."""
+    claim: Literal["slower", "faster", "none", "unsaid"]
+    """Of the new version, by that source; unsaid: it names a change of code, and none of speed."""
     says: str
     """What the source says, in a phrase: operator, versions, size."""
 

@@ -191,6 +191,21 @@ def _layer_norm(rows: int, width: int) -> Workload:
     return _single("LayerNormalization", x, x.shape, others=constants, attributes={"axis": -1})
 
 
+def _skip_layer_norm(rows: int, width: int) -> Workload:
+    x, skip = _values("skip-layer-norm/x", 1, rows, width), _values("skip-layer-norm/skip", 1, rows, width)
+    constants = {name: _values(f"skip-layer-norm/{name}", width) for name in ("gamma", "beta")}
+    return Workload(
+        model(
+            [node("SkipLayerNormalization", ["x", "skip", *constants], ["y"], {"epsilon": 1e-5}, CONTRIB)],
+            [tensor(name, each) for name, each in constants.items()],
+            [value("x", "float32", x.shape), value("skip", "float32", skip.shape)],
+            [value("y", "float32", x.shape)],
+            {MAIN: OPSET, CONTRIB: 1},
+        ),
+        {"x": x, "skip": skip},
+    )
+
+
 def _silu(*shape: int) -> Workload:
     x = _values("silu", *shape)
     nodes = [node("Sigmoid", ["x"], ["s"]), node("Mul", ["x", "s"], ["y"])]
@@ -241,6 +256,7 @@ _MAKERS: Mapping[str, Callable[[], Workload]] = MappingProxyType(
         "gelu": lambda: _chain("Gelu", _values("gelu", 128, 3072), domain=CONTRIB),
         "silu": lambda: _silu(128, 3072),
         "erf": lambda: _chain("Erf", _values("erf", 128, 3072)),
+        "skip-layer-norm": lambda: _skip_layer_norm(128, 768),
         "layer-norm": lambda: _layer_norm(128, 768),
         "conv-depthwise-pairs": lambda: _conv(64, 128, 64, 64, 7),
         "conv-3x3": lambda: _conv(64, 64, 1, 56, 3),
