@@ -189,6 +189,13 @@ def trials(session: nox.Session) -> None:
 
 
 @nox.session
+def regressions(session: nox.Session) -> None:
+    """Try `levelfield ab` on released versions that are known to differ, or not to; `-- classify` comes before."""
+    install(session, "runtime.lock")
+    session.run("python", "-m", "suite.trials.regressions", *(session.posargs or ["run"]))
+
+
+@nox.session
 def images(session: nox.Session) -> None:
     """Build every CPU image twice from nothing, and compare the layers: ten minutes or so."""
     install(session, "runtime.lock")

@@ -1,0 +1,120 @@
+"""From the classes to the list that `ab` is tried on: written once, before `ab` sees any of its pairs."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from suite.errors import LevelfieldError
+from suite.record.files import write_atomically
+from suite.trials.record import read
+from suite.trials.regressions.pairs import Frozen, FrozenList
+from suite.trials.regressions.record import Classes, Measured
+from suite.trials.regressions.rule import PROCESSES, Class, Classified
+
+CHANGED = frozenset({Class.SLOWER, Class.FASTER})
+
+
+def choose(measured: Sequence[Measured], most: int | None = None) -> tuple[Frozen, ...]:
+    """Return as many pairs that differ as pairs that do not, each the first in the order of the list.
+
+    Parameters
+    ----------
+    measured : sequence of Measured
+        Pairs with their classes.
+    most : int or None
+        Of each kind; None: as many as both kinds have.
+
+    Returns
+    -------
+    tuple of Frozen
+        Those that differ, then the others.
+
+    Raises
+    ------
+    LevelfieldError
+        One of the kinds has none.
+    """
+    classed = [(each, each.found) for each in measured if each.found is not None]
+    kinds = [
+        [_frozen(each, found) for each, found in classed if found.name in wanted]
+        for wanted in (CHANGED, frozenset({Class.UNCHANGED}))
+    ]
+    count = min(*map(len, kinds), *([most] if most is not None else []))
+    if not count:
+        raise LevelfieldError("There are not both pairs that differ and pairs that do not.", fix="Classify more pairs.")
+    return (*kinds[0][:count], *kinds[1][:count])
+
+
+def _frozen(measured: Measured, found: Classified) -> Frozen:
+    return Frozen(
+        name=measured.pair.name,
+        class_=found.name,
+        ratio=round(found.ratio, 4),
+        low=round(found.low, 4),
+        high=round(found.high, 4),
+        model_sha256=measured.model_sha256,
+    )
+
+
+def freeze(classes: Path, out: Path, most: int | None = None, *, few: bool = False) -> FrozenList:
+    """Write the frozen list.
+
+    Parameters
+    ----------
+    classes : Path
+        Record of the classes.
+    out : Path
+        File to write; one that is there is never changed.
+    most : int or None
+        Pairs of each kind at the most.
+    few : bool
+        Whether fewer processes than the rule asks for will do: for a smoke run alone.
+
+    Returns
+    -------
+    FrozenList
+
+    Raises
+    ------
+    LevelfieldError
+        A list is frozen already, or the record does not do.
+    """
+    if out.exists():
+        raise LevelfieldError(f"{out.name} is frozen already.", fix="Remove it by hand, and say why where it is kept.")
+    record = read(classes, Classes)
+    short = [each.pair.name for each in record.pairs if each.found and len(each.processes) < 2 * PROCESSES]
+    if short and not few:
+        raise LevelfieldError(
+            f"{short[0]} was classified with fewer than {PROCESSES} processes a side.", fix="Classify it anew."
+        )
+    sha256 = hashlib.sha256(classes.read_bytes()).hexdigest()
+    found = FrozenList(record=classes.name, record_sha256=sha256, pair=choose(record.pairs, most))
+    write_atomically(out, toml(found).encode())
+    return found
+
+
+def toml(frozen: FrozenList) -> str:
+    """Return the list as TOML.
+
+    Parameters
+    ----------
+    frozen : FrozenList
+        What was chosen.
+    """
+    lines = [
+        "# Written by `nox -s regressions -- freeze` before `ab` saw any of these pairs; never changed afterwards.",
+        f'record = "{frozen.record}"',
+        f'record_sha256 = "{frozen.record_sha256}"',
+    ]
+    for each in frozen.pair:
+        lines += [
+            "",
+            "[[pair]]",
+            f'name = "{each.name}"',
+            f'class = "{each.class_}"',
+            f"ratio = {each.ratio}",
+            f"low = {each.low}",
+            f"high = {each.high}",
+            f'model_sha256 = "{each.model_sha256}"',
+        ]
+    return "\n".join(lines) + "\n"
