@@ -33,7 +33,7 @@ def test_a_terminal_is_drawn_on() -> None:
     text = drawn(terminal=True)
     for words in (
         "mlp/latency/fp32/b1/t2/cpu · generation 1 of 5",
-        "generation 8 of 8",
+        "mlp/latency/fp32/b1/t2/cpu · generation 8\n",
         "round 1 of 3",
         "onnxruntime#2",
         "25%",
