@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from tests.figures import attacks, code, explained, forms, overhead, runs, spin, trials
+from tests.figures import attacks, code, explained, forms, goals, overhead, regressions, runs, spin, trials
 from tests.figures.checking import Figure, Passage, constants, filled
 
 FIGURES: list[Figure] = [
@@ -14,6 +14,8 @@ FIGURES: list[Figure] = [
     *explained.FIGURES,
     *code.FIGURES,
     *attacks.FIGURES,
+    *regressions.FIGURES,
+    *goals.FIGURES,
 ]
 
 

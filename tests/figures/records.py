@@ -17,8 +17,10 @@ from tests.commands import ROOT
 
 REPORTS = ROOT / "reports"
 TRIALS = REPORTS / "trials"
+DEFAULT = "20261124-054401-standard-cef3"
+"""The run whose report the README shows: the default profile, images there, on a quiet machine."""
 EXAMPLE = "20261121-163925-standard-22a3"
-"""The run whose report the README shows."""
+"""An older one, which measured the throughput of every model."""
 CONVERGENCE = "20261122-041102-standard-212d"
 FORMS, FORMS_AGAIN = "20261122-224306-standard-67ff", "20261122-233334-standard-18e8"
 """All forms of preparing fixed weights side by side; and one pair again."""

@@ -1,4 +1,4 @@
-"""Figures that rest on the two committed runs: the example report, and the trainings to a target accuracy."""
+"""Figures that rest on committed runs: the example reports, and the trainings to a target accuracy."""
 
 import itertools
 import math
@@ -11,7 +11,7 @@ from suite.zoo.mlp.spec import DIGITS_WIDTHS
 from suite.zoo.training import convergence
 from tests.figures import prints, records
 from tests.figures.checking import Figure
-from tests.figures.records import CONVERGENCE, EXAMPLE
+from tests.figures.records import CONVERGENCE, DEFAULT, EXAMPLE
 
 README, METHOD = "README.md", "docs/method.md"
 
@@ -28,7 +28,7 @@ def _lasted(name: str) -> str:
 
 def _verdict() -> list[object]:
     """Return the report's own sentence on ResNet-50's latency."""
-    blocks = [block for block in records.analysis(EXAMPLE).timed if block.case.scenario == "latency"]
+    blocks = [block for block in records.analysis(DEFAULT).timed if block.case.scenario == "latency"]
     block = next(each for each in blocks if each.case.model == "resnet50")
     return [sentences.verdict(block, blocks)]
 
@@ -118,9 +118,9 @@ FIGURES = [
     Figure(
         README,
         "`make bench` on a shared {}-core virtual machine, {} minutes,",
-        lambda: [_cores(EXAMPLE), _lasted(EXAMPLE)],
+        lambda: [_cores(DEFAULT), _lasted(DEFAULT)],
     ),
-    Figure(README, "measures for some {} minutes on two cores", lambda: [_lasted(EXAMPLE)]),
+    Figure(README, "measures for some {} minutes on two cores", lambda: [_lasted(DEFAULT)]),
     Figure(README, "> {}", _verdict),
     Figure(
         README,

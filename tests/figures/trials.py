@@ -217,7 +217,7 @@ RIGOR = [
 SMALL, LARGE = "upgrades-2026-11-24-2pct", "upgrades-2026-11-24-10pct"
 
 
-def _found(name: str, kind: str) -> list[object]:
+def found_in(name: str, kind: str) -> list[object]:
     """Return how often, its interval in percent, and the median seconds of a trial."""
     seconds = [trial.seconds for trial in records.upgrades(name).trials if trial.kind == kind]
     return [*_trials(name, kind)[:2], round(statistics.median(seconds))]
@@ -228,7 +228,7 @@ def _same() -> list[object]:
     found = records.counted(SMALL)["same"]
     assert set(found.verdicts) == {"same"}
     equal = proportion(found.verdicts["same"], found.by_trial.trials)
-    return [f"{equal.successes} of {equal.trials}", prints.share(equal), _found(SMALL, "same")[2]]
+    return [f"{equal.successes} of {equal.trials}", prints.share(equal), found_in(SMALL, "same")[2]]
 
 
 def _effect(name: str) -> str:
@@ -249,9 +249,9 @@ VERDICTS = [
         README,
         "the same version against itself was called the same in {} trials ({} %), in {} s a trial (median); an "
         "injected {} % was found in {} ({} %), in {} s",
-        lambda: [*_same(), _effect(SMALL), *_found(SMALL, "injected")],
+        lambda: [*_same(), _effect(SMALL), *found_in(SMALL, "injected")],
     ),
-    Figure(README, "and {} % in {} ({} %), in {} s", lambda: [_effect(LARGE), *_found(LARGE, "injected")]),
+    Figure(README, "and {} % in {} ({} %), in {} s", lambda: [_effect(LARGE), *found_in(LARGE, "injected")]),
     Figure(
         README,
         "`SkipLayerNormalization` takes {} µs of a call instead of {}, which is +{} µs (+{} to +{}) of the call's "
@@ -286,13 +286,6 @@ def _upgrade_answers() -> tuple[int, int]:
     moved = {move.movement for move in moves} - {Movement.IDENTICAL}
     assert moved == {Movement.WITHIN}, moved
     return len(moves), sum(move.movement is Movement.IDENTICAL for move in moves)
-
-
-def _upgrades() -> list[object]:
-    record = records.upgrades(SHORT)
-    decisions = [each for trial in record.trials if trial.kind == "upgrade" for each in trial.decisions]
-    assert {each.verdict.value for each in decisions} == {"inconclusive"}
-    return [len(decisions), round(float(record.settings["upgrade_budget_seconds"]))]
 
 
 def _chain() -> list[object]:
@@ -345,7 +338,6 @@ UPGRADES = [
         ],
     ),
     Figure(README, "versions of ONNX Runtime ({} to {}) and four of OpenVINO ({} to {})", _chain),
-    Figure(README, "no change of speed could be shown in any of {} cases, in {} s a pair", _upgrades),
     Figure(README, "Of the {} answers {} are identical bit by bit", _upgrade_answers),
     Figure(README, "the two others (BERT, ONNX Runtime {} → {} and {} → {})", _answers_moved),
 ]

@@ -1,0 +1,98 @@
+"""The table of what the default run and `ab` reach, against what was aimed at."""
+
+import math
+from functools import partial
+
+from suite.analysis.time_spent import summarise
+from suite.statistics.proportions import proportion
+from suite.trials.record import read
+from suite.trials.regressions.record import Record, summary
+from tests.figures import prints, records
+from tests.figures.checking import Figure
+from tests.figures.records import DEFAULT, TRIALS
+from tests.figures.trials import found_in
+
+METHOD = "docs/method.md"
+TWO, FIVE, TEN = (f"upgrades-2026-11-24-{effect}pct" for effect in (2, 5, 10))
+
+
+def _spent_s(*phases: str) -> float:
+    """Return the seconds of a default run that went into some phases; without names, into all."""
+    spent = records.run(DEFAULT).time_spent_s
+    assert spent is not None
+    return math.fsum(spent[phase] for phase in phases or spent)
+
+
+def _share(*phases: str) -> str:
+    return f"{100 * _spent_s(*phases) / _spent_s():.0f}"
+
+
+def _counted() -> list[object]:
+    spent = summarise(records.run(DEFAULT))
+    assert spent is not None
+    return [f"{100 * spent.counted_share:.0f}"]
+
+
+def _half_widths(model: str) -> list[object]:
+    """Return half the width of the logarithm of the lead over the second, in percent; the interval ends at no lead."""
+    block = next(
+        each for each in records.analysis(DEFAULT).timed if (each.case.model, each.case.scenario) == (model, "latency")
+    )
+    ratio = block.rows[1].ratio
+    assert ratio is not None
+    assert ratio.low is not None
+    assert ratio.high is not None
+    return [f"{100 * (math.sqrt(ratio.high / ratio.low) - 1):.1f}"]
+
+
+def _effect_found(name: str) -> list[object]:
+    return [records.upgrades(name).settings["effect"].removesuffix("%"), *found_in(name, "injected")]
+
+
+def _same() -> list[object]:
+    finding = records.counted(TWO)["same"]
+    equal = proportion(finding.verdicts["same"], finding.by_trial.trials)
+    return [prints.of(finding.by_trial), prints.share(finding.by_trial), prints.of(equal), prints.share(equal)]
+
+
+def _regressions() -> list[object]:
+    outcomes = read(TRIALS / "regressions-2026-11-24.json", Record).outcomes
+    found = summary(outcomes)
+    assert found.found is not None
+    assert found.false_alarms is not None
+    longest = max(each.seconds for each in outcomes)
+    return [prints.of(found.found), f"{longest / 60:.1f}", prints.of(found.false_alarms)]
+
+
+def _lasted_min() -> str:
+    return f"{_spent_s() / 60:.1f}"
+
+
+def _rest() -> list[object]:
+    """Return the largest parts of a default run, in seconds and percent."""
+    found: list[object] = []
+    for phase in ("loading", "cold starts", "windows", "verifying", "peak memory", "warming up", "canary windows"):
+        found += [round(_spent_s(phase)), _share(phase)]
+    return found
+
+
+FIGURES = [
+    Figure(METHOD, "inside counted windows | {} % | at least", _counted),
+    Figure(METHOD, "of a default run, images there | {} min | at most", lambda: [_lasted_min()]),
+    *(
+        Figure(METHOD, f"over the second, latency of {title} | {{}} % | at most", partial(_half_widths, model))
+        for model, title in (("resnet50", "ResNet-50"), ("bert", "BERT"), ("mlp", "the MLP"))
+    ),
+    *(
+        Figure(METHOD, "`ab`, {} %, ResNet-50 | {} found ({} %), {} s | at most", partial(_effect_found, name))
+        for name in (TEN, FIVE, TWO)
+    ),
+    Figure(METHOD, "called different: {} ({} %); called the same: {} ({} %)", _same),
+    Figure(METHOD, "| {} found, each in at most {} min; {} false alarms |", _regressions),
+    Figure(
+        METHOD,
+        "Loading took {} s ({} %), cold starts {} s ({} %), windows {} s ({} %), verifying {} s ({} %), peak memory "
+        "{} s ({} %), warming up {} s ({} %) and the canary {} s ({} %)",
+        _rest,
+    ),
+]
