@@ -16,8 +16,7 @@ LEAD_PRECISION = 0.02
 """Half-width of the interval of a contender's ratio to the best, log scale, from which a race is over."""
 
 _OUT = frozenset({"unequal", "failed", "absent"})
-"""Standings of arms that no further launch would rank. One that was not launched in the last generation failed too
-often."""
+"""Standings of arms that no further launch would rank."""
 
 
 class Race(msgspec.Struct, frozen=True):
@@ -49,8 +48,7 @@ def look(run: Run) -> dict[str, Race]:
 def _look(block: Block, known: eligibility.Known, margin: float) -> Race:
     rows = timed_windows.analyse(block, known, margin=margin, ended=EndedBy.RACE).rows
     gone = {left.arm for left in block.left}
-    launched = {launch.arm for generation in block.generations[-1:] for launch in generation.launches}
-    out = {row.arm for row in rows if row.standing in _OUT or row.arm not in launched} | gone
+    out = {row.arm for row in rows if row.standing in _OUT} | _given_up(block) | gone
     ranked = [arm.id for arm in block.arms if any(row.arm == arm.id and row.rank is not None for row in rows)]
     compared = reduce(block).compared
     levels = estimates.matrix({arm: compared[arm] for arm in ranked})
@@ -68,6 +66,18 @@ def _look(block: Block, known: eligibility.Known, margin: float) -> Race:
         half_width=widths[0],
         settled=not missing and (len(contenders) <= 1 or precise),
     )
+
+
+def _given_up(block: Block) -> set[str]:
+    """Return the arms whose last launch failed and that were not launched again in the last generation."""
+    last = {launch.arm: launch for generation in block.generations for launch in generation.launches}
+    launched = {launch.arm for generation in block.generations[-1:] for launch in generation.launches}
+    failed = {turn.arm for each in block.generations for round_ in each.rounds for turn in round_.turns if turn.failure}
+    return {
+        arm.id
+        for arm in block.arms
+        if arm.id not in launched and (arm.id not in last or last[arm.id].failure is not None or arm.id in failed)
+    }
 
 
 def _undisturbed(block: Block, compared: Levels) -> Floats:

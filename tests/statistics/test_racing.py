@@ -26,15 +26,23 @@ def heavy(rng: np.random.Generator, shape: int) -> Floats:
 
 
 def race(
-    truth: Floats, rng: np.random.Generator, noise: Callable[[np.random.Generator, int], Floats], most: int
+    truth: Floats,
+    rng: np.random.Generator,
+    noise: Callable[[np.random.Generator, int], Floats],
+    most: int,
+    pauses: tuple[int, ...] = (1,) * SPREADS.size,
 ) -> tuple[list[ranking.ArmRank], set[int]]:
-    """Run one race to its end: every arm that is in gets one launch more, until all leads are precise."""
+    """Run one race to its end: arms that are in get one launch more, until all leads are precise.
+
+    After the first launches an arm is launched in one of `pauses` generations, as its cost says.
+    """
     arms = truth.size
     levels, racing = np.full((most, arms), np.nan), set(range(arms))
     narrow = 0
     for launches in range(1, most + 1):
         drawn = truth + SPREADS * noise(rng, arms)
-        levels[launches - 1, list(racing)] = drawn[list(racing)]
+        launched = [arm for arm in racing if launches <= MIN_LAUNCHES or (launches - MIN_LAUNCHES) % pauses[arm] == 0]
+        levels[launches - 1, launched] = drawn[launched]
         if launches < MIN_LAUNCHES:
             continue
         racing -= set(leaving(levels[:launches], racing))
@@ -47,13 +55,16 @@ def race(
 
 
 @pytest.mark.parametrize("noise", [normal, heavy])
+@pytest.mark.parametrize("pauses", [(1,) * 6, (1, 3, 1, 1, 2, 4)])
 @pytest.mark.parametrize("truth", [(0,) * 6, (0, 0, 0.03, 0.03, 0.1, 0.3), (0, 0.02, 0.05, 0.1, 0.1, 0.5)])
-def test_ranks_and_intervals_hold(truth: tuple[float, ...], noise: Callable[..., Floats]) -> None:
+def test_ranks_and_intervals_hold(
+    truth: tuple[float, ...], pauses: tuple[int, ...], noise: Callable[..., Floats]
+) -> None:
     """With 120 races, a true rate of 5 % gives 15 or more in one of a thousand."""
     rng, times = np.random.default_rng(7), np.asarray(truth, dtype=np.float64)
     wrong = missed = 0
     for _ in range(120):
-        places, _ = race(times, rng, noise, most=30)
+        places, _ = race(times, rng, noise, 30, pauses)
         wrong += any(times[fast] >= times[place.arm] for place in places for fast in place.behind)
         missed += any(
             not (place.low or 1) - 1e-9 <= math.exp(times[place.arm] - times.min()) <= (place.high or 1) + 1e-9
