@@ -101,10 +101,10 @@ def _with_control(arms: tuple[Arm, ...], case: Case, selection: Selection) -> tu
         return arms
     able = [arm for arm in arms if answers(case, arm)]
     backends = {arm.backend: arm for arm in reversed(able)} | {arm.id: arm for arm in able}
-    wanted = selection.control
-    if wanted == "auto":
-        wanted = next((name for name in registry.controls() if name in backends), able[0].id)
-    twin = backends[known("backend", [wanted], backends)[0]]
+    requested = selection.control
+    if requested == "auto":
+        requested = next((name for name in registry.controls() if name in backends), able[0].id)
+    twin = backends[known("backend", [requested], backends)[0]]
     return arm_names.numbered((*arms, twin))
 
 

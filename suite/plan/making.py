@@ -40,20 +40,20 @@ def make(selection: Selection, *, available: Sequence[int] | None = None, here: 
     LevelfieldError
         Unknown names (with the close matches), and selections that cannot be.
     """
-    everybody = (*names_of_backends(), *registry.names_on_gpus_only())
+    all_names = (*names_of_backends(), *registry.names_on_gpus_only())
     if selection.own is not None:
-        everybody = support.readers(everybody)
+        all_names = support.readers(all_names)
     twice = next((name for name, count in Counter(selection.backends).items() if count > 1), None)
     if twice is not None:
         raise LevelfieldError(
             f"{twice} is named twice.", fix=f"Name it once; --control {twice} measures it a second time."
         )
-    backends = selection.backends or everybody
-    wanted = arm_names.of_one_launcher(tuple(map(arm_names.parse, backends)))
+    backends = selection.backends or all_names
+    requested = arm_names.of_one_launcher(tuple(map(arm_names.parse, backends)))
     missing: tuple[Warning_, ...] = ()
     if not selection.locked and not selection.backends:
-        wanted, missing = installed.only(wanted, exported=selection.own is None)
-    placement = _place(selection, wanted, here, named=bool(selection.backends))
+        requested, missing = installed.only(requested, exported=selection.own is None)
+    placement = _place(selection, requested, here, named=bool(selection.backends))
     arms = tuple({arm.id: arm for arm in placement.arms}.values())
     placement = msgspec.structs.replace(placement, arms=arms, warnings=(*missing, *placement.warnings))
     return _assemble(selection, placement, available)
@@ -199,10 +199,10 @@ def with_timed_launches(plan: Plan, launches: int) -> Plan:
 def _place(selection: Selection, arms: tuple[Arm, ...], here: Nvidia | None, *, named: bool) -> Placement:
     """Decide which arms compute on a GPU; the driver is asked only where one may be used, and `here` does not say."""
     gpu = devices.index_of(selection.gpu) if selection.gpu is not None else None
-    wish = DeviceRequest(selection.variant, gpu, named=named, locked=selection.locked)
+    request = DeviceRequest(selection.variant, gpu, named=named, locked=selection.locked)
     if selection.variant == "cpu" and gpu is None and all(arm.variant == "cpu" for arm in arms):
-        return on_cpu(arms, wish)
-    return place(arms, wish, here or driver.nvidia())
+        return on_cpu(arms, request)
+    return place(arms, request, here or driver.nvidia())
 
 
 def _assemble(selection: Selection, placement: Placement, available: Sequence[int] | None) -> Plan:

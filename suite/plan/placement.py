@@ -260,7 +260,7 @@ def as_typed(names: Sequence[str], request: DeviceRequest, here: Nvidia) -> tupl
         An image that was named has no such variant, or none of its variants runs here.
     """
     found: list[str] = []
-    said: list[str] = []
+    warnings: list[str] = []
     for name in names:
         requested = parse(name)
         there = variants.cuda_variants(requested.name, requested.version)
@@ -277,5 +277,5 @@ def as_typed(names: Sequence[str], request: DeviceRequest, here: Nvidia) -> tupl
         if choice.variant is None:
             raise LevelfieldError(choice.reason, fix=choice.fix)
         found.append(requested.name + suffix(choice.variant, requested.version))
-        said += choice.warnings
-    return tuple(found), tuple(said)
+        warnings += choice.warnings
+    return tuple(found), tuple(warnings)

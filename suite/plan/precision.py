@@ -28,8 +28,8 @@ def chosen(requested: Sequence[str], arms: Sequence[Arm], device: str) -> tuple[
     LevelfieldError
         There is no such precision, or none of the arms computes in it; the message gives the reasons.
     """
-    wanted = known("precision", requested, PRECISIONS) or (DEFAULT,)
-    for precision in wanted:
+    requested = known("precision", requested, PRECISIONS) or (DEFAULT,)
+    for precision in requested:
         reasons = [precisions.why_not(arm.backend, precision, device) for arm in arms]
         if all(reasons):
             there = [name for name in PRECISIONS if name != precision]
@@ -39,4 +39,4 @@ def chosen(requested: Sequence[str], arms: Sequence[Arm], device: str) -> tuple[
                 + " ".join(dict.fromkeys(reasons)),
                 fix=f"Choose --precision {','.join(others)}.",
             )
-    return wanted
+    return requested

@@ -30,15 +30,15 @@ def counts(selection: Selection, scenarios: Sequence[str], device: str) -> tuple
     LevelfieldError
         A number is below one or named twice, there are other scenarios than training, or the device is a GPU.
     """
-    asked = selection.processes
-    if not asked or asked == ONE_PROCESS:
+    counts = selection.processes
+    if not counts or counts == ONE_PROCESS:
         return ONE_PROCESS
-    for number in asked:
+    for number in counts:
         if number < 1:
             raise LevelfieldError(
                 f"{number} processes cannot train anything.", fix="Choose at least 1 with --processes."
             )
-    found = rising("--processes", asked)
+    found = rising("--processes", counts)
     if not all(get(name).trains for name in scenarios):
         raise LevelfieldError(
             "Only training is divided among processes, and other scenarios are asked for too.",

@@ -195,9 +195,9 @@ def conduct(
     _writable(options.reports)
     if resumed is None:
         _say_cost(chosen, launcher, options.base, console)
-    wanted = repeat_request(options.training_data, resumed[1].settings) if resumed else options.training_data
+    training_data = repeat_request(options.training_data, resumed[1].settings) if resumed else options.training_data
     with Terminal(console) as listener:
-        resources = prepare(chosen, launcher, listener, launchers=launchers, wanted=wanted)
+        resources = prepare(chosen, launcher, listener, launchers=launchers, training_data=training_data)
         try:
             with resources.watch.phase("preparing"):
                 if resumed is None:
@@ -268,9 +268,9 @@ def _try_to_finish(folder: Path, console: Console) -> None:
         console.print(escape(str(error)), highlight=False)
 
 
-def _check_training_data(wanted: TrainingDataRequest, chosen: plan.Plan) -> None:
+def _check_training_data(training_data: TrainingDataRequest, chosen: plan.Plan) -> None:
     """Refuse images or a target that no case of the plan would use."""
-    option = "--data" if wanted.data is not None else "--target" if wanted.target is not None else ""
+    option = "--data" if training_data.data is not None else "--target" if training_data.target is not None else ""
     if option and not any(block.case.converges for block in chosen.blocks):
         raise LevelfieldError(
             f"{option} is for the scenario convergence, which this run does not hold.",
@@ -357,8 +357,8 @@ def _say_cost(chosen: plan.Plan, launcher: Launcher, base: Kind, console: Consol
         console.print(f"[yellow]{escape(warning.message)}[/] {escape(warning.remedy)}", highlight=False)
     needed = _needed(chosen, launcher)
     for place, names in needed.items():
-        said = f"{_PLACES[place]}: " if len(needed) > 1 else ""
-        console.print(said + estimate(names, place, base).sentence(), highlight=False)
+        prefix = f"{_PLACES[place]}: " if len(needed) > 1 else ""
+        console.print(prefix + estimate(names, place, base).sentence(), highlight=False)
 
 
 _PLACES = {"docker": "Containers", "venv": "Virtual environments"}

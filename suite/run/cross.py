@@ -143,7 +143,9 @@ def undecided(run: Run, axes: Sequence[Axis], gate: Gate) -> dict[str, str]:
         if effect.finding == "undecided":
             open_.setdefault(effect.case, []).append(f"{_named(effect)}: {_interval(effect)}")
     broken = {case for case in open_ if any(name.endswith(f"/{case}") for name in found.unequal)}
-    return {case: "; ".join(said) or "too few launches of all" for case, said in open_.items() if case not in broken}
+    return {
+        case: "; ".join(reasons) or "too few launches of all" for case, reasons in open_.items() if case not in broken
+    }
 
 
 def result(run: Run, axes: Sequence[Axis], gate: Gate) -> Crossed:

@@ -144,10 +144,10 @@ def _work(plan: Plan) -> tuple[Work, ...]:
     """Count what a call of each model and batch computes and moves; of a user's own file nothing is known."""
     if plan.own is not None:
         return ()
-    asked = dict.fromkeys((block.case.model, block.case.batch) for block in plan.blocks)
+    counted = dict.fromkeys((block.case.model, block.case.batch) for block in plan.blocks)
     return tuple(
         Work(model=name, batch=batch, **msgspec.structs.asdict(flops.count(models.get(name), batch)))
-        for name, batch in asked
+        for name, batch in counted
     )
 
 

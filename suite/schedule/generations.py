@@ -143,10 +143,10 @@ class Generations:
         if not arms:
             self._listener.progress("no backend is left that can answer", {})
         elif case.definition.sample == "cold start":
-            live_on = not last and case.device == "cpu"  # a GPU's memory may not hold all
+            keep_workers = not last and case.device == "cpu"  # a GPU's memory may not hold all
             with self._phase("cold starts"):
                 outcomes = cold_starts(
-                    self._resources, block, arms, index, seed, self._journal, self._listener, live_on=live_on
+                    self._resources, block, arms, index, seed, self._journal, self._listener, keep_workers=keep_workers
                 )
             self.keep(outcomes)
             for outcome in outcomes:
@@ -201,7 +201,7 @@ class Generations:
                 arms,
                 verify=not case.trains,
                 launch_measured=False,
-                living=self._live,
+                running=self._live,
                 expected_ns=expected_ns,
                 padding_bytes=padding.draw(arms, seed),
             )
@@ -286,12 +286,12 @@ class Generations:
         self._count_failure(block, outcome.launch.arm, outcome.launch.failure)
 
     def _count_failure(self, block: str, arm: str, failure: Failure | None) -> None:
-        """What a backend cannot do, it will not learn; anything else is tried a second time."""
+        """Count a failure: `unsupported` is permanent, so the arm is not retried; after any other it is, once."""
         if failure is not None and failure.kind == "out-of-memory":
             self._sharing.record_out_of_memory(block, arm)
         if failure is not None:
-            learned = failure.kind != "unsupported"
-            self._failed[block, arm] = self._failed.get((block, arm), 0) + 1 if learned else GIVE_UP_AFTER
+            permanent = failure.kind == "unsupported"
+            self._failed[block, arm] = GIVE_UP_AFTER if permanent else self._failed.get((block, arm), 0) + 1
 
     def _probe(self, outcome: Outcome, *, if_image_unknown: bool = False) -> None:
         """Probe a worker after its rounds, if it is there; the first of each image says what is installed there.
@@ -326,8 +326,8 @@ class Generations:
 
     def _groups(self, case: Case, arms: Sequence[Arm], seed: int) -> list[MemoryGroup]:
         """Divide the arms of a generation so that the GPU's memory is enough; on the CPU all are one group."""
-        found, said = self._sharing.divide(case, arms, seed)
-        for warning in said:
+        found, warnings = self._sharing.divide(case, arms, seed)
+        for warning in warnings:
             self._warn(warning)
         return found
 

@@ -37,16 +37,16 @@ def by_launch(blocks: Sequence[Block]) -> list[list[Block]]:
 def _grouped(blocks: Sequence[Block]) -> list[tuple[int, LaunchGroup]]:
     """Return the launch groups of blocks that have the same arms, each with the number of its turn."""
     groups: dict[int, LaunchGroup] = {}
-    beginnings: list[tuple[int, Entry]] = []
+    first_calls: list[tuple[int, Entry]] = []
     for block in blocks:
         if block.case.definition.first_calls:
-            beginnings += _to_come(block)
+            first_calls += _to_come(block)
             continue
         for turn, entry in _to_come(block):
             groups.setdefault(turn, []).append(entry)
     own: list[tuple[int, LaunchGroup]] = []
     free = sorted(groups)
-    for turn, entry in sorted(beginnings, key=lambda each: each[0]):
+    for turn, entry in sorted(first_calls, key=lambda each: each[0]):
         if free:
             groups[free.pop(0)].insert(0, entry)
         else:
@@ -80,7 +80,7 @@ def _peak_is_known(block: Block) -> bool:
     return bool(complete) and fresh.issuperset(arm.id for arm in block.arms)
 
 
-def reusable_workers(arms: Sequence[Arm], living: Mapping[str, Outcome]) -> dict[str, Outcome]:
+def reusable_workers(arms: Sequence[Arm], running: Mapping[str, Outcome]) -> dict[str, Outcome]:
     """Return the workers that are reused for the next case.
 
     A worker of an arm that occurs twice, as a control does, is reused only if that of its twin can be: both must have
@@ -90,7 +90,7 @@ def reusable_workers(arms: Sequence[Arm], living: Mapping[str, Outcome]) -> dict
     ----------
     arms
         Arms of the next case.
-    living
+    running
         Workers of the case before, by arm id.
 
     Returns
@@ -98,9 +98,9 @@ def reusable_workers(arms: Sequence[Arm], living: Mapping[str, Outcome]) -> dict
     dict of str to Outcome
         By arm id.
     """
-    strangers = {_alike(arm) for arm in arms if arm.id not in living}
-    wanted = {arm.id for arm in arms if _alike(arm) not in strangers}
-    return {name: outcome for name, outcome in living.items() if name in wanted}
+    unmatched = {_alike(arm) for arm in arms if arm.id not in running}
+    reused = {arm.id for arm in arms if _alike(arm) not in unmatched}
+    return {name: outcome for name, outcome in running.items() if name in reused}
 
 
 def _alike(arm: Arm) -> str:

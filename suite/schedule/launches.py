@@ -31,7 +31,7 @@ def bring_up(
     *,
     verify: bool = True,
     launch_measured: bool = True,
-    living: Mapping[str, Outcome] = {},
+    running: Mapping[str, Outcome] = {},
     expected_ns: Mapping[str, float] = {},
     padding_bytes: Mapping[str, int] = {},
 ) -> list[Outcome]:
@@ -46,7 +46,7 @@ def bring_up(
         already was compared before, and that result is kept.
     launch_measured
         Whether the launches are themselves what is measured; see `suite.worker.messages.Load`.
-    living
+    running
         Outcomes of an earlier case, by arm id, whose workers are reused.
     expected_ns
         How long an arm's import and load took last time, by arm id: the longest begin first.
@@ -67,7 +67,7 @@ def bring_up(
     outcomes: list[Outcome] = []
     try:
         for arm in arms:
-            earlier = living.get(arm.id)
+            earlier = running.get(arm.id)
             if earlier is not None and earlier.worker is not None:
                 outcomes.append(_reuse(resources, case, earlier))
             else:
@@ -80,7 +80,7 @@ def bring_up(
                     if outcome.launch.parity is None:
                         verify_outcome(resources, case, outcome)
     except BaseException:
-        end_workers([*outcomes, *living.values()])
+        end_workers([*outcomes, *running.values()])
         raise
     return outcomes
 

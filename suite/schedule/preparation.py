@@ -35,7 +35,7 @@ def prepare(
     *,
     judged: bool = True,
     launchers: Mapping[str, Launcher] = {},
-    wanted: TrainingDataRequest | None = None,
+    training_data: TrainingDataRequest | None = None,
 ) -> RunResources:
     """Make everything the plan needs: images, weights, ONNX files, and, where answers are judged, reference outputs.
 
@@ -47,7 +47,7 @@ def prepare(
         Of the canary, the exporter, and every arm that names no other.
     launchers
         Those that arms name.
-    wanted
+    training_data
         Data of training to a target, where the user named them; None: the digits.
     listener
         Display of the progress.
@@ -62,7 +62,11 @@ def prepare(
             listener.say("asking the engine for the GPU")
             container.check_gpu(container.prepare(CANARY, "cpu", None, listener.say), gpu)
         artifacts = Artifacts(progress=listener.say)
-        trained = prepare_training_data(wanted, plan.blocks, artifacts, listener.say) if wanted is not None else None
+        trained = (
+            prepare_training_data(training_data, plan.blocks, artifacts, listener.say)
+            if training_data is not None
+            else None
+        )
         images, onnx = _images_and_exports(plan, {"": launcher, **launchers}, artifacts, listener)
         zoo = plan.models if plan.own is None else ()
         for model in zoo:

@@ -48,10 +48,10 @@ def probe(folder: Path, resources: RunResources, listener: ProgressListener) -> 
     if not isinstance(run.roofline, Absent):
         return
     listener.say("measuring how fast this machine multiplies matrices and moves memory")
-    asked = sorted({block.case.threads for block in run.blocks if block.case.device == "cpu"})
+    thread_counts = sorted({block.case.threads for block in run.blocks if block.case.device == "cpu"})
     try:
         found: tuple[Roofline, ...] | Absent = tuple(
-            _measured(resources, threads, _budget_ns(run)) for threads in asked
+            _measured(resources, threads, _budget_ns(run)) for threads in thread_counts
         )
     except WorkerError as error:
         found = Absent(error.message)
@@ -117,5 +117,5 @@ def array_bytes(cache_bytes: int | Absent, memory_bytes: int) -> int:
     int
         Bytes, from `SMALLEST_BYTES` to `LARGEST_BYTES`, or less where the memory is small.
     """
-    wanted = SMALLEST_BYTES if isinstance(cache_bytes, Absent) else CACHES * cache_bytes
-    return min(max(SMALLEST_BYTES, min(wanted, LARGEST_BYTES)), memory_bytes // 6)
+    bytes_needed = SMALLEST_BYTES if isinstance(cache_bytes, Absent) else CACHES * cache_bytes
+    return min(max(SMALLEST_BYTES, min(bytes_needed, LARGEST_BYTES)), memory_bytes // 6)

@@ -79,12 +79,12 @@ def verify_outcome(resources: RunResources, case: Case, outcome: Outcome) -> Non
     if verified is None:
         return
     outcome.answered = Window(**msgspec.structs.asdict(verified.calls)) if verified.calls is not None else None
-    said = Computed(**msgspec.structs.asdict(verified.computed)) if verified.computed is not None else None
+    computed = Computed(**msgspec.structs.asdict(verified.computed)) if verified.computed is not None else None
     if known is not None:
         verified = msgspec.structs.replace(verified, computed=honesty.Computed(known.products, known.source))
-    remember_computed(resources, case, outcome.arm, said)
+    remember_computed(resources, case, outcome.arm, computed)
     outcome.launch = msgspec.structs.replace(
-        outcome.launch, parity=_judge(resources, case, verified, count), computed=said
+        outcome.launch, parity=_judge(resources, case, verified, count), computed=computed
     )
 
 
@@ -144,9 +144,9 @@ def verify_again(resources: RunResources, case: Case, outcome: Outcome) -> None:
     verified = ask(outcome, "verify", Verify(count, again=True, ask_computed=False), Verified, VERIFY_TIMEOUT_S)
     if verified is None:
         return
-    said = outcome.launch.computed or known_computed(resources, case, outcome.arm)
-    if said is not None:  # what it is loaded as did not change
-        verified = msgspec.structs.replace(verified, computed=honesty.Computed(said.products, said.source))
+    computed = outcome.launch.computed or known_computed(resources, case, outcome.arm)
+    if computed is not None:  # what it is loaded as did not change
+        verified = msgspec.structs.replace(verified, computed=honesty.Computed(computed.products, computed.source))
     found = _judge(resources, case, verified, count)
     outcome.launch = msgspec.structs.replace(outcome.launch, parity_after=msgspec.structs.replace(found, projection=()))
     if not found.equal:

@@ -27,7 +27,7 @@ def cold_starts(
     journal: Journal,
     listener: ProgressListener,
     *,
-    live_on: bool,
+    keep_workers: bool,
 ) -> list[Outcome]:
     """Launch every arm once, one after the other, with empty compile caches (the page cache stays warm).
 
@@ -43,7 +43,7 @@ def cold_starts(
         Of the order of launches, and of their padding.
     journal, listener
         Each launch is written, and shown, when it is over.
-    live_on
+    keep_workers
         Whether the workers are kept for the model's next case. They sleep while the others start.
     """
     outcomes: list[Outcome] = []
@@ -52,7 +52,7 @@ def cold_starts(
             shutil.rmtree(cache_folder(resources, block.case, arm), ignore_errors=True)
             outcomes += bring_up(resources, block.case, [arm], padding_bytes=padding.draw([arm], seed))
             journal.write(LaunchDone(block.case.id, index, outcomes[-1].launch))
-            if not live_on:
+            if not keep_workers:
                 end_workers(outcomes)
             listener.progress(f"cold start of {arm.id} ({number} of {len(arms)})", {})
     return outcomes

@@ -149,7 +149,7 @@ def test_a_worker_is_reported_the_file_and_makes_the_same_of_it(
     monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path / "cache"))
     plan = canaries.plan("latency")
     plan = msgspec.structs.replace(plan, blocks=(*plan.blocks, TRAINING))
-    site = prepare(plan, HostLauncher(), SilentListener(), wanted=TrainingDataRequest(data=folder, target=0.8))
+    site = prepare(plan, HostLauncher(), SilentListener(), training_data=TrainingDataRequest(data=folder, target=0.8))
     worker_paths = WorkerPaths(artifacts=str(site.artifacts.root), cache="/cache", export=None)
     task = task_for(site, TRAINING.case, TRAINING.arms[0], worker_paths)
     there, here = working.goal_of(task), site.goal("mlp")

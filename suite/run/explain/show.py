@@ -59,12 +59,12 @@ def show(found: Explained, console: Console, *, by_layer: bool, top: int) -> Non
     console.print(f"[dim]{_plain(found.profiled.note)}[/]\n", highlight=False, soft_wrap=True)
 
 
-def sentence(said: Account) -> str:
+def sentence(account: Account) -> str:
     """Say how much of the plain call the profile accounts for, and what profiling cost."""
     return (
-        f"Operators take {_us(said.operators_us)} µs of a call: {_share(said.accounted)} of the plain median "
-        f"({_us(said.plain_us)} µs, {said.plain_calls} calls in the same launch). Profiled, a call took "
-        f"{said.slowdown:.2f} times as long ({_us(said.profiled_us)} µs, {said.profiled_calls} calls)."
+        f"Operators take {_us(account.operators_us)} µs of a call: {_share(account.accounted)} of the plain median "
+        f"({_us(account.plain_us)} µs, {account.plain_calls} calls in the same launch). Profiled, a call took "
+        f"{account.slowdown:.2f} times as long ({_us(account.profiled_us)} µs, {account.profiled_calls} calls)."
     )
 
 

@@ -14,7 +14,7 @@ _PLACES = {
 }
 
 
-def announced(run: Run, plan: Plan, wanted: Options, launcher: str) -> Iterator[str]:
+def announced(run: Run, plan: Plan, options: Options, launcher: str) -> Iterator[str]:
     """Yield one line a setting. Texts are the record's own: a terminal must show them as they are.
 
     Parameters
@@ -23,7 +23,7 @@ def announced(run: Run, plan: Plan, wanted: Options, launcher: str) -> Iterator[
         The record.
     plan
         What would be run.
-    wanted
+    options
         What the record asks for.
     launcher
         Where workers would run.
@@ -33,11 +33,11 @@ def announced(run: Run, plan: Plan, wanted: Options, launcher: str) -> Iterator[
         f"It will be run again: {', '.join(plan.backends)} on {', '.join(plan.models)}, "
         f"{', '.join(plan.scenarios)}, profile {plan.profile.name}, {_numbers(plan.threads)} threads."
     )
-    for name, value in _settings(run, plan, wanted, launcher):
+    for name, value in _settings(run, plan, options, launcher):
         yield f"  {name}: {value}"
 
 
-def _settings(run: Run, plan: Plan, wanted: Options, launcher: str) -> Iterator[tuple[str, str]]:
+def _settings(run: Run, plan: Plan, options: Options, launcher: str) -> Iterator[tuple[str, str]]:
     where = _PLACES[launcher]
     theirs = run.settings.launcher
     yield "workers run in", where if theirs == launcher else f"{where} (the report's: {theirs})"
@@ -46,17 +46,17 @@ def _settings(run: Run, plan: Plan, wanted: Options, launcher: str) -> Iterator[
     yield from _batches("training batches", plan.training_batches)
     if plan.processes != (1,):
         yield "processes that train together", _numbers(plan.processes)
-    if wanted.selection.control != "none":
-        yield "twice, as a control", wanted.selection.control
-    if wanted.selection.inject is not None:
-        amount, arm = wanted.selection.inject
+    if options.selection.control != "none":
+        yield "twice, as a control", options.selection.control
+    if options.selection.inject is not None:
+        amount, arm = options.selection.inject
         yield "slowed down on purpose", f"{arm} by {amount}"
     yield "launches of each arm", _numbers(sorted({block.planned_generations for block in plan.blocks}))
     settings = run.settings
-    yield "time budget", "none" if wanted.budget_seconds is None else units.duration(wanted.budget_seconds)
-    if wanted.precision_target is not None:
-        yield "goes on until every ratio is known to", f"±{100 * wanted.precision_target:g} %"
-    yield "differences that count as none", f"{100 * wanted.margin:g} %"
+    yield "time budget", "none" if options.budget_seconds is None else units.duration(options.budget_seconds)
+    if options.precision_target is not None:
+        yield "goes on until every ratio is known to", f"±{100 * options.precision_target:g} %"
+    yield "differences that count as none", f"{100 * options.margin:g} %"
     if settings.target is not None:
         yield "accuracy to train to", f"{100 * settings.target:g} %"
     if plan.gpu is not None:

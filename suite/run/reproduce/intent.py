@@ -152,8 +152,8 @@ def _foreign(image: Image) -> Foreign | None:
     variant, version = catalogue.split_stem(image.variant)
     try:
         # What stands behind the @ becomes part of a file's name: it is read as what people type is.
-        asked = references.parse(image.name + references.suffix(variant, version))
-        lock = catalogue.lock(asked.name, asked.variant, asked.version)
+        reference = references.parse(image.name + references.suffix(variant, version))
+        lock = catalogue.lock(reference.name, reference.variant, reference.version)
     except LevelfieldError as error:
         return Foreign(label, image.lock_sha256[:12], "", (error.message.rstrip("."),))
     if lock.sha256 == image.lock_sha256:
