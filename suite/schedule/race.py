@@ -21,7 +21,7 @@ from suite.schedule.launch_groups import LaunchGroup, by_launch
 from suite.statistics.ending import EndedBy
 from suite.statistics.student import fewest_launches, half_width
 
-FEWEST_FIRST_PASSES, MOST_FIRST_PASSES = 1.1, 3.0
+FEWEST_FIRST_PASSES, MOST_FIRST_PASSES = 1.2, 3.0
 """The time of a run whose races have their end from its profile, as multiples of what the first launches took: a slow
 machine still has a race, and a small selection is measured soon."""
 LONGEST_PAUSE = 4
