@@ -47,6 +47,7 @@ analyse_option = click.option(
     metavar="RECORD",
     help="Only analyse this record anew, and write it and its table again.",
 )
+add_option = click.option("--add", is_flag=True, help="Add to the record that --out names.")
 
 
 class Terminal(SilentListener):

@@ -11,6 +11,7 @@ from suite.errors import LevelfieldError
 from suite.machine.fingerprint import fingerprint
 from suite.record.files import write_atomically
 from suite.record.schema import Artifact, Fingerprint, Image
+from suite.run.calibration import same_machine
 from suite.schedule.outcomes import utc_now
 from suite.schedule.resources import RunResources
 
@@ -28,6 +29,17 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     """Version of the type."""
 
     schema: int
+
+
+class Extensible(Record, frozen=True, kw_only=True):
+    """The record of a trial that later calls of its command may add to (`--add`)."""
+
+    started: str
+    updated: str
+    tool_version: str
+    settings: dict[str, str]
+    """What everything in the record shares."""
+    machine: Fingerprint
 
 
 class Measurement(Record, frozen=True, kw_only=True):
@@ -66,6 +78,56 @@ def new_facts(site: RunResources) -> dict[str, Any]:
 
 
 _R = TypeVar("_R", bound=Record)
+_E = TypeVar("_E", bound=Extensible)
+
+
+def settings_of(request: msgspec.Struct, *left_out: str) -> dict[str, str]:
+    """Return a request as a record holds it.
+
+    Parameters
+    ----------
+    request : Struct
+        What is measured, and how.
+    *left_out : str
+        Fields in which calls that add to one record may differ.
+    """
+    return {name: str(value) for name, value in msgspec.to_builtins(request).items() if name not in left_out}
+
+
+def existing(path: Path, kind: type[_E], settings: dict[str, str], *, add: bool) -> _E | None:
+    """Read the record that is added to.
+
+    Parameters
+    ----------
+    path : Path
+        Its file.
+    kind : type
+        The trial's type of records.
+    settings : dict of str to str
+        Of what is to be added.
+    add : bool
+        Whether a record that exists may be added to.
+
+    Returns
+    -------
+    Record or None
+        None: there is no file.
+
+    Raises
+    ------
+    LevelfieldError
+        There is a file, and it may not be added to, is no such record, or has other settings or another machine.
+    """
+    if not path.exists():
+        return None
+    if not add:
+        raise LevelfieldError(f"{path} exists already.", fix="Add to it (--add), or name another file with --out.")
+    record = read(path, kind)
+    if record.settings != settings:
+        raise LevelfieldError(f"{path} was made with other settings.", fix="Give the same options, or another --out.")
+    if not same_machine(record.machine, fingerprint(tuple(sorted(os.sched_getaffinity(0))))):
+        raise LevelfieldError(f"{path} was made on another machine.", fix="Name another file with --out.")
+    return record
 
 
 def read(path: Path, kind: type[_R]) -> _R:

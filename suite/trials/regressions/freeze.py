@@ -1,8 +1,11 @@
 """From the classes to the list that `ab` is tried on: written once, before `ab` sees any of its pairs."""
 
 import hashlib
+import json
 from collections.abc import Sequence
 from pathlib import Path
+
+import msgspec
 
 from suite.errors import LevelfieldError
 from suite.record.files import write_atomically
@@ -36,8 +39,8 @@ def choose(measured: Sequence[Measured], most: int | None = None) -> tuple[Froze
     """
     classed = [(each, each.found) for each in measured if each.found is not None]
     kinds = [
-        [_frozen(each, found) for each, found in classed if found.name in wanted]
-        for wanted in (CHANGED, frozenset({Class.UNCHANGED}))
+        [_frozen(each, found) for each, found in classed if found.name in kind]
+        for kind in (CHANGED, frozenset({Class.UNCHANGED}))
     ]
     count = min(*map(len, kinds), *([most] if most is not None else []))
     if not count:
@@ -101,20 +104,15 @@ def toml(frozen: FrozenList) -> str:
     frozen : FrozenList
         What was chosen.
     """
+    content = msgspec.to_builtins(frozen)
     lines = [
-        "# Written by `nox -s regressions -- freeze` before `ab` saw any of these pairs; never changed afterwards.",
-        f'record = "{frozen.record}"',
-        f'record_sha256 = "{frozen.record_sha256}"',
+        "# Written by `nox -s regressions -- freeze` before `ab` saw any of these pairs; never changed afterwards."
     ]
-    for each in frozen.pair:
-        lines += [
-            "",
-            "[[pair]]",
-            f'name = "{each.name}"',
-            f'class = "{each.class_}"',
-            f"ratio = {each.ratio}",
-            f"low = {each.low}",
-            f"high = {each.high}",
-            f'model_sha256 = "{each.model_sha256}"',
-        ]
+    lines += _fields({name: content[name] for name in ("record", "record_sha256")})
+    for each in content["pair"]:
+        lines += ["", "[[pair]]", *_fields(each)]
     return "\n".join(lines) + "\n"
+
+
+def _fields(values: dict[str, str | float]) -> list[str]:
+    return [f"{name} = {json.dumps(value)}" for name, value in values.items()]

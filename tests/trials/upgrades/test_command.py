@@ -60,7 +60,7 @@ def test_what_is_not_such_a_record_is_refused(tmp_path: Path) -> None:
     path.write_text("[]")
     with pytest.raises(LevelfieldError, match="is not a record of the upgrade trial"):
         read(path, Record)
-    with pytest.raises(LevelfieldError, match="is there already"):
+    with pytest.raises(LevelfieldError, match="exists already"):
         command.run(ASKED, path, lambda _: None, add=False)
 
 
