@@ -61,20 +61,45 @@ class Measurement(Record, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, finished=utc_now(), load_after=os.getloadavg(), **changes)
 
 
-def site_facts(site: RunResources) -> dict[str, Any]:
+def site_facts(resources: RunResources) -> dict[str, Any]:
     """Return the fields of a record that follow from what was prepared."""
     return {
         "tool_version": __version__,
-        "machine": fingerprint(site.cpus),
-        "images": tuple(site.images.values()),
-        "artifacts": tuple(onnx.artifact for onnx in site.onnx.values()),
+        "machine": fingerprint(resources.cpus),
+        "images": tuple(resources.images.values()),
+        "artifacts": tuple(onnx.artifact for onnx in resources.onnx.values()),
     }
 
 
-def new_facts(site: RunResources) -> dict[str, Any]:
-    """Return the fields of a `Measurement` that begins now, without schema and seed."""
+_M = TypeVar("_M", bound=Measurement)
+
+
+def begin(kind: type[_M], resources: RunResources, **fields: Any) -> _M:  # noqa: ANN401  (fields of any type)
+    """Return the record of a measurement that begins now.
+
+    Parameters
+    ----------
+    kind : type
+        The trial's type of records.
+    resources : RunResources
+        What was prepared.
+    **fields
+        Its seed, and the fields of this kind.
+
+    Returns
+    -------
+    Measurement
+        Of that kind.
+    """
     now, load = utc_now(), os.getloadavg()
-    return {"started": now, "finished": now, "load_before": load, "load_after": load, **site_facts(site)}
+    common: dict[str, Any] = {
+        "schema": kind.SCHEMA,
+        "started": now,
+        "finished": now,
+        "load_before": load,
+        "load_after": load,
+    }
+    return kind(**common, **site_facts(resources), **fields)
 
 
 _R = TypeVar("_R", bound=Record)

@@ -10,9 +10,10 @@ harness around each of them is the same.
 """
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
@@ -31,7 +32,7 @@ from suite.trials.overhead.judging import pooled
 from suite.trials.overhead.record import Cell, Contrast, Finding, Limit, Trial
 from suite.trials.overhead.schedule import Effort, apps, loops, measure
 from suite.trials.overhead.show import markdown
-from suite.trials.record import new_facts, write
+from suite.trials.record import begin
 
 APP = "openvino"
 WITHIN, OUTSIDE, INCONCLUSIVE = 0, 1, 3
@@ -87,30 +88,35 @@ TURNS = {"mlp": (16, Pace(40_000_000, 5)), "resnet50": (20, Pace(60_000_000, 2))
 """Turns of each loop in a launch, by model: they are what a percent takes of the time of this trial."""
 
 
-class Options(msgspec.Struct, frozen=True):
-    """What the trial was asked for."""
-
-    models: tuple[str, ...]
-    backends: tuple[str, ...]
-    effort: Effort
-    """Turns are added by model."""
-    app_effort: Effort | None
-    """None: `benchmark_app` is left out."""
-    threads: int | None
-    seed: int
-
-
-def run(options: Options, out: Path, listener: commands.Terminal) -> Trial:
+def run(
+    keep: commands.Keep[Trial],
+    listener: commands.Terminal,
+    *,
+    models: tuple[str, ...],
+    backends: tuple[str, ...],
+    effort: Effort,
+    app_effort: Effort | None,
+    threads: int | None,
+    seed: int,
+) -> Trial:
     """Measure every cell; what fails costs its own cell only.
 
     Parameters
     ----------
-    options : Options
-        What to measure.
-    out : Path
-        Where the record is written after every cell, so that an interruption loses one cell at the most.
+    keep : callable
+        Writes the record, after every cell.
     listener : commands.Terminal
         Display of the progress.
+    models, backends : tuple of str
+        What to compare with a bare loop.
+    effort : Effort
+        Of these cells; turns are added by model.
+    app_effort : Effort or None
+        Of the cells with `benchmark_app`; None: there are none.
+    threads : int or None
+        Of every side; None: one for every core.
+    seed : int
+        Of the schedule.
 
     Returns
     -------
@@ -121,40 +127,42 @@ def run(options: Options, out: Path, listener: commands.Terminal) -> Trial:
     LevelfieldError
         No engine answers, or the images cannot be made.
     """
-    with_app = (APP,) if options.app_effort else ()
-    backends = dict.fromkeys((*options.backends, *with_app))
-    selection = commands.selection(options.models, tuple(backends), options.threads)
-    with commands.prepared(selection, listener) as (plan, site):
-        trial = Trial(**new_facts(site), schema=Trial.SCHEMA, seed=options.seed, settings=_settings(options))
-        for app, names in ((False, options.backends), (True, with_app)):
-            for block in plan.blocks:
-                for backend in names:
-                    cells = (*trial.cells, _cell(options, site, block, backend, app=app, say=listener.say))
-                    trial = trial.updated(cells=cells, pooled=pool(cells))
-                    write(trial, out)
+    with_app = (APP,) if app_effort else ()
+    selected = commands.selection(models, tuple(dict.fromkeys((*backends, *with_app))), threads)
+    with commands.prepared(selected, listener) as (plan, resources):
+        settings = _settings({"bare loop": effort, "benchmark_app": app_effort})
+        trial = begin(Trial, resources, seed=seed, settings=settings)
+        todo = [(block, backend, False) for block in plan.blocks for backend in backends]
+        todo += [(block, backend, True) for block in plan.blocks for backend in with_app]
+        for block, backend, app in todo:
+            spent = app_effort if app and app_effort else _with_turns(effort, block.case.model)
+            cells = (*trial.cells, _cell(resources, block, backend, spent, app=app, seed=seed, say=listener.say))
+            trial = trial.updated(cells=cells, pooled=pool(cells))
+            keep(trial)
     return trial
 
 
 def _cell(
-    options: Options, site: RunResources, block: Block, backend: str, *, app: bool, say: Callable[[str], None]
+    resources: RunResources,
+    block: Block,
+    backend: str,
+    effort: Effort,
+    *,
+    app: bool,
+    seed: int,
+    say: Callable[[str], None],
 ) -> Cell:
     case = block.case
     arm = next(arm for arm in block.arms if arm.backend == backend)
-    wanted = contrasts_with_benchmark_app(case.model) if app else contrasts_with_bare_loop(case.model)
-    effort = options.app_effort if app and options.app_effort else _with_turns(options.effort, case.model)
-    cell = Cell(
-        backend=backend,
-        case=case,
-        arms=tuple(dict.fromkeys(name for each in wanted for name in (each.first, each.second))),
-        generations=(),
-        findings=(),
-    )
+    contrasts = contrasts_with_benchmark_app(case.model) if app else contrasts_with_bare_loop(case.model)
+    names = tuple(dict.fromkeys(name for each in contrasts for name in (each.first, each.second)))
+    cell = Cell(backend=backend, case=case, arms=names, generations=(), findings=())
     title = f"{case.model}, {backend}{', benchmark_app' if app else ''}"
-    target = Target(connect(), site, case, arm, cpu_pinning.pinned(case.threads, site.cpus))
+    target = Target(connect(), resources, case, arm, cpu_pinning.pinned(case.threads, resources.cpus))
     launch = partial(apps if app else loops, target)
     try:
         return measure(
-            cell, wanted, launch, effort, cpus=site.cpus, seed=options.seed, say=lambda text: say(f"{title}: {text}")
+            cell, contrasts, launch, effort, cpus=resources.cpus, seed=seed, say=lambda text: say(f"{title}: {text}")
         )
     except (LevelfieldError, WorkerError) as error:
         say(f"{title}: {error}")
@@ -178,8 +186,7 @@ def pool(cells: Sequence[Cell]) -> dict[str, tuple[Finding, ...]]:
     return found
 
 
-def _settings(options: Options) -> dict[str, float]:
-    efforts = {"bare loop": options.effort, "benchmark_app": options.app_effort}
+def _settings(efforts: Mapping[str, Effort | None]) -> dict[str, float]:
     return {
         f"{name}, {what}": value
         for name, effort in efforts.items()
@@ -229,8 +236,6 @@ def exit_code(cells: Sequence[Cell]) -> int:
 @click.option("--quick", is_flag=True, help="Two launches and short windows: it shows that all works, and no more.")
 @commands.out_option
 def main(
-    models: tuple[str, ...],
-    backends: tuple[str, ...],
     app: bool,
     launches: int,
     most: int,
@@ -239,21 +244,16 @@ def main(
     turns: int,
     app_rounds: int,
     app_window: int,
-    threads: int | None,
-    seed: int,
     quick: bool,
     out: Path | None,
+    **requested: Any,  # noqa: ANN401
 ) -> None:
-    """Measure what Levelfield adds to a call, and hold it against its limits."""
+    """Measure what Levelfield adds to a call, and compare it with its limits."""
     effort = Effort(launches, max(launches, most), rounds, Pace(round(window * 1e9), min_calls=3), turns)
     app_effort = Effort(launches, max(launches, most), app_rounds, Pace(app_window * 1_000_000_000, min_calls=5))
     if quick:
         effort = Effort(2, 2, 2, Pace(50_000_000, min_calls=3), turns=3)
         app_effort = Effort(2, 2, 1, Pace(1_000_000_000, min_calls=3))
-    with commands.terminal() as listener:
-        out = out or commands.default_path("overhead")
-        options = Options(models, backends, effort, app_effort if app else None, threads, seed)
-        trial = run(options, out, listener)
-        write(trial, out, markdown(trial))
-        listener.show(markdown(trial), out)
+    measured = partial(run, effort=effort, app_effort=app_effort if app else None, **requested)
+    trial = commands.conduct(Trial, measured, lambda trial: trial, markdown, out=out)
     sys.exit(exit_code(trial.cells))

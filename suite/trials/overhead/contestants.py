@@ -52,7 +52,7 @@ class Target(NamedTuple):
     """What is launched, and by which engine."""
 
     client: docker.DockerClient
-    site: RunResources
+    resources: RunResources
     case: Case
     arm: Arm
     cpus: tuple[int, ...]
@@ -82,7 +82,7 @@ class Harness:
     process = "worker"
 
     def __init__(self, target: Target) -> None:
-        (self._outcome,) = launch(target.site, target.case, [target.arm])
+        (self._outcome,) = launch(target.resources, target.case, [target.arm])
         self._worker = self._outcome.worker
         self.pid = self._worker.pid if self._worker else None
 
@@ -118,7 +118,7 @@ def plain_container(
         Not started.
     """
     return target.client.containers.create(
-        target.site.image(target.arm).tag,
+        target.resources.image(target.arm).tag,
         entrypoint=entrypoint,
         user=f"{os.getuid()}:{os.getgid()}" if os.getuid() else f"{NOBODY}:{NOBODY}",
         environment=worker_environment(threads=target.case.threads, cpus=target.cpus),
@@ -153,14 +153,14 @@ class InlineProcess:
 
     def __init__(self, target: Target, name: str, cache: Path | None = None) -> None:
         self._name = name
-        folders = {"/artifacts": (target.site.artifacts.root, "ro")}
+        folders = {"/artifacts": (target.resources.artifacts.root, "ro")}
         if cache is not None:
             folders["/cache"] = (cache, "rw")
         code = Path(form_worker.__file__).read_text(encoding="utf-8")
         self._channel = _start(target, [python_of(target), "-P", "-c", code], folders)
         self.pid = self._channel.pid
         paths = WorkerPaths(artifacts="/artifacts", cache="/cache" if cache else None, export=None)
-        self.task = task_for(target.site, target.case, target.arm, paths)
+        self.task = task_for(target.resources, target.case, target.arm, paths)
 
     def ask(self, message: msgspec.Struct, kind: type[_R], timeout_s: float = WINDOW_TIMEOUT_S) -> _R:
         """Send a message and wait for its answer.
@@ -203,7 +203,7 @@ class BareProcess(InlineProcess):
 
     def __init__(self, target: Target) -> None:
         name = f"bare loop around {target.name}"
-        cache = cache_folder(target.site, target.case, target.arm)
+        cache = cache_folder(target.resources, target.case, target.arm)
         cache.mkdir(parents=True, exist_ok=True)
         if os.getuid() == 0:
             os.chown(cache, NOBODY, NOBODY)
@@ -217,7 +217,7 @@ class BareProcess(InlineProcess):
     def _verify(self, target: Target) -> None:
         """Time nothing that does not compute the same thing."""
         (answer,) = self.ask(form_worker.FormsRequest(self.task), list[form_worker.Answer], LOAD_TIMEOUT_S)
-        reference = target.site.artifacts.reference(target.case.model, form_worker.VERIFIED)
+        reference = target.resources.artifacts.reference(target.case.model, form_worker.VERIFIED)
         parity = compare_outputs(Verified(answer.shape, answer.output), reference, target.case.precision)
         if not parity.equal:
             raise LevelfieldError(f"The {self._name} is not equal to the reference: {parity.reason}.")
@@ -240,7 +240,7 @@ class Loop:
 
 def python_of(target: Target) -> str:
     """Return the interpreter that an arm's image starts with."""
-    image = target.client.images.get(target.site.image(target.arm).tag)
+    image = target.client.images.get(target.resources.image(target.arm).tag)
     return str(image.attrs["Config"]["Entrypoint"][0])
 
 
