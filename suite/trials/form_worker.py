@@ -1,8 +1,8 @@
 """What is timed in a plain container: a loop as anybody would write it, around a step of Levelfield's or of others.
 
 The text of this file is given to `python -c` in an image: it runs beside the worker and shares nothing of it but the
-backend's `load`. First line in: `FormsRequest`; out: a list of `Answer`. Every other line: an `Ask` or an `AskTurns`.
-It ends when stdin closes.
+backend's `load`. First line in: `FormsRequest`; out: a list of `Answer`. Every other line in: `Windows`; out: for each
+window, the nanoseconds of its calls. It ends when stdin closes.
 
 The forms of others are those of a published comparison of five frameworks on a spam classifier. As published means as
 its script does it: a thousand inputs in host memory, what the framework does by default, and the process asked for its
@@ -13,7 +13,6 @@ compared; where the script makes its own in the call, that stays.
 import inspect
 import itertools
 import os
-import random
 import sys
 import time
 from collections.abc import Callable
@@ -62,39 +61,15 @@ class Answer(msgspec.Struct, frozen=True):
     """float32, little endian, C order."""
 
 
-class Ask(msgspec.Struct, frozen=True, tag="window"):
-    """One window of a form."""
+class Windows(msgspec.Struct, frozen=True):
+    """Windows to take one after the other, without a word to the supervisor in between."""
 
-    form: str
-    loop: str
-    """`bare`: the bare loop; `take`: the harness's own, in this same process; `own-clock`: what OpenVINO's request says
-    each call took."""
+    turns: tuple[tuple[str, str], ...]
+    """Form and loop of each. The loops are `bare`: the bare loop; `take`: the worker's own, in this same process;
+    `own-clock`: what OpenVINO's request says each call took."""
     window_ns: int
     min_calls: int
     rewarm_ns: int
-
-
-class Samples(msgspec.Struct, frozen=True):
-    samples_ns: list[int]
-
-
-class AskTurns(msgspec.Struct, frozen=True, tag="turns"):
-    """Short windows of two loops around Levelfield's step in turns, without a word to the supervisor in between."""
-
-    loops: tuple[str, str]
-    """As in `Ask`."""
-    turns: int
-    """Windows of each."""
-    window_ns: int
-    min_calls: int
-    rewarm_ns: int
-    seed: int
-    """Of the order within each turn."""
-
-
-class Turns(msgspec.Struct, frozen=True):
-    turns: list[dict[str, list[int]]]
-    """Samples by loop in ns, in the order of time: turns, and the two loops within each."""
 
 
 def bare_loop(step: Call, x: Any, window_ns: int, min_calls: int) -> list[int]:  # noqa: ANN401  (arrays of any kind)
@@ -123,21 +98,19 @@ def bare_loop(step: Call, x: Any, window_ns: int, min_calls: int) -> list[int]: 
     return samples
 
 
-def window_of(loop: str, step: Call, x: Any, window_ns: int, min_calls: int, rewarm_ns: int) -> list[int]:  # noqa: ANN401  (arrays of any kind)
-    """Warm up as the harness does, and take one window by a loop's name.
+def window_of(loop: str, step: Call, x: Any, request: Windows) -> list[int]:  # noqa: ANN401  (arrays of any kind)
+    """Warm up as the worker does, and take one window.
 
     Parameters
     ----------
     loop : str
-        As in `Ask`.
+        As in `Windows`.
     step : callable
         What is timed.
     x
         Its input.
-    window_ns, min_calls : int
-        Length of the window, and its fewest calls.
-    rewarm_ns : int
-        How long unrecorded calls go on before.
+    request : Windows
+        Length of the window.
 
     Returns
     -------
@@ -145,34 +118,10 @@ def window_of(loop: str, step: Call, x: Any, window_ns: int, min_calls: int, rew
         Nanoseconds of each call.
     """
     if loop == "take":
-        measure = Measure(window_ns=window_ns, min_calls=min_calls, rewarm_ns=rewarm_ns)
+        measure = Measure(window_ns=request.window_ns, min_calls=request.min_calls, rewarm_ns=request.rewarm_ns)
         return list(measure_window(step, (x,), measure).samples_ns)
-    bare_loop(step, x, rewarm_ns, 1)
-    return (own_clock if loop == "own-clock" else bare_loop)(step, x, window_ns, min_calls)
-
-
-def in_turns(step: Call, x: Any, ask: AskTurns) -> Turns:  # noqa: ANN401  (arrays of any kind)
-    """Let two loops take turns around the same step, in random order.
-
-    Parameters
-    ----------
-    step : callable
-        What is timed.
-    x
-        Its input.
-    ask : AskTurns
-        Loops and windows.
-
-    Returns
-    -------
-    Turns
-    """
-    order = random.Random(ask.seed)  # noqa: S311 (a schedule)
-    found: list[dict[str, list[int]]] = []
-    for _ in range(ask.turns):
-        loops = order.sample(ask.loops, 2)
-        found.append({loop: window_of(loop, step, x, ask.window_ns, ask.min_calls, ask.rewarm_ns) for loop in loops})
-    return Turns(found)
+    bare_loop(step, x, request.rewarm_ns, 1)
+    return (own_clock if loop == "own-clock" else bare_loop)(step, x, request.window_ns, request.min_calls)
 
 
 def own_clock(step: Call, x: Any, window_ns: int, min_calls: int) -> list[int]:  # noqa: ANN401  (arrays of any kind)
@@ -231,16 +180,16 @@ def _torch_published(_: FormsRequest, parameters: weights.Arrays) -> dict[str, _
 
     module = torch_module.load(models.get(MODEL), parameters).requires_grad_(requires_grad=True)
 
-    def published(x: Batch) -> object:
-        return module(torch.tensor(x))
-
     def without_gradients(x: Batch) -> object:
         with torch.inference_mode():
             return module(torch.tensor(x))
 
+    def output(x: Batch) -> object:
+        return module(torch.tensor(x)).detach().numpy()
+
     return {
-        "as published": _Form(published, lambda x: module(torch.tensor(x)).detach().numpy()),
-        "without gradients": _Form(without_gradients, lambda x: module(torch.tensor(x)).detach().numpy()),
+        "as published": _Form(lambda x: module(torch.tensor(x)), output),
+        "without gradients": _Form(without_gradients, output),
     }
 
 
@@ -306,10 +255,7 @@ def _onnxruntime_published(request: FormsRequest, _: weights.Arrays) -> dict[str
         for index in range(x.shape[0]):
             session.run(None, {session.get_inputs()[0].name: x[index : index + 1]})
 
-    def output(x: Batch) -> Any:  # noqa: ANN401  (an array)
-        return np.concatenate([session.run(None, {FEATURES: x[index : index + 1]})[0] for index in range(len(x))])
-
-    return {"as published": _Form(published, output)}
+    return {"as published": _Form(published, _one_by_one(lambda sample: session.run(None, {FEATURES: sample})[0]))}
 
 
 def _openvino_published(request: FormsRequest, _: weights.Arrays) -> dict[str, _Form]:
@@ -328,10 +274,13 @@ def _openvino_published(request: FormsRequest, _: weights.Arrays) -> dict[str, _
         for index in range(x.shape[0]):
             infer_request.infer({0: x[index : index + 1]}, share_inputs=True, share_outputs=True)
 
-    def output(x: Batch) -> Any:  # noqa: ANN401  (an array)
-        return np.concatenate([compiled.infer_new_request({0: x[index : index + 1]})[0] for index in range(len(x))])
-
+    output = _one_by_one(lambda sample: compiled.infer_new_request({0: sample})[0])
     return {"as published": _Form(published, output), "one request": _Form(one_request, output)}
+
+
+def _one_by_one(call: Call) -> Call:
+    """Return a call of one sample as a call of a batch."""
+    return lambda x: np.concatenate([call(x[index : index + 1]) for index in range(len(x))])
 
 
 PUBLISHED: dict[str, Callable[[FormsRequest, weights.Arrays], dict[str, _Form]]] = {
@@ -432,12 +381,8 @@ def main() -> None:
         answers.append(Answer(name, array.shape, array.tobytes()))
     say(answers)
     for line in lines:
-        ask = msgspec.json.decode(line, type=Ask | AskTurns)
-        if isinstance(ask, AskTurns):
-            say(in_turns(made[FAIRLY].call, x, ask))
-        else:
-            call = made[ask.form].call
-            say(Samples(window_of(ask.loop, call, x, ask.window_ns, ask.min_calls, ask.rewarm_ns)))
+        windows = msgspec.json.decode(line, type=Windows)
+        say([window_of(loop, made[form].call, x, windows) for form, loop in windows.turns])
     os._exit(0)  # frameworks may hang in their exit handlers; everything has been said
 
 

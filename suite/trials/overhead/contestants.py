@@ -41,8 +41,8 @@ class Pace(msgspec.Struct, frozen=True):
     min_calls: int
 
 
-class Reading(msgspec.Struct, frozen=True):
-    """What one window came to."""
+class Reading(NamedTuple):
+    """The result of one window."""
 
     median_ns: float
     calls: int
@@ -187,10 +187,20 @@ class InlineProcess:
             words = self._channel.stderr_tail().strip() or "it said nothing"
             raise LevelfieldError(f"The {self._name} gave no answer.", fix=f"Its last words: {words[-800:]}") from error
 
-    def turns(self, request: form_worker.AskTurns) -> list[dict[str, Reading]]:
-        """Let two loops take turns inside the process; raises as `ask` does."""
-        turns = self.ask(request, form_worker.Turns).turns
-        return [{loop: reading(samples) for loop, samples in turn.items()} for turn in turns]
+    def windows(self, turns: Sequence[tuple[str, str]], pace: Pace, rewarm_ns: int) -> list[Reading]:
+        """Take windows one after the other; raises as `ask` does.
+
+        Parameters
+        ----------
+        turns : sequence of tuple of str
+            Form and loop of each window.
+        pace : Pace
+            Of every window.
+        rewarm_ns : int
+            How long unrecorded calls take before each.
+        """
+        request = form_worker.Windows(tuple(turns), pace.window_ns, pace.min_calls, rewarm_ns)
+        return [reading(samples) for samples in self.ask(request, list[list[int]])]
 
     def close(self) -> None:
         self._channel.end(5.0)
@@ -234,8 +244,8 @@ class Loop:
         self.pid = process.pid
 
     def window(self, pace: Pace) -> Reading:
-        request = form_worker.Ask(self.form, self.loop, pace.window_ns, pace.min_calls, REWARM_NS)
-        return reading(self.inside.ask(request, form_worker.Samples).samples_ns)
+        (taken,) = self.inside.windows([(self.form, self.loop)], pace, REWARM_NS)
+        return taken
 
 
 def python_of(target: Target) -> str:

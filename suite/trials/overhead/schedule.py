@@ -12,7 +12,7 @@ from suite.machine.disturbance import disturbed
 from suite.machine.idle_wait import wait_until_idle
 from suite.machine.signals import Signals, difference
 from suite.statistics.ending import EndedBy
-from suite.trials.form_worker import AskTurns
+from suite.trials.form_worker import FAIRLY
 from suite.trials.overhead.benchmark_app import BenchmarkApp
 from suite.trials.overhead.contestants import BareProcess, Contestant, Harness, Loop, Pace, Target
 from suite.trials.overhead.judging import find, precise
@@ -227,23 +227,27 @@ def _turns(arms: Mapping[str, Contestant], effort: Effort, order: random.Random,
     names = {each.loop: name for name, each in arms.items() if isinstance(each, Loop)}
     process = next(each.inside for each in arms.values() if isinstance(each, Loop))
     pids = {name: pid for name, pid in _pids(arms).items() if pid}
-    first, second = names
+    turns = turn_order(sorted(names), effort.turns, order)
     before = signals.snapshot(pids)
-    turns = process.turns(
-        AskTurns(
-            loops=(first, second),
-            turns=effort.turns,
-            window_ns=effort.turn.window_ns,
-            min_calls=effort.turn.min_calls,
-            rewarm_ns=TURN_REWARM_NS,
-            seed=order.getrandbits(32),
-        )
-    )
+    readings = process.windows([(FAIRLY, loop) for loop in turns], effort.turn, TURN_REWARM_NS)
     why = disturbed([difference(before, signals.snapshot(pids), process.process)], len(signals.cpus))
-    return tuple(
-        Round(tuple(Window(names[loop], taken.median_ns, taken.calls) for loop, taken in turn.items()), disturbed=why)
-        for turn in turns
-    )
+    windows = [Window(names[loop], *taken) for loop, taken in zip(turns, readings, strict=True)]
+    return tuple(Round(both, disturbed=why) for both in zip(windows[::2], windows[1::2], strict=True))
+
+
+def turn_order(loops: Sequence[str], turns: int, order: random.Random) -> list[str]:
+    """Return the loops of successive windows: each loop once in every turn, in random order.
+
+    Parameters
+    ----------
+    loops : sequence of str
+        All loops.
+    turns : int
+        How often each is run.
+    order : Random
+        Decides.
+    """
+    return [loop for _ in range(turns) for loop in order.sample(loops, len(loops))]
 
 
 def _round(arms: Mapping[str, Contestant], pace: Pace, order: random.Random, signals: Signals) -> Round:
@@ -259,7 +263,7 @@ def _round(arms: Mapping[str, Contestant], pace: Pace, order: random.Random, sig
         before = signals.snapshot(pids)
         reading = arms[name].window(pace)
         noises.append(difference(before, signals.snapshot(pids), arms[name].process))
-        windows.append(Window(arm=name, median_ns=reading.median_ns, calls=reading.calls))
+        windows.append(Window(name, *reading))
     return Round(tuple(windows), disturbed=disturbed(noises, len(signals.cpus)) if known else "")
 
 
