@@ -30,7 +30,7 @@ from suite.trials import commands
 from suite.trials.overhead.contestants import Pace, Target
 from suite.trials.overhead.judging import pooled
 from suite.trials.overhead.record import Cell, Contrast, Finding, Limit, Trial
-from suite.trials.overhead.schedule import Effort, apps, loops, measure
+from suite.trials.overhead.schedule import Effort, measure
 from suite.trials.overhead.show import markdown
 from suite.trials.record import begin
 
@@ -159,11 +159,8 @@ def _cell(
     cell = Cell(backend=backend, case=case, arms=names, generations=(), findings=())
     title = f"{case.model}, {backend}{', benchmark_app' if app else ''}"
     target = Target(connect(), resources, case, arm, cpu_pinning.pinned(case.threads, resources.cpus))
-    launch = partial(apps if app else loops, target)
     try:
-        return measure(
-            cell, contrasts, launch, effort, cpus=resources.cpus, seed=seed, say=lambda text: say(f"{title}: {text}")
-        )
+        return measure(cell, contrasts, target, effort, app=app, seed=seed, say=lambda text: say(f"{title}: {text}"))
     except (LevelfieldError, WorkerError) as error:
         say(f"{title}: {error}")
         return msgspec.structs.replace(cell, failure=str(error))

@@ -90,12 +90,6 @@ def _levels(contrast: Contrast, generations: Sequence[Generation], arms: Sequenc
     return levels[:, names.index(contrast.first)], levels[:, names.index(contrast.second)]
 
 
-def _exp(logs: Interval) -> Interval:
-    if logs.low is None or logs.high is None:
-        return Interval(math.exp(logs.value), None, None)
-    return Interval(math.exp(logs.value), math.exp(logs.low), math.exp(logs.high))
-
-
 def _mean(values: Floats, *, ended: EndedBy) -> Interval:
     """Return the mean with its t interval: within one process a launch of another kind is of that kind for both."""
     mean = float(values.mean())
@@ -132,7 +126,7 @@ def _finding(
     typical: Callable[..., Interval],
     ended: EndedBy,
 ) -> Finding:
-    ratio = _exp(typical(first - second, ended=ended))
+    ratio = typical(first - second, ended=ended).map(math.exp)
     difference = typical(np.exp(first) - np.exp(second), ended=ended)
     return Finding(
         contrast=contrast,
@@ -140,7 +134,7 @@ def _finding(
         first_ns=float(np.exp(np.median(first))),
         second_ns=float(np.exp(np.median(second))),
         ratio=ratio,
-        mean_ratio=_exp(_mean(first - second, ended=ended)),
+        mean_ratio=_mean(first - second, ended=ended).map(math.exp),
         difference_ns=difference,
         verdict=_verdict(contrast.limit, ratio, difference),
     )
@@ -176,16 +170,11 @@ def _verdict(limit: Limit, ratio: Interval, difference: Interval) -> Verdict:
 
 def precise(findings: Sequence[Finding]) -> bool:
     """Whether every contrast with a limit is known well enough to stop."""
-    return all(_precise(finding) for finding in findings)
-
-
-def _precise(finding: Finding) -> bool:
-    limited = _limited(finding.contrast.limit, finding.ratio, finding.difference_ns)
-    if limited is None:
-        return True
-    interval, _, allowed = limited
-    return (
-        interval.low is not None
-        and interval.high is not None
-        and interval.high - interval.low <= (2 * ENOUGH * allowed)
-    )
+    for finding in findings:
+        limited = _limited(finding.contrast.limit, finding.ratio, finding.difference_ns)
+        if limited is None:
+            continue
+        interval, _, allowed = limited
+        if interval.low is None or interval.high is None or interval.high - interval.low > 2 * ENOUGH * allowed:
+            return False
+    return True

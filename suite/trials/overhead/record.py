@@ -1,5 +1,6 @@
 """What the overhead trial measured and found, as it is committed."""
 
+from collections.abc import Callable
 from typing import ClassVar, Literal
 
 import msgspec
@@ -63,6 +64,11 @@ class Interval(msgspec.Struct, frozen=True):
     value: float
     low: float | None
     high: float | None
+
+    def map(self, convert: Callable[[float], float]) -> "Interval":
+        """Return the value and both bounds, converted."""
+        low, high = (None if bound is None else convert(bound) for bound in (self.low, self.high))
+        return Interval(convert(self.value), low, high)
 
 
 class Finding(msgspec.Struct, frozen=True):

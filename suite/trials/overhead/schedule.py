@@ -4,7 +4,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 
 import msgspec
 
@@ -23,8 +23,8 @@ AGREE = 2
 TURN_REWARM_NS = 10_000_000
 """Of unrecorded calls before each short turn (one call at the least): no other process ran in between, but the harness
 collects garbage before it warms up."""
-CALM_S = 0.5
-CALM_MOST_S = 20.0
+QUIET_S = 0.5
+QUIET_MOST_S = 20.0
 """A launch waits until nothing else has run for so long, or for the second time at the most: what a framework's
 compiler leaves running is no part of a call."""
 
@@ -43,13 +43,9 @@ class Effort(msgspec.Struct, frozen=True):
     turn: Pace = Pace(0, 1)
 
 
-Launch = Callable[[random.Random], AbstractContextManager[Mapping[str, Contestant]]]
-"""Brings all arms of a cell up, by name."""
-
-
 @contextmanager
-def loops(target: Target, order: random.Random) -> Iterator[Mapping[str, Contestant]]:
-    """Bring up Levelfield's worker and a bare loop; the latter's process also runs the worker's loop.
+def launched(target: Target, order: random.Random, *, app: bool) -> Iterator[Mapping[str, Contestant]]:
+    """Launch the arms of a cell: Levelfield's worker, and loops in a plain container.
 
     Parameters
     ----------
@@ -57,28 +53,15 @@ def loops(target: Target, order: random.Random) -> Iterator[Mapping[str, Contest
         Case and arm.
     order : Random
         Decides which is launched first.
+    app : bool
+        Whether OpenVINO's own clock and `benchmark_app` are the others, instead of a bare loop and the worker's loop.
     """
     with _both(target, order) as (worker, process):
-        yield {"worker": worker, "bare loop": Loop(process, "bare"), "worker's loop": Loop(process, "take")}
-
-
-@contextmanager
-def apps(target: Target, order: random.Random) -> Iterator[Mapping[str, Contestant]]:
-    """Bring up Levelfield's OpenVINO worker, the same step asked for OpenVINO's own clock, and `benchmark_app`.
-
-    Parameters
-    ----------
-    target : Target
-        Case and arm.
-    order : Random
-        Decides which is launched first.
-    """
-    app = BenchmarkApp(target)
-    try:
-        with _both(target, order) as (worker, process):
-            yield {"worker": worker, "OpenVINO's clock": Loop(process, "own-clock"), "benchmark_app": app}
-    finally:
-        app.close()
+        if not app:
+            yield {"worker": worker, "bare loop": Loop(process, "bare"), "worker's loop": Loop(process, "take")}
+            return
+        with closing(BenchmarkApp(target)) as benchmark_app:
+            yield {"worker": worker, "OpenVINO's clock": Loop(process, "own-clock"), "benchmark_app": benchmark_app}
 
 
 @contextmanager
@@ -99,10 +82,10 @@ def _both(target: Target, order: random.Random) -> Iterator[tuple[Harness, BareP
 def measure(
     cell: Cell,
     contrasts: Sequence[Contrast],
-    launch: Launch,
+    target: Target,
     effort: Effort,
     *,
-    cpus: Sequence[int],
+    app: bool,
     seed: int,
     say: Callable[[str], None],
 ) -> Cell:
@@ -113,13 +96,13 @@ def measure(
     cell : Cell
         Without measurements.
     contrasts : sequence of Contrast
-        What is asked of it.
-    launch : callable
-        Brings its arms up.
+        What is compared.
+    target : Target
+        What is launched.
     effort : Effort
         How much is measured.
-    cpus : sequence of int
-        Those that are watched.
+    app : bool
+        As `launched` takes it.
     seed : int
         Of the order.
     say : callable
@@ -133,11 +116,11 @@ def measure(
     agreed = 0
     ended = EndedBy.PRECISION if effort.most > effort.launches else EndedBy.PLAN
     began = time.monotonic()
-    with Signals(cpus) as signals:
+    with Signals(target.resources.cpus) as signals:
         while len(cell.generations) < effort.most:
             number = len(cell.generations)
             order = random.Random(f"{seed}/{cell.backend}/{cell.case.id}/{number}")  # noqa: S311 (a schedule)
-            with launch(order) as arms:
+            with launched(target, order, app=app) as arms:
                 generations = (*cell.generations, generation(arms, effort, order, signals))
                 notes = next((each.notes for each in arms.values() if isinstance(each, BenchmarkApp)), cell.notes)
             cell = msgspec.structs.replace(
@@ -179,12 +162,12 @@ def generation(arms: Mapping[str, Contestant], effort: Effort, order: random.Ran
             contestant.window(effort.pace)
     turns = _turns(arms, effort, order, signals) if effort.turns else ()
     # Where the worker's loop has its turns beside the bare one, a round is of the two processes alone.
-    between = {name: each for name, each in arms.items() if not (turns and _loop(each) == "take")}
+    between = {name: each for name, each in arms.items() if not turns or getattr(each, "loop", "") != "take"}
     return Generation((*turns, *(_round(between, effort.pace, order, signals) for _ in range(effort.rounds))))
 
 
 def await_quiet(
-    arms: Mapping[str, Contestant], signals: Signals, *, quiet_s: float = CALM_S, most_s: float = CALM_MOST_S
+    arms: Mapping[str, Contestant], signals: Signals, *, quiet_s: float = QUIET_S, most_s: float = QUIET_MOST_S
 ) -> bool:
     """Wait until a moment passes in which nothing disturbs the machine.
 
@@ -216,10 +199,6 @@ def await_quiet(
 
 def _pids(arms: Mapping[str, Contestant]) -> dict[str, int]:
     return {each.process: each.pid for each in arms.values() if each.pid is not None}
-
-
-def _loop(contestant: Contestant) -> str:
-    return contestant.loop if isinstance(contestant, Loop) else ""
 
 
 def _turns(arms: Mapping[str, Contestant], effort: Effort, order: random.Random, signals: Signals) -> tuple[Round, ...]:
