@@ -31,25 +31,27 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     schema: int
 
 
-class Extensible(Record, frozen=True, kw_only=True):
+class MachineRecord(Record, frozen=True, kw_only=True):
+    """The record of a trial that measures one machine."""
+
+    started: str
+    tool_version: str
+    machine: Fingerprint
+
+
+class Extensible(MachineRecord, frozen=True, kw_only=True):
     """The record of a trial that later calls of its command may add to (`--add`)."""
 
-    started: str
     updated: str
-    tool_version: str
     settings: dict[str, str]
     """What everything in the record shares."""
-    machine: Fingerprint
 
 
-class Measurement(Record, frozen=True, kw_only=True):
-    """The record of a trial that launches workers and wants a quiet machine."""
+class Measurement(MachineRecord, frozen=True, kw_only=True):
+    """The record of a trial that launches workers and needs a quiet machine."""
 
-    started: str
     finished: str
-    tool_version: str
     seed: int
-    machine: Fingerprint
     images: tuple[Image, ...]
     artifacts: tuple[Artifact, ...]
     load_before: tuple[float, float, float]

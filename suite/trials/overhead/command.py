@@ -86,6 +86,7 @@ def contrasts_with_benchmark_app(model: str) -> tuple[Contrast, ...]:
 
 TURNS = {"mlp": (16, Pace(40_000_000, 5)), "resnet50": (20, Pace(60_000_000, 2)), "bert": (12, Pace(250_000_000, 2))}
 """Turns of each loop in a launch, by model: they are what a percent takes of the time of this trial."""
+MOST_TURNS = max(turns for turns, _ in TURNS.values())
 
 
 def run(
@@ -223,11 +224,6 @@ def exit_code(cells: Sequence[Cell]) -> int:
 )
 @click.option("--rounds", type=click.IntRange(1), default=2, show_default=True, help="Windows of each process.")
 @click.option("--window", type=click.FloatRange(0.01), default=0.25, show_default=True, help="Seconds in a window.")
-@click.option(
-    "--turns", type=click.IntRange(1), default=1000, show_default=True, help="Turns of each loop, at most; see TURNS."
-)
-@click.option("--app-rounds", type=click.IntRange(1), default=1, show_default=True, help="Runs of benchmark_app.")
-@click.option("--app-window", type=click.IntRange(1), default=2, show_default=True, help="Seconds each of them takes.")
 @click.option("--threads", type=int, default=None, help="Threads of every side; default: one per core.")
 @commands.seed_option
 @click.option("--quick", is_flag=True, help="Two launches and short windows: it shows that all works, and no more.")
@@ -238,16 +234,14 @@ def main(
     most: int,
     rounds: int,
     window: float,
-    turns: int,
-    app_rounds: int,
-    app_window: int,
     quick: bool,
     out: Path | None,
     **requested: Any,  # noqa: ANN401
 ) -> None:
     """Measure what Levelfield adds to a call, and compare it with its limits."""
-    effort = Effort(launches, max(launches, most), rounds, Pace(round(window * 1e9), min_calls=3), turns)
-    app_effort = Effort(launches, max(launches, most), app_rounds, Pace(app_window * 1_000_000_000, min_calls=5))
+    most = max(launches, most)
+    effort = Effort(launches, most, rounds, Pace(round(window * 1e9), min_calls=3), turns=MOST_TURNS)
+    app_effort = Effort(launches, most, 1, Pace(2_000_000_000, min_calls=5))
     if quick:
         effort = Effort(2, 2, 2, Pace(50_000_000, min_calls=3), turns=3)
         app_effort = Effort(2, 2, 1, Pace(1_000_000_000, min_calls=3))

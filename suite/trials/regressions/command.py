@@ -58,13 +58,11 @@ def classify(only: tuple[str, ...], out: Path | None, *, add: bool, **requested:
 
 @main.command()
 @click.argument("classes", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option("--most", type=click.IntRange(1), default=None, help="Pairs of each kind; default: as many as there are.")
 @click.option("--frozen", type=click.Path(path_type=Path), default=pairs.FROZEN, help="File to write.")
-@click.option("--few", is_flag=True, help="Take fewer processes than the rule asks for: for a smoke run alone.")
-def freeze(classes: Path, most: int | None, frozen: Path, *, few: bool) -> None:
+def freeze(classes: Path, frozen: Path) -> None:
     """Write the list that `ab` is tried on, from the record CLASSES."""
     with commands.terminal() as listener:
-        found = freezing.freeze(classes, frozen, most, few=few)
+        found = freezing.freeze(classes, frozen)
         listener.say(f"{len(found.pair)} pairs are frozen in {frozen}.")
 
 
