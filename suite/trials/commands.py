@@ -113,7 +113,7 @@ def conduct(
     only: Path | None = None,
     indent: int = 1,
 ) -> _R:
-    """Measure, or read a record; then analyse it, write it with its tables beside it, and print them.
+    """Measure, or read a record; then analyse it, write it and its tables, and print them.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def default_path(name: str, kind: str = "") -> Path:
     Parameters
     ----------
     name, kind : str
-        What stands before and after the day: `rigor` and `-busy` become `rigor-2026-11-22-busy.json`.
+        What comes before and after the day: `rigor` and `-busy` become `rigor-2026-11-22-busy.json`.
 
     Returns
     -------

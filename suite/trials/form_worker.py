@@ -349,7 +349,7 @@ def polled(call: Call) -> Call:
 
 
 def forms(request: FormsRequest) -> dict[str, _Form]:
-    """Make what was asked for."""
+    """Return the requested forms by name."""
     task = request.task
     parameters = weights.load(Path(task.weights_path), models.get(task.model)) if task.weights_path else {}
     if request.forms == (FAIRLY,):

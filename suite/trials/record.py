@@ -194,7 +194,7 @@ def read(path: Path, kind: type[_R]) -> _R:
 
 
 def write(record: Record, path: Path, markdown: str = "", *, indent: int = 1) -> None:
-    """Write a record, and its tables beside it; each whole or not at all.
+    """Write a record and its tables, each file atomically.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def write(record: Record, path: Path, markdown: str = "", *, indent: int = 1) ->
     path : Path
         Its file; the folder is made.
     markdown : str
-        Content of the file beside it; empty: that stays as it is.
+        Content of the `.md` file of the same name; empty: that file is not written.
     indent : int
         Spaces a level; -1: the record is long, and takes one line.
     """

@@ -33,7 +33,7 @@ from suite.trials.exchange.draws import Runs, Spread, Tally, expected, lumps, se
 NO_RESULT = frozenset({"smoke", "injected", "demonstration"})
 """Labels of runs that are no results."""
 FEW_PAIRS = 10
-"""Pairs of sessions below which a share of false changes is said to be of these days alone."""
+"""Pairs of sessions below which a share of false changes is reported as one of these days alone."""
 
 
 class RunOfGroup(msgspec.Struct, frozen=True):

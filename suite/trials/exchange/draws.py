@@ -28,7 +28,7 @@ from suite.statistics.arrays import Floats
 from suite.statistics.verdicts import Verdict
 
 Draw = tuple[list[int], list[int]]
-"""Places of the runs of the old side, and of the new one."""
+"""Indices of the runs of the old side, and of the new one."""
 SIMULATED = 4000
 """Comparisons that are simulated for what is expected of the estimated spreads."""
 
@@ -137,7 +137,7 @@ def lumps(runs: Runs, a_side: int, draws: int, rng: np.random.Generator) -> Iter
     """
     members = [_members(runs, number) for number in range(len(set(runs.sessions)))]
     enough = [indices for indices in members if indices.size >= a_side]
-    pairs = [(first, second) for place, first in enumerate(enough) for second in enough[place + 1 :]]
+    pairs = [(first, second) for i, first in enumerate(enough) for second in enough[i + 1 :]]
     for number, (first, second) in enumerate(pairs):
         for _ in range(draws):
             yield number, (_some(first, a_side, rng), _some(second, a_side, rng))
@@ -164,7 +164,7 @@ def turns(runs: Runs, a_side: int, draws: int, rng: np.random.Generator) -> Iter
         pairs = [pair for indices in members for pair in _neighbours(indices, rng)]
         if len(pairs) < a_side:
             continue
-        chosen = [pairs[place] for place in rng.permutation(len(pairs))[:a_side]]
+        chosen = [pairs[i] for i in rng.permutation(len(pairs))[:a_side]]
         turned = [pair[::-1] if rng.random() < 0.5 else pair for pair in chosen]
         yield 0, ([pair[0] for pair in turned], [pair[1] for pair in turned])
 

@@ -24,7 +24,7 @@ from suite.schedule.verification import compare_outputs
 from suite.trials import commands, form_worker
 from suite.trials.folklore.findings import rows
 from suite.trials.folklore.forms import BATCH, FAIRLY, FRAMEWORKS, Framework
-from suite.trials.folklore.record import Folklore, Said
+from suite.trials.folklore.record import AnswerCheck, Folklore
 from suite.trials.folklore.show import markdown
 from suite.trials.overhead.contestants import InlineProcess, Loop, Pace, Target
 from suite.trials.overhead.schedule import Effort, generation
@@ -104,7 +104,7 @@ def run(
             cpus=resources.cpus,
             settings=settings,
         )
-        said: dict[str, Said] = {}
+        said: dict[str, AnswerCheck] = {}
         failures: dict[str, str] = {}
         for number in range(effort.launches):
             order = random.Random(f"{seed}/{number}")  # noqa: S311  (a schedule)
@@ -130,7 +130,7 @@ def _measured(failures: Mapping[str, str]) -> tuple[Framework, ...]:
 
 @contextmanager
 def _launched(
-    targets: Mapping[str, Target], failures: dict[str, str], said: dict[str, Said], order: random.Random
+    targets: Mapping[str, Target], failures: dict[str, str], said: dict[str, AnswerCheck], order: random.Random
 ) -> Iterator[dict[str, Loop]]:
     """Launch every process in random order; note what fails and what each form answers."""
     pairs = [(framework, fair) for framework in _measured(failures) for fair in (False, True)]
@@ -154,15 +154,15 @@ def _launched(
         yield {arm: contestant for arm, contestant in launched.items() if arm not in failed}
 
 
-def _said(arm: str, answer: form_worker.Answer, target: Target) -> Said:
+def _said(arm: str, answer: form_worker.Answer, target: Target) -> AnswerCheck:
     """Compare an answer with the float64 reference."""
     if not answer.output:
-        return Said(arm, None, None, "it makes weights of its own in the call, so it answers for no model")
+        return AnswerCheck(arm, None, None, "it makes weights of its own in the call, so it answers for no model")
     case = target.case
     reference = target.resources.artifacts.reference(case.model, case.batch)
     parity = compare_outputs(Verified(answer.shape, answer.output), reference, case.precision)
     error = None if isinstance(parity.relative_error, Absent) else parity.relative_error
-    return Said(arm, parity.equal, error, parity.reason)
+    return AnswerCheck(arm, parity.equal, error, parity.reason)
 
 
 def analysed(record: Folklore) -> Folklore:

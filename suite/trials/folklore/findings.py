@@ -15,8 +15,8 @@ from suite.statistics.arrays import Floats
 from suite.statistics.errors import InsufficientData
 from suite.statistics.ratios import level_interval
 from suite.trials.folklore.forms import AS_PUBLISHED, FAIRLY, Framework, path
-from suite.trials.folklore.record import Mended, Row, Said, TableEntry
-from suite.trials.overhead.judging import launch_levels
+from suite.trials.folklore.record import AnswerCheck, Improvement, Row, TableEntry
+from suite.trials.overhead.findings import launch_levels
 from suite.trials.overhead.record import Generation, Interval
 
 OWN_SHARE = 1.25
@@ -26,7 +26,9 @@ _Levels = Mapping[str, Floats]
 """Arm to the log level of each launch."""
 
 
-def rows(frameworks: Sequence[Framework], generations: Sequence[Generation], said: Sequence[Said]) -> tuple[Row, ...]:
+def rows(
+    frameworks: Sequence[Framework], generations: Sequence[Generation], said: Sequence[AnswerCheck]
+) -> tuple[Row, ...]:
     """Return both tables, one row a framework, in the order of the published one.
 
     Parameters
@@ -49,7 +51,7 @@ def rows(frameworks: Sequence[Framework], generations: Sequence[Generation], sai
 
 
 def _table(
-    frameworks: Sequence[Framework], levels: _Levels, name: str, answers: Mapping[str, Said]
+    frameworks: Sequence[Framework], levels: _Levels, name: str, answers: Mapping[str, AnswerCheck]
 ) -> dict[str, TableEntry]:
     arms = {each.backend: f"{each.backend}, {name}" for each in frameworks}
     unranked = {arm: _unequal(answers.get(arm)) for arm in arms.values()}
@@ -62,7 +64,7 @@ def _table(
     }
 
 
-def _unequal(said: Said | None) -> str:
+def _unequal(said: AnswerCheck | None) -> str:
     """Say why an answer is not shown to equal the reference; empty where it is."""
     if said is None:
         return "Its answer was not compared with the reference."
@@ -81,7 +83,7 @@ def _row(framework: Framework, published: TableEntry, fairly: TableEntry, levels
         fairly=fairly,
         factor=_level(levels[published.arm] - levels[fairly.arm]),
         mended=tuple(
-            Mended(after.mends, _level(levels[before.arm] - levels[after.arm]))
+            Improvement(after.mends, _level(levels[before.arm] - levels[after.arm]))
             for before, after in itertools.pairwise(path(framework))
         ),
     )

@@ -7,7 +7,7 @@ from suite.report.markdown import interval, table
 from suite.report.sentences import join
 from suite.report.separation import IN_THESE_MINUTES
 from suite.trials.folklore.forms import AS_PUBLISHED, FAIRLY, get
-from suite.trials.folklore.record import Folklore, Row, Said
+from suite.trials.folklore.record import AnswerCheck, Folklore, Row
 from suite.trials.overhead.record import Interval
 
 SOURCE = (
@@ -96,8 +96,8 @@ def _steps(record: Folklore) -> Iterator[tuple[str, ...]]:
         yield get(form.backend).title, f"{form.name}: {form.does}", form.mends, factor, _answer(said.get(form.arm))
 
 
-def _answer(said: Said | None) -> str:
-    """Say how a form's answer stands to the reference."""
+def _answer(said: AnswerCheck | None) -> str:
+    """Say how a form's answer compares with the reference."""
     if said is None:
         return "not compared"
     if said.equal is None:

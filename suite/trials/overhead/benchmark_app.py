@@ -1,6 +1,6 @@
 """OpenVINO's own `benchmark_app`, run as a user would run it, in the image that Levelfield measures OpenVINO in.
 
-Three things are said to it beyond `-hint latency -api sync -infer_precision f32`, so that both sides answer the same
+It gets three options beyond `-hint latency -api sync -infer_precision f32`, so that both sides answer the same
 question: the number of threads (in a file, since it refuses `-nthreads` beside `-hint`), the type of image inputs
 (it would make the network take bytes and convert them), and the inputs themselves.
 """

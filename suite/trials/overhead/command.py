@@ -1,6 +1,6 @@
 """What Levelfield adds to a measurement: its worker against a bare loop, and against OpenVINO's own `benchmark_app`.
 
-`nox -s overhead` calls it. It wants a quiet machine for half an hour; its record is committed with the reports.
+`nox -s overhead` calls it. It needs a quiet machine for half an hour; its record is committed with the reports.
 
 Every backend is compared with a bare loop twice. In one process, the worker's loop and the bare one take short turns:
 what is particular to a launch is in both, so a few launches show a percent. Between two processes, the worker and a
@@ -28,7 +28,7 @@ from suite.record.schema import Block
 from suite.schedule.resources import RunResources
 from suite.trials import commands
 from suite.trials.overhead.contestants import Pace, Target
-from suite.trials.overhead.judging import pooled
+from suite.trials.overhead.findings import pooled
 from suite.trials.overhead.record import Cell, Contrast, Finding, Limit, Trial
 from suite.trials.overhead.schedule import Effort, measure
 from suite.trials.overhead.show import markdown
@@ -40,7 +40,7 @@ WITHIN, OUTSIDE, INCONCLUSIVE = 0, 1, 3
 
 
 def contrasts_with_bare_loop(model: str) -> tuple[Contrast, ...]:
-    """Return what is asked of a cell: 1 % of a call, or 2 µs for the MLP, whose whole call takes some ten."""
+    """Return the contrasts of a cell: the limit is 1 % of a call, or 2 µs for the MLP, whose call takes some ten."""
     limit = Limit(ns=2000.0) if model == "mlp" else Limit(share=0.01)
     return (
         Contrast("worker", "bare loop", limit, "between two processes: worker against bare loop"),
@@ -55,7 +55,7 @@ def contrasts_with_bare_loop(model: str) -> tuple[Contrast, ...]:
 
 
 def contrasts_with_benchmark_app(model: str) -> tuple[Contrast, ...]:
-    """Return what is asked of OpenVINO: 2 % of a call, or 2 µs for the MLP by the clock that both sides share.
+    """Return the contrasts of OpenVINO: the limit is 2 % of a call, or 2 µs for the MLP by the clock of both sides.
 
     OpenVINO's own clock, which `benchmark_app` reads, starts and stops inside the library; Levelfield's goes from NumPy
     to NumPy. What lies between is nothing beside ResNet-50, and as much as the MLP's inference itself: the first
@@ -216,8 +216,8 @@ def exit_code(cells: Sequence[Cell]) -> int:
 
 @click.command(context_settings=commands.SETTINGS)
 @click.option("--models", type=NAMES, default=("mlp", "resnet50", "bert"), help="Only these, separated by commas.")
-@click.option("--backends", type=NAMES, default=registry.names(), help="Backends held against a bare loop.")
-@click.option("--app/--no-app", default=True, help="Hold OpenVINO against benchmark_app as well.")
+@click.option("--backends", type=NAMES, default=registry.names(), help="Backends to compare with a bare loop.")
+@click.option("--app/--no-app", default=True, help="Compare OpenVINO with benchmark_app as well.")
 @click.option("--launches", type=click.IntRange(1), default=6, show_default=True, help="Launches of a cell, at least.")
 @click.option(
     "--most", type=click.IntRange(1), default=6, show_default=True, help="Launches of a cell, until it is precise."

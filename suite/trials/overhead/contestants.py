@@ -89,7 +89,7 @@ class Harness:
     def window(self, pace: Pace) -> Reading:
         request = Measure(window_ns=pace.window_ns, min_calls=pace.min_calls, rewarm_ns=REWARM_NS)
         if self._worker is None:
-            raise LevelfieldError("The worker is not there any more.")
+            raise LevelfieldError("The worker has ended.")
         return reading(self._worker.ask(request, Measured, WINDOW_TIMEOUT_S).samples_ns)
 
     def close(self) -> None:
@@ -110,7 +110,7 @@ def plain_container(
     folders : dict
         What it sees: path inside to the folder and its mode.
     attached : bool
-        Whether it is spoken to, and goes when it ends; or else it keeps a log.
+        Whether it has a channel, and is removed when it ends; if not, it keeps a log.
 
     Returns
     -------
@@ -123,7 +123,7 @@ def plain_container(
         user=f"{os.getuid()}:{os.getgid()}" if os.getuid() else f"{NOBODY}:{NOBODY}",
         environment=worker_environment(threads=target.case.threads, cpus=target.cpus),
         labels={LABEL: target.name},
-        volumes={str(folder): {"bind": place, "mode": mode} for place, (folder, mode) in folders.items()},
+        volumes={str(folder): {"bind": inside, "mode": mode} for inside, (folder, mode) in folders.items()},
         network_mode="none",
         cpuset_cpus=",".join(str(cpu) for cpu in target.cpus),
         stdin_open=attached,

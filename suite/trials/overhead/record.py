@@ -47,7 +47,7 @@ class Limit(msgspec.Struct, frozen=True):
 
 
 class Contrast(msgspec.Struct, frozen=True):
-    """Two arms to be held against each other."""
+    """Two arms to be compared."""
 
     first: str
     second: str
@@ -72,7 +72,7 @@ class Interval(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """What a contrast came to."""
+    """The result of a contrast."""
 
     contrast: Contrast
     launches: int

@@ -15,7 +15,7 @@ from suite.statistics.ending import EndedBy
 from suite.trials.form_worker import FAIRLY
 from suite.trials.overhead.benchmark_app import BenchmarkApp
 from suite.trials.overhead.contestants import BareProcess, Contestant, Harness, Loop, Pace, Target
-from suite.trials.overhead.judging import find, precise
+from suite.trials.overhead.findings import find, precise
 from suite.trials.overhead.record import Cell, Contrast, Finding, Generation, Round, Window
 
 AGREE = 2

@@ -1,6 +1,6 @@
 """What random padding of the environment does to the variance between launches.
 
-`nox -s padding` calls it. It wants a quiet machine for some minutes; its record is committed with the reports.
+`nox -s padding` calls it. It needs a quiet machine for some minutes; its record is committed with the reports.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""Locks of the versions that are compared here and nowhere else, kept beside the trial.
+"""Locks of the versions that are compared here and nowhere else, kept in the trial's folder.
 
 `levelfield list` and the trial of upgrades are about the versions locked under `images/`. These would crowd them, so
 they are copied into the cache, where the catalogue looks for a version that has no lock there.

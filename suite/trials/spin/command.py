@@ -1,6 +1,6 @@
 """Whether the threads of one arm, which spin after its last call, reach the next arm's timed calls.
 
-`nox -s spin` calls it. It wants a quiet machine for some minutes; its record is committed with the reports.
+`nox -s spin` calls it. It needs a quiet machine for some minutes; its record is committed with the reports.
 """
 
 import random
@@ -38,7 +38,7 @@ _WARM: dict[Rule, tuple[int, int]] = {
     "until still": (WARM_CALLS, WARM_NS),
     "until still, no warm call": (0, 0),
 }
-"""Unrecorded calls at the least, and how long they go on at the least."""
+"""Unrecorded calls at the least, and how long they take at the least."""
 
 
 def run(

@@ -18,7 +18,7 @@ SPINNING = "onnxruntime"
 def analyse(trial: Trial) -> Trial:
     """Return a record with its findings."""
     return msgspec.structs.replace(
-        trial, findings=find(trial.cells), verdicts=judge(trial.cells), warming=warming(trial.cells)
+        trial, findings=find(trial.cells), verdicts=verdicts(trial.cells), warming=warming(trial.cells)
     )
 
 
@@ -34,7 +34,7 @@ def find(cells: Sequence[Cell]) -> tuple[Finding, ...]:
     )
 
 
-def judge(cells: Sequence[Cell]) -> tuple[Verdict, ...]:
+def verdicts(cells: Sequence[Cell]) -> tuple[Verdict, ...]:
     """Compare the windows after ONNX Runtime with those after the canary, over the arms that can follow both."""
     found: list[Verdict] = []
     for cell in cells:
@@ -43,8 +43,8 @@ def judge(cells: Sequence[Cell]) -> tuple[Verdict, ...]:
             after = [_windows(cell, rule, before, common) for before in (SPINNING, CANARY)]
             if not all(after):
                 continue
-            spinning, calm = map(_slow, after)
-            found.append(Verdict(cell.case.model, rule, common, spinning, calm, holds=spinning.share <= calm.high))
+            spinning, canary = map(_slow, after)
+            found.append(Verdict(cell.case.model, rule, common, spinning, canary, holds=spinning.share <= canary.high))
     return tuple(found)
 
 
@@ -114,7 +114,7 @@ def _lines(trial: Trial) -> Iterator[str]:
     most = max((len(each.ratios) for each in trial.warming), default=0)
     missing = [""] * most
     yield from table(
-        ("model", "arm", "windows", *(f"call {place + 1}" for place in range(most))),
+        ("model", "arm", "windows", *(f"call {i + 1}" for i in range(most))),
         (
             (each.model, each.arm, str(each.windows), *([f"{ratio:.3f}" for ratio in each.ratios] + missing)[:most])
             for each in trial.warming

@@ -1,7 +1,7 @@
 """What `levelfield ab` says where the truth is known, and what it says of released versions.
 
 `nox -s trials` calls it. The same version is compared with itself, then with itself and a slowdown that the worker adds
-to every call; then each locked version of ONNX Runtime and OpenVINO with the next one, over all models. It wants a
+to every call; then each locked version of ONNX Runtime and OpenVINO with the next one, over all models. It needs a
 quiet machine for some hours; the record is written after every trial, and `--add` adds to it.
 """
 
@@ -39,7 +39,7 @@ class Upgrade(NamedTuple):
 
 
 class TrialRequest(msgspec.Struct, frozen=True):
-    """What the trial was asked for."""
+    """What to compare, and how."""
 
     kinds: tuple[str, ...]
     count: int
@@ -171,7 +171,7 @@ def _measure(each: Upgrade, request: TrialRequest, gate: Gate) -> tuple[AbResult
 @click.option(
     "--trials", "count", type=click.IntRange(1), default=20, show_default=True, help="Of each: same and injected."
 )
-@click.option("--arm", default="onnxruntime", show_default=True, help="What is held against itself.")
+@click.option("--arm", default="onnxruntime", show_default=True, help="What is compared with itself.")
 @click.option("--models", type=NAMES, default=("resnet50",), help="Models of these trials; default: resnet50.")
 @click.option("--scenarios", type=NAMES, default=("latency",), help="Scenarios of these trials; default: latency.")
 @click.option("--effect", default="5%", show_default=True, help="The slowdown that is added.")

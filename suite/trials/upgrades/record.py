@@ -59,7 +59,7 @@ class Finding(msgspec.Struct, frozen=True):
     """How often `ab` said what, over all trials of a kind."""
 
     kind: Kind
-    wanted: str
+    counted: str = msgspec.field(name="wanted")
     """What is counted, in words."""
     by_trial: Proportion
     by_decision: Proportion
@@ -70,7 +70,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Record(AbRecord, frozen=True, kw_only=True):
-    """The whole of it."""
+    """The whole record."""
 
     TRIAL: ClassVar = "upgrade"
 
@@ -119,7 +119,7 @@ def findings(trials: Sequence[Trial]) -> tuple[Finding, ...]:
         ("injected", "the slowdown was found", frozenset({Verdict.SLOWER})),
     )
     found = []
-    for kind, wanted, verdicts in known:
+    for kind, counted, verdicts in known:
         chosen = [trial for trial in trials if trial.kind == kind]
         if not chosen:
             continue
@@ -128,7 +128,7 @@ def findings(trials: Sequence[Trial]) -> tuple[Finding, ...]:
         found.append(
             Finding(
                 kind=kind,
-                wanted=wanted,
+                counted=counted,
                 by_trial=proportion(sum(hits), len(chosen)),
                 by_decision=proportion(sum(each in verdicts for each in decisions), max(len(decisions), 1)),
                 verdicts={each.value: decisions.count(each) for each in Verdict if each in decisions},

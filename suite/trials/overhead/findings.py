@@ -1,8 +1,8 @@
-"""From the windows of a trial to findings: the interval of a contrast, held against its limit.
+"""From the windows of a trial to findings: the interval of a contrast, compared with its limit.
 
 The question is what the harness adds to a usual launch. Now and then a launch is of another kind (OpenVINO ran on one
-core of two in one of sixteen, in either process); so the median over launches is held against the limit, with its
-distribution-free interval, and the mean with its t interval stands beside it in the record.
+core of two in one of sixteen, in either process); so the median over launches is compared with the limit, with its
+distribution-free interval, and the record has the mean with its t interval too.
 """
 
 import math
@@ -40,19 +40,19 @@ def launch_levels(generations: Sequence[Generation], arms: Sequence[str]) -> Flo
     -------
     ndarray, shape (generations, arms), log of nanoseconds
     """
-    place = {arm: index for index, arm in enumerate(arms)}
+    columns = {arm: index for index, arm in enumerate(arms)}
     logs = np.full((len(generations), max((len(each.rounds) for each in generations), default=0), len(arms)), np.nan)
     for g, generation in enumerate(generations):
         for r, one in enumerate(generation.rounds):
             for window in one.windows:
-                logs[g, r, place[window.arm]] = math.log(window.median_ns)
+                logs[g, r, columns[window.arm]] = math.log(window.median_ns)
     return levels_of_windows(logs)
 
 
 def find(
     contrast: Contrast, generations: Sequence[Generation], arms: Sequence[str], *, ended: EndedBy = EndedBy.PLAN
 ) -> Finding:
-    """Estimate a contrast from all generations, and hold it against its limit.
+    """Estimate a contrast from all generations, and compare it with its limit.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def _median(values: Floats, *, ended: EndedBy) -> Interval:
 
 
 def _limited(limit: Limit, ratio: Interval, difference: Interval) -> tuple[Interval, float, float] | None:
-    """Return what is held against a limit, its value where arms are equal, and how far from that it may be."""
+    """Return what is compared with a limit, its value where arms are equal, and how far from that it may be."""
     if limit.share is not None:
         return ratio, 1.0, limit.share
     return None if limit.ns is None else (difference, 0.0, limit.ns)

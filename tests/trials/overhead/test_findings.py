@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from suite.statistics.ending import EndedBy
-from suite.trials.overhead.judging import find, precise
+from suite.trials.overhead.findings import find, precise
 from suite.trials.overhead.record import Contrast, Generation, Limit, Round, Window
 from suite.trials.overhead.schedule import AGREE
 
