@@ -24,10 +24,11 @@ import numpy as np
 import numpy.typing as npt
 
 from suite.backends import registry
-from suite.backends.protocol import Arrays, Options, Source
+from suite.backends.protocol import Arrays, Options
 from suite.worker.messages import Measure, Task
+from suite.worker.sources import initial_weights, inputs_of, source_of
 from suite.worker.window import measure_window
-from suite.zoo import inputs, models, weights
+from suite.zoo import models
 
 Batch: TypeAlias = npt.NDArray[np.float32]
 """Shape (samples, 200)."""
@@ -172,7 +173,7 @@ class _Form(msgspec.Struct):
     """The same computation, its result as an array; never timed. None: it has no weights of ours to compare."""
 
 
-def _torch_published(_: FormsRequest, parameters: weights.Arrays) -> dict[str, _Form]:
+def _torch_published(_: FormsRequest, parameters: Arrays) -> dict[str, _Form]:
     """The module called on a new tensor, gradients recorded."""
     import torch
 
@@ -193,7 +194,7 @@ def _torch_published(_: FormsRequest, parameters: weights.Arrays) -> dict[str, _
     }
 
 
-def _tensorflow_published(_: FormsRequest, parameters: weights.Arrays) -> dict[str, _Form]:
+def _tensorflow_published(_: FormsRequest, parameters: Arrays) -> dict[str, _Form]:
     """A Keras model called as a function, eagerly; and by `predict`, as other tellings of the comparison do."""
     import tensorflow as tf
 
@@ -219,7 +220,7 @@ def _tensorflow_published(_: FormsRequest, parameters: weights.Arrays) -> dict[s
     }
 
 
-def _jax_published(_: FormsRequest, parameters: weights.Arrays) -> dict[str, _Form]:
+def _jax_published(_: FormsRequest, parameters: Arrays) -> dict[str, _Form]:
     """Not compiled, weights of ones made in every call, no biases, and the result never waited for."""
     os.environ["JAX_PLATFORMS"] = "cpu"
     import jax
@@ -244,7 +245,7 @@ def _jax_published(_: FormsRequest, parameters: weights.Arrays) -> dict[str, _Fo
     }
 
 
-def _onnxruntime_published(request: FormsRequest, _: weights.Arrays) -> dict[str, _Form]:
+def _onnxruntime_published(request: FormsRequest, _: Arrays) -> dict[str, _Form]:
     """One sample at a time in a Python loop, the input's name asked for each of them."""
     import onnxruntime as ort
 
@@ -258,7 +259,7 @@ def _onnxruntime_published(request: FormsRequest, _: weights.Arrays) -> dict[str
     return {"as published": _Form(published, _one_by_one(lambda sample: session.run(None, {FEATURES: sample})[0]))}
 
 
-def _openvino_published(request: FormsRequest, _: weights.Arrays) -> dict[str, _Form]:
+def _openvino_published(request: FormsRequest, _: Arrays) -> dict[str, _Form]:
     """One sample at a time in a Python loop, a new request for each, in the precision that OpenVINO chooses."""
     import openvino
 
@@ -283,7 +284,7 @@ def _one_by_one(call: Call) -> Call:
     return lambda x: np.concatenate([call(x[index : index + 1]) for index in range(len(x))])
 
 
-PUBLISHED: dict[str, Callable[[FormsRequest, weights.Arrays], dict[str, _Form]]] = {
+PUBLISHED: dict[str, Callable[[FormsRequest, Arrays], dict[str, _Form]]] = {
     "torch": _torch_published,
     "tensorflow": _tensorflow_published,
     "jax": _jax_published,
@@ -293,20 +294,10 @@ PUBLISHED: dict[str, Callable[[FormsRequest, weights.Arrays], dict[str, _Form]]]
 """By backend: the published form first, then one thing mended after the other."""
 
 
-def fairly(task: Task, parameters: weights.Arrays) -> _Form:
+def fairly(task: Task) -> _Form:
     """Load the step that Levelfield times, as the worker does: from NumPy to NumPy, completed.
 
-    Parameters
-    ----------
-    task : Task
-        The model.
-    parameters : dict of str to ndarray
-        Weights of the model.
-
-    Returns
-    -------
-    _Form
-        Its output is of `VERIFIED` inputs.
+    Its output is of `VERIFIED` inputs.
     """
     options = Options(
         threads=task.threads,
@@ -315,16 +306,10 @@ def fairly(task: Task, parameters: weights.Arrays) -> _Form:
         cache=Path(task.cache_path) if task.cache_path else None,
         settings=task.settings,
     )
-    model, layout = models.get(task.model), registry.get(task.backend).layout
-    example = inputs.make(model, 0, task.batch, layout=layout)
-    onnx = Path(task.onnx_path) if task.onnx_path else None
-    step = registry.create(task.backend, options).load(
-        Source(model=task.model, batch=task.batch, weights=parameters, example=example, onnx=onnx)
-    )
+    step = registry.create(task.backend, options).load(source_of(task))
 
     def output(_: Arrays) -> Any:  # noqa: ANN401  (an array)
-        firsts = range(0, VERIFIED, task.batch)
-        return np.concatenate([np.array(step(inputs.make(model, each, task.batch, layout=layout))) for each in firsts])
+        return np.concatenate([np.array(step(inputs_of(task, first))) for first in range(0, VERIFIED, task.batch)])
 
     return _Form(step, output)
 
@@ -350,11 +335,9 @@ def polled(call: Call) -> Call:
 
 def forms(request: FormsRequest) -> dict[str, _Form]:
     """Return the requested forms by name."""
-    task = request.task
-    parameters = weights.load(Path(task.weights_path), models.get(task.model)) if task.weights_path else {}
     if request.forms == (FAIRLY,):
-        return {FAIRLY: fairly(task, parameters)}
-    made = PUBLISHED[task.backend](request, parameters)
+        return {FAIRLY: fairly(request.task)}
+    made = PUBLISHED[request.task.backend](request, initial_weights(request.task))
     return {name: _Form(polled(made[name].call), made[name].output) for name in request.forms}
 
 
@@ -370,8 +353,7 @@ def main() -> None:
 
     request = msgspec.json.decode(lines.readline(), type=FormsRequest)
     made = forms(request)
-    task = request.task
-    x: Any = inputs.make(models.get(task.model), 0, task.batch, layout=registry.get(task.backend).layout)
+    x: Any = inputs_of(request.task, 0)
     if FAIRLY not in made:
         x = np.ascontiguousarray(x[FEATURES], dtype=np.float32)
     answers = []

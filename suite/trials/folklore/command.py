@@ -191,9 +191,9 @@ def main(
     **requested: Any,  # noqa: ANN401
 ) -> None:
     """Run a published comparison of five frameworks as published, and fairly."""
-    effort = Effort(launches, launches, rounds, Pace(round(window * 1e9), min_calls=3))
+    effort = Effort(launches, rounds, Pace(round(window * 1e9), min_calls=3))
     if quick:
-        effort = Effort(2, 2, 1, Pace(30_000_000, min_calls=1))
+        effort = Effort(2, 1, Pace(30_000_000, min_calls=1))
     measured = partial(run, effort=effort, **requested)
     sys.exit(exit_code(commands.conduct(Folklore, measured, analysed, markdown, out=out, only=only)))
 

@@ -191,7 +191,6 @@ def _settings(efforts: Mapping[str, Effort | None]) -> dict[str, float]:
         if effort is not None
         for what, value in (
             ("launches at least", effort.launches),
-            ("launches at most", effort.most),
             ("rounds", effort.rounds),
             ("window ns", effort.pace.window_ns),
             ("calls at least", effort.pace.min_calls),
@@ -218,10 +217,7 @@ def exit_code(cells: Sequence[Cell]) -> int:
 @click.option("--models", type=NAMES, default=("mlp", "resnet50", "bert"), help="Only these, separated by commas.")
 @click.option("--backends", type=NAMES, default=registry.names(), help="Backends to compare with a bare loop.")
 @click.option("--app/--no-app", default=True, help="Compare OpenVINO with benchmark_app as well.")
-@click.option("--launches", type=click.IntRange(1), default=6, show_default=True, help="Launches of a cell, at least.")
-@click.option(
-    "--most", type=click.IntRange(1), default=6, show_default=True, help="Launches of a cell, until it is precise."
-)
+@click.option("--launches", type=click.IntRange(1), default=6, show_default=True, help="Launches of a cell.")
 @click.option("--rounds", type=click.IntRange(1), default=2, show_default=True, help="Windows of each process.")
 @click.option("--window", type=click.FloatRange(0.01), default=0.25, show_default=True, help="Seconds in a window.")
 @click.option("--threads", type=int, default=None, help="Threads of every side; default: one per core.")
@@ -231,7 +227,6 @@ def exit_code(cells: Sequence[Cell]) -> int:
 def main(
     app: bool,
     launches: int,
-    most: int,
     rounds: int,
     window: float,
     quick: bool,
@@ -239,12 +234,11 @@ def main(
     **requested: Any,  # noqa: ANN401
 ) -> None:
     """Measure what Levelfield adds to a call, and compare it with its limits."""
-    most = max(launches, most)
-    effort = Effort(launches, most, rounds, Pace(round(window * 1e9), min_calls=3), turns=MOST_TURNS)
-    app_effort = Effort(launches, most, 1, Pace(2_000_000_000, min_calls=5))
+    effort = Effort(launches, rounds, Pace(round(window * 1e9), min_calls=3), turns=MOST_TURNS)
+    app_effort = Effort(launches, 1, Pace(2_000_000_000, min_calls=5))
     if quick:
-        effort = Effort(2, 2, 2, Pace(50_000_000, min_calls=3), turns=3)
-        app_effort = Effort(2, 2, 1, Pace(1_000_000_000, min_calls=3))
+        effort = Effort(2, 2, Pace(50_000_000, min_calls=3), turns=3)
+        app_effort = Effort(2, 1, Pace(1_000_000_000, min_calls=3))
     measured = partial(run, effort=effort, app_effort=app_effort if app else None, **requested)
     trial = commands.conduct(Trial, measured, lambda trial: trial, markdown, out=out)
     sys.exit(exit_code(trial.cells))

@@ -11,15 +11,12 @@ import msgspec
 from suite.machine.disturbance import disturbed
 from suite.machine.idle_wait import wait_until_idle
 from suite.machine.signals import Signals, difference
-from suite.statistics.ending import EndedBy
 from suite.trials.form_worker import FAIRLY
 from suite.trials.overhead.benchmark_app import BenchmarkApp
 from suite.trials.overhead.contestants import BareProcess, Contestant, Harness, Loop, Pace, Target
-from suite.trials.overhead.findings import find, precise
+from suite.trials.overhead.findings import find
 from suite.trials.overhead.record import Cell, Contrast, Finding, Generation, Round, Window
 
-AGREE = 2
-"""The intervals must be short at so many boundaries in a row before the trial of a cell ends early."""
 TURN_REWARM_NS = 10_000_000
 """Of unrecorded calls before each short turn (one call at the least): no other process ran in between, but the harness
 collects garbage before it warms up."""
@@ -33,9 +30,7 @@ class Effort(msgspec.Struct, frozen=True):
     """How much is measured."""
 
     launches: int
-    """Generations at the least."""
-    most: int
-    """Generations at the most; between the two the width of the intervals decides."""
+    """Generations."""
     rounds: int
     pace: Pace
     turns: int = 0
@@ -89,7 +84,7 @@ def measure(
     seed: int,
     say: Callable[[str], None],
 ) -> Cell:
-    """Measure a cell until its contrasts are known well enough, or the effort is spent.
+    """Measure a cell, generation after generation.
 
     Parameters
     ----------
@@ -113,12 +108,9 @@ def measure(
     Cell
         With generations and findings.
     """
-    agreed = 0
-    ended = EndedBy.PRECISION if effort.most > effort.launches else EndedBy.PLAN
     began = time.monotonic()
     with Signals(target.resources.cpus) as signals:
-        while len(cell.generations) < effort.most:
-            number = len(cell.generations)
+        for number in range(effort.launches):
             order = random.Random(f"{seed}/{cell.backend}/{cell.case.id}/{number}")  # noqa: S311 (a schedule)
             with launched(target, order, app=app) as arms:
                 generations = (*cell.generations, generation(arms, effort, order, signals))
@@ -126,15 +118,11 @@ def measure(
             cell = msgspec.structs.replace(
                 cell,
                 generations=generations,
-                findings=tuple(find(each, generations, cell.arms, ended=ended) for each in contrasts),
+                findings=tuple(find(each, generations, cell.arms) for each in contrasts),
                 notes=notes,
                 seconds=time.monotonic() - began,
             )
-            most = f" to {effort.most}" if ended is EndedBy.PRECISION else ""
-            say(f"launch {number + 1} of {effort.launches}{most}: {_summary(cell.findings)}")
-            agreed = agreed + 1 if precise(cell.findings) else 0
-            if number + 1 >= effort.launches and agreed >= AGREE:
-                break
+            say(f"launch {number + 1} of {effort.launches}: {_summary(cell.findings)}")
     return cell
 
 

@@ -1,9 +1,9 @@
 """The bare loop: load a model, warm up, time calls one by one, print the median as JSON.
 
-It imports nothing of Levelfield (only the standard library, NumPy and one framework), and runs in the environment of one
-version. Its options come on the command line as JSON: the framework, the folder of the workload (`model.onnx` and the
-inputs as `.npy` files), CPUs and threads, and for how long to warm up and to time. Settings are those of the backends of
-the same names.
+It imports nothing of Levelfield (only the standard library, NumPy and one framework), and runs in the environment of
+one version. Its options come on the command line as JSON: the framework, the folder of the workload (`model.onnx` and
+the inputs as `.npy` files), CPUs and threads, and for how long to warm up and to time. Settings are those of the
+backends of the same names.
 """
 
 import json
