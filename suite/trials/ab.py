@@ -15,6 +15,7 @@ from suite.plan import Selection
 from suite.record.schema import Run
 from suite.run.ab import AbResult, measure
 from suite.run.options import Options
+from suite.statistics.proportions import Proportion
 from suite.trials.record import Extensible
 
 
@@ -132,3 +133,17 @@ def extended(before: _R | None, kind: type[_R], run: Run, gate: Gate, settings: 
         **fields,
     )
     return msgspec.structs.replace(record, updated=run.finished or run.started, **fields)
+
+
+def share(found: Proportion, noun: str = "") -> str:
+    """Write a proportion with its interval: `3 of 20 trials (3.2 to 37.9 %)`.
+
+    Parameters
+    ----------
+    found : Proportion
+        What was counted.
+    noun : str
+        What it is a proportion of.
+    """
+    total = f"{found.trials} {noun}".rstrip()
+    return f"{found.successes} of {total} ({100 * found.low:.1f} to {100 * found.high:.1f} %)"

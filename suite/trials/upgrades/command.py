@@ -118,7 +118,7 @@ def run(request: TrialRequest, out: Path, say: Callable[[str], None], *, add: bo
     Raises
     ------
     LevelfieldError
-        The record is there already, or was made with other settings or on another machine; or nothing could be
+        The record exists already, or was made with other settings or on another machine; or nothing could be
         measured.
     """
     gate, settings = Gate(margin=request.margin), settings_of(request, "count", "kinds", "backends")
