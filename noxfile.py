@@ -49,6 +49,12 @@ def install(session: nox.Session, lock: str = "dev.lock") -> None:
         stamp.write_text(state, encoding="utf-8")
 
 
+def trial(session: nox.Session, module: str, *arguments: str) -> None:
+    """Run a study of the method in the session's own environment."""
+    install(session, "runtime.lock")
+    session.run("python", "-m", module, *arguments)
+
+
 def _state(lock: Path) -> str:
     return hashlib.sha256(lock.read_bytes() + (HERE / "pyproject.toml").read_bytes()).hexdigest()
 
@@ -141,69 +147,59 @@ def faults(session: nox.Session) -> None:
 
 @nox.session
 def overhead(session: nox.Session) -> None:
-    """Hold the harness against a bare loop and OpenVINO's benchmark_app: a quiet machine for half an hour."""
-    install(session, "runtime.lock")
-    session.run("python", "-m", "suite.trials.overhead", *session.posargs)
+    """Compare the harness with a bare loop and OpenVINO's benchmark_app: a quiet machine for half an hour."""
+    trial(session, "suite.trials.overhead", *session.posargs)
 
 
 @nox.session
 def folklore(session: nox.Session) -> None:
     """Run a well-known comparison of five frameworks as it was published, and fairly: two tables, in some minutes."""
-    install(session, "runtime.lock")
-    session.run("python", "-m", "suite.trials.folklore", *session.posargs)
+    trial(session, "suite.trials.folklore", *session.posargs)
 
 
 @nox.session
 def rigor(session: nox.Session) -> None:
     """Measure false alarms and power beside the rules of other tools: a quiet machine for three quarters of an hour."""
-    install(session, "runtime.lock")
-    session.run("python", "-m", "suite.trials.rigor", *session.posargs)
+    trial(session, "suite.trials.rigor", *session.posargs)
 
 
 @nox.session
 def exchange(session: nox.Session) -> None:
     """Say from runs of several days how often a comparison calls a change that is none: `nox -s exchange -- RUNS`."""
-    install(session, "runtime.lock")
-    session.run("python", "-m", "suite.trials.exchange", *session.posargs)
+    trial(session, "suite.trials.exchange", *session.posargs)
 
 
 @nox.session
 def spin(session: nox.Session) -> None:
     """Measure whether one arm's spinning threads reach the next arm's timed calls: a quiet machine for six minutes."""
-    install(session, "runtime.lock")
-    session.run("python", "-m", "suite.trials.spin", *session.posargs)
+    trial(session, "suite.trials.spin", *session.posargs)
 
 
 @nox.session
 def padding(session: nox.Session) -> None:
     """Measure what random padding of the environment does to the variance between launches: quiet, for six minutes."""
-    install(session, "runtime.lock")
-    session.run("python", "-m", "suite.trials.padding", *session.posargs)
+    trial(session, "suite.trials.padding", *session.posargs)
 
 
 @nox.session
 def trials(session: nox.Session) -> None:
     """Try `levelfield ab` on nothing, on a known slowdown and on released versions: a quiet machine for some hours."""
-    install(session, "runtime.lock")
-    session.run("python", "-m", "suite.trials.upgrades", *session.posargs)
+    trial(session, "suite.trials.upgrades", *session.posargs)
 
 
 @nox.session
 def regressions(session: nox.Session) -> None:
     """Try `levelfield ab` on released versions that are known to differ, or not to; `-- classify` comes before."""
-    install(session, "runtime.lock")
-    session.run("python", "-m", "suite.trials.regressions", *(session.posargs or ["run"]))
+    trial(session, "suite.trials.regressions", *(session.posargs or ["run"]))
 
 
 @nox.session
 def images(session: nox.Session) -> None:
     """Build every CPU image twice from nothing, and compare the layers: ten minutes or so."""
-    install(session, "runtime.lock")
-    session.run("python", "-m", "suite.trials.images", *session.posargs)
+    trial(session, "suite.trials.images", *session.posargs)
 
 
 @nox.session
 def calibrate(session: nox.Session) -> None:
     """Measure this machine's false-alarm rate and the smallest change it sees; later reports cite it."""
-    install(session, "runtime.lock")
-    session.run("python", "-m", "suite.trials.calibrate", *session.posargs)
+    trial(session, "suite.trials.calibrate", *session.posargs)

@@ -1,6 +1,6 @@
 """How often this machine raises a false alarm: many A/A runs, each exactly as `bench` would do it.
 
-`nox -s calibrate` calls it. Two arms of one backend stand in a block as they stand in any report; the runs go through
+`nox -s calibrate` calls it. Two arms of one backend are in one block, as in any report; the runs go through
 the same plan, the same schedule and the same analysis. The result is kept in the cache (`suite.run.calibration`).
 """
 
@@ -49,7 +49,7 @@ def run(selection: Selection, runs: int, listener: commands.Terminal, *, add: bo
     listener : commands.Terminal
         Display of the progress.
     add : bool
-        Whether to go on with the calibration that is kept.
+        Whether to add to the calibration that is kept.
 
     Returns
     -------
@@ -60,12 +60,12 @@ def run(selection: Selection, runs: int, listener: commands.Terminal, *, add: bo
     LevelfieldError
         No engine answers, a run gave no control, or runs were to be added to such as were made under other conditions.
     """
-    with commands.prepared(selection, listener) as (plan, site):
+    with commands.prepared(selection, listener) as (plan, resources):
         conditions = Conditions(
             started=utc_now(),
             tool_version=__version__,
-            machine=fingerprint(site.cpus),
-            image=site.image(plan.blocks[0].arms[0]).tag,
+            machine=fingerprint(resources.cpus),
+            image=resources.image(plan.blocks[0].arms[0]).tag,
             backend=plan.blocks[0].arms[0].backend,
             case=plan.blocks[0].case,
             margin=DEFAULT_MARGIN,
@@ -75,7 +75,7 @@ def run(selection: Selection, runs: int, listener: commands.Terminal, *, add: bo
         )
         conditions, repeats = _before(conditions) if add else (conditions, [])
         for left in reversed(range(runs)):
-            last = _repeat(plan, site)
+            last = _repeat(plan, resources)
             repeats.append(last)
             found = conclude(conditions, repeats, utc_now())
             store(found)
@@ -89,25 +89,25 @@ def run(selection: Selection, runs: int, listener: commands.Terminal, *, add: bo
 def _before(now: Conditions) -> tuple[Conditions, list[Repeat]]:
     before = load()
     if before is None:
-        raise LevelfieldError("There is no calibration to add to.", fix="Begin one, without --add.")
+        raise LevelfieldError("There is no calibration to add to.", fix="Start one, without --add.")
     known = Conditions(**{name: getattr(before, name) for name in Conditions.__struct_fields__})
     expected = msgspec.structs.replace(now, started=known.started, machine=known.machine)
     if known != expected or not same_machine(known.machine, now.machine):
         raise LevelfieldError(
-            "The calibration that is kept was made under other conditions.", fix="Begin a new one, without --add."
+            "The calibration that is kept was made under other conditions.", fix="Start a new one, without --add."
         )
     return known, list(before.repeats)
 
 
-def _repeat(plan: Plan, site: RunResources) -> Repeat:
+def _repeat(plan: Plan, resources: RunResources) -> Repeat:
     """Make one run, with compile caches of its own, in a folder that is thrown away afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="levelfield-calibrate-"))
-    own = msgspec.structs.replace(site, caches=scratch.make_folder())
+    own = msgspec.structs.replace(resources, caches=scratch.make_folder())
     began = time.monotonic()
     try:
-        place = start_run(plan, RunOptions(seed=secrets.randbits(63), reports=folder), own)
-        RunInProgress(place, own, SilentListener()).measure()
-        record = journal.fold(journal.read(place / JOURNAL))
+        run_folder = start_run(plan, RunOptions(seed=secrets.randbits(63), reports=folder), own)
+        RunInProgress(run_folder, own, SilentListener()).measure()
+        record = journal.fold(journal.read(run_folder / JOURNAL))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         scratch.remove(own.caches)

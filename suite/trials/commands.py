@@ -3,10 +3,10 @@
 import datetime as dt
 import secrets
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 from rich.markdown import Markdown
@@ -22,7 +22,7 @@ from suite.schedule import scratch
 from suite.schedule.listener import SilentListener
 from suite.schedule.preparation import prepare
 from suite.schedule.resources import RunResources
-from suite.trials.record import FOLDER
+from suite.trials.record import FOLDER, Record, read, write
 
 COULD_NOT_RUN = 2
 """Exit code."""
@@ -47,6 +47,14 @@ analyse_option = click.option(
     metavar="RECORD",
     help="Only analyse this record anew, and write it and its table again.",
 )
+launcher_option = click.option(
+    "--launcher",
+    type=click.Choice(["docker", "venv"]),
+    default="docker",
+    show_default=True,
+    help="Where to run workers.",
+)
+add_option = click.option("--add", is_flag=True, help="Add to the record that --out names.")
 
 
 class Terminal(SilentListener):
@@ -90,13 +98,60 @@ def terminal() -> Iterator[Terminal]:
         sys.exit(COULD_NOT_RUN)
 
 
+_R = TypeVar("_R", bound=Record)
+Keep = Callable[[_R], None]
+"""Writes what a trial has measured so far."""
+
+
+def conduct(
+    kind: type[_R],
+    measure: Callable[[Keep[_R], Terminal], _R],
+    analyse: Callable[[_R], _R],
+    markdown: Callable[[_R], str],
+    *,
+    out: Path | None,
+    only: Path | None = None,
+    indent: int = 1,
+) -> _R:
+    """Measure, or read a record; then analyse it, write it and its tables, and print them.
+
+    Parameters
+    ----------
+    kind : type
+        Of the record.
+    measure : callable
+        Takes a function that writes what is measured so far, and the display; returns the record.
+    analyse : callable
+        Returns a record with its findings.
+    markdown : callable
+        Returns the tables of a record.
+    out : Path or None
+        File of the record; None: the one that is analysed, or else one named after the trial and the day.
+    only : Path or None
+        A record to analyse again; nothing is measured.
+    indent : int
+        As `suite.trials.record.write` takes it.
+
+    Returns
+    -------
+    Record
+        With its findings.
+    """
+    with terminal() as listener:
+        path = out or only or default_path(kind.TRIAL)
+        record = analyse(read(only, kind) if only else measure(lambda part: write(part, path, indent=indent), listener))
+        write(record, path, markdown(record), indent=indent)
+        listener.show(markdown(record), path)
+    return record
+
+
 def default_path(name: str, kind: str = "") -> Path:
     """Return where a record is written unless another file is named.
 
     Parameters
     ----------
     name, kind : str
-        What stands before and after the day: `rigor` and `-busy` become `rigor-2026-11-22-busy.json`.
+        What comes before and after the day: `rigor` and `-busy` become `rigor-2026-11-22-busy.json`.
 
     Returns
     -------
@@ -117,19 +172,19 @@ def selection(models: Sequence[str], backends: Sequence[str], threads: int | Non
     **others
         Fields of `Selection`.
     """
-    wanted = {"profile": "smoke", "scenarios": ("latency",), "control": "none", **others}
+    fields = {"profile": "smoke", "scenarios": ("latency",), "control": "none", **others}
     numbers = () if threads is None else (threads,)
-    return Selection(models=tuple(models), backends=tuple(backends), threads=numbers, **wanted)
+    return Selection(models=tuple(models), backends=tuple(backends), threads=numbers, **fields)
 
 
 @contextmanager
-def prepared(wanted: Selection, listener: Terminal, launcher: str = "docker") -> Iterator[tuple[Plan, RunResources]]:
+def prepared(selected: Selection, listener: Terminal, launcher: str = "docker") -> Iterator[tuple[Plan, RunResources]]:
     """Make everything that a trial needs, and remove its compile caches afterwards.
 
     Parameters
     ----------
-    wanted : Selection
-        What is to be measured.
+    selected : Selection
+        What to measure.
     listener : Terminal
         Display of the progress.
     launcher : str
@@ -144,11 +199,11 @@ def prepared(wanted: Selection, listener: Terminal, launcher: str = "docker") ->
     LevelfieldError
         No engine answers, or something cannot be made.
     """
-    plan = make(wanted)
+    plan = make(selected)
     chosen = DockerLauncher(connect()) if launcher == "docker" else VenvLauncher()
     chosen.sweep()
-    site = prepare(plan, chosen, listener)
+    resources = prepare(plan, chosen, listener)
     try:
-        yield plan, site
+        yield plan, resources
     finally:
-        scratch.remove(site.caches)
+        scratch.remove(resources.caches)

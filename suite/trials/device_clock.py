@@ -39,7 +39,7 @@ Clock = Callable[[Callable[[], object]], float]
 
 
 class Agreement(msgspec.Struct, frozen=True):
-    """One other clock against ours."""
+    """Another clock compared with ours."""
 
     clock: str
     ratio: float
@@ -169,7 +169,7 @@ def measure(
 
 
 def compare(found: dict[str, list[float]]) -> list[Agreement]:
-    """Hold every other clock against ours, turn by turn."""
+    """Compare every other clock with ours, turn by turn."""
     from suite.statistics.ratios import ratio_interval
 
     ours = [math.log(value) for value in found[OURS]]
@@ -182,7 +182,7 @@ def compare(found: dict[str, list[float]]) -> list[Agreement]:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Measure what was options for, and print a line for each clock."""
+    """Measure what the command line asks for, and print a line for each clock."""
     parser = argparse.ArgumentParser(prog="python -m suite.trials.device_clock", description=__doc__.split("\n", 1)[0])
     parser.add_argument("--backends", default="torch,torch-compile")
     parser.add_argument("--models", default="resnet50,bert")
@@ -201,7 +201,7 @@ def main(words: Sequence[str] | None = None) -> int:
                 continue
             print(f"{backend} {model}: {statistics.median(found[OURS]) / 1e6:.4f} ms by {OURS}")
             for one in compare(found):
-                says = {AGREES: "agrees", DIFFERS: "differs", UNDECIDED: "cannot be told"}[one.verdict]
+                says = {AGREES: "agrees", DIFFERS: "differs", UNDECIDED: "is undecided"}[one.verdict]
                 print(f"  over {one.clock}: {one.ratio:.4f} ({one.low:.4f} to {one.high:.4f}), {says}")
                 codes.append(one.verdict)
     return next((code for code in (DIFFERS, COULD_NOT, UNDECIDED) if code in codes), AGREES if codes else COULD_NOT)

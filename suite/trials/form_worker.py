@@ -1,8 +1,8 @@
 """What is timed in a plain container: a loop as anybody would write it, around a step of Levelfield's or of others.
 
 The text of this file is given to `python -c` in an image: it runs beside the worker and shares nothing of it but the
-backend's `load`. First line in: `FormsRequest`; out: a list of `Answer`. Every other line: an `Ask` or an `AskTurns`.
-It ends when stdin closes.
+backend's `load`. First line in: `FormsRequest`; out: a list of `Answer`. Every other line in: `Windows`; out: for each
+window, the nanoseconds of its calls. It ends when stdin closes.
 
 The forms of others are those of a published comparison of five frameworks on a spam classifier. As published means as
 its script does it: a thousand inputs in host memory, what the framework does by default, and the process asked for its
@@ -13,7 +13,6 @@ compared; where the script makes its own in the call, that stays.
 import inspect
 import itertools
 import os
-import random
 import sys
 import time
 from collections.abc import Callable
@@ -25,10 +24,11 @@ import numpy as np
 import numpy.typing as npt
 
 from suite.backends import registry
-from suite.backends.protocol import Arrays, Options, Source
+from suite.backends.protocol import Arrays, Options
 from suite.worker.messages import Measure, Task
+from suite.worker.sources import initial_weights, inputs_of, source_of
 from suite.worker.window import measure_window
-from suite.zoo import inputs, models, weights
+from suite.zoo import models
 
 Batch: TypeAlias = npt.NDArray[np.float32]
 """Shape (samples, 200)."""
@@ -62,39 +62,15 @@ class Answer(msgspec.Struct, frozen=True):
     """float32, little endian, C order."""
 
 
-class Ask(msgspec.Struct, frozen=True, tag="window"):
-    """One window of a form."""
+class Windows(msgspec.Struct, frozen=True):
+    """Windows to take one after the other, without a word to the supervisor in between."""
 
-    form: str
-    loop: str
-    """`bare`: the bare loop; `take`: the harness's own, in this same process; `own-clock`: what OpenVINO's request says
-    each call took."""
+    turns: tuple[tuple[str, str], ...]
+    """Form and loop of each. The loops are `bare`: the bare loop; `take`: the worker's own, in this same process;
+    `own-clock`: what OpenVINO's request says each call took."""
     window_ns: int
     min_calls: int
     rewarm_ns: int
-
-
-class Samples(msgspec.Struct, frozen=True):
-    samples_ns: list[int]
-
-
-class AskTurns(msgspec.Struct, frozen=True, tag="turns"):
-    """Short windows of two loops around Levelfield's step in turns, without a word to the supervisor in between."""
-
-    loops: tuple[str, str]
-    """As in `Ask`."""
-    turns: int
-    """Windows of each."""
-    window_ns: int
-    min_calls: int
-    rewarm_ns: int
-    seed: int
-    """Of the order within each turn."""
-
-
-class Turns(msgspec.Struct, frozen=True):
-    turns: list[dict[str, list[int]]]
-    """Samples by loop in ns, in the order of time: turns, and the two loops within each."""
 
 
 def bare_loop(step: Call, x: Any, window_ns: int, min_calls: int) -> list[int]:  # noqa: ANN401  (arrays of any kind)
@@ -123,21 +99,19 @@ def bare_loop(step: Call, x: Any, window_ns: int, min_calls: int) -> list[int]: 
     return samples
 
 
-def window_of(loop: str, step: Call, x: Any, window_ns: int, min_calls: int, rewarm_ns: int) -> list[int]:  # noqa: ANN401  (arrays of any kind)
-    """Warm up as the harness does, and take one window by a loop's name.
+def window_of(loop: str, step: Call, x: Any, request: Windows) -> list[int]:  # noqa: ANN401  (arrays of any kind)
+    """Warm up as the worker does, and take one window.
 
     Parameters
     ----------
     loop : str
-        As in `Ask`.
+        As in `Windows`.
     step : callable
         What is timed.
     x
         Its input.
-    window_ns, min_calls : int
-        Length of the window, and its fewest calls.
-    rewarm_ns : int
-        How long unrecorded calls go on before.
+    request : Windows
+        Length of the window.
 
     Returns
     -------
@@ -145,34 +119,10 @@ def window_of(loop: str, step: Call, x: Any, window_ns: int, min_calls: int, rew
         Nanoseconds of each call.
     """
     if loop == "take":
-        measure = Measure(window_ns=window_ns, min_calls=min_calls, rewarm_ns=rewarm_ns)
+        measure = Measure(window_ns=request.window_ns, min_calls=request.min_calls, rewarm_ns=request.rewarm_ns)
         return list(measure_window(step, (x,), measure).samples_ns)
-    bare_loop(step, x, rewarm_ns, 1)
-    return (own_clock if loop == "own-clock" else bare_loop)(step, x, window_ns, min_calls)
-
-
-def in_turns(step: Call, x: Any, ask: AskTurns) -> Turns:  # noqa: ANN401  (arrays of any kind)
-    """Let two loops take turns around the same step, in random order.
-
-    Parameters
-    ----------
-    step : callable
-        What is timed.
-    x
-        Its input.
-    ask : AskTurns
-        Loops and windows.
-
-    Returns
-    -------
-    Turns
-    """
-    order = random.Random(ask.seed)  # noqa: S311 (a schedule)
-    found: list[dict[str, list[int]]] = []
-    for _ in range(ask.turns):
-        loops = order.sample(ask.loops, 2)
-        found.append({loop: window_of(loop, step, x, ask.window_ns, ask.min_calls, ask.rewarm_ns) for loop in loops})
-    return Turns(found)
+    bare_loop(step, x, request.rewarm_ns, 1)
+    return (own_clock if loop == "own-clock" else bare_loop)(step, x, request.window_ns, request.min_calls)
 
 
 def own_clock(step: Call, x: Any, window_ns: int, min_calls: int) -> list[int]:  # noqa: ANN401  (arrays of any kind)
@@ -223,7 +173,7 @@ class _Form(msgspec.Struct):
     """The same computation, its result as an array; never timed. None: it has no weights of ours to compare."""
 
 
-def _torch_published(_: FormsRequest, parameters: weights.Arrays) -> dict[str, _Form]:
+def _torch_published(_: FormsRequest, parameters: Arrays) -> dict[str, _Form]:
     """The module called on a new tensor, gradients recorded."""
     import torch
 
@@ -231,20 +181,20 @@ def _torch_published(_: FormsRequest, parameters: weights.Arrays) -> dict[str, _
 
     module = torch_module.load(models.get(MODEL), parameters).requires_grad_(requires_grad=True)
 
-    def published(x: Batch) -> object:
-        return module(torch.tensor(x))
-
     def without_gradients(x: Batch) -> object:
         with torch.inference_mode():
             return module(torch.tensor(x))
 
+    def output(x: Batch) -> object:
+        return module(torch.tensor(x)).detach().numpy()
+
     return {
-        "as published": _Form(published, lambda x: module(torch.tensor(x)).detach().numpy()),
-        "without gradients": _Form(without_gradients, lambda x: module(torch.tensor(x)).detach().numpy()),
+        "as published": _Form(lambda x: module(torch.tensor(x)), output),
+        "without gradients": _Form(without_gradients, output),
     }
 
 
-def _tensorflow_published(_: FormsRequest, parameters: weights.Arrays) -> dict[str, _Form]:
+def _tensorflow_published(_: FormsRequest, parameters: Arrays) -> dict[str, _Form]:
     """A Keras model called as a function, eagerly; and by `predict`, as other tellings of the comparison do."""
     import tensorflow as tf
 
@@ -270,7 +220,7 @@ def _tensorflow_published(_: FormsRequest, parameters: weights.Arrays) -> dict[s
     }
 
 
-def _jax_published(_: FormsRequest, parameters: weights.Arrays) -> dict[str, _Form]:
+def _jax_published(_: FormsRequest, parameters: Arrays) -> dict[str, _Form]:
     """Not compiled, weights of ones made in every call, no biases, and the result never waited for."""
     os.environ["JAX_PLATFORMS"] = "cpu"
     import jax
@@ -295,7 +245,7 @@ def _jax_published(_: FormsRequest, parameters: weights.Arrays) -> dict[str, _Fo
     }
 
 
-def _onnxruntime_published(request: FormsRequest, _: weights.Arrays) -> dict[str, _Form]:
+def _onnxruntime_published(request: FormsRequest, _: Arrays) -> dict[str, _Form]:
     """One sample at a time in a Python loop, the input's name asked for each of them."""
     import onnxruntime as ort
 
@@ -306,13 +256,10 @@ def _onnxruntime_published(request: FormsRequest, _: weights.Arrays) -> dict[str
         for index in range(x.shape[0]):
             session.run(None, {session.get_inputs()[0].name: x[index : index + 1]})
 
-    def output(x: Batch) -> Any:  # noqa: ANN401  (an array)
-        return np.concatenate([session.run(None, {FEATURES: x[index : index + 1]})[0] for index in range(len(x))])
-
-    return {"as published": _Form(published, output)}
+    return {"as published": _Form(published, _one_by_one(lambda sample: session.run(None, {FEATURES: sample})[0]))}
 
 
-def _openvino_published(request: FormsRequest, _: weights.Arrays) -> dict[str, _Form]:
+def _openvino_published(request: FormsRequest, _: Arrays) -> dict[str, _Form]:
     """One sample at a time in a Python loop, a new request for each, in the precision that OpenVINO chooses."""
     import openvino
 
@@ -328,13 +275,16 @@ def _openvino_published(request: FormsRequest, _: weights.Arrays) -> dict[str, _
         for index in range(x.shape[0]):
             infer_request.infer({0: x[index : index + 1]}, share_inputs=True, share_outputs=True)
 
-    def output(x: Batch) -> Any:  # noqa: ANN401  (an array)
-        return np.concatenate([compiled.infer_new_request({0: x[index : index + 1]})[0] for index in range(len(x))])
-
+    output = _one_by_one(lambda sample: compiled.infer_new_request({0: sample})[0])
     return {"as published": _Form(published, output), "one request": _Form(one_request, output)}
 
 
-PUBLISHED: dict[str, Callable[[FormsRequest, weights.Arrays], dict[str, _Form]]] = {
+def _one_by_one(call: Call) -> Call:
+    """Return a call of one sample as a call of a batch."""
+    return lambda x: np.concatenate([call(x[index : index + 1]) for index in range(len(x))])
+
+
+PUBLISHED: dict[str, Callable[[FormsRequest, Arrays], dict[str, _Form]]] = {
     "torch": _torch_published,
     "tensorflow": _tensorflow_published,
     "jax": _jax_published,
@@ -344,20 +294,10 @@ PUBLISHED: dict[str, Callable[[FormsRequest, weights.Arrays], dict[str, _Form]]]
 """By backend: the published form first, then one thing mended after the other."""
 
 
-def fairly(task: Task, parameters: weights.Arrays) -> _Form:
+def fairly(task: Task) -> _Form:
     """Load the step that Levelfield times, as the worker does: from NumPy to NumPy, completed.
 
-    Parameters
-    ----------
-    task : Task
-        The model.
-    parameters : dict of str to ndarray
-        Weights of the model.
-
-    Returns
-    -------
-    _Form
-        Its output is of `VERIFIED` inputs.
+    Its output is of `VERIFIED` inputs.
     """
     options = Options(
         threads=task.threads,
@@ -366,16 +306,10 @@ def fairly(task: Task, parameters: weights.Arrays) -> _Form:
         cache=Path(task.cache_path) if task.cache_path else None,
         settings=task.settings,
     )
-    model, layout = models.get(task.model), registry.get(task.backend).layout
-    example = inputs.make(model, 0, task.batch, layout=layout)
-    onnx = Path(task.onnx_path) if task.onnx_path else None
-    step = registry.create(task.backend, options).load(
-        Source(model=task.model, batch=task.batch, weights=parameters, example=example, onnx=onnx)
-    )
+    step = registry.create(task.backend, options).load(source_of(task))
 
     def output(_: Arrays) -> Any:  # noqa: ANN401  (an array)
-        firsts = range(0, VERIFIED, task.batch)
-        return np.concatenate([np.array(step(inputs.make(model, each, task.batch, layout=layout))) for each in firsts])
+        return np.concatenate([np.array(step(inputs_of(task, first))) for first in range(0, VERIFIED, task.batch)])
 
     return _Form(step, output)
 
@@ -400,12 +334,10 @@ def polled(call: Call) -> Call:
 
 
 def forms(request: FormsRequest) -> dict[str, _Form]:
-    """Make what was asked for."""
-    task = request.task
-    parameters = weights.load(Path(task.weights_path), models.get(task.model)) if task.weights_path else {}
+    """Return the requested forms by name."""
     if request.forms == (FAIRLY,):
-        return {FAIRLY: fairly(task, parameters)}
-    made = PUBLISHED[task.backend](request, parameters)
+        return {FAIRLY: fairly(request.task)}
+    made = PUBLISHED[request.task.backend](request, initial_weights(request.task))
     return {name: _Form(polled(made[name].call), made[name].output) for name in request.forms}
 
 
@@ -421,8 +353,7 @@ def main() -> None:
 
     request = msgspec.json.decode(lines.readline(), type=FormsRequest)
     made = forms(request)
-    task = request.task
-    x: Any = inputs.make(models.get(task.model), 0, task.batch, layout=registry.get(task.backend).layout)
+    x: Any = inputs_of(request.task, 0)
     if FAIRLY not in made:
         x = np.ascontiguousarray(x[FEATURES], dtype=np.float32)
     answers = []
@@ -432,12 +363,8 @@ def main() -> None:
         answers.append(Answer(name, array.shape, array.tobytes()))
     say(answers)
     for line in lines:
-        ask = msgspec.json.decode(line, type=Ask | AskTurns)
-        if isinstance(ask, AskTurns):
-            say(in_turns(made[FAIRLY].call, x, ask))
-        else:
-            call = made[ask.form].call
-            say(Samples(window_of(ask.loop, call, x, ask.window_ns, ask.min_calls, ask.rewarm_ns)))
+        windows = msgspec.json.decode(line, type=Windows)
+        say([window_of(loop, made[form].call, x, windows) for form, loop in windows.turns])
     os._exit(0)  # frameworks may hang in their exit handlers; everything has been said
 
 

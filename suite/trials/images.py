@@ -18,7 +18,6 @@ from suite.cli.options import NAMES
 from suite.images import engine
 from suite.images.build import build
 from suite.machine.fingerprint import fingerprint
-from suite.record.schema import Fingerprint
 from suite.schedule.outcomes import utc_now
 from suite.trials import commands, record
 
@@ -45,16 +44,13 @@ class Twice(msgspec.Struct, frozen=True):
         return self.first == self.second
 
 
-class Record(record.Record, frozen=True, kw_only=True):
+class Record(record.MachineRecord, frozen=True, kw_only=True):
     """The whole record."""
 
     TRIAL: ClassVar = "images"
 
-    started: str
     finished: str
-    tool_version: str
     engine: str
-    machine: Fingerprint
     images: tuple[Twice, ...]
 
 

@@ -11,6 +11,7 @@ from suite.errors import LevelfieldError
 from suite.machine.fingerprint import fingerprint
 from suite.record.files import write_atomically
 from suite.record.schema import Artifact, Fingerprint, Image
+from suite.run.calibration import same_machine
 from suite.schedule.outcomes import utc_now
 from suite.schedule.resources import RunResources
 
@@ -30,14 +31,27 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     schema: int
 
 
-class Measurement(Record, frozen=True, kw_only=True):
-    """The record of a trial that launches workers and wants a quiet machine."""
+class MachineRecord(Record, frozen=True, kw_only=True):
+    """The record of a trial that measures one machine."""
 
     started: str
-    finished: str
     tool_version: str
-    seed: int
     machine: Fingerprint
+
+
+class Extensible(MachineRecord, frozen=True, kw_only=True):
+    """The record of a trial that later calls of its command may add to (`--add`)."""
+
+    updated: str
+    settings: dict[str, str]
+    """What everything in the record shares."""
+
+
+class Measurement(MachineRecord, frozen=True, kw_only=True):
+    """The record of a trial that launches workers and needs a quiet machine."""
+
+    finished: str
+    seed: int
     images: tuple[Image, ...]
     artifacts: tuple[Artifact, ...]
     load_before: tuple[float, float, float]
@@ -49,23 +63,98 @@ class Measurement(Record, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, finished=utc_now(), load_after=os.getloadavg(), **changes)
 
 
-def site_facts(site: RunResources) -> dict[str, Any]:
+def site_facts(resources: RunResources) -> dict[str, Any]:
     """Return the fields of a record that follow from what was prepared."""
     return {
         "tool_version": __version__,
-        "machine": fingerprint(site.cpus),
-        "images": tuple(site.images.values()),
-        "artifacts": tuple(onnx.artifact for onnx in site.onnx.values()),
+        "machine": fingerprint(resources.cpus),
+        "images": tuple(resources.images.values()),
+        "artifacts": tuple(onnx.artifact for onnx in resources.onnx.values()),
     }
 
 
-def new_facts(site: RunResources) -> dict[str, Any]:
-    """Return the fields of a `Measurement` that begins now, without schema and seed."""
+_M = TypeVar("_M", bound=Measurement)
+
+
+def begin(kind: type[_M], resources: RunResources, **fields: Any) -> _M:  # noqa: ANN401  (fields of any type)
+    """Return the record of a measurement that begins now.
+
+    Parameters
+    ----------
+    kind : type
+        The trial's type of records.
+    resources : RunResources
+        What was prepared.
+    **fields
+        Its seed, and the fields of this kind.
+
+    Returns
+    -------
+    Measurement
+        Of that kind.
+    """
     now, load = utc_now(), os.getloadavg()
-    return {"started": now, "finished": now, "load_before": load, "load_after": load, **site_facts(site)}
+    common: dict[str, Any] = {
+        "schema": kind.SCHEMA,
+        "started": now,
+        "finished": now,
+        "load_before": load,
+        "load_after": load,
+    }
+    return kind(**common, **site_facts(resources), **fields)
 
 
 _R = TypeVar("_R", bound=Record)
+_E = TypeVar("_E", bound=Extensible)
+
+
+def settings_of(request: msgspec.Struct, *left_out: str) -> dict[str, str]:
+    """Return a request as a record holds it.
+
+    Parameters
+    ----------
+    request : Struct
+        What is measured, and how.
+    *left_out : str
+        Fields in which calls that add to one record may differ.
+    """
+    return {name: str(value) for name, value in msgspec.to_builtins(request).items() if name not in left_out}
+
+
+def existing(path: Path, kind: type[_E], settings: dict[str, str], *, add: bool) -> _E | None:
+    """Read the record that is added to.
+
+    Parameters
+    ----------
+    path : Path
+        Its file.
+    kind : type
+        The trial's type of records.
+    settings : dict of str to str
+        Of what is to be added.
+    add : bool
+        Whether a record that exists may be added to.
+
+    Returns
+    -------
+    Record or None
+        None: there is no file.
+
+    Raises
+    ------
+    LevelfieldError
+        There is a file, and it may not be added to, is no such record, or has other settings or another machine.
+    """
+    if not path.exists():
+        return None
+    if not add:
+        raise LevelfieldError(f"{path} exists already.", fix="Add to it (--add), or name another file with --out.")
+    record = read(path, kind)
+    if record.settings != settings:
+        raise LevelfieldError(f"{path} was made with other settings.", fix="Give the same options, or another --out.")
+    if not same_machine(record.machine, fingerprint(tuple(sorted(os.sched_getaffinity(0))))):
+        raise LevelfieldError(f"{path} was made on another machine.", fix="Name another file with --out.")
+    return record
 
 
 def read(path: Path, kind: type[_R]) -> _R:
@@ -105,7 +194,7 @@ def read(path: Path, kind: type[_R]) -> _R:
 
 
 def write(record: Record, path: Path, markdown: str = "", *, indent: int = 1) -> None:
-    """Write a record, and its tables beside it; each whole or not at all.
+    """Write a record and its tables, each file atomically.
 
     Parameters
     ----------
@@ -114,7 +203,7 @@ def write(record: Record, path: Path, markdown: str = "", *, indent: int = 1) ->
     path : Path
         Its file; the folder is made.
     markdown : str
-        Content of the file beside it; empty: that stays as it is.
+        Content of the `.md` file of the same name; empty: that file is not written.
     indent : int
         Spaces a level; -1: the record is long, and takes one line.
     """

@@ -1,7 +1,8 @@
 """Workers that a trial keeps alive itself, and one turn of one of them."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from suite.errors import LevelfieldError
@@ -13,6 +14,8 @@ from suite.schedule.launches import bring_up
 from suite.schedule.outcomes import Outcome, end_workers
 from suite.schedule.preparation import canary_arm, canary_case
 from suite.schedule.resources import RunResources
+from suite.schedule.rounds import Pace, warm_up
+from suite.schedule.timed_inputs import rotate
 from suite.worker.messages import Measure, Measured
 
 WINDOW_TIMEOUT_S = 300.0
@@ -26,13 +29,13 @@ class Turn(NamedTuple):
     settling: IdleWait
     """The wait before it."""
     start_ns: int
-    """When it was asked for, by the monotonic clock."""
+    """When it was requested, by the monotonic clock."""
     wall_ns: int
     """Until it was answered: unrecorded calls and all."""
 
 
 def launch(
-    site: RunResources,
+    resources: RunResources,
     case: Case,
     arms: Sequence[Arm],
     *,
@@ -43,7 +46,7 @@ def launch(
 
     Parameters
     ----------
-    site, case, arms, launch_measured, padding_bytes
+    resources, case, arms, launch_measured, padding_bytes
         As `suite.schedule.launches.bring_up` takes them.
 
     Returns
@@ -58,7 +61,7 @@ def launch(
     LevelfieldError
         One of them does not compute what it should.
     """
-    outcomes = bring_up(site, case, arms, launch_measured=launch_measured, padding_bytes=padding_bytes)
+    outcomes = bring_up(resources, case, arms, launch_measured=launch_measured, padding_bytes=padding_bytes)
     try:
         for outcome in outcomes:
             _refuse_unequal(outcome)
@@ -76,9 +79,55 @@ def _refuse_unequal(outcome: Outcome) -> None:
         raise LevelfieldError(f"{outcome.arm.id} is not equal to the reference: {parity.reason}.")
 
 
-def launch_canary(site: RunResources) -> list[Outcome]:
+@contextmanager
+def warmed_up(
+    resources: RunResources,
+    case: Case,
+    arms: Sequence[Arm],
+    pace: Pace,
+    *,
+    canary: bool = False,
+    padding_bytes: Mapping[str, int] = {},
+) -> Iterator[list[Outcome]]:
+    """Keep arms alive together, their launches not measured, their inputs rotated, each warmed up.
+
+    Parameters
+    ----------
+    resources, case, arms, padding_bytes
+        As `launch` takes them.
+    pace : Pace
+        Of the windows.
+    canary : bool
+        Whether the canary is launched after them.
+
+    Yields
+    ------
+    list of Outcome
+        In the order of `arms`, the canary last.
+
+    Raises
+    ------
+    LevelfieldError
+        An arm cannot be measured, now or by what is done with it, or does not compute what it should.
+    """
+    outcomes: list[Outcome] = []
+    try:
+        outcomes += launch(resources, case, arms, launch_measured=False, padding_bytes=padding_bytes)
+        rotate(resources, case, outcomes)
+        if canary:
+            outcomes += launch_canary(resources)
+        for outcome in outcomes:
+            warm_up(outcome, pace)
+        yield outcomes
+    except WorkerError as error:
+        raise LevelfieldError(f"{case.id} cannot be measured: {error.message}") from error
+    finally:
+        end_workers(outcomes)
+
+
+def launch_canary(resources: RunResources) -> list[Outcome]:
     """Launch the canary alone; raises as `launch` does."""
-    return launch(site, canary_case(len(site.cpus)), [canary_arm()])
+    return launch(resources, canary_case(len(resources.cpus)), [canary_arm()])
 
 
 def process_ids(outcomes: Sequence[Outcome]) -> dict[str, int]:
@@ -94,7 +143,7 @@ def take_turn(
     Parameters
     ----------
     outcome : Outcome
-        Whose turn it is.
+        The worker whose turn it is.
     request : Measure
         The window.
     signals : Signals
@@ -102,7 +151,7 @@ def take_turn(
     pids : mapping of str to int
         Process ids of all living workers, by arm.
     wait : bool
-        Whether the turn begins when the CPU clocks of all workers stand still, as in a run.
+        Whether to wait until all workers are idle, as a run does.
 
     Returns
     -------
@@ -116,7 +165,7 @@ def take_turn(
         The CPU clocks of the workers cannot be read.
     """
     if outcome.worker is None:
-        raise WorkerError("crashed", f"{outcome.arm.id} is not there any more.")
+        raise WorkerError("crashed", f"The worker of {outcome.arm.id} has ended.")
     settling = wait_until_idle(pids) if wait else IdleWait(waited_ns=0, busy=(), unseen=())
     if settling.unseen:
         raise LevelfieldError("The CPU clocks of the workers cannot be read here: turns cannot begin as in a run.")

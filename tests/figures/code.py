@@ -14,8 +14,7 @@ from suite.statistics.multiple import DEFAULT_Q
 from suite.statistics.student import MIN_LAUNCHES
 from suite.statistics.verdicts import DEFAULT_MARGIN
 from suite.statistics.windows import TAILS, least_calls
-from suite.trials.padding.command import LAUNCHES
-from suite.trials.padding.measure import TOGETHER
+from suite.trials.padding.command import LAUNCHES, TOGETHER
 from suite.worker import converging
 from suite.zoo import flops, honesty, models, onnx_quantize, own_images
 from suite.zoo.bert import spec as bert

@@ -5,7 +5,7 @@ from functools import cache
 from suite.report import names
 from suite.statistics.ending import EndedBy
 from suite.trials.overhead.command import contrasts_with_bare_loop, contrasts_with_benchmark_app, main
-from suite.trials.overhead.judging import find, pooled
+from suite.trials.overhead.findings import find, pooled
 from suite.trials.overhead.record import Cell, Contrast, Finding, Interval, Limit, Trial
 from suite.trials.overhead.show import counts, farthest
 from tests.figures import prints, records

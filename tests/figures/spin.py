@@ -4,7 +4,7 @@ from functools import cache, partial
 
 from suite.statistics.proportions import Proportion
 from suite.trials.record import read
-from suite.trials.spin.findings import SLOW, judge
+from suite.trials.spin.findings import SLOW, verdicts
 from suite.trials.spin.record import Rule, Trial, Verdict
 from tests.figures import prints
 from tests.figures.checking import Figure
@@ -18,7 +18,7 @@ RULES: dict[Rule, str] = {"fixed 40 ms": "fixed time", "until still": "until all
 @cache
 def _verdicts() -> dict[tuple[str, Rule], Verdict]:
     """Judge the windows of the record again."""
-    return {(each.model, each.rule): each for each in judge(read(TRIALS / f"{SPIN}.json", Trial).cells)}
+    return {(each.model, each.rule): each for each in verdicts(read(TRIALS / f"{SPIN}.json", Trial).cells)}
 
 
 def _with_share(found: Proportion) -> str:

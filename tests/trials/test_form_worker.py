@@ -14,7 +14,7 @@ import pytest
 from suite.backends.protocol import Arrays
 from suite.trials import form_worker
 from suite.trials.folklore.forms import FRAMEWORKS
-from suite.trials.form_worker import FAIRLY, AskTurns, bare_loop, in_turns, own_clock, request_of, window_of
+from suite.trials.form_worker import FAIRLY, Windows, bare_loop, own_clock, request_of, window_of
 from suite.worker.messages import Task
 from suite.zoo import inputs, models, weights
 from tests.commands import ROOT
@@ -67,13 +67,11 @@ def test_a_step_without_a_request_is_refused() -> None:
         request_of(sleeping)
 
 
-def test_two_loops_take_turns_in_random_order() -> None:
-    asked = AskTurns(loops=("bare", "take"), turns=12, window_ns=1, min_calls=2, rewarm_ns=1, seed=3)
-    turns = in_turns(sleeping, {}, asked).turns
-    assert len(turns) == 12
-    assert all(len(samples) == 2 and min(samples) >= CALL_NS for turn in turns for samples in turn.values())
-    assert {tuple(turn) for turn in turns} == {("bare", "take"), ("take", "bare")}
-    assert [tuple(turn) for turn in in_turns(sleeping, {}, asked).turns] == [tuple(turn) for turn in turns]
+@pytest.mark.parametrize("loop", ["bare", "take"])
+def test_both_loops_time_the_calls(loop: str) -> None:
+    samples = window_of(loop, sleeping, {}, Windows((), window_ns=1, min_calls=2, rewarm_ns=1))
+    assert len(samples) == 2
+    assert min(samples) >= CALL_NS
 
 
 def test_a_process_answers_for_its_step_and_times_it(tmp_path: Path) -> None:
@@ -82,8 +80,8 @@ def test_a_process_answers_for_its_step_and_times_it(tmp_path: Path) -> None:
     task = Task(backend="canary", model="canary", batch=1, threads=1, weights_path=str(tmp_path / "weights"))
     asked = (
         form_worker.FormsRequest(task),
-        form_worker.Ask(FAIRLY, "bare", window_ns=1, min_calls=3, rewarm_ns=1),
-        AskTurns(loops=("bare", "take"), turns=2, window_ns=1, min_calls=2, rewarm_ns=1, seed=3),
+        Windows(((FAIRLY, "bare"),), window_ns=1, min_calls=3, rewarm_ns=1),
+        Windows(((FAIRLY, "bare"), (FAIRLY, "take"), (FAIRLY, "bare")), window_ns=1, min_calls=2, rewarm_ns=1),
     )
     done = subprocess.run(
         [sys.executable, "-P", "-c", Path(form_worker.__file__).read_text(encoding="utf-8")],
@@ -94,18 +92,19 @@ def test_a_process_answers_for_its_step_and_times_it(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         timeout=60,
     )
-    answers, samples, turns = done.stdout.splitlines()
+    answers, one, several = done.stdout.splitlines()
     (answer,) = msgspec.json.decode(answers, type=list[form_worker.Answer])
     assert answer.form == FAIRLY
     assert answer.shape[0] == form_worker.VERIFIED
     assert len(answer.output) == 4 * math.prod(answer.shape)
-    assert len(msgspec.json.decode(samples, type=form_worker.Samples).samples_ns) == 3
-    assert len(msgspec.json.decode(turns, type=form_worker.Turns).turns) == 2
+    assert [len(samples) for samples in msgspec.json.decode(one, type=list[list[int]])] == [3]
+    assert [len(samples) for samples in msgspec.json.decode(several, type=list[list[int]])] == [2, 2, 2]
 
 
 def test_a_window_makes_the_calls_it_is_asked_for() -> None:
     calls: list[int] = []
-    samples = window_of("bare", lambda x: calls.append(len(x)), np.zeros((7, 200), np.float32), 0, 4, 0)
+    windows = Windows((), window_ns=0, min_calls=4, rewarm_ns=0)
+    samples = window_of("bare", lambda x: calls.append(len(x)), np.zeros((7, 200), np.float32), windows)
     assert len(samples) == 4
     assert calls == [7] * 5  # one of them to warm up
 

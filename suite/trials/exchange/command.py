@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import click
 import msgspec
@@ -33,7 +33,7 @@ from suite.trials.exchange.draws import Runs, Spread, Tally, expected, lumps, se
 NO_RESULT = frozenset({"smoke", "injected", "demonstration"})
 """Labels of runs that are no results."""
 FEW_PAIRS = 10
-"""Pairs of sessions below which a share of false changes is said to be of these days alone."""
+"""Pairs of sessions below which a share of false changes is reported as one of these days alone."""
 
 
 class RunOfGroup(msgspec.Struct, frozen=True):
@@ -65,19 +65,8 @@ class Group(msgspec.Struct, frozen=True):
     """Why something above is not known."""
 
 
-class Thresholds(msgspec.Struct, frozen=True):
-    """How comparisons are drawn."""
-
-    runs_a_side: int = MIN_RUNS
-    gap_seconds: float = 6 * 3600.0
-    """A pause between runs from which a new session begins."""
-    draws: int = 200
-    """Comparisons drawn from a pair of sessions, and in turns."""
-    seed: int = 1
-
-
 class Record(record.Record, frozen=True, kw_only=True):
-    """What the trial found; the settings are `Thresholds`."""
+    """What the trial found, and how comparisons were drawn."""
 
     TRIAL: ClassVar = "exchange"
 
@@ -85,20 +74,28 @@ class Record(record.Record, frozen=True, kw_only=True):
     tool_version: str
     runs_a_side: int
     gap_seconds: float
+    """A pause between runs from which a new session begins."""
     draws: int
+    """Comparisons drawn from a pair of sessions, and in turns."""
     seed: int
-    groups: tuple[Group, ...]
+    groups: tuple[Group, ...] = ()
 
 
-def study(runs: Sequence[Reduced], thresholds: Thresholds) -> Record:
+class _Dated(NamedTuple):
+    seconds: float
+    """When it started, since 1970."""
+    run: Reduced
+
+
+def study(runs: Sequence[Reduced], **settings: Any) -> Record:  # noqa: ANN401  (fields of any type)
     """Study runs: those of one machine and launcher together.
 
     Parameters
     ----------
     runs : sequence of Reduced
         Runs of any machines.
-    thresholds : Thresholds
-        How comparisons are drawn.
+    **settings
+        Fields of `Record`: runs a side, gap, draws and seed.
 
     Returns
     -------
@@ -109,35 +106,32 @@ def study(runs: Sequence[Reduced], thresholds: Thresholds) -> Record:
     LevelfieldError
         None of them is a result.
     """
-    places: dict[tuple[str, str], list[Reduced]] = {}
+    machines: dict[tuple[str, str], list[_Dated]] = {}
     for run in runs:
-        if NO_RESULT.isdisjoint(run.facts.labels) and _seconds(run) is not None:
+        seconds = _seconds(run)
+        if NO_RESULT.isdisjoint(run.facts.labels) and seconds is not None:
             hardware = msgspec.json.encode(sorted(run.hardware.items())).decode()
-            places.setdefault((hardware, run.launcher), []).append(run)
-    if not places:
+            machines.setdefault((hardware, run.launcher), []).append(_Dated(seconds, run))
+    if not machines:
         raise LevelfieldError("There is no run here that is a result.", fix="Name runs that are no smoke runs.")
-    return Record(
-        **msgspec.structs.asdict(thresholds),
-        schema=Record.SCHEMA,
-        updated=utc_now(),
-        tool_version=__version__,
-        groups=tuple(_group(members, thresholds) for members in places.values()),
-    )
+    found = Record(schema=Record.SCHEMA, updated=utc_now(), tool_version=__version__, **settings)
+    return msgspec.structs.replace(found, groups=tuple(_group(members, found) for members in machines.values()))
 
 
-def _group(members: list[Reduced], thresholds: Thresholds) -> Group:
-    ordered = sorted(members, key=lambda run: _seconds(run) or 0.0)
-    numbers = sessions([_seconds(run) or 0.0 for run in ordered], thresholds.gap_seconds)
+def _group(members: list[_Dated], settings: Record) -> Group:
+    dated = sorted(members, key=lambda each: each.seconds)
+    ordered = [each.run for each in dated]
+    numbers = sessions([each.seconds for each in dated], settings.gap_seconds)
     costs = [dict(_costs(run)) for run in ordered]
     counted = Counter(name for each in costs for name in each)
     results = tuple(name for name, count in counted.items() if count > 1)
-    table = np.array([[math.log(each[name]) if name in each else math.nan for name in results] for each in costs])
-    whole = Runs(numbers, table.reshape(len(ordered), len(results)))
-    found, gate = spread(whole), Gate()
-    rng = np.random.default_rng(thresholds.seed)
-    in_lumps = tally(whole, lumps(whole, thresholds.runs_a_side, thresholds.draws, rng), gate)
-    in_turns = tally(whole, turns(whole, thresholds.runs_a_side, thresholds.draws, rng), gate)
-    shares = expected(found, thresholds.runs_a_side, gate, rng) or (None, None)
+    table = np.log([[each.get(name, math.nan) for name in results] for each in costs])
+    runs = Runs(numbers, table.reshape(len(ordered), len(results)))
+    found, gate, a_side = spread(runs), Gate(), settings.runs_a_side
+    rng = np.random.default_rng(settings.seed)
+    in_lumps = tally(runs, lumps(runs, a_side, settings.draws, rng), gate)
+    in_turns = tally(runs, turns(runs, a_side, settings.draws, rng), gate)
+    shares = expected(found, a_side, gate, rng) or (None, None)
     return Group(
         machine=_machine(ordered[0]),
         launcher=ordered[0].launcher,
@@ -151,12 +145,11 @@ def _group(members: list[Reduced], thresholds: Thresholds) -> Group:
         in_turns=in_turns,
         expected_in_lumps=shares[0],
         expected_in_turns=shares[1],
-        missing=tuple(_missing(found, in_lumps, in_turns, thresholds)),
+        missing=tuple(_missing(found, in_lumps, in_turns, a_side)),
     )
 
 
-def _missing(found: Spread, in_lumps: Tally | None, in_turns: Tally | None, thresholds: Thresholds) -> Iterator[str]:
-    count = thresholds.runs_a_side
+def _missing(found: Spread, in_lumps: Tally | None, in_turns: Tally | None, count: int) -> Iterator[str]:
     if not found.cases:
         yield "no result was measured by two of them: nothing can be said of how far runs lie apart"
         return
@@ -176,10 +169,8 @@ def _missing(found: Spread, in_lumps: Tally | None, in_turns: Tally | None, thre
 
 
 def _machine(run: Reduced) -> str:
-    model, family, number, memory = (
-        run.hardware.get(name, "") for name in ("cpu model", "cpu family", "cpu model number", "memory")
-    )
-    return f"{model} (family {family}, model {number}), {memory}"
+    names = ("cpu model", "cpu family", "cpu model number", "memory")
+    return "{} (family {}, model {}), {}".format(*(run.hardware.get(name, "") for name in names))
 
 
 def _seconds(run: Reduced) -> float | None:
@@ -289,10 +280,10 @@ def read(folders: Sequence[Path], say: Callable[[str], None]) -> list[Reduced]:
 @click.option("--draws", type=click.IntRange(1, 10_000), default=200, show_default=True)
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), default=None, help="Write the record here too.")
-def main(runs: tuple[Path, ...], out: Path | None, **thresholds: object) -> None:
+def main(runs: tuple[Path, ...], out: Path | None, **settings: Any) -> None:  # noqa: ANN401
     """Estimate from RUNS of the same thing over days how often a comparison would call a change that is none."""
     with commands.terminal() as listener:
-        found = study(read(runs or (Path("reports"),), listener.say), msgspec.convert(thresholds, Thresholds))
+        found = study(read(runs or (Path("reports"),), listener.say), **settings)
         if out is not None:
             record.write(found, out, markdown(found))
         listener.show(markdown(found), out)

@@ -14,6 +14,7 @@ References
 S. R. Searle, G. Casella, C. E. McCulloch (1992). Variance Components, ch. 3 (one-way random model, unbalanced data).
 """
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 
@@ -28,7 +29,7 @@ from suite.statistics.arrays import Floats
 from suite.statistics.verdicts import Verdict
 
 Draw = tuple[list[int], list[int]]
-"""Places of the runs of the old side, and of the new one."""
+"""Indices of the runs of the old side, and of the new one."""
 SIMULATED = 4000
 """Comparisons that are simulated for what is expected of the estimated spreads."""
 
@@ -135,10 +136,8 @@ def lumps(runs: Runs, a_side: int, draws: int, rng: np.random.Generator) -> Iter
     rng : Generator
         Of random numbers.
     """
-    members = [_members(runs, number) for number in range(len(set(runs.sessions)))]
-    enough = [indices for indices in members if indices.size >= a_side]
-    pairs = [(first, second) for place, first in enumerate(enough) for second in enough[place + 1 :]]
-    for number, (first, second) in enumerate(pairs):
+    enough = [indices for indices in _members(runs) if indices.size >= a_side]
+    for number, (first, second) in enumerate(itertools.combinations(enough, 2)):
         for _ in range(draws):
             yield number, (_some(first, a_side, rng), _some(second, a_side, rng))
 
@@ -157,14 +156,14 @@ def turns(runs: Runs, a_side: int, draws: int, rng: np.random.Generator) -> Iter
     rng : Generator
         Of random numbers.
     """
-    members = [_members(runs, number) for number in range(len(set(runs.sessions)))]
+    members = _members(runs)
     if sum(indices.size // 2 for indices in members) < a_side:
         return
     for _ in range(draws):
         pairs = [pair for indices in members for pair in _neighbours(indices, rng)]
         if len(pairs) < a_side:
             continue
-        chosen = [pairs[place] for place in rng.permutation(len(pairs))[:a_side]]
+        chosen = [pairs[i] for i in rng.permutation(len(pairs))[:a_side]]
         turned = [pair[::-1] if rng.random() < 0.5 else pair for pair in chosen]
         yield 0, ([pair[0] for pair in turned], [pair[1] for pair in turned])
 
@@ -238,8 +237,9 @@ def expected(found: Spread, a_side: int, gate: Gate, rng: np.random.Generator) -
 _NO_CHANGE = (Verdict.SAME, Verdict.INCONCLUSIVE)
 
 
-def _members(runs: Runs, number: int) -> NDArray[np.intp]:
-    return np.flatnonzero(np.array(runs.sessions) == number)
+def _members(runs: Runs) -> list[NDArray[np.intp]]:
+    """Return the indices of the runs of each session."""
+    return [np.flatnonzero(np.array(runs.sessions) == number) for number in sorted(set(runs.sessions))]
 
 
 def _some(indices: NDArray[np.intp], count: int, rng: np.random.Generator) -> list[int]:

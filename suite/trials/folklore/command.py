@@ -8,7 +8,9 @@ import random
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
@@ -22,11 +24,11 @@ from suite.schedule.verification import compare_outputs
 from suite.trials import commands, form_worker
 from suite.trials.folklore.findings import rows
 from suite.trials.folklore.forms import BATCH, FAIRLY, FRAMEWORKS, Framework
-from suite.trials.folklore.record import Folklore, Said
+from suite.trials.folklore.record import AnswerCheck, Folklore
 from suite.trials.folklore.show import markdown
 from suite.trials.overhead.contestants import InlineProcess, Loop, Pace, Target
 from suite.trials.overhead.schedule import Effort, generation
-from suite.trials.record import new_facts, read, write
+from suite.trials.record import begin
 from suite.worker.messages import Verified
 
 MODEL = "mlp"
@@ -40,35 +42,38 @@ class _Process(InlineProcess):
         names = tuple(form.name for form in self.forms)
         self.process = f"{framework.title}, {names[0]}"
         super().__init__(target, self.process)
-        single = target.site.onnx.get((MODEL, target.case.precision, 1))
+        single = target.resources.onnx.get((MODEL, target.case.precision, 1))
         single_onnx = f"/artifacts/{single.path}" if single is not None else None
         try:
-            wanted = form_worker.FormsRequest(task=self.task, forms=names, single_onnx=single_onnx)
-            self.answers = self.ask(wanted, list[form_worker.Answer], LOAD_TIMEOUT_S)
+            request = form_worker.FormsRequest(task=self.task, forms=names, single_onnx=single_onnx)
+            self.answers = self.ask(request, list[form_worker.Answer], LOAD_TIMEOUT_S)
         except BaseException:
             self.close()
             raise
 
 
-def run(effort: Effort, threads: int | None, seed: int, out: Path, listener: commands.Terminal) -> Folklore:
+def run(
+    keep: commands.Keep[Folklore], listener: commands.Terminal, *, effort: Effort, threads: int | None, seed: int
+) -> Folklore:
     """Measure both tables; a framework that cannot be launched costs its own row only.
 
     Parameters
     ----------
+    keep : callable
+        Writes the record, after every generation.
+    listener : commands.Terminal
+        Display of the progress.
     effort : Effort
         How much is measured.
     threads : int or None
         Of the fair forms; None: one for every core.
     seed : int
         Of the schedule.
-    out : Path
-        Where the record is written after every generation.
-    listener : commands.Terminal
-        Display of the progress.
 
     Returns
     -------
     Folklore
+        Without its tables.
 
     Raises
     ------
@@ -76,24 +81,30 @@ def run(effort: Effort, threads: int | None, seed: int, out: Path, listener: com
         No engine answers, the images cannot be made, or a process died in the middle of a generation.
     """
     backends = [framework.backend for framework in FRAMEWORKS]
-    selection = commands.selection((MODEL,), backends, threads, scenarios=("latency", "throughput"), batches=(BATCH,))
+    selected = commands.selection((MODEL,), backends, threads, scenarios=("latency", "throughput"), batches=(BATCH,))
     with (
-        commands.prepared(selection, listener) as (plan, site),
+        commands.prepared(selected, listener) as (plan, resources),
         closing(connect()) as client,
-        Signals(site.cpus) as signals,
+        Signals(resources.cpus) as signals,
     ):
         block = next(block for block in plan.blocks if block.case.batch == BATCH)
-        targets = {arm.backend: Target(client, site, block.case, arm, site.cpus) for arm in block.arms}
-        record = Folklore(
-            **new_facts(site),
-            schema=Folklore.SCHEMA,
+        targets = {arm.backend: Target(client, resources, block.case, arm, resources.cpus) for arm in block.arms}
+        settings = {
+            "launches": effort.launches,
+            "rounds": effort.rounds,
+            "window ns": effort.pace.window_ns,
+            "calls at least": effort.pace.min_calls,
+        }
+        record = begin(
+            Folklore,
+            resources,
             seed=seed,
             batch=BATCH,
             threads=block.case.threads,
-            cpus=site.cpus,
-            settings=_settings(effort),
+            cpus=resources.cpus,
+            settings=settings,
         )
-        said: dict[str, Said] = {}
+        said: dict[str, AnswerCheck] = {}
         failures: dict[str, str] = {}
         for number in range(effort.launches):
             order = random.Random(f"{seed}/{number}")  # noqa: S311  (a schedule)
@@ -109,8 +120,7 @@ def run(effort: Effort, threads: int | None, seed: int, out: Path, listener: com
                 generations=generations,
                 failures=dict(failures),
             )
-            record = analysed(record)
-            write(record, out, markdown(record))
+            keep(record)
     return record
 
 
@@ -120,7 +130,7 @@ def _measured(failures: Mapping[str, str]) -> tuple[Framework, ...]:
 
 @contextmanager
 def _launched(
-    targets: Mapping[str, Target], failures: dict[str, str], said: dict[str, Said], order: random.Random
+    targets: Mapping[str, Target], failures: dict[str, str], said: dict[str, AnswerCheck], order: random.Random
 ) -> Iterator[dict[str, Loop]]:
     """Launch every process in random order; note what fails and what each form answers."""
     pairs = [(framework, fair) for framework in _measured(failures) for fair in (False, True)]
@@ -144,24 +154,15 @@ def _launched(
         yield {arm: contestant for arm, contestant in launched.items() if arm not in failed}
 
 
-def _said(arm: str, answer: form_worker.Answer, target: Target) -> Said:
+def _said(arm: str, answer: form_worker.Answer, target: Target) -> AnswerCheck:
     """Compare an answer with the float64 reference."""
     if not answer.output:
-        return Said(arm, None, None, "it makes weights of its own in the call, so it answers for no model")
+        return AnswerCheck(arm, None, None, "it makes weights of its own in the call, so it answers for no model")
     case = target.case
-    reference = target.site.artifacts.reference(case.model, case.batch)
+    reference = target.resources.artifacts.reference(case.model, case.batch)
     parity = compare_outputs(Verified(answer.shape, answer.output), reference, case.precision)
     error = None if isinstance(parity.relative_error, Absent) else parity.relative_error
-    return Said(arm, parity.equal, error, parity.reason)
-
-
-def _settings(effort: Effort) -> dict[str, float]:
-    return {
-        "launches": effort.launches,
-        "rounds": effort.rounds,
-        "window ns": effort.pace.window_ns,
-        "calls at least": effort.pace.min_calls,
-    }
+    return AnswerCheck(arm, parity.equal, error, parity.reason)
 
 
 def analysed(record: Folklore) -> Folklore:
@@ -184,25 +185,17 @@ def main(
     launches: int,
     rounds: int,
     window: float,
-    threads: int | None,
-    seed: int,
     quick: bool,
     out: Path | None,
     only: Path | None,
+    **requested: Any,  # noqa: ANN401
 ) -> None:
     """Run a published comparison of five frameworks as published, and fairly."""
-    effort = Effort(launches, launches, rounds, Pace(round(window * 1e9), min_calls=3))
+    effort = Effort(launches, rounds, Pace(round(window * 1e9), min_calls=3))
     if quick:
-        effort = Effort(2, 2, 1, Pace(30_000_000, min_calls=1))
-    with commands.terminal() as listener:
-        out = out or only or commands.default_path("folklore")
-        if only is not None:
-            record = analysed(read(only, Folklore))
-            write(record, out, markdown(record))
-        else:
-            record = run(effort, threads, seed, out, listener)
-        listener.show(markdown(record), out)
-    sys.exit(exit_code(record))
+        effort = Effort(2, 1, Pace(30_000_000, min_calls=1))
+    measured = partial(run, effort=effort, **requested)
+    sys.exit(exit_code(commands.conduct(Folklore, measured, analysed, markdown, out=out, only=only)))
 
 
 def exit_code(record: Folklore) -> int:

@@ -15,8 +15,8 @@ from suite.statistics.arrays import Floats
 from suite.statistics.errors import InsufficientData
 from suite.statistics.ratios import level_interval
 from suite.trials.folklore.forms import AS_PUBLISHED, FAIRLY, Framework, path
-from suite.trials.folklore.record import Form, Mended, Row, Said, TableEntry
-from suite.trials.overhead.judging import launch_levels
+from suite.trials.folklore.record import AnswerCheck, Improvement, Row, TableEntry
+from suite.trials.overhead.findings import launch_levels
 from suite.trials.overhead.record import Generation, Interval
 
 OWN_SHARE = 1.25
@@ -26,7 +26,9 @@ _Levels = Mapping[str, Floats]
 """Arm to the log level of each launch."""
 
 
-def rows(frameworks: Sequence[Framework], generations: Sequence[Generation], said: Sequence[Said]) -> tuple[Row, ...]:
+def rows(
+    frameworks: Sequence[Framework], generations: Sequence[Generation], said: Sequence[AnswerCheck]
+) -> tuple[Row, ...]:
     """Return both tables, one row a framework, in the order of the published one.
 
     Parameters
@@ -43,31 +45,26 @@ def rows(frameworks: Sequence[Framework], generations: Sequence[Generation], sai
     arms = [form.arm for framework in frameworks for form in framework.forms]
     levels = dict(zip(arms, launch_levels(generations, arms).T, strict=True))
     answers = {each.arm: each for each in said}
-    published = _table(frameworks, levels, AS_PUBLISHED, answers)
-    fairly = _table(frameworks, levels, FAIRLY, answers)
-    found = [
-        _row(framework, published[framework.backend], fairly[framework.backend], levels) for framework in frameworks
-    ]
+    published, fairly = (_table(frameworks, levels, name, answers) for name in (AS_PUBLISHED, FAIRLY))
+    found = [_row(each, published[each.backend], fairly[each.backend], levels) for each in frameworks]
     return tuple(_explained(row, found) for row in found)
 
 
 def _table(
-    frameworks: Sequence[Framework], levels: _Levels, name: str, answers: Mapping[str, Said]
+    frameworks: Sequence[Framework], levels: _Levels, name: str, answers: Mapping[str, AnswerCheck]
 ) -> dict[str, TableEntry]:
-    arms = {framework.backend: _form(framework, name).arm for framework in frameworks}
-    unequal = {arm: reason for arm in arms.values() if (reason := _unequal(answers.get(arm)))}
-    equal = [arm for arm in arms.values() if arm not in unequal]
+    arms = {each.backend: f"{each.backend}, {name}" for each in frameworks}
+    unranked = {arm: _unequal(answers.get(arm)) for arm in arms.values()}
+    equal = [arm for arm, reason in unranked.items() if not reason]
     places = ranking.rank(np.stack([levels[arm] for arm in equal], axis=1)) if equal else []
-    ranked = {equal[place.arm]: place for place in places}
+    ranks = {equal[place.arm]: place.rank for place in places}
+    unranked |= {equal[place.arm]: place.reason or "" for place in places}
     return {
-        backend: TableEntry(arm, _level(levels[arm]), None, unequal[arm])
-        if arm in unequal
-        else TableEntry(arm, _level(levels[arm]), ranked[arm].rank, ranked[arm].reason or "")
-        for backend, arm in arms.items()
+        backend: TableEntry(arm, _level(levels[arm]), ranks.get(arm), unranked[arm]) for backend, arm in arms.items()
     }
 
 
-def _unequal(said: Said | None) -> str:
+def _unequal(said: AnswerCheck | None) -> str:
     """Say why an answer is not shown to equal the reference; empty where it is."""
     if said is None:
         return "Its answer was not compared with the reference."
@@ -78,23 +75,18 @@ def _unequal(said: Said | None) -> str:
 
 
 def _row(framework: Framework, published: TableEntry, fairly: TableEntry, levels: _Levels) -> Row:
-    way = path(framework)
     return Row(
         backend=framework.backend,
         title=framework.title,
         published_ms=framework.published_ms,
         published=published,
         fairly=fairly,
-        factor=_factor(levels[published.arm], levels[fairly.arm]),
+        factor=_level(levels[published.arm] - levels[fairly.arm]),
         mended=tuple(
-            Mended(after.mends, _factor(levels[before.arm], levels[after.arm]))
-            for before, after in itertools.pairwise(way)
+            Improvement(after.mends, _level(levels[before.arm] - levels[after.arm]))
+            for before, after in itertools.pairwise(path(framework))
         ),
     )
-
-
-def _form(framework: Framework, name: str) -> Form:
-    return next(form for form in framework.forms if form.name == name)
 
 
 def _level(logs: Floats) -> Interval:
@@ -103,10 +95,6 @@ def _level(logs: Floats) -> Interval:
     except InsufficientData:
         return Interval(math.exp(float(np.nanmean(logs))), None, None)
     return Interval(found.level, found.low, found.high)
-
-
-def _factor(before: Floats, after: Floats) -> Interval:
-    return _level(before - after)
 
 
 def _explained(row: Row, table: Sequence[Row]) -> Row:
@@ -137,25 +125,17 @@ def _reason(row: Row) -> str:
     if row.overtakes:
         others.append(f"it overtakes {join(row.overtakes)}")
     if row.overtaken_by:
-        others.append(f"{join(row.overtaken_by)}, no longer held back, {_overtake(row.overtaken_by)} it")
+        overtake = "overtakes" if len(row.overtaken_by) == 1 else "overtake"
+        others.append(f"{join(row.overtaken_by)}, no longer held back, {overtake} it")
     return f"{own}. {_capital(' and '.join(others))}." if others else f"{own}."
-
-
-def _overtake(names: Sequence[str]) -> str:
-    return "overtakes" if len(names) == 1 else "overtake"
 
 
 def _change(factor: Interval) -> str:
     """`47.1 times (46.0–48.2) faster`, `1.2 times slower`."""
     if factor.value >= 1:
-        return f"{_times(factor)} faster"
-    low, high = factor.low, factor.high
-    return f"{_times(Interval(1 / factor.value, 1 / high if high else None, 1 / low if low else None))} slower"
-
-
-def _times(factor: Interval) -> str:
-    """`47.1 times (46.0–48.2)`."""
-    return interval(factor.value, factor.low, factor.high, units.digits, unit=" times")
+        return f"{interval(factor.value, factor.low, factor.high, units.digits, unit=' times')} faster"
+    inverse = factor.map(lambda value: 1 / value)
+    return f"{interval(inverse.value, inverse.high, inverse.low, units.digits, unit=' times')} slower"
 
 
 def _capital(text: str) -> str:

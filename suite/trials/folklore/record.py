@@ -24,8 +24,8 @@ class Form(msgspec.Struct, frozen=True):
         return f"{self.backend}, {self.name}"
 
 
-class Said(msgspec.Struct, frozen=True):
-    """What a form answered, held against the float64 reference."""
+class AnswerCheck(msgspec.Struct, frozen=True):
+    """The answer of a form, compared with the float64 reference."""
 
     arm: str
     equal: bool | None
@@ -46,7 +46,7 @@ class TableEntry(msgspec.Struct, frozen=True):
     """Why not: too few launches, or an answer that is not shown to equal the reference."""
 
 
-class Mended(msgspec.Struct, frozen=True):
+class Improvement(msgspec.Struct, frozen=True):
     """What one change brought."""
 
     mends: str
@@ -65,7 +65,7 @@ class Row(msgspec.Struct, frozen=True):
     fairly: TableEntry
     factor: Interval
     """As published over fairly."""
-    mended: tuple[Mended, ...]
+    mended: tuple[Improvement, ...]
     overtakes: tuple[str, ...] = ()
     """Frameworks that are ranked before it as published, and behind it fairly."""
     overtaken_by: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class Folklore(Measurement, frozen=True, kw_only=True):
     cpus: tuple[int, ...]
     settings: dict[str, float]
     forms: tuple[Form, ...] = ()
-    said: tuple[Said, ...] = ()
+    said: tuple[AnswerCheck, ...] = ()
     generations: tuple[Generation, ...] = ()
     rows: tuple[Row, ...] = ()
     failures: dict[str, str] = msgspec.field(default_factory=dict)

@@ -7,7 +7,7 @@ from suite.report.markdown import interval, table
 from suite.report.sentences import join
 from suite.report.separation import IN_THESE_MINUTES
 from suite.trials.folklore.forms import AS_PUBLISHED, FAIRLY, get
-from suite.trials.folklore.record import Folklore, Row, Said, TableEntry
+from suite.trials.folklore.record import AnswerCheck, Folklore, Row
 from suite.trials.overhead.record import Interval
 
 SOURCE = (
@@ -41,10 +41,11 @@ def _cells(row: Row) -> tuple[str, ...]:
     return (
         row.title,
         f"{row.published_ms:.2f}",
-        _time(row.published.ns),
-        _rank(row.published),
-        _time(row.fairly.ns),
-        _rank(row.fairly),
+        *(
+            cell
+            for entry in (row.published, row.fairly)
+            for cell in (_time(entry.ns), units.NO_VALUE if entry.rank is None else str(entry.rank))
+        ),
         _factor(row.factor),
     )
 
@@ -60,10 +61,6 @@ def _time(found: Interval) -> str:
 def _factor(found: Interval) -> str:
     """`47.1 (46.0–48.2)`."""
     return interval(found.value, found.low, found.high, units.digits)
-
-
-def _rank(entry: TableEntry) -> str:
-    return units.NO_VALUE if entry.rank is None else str(entry.rank)
 
 
 def markdown(record: Folklore) -> str:
@@ -99,8 +96,8 @@ def _steps(record: Folklore) -> Iterator[tuple[str, ...]]:
         yield get(form.backend).title, f"{form.name}: {form.does}", form.mends, factor, _answer(said.get(form.arm))
 
 
-def _answer(said: Said | None) -> str:
-    """Say how a form's answer stands to the reference."""
+def _answer(said: AnswerCheck | None) -> str:
+    """Say how a form's answer compares with the reference."""
     if said is None:
         return "not compared"
     if said.equal is None:
@@ -112,10 +109,9 @@ def _answer(said: Said | None) -> str:
 def _below(record: Folklore) -> Iterator[str]:
     """Say why rows flip, what is not the same computation, and what was not measured."""
     for row in record.rows:
-        if row.flips:
-            yield f"{row.title}, rank {row.published.rank} as published, is {row.fairly.rank} fairly. {row.reason}"
-        elif row.reason:
-            yield f"{row.title}, without a rank as published, is {row.fairly.rank} fairly. {row.reason}"
+        if row.reason:
+            before = f", rank {row.published.rank} as published," if row.flips else ", without a rank as published,"
+            yield f"{row.title}{before} is {row.fairly.rank} fairly. {row.reason}"
     yield from _unranked(record.rows)
     for backend, why in record.failures.items():
         yield f"{get(backend).title} is in neither table: {why}"

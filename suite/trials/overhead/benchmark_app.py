@@ -1,6 +1,6 @@
 """OpenVINO's own `benchmark_app`, run as a user would run it, in the image that Levelfield measures OpenVINO in.
 
-Three things are said to it beyond `-hint latency -api sync -infer_precision f32`, so that both sides answer the same
+It gets three options beyond `-hint latency -api sync -infer_precision f32`, so that both sides answer the same
 question: the number of threads (in a file, since it refuses `-nthreads` beside `-hint`), the type of image inputs
 (it would make the network take bytes and convert them), and the inputs themselves.
 """
@@ -32,7 +32,7 @@ class BenchmarkApp:
     def __init__(self, target: Target) -> None:
         case = target.case
         self._target = target
-        self._onnx = target.site.onnx[case.model, case.precision, case.batch].path
+        self._onnx = target.resources.onnx[case.model, case.precision, case.batch].path
         self._folder = Path(tempfile.mkdtemp(prefix="levelfield-trial-"))
         self._folder.chmod(0o755)
         self._inputs = _write_inputs(case, self._folder)
@@ -71,7 +71,7 @@ class BenchmarkApp:
     def _run(self, command: list[str]) -> str:
         # Without a home, which is among a worker's variables, its telemetry takes over the log, and its results are not
         # printed.
-        folders = {"/artifacts": (self._target.site.artifacts.root, "ro"), "/trial": (self._folder, "ro")}
+        folders = {"/artifacts": (self._target.resources.artifacts.root, "ro"), "/trial": (self._folder, "ro")}
         container = plain_container(self._target, command, folders, attached=False)
         try:
             container.start()

@@ -1,6 +1,6 @@
 """What Levelfield adds to a measurement: its worker against a bare loop, and against OpenVINO's own `benchmark_app`.
 
-`nox -s overhead` calls it. It wants a quiet machine for half an hour; its record is committed with the reports.
+`nox -s overhead` calls it. It needs a quiet machine for half an hour; its record is committed with the reports.
 
 Every backend is compared with a bare loop twice. In one process, the worker's loop and the bare one take short turns:
 what is particular to a launch is in both, so a few launches show a percent. Between two processes, the worker and a
@@ -10,9 +10,10 @@ harness around each of them is the same.
 """
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
@@ -27,11 +28,11 @@ from suite.record.schema import Block
 from suite.schedule.resources import RunResources
 from suite.trials import commands
 from suite.trials.overhead.contestants import Pace, Target
-from suite.trials.overhead.judging import pooled
+from suite.trials.overhead.findings import pooled
 from suite.trials.overhead.record import Cell, Contrast, Finding, Limit, Trial
-from suite.trials.overhead.schedule import Effort, apps, loops, measure
+from suite.trials.overhead.schedule import Effort, measure
 from suite.trials.overhead.show import markdown
-from suite.trials.record import new_facts, write
+from suite.trials.record import begin
 
 APP = "openvino"
 WITHIN, OUTSIDE, INCONCLUSIVE = 0, 1, 3
@@ -39,7 +40,7 @@ WITHIN, OUTSIDE, INCONCLUSIVE = 0, 1, 3
 
 
 def contrasts_with_bare_loop(model: str) -> tuple[Contrast, ...]:
-    """Return what is asked of a cell: 1 % of a call, or 2 µs for the MLP, whose whole call takes some ten."""
+    """Return the contrasts of a cell: the limit is 1 % of a call, or 2 µs for the MLP, whose call takes some ten."""
     limit = Limit(ns=2000.0) if model == "mlp" else Limit(share=0.01)
     return (
         Contrast("worker", "bare loop", limit, "between two processes: worker against bare loop"),
@@ -54,7 +55,7 @@ def contrasts_with_bare_loop(model: str) -> tuple[Contrast, ...]:
 
 
 def contrasts_with_benchmark_app(model: str) -> tuple[Contrast, ...]:
-    """Return what is asked of OpenVINO: 2 % of a call, or 2 µs for the MLP by the clock that both sides share.
+    """Return the contrasts of OpenVINO: the limit is 2 % of a call, or 2 µs for the MLP by the clock of both sides.
 
     OpenVINO's own clock, which `benchmark_app` reads, starts and stops inside the library; Levelfield's goes from NumPy
     to NumPy. What lies between is nothing beside ResNet-50, and as much as the MLP's inference itself: the first
@@ -85,32 +86,38 @@ def contrasts_with_benchmark_app(model: str) -> tuple[Contrast, ...]:
 
 TURNS = {"mlp": (16, Pace(40_000_000, 5)), "resnet50": (20, Pace(60_000_000, 2)), "bert": (12, Pace(250_000_000, 2))}
 """Turns of each loop in a launch, by model: they are what a percent takes of the time of this trial."""
+MOST_TURNS = max(turns for turns, _ in TURNS.values())
 
 
-class Options(msgspec.Struct, frozen=True):
-    """What the trial was asked for."""
-
-    models: tuple[str, ...]
-    backends: tuple[str, ...]
-    effort: Effort
-    """Turns are added by model."""
-    app_effort: Effort | None
-    """None: `benchmark_app` is left out."""
-    threads: int | None
-    seed: int
-
-
-def run(options: Options, out: Path, listener: commands.Terminal) -> Trial:
+def run(
+    keep: commands.Keep[Trial],
+    listener: commands.Terminal,
+    *,
+    models: tuple[str, ...],
+    backends: tuple[str, ...],
+    effort: Effort,
+    app_effort: Effort | None,
+    threads: int | None,
+    seed: int,
+) -> Trial:
     """Measure every cell; what fails costs its own cell only.
 
     Parameters
     ----------
-    options : Options
-        What to measure.
-    out : Path
-        Where the record is written after every cell, so that an interruption loses one cell at the most.
+    keep : callable
+        Writes the record, after every cell.
     listener : commands.Terminal
         Display of the progress.
+    models, backends : tuple of str
+        What to compare with a bare loop.
+    effort : Effort
+        Of these cells; turns are added by model.
+    app_effort : Effort or None
+        Of the cells with `benchmark_app`; None: there are none.
+    threads : int or None
+        Of every side; None: one for every core.
+    seed : int
+        Of the schedule.
 
     Returns
     -------
@@ -121,41 +128,40 @@ def run(options: Options, out: Path, listener: commands.Terminal) -> Trial:
     LevelfieldError
         No engine answers, or the images cannot be made.
     """
-    with_app = (APP,) if options.app_effort else ()
-    backends = dict.fromkeys((*options.backends, *with_app))
-    selection = commands.selection(options.models, tuple(backends), options.threads)
-    with commands.prepared(selection, listener) as (plan, site):
-        trial = Trial(**new_facts(site), schema=Trial.SCHEMA, seed=options.seed, settings=_settings(options))
-        for app, names in ((False, options.backends), (True, with_app)):
-            for block in plan.blocks:
-                for backend in names:
-                    cells = (*trial.cells, _cell(options, site, block, backend, app=app, say=listener.say))
-                    trial = trial.updated(cells=cells, pooled=pool(cells))
-                    write(trial, out)
+    with_app = (APP,) if app_effort else ()
+    selected = commands.selection(models, tuple(dict.fromkeys((*backends, *with_app))), threads)
+    with commands.prepared(selected, listener) as (plan, resources):
+        settings = _settings({"bare loop": effort, "benchmark_app": app_effort})
+        trial = begin(Trial, resources, seed=seed, settings=settings)
+        todo = [(block, backend, False) for block in plan.blocks for backend in backends]
+        todo += [(block, backend, True) for block in plan.blocks for backend in with_app]
+        for block, backend, app in todo:
+            spent = app_effort if app and app_effort else _with_turns(effort, block.case.model)
+            cells = (*trial.cells, _cell(resources, block, backend, spent, app=app, seed=seed, say=listener.say))
+            trial = trial.updated(cells=cells, pooled=pool(cells))
+            keep(trial)
     return trial
 
 
 def _cell(
-    options: Options, site: RunResources, block: Block, backend: str, *, app: bool, say: Callable[[str], None]
+    resources: RunResources,
+    block: Block,
+    backend: str,
+    effort: Effort,
+    *,
+    app: bool,
+    seed: int,
+    say: Callable[[str], None],
 ) -> Cell:
     case = block.case
     arm = next(arm for arm in block.arms if arm.backend == backend)
-    wanted = contrasts_with_benchmark_app(case.model) if app else contrasts_with_bare_loop(case.model)
-    effort = options.app_effort if app and options.app_effort else _with_turns(options.effort, case.model)
-    cell = Cell(
-        backend=backend,
-        case=case,
-        arms=tuple(dict.fromkeys(name for each in wanted for name in (each.first, each.second))),
-        generations=(),
-        findings=(),
-    )
+    contrasts = contrasts_with_benchmark_app(case.model) if app else contrasts_with_bare_loop(case.model)
+    names = tuple(dict.fromkeys(name for each in contrasts for name in (each.first, each.second)))
+    cell = Cell(backend=backend, case=case, arms=names, generations=(), findings=())
     title = f"{case.model}, {backend}{', benchmark_app' if app else ''}"
-    target = Target(connect(), site, case, arm, cpu_pinning.pinned(case.threads, site.cpus))
-    launch = partial(apps if app else loops, target)
+    target = Target(connect(), resources, case, arm, cpu_pinning.pinned(case.threads, resources.cpus))
     try:
-        return measure(
-            cell, wanted, launch, effort, cpus=site.cpus, seed=options.seed, say=lambda text: say(f"{title}: {text}")
-        )
+        return measure(cell, contrasts, target, effort, app=app, seed=seed, say=lambda text: say(f"{title}: {text}"))
     except (LevelfieldError, WorkerError) as error:
         say(f"{title}: {error}")
         return msgspec.structs.replace(cell, failure=str(error))
@@ -178,15 +184,13 @@ def pool(cells: Sequence[Cell]) -> dict[str, tuple[Finding, ...]]:
     return found
 
 
-def _settings(options: Options) -> dict[str, float]:
-    efforts = {"bare loop": options.effort, "benchmark_app": options.app_effort}
+def _settings(efforts: Mapping[str, Effort | None]) -> dict[str, float]:
     return {
         f"{name}, {what}": value
         for name, effort in efforts.items()
         if effort is not None
         for what, value in (
             ("launches at least", effort.launches),
-            ("launches at most", effort.most),
             ("rounds", effort.rounds),
             ("window ns", effort.pace.window_ns),
             ("calls at least", effort.pace.min_calls),
@@ -211,49 +215,30 @@ def exit_code(cells: Sequence[Cell]) -> int:
 
 @click.command(context_settings=commands.SETTINGS)
 @click.option("--models", type=NAMES, default=("mlp", "resnet50", "bert"), help="Only these, separated by commas.")
-@click.option("--backends", type=NAMES, default=registry.names(), help="Backends held against a bare loop.")
-@click.option("--app/--no-app", default=True, help="Hold OpenVINO against benchmark_app as well.")
-@click.option("--launches", type=click.IntRange(1), default=6, show_default=True, help="Launches of a cell, at least.")
-@click.option(
-    "--most", type=click.IntRange(1), default=6, show_default=True, help="Launches of a cell, until it is precise."
-)
+@click.option("--backends", type=NAMES, default=registry.names(), help="Backends to compare with a bare loop.")
+@click.option("--app/--no-app", default=True, help="Compare OpenVINO with benchmark_app as well.")
+@click.option("--launches", type=click.IntRange(1), default=6, show_default=True, help="Launches of a cell.")
 @click.option("--rounds", type=click.IntRange(1), default=2, show_default=True, help="Windows of each process.")
 @click.option("--window", type=click.FloatRange(0.01), default=0.25, show_default=True, help="Seconds in a window.")
-@click.option(
-    "--turns", type=click.IntRange(1), default=1000, show_default=True, help="Turns of each loop, at most; see TURNS."
-)
-@click.option("--app-rounds", type=click.IntRange(1), default=1, show_default=True, help="Runs of benchmark_app.")
-@click.option("--app-window", type=click.IntRange(1), default=2, show_default=True, help="Seconds each of them takes.")
 @click.option("--threads", type=int, default=None, help="Threads of every side; default: one per core.")
 @commands.seed_option
 @click.option("--quick", is_flag=True, help="Two launches and short windows: it shows that all works, and no more.")
 @commands.out_option
 def main(
-    models: tuple[str, ...],
-    backends: tuple[str, ...],
     app: bool,
     launches: int,
-    most: int,
     rounds: int,
     window: float,
-    turns: int,
-    app_rounds: int,
-    app_window: int,
-    threads: int | None,
-    seed: int,
     quick: bool,
     out: Path | None,
+    **requested: Any,  # noqa: ANN401
 ) -> None:
-    """Measure what Levelfield adds to a call, and hold it against its limits."""
-    effort = Effort(launches, max(launches, most), rounds, Pace(round(window * 1e9), min_calls=3), turns)
-    app_effort = Effort(launches, max(launches, most), app_rounds, Pace(app_window * 1_000_000_000, min_calls=5))
+    """Measure what Levelfield adds to a call, and compare it with its limits."""
+    effort = Effort(launches, rounds, Pace(round(window * 1e9), min_calls=3), turns=MOST_TURNS)
+    app_effort = Effort(launches, 1, Pace(2_000_000_000, min_calls=5))
     if quick:
-        effort = Effort(2, 2, 2, Pace(50_000_000, min_calls=3), turns=3)
-        app_effort = Effort(2, 2, 1, Pace(1_000_000_000, min_calls=3))
-    with commands.terminal() as listener:
-        out = out or commands.default_path("overhead")
-        options = Options(models, backends, effort, app_effort if app else None, threads, seed)
-        trial = run(options, out, listener)
-        write(trial, out, markdown(trial))
-        listener.show(markdown(trial), out)
+        effort = Effort(2, 2, Pace(50_000_000, min_calls=3), turns=3)
+        app_effort = Effort(2, 1, Pace(1_000_000_000, min_calls=3))
+    measured = partial(run, effort=effort, app_effort=app_effort if app else None, **requested)
+    trial = commands.conduct(Trial, measured, lambda trial: trial, markdown, out=out)
     sys.exit(exit_code(trial.cells))

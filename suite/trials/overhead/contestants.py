@@ -41,8 +41,8 @@ class Pace(msgspec.Struct, frozen=True):
     min_calls: int
 
 
-class Reading(msgspec.Struct, frozen=True):
-    """What one window came to."""
+class Reading(NamedTuple):
+    """The result of one window."""
 
     median_ns: float
     calls: int
@@ -52,7 +52,7 @@ class Target(NamedTuple):
     """What is launched, and by which engine."""
 
     client: docker.DockerClient
-    site: RunResources
+    resources: RunResources
     case: Case
     arm: Arm
     cpus: tuple[int, ...]
@@ -82,14 +82,14 @@ class Harness:
     process = "worker"
 
     def __init__(self, target: Target) -> None:
-        (self._outcome,) = launch(target.site, target.case, [target.arm])
+        (self._outcome,) = launch(target.resources, target.case, [target.arm])
         self._worker = self._outcome.worker
         self.pid = self._worker.pid if self._worker else None
 
     def window(self, pace: Pace) -> Reading:
         request = Measure(window_ns=pace.window_ns, min_calls=pace.min_calls, rewarm_ns=REWARM_NS)
         if self._worker is None:
-            raise LevelfieldError("The worker is not there any more.")
+            raise LevelfieldError("The worker has ended.")
         return reading(self._worker.ask(request, Measured, WINDOW_TIMEOUT_S).samples_ns)
 
     def close(self) -> None:
@@ -110,7 +110,7 @@ def plain_container(
     folders : dict
         What it sees: path inside to the folder and its mode.
     attached : bool
-        Whether it is spoken to, and goes when it ends; or else it keeps a log.
+        Whether it has a channel, and is removed when it ends; if not, it keeps a log.
 
     Returns
     -------
@@ -118,12 +118,12 @@ def plain_container(
         Not started.
     """
     return target.client.containers.create(
-        target.site.image(target.arm).tag,
+        target.resources.image(target.arm).tag,
         entrypoint=entrypoint,
         user=f"{os.getuid()}:{os.getgid()}" if os.getuid() else f"{NOBODY}:{NOBODY}",
         environment=worker_environment(threads=target.case.threads, cpus=target.cpus),
         labels={LABEL: target.name},
-        volumes={str(folder): {"bind": place, "mode": mode} for place, (folder, mode) in folders.items()},
+        volumes={str(folder): {"bind": inside, "mode": mode} for inside, (folder, mode) in folders.items()},
         network_mode="none",
         cpuset_cpus=",".join(str(cpu) for cpu in target.cpus),
         stdin_open=attached,
@@ -153,14 +153,14 @@ class InlineProcess:
 
     def __init__(self, target: Target, name: str, cache: Path | None = None) -> None:
         self._name = name
-        folders = {"/artifacts": (target.site.artifacts.root, "ro")}
+        folders = {"/artifacts": (target.resources.artifacts.root, "ro")}
         if cache is not None:
             folders["/cache"] = (cache, "rw")
         code = Path(form_worker.__file__).read_text(encoding="utf-8")
         self._channel = _start(target, [python_of(target), "-P", "-c", code], folders)
         self.pid = self._channel.pid
         paths = WorkerPaths(artifacts="/artifacts", cache="/cache" if cache else None, export=None)
-        self.task = task_for(target.site, target.case, target.arm, paths)
+        self.task = task_for(target.resources, target.case, target.arm, paths)
 
     def ask(self, message: msgspec.Struct, kind: type[_R], timeout_s: float = WINDOW_TIMEOUT_S) -> _R:
         """Send a message and wait for its answer.
@@ -187,10 +187,20 @@ class InlineProcess:
             words = self._channel.stderr_tail().strip() or "it said nothing"
             raise LevelfieldError(f"The {self._name} gave no answer.", fix=f"Its last words: {words[-800:]}") from error
 
-    def turns(self, request: form_worker.AskTurns) -> list[dict[str, Reading]]:
-        """Let two loops take turns inside the process; raises as `ask` does."""
-        turns = self.ask(request, form_worker.Turns).turns
-        return [{loop: reading(samples) for loop, samples in turn.items()} for turn in turns]
+    def windows(self, turns: Sequence[tuple[str, str]], pace: Pace, rewarm_ns: int) -> list[Reading]:
+        """Take windows one after the other; raises as `ask` does.
+
+        Parameters
+        ----------
+        turns : sequence of tuple of str
+            Form and loop of each window.
+        pace : Pace
+            Of every window.
+        rewarm_ns : int
+            How long unrecorded calls take before each.
+        """
+        request = form_worker.Windows(tuple(turns), pace.window_ns, pace.min_calls, rewarm_ns)
+        return [reading(samples) for samples in self.ask(request, list[list[int]])]
 
     def close(self) -> None:
         self._channel.end(5.0)
@@ -203,7 +213,7 @@ class BareProcess(InlineProcess):
 
     def __init__(self, target: Target) -> None:
         name = f"bare loop around {target.name}"
-        cache = cache_folder(target.site, target.case, target.arm)
+        cache = cache_folder(target.resources, target.case, target.arm)
         cache.mkdir(parents=True, exist_ok=True)
         if os.getuid() == 0:
             os.chown(cache, NOBODY, NOBODY)
@@ -217,7 +227,7 @@ class BareProcess(InlineProcess):
     def _verify(self, target: Target) -> None:
         """Time nothing that does not compute the same thing."""
         (answer,) = self.ask(form_worker.FormsRequest(self.task), list[form_worker.Answer], LOAD_TIMEOUT_S)
-        reference = target.site.artifacts.reference(target.case.model, form_worker.VERIFIED)
+        reference = target.resources.artifacts.reference(target.case.model, form_worker.VERIFIED)
         parity = compare_outputs(Verified(answer.shape, answer.output), reference, target.case.precision)
         if not parity.equal:
             raise LevelfieldError(f"The {self._name} is not equal to the reference: {parity.reason}.")
@@ -234,13 +244,13 @@ class Loop:
         self.pid = process.pid
 
     def window(self, pace: Pace) -> Reading:
-        request = form_worker.Ask(self.form, self.loop, pace.window_ns, pace.min_calls, REWARM_NS)
-        return reading(self.inside.ask(request, form_worker.Samples).samples_ns)
+        (taken,) = self.inside.windows([(self.form, self.loop)], pace, REWARM_NS)
+        return taken
 
 
 def python_of(target: Target) -> str:
     """Return the interpreter that an arm's image starts with."""
-    image = target.client.images.get(target.site.image(target.arm).tag)
+    image = target.client.images.get(target.resources.image(target.arm).tag)
     return str(image.attrs["Config"]["Entrypoint"][0])
 
 

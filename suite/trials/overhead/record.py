@@ -1,5 +1,6 @@
 """What the overhead trial measured and found, as it is committed."""
 
+from collections.abc import Callable
 from typing import ClassVar, Literal
 
 import msgspec
@@ -46,7 +47,7 @@ class Limit(msgspec.Struct, frozen=True):
 
 
 class Contrast(msgspec.Struct, frozen=True):
-    """Two arms to be held against each other."""
+    """Two arms to be compared."""
 
     first: str
     second: str
@@ -64,9 +65,14 @@ class Interval(msgspec.Struct, frozen=True):
     low: float | None
     high: float | None
 
+    def map(self, convert: Callable[[float], float]) -> "Interval":
+        """Return the value and both bounds, converted."""
+        low, high = (None if bound is None else convert(bound) for bound in (self.low, self.high))
+        return Interval(convert(self.value), low, high)
+
 
 class Finding(msgspec.Struct, frozen=True):
-    """What a contrast came to."""
+    """The result of a contrast."""
 
     contrast: Contrast
     launches: int

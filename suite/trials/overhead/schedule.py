@@ -4,27 +4,24 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 
 import msgspec
 
 from suite.machine.disturbance import disturbed
 from suite.machine.idle_wait import wait_until_idle
 from suite.machine.signals import Signals, difference
-from suite.statistics.ending import EndedBy
-from suite.trials.form_worker import AskTurns
+from suite.trials.form_worker import FAIRLY
 from suite.trials.overhead.benchmark_app import BenchmarkApp
 from suite.trials.overhead.contestants import BareProcess, Contestant, Harness, Loop, Pace, Target
-from suite.trials.overhead.judging import find, precise
+from suite.trials.overhead.findings import find
 from suite.trials.overhead.record import Cell, Contrast, Finding, Generation, Round, Window
 
-AGREE = 2
-"""The intervals must be short at so many boundaries in a row before the trial of a cell ends early."""
 TURN_REWARM_NS = 10_000_000
 """Of unrecorded calls before each short turn (one call at the least): no other process ran in between, but the harness
 collects garbage before it warms up."""
-CALM_S = 0.5
-CALM_MOST_S = 20.0
+QUIET_S = 0.5
+QUIET_MOST_S = 20.0
 """A launch waits until nothing else has run for so long, or for the second time at the most: what a framework's
 compiler leaves running is no part of a call."""
 
@@ -33,9 +30,7 @@ class Effort(msgspec.Struct, frozen=True):
     """How much is measured."""
 
     launches: int
-    """Generations at the least."""
-    most: int
-    """Generations at the most; between the two the width of the intervals decides."""
+    """Generations."""
     rounds: int
     pace: Pace
     turns: int = 0
@@ -43,13 +38,9 @@ class Effort(msgspec.Struct, frozen=True):
     turn: Pace = Pace(0, 1)
 
 
-Launch = Callable[[random.Random], AbstractContextManager[Mapping[str, Contestant]]]
-"""Brings all arms of a cell up, by name."""
-
-
 @contextmanager
-def loops(target: Target, order: random.Random) -> Iterator[Mapping[str, Contestant]]:
-    """Bring up Levelfield's worker and a bare loop; the latter's process also runs the worker's loop.
+def launched(target: Target, order: random.Random, *, app: bool) -> Iterator[Mapping[str, Contestant]]:
+    """Launch the arms of a cell: Levelfield's worker, and loops in a plain container.
 
     Parameters
     ----------
@@ -57,28 +48,15 @@ def loops(target: Target, order: random.Random) -> Iterator[Mapping[str, Contest
         Case and arm.
     order : Random
         Decides which is launched first.
+    app : bool
+        Whether OpenVINO's own clock and `benchmark_app` are the others, instead of a bare loop and the worker's loop.
     """
     with _both(target, order) as (worker, process):
-        yield {"worker": worker, "bare loop": Loop(process, "bare"), "worker's loop": Loop(process, "take")}
-
-
-@contextmanager
-def apps(target: Target, order: random.Random) -> Iterator[Mapping[str, Contestant]]:
-    """Bring up Levelfield's OpenVINO worker, the same step asked for OpenVINO's own clock, and `benchmark_app`.
-
-    Parameters
-    ----------
-    target : Target
-        Case and arm.
-    order : Random
-        Decides which is launched first.
-    """
-    app = BenchmarkApp(target)
-    try:
-        with _both(target, order) as (worker, process):
-            yield {"worker": worker, "OpenVINO's clock": Loop(process, "own-clock"), "benchmark_app": app}
-    finally:
-        app.close()
+        if not app:
+            yield {"worker": worker, "bare loop": Loop(process, "bare"), "worker's loop": Loop(process, "take")}
+            return
+        with closing(BenchmarkApp(target)) as benchmark_app:
+            yield {"worker": worker, "OpenVINO's clock": Loop(process, "own-clock"), "benchmark_app": benchmark_app}
 
 
 @contextmanager
@@ -99,27 +77,27 @@ def _both(target: Target, order: random.Random) -> Iterator[tuple[Harness, BareP
 def measure(
     cell: Cell,
     contrasts: Sequence[Contrast],
-    launch: Launch,
+    target: Target,
     effort: Effort,
     *,
-    cpus: Sequence[int],
+    app: bool,
     seed: int,
     say: Callable[[str], None],
 ) -> Cell:
-    """Measure a cell until its contrasts are known well enough, or the effort is spent.
+    """Measure a cell, generation after generation.
 
     Parameters
     ----------
     cell : Cell
         Without measurements.
     contrasts : sequence of Contrast
-        What is asked of it.
-    launch : callable
-        Brings its arms up.
+        What is compared.
+    target : Target
+        What is launched.
     effort : Effort
         How much is measured.
-    cpus : sequence of int
-        Those that are watched.
+    app : bool
+        As `launched` takes it.
     seed : int
         Of the order.
     say : callable
@@ -130,28 +108,21 @@ def measure(
     Cell
         With generations and findings.
     """
-    agreed = 0
-    ended = EndedBy.PRECISION if effort.most > effort.launches else EndedBy.PLAN
     began = time.monotonic()
-    with Signals(cpus) as signals:
-        while len(cell.generations) < effort.most:
-            number = len(cell.generations)
+    with Signals(target.resources.cpus) as signals:
+        for number in range(effort.launches):
             order = random.Random(f"{seed}/{cell.backend}/{cell.case.id}/{number}")  # noqa: S311 (a schedule)
-            with launch(order) as arms:
+            with launched(target, order, app=app) as arms:
                 generations = (*cell.generations, generation(arms, effort, order, signals))
                 notes = next((each.notes for each in arms.values() if isinstance(each, BenchmarkApp)), cell.notes)
             cell = msgspec.structs.replace(
                 cell,
                 generations=generations,
-                findings=tuple(find(each, generations, cell.arms, ended=ended) for each in contrasts),
+                findings=tuple(find(each, generations, cell.arms) for each in contrasts),
                 notes=notes,
                 seconds=time.monotonic() - began,
             )
-            most = f" to {effort.most}" if ended is EndedBy.PRECISION else ""
-            say(f"launch {number + 1} of {effort.launches}{most}: {_summary(cell.findings)}")
-            agreed = agreed + 1 if precise(cell.findings) else 0
-            if number + 1 >= effort.launches and agreed >= AGREE:
-                break
+            say(f"launch {number + 1} of {effort.launches}: {_summary(cell.findings)}")
     return cell
 
 
@@ -179,12 +150,12 @@ def generation(arms: Mapping[str, Contestant], effort: Effort, order: random.Ran
             contestant.window(effort.pace)
     turns = _turns(arms, effort, order, signals) if effort.turns else ()
     # Where the worker's loop has its turns beside the bare one, a round is of the two processes alone.
-    between = {name: each for name, each in arms.items() if not (turns and _loop(each) == "take")}
+    between = {name: each for name, each in arms.items() if not turns or getattr(each, "loop", "") != "take"}
     return Generation((*turns, *(_round(between, effort.pace, order, signals) for _ in range(effort.rounds))))
 
 
 def await_quiet(
-    arms: Mapping[str, Contestant], signals: Signals, *, quiet_s: float = CALM_S, most_s: float = CALM_MOST_S
+    arms: Mapping[str, Contestant], signals: Signals, *, quiet_s: float = QUIET_S, most_s: float = QUIET_MOST_S
 ) -> bool:
     """Wait until a moment passes in which nothing disturbs the machine.
 
@@ -218,32 +189,32 @@ def _pids(arms: Mapping[str, Contestant]) -> dict[str, int]:
     return {each.process: each.pid for each in arms.values() if each.pid is not None}
 
 
-def _loop(contestant: Contestant) -> str:
-    return contestant.loop if isinstance(contestant, Loop) else ""
-
-
 def _turns(arms: Mapping[str, Contestant], effort: Effort, order: random.Random, signals: Signals) -> tuple[Round, ...]:
     """Let the loops of the bare process take turns; every turn is a round."""
     names = {each.loop: name for name, each in arms.items() if isinstance(each, Loop)}
     process = next(each.inside for each in arms.values() if isinstance(each, Loop))
     pids = {name: pid for name, pid in _pids(arms).items() if pid}
-    first, second = names
+    turns = turn_order(sorted(names), effort.turns, order)
     before = signals.snapshot(pids)
-    turns = process.turns(
-        AskTurns(
-            loops=(first, second),
-            turns=effort.turns,
-            window_ns=effort.turn.window_ns,
-            min_calls=effort.turn.min_calls,
-            rewarm_ns=TURN_REWARM_NS,
-            seed=order.getrandbits(32),
-        )
-    )
+    readings = process.windows([(FAIRLY, loop) for loop in turns], effort.turn, TURN_REWARM_NS)
     why = disturbed([difference(before, signals.snapshot(pids), process.process)], len(signals.cpus))
-    return tuple(
-        Round(tuple(Window(names[loop], taken.median_ns, taken.calls) for loop, taken in turn.items()), disturbed=why)
-        for turn in turns
-    )
+    windows = [Window(names[loop], *taken) for loop, taken in zip(turns, readings, strict=True)]
+    return tuple(Round(both, disturbed=why) for both in zip(windows[::2], windows[1::2], strict=True))
+
+
+def turn_order(loops: Sequence[str], turns: int, order: random.Random) -> list[str]:
+    """Return the loops of successive windows: each loop once in every turn, in random order.
+
+    Parameters
+    ----------
+    loops : sequence of str
+        All loops.
+    turns : int
+        How often each is run.
+    order : Random
+        Decides.
+    """
+    return [loop for _ in range(turns) for loop in order.sample(loops, len(loops))]
 
 
 def _round(arms: Mapping[str, Contestant], pace: Pace, order: random.Random, signals: Signals) -> Round:
@@ -259,7 +230,7 @@ def _round(arms: Mapping[str, Contestant], pace: Pace, order: random.Random, sig
         before = signals.snapshot(pids)
         reading = arms[name].window(pace)
         noises.append(difference(before, signals.snapshot(pids), arms[name].process))
-        windows.append(Window(arm=name, median_ns=reading.median_ns, calls=reading.calls))
+        windows.append(Window(name, *reading))
     return Round(tuple(windows), disturbed=disturbed(noises, len(signals.cpus)) if known else "")
 
 

@@ -1,4 +1,4 @@
-"""The overhead trial's findings side by side, as the Markdown that stands beside its record."""
+"""The overhead trial's findings side by side, as Markdown."""
 
 import math
 from collections import Counter

@@ -1,17 +1,24 @@
-"""What the launches of the padding trial say: their variance in either treatment, and whether length matters."""
+"""Variance of launches in either treatment, and whether length matters: as numbers and as Markdown."""
 
 import math
+from collections.abc import Iterator
 
+import msgspec
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
+from suite.report.markdown import table
+from suite.statistics.arrays import Floats
 from suite.statistics.levels import levels_of_windows
 from suite.statistics.variance import split_variance
-from suite.trials.padding.record import TREATMENTS, Cell, Finding, Spread
+from suite.trials.padding.record import TREATMENTS, Cell, Finding, Spread, Trial
 
-Floats = NDArray[np.float64]
 CONFIDENCE = 0.95
+
+
+def analyse(trial: Trial) -> Trial:
+    """Return a record with its findings."""
+    return msgspec.structs.replace(trial, findings=tuple(map(find, trial.cells)))
 
 
 def find(cell: Cell) -> Finding:
@@ -82,3 +89,50 @@ def variance_ratio(above: Floats, below: Floats) -> tuple[float, float, float]:
 def _variance(deviations: Floats) -> float:
     generations, launches = deviations.shape
     return float(np.square(deviations).sum()) / int(generations * (launches - 1))
+
+
+def markdown(trial: Trial) -> str:
+    """Return the table, what it says, and what is needed to read it."""
+    return "\n".join(_lines(trial))
+
+
+def _lines(trial: Trial) -> Iterator[str]:
+    yield (
+        "Standard deviations of the logarithms, in percent: of launch levels; of launches, which is the same without "
+        "what the noise of windows adds; and of windows within a launch.\n"
+    )
+    yield from table(
+        ("model", "padding", "launches:", "levels:", "of launches:", "of windows:"),
+        (
+            (
+                each.model,
+                spread.treatment,
+                str(spread.launches),
+                *(f"{100 * sd:.2f}" for sd in (spread.level_sd, spread.launch_sd, spread.window_sd)),
+            )
+            for each in trial.findings
+            for spread in each.spreads
+        ),
+    )
+    yield ""
+    for each in trial.findings:
+        yield (
+            f"- {each.model}: variance of levels, random ÷ fixed: {each.variance_ratio:.2f} "
+            f"({each.ratio_low:.2f}–{each.ratio_high:.2f}), {_conclusion(each)}. Correlation of level and length: "
+            f"{each.correlation:+.2f} ({each.correlation_low:+.2f} to {each.correlation_high:+.2f}). "
+            f"{each.disturbed_rounds} of {each.rounds} rounds were disturbed."
+        )
+    yield ""
+    randomised = trial.machine.get("kernel", {}).get("address randomisation")
+    arms = ", ".join(dict.fromkeys(cell.arm for cell in trial.cells))
+    yield (
+        f"Intervals at 95 %. Arm: {arms}; launcher: {trial.launcher}; kernel.randomize_va_space: {randomised}; seed "
+        f"{trial.seed}; load average {trial.load_before[0]:.1f} before, {trial.load_after[0]:.1f} after. Started "
+        f"{trial.started}, finished {trial.finished}.\n"
+    )
+
+
+def _conclusion(found: Finding) -> str:
+    if found.ratio_low > 1:
+        return "padding adds variance"
+    return "padding takes variance away" if found.ratio_high < 1 else "no difference shown"

@@ -18,7 +18,7 @@ from suite.images import environments
 from suite.launchers.environment import worker_environment
 from suite.machine.fingerprint import fingerprint
 from suite.schedule.outcomes import utc_now
-from suite.trials.record import write
+from suite.trials.record import settings_of, write
 from suite.trials.regressions import files, locks, rule
 from suite.trials.regressions.pairs import Pair
 from suite.trials.regressions.record import Classes, Measured, Process
@@ -57,7 +57,7 @@ def run(
     say : callable
         Prints a line of progress.
     before : Classes or None
-        A record to go on with: the pairs it holds are not measured again.
+        A record to add to: the pairs it holds are not measured again.
 
     Returns
     -------
@@ -68,9 +68,19 @@ def run(
     LevelfieldError
         An environment or a model cannot be made. A version that cannot run a model costs its own pair only.
     """
-    cpus = sorted(os.sched_getaffinity(0))
-    record = before or _begun(request, tuple(cpus))
-    locks.place(pairs)
+    cpus, load = sorted(os.sched_getaffinity(0)), os.getloadavg()
+    record = before or Classes(
+        schema=Classes.SCHEMA,
+        started=utc_now(),
+        updated=utc_now(),
+        tool_version=__version__,
+        seed=request.seed,
+        settings=settings_of(request, "seed"),
+        machine=fingerprint(tuple(cpus)),
+        load_before=load,
+        load_after=load,
+    )
+    locks.install(pairs)
     done = {each.pair.name for each in record.pairs}
     for pair in pairs:
         if pair.name in done:
@@ -86,21 +96,6 @@ def run(
     return record
 
 
-def _begun(request: ClassifyRequest, cpus: tuple[int, ...]) -> Classes:
-    now, load = utc_now(), os.getloadavg()
-    return Classes(
-        schema=Classes.SCHEMA,
-        started=now,
-        updated=now,
-        tool_version=__version__,
-        seed=request.seed,
-        settings={name: str(value) for name, value in msgspec.to_builtins(request).items() if name != "seed"},
-        machine=fingerprint(cpus),
-        load_before=load,
-        load_after=load,
-    )
-
-
 def _measure(pair: Pair, request: ClassifyRequest, cpus: list[int], say: Callable[[str], None]) -> Measured:
     image = registry.get(pair.backend).image
     versions: dict[Side, str] = {"old": pair.old, "new": pair.new}
@@ -109,24 +104,19 @@ def _measure(pair: Pair, request: ClassifyRequest, cpus: list[int], say: Callabl
     }
     with tempfile.TemporaryDirectory(prefix="levelfield-regressions-") as name:
         sha256 = files.write(pair, Path(name), say)
-        asked = {
-            "framework": pair.backend,
-            "folder": name,
-            "cpus": cpus,
-            "threads": len(cpus),
-            "warm_s": request.warm_s,
-            "timed_s": request.timed_s,
-            "min_calls": request.min_calls,
-        }
+        options = {"framework": pair.backend, "folder": name, "cpus": cpus, "threads": len(cpus)}
+        options |= {field: getattr(request, field) for field in ("warm_s", "timed_s", "min_calls")}
         started, began = utc_now(), time.monotonic()
         processes: list[Process] = []
         problem = ""
         try:
             # Another order for every pair, the same again for the same seed.
-            turns = rule.order(request.processes, hash_of(request.seed, pair.name))
-            processes.extend(_process(side, pythons[side], versions[side], asked, Path(name)) for side in turns)
+            seed = request.seed ^ int.from_bytes(pair.name.encode()[-7:], "little")
+            order = rule.order(request.processes, seed)
+            processes.extend(_process(side, pythons[side], versions[side], options) for side in order)
         except LevelfieldError as error:
             problem = str(error)
+    medians = {side: [each.median_ns for each in processes if each.side == side] for side in versions}
     return Measured(
         pair=pair,
         model_sha256=sha256,
@@ -134,35 +124,16 @@ def _measure(pair: Pair, request: ClassifyRequest, cpus: list[int], say: Callabl
         seconds=time.monotonic() - began,
         threads=len(cpus),
         processes=tuple(processes),
-        found=None if problem else rule.classify(*(_medians(processes, side) for side in ("old", "new"))),
+        found=None if problem else rule.classify(medians["old"], medians["new"]),
         problem=problem,
     )
 
 
-def hash_of(seed: int, name: str) -> int:
-    """Return a number that follows from a seed and a name, the same in every process.
-
-    Parameters
-    ----------
-    seed : int
-        Of the record.
-    name : str
-        Of the pair.
-    """
-    return seed ^ int.from_bytes(name.encode()[-7:], "little")
-
-
-def _medians(processes: list[Process], side: str) -> list[float]:
-    return [each.median_ns for each in processes if each.side == side]
-
-
-def _process(side: Side, python: Path, version: str, asked: dict[str, Any], folder: Path) -> Process:
+def _process(side: Side, python: Path, version: str, options: dict[str, Any]) -> Process:
     """Run one process of the bare loop, with the variables that workers of `ab` get as well."""
-    variables = worker_environment(threads=asked["threads"], cpus=asked["cpus"]) | {
-        "HOME": str(folder),
-        "TMPDIR": str(folder),
-    }
-    command = [str(python), "-I", str(LOOP), json.dumps(asked)]
+    folders = dict.fromkeys(("HOME", "TMPDIR"), options["folder"])
+    variables = worker_environment(threads=options["threads"], cpus=options["cpus"]) | folders
+    command = [str(python), "-I", str(LOOP), json.dumps(options)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=variables, timeout=TIMEOUT_S)
     except subprocess.TimeoutExpired as error:

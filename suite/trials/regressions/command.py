@@ -1,32 +1,25 @@
 """Whether `levelfield ab` finds changes of speed that released versions are known to have, and none where none is.
 
 `nox -s regressions` calls it. `lock`, `classify` and `freeze` come once, in this order, before `ab` sees any pair;
-`run`, which the session does by default, tries `ab` on the frozen list. `classify` and `run` want a quiet machine.
+`run`, which the session does by default, tries `ab` on the frozen list. `classify` and `run` need a quiet machine.
 """
 
-import os
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 import msgspec
 
 from suite.cli.options import DURATION, NAMES, PERCENT
 from suite.errors import LevelfieldError
-from suite.machine.fingerprint import fingerprint
-from suite.record.schema import Fingerprint
-from suite.run.calibration import same_machine
 from suite.trials import commands
-from suite.trials.record import read
+from suite.trials.record import existing, settings_of
 from suite.trials.regressions import classify as classifying
 from suite.trials.regressions import freeze as freezing
 from suite.trials.regressions import locks, pairs, rule, trial
 from suite.trials.regressions.record import Classes, Record
 from suite.trials.regressions.show import classes_markdown, markdown
 
-_R = TypeVar("_R", Classes, Record)
-
-add_option = click.option("--add", is_flag=True, help="Go on with the record that --out names.")
 only_option = click.option("--only", type=NAMES, default=(), help="Only these pairs, by name; default: all.")
 
 
@@ -50,31 +43,26 @@ def lock() -> None:
 @click.option("--min-calls", type=click.IntRange(1), default=7, show_default=True, help="Timed calls at the least.")
 @commands.seed_option
 @commands.out_option
-@add_option
+@commands.add_option
 def classify(only: tuple[str, ...], out: Path | None, *, add: bool, **requested: Any) -> None:  # noqa: ANN401
     """Say by a bare loop, in processes that take turns, which pairs differ."""
     with commands.terminal() as listener:
         out = out or commands.default_path("regressions-classes")
-        before = _existing(out, Classes, add=add)
-        if before is not None:
-            requested["seed"] = before.seed
         request = msgspec.convert(requested, classifying.ClassifyRequest)
-        wanted = {name: str(value) for name, value in msgspec.to_builtins(request).items() if name != "seed"}
+        before = existing(out, Classes, settings_of(request, "seed"), add=add)
         if before is not None:
-            _check(before.settings, wanted, before.machine, out)
+            request = msgspec.structs.replace(request, seed=before.seed)
         found = classifying.run(_chosen(only), request, out, listener.say, before)
         listener.show(classes_markdown(found), out)
 
 
 @main.command()
 @click.argument("classes", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option("--most", type=click.IntRange(1), default=None, help="Pairs of each kind; default: as many as there are.")
 @click.option("--frozen", type=click.Path(path_type=Path), default=pairs.FROZEN, help="File to write.")
-@click.option("--few", is_flag=True, help="Take fewer processes than the rule asks for: for a smoke run alone.")
-def freeze(classes: Path, most: int | None, frozen: Path, *, few: bool) -> None:
+def freeze(classes: Path, frozen: Path) -> None:
     """Write the list that `ab` is tried on, from the record CLASSES."""
     with commands.terminal() as listener:
-        found = freezing.freeze(classes, frozen, most, few=few)
+        found = freezing.freeze(classes, frozen)
         listener.say(f"{len(found.pair)} pairs are frozen in {frozen}.")
 
 
@@ -87,22 +75,18 @@ def freeze(classes: Path, most: int | None, frozen: Path, *, few: bool) -> None:
 @click.option("--profile", default="standard", show_default=True)
 @click.option("--frozen", type=click.Path(path_type=Path), default=pairs.FROZEN, help="The frozen list.")
 @commands.out_option
-@add_option
+@commands.add_option
 def run(only: tuple[str, ...], frozen: Path, out: Path | None, *, add: bool, **requested: Any) -> None:  # noqa: ANN401
     """Run `levelfield ab` on every frozen pair, and count what it finds."""
     with commands.terminal() as listener:
         out = out or commands.default_path("regressions")
         request = msgspec.convert(requested, trial.TrialRequest)
-        before = _existing(out, Record, add=add)
         chosen = pairs.read_frozen(frozen)
-        if before is not None:
-            _check(before.settings, trial.settings(request), before.machine, out)
-            if before.classes_sha256 != chosen.record_sha256:
-                raise LevelfieldError(f"{out} is about another frozen list.", fix="Begin another file with --out.")
-        if only:
-            kept = tuple(each for each in chosen.pair if each.name in only)
-            chosen = msgspec.structs.replace(chosen, pair=kept)
-        found = trial.run(pairs.read(), chosen, request, out, listener.say, before)
+        before = existing(out, Record, settings_of(request), add=add)
+        if before is not None and before.classes_sha256 != chosen.record_sha256:
+            raise LevelfieldError(f"{out} is about another frozen list.", fix="Name another file with --out.")
+        kept = tuple(each for each in chosen.pair if not only or each.name in only)
+        found = trial.run(msgspec.structs.replace(chosen, pair=kept), request, out, listener.say, before)
         listener.show(markdown(found), out)
 
 
@@ -113,19 +97,3 @@ def _chosen(only: tuple[str, ...]) -> tuple[pairs.Pair, ...]:
     if unknown:
         raise LevelfieldError(f"There is no pair {min(unknown)}.", fix="Their names are in pairs.toml.")
     return tuple(each for each in known if not only or each.name in only)
-
-
-def _existing(out: Path, kind: type[_R], *, add: bool) -> _R | None:
-    if not out.exists():
-        return None
-    if not add:
-        raise LevelfieldError(f"{out} is there already.", fix="Go on with it (--add), or name another file with --out.")
-    return read(out, kind)
-
-
-def _check(before: dict[str, str], now: dict[str, str], machine: Fingerprint, out: Path) -> None:
-    """Refuse to mix settings or machines in one record."""
-    if before != now:
-        raise LevelfieldError(f"{out} was made with other settings.", fix="Give the same options, or another --out.")
-    if not same_machine(machine, fingerprint(tuple(sorted(os.sched_getaffinity(0))))):
-        raise LevelfieldError(f"{out} was made on another machine.", fix="Begin another file with --out.")

@@ -1,8 +1,11 @@
 """From the classes to the list that `ab` is tried on: written once, before `ab` sees any of its pairs."""
 
 import hashlib
+import json
 from collections.abc import Sequence
 from pathlib import Path
+
+import msgspec
 
 from suite.errors import LevelfieldError
 from suite.record.files import write_atomically
@@ -14,20 +17,8 @@ from suite.trials.regressions.rule import PROCESSES, Class, Classified
 CHANGED = frozenset({Class.SLOWER, Class.FASTER})
 
 
-def choose(measured: Sequence[Measured], most: int | None = None) -> tuple[Frozen, ...]:
+def choose(measured: Sequence[Measured]) -> tuple[Frozen, ...]:
     """Return as many pairs that differ as pairs that do not, each the first in the order of the list.
-
-    Parameters
-    ----------
-    measured : sequence of Measured
-        Pairs with their classes.
-    most : int or None
-        Of each kind; None: as many as both kinds have.
-
-    Returns
-    -------
-    tuple of Frozen
-        Those that differ, then the others.
 
     Raises
     ------
@@ -35,14 +26,12 @@ def choose(measured: Sequence[Measured], most: int | None = None) -> tuple[Froze
         One of the kinds has none.
     """
     classed = [(each, each.found) for each in measured if each.found is not None]
-    kinds = [
-        [_frozen(each, found) for each, found in classed if found.name in wanted]
-        for wanted in (CHANGED, frozenset({Class.UNCHANGED}))
-    ]
-    count = min(*map(len, kinds), *([most] if most is not None else []))
+    changed = [_frozen(each, found) for each, found in classed if found.name in CHANGED]
+    unchanged = [_frozen(each, found) for each, found in classed if found.name is Class.UNCHANGED]
+    count = min(len(changed), len(unchanged))
     if not count:
         raise LevelfieldError("There are not both pairs that differ and pairs that do not.", fix="Classify more pairs.")
-    return (*kinds[0][:count], *kinds[1][:count])
+    return (*changed[:count], *unchanged[:count])
 
 
 def _frozen(measured: Measured, found: Classified) -> Frozen:
@@ -56,7 +45,7 @@ def _frozen(measured: Measured, found: Classified) -> Frozen:
     )
 
 
-def freeze(classes: Path, out: Path, most: int | None = None, *, few: bool = False) -> FrozenList:
+def freeze(classes: Path, out: Path) -> FrozenList:
     """Write the frozen list.
 
     Parameters
@@ -64,11 +53,7 @@ def freeze(classes: Path, out: Path, most: int | None = None, *, few: bool = Fal
     classes : Path
         Record of the classes.
     out : Path
-        File to write; one that is there is never changed.
-    most : int or None
-        Pairs of each kind at the most.
-    few : bool
-        Whether fewer processes than the rule asks for will do: for a smoke run alone.
+        File to write; one that exists is never changed.
 
     Returns
     -------
@@ -77,18 +62,18 @@ def freeze(classes: Path, out: Path, most: int | None = None, *, few: bool = Fal
     Raises
     ------
     LevelfieldError
-        A list is frozen already, or the record does not do.
+        A list is frozen already, or the record does not suffice.
     """
     if out.exists():
         raise LevelfieldError(f"{out.name} is frozen already.", fix="Remove it by hand, and say why where it is kept.")
     record = read(classes, Classes)
     short = [each.pair.name for each in record.pairs if each.found and len(each.processes) < 2 * PROCESSES]
-    if short and not few:
+    if short:
         raise LevelfieldError(
             f"{short[0]} was classified with fewer than {PROCESSES} processes a side.", fix="Classify it anew."
         )
     sha256 = hashlib.sha256(classes.read_bytes()).hexdigest()
-    found = FrozenList(record=classes.name, record_sha256=sha256, pair=choose(record.pairs, most))
+    found = FrozenList(record=classes.name, record_sha256=sha256, pair=choose(record.pairs))
     write_atomically(out, toml(found).encode())
     return found
 
@@ -101,20 +86,15 @@ def toml(frozen: FrozenList) -> str:
     frozen : FrozenList
         What was chosen.
     """
+    content = msgspec.to_builtins(frozen)
     lines = [
-        "# Written by `nox -s regressions -- freeze` before `ab` saw any of these pairs; never changed afterwards.",
-        f'record = "{frozen.record}"',
-        f'record_sha256 = "{frozen.record_sha256}"',
+        "# Written by `nox -s regressions -- freeze` before `ab` saw any of these pairs; never changed afterwards."
     ]
-    for each in frozen.pair:
-        lines += [
-            "",
-            "[[pair]]",
-            f'name = "{each.name}"',
-            f'class = "{each.class_}"',
-            f"ratio = {each.ratio}",
-            f"low = {each.low}",
-            f"high = {each.high}",
-            f'model_sha256 = "{each.model_sha256}"',
-        ]
+    lines += _fields({name: content[name] for name in ("record", "record_sha256")})
+    for each in content["pair"]:
+        lines += ["", "[[pair]]", *_fields(each)]
     return "\n".join(lines) + "\n"
+
+
+def _fields(values: dict[str, str | float]) -> list[str]:
+    return [f"{name} = {json.dumps(value)}" for name, value in values.items()]

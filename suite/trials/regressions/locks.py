@@ -1,4 +1,4 @@
-"""Locks of the versions that are compared here and nowhere else, kept beside the trial.
+"""Locks of the versions that are compared here and nowhere else, kept in the trial's folder.
 
 `levelfield list` and the trial of upgrades are about the versions locked under `images/`. These would crowd them, so
 they are copied into the cache, where the catalogue looks for a version that has no lock there.
@@ -16,7 +16,7 @@ from suite.trials.regressions.pairs import Pair
 HERE = Path(__file__).parent / "locks"
 
 
-def wanted(pairs: Iterable[Pair]) -> tuple[tuple[str, str], ...]:
+def required(pairs: Iterable[Pair]) -> tuple[tuple[str, str], ...]:
     """Return the images and versions that pairs need, each once, in order.
 
     Parameters
@@ -49,7 +49,7 @@ def missing(pairs: Iterable[Pair]) -> tuple[tuple[str, str], ...]:
     """
     return tuple(
         (image, version)
-        for image, version in wanted(pairs)
+        for image, version in required(pairs)
         if version not in catalogue.versions(image) and not path_of(image, version).is_file()
     )
 
@@ -77,7 +77,7 @@ def make(pairs: Iterable[Pair], say: Progress) -> None:
         shutil.move(written, target)
 
 
-def place(pairs: Iterable[Pair]) -> None:
+def install(pairs: Iterable[Pair]) -> None:
     """Copy the locks of pairs to where the catalogue finds them.
 
     Parameters
@@ -85,7 +85,7 @@ def place(pairs: Iterable[Pair]) -> None:
     pairs : iterable of Pair
         What is to be compared; versions locked under `images/` need no copy.
     """
-    for image, version in wanted(pairs):
+    for image, version in required(pairs):
         kept = path_of(image, version)
         if kept.is_file():
             folder = catalogue.mixed_folder(image)

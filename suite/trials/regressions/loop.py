@@ -1,9 +1,9 @@
 """The bare loop: load a model, warm up, time calls one by one, print the median as JSON.
 
-It stands alone (the standard library, NumPy and one framework), and runs in the environment of one version. What it is
-given comes on the command line as JSON: the framework, the folder of the workload (`model.onnx` and the inputs as
-`.npy` files), CPUs and threads, and for how long to warm up and to time. Settings are those of the backends of the
-same names.
+It imports nothing of Levelfield (only the standard library, NumPy and one framework), and runs in the environment of
+one version. Its options come on the command line as JSON: the framework, the folder of the workload (`model.onnx` and
+the inputs as `.npy` files), CPUs and threads, and for how long to warm up and to time. Settings are those of the
+backends of the same names.
 """
 
 import json
@@ -80,19 +80,19 @@ FRAMEWORKS: dict[str, Callable[[Path, int, dict[str, Any]], tuple[str, Call]]] =
 
 def main() -> None:
     """Do what the command line asks for."""
-    asked = json.loads(sys.argv[1])
-    os.sched_setaffinity(0, asked["cpus"])
-    folder = Path(asked["folder"])
+    options = json.loads(sys.argv[1])
+    os.sched_setaffinity(0, options["cpus"])
+    folder = Path(options["folder"])
     inputs = {path.stem: np.load(path) for path in sorted(folder.glob("*.npy"))}
-    version, call = FRAMEWORKS[asked["framework"]](folder / "model.onnx", asked["threads"], inputs)
+    version, call = FRAMEWORKS[options["framework"]](folder / "model.onnx", options["threads"], inputs)
     clock = time.perf_counter_ns
-    end = clock() + int(asked["warm_s"] * 1e9)
+    end = clock() + int(options["warm_s"] * 1e9)
     call(inputs)
     while clock() < end:
         call(inputs)
     samples: list[int] = []
-    end = clock() + int(asked["timed_s"] * 1e9)
-    while len(samples) < asked["min_calls"] or clock() < end:
+    end = clock() + int(options["timed_s"] * 1e9)
+    while len(samples) < options["min_calls"] or clock() < end:
         began = clock()
         call(inputs)
         samples.append(clock() - began)

@@ -16,44 +16,18 @@ import numpy.typing as npt
 from suite.backends.protobuf import FIXED32, number, text, varint
 
 Array = npt.NDArray[np.generic]
-Attribute = int | float | str | Sequence[int] | Sequence[float] | Sequence[str]
+Attribute = int | float | str | list[int] | list[float] | list[str]
 IR_VERSION = 8
 """Of the file format: every ONNX Runtime since 1.11 reads it."""
 MAIN, CONTRIB, ML = "", "com.microsoft", "ai.onnx.ml"
 """Domains of operators."""
 _ELEMENTS = {"float32": 1, "int64": 7, "float64": 11}
-
-
-def tensor(name: str, values: Array) -> bytes:
-    """Write a constant.
-
-    Parameters
-    ----------
-    name : str
-        What nodes call it.
-    values : ndarray
-        Of float32, float64 or int64.
-    """
-    sides = b"".join(number(1, size) for size in values.shape)
-    content = np.ascontiguousarray(values).astype(values.dtype.newbyteorder("<")).tobytes()
-    return sides + number(2, _ELEMENTS[values.dtype.name]) + text(8, name.encode()) + text(9, content)
-
-
-def value(name: str, dtype: str, shape: Sequence[int]) -> bytes:
-    """Describe an input or an output.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    dtype : str
-        `float32`, `float64` or `int64`.
-    shape : sequence of int
-        All sizes, fixed.
-    """
-    sides = b"".join(text(1, number(1, size)) for size in shape)
-    kind = number(1, _ELEMENTS[dtype]) + text(2, sides)
-    return text(1, name.encode()) + text(2, text(1, kind))
+_ATTRIBUTES: Mapping[type, tuple[tuple[int, int], tuple[int, int]]] = {
+    float: ((2, 1), (7, 6)),
+    int: ((3, 2), (8, 7)),
+    str: ((4, 3), (9, 8)),
+}
+"""Field and type of an attribute of one value, and of a list of values (`AttributeProto`)."""
 
 
 def node(
@@ -71,7 +45,7 @@ def node(
         Its type.
     inputs, outputs : sequence of str
         Names of values; an empty name leaves an optional one out.
-    attributes : mapping of str to number, text or sequence
+    attributes : mapping of str to number, text or list
         A float stays a float: write `1.0`.
     domain : str
         Where the operator is defined.
@@ -83,45 +57,54 @@ def node(
 
 def model(
     nodes: Sequence[bytes],
-    constants: Sequence[bytes],
-    inputs: Sequence[bytes],
-    outputs: Sequence[bytes],
+    constants: Mapping[str, Array],
+    inputs: Mapping[str, Array],
+    output: tuple[str, Sequence[int]],
     opsets: Mapping[str, int],
 ) -> bytes:
-    """Put a model together.
+    """Write a model with one output, whose type is the first input's.
 
     Parameters
     ----------
-    nodes, constants, inputs, outputs : sequence of bytes
-        What `node`, `tensor` and `value` wrote; nodes in the order of their calculation.
+    nodes : sequence of bytes
+        What `node` wrote, in the order of their calculation.
+    constants, inputs : mapping of str to ndarray
+        Of float32, float64 or int64; of the inputs, shapes and types are written.
+    output : tuple of str and sequence of int
+        Name and shape.
     opsets : mapping of str to int
         Version of the operators of each domain.
     """
     graph = b"".join(text(1, each) for each in nodes) + text(2, b"graph")
-    graph += b"".join(text(5, each) for each in constants)
-    graph += b"".join(text(11, each) for each in inputs) + b"".join(text(12, each) for each in outputs)
+    graph += b"".join(text(5, _tensor(name, values)) for name, values in constants.items())
+    graph += b"".join(text(11, _value(name, each.dtype.name, each.shape)) for name, each in inputs.items())
+    graph += text(12, _value(output[0], next(iter(inputs.values())).dtype.name, output[1]))
     domains = b"".join(text(8, text(1, name.encode()) + number(2, version)) for name, version in opsets.items())
     return number(1, IR_VERSION) + text(7, graph) + domains
 
 
+def _tensor(name: str, values: Array) -> bytes:
+    sides = b"".join(number(1, size) for size in values.shape)
+    content = np.ascontiguousarray(values).astype(values.dtype.newbyteorder("<")).tobytes()
+    return sides + number(2, _ELEMENTS[values.dtype.name]) + text(8, name.encode()) + text(9, content)
+
+
+def _value(name: str, dtype: str, shape: Sequence[int]) -> bytes:
+    sides = b"".join(text(1, number(1, size)) for size in shape)
+    kind = number(1, _ELEMENTS[dtype]) + text(2, sides)
+    return text(1, name.encode()) + text(2, text(1, kind))
+
+
 def _attribute(name: str, given: Attribute) -> bytes:
-    return text(1, name.encode()) + _content(given)
+    """Write an attribute: its name, its value or values, and its type."""
+    values = given if isinstance(given, list) else [given]
+    field, kind = _ATTRIBUTES[type(values[0])][isinstance(given, list)]
+    return text(1, name.encode()) + b"".join(_scalar(field, each) for each in values) + number(20, kind)
 
 
-def _content(given: Attribute) -> bytes:
-    """Write an attribute's value and its type."""
-    if isinstance(given, str):
-        return text(4, given.encode()) + number(20, 3)
-    if isinstance(given, int):
-        return number(3, given) + number(20, 2)
-    if isinstance(given, float):
-        return _float(2, given) + number(20, 1)
-    if isinstance(given[0], str):
-        return b"".join(text(9, str(each).encode()) for each in given) + number(20, 8)
-    if isinstance(given[0], float):
-        return b"".join(_float(7, float(each)) for each in given) + number(20, 6)
-    return b"".join(number(8, int(each)) for each in given) + number(20, 7)
-
-
-def _float(field: int, given: float) -> bytes:
-    return varint(field << 3 | FIXED32) + struct.pack("<f", given)
+def _scalar(field: int, value: float | str) -> bytes:
+    if isinstance(value, str):
+        return text(field, value.encode())
+    if isinstance(value, int):
+        return number(field, value)
+    return varint(field << 3 | FIXED32) + struct.pack("<f", value)

@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import msgspec
 
-from suite.compare.types import Comparison, Gate, Verdict
-from suite.record.schema import Fingerprint
+from suite.compare.types import Comparison, Verdict
 from suite.statistics.proportions import Proportion, proportion
-from suite.trials import record
+from suite.trials.ab import AbRecord, Decision, decision
+from suite.trials.record import Extensible
 from suite.trials.regressions.pairs import Frozen, Pair
 from suite.trials.regressions.rule import Class, Classified, Side
 
@@ -40,23 +40,18 @@ class Measured(msgspec.Struct, frozen=True):
     """Why not."""
 
 
-class Classes(record.Record, frozen=True, kw_only=True):
+class Classes(Extensible, frozen=True, kw_only=True):
     """What the bare loop says of every pair."""
 
     TRIAL: ClassVar = "regressions' classes"
 
-    started: str
-    updated: str
-    tool_version: str
     seed: int
-    settings: dict[str, str]
-    machine: Fingerprint
     load_before: tuple[float, float, float]
     load_after: tuple[float, float, float]
     pairs: tuple[Measured, ...] = ()
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class Outcome(Decision, frozen=True, kw_only=True):
     """What `ab` said of one pair."""
 
     pair: Pair
@@ -65,19 +60,12 @@ class Outcome(msgspec.Struct, frozen=True):
     started: str
     seconds: float
     """Machine time, launches and all; images were made before."""
-    verdict: Verdict
-    reason: str
-    launches: int
-    ratio: float | None
-    low: float | None
-    high: float | None
-    confidence: float | None
 
     @property
     def right(self) -> bool:
         """Whether the verdict is the class."""
-        wanted = {Class.SLOWER: Verdict.SLOWER, Class.FASTER: Verdict.FASTER, Class.UNCHANGED: Verdict.SAME}
-        return self.verdict is wanted.get(self.frozen.class_)
+        expected = {Class.SLOWER: Verdict.SLOWER, Class.FASTER: Verdict.FASTER, Class.UNCHANGED: Verdict.SAME}
+        return self.verdict is expected.get(self.frozen.class_)
 
 
 class Summary(msgspec.Struct, frozen=True):
@@ -98,17 +86,11 @@ class Summary(msgspec.Struct, frozen=True):
     """Machine time of all of them."""
 
 
-class Record(record.Record, frozen=True, kw_only=True):
+class Record(AbRecord, frozen=True, kw_only=True):
     """What `ab` made of the frozen list."""
 
     TRIAL: ClassVar = "regressions"
 
-    started: str
-    updated: str
-    tool_version: str
-    settings: dict[str, str]
-    gate: Gate
-    machine: Fingerprint
     classes_sha256: str
     """Of the record of the classes."""
     outcomes: tuple[Outcome, ...] = ()
@@ -129,20 +111,7 @@ def outcome_of(pair: Pair, frozen: Frozen, comparison: Comparison, seconds: floa
     """
     facts = comparison.new.runs[0]
     [row] = comparison.rows
-    return Outcome(
-        pair=pair,
-        frozen=frozen,
-        run=facts.id,
-        started=facts.started,
-        seconds=seconds,
-        verdict=row.verdict,
-        reason=row.reason,
-        launches=row.new_replicates,
-        ratio=row.ratio.value if row.ratio else None,
-        low=row.ratio.low if row.ratio else None,
-        high=row.ratio.high if row.ratio else None,
-        confidence=row.confidence,
-    )
+    return Outcome(pair=pair, frozen=frozen, run=facts.id, started=facts.started, seconds=seconds, **decision(row))
 
 
 def summary(outcomes: Sequence[Outcome]) -> Summary:

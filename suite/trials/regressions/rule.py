@@ -1,6 +1,6 @@
 """The rule that says, before `ab` sees a pair, whether its versions differ.
 
-It is fixed here before anything is classified. Processes of the two versions stand in pairs of neighbours in time, and
+It is fixed here before anything is classified. Processes of the two versions run in pairs, one after the other, and
 the interval of their ratio is Student's over the pairs' log ratios, at 99 %. The margin is that of `ab`, so a pair that
 is neither surely beyond it nor surely inside it, where `ab` may rightly say either, is not used.
 """

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from suite.report import units
 from suite.report.markdown import interval, table
-from suite.statistics.proportions import Proportion
+from suite.trials.ab import share
 from suite.trials.regressions.pairs import Pair
 from suite.trials.regressions.record import Classes, Record, Summary
 
@@ -69,19 +69,15 @@ def _lines(record: Record) -> Iterator[str]:
 def _sentences(summary: Summary) -> Iterator[str]:
     if summary.found is not None:
         yield (
-            f"Known changes found, in the right direction: {_share(summary.found)}; wrong direction "
+            f"Known changes found, in the right direction: {share(summary.found)}; wrong direction "
             f"{summary.wrong_direction}, called same {summary.called_same}, undecided {summary.undecided_changed}."
         )
     if summary.false_alarms is not None:
         yield (
-            f"False alarms where nothing changed: {_share(summary.false_alarms)}; shown to be same "
+            f"False alarms where nothing changed: {share(summary.false_alarms)}; shown to be same "
             f"{summary.shown_same}, undecided {summary.undecided_unchanged}."
         )
     yield f"{units.duration(summary.seconds)} of machine time."
-
-
-def _share(found: Proportion) -> str:
-    return f"{found.successes} of {found.trials} ({100 * found.low:.1f} to {100 * found.high:.1f} %)"
 
 
 def _title(pair: Pair) -> str:

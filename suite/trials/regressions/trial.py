@@ -1,27 +1,21 @@
 """Run `levelfield ab` on the frozen pairs, with its own budget, and keep what it says."""
 
-import shutil
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
-from rich.console import Console
 
-from suite import __version__
 from suite.compare.types import Gate
 from suite.errors import LevelfieldError
 from suite.images.build import build
-from suite.plan import Selection
 from suite.prepare.own_model import store
-from suite.record.schema import OwnFile, Run
-from suite.run.ab import AbResult, measure
-from suite.run.options import Options
-from suite.trials.record import write
-from suite.trials.regressions import files, locks
+from suite.run.ab import AbResult
+from suite.trials import ab
+from suite.trials.record import settings_of, write
+from suite.trials.regressions import files, locks, pairs
 from suite.trials.regressions.pairs import Frozen, FrozenList, Pair
-from suite.trials.regressions.record import Outcome, Record, outcome_of, summary
+from suite.trials.regressions.record import Record, outcome_of, summary
 from suite.trials.regressions.show import markdown
 
 
@@ -35,21 +29,14 @@ class TrialRequest(msgspec.Struct, frozen=True):
 
 
 def run(
-    pairs: tuple[Pair, ...],
-    frozen: FrozenList,
-    request: TrialRequest,
-    out: Path,
-    say: Callable[[str], None],
-    before: Record | None,
+    frozen: FrozenList, request: TrialRequest, out: Path, say: Callable[[str], None], before: Record | None
 ) -> Record:
     """Compare every frozen pair; the record is written after each.
 
     Parameters
     ----------
-    pairs : tuple of Pair
-        The committed list.
     frozen : FrozenList
-        Those to compare.
+        The pairs to compare.
     request : TrialRequest
         How.
     out : Path
@@ -57,7 +44,7 @@ def run(
     say : callable
         Prints a line of progress.
     before : Record or None
-        A record to go on with.
+        A record to add to: the pairs it holds are not compared again.
 
     Returns
     -------
@@ -66,25 +53,35 @@ def run(
     Raises
     ------
     LevelfieldError
-        A frozen pair is not in the list, its workload is another than the one that was classified, or nothing could be
+        A frozen pair is not in the list of pairs, its workload is not the one that was classified, or nothing could be
         measured.
     """
-    known = {each.name: each for each in pairs}
-    strangers = [each.name for each in frozen.pair if each.name not in known]
-    if strangers:
-        raise LevelfieldError(f"The frozen pair {strangers[0]} is not in the list of pairs.")
+    known = {each.name: each for each in pairs.read()}
+    unknown = [each.name for each in frozen.pair if each.name not in known]
+    if unknown:
+        raise LevelfieldError(f"The frozen pair {unknown[0]} is not in the list of pairs.")
     record = before
     done = {each.pair.name for each in record.outcomes} if record else set()
     todo = [(known[each.name], each) for each in frozen.pair if each.name not in done]
-    locks.place(pair for pair, _ in todo)
+    locks.install(pair for pair, _ in todo)
     # To make an image is no part of a comparison's time.
-    for image, version in locks.wanted(pair for pair, _ in todo):
+    for image, version in locks.required(pair for pair, _ in todo):
         build(image, "cpu", version, progress=say)
-    gate = Gate(margin=request.margin)
+    gate, settings = Gate(margin=request.margin), settings_of(request)
     for number, (pair, each) in enumerate(todo, start=1):
         found, seconds = _measure(pair, each, request, gate, say)
         outcome = outcome_of(pair, each, found.comparison, seconds)
-        record = _with(record or _begun(found.run, frozen, request, gate), outcome, found.run)
+        outcomes = (*(record.outcomes if record else ()), outcome)
+        record = ab.extended(
+            record,
+            Record,
+            found.run,
+            gate,
+            settings,
+            classes_sha256=frozen.record_sha256,
+            outcomes=outcomes,
+            summary=summary(outcomes),
+        )
         write(record, out, markdown(record))
         say(f"{number} of {len(todo)}, {pair.name}, {seconds:.0f} s: {outcome.verdict}, by its class {each.class_}")
     if record is None:
@@ -96,62 +93,19 @@ def _measure(
     pair: Pair, frozen: Frozen, request: TrialRequest, gate: Gate, say: Callable[[str], None]
 ) -> tuple[AbResult, float]:
     with tempfile.TemporaryDirectory(prefix="levelfield-regressions-") as name:
-        if files.write(pair, Path(name), say) != frozen.model_sha256:
+        folder = Path(name)
+        if files.write(pair, folder, say) != frozen.model_sha256:
             raise LevelfieldError(f"The workload of {pair.name} is not the one that was classified.")
-        own = None if pair.zoo_model else _own(Path(name), pair)
-    options = Options(
-        selection=Selection(
-            profile=request.profile,
-            models=(pair.zoo_model,) if pair.zoo_model else (),
-            scenarios=("latency",),
-            control="none",
-            own=own,
-        ),
-        budget_seconds=request.budget_seconds,
-        margin=request.margin,
-        reports=Path(tempfile.mkdtemp(prefix="levelfield-regressions-")),
-        launcher="docker",
-    )
-    began = time.monotonic()
-    try:
-        found = measure(*pair.arms, options, gate, Console(quiet=True))
-    finally:
-        shutil.rmtree(options.reports, ignore_errors=True)
-    return found, time.monotonic() - began
-
-
-def _own(folder: Path, pair: Pair) -> OwnFile:
-    """Keep the workload as `--model` and `--input` do, under the workload's name."""
-    named = (folder / files.MODEL).rename(folder / f"{pair.workload}.onnx")
-    return store.read(named, {}, {path.stem: path for path in sorted(folder.glob("*.npy"))})
-
-
-def _begun(run: Run, frozen: FrozenList, request: TrialRequest, gate: Gate) -> Record:
-    return Record(
-        schema=Record.SCHEMA,
-        started=run.started,
-        updated="",
-        tool_version=__version__,
-        settings=settings(request),
+        own = None
+        if not pair.zoo_model:  # as `--model` and `--input` keep a file, under the workload's name
+            model = (folder / files.MODEL).rename(folder / f"{pair.workload}.onnx")
+            own = store.read(model, {}, {path.stem: path for path in sorted(folder.glob("*.npy"))})
+    return ab.call(
+        *pair.arms,
         gate=gate,
-        machine=run.machine,
-        classes_sha256=frozen.record_sha256,
-    )
-
-
-def settings(request: TrialRequest) -> dict[str, str]:
-    """Return the settings as the record holds them.
-
-    Parameters
-    ----------
-    request : TrialRequest
-        What was asked for.
-    """
-    return {name: str(value) for name, value in msgspec.to_builtins(request).items()}
-
-
-def _with(record: Record, outcome: Outcome, run: Run) -> Record:
-    outcomes = (*record.outcomes, outcome)
-    return msgspec.structs.replace(
-        record, outcomes=outcomes, updated=run.finished or run.started, summary=summary(outcomes)
+        budget_seconds=request.budget_seconds,
+        profile=request.profile,
+        models=(pair.zoo_model,) if pair.zoo_model else (),
+        scenarios=("latency",),
+        own=own,
     )

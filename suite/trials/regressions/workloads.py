@@ -10,7 +10,7 @@ from types import MappingProxyType
 import msgspec
 import numpy as np
 
-from suite.trials.regressions.onnx_writer import CONTRIB, MAIN, ML, Array, Attribute, model, node, tensor, value
+from suite.trials.regressions.onnx_writer import CONTRIB, MAIN, ML, Array, Attribute, model, node
 from suite.zoo.bits import symmetric
 
 OPSET = 17
@@ -51,114 +51,75 @@ def _values(name: str, *shape: int, scale: float = 1.0) -> Array:
     return np.asarray(symmetric(f"regressions/{name}", shape) * np.float32(scale))
 
 
-def _chain(
-    operator: str,
-    x: Array,
-    *,
-    attributes: Mapping[str, Attribute] | None = None,
-    domain: str = MAIN,
-    opset: int = OPSET,
-    count: int = 1,
-) -> Workload:
+def _chain(operator: str, x: Array, *, domain: str = MAIN, opset: int = OPSET, count: int = 1) -> Workload:
     """Apply one operator to its own answer, `count` times: a call then costs much more than its way into the kernel."""
-    shape, dtype = x.shape, x.dtype.name
-    nodes = [node(operator, [f"x{i}"], [f"x{i + 1}"], attributes, domain) for i in range(count)]
+    nodes = [node(operator, [f"x{i}"], [f"x{i + 1}"], None, domain) for i in range(count)]
     opsets = {MAIN: opset} | ({domain: 1} if domain else {})
-    content = model(nodes, [], [value("x0", dtype, shape)], [value(f"x{count}", dtype, shape)], opsets)
-    return Workload(content, {"x0": x})
+    return Workload(model(nodes, {}, {"x0": x}, (f"x{count}", x.shape), opsets), {"x0": x})
 
 
 def _single(
     operator: str,
-    x: Array,
-    out: tuple[int, ...],
+    inputs: Array | dict[str, Array],
+    out: tuple[int, ...] | None = None,
     *,
-    others: Mapping[str, Array] | None = None,
+    constants: Mapping[str, Array] | None = None,
     attributes: Mapping[str, Attribute] | None = None,
     opset: int = OPSET,
+    domains: Mapping[str, int] | None = None,
 ) -> Workload:
-    """One operator on one input; the others are constants."""
-    constants = others or {}
-    return Workload(
-        model(
-            [node(operator, ["x", *constants], ["y"], attributes)],
-            [tensor(name, each) for name, each in constants.items()],
-            [value("x", x.dtype.name, x.shape)],
-            [value("y", x.dtype.name, out)],
-            {MAIN: opset},
-        ),
-        {"x": x},
-    )
+    """Apply one operator once; the answer has the shape of the first input unless `out` says another.
+
+    The operator is of the last of `domains`, which has the version of each beside the main one.
+    """
+    given = inputs if isinstance(inputs, dict) else {"x": inputs}
+    opsets = {MAIN: opset, **(domains or {})}
+    nodes = [node(operator, [*given, *(constants or {})], ["y"], attributes, list(opsets)[-1])]
+    return Workload(model(nodes, constants or {}, given, ("y", out or next(iter(given.values())).shape), opsets), given)
 
 
-def _gru_steps(name: str, operator: str, gates: int, *, count: int, width: int, steps: int) -> Workload:
+def _recurrent(operator: str, name: str, *, gates: int, count: int, width: int, steps: int) -> Workload:
     """Recurrent layers one on the other; those after the first see the last state of the one before, one step long."""
-    nodes, constants = [], []
+    nodes: list[bytes] = []
+    constants: dict[str, Array] = {}
     for i in range(count):
         shapes = {"w": (1, gates * width, width), "r": (1, gates * width, width), "b": (1, 2 * gates * width)}
-        constants += [
-            tensor(f"{key}{i}", _values(f"{name}/{key}{i}", *size, scale=0.1)) for key, size in shapes.items()
-        ]
-        outputs = ["", f"x{i + 1}"]
-        nodes.append(node(operator, [f"x{i}", f"w{i}", f"r{i}", f"b{i}"], outputs, {"hidden_size": width}))
+        constants |= {f"{key}{i}": _values(f"{name}/{key}{i}", *size, scale=0.1) for key, size in shapes.items()}
+        nodes.append(node(operator, [f"x{i}", f"w{i}", f"r{i}", f"b{i}"], ["", f"x{i + 1}"], {"hidden_size": width}))
     x = _values(f"{name}/x", steps, 1, width)
-    given, found = value("x0", "float32", x.shape), value(f"x{count}", "float32", (1, 1, width))
-    return Workload(model(nodes, constants, [given], [found], {MAIN: 14}), {"x0": x})
+    return Workload(model(nodes, constants, {"x0": x}, (f"x{count}", (1, 1, width)), {MAIN: 14}), {"x0": x})
 
 
 def _grid_sample(size: int) -> Workload:
     x, grid = _values("grid-sample/x", 2, 3, size, size), _values("grid-sample/grid", 2, size, size, 2)
     attributes: Mapping[str, Attribute] = {"mode": "bilinear", "padding_mode": "zeros", "align_corners": 0}
-    return Workload(
-        model(
-            [node("GridSample", ["x", "grid"], ["y"], attributes)],
-            [],
-            [value("x", "float32", x.shape), value("grid", "float32", grid.shape)],
-            [value("y", "float32", x.shape)],
-            {MAIN: 16},
-        ),
-        {"x": x, "grid": grid},
-    )
+    return _single("GridSample", {"x": x, "grid": grid}, attributes=attributes, opset=16)
 
 
 def _trees(trees: int, depth: int, rows: int, features: int) -> Workload:
     """Full binary trees, whose leaves are summed."""
     inner, total = 2**depth - 1, 2 ** (depth + 1) - 1
-    tree_ids = [tree for tree in range(trees) for _ in range(total)]
-    node_ids = [place for _ in range(trees) for place in range(total)]
-    draws = _values(f"trees/{trees}/{depth}/{features}", trees, total)
-    leaf = [place >= inner for place in node_ids]
-    flat = [float(each) for each in draws.reshape(-1)]
-    at_leaves = [
-        (tree, place, flat[i]) for i, (tree, place) in enumerate(zip(tree_ids, node_ids, strict=True)) if leaf[i]
-    ]
+    values = _values(f"trees/{trees}/{depth}/{features}", trees, total).reshape(-1)
+    nodes = [(i // total, i % total, i % total >= inner, i) for i in range(trees * total)]
+    leaves = [(tree, number, float(values[i])) for tree, number, leaf, i in nodes if leaf]
     attributes: dict[str, Attribute] = {
         "aggregate_function": "SUM",
         "n_targets": 1,
         "post_transform": "NONE",
-        "nodes_treeids": tree_ids,
-        "nodes_nodeids": node_ids,
-        "nodes_modes": ["LEAF" if each else "BRANCH_LEQ" for each in leaf],
-        "nodes_featureids": [0 if each else (i * 7) % features for i, each in enumerate(leaf)],
-        "nodes_values": [0.0 if each else flat[i] for i, each in enumerate(leaf)],
-        "nodes_truenodeids": [0 if each else 2 * place + 1 for place, each in zip(node_ids, leaf, strict=True)],
-        "nodes_falsenodeids": [0 if each else 2 * place + 2 for place, each in zip(node_ids, leaf, strict=True)],
-        "target_treeids": [tree for tree, _, _ in at_leaves],
-        "target_nodeids": [place for _, place, _ in at_leaves],
-        "target_ids": [0] * len(at_leaves),
-        "target_weights": [weight for _, _, weight in at_leaves],
+        "nodes_treeids": [tree for tree, _, _, _ in nodes],
+        "nodes_nodeids": [number for _, number, _, _ in nodes],
+        "nodes_modes": ["LEAF" if leaf else "BRANCH_LEQ" for _, _, leaf, _ in nodes],
+        "nodes_featureids": [0 if leaf else (i * 7) % features for _, _, leaf, i in nodes],
+        "nodes_values": [0.0 if leaf else float(values[i]) for _, _, leaf, i in nodes],
+        "nodes_truenodeids": [0 if leaf else 2 * number + 1 for _, number, leaf, _ in nodes],
+        "nodes_falsenodeids": [0 if leaf else 2 * number + 2 for _, number, leaf, _ in nodes],
+        "target_treeids": [tree for tree, _, _ in leaves],
+        "target_nodeids": [number for _, number, _ in leaves],
+        "target_ids": [0] * len(leaves),
+        "target_weights": [weight for _, _, weight in leaves],
     }
     x = _values(f"trees/x/{rows}/{features}", rows, features)
-    return Workload(
-        model(
-            [node("TreeEnsembleRegressor", ["x"], ["y"], attributes, ML)],
-            [],
-            [value("x", "float32", x.shape)],
-            [value("y", "float32", (rows, 1))],
-            {MAIN: OPSET, ML: 3},
-        ),
-        {"x": x},
-    )
+    return _single("TreeEnsembleRegressor", x, (rows, 1), attributes=attributes, domains={ML: 3})
 
 
 def _resized(operator: str, shape: tuple[int, int, int, int], sides: tuple[float, float], mode: str) -> Workload:
@@ -166,65 +127,79 @@ def _resized(operator: str, shape: tuple[int, int, int, int], sides: tuple[float
     scales = np.array([1.0, 1.0, *sides], dtype=np.float32)
     out = (shape[0], shape[1], int(shape[2] * sides[0]), int(shape[3] * sides[1]))
     if operator == "Upsample":
-        return _single(operator, x, out, others={"scales": scales}, attributes={"mode": mode}, opset=9)
+        return _single(operator, x, out, constants={"scales": scales}, attributes={"mode": mode}, opset=9)
     constants = {"roi": np.empty(0, dtype=np.float32), "scales": scales}
-    return _single(operator, x, out, others=constants, attributes={"mode": mode}, opset=13)
+    return _single(operator, x, out, constants=constants, attributes={"mode": mode}, opset=13)
 
 
 def _conv(channels: int, out: int, groups: int, side: int, kernel: int) -> Workload:
     name = f"conv/{channels}/{out}/{groups}/{kernel}"
     weights = _values(f"{name}/w", out, channels // groups, kernel, kernel, scale=0.1)
-    pad = kernel // 2
-    attributes: Mapping[str, Attribute] = {"kernel_shape": [kernel, kernel], "pads": [pad] * 4, "group": groups}
+    attributes: Mapping[str, Attribute] = {
+        "kernel_shape": [kernel, kernel],
+        "pads": [kernel // 2] * 4,
+        "group": groups,
+    }
     x = _values(f"{name}/x", 1, channels, side, side)
-    return _single("Conv", x, (1, out, side, side), others={"w": weights}, attributes=attributes)
+    return _single("Conv", x, (1, out, side, side), constants={"w": weights}, attributes=attributes)
 
 
 def _matmul(rows: int, width: int, out: int) -> Workload:
     weights = _values(f"matmul/{width}/{out}", width, out, scale=0.05)
-    return _single("MatMul", _values(f"matmul/x/{rows}/{width}", rows, width), (rows, out), others={"w": weights})
+    return _single("MatMul", _values(f"matmul/x/{rows}/{width}", rows, width), (rows, out), constants={"w": weights})
 
 
 def _layer_norm(rows: int, width: int) -> Workload:
-    constants = {"scale": _values("layer-norm/scale", width), "bias": _values("layer-norm/bias", width)}
+    constants = {name: _values(f"layer-norm/{name}", width) for name in ("scale", "bias")}
     x = _values(f"layer-norm/{rows}/{width}", rows, width)
-    return _single("LayerNormalization", x, x.shape, others=constants, attributes={"axis": -1})
+    return _single("LayerNormalization", x, constants=constants, attributes={"axis": -1})
 
 
 def _skip_layer_norm(rows: int, width: int) -> Workload:
-    x, skip = _values("skip-layer-norm/x", 1, rows, width), _values("skip-layer-norm/skip", 1, rows, width)
+    inputs = {name: _values(f"skip-layer-norm/{name}", 1, rows, width) for name in ("x", "skip")}
     constants = {name: _values(f"skip-layer-norm/{name}", width) for name in ("gamma", "beta")}
-    return Workload(
-        model(
-            [node("SkipLayerNormalization", ["x", "skip", *constants], ["y"], {"epsilon": 1e-5}, CONTRIB)],
-            [tensor(name, each) for name, each in constants.items()],
-            [value("x", "float32", x.shape), value("skip", "float32", skip.shape)],
-            [value("y", "float32", x.shape)],
-            {MAIN: OPSET, CONTRIB: 1},
-        ),
-        {"x": x, "skip": skip},
+    return _single(
+        "SkipLayerNormalization", inputs, constants=constants, attributes={"epsilon": 1e-5}, domains={CONTRIB: 1}
     )
 
 
 def _silu(*shape: int) -> Workload:
     x = _values("silu", *shape)
     nodes = [node("Sigmoid", ["x"], ["s"]), node("Mul", ["x", "s"], ["y"])]
-    sides = value("x", "float32", shape), value("y", "float32", shape)
-    return Workload(model(nodes, [], [sides[0]], [sides[1]], {MAIN: OPSET}), {"x": x})
+    return Workload(model(nodes, {}, {"x": x}, ("y", shape), {MAIN: OPSET}), {"x": x})
 
 
 def _sign() -> Workload:
-    x = np.asarray(_values("sign", 64, 64, 64, scale=100.0)).astype(np.int64)
-    return _single("Sign", x, x.shape)
+    return _single("Sign", np.asarray(_values("sign", 64, 64, 64, scale=100.0)).astype(np.int64))
+
+
+def _over_features(operator: str, name: str) -> Workload:
+    return _single(operator, _values(name, *_FEATURES), attributes={"axis": 1}, opset=13)
+
+
+def _reduce_l1() -> Workload:
+    attributes: Mapping[str, Attribute] = {"axes": [0], "keepdims": 1}
+    return _single("ReduceL1", _values("reduce-l1", *_FEATURES), (1, 64, 56, 56), attributes=attributes, opset=13)
+
+
+def _transpose() -> Workload:
+    return _single(
+        "Transpose", _values("transpose", 1, 128, 12, 64), (1, 12, 128, 64), attributes={"perm": [0, 2, 1, 3]}
+    )
+
+
+def _max_pool() -> Workload:
+    attributes: Mapping[str, Attribute] = {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]}
+    return _single("MaxPool", _values("max-pool", 1, 64, 112, 112), (1, 64, 56, 56), attributes=attributes)
 
 
 _FEATURES = (2, 64, 56, 56)
 """Shape of the feature maps in many of the reports."""
 _MAKERS: Mapping[str, Callable[[], Workload]] = MappingProxyType(
     {
-        "gru-step": lambda: _gru_steps("gru-step", "GRU", 3, count=16, width=64, steps=1),
-        "gru-sequence": lambda: _gru_steps("gru-sequence", "GRU", 3, count=1, width=128, steps=50),
-        "lstm-sequence": lambda: _gru_steps("lstm-sequence", "LSTM", 4, count=1, width=128, steps=50),
+        "gru-step": lambda: _recurrent("GRU", "gru-step", gates=3, count=16, width=64, steps=1),
+        "gru-sequence": lambda: _recurrent("GRU", "gru-sequence", gates=3, count=1, width=128, steps=50),
+        "lstm-sequence": lambda: _recurrent("LSTM", "lstm-sequence", gates=4, count=1, width=128, steps=50),
         "grid-sample": lambda: _grid_sample(56),
         "grid-sample-large": lambda: _grid_sample(224),
         "tree-ensemble": lambda: _trees(1, 3, 1000, 1),
@@ -235,24 +210,13 @@ _MAKERS: Mapping[str, Callable[[], Workload]] = MappingProxyType(
         "softplus": lambda: _chain("Softplus", _values("softplus", 1024, scale=9.0), opset=1, count=8),
         "sigmoid-float64": lambda: _chain("Sigmoid", _values("sigmoid64", *_FEATURES).astype(np.float64)),
         "sign-int64": _sign,
-        "reduce-l1": lambda: _single(
-            "ReduceL1",
-            _values("reduce-l1", *_FEATURES),
-            (1, 64, 56, 56),
-            attributes={"axes": [0], "keepdims": 1},
-            opset=13,
-        ),
-        "hardmax": lambda: _single(
-            "Hardmax", _values("hardmax", *_FEATURES), _FEATURES, attributes={"axis": 1}, opset=13
-        ),
-        "log-softmax": lambda: _single(
-            "LogSoftmax", _values("log-softmax", *_FEATURES), _FEATURES, attributes={"axis": 1}, opset=13
-        ),
+        "reduce-l1": _reduce_l1,
+        "hardmax": lambda: _over_features("Hardmax", "hardmax"),
+        "log-softmax": lambda: _over_features("LogSoftmax", "log-softmax"),
         "upsample": lambda: _resized("Upsample", (2, 64, 28, 28), (2.0, 2.0), "nearest"),
         "upsample-uneven": lambda: _resized("Upsample", (1, 3, 224, 224), (1.5, 2.0), "nearest"),
         "resize-nearest": lambda: _resized("Resize", (1, 16, 64, 64), (2.0, 2.0), "nearest"),
         "resize-linear": lambda: _resized("Resize", (1, 16, 64, 64), (2.0, 2.0), "linear"),
-        "resize-cubic": lambda: _resized("Resize", (1, 3, 64, 64), (2.0, 2.0), "cubic"),
         "gelu": lambda: _chain("Gelu", _values("gelu", 128, 3072), domain=CONTRIB),
         "silu": lambda: _silu(128, 3072),
         "erf": lambda: _chain("Erf", _values("erf", 128, 3072)),
@@ -264,19 +228,9 @@ _MAKERS: Mapping[str, Callable[[], Workload]] = MappingProxyType(
         "conv-depthwise": lambda: _conv(96, 96, 96, 56, 3),
         "matmul": lambda: _matmul(128, 768, 768),
         "matvec": lambda: _matmul(1, 768, 3072),
-        "softmax": lambda: _single(
-            "Softmax", _values("softmax", 12, 128, 128), (12, 128, 128), attributes={"axis": -1}
-        ),
-        "transpose": lambda: _single(
-            "Transpose", _values("transpose", 1, 128, 12, 64), (1, 12, 128, 64), attributes={"perm": [0, 2, 1, 3]}
-        ),
+        "transpose": _transpose,
         "tanh": lambda: _chain("Tanh", _values("tanh", 128, 3072)),
-        "max-pool": lambda: _single(
-            "MaxPool",
-            _values("max-pool", 1, 64, 112, 112),
-            (1, 64, 56, 56),
-            attributes={"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]},
-        ),
+        "max-pool": _max_pool,
         "exp": lambda: _chain("Exp", _values("exp", 128, 768)),
     }
 )

@@ -1,37 +1,28 @@
 """What `levelfield ab` says where the truth is known, and what it says of released versions.
 
 `nox -s trials` calls it. The same version is compared with itself, then with itself and a slowdown that the worker adds
-to every call; then each locked version of ONNX Runtime and OpenVINO with the next one, over all models. It wants a
-quiet machine for some hours; the record is written after every trial, and `--add` goes on with it.
+to every call; then each locked version of ONNX Runtime and OpenVINO with the next one, over all models. It needs a
+quiet machine for some hours; the record is written after every trial, and `--add` adds to it.
 """
 
 import itertools
-import os
-import shutil
-import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import click
 import msgspec
-from rich.console import Console
 
-from suite import __version__
 from suite.backends import registry
 from suite.cli.options import DURATION, NAMES, PERCENT
 from suite.compare.types import Gate
 from suite.errors import LevelfieldError
 from suite.images import catalogue
 from suite.images.build import build
-from suite.machine.fingerprint import fingerprint
-from suite.plan import Selection
-from suite.run.ab import AbResult, measure
-from suite.run.calibration import same_machine
-from suite.run.options import Options
+from suite.run.ab import AbResult
 from suite.trials import commands
-from suite.trials.record import read, write
+from suite.trials.ab import call, extended
+from suite.trials.record import existing, settings_of, write
 from suite.trials.upgrades.record import Kind, Record, Trial, findings, trial_of
 from suite.trials.upgrades.show import markdown
 
@@ -48,7 +39,7 @@ class Upgrade(NamedTuple):
 
 
 class TrialRequest(msgspec.Struct, frozen=True):
-    """What the trial was asked for."""
+    """What to compare, and how."""
 
     kinds: tuple[str, ...]
     count: int
@@ -118,7 +109,7 @@ def run(request: TrialRequest, out: Path, say: Callable[[str], None], *, add: bo
     say : callable
         Prints a line of progress.
     add : bool
-        Whether to go on with a record that is there.
+        Whether to add to a record that exists.
 
     Returns
     -------
@@ -127,11 +118,11 @@ def run(request: TrialRequest, out: Path, say: Callable[[str], None], *, add: bo
     Raises
     ------
     LevelfieldError
-        The record is there already, or was made with other settings or on another machine; or nothing could be
+        The record exists already, or was made with other settings or on another machine; or nothing could be
         measured.
     """
-    gate = Gate(margin=request.margin)
-    record = _existing(request, out, add=add)
+    gate, settings = Gate(margin=request.margin), settings_of(request, "count", "kinds", "backends")
+    record = existing(out, Record, settings, add=add)
     todo = remaining(planned(request), record.trials if record else ())
     arms = [arm.partition("@") for each in todo for arm in (each.old, each.new)]
     # To make an image is no part of a trial's time.
@@ -140,82 +131,39 @@ def run(request: TrialRequest, out: Path, say: Callable[[str], None], *, add: bo
     for number, each in enumerate(todo, start=1):
         found, seconds = _measure(each, request, gate)
         trial = trial_of(each.kind, each.inject, found.comparison, seconds)
-        record = _with(record, trial, found, request, gate)
+        trials = (*(record.trials if record else ()), trial)
+        images = {image.tag: image for image in (*(record.images if record else ()), *found.run.images)}
+        record = extended(
+            record,
+            Record,
+            found.run,
+            gate,
+            settings,
+            images=tuple(images.values()),
+            trials=trials,
+            findings=findings(trials),
+        )
         write(record, out, markdown(record))
         rest = (len(todo) - number) * seconds / 60
         say(f"{each.kind} {number} of {len(todo)}, {seconds:.0f} s: {trial.answer} (about {rest:.0f} minutes left)")
     if record is None:
-        raise LevelfieldError("Nothing was asked for.", fix="Ask for one trial at least.")
+        raise LevelfieldError("No trial is selected.", fix="Select one at least with --only.")
     return record
 
 
 def _measure(each: Upgrade, request: TrialRequest, gate: Gate) -> tuple[AbResult, float]:
     released = each.kind == "upgrade"
-    reports = Path(tempfile.mkdtemp(prefix="levelfield-upgrades-"))
     second = f"{each.new}#2" if each.old == each.new else each.new
-    options = Options(
-        selection=Selection(
-            profile=request.profile,
-            models=request.upgrade_models if released else request.models,
-            scenarios=request.upgrade_scenarios if released else request.scenarios,
-            control="none",
-            inject=(each.inject, second) if each.inject else None,
-        ),
+    return call(
+        each.old,
+        each.new,
+        gate=gate,
         budget_seconds=request.upgrade_budget_seconds if released else request.budget_seconds,
-        margin=request.margin,
-        reports=reports,
-        launcher="docker",
+        profile=request.profile,
+        models=request.upgrade_models if released else request.models,
+        scenarios=request.upgrade_scenarios if released else request.scenarios,
+        inject=(each.inject, second) if each.inject else None,
     )
-    began = time.monotonic()
-    try:
-        found = measure(each.old, each.new, options, gate, Console(quiet=True))
-    finally:
-        shutil.rmtree(reports, ignore_errors=True)
-    return found, time.monotonic() - began
-
-
-def _with(record: Record | None, trial: Trial, found: AbResult, request: TrialRequest, gate: Gate) -> Record:
-    if record is None:
-        record = Record(
-            schema=Record.SCHEMA,
-            started=found.run.started,
-            updated="",
-            tool_version=__version__,
-            settings=_settings(request),
-            gate=gate,
-            machine=found.run.machine,
-            images=(),
-        )
-    images = {image.tag: image for image in (*record.images, *found.run.images)}
-    trials = (*record.trials, trial)
-    return msgspec.structs.replace(
-        record,
-        updated=found.run.finished or found.run.started,
-        images=tuple(images.values()),
-        trials=trials,
-        findings=findings(trials),
-    )
-
-
-def _existing(request: TrialRequest, out: Path, *, add: bool) -> Record | None:
-    if not out.exists():
-        return None
-    if not add:
-        raise LevelfieldError(f"{out} is there already.", fix="Go on with it (--add), or name another file with --out.")
-    before = read(out, Record)
-    if before.settings != _settings(request):
-        raise LevelfieldError(
-            f"{out} was made with other settings.", fix="Give the same options, or begin another file with --out."
-        )
-    if not same_machine(before.machine, fingerprint(tuple(sorted(os.sched_getaffinity(0))))):
-        raise LevelfieldError(f"{out} was made on another machine.", fix="Begin another file with --out.")
-    return before
-
-
-def _settings(request: TrialRequest) -> dict[str, str]:
-    """Return what the trials of one record have in common; how many there are is not among it."""
-    plain = msgspec.to_builtins(request)
-    return {name: str(value) for name, value in plain.items() if name not in ("count", "kinds", "backends")}
 
 
 @click.command(context_settings=commands.SETTINGS)
@@ -223,7 +171,7 @@ def _settings(request: TrialRequest) -> dict[str, str]:
 @click.option(
     "--trials", "count", type=click.IntRange(1), default=20, show_default=True, help="Of each: same and injected."
 )
-@click.option("--arm", default="onnxruntime", show_default=True, help="What is held against itself.")
+@click.option("--arm", default="onnxruntime", show_default=True, help="What is compared with itself.")
 @click.option("--models", type=NAMES, default=("resnet50",), help="Models of these trials; default: resnet50.")
 @click.option("--scenarios", type=NAMES, default=("latency",), help="Scenarios of these trials; default: latency.")
 @click.option("--effect", default="5%", show_default=True, help="The slowdown that is added.")
@@ -249,7 +197,7 @@ def _settings(request: TrialRequest) -> dict[str, str]:
 @click.option("--profile", default="standard", show_default=True)
 @click.option("--margin", type=PERCENT, default="2%", show_default=True, help="Differences inside it count as none.")
 @commands.out_option
-@click.option("--add", is_flag=True, help="Go on with the record that --out names.")
+@commands.add_option
 @click.option("--quick", is_flag=True, help="One trial each on the MLP, a smoke run: it shows that all works, no more.")
 def main(out: Path | None, *, add: bool, quick: bool, **requested: object) -> None:
     """Count how often `ab` is wrong about nothing and finds a known slowdown; then try released versions."""

@@ -5,26 +5,19 @@ from typing import ClassVar, Literal, TypeAlias
 
 import msgspec
 
-from suite.compare.types import Comparison, Gate, Movement, Verdict
-from suite.record.schema import Fingerprint, Image
+from suite.compare.types import Comparison, Movement, Verdict
+from suite.record.schema import Image
 from suite.statistics.proportions import Proportion, proportion
-from suite.trials import record
+from suite.trials.ab import AbRecord, Decision, decision
 
 Kind: TypeAlias = Literal["same", "injected", "upgrade"]
 DIFFERENT = frozenset({Verdict.FASTER, Verdict.SLOWER, Verdict.LEANER, Verdict.HUNGRIER})
 
 
-class Decision(msgspec.Struct, frozen=True):
-    """What was said of one case."""
+class CaseDecision(Decision, frozen=True, kw_only=True):
+    """The verdict of one case, with its name."""
 
     case: str
-    verdict: Verdict
-    reason: str
-    launches: int
-    ratio: float | None
-    low: float | None
-    high: float | None
-    confidence: float | None
 
 
 class Move(msgspec.Struct, frozen=True):
@@ -48,7 +41,7 @@ class Trial(msgspec.Struct, frozen=True):
     seconds: float
     """Machine time, launches and all; images were made before."""
     answer: str
-    decisions: tuple[Decision, ...]
+    decisions: tuple[CaseDecision, ...]
     moves: tuple[Move, ...]
 
     @property
@@ -66,7 +59,7 @@ class Finding(msgspec.Struct, frozen=True):
     """How often `ab` said what, over all trials of a kind."""
 
     kind: Kind
-    wanted: str
+    counted: str = msgspec.field(name="wanted")
     """What is counted, in words."""
     by_trial: Proportion
     by_decision: Proportion
@@ -76,17 +69,11 @@ class Finding(msgspec.Struct, frozen=True):
     """Machine time of all of them."""
 
 
-class Record(record.Record, frozen=True, kw_only=True):
-    """The whole of it."""
+class Record(AbRecord, frozen=True, kw_only=True):
+    """The whole record."""
 
     TRIAL: ClassVar = "upgrade"
 
-    started: str
-    updated: str
-    tool_version: str
-    settings: dict[str, str]
-    gate: Gate
-    machine: Fingerprint
     images: tuple[Image, ...]
     trials: tuple[Trial, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -120,19 +107,7 @@ def trial_of(kind: Kind, inject: str, comparison: Comparison, seconds: float) ->
         started=facts.started,
         seconds=seconds,
         answer=comparison.answer,
-        decisions=tuple(
-            Decision(
-                case=row.case.id,
-                verdict=row.verdict,
-                reason=row.reason,
-                launches=row.new_replicates,
-                ratio=row.ratio.value if row.ratio else None,
-                low=row.ratio.low if row.ratio else None,
-                high=row.ratio.high if row.ratio else None,
-                confidence=row.confidence,
-            )
-            for row in comparison.rows
-        ),
+        decisions=tuple(CaseDecision(case=row.case.id, **decision(row)) for row in comparison.rows),
         moves=tuple(Move(drift.id, drift.movement, drift.distance) for drift in comparison.drifts),
     )
 
@@ -144,7 +119,7 @@ def findings(trials: Sequence[Trial]) -> tuple[Finding, ...]:
         ("injected", "the slowdown was found", frozenset({Verdict.SLOWER})),
     )
     found = []
-    for kind, wanted, verdicts in known:
+    for kind, counted, verdicts in known:
         chosen = [trial for trial in trials if trial.kind == kind]
         if not chosen:
             continue
@@ -153,7 +128,7 @@ def findings(trials: Sequence[Trial]) -> tuple[Finding, ...]:
         found.append(
             Finding(
                 kind=kind,
-                wanted=wanted,
+                counted=counted,
                 by_trial=proportion(sum(hits), len(chosen)),
                 by_decision=proportion(sum(each in verdicts for each in decisions), max(len(decisions), 1)),
                 verdicts={each.value: decisions.count(each) for each in Verdict if each in decisions},

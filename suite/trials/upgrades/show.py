@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from suite.report import units
 from suite.report.markdown import interval, table
-from suite.statistics.proportions import Proportion
+from suite.trials.ab import share
 from suite.trials.upgrades.record import Finding, Record
 
 
@@ -40,11 +40,7 @@ def _sentence(finding: Finding, seconds: Sequence[float]) -> str:
     """`The same thing was called different in 0 of 20 trials (0.0 to 16.8 %), …`."""
     counts = ", ".join(f"{count} {verdict}" for verdict, count in finding.verdicts.items())
     return (
-        f"{finding.wanted[:1].upper()}{finding.wanted[1:]} in {_share(finding.by_trial, 'trials')} and in "
-        f"{_share(finding.by_decision, 'cases')}: {counts}; {units.duration(finding.seconds)} of machine time, "
+        f"{finding.counted[:1].upper()}{finding.counted[1:]} in {share(finding.by_trial, 'trials')} and in "
+        f"{share(finding.by_decision, 'cases')}: {counts}; {units.duration(finding.seconds)} of machine time, "
         f"{units.duration(statistics.median(seconds))} a trial (median; at the most {units.duration(max(seconds))})."
     )
-
-
-def _share(found: Proportion, what: str) -> str:
-    return f"{found.successes} of {found.trials} {what} ({100 * found.low:.1f} to {100 * found.high:.1f} %)"

@@ -4,7 +4,7 @@ import numpy as np
 
 from suite.trials.folklore.findings import rows
 from suite.trials.folklore.forms import BATCH, FRAMEWORKS
-from suite.trials.folklore.record import Folklore, Said
+from suite.trials.folklore.record import AnswerCheck, Folklore
 from suite.trials.overhead.record import Generation, Round, Window
 from tests.records_builder import make_machine
 
@@ -43,15 +43,17 @@ def measured(launches: int, seed: int = 1) -> list[Generation]:
     ]
 
 
-EQUAL = tuple(Said(arm, True, 3e-7, "") for arm in TIMES_MS)
+EQUAL = tuple(AnswerCheck(arm, True, 3e-7, "") for arm in TIMES_MS)
 """As if every form answered as the reference does."""
 
 
 def record(launches: int = 6) -> Folklore:
     generations = measured(launches)
     unlike = (
-        Said("jax, as published", None, None, "it makes weights of its own in the call, so it answers for no model"),
-        Said("openvino, as published", False, 4e-3, "relative error 4.0e-03 is over 1e-05"),
+        AnswerCheck(
+            "jax, as published", None, None, "it makes weights of its own in the call, so it answers for no model"
+        ),
+        AnswerCheck("openvino, as published", False, 4e-3, "relative error 4.0e-03 is over 1e-05"),
     )
     said = tuple({each.arm: each for each in (*EQUAL, *unlike)}.values())
     return Folklore(

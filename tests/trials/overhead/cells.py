@@ -2,7 +2,7 @@
 
 from suite.record.schema import Case
 from suite.trials.overhead.command import contrasts_with_bare_loop
-from suite.trials.overhead.judging import find
+from suite.trials.overhead.findings import find
 from suite.trials.overhead.record import Cell, Finding, Generation, Interval, Round, Trial, Verdict, Window
 
 

@@ -1,6 +1,7 @@
-"""Waiting for a calm machine before anything is timed."""
+"""The order of turns, and waiting for a quiet machine before anything is timed."""
 
 import os
+import random
 import subprocess
 import sys
 import time
@@ -9,9 +10,17 @@ from collections.abc import Iterator
 import pytest
 
 from suite.machine.signals import Signals
-from suite.trials.overhead.schedule import await_quiet
+from suite.trials.overhead.schedule import await_quiet, turn_order
 
 pytestmark = pytest.mark.alone
+
+
+def test_two_loops_take_turns_in_random_order() -> None:
+    turns = turn_order(("bare", "take"), 12, random.Random(3))
+    pairs = list(zip(turns[::2], turns[1::2], strict=True))
+    assert len(pairs) == 12
+    assert set(pairs) == {("bare", "take"), ("take", "bare")}
+    assert turns == turn_order(("bare", "take"), 12, random.Random(3))
 
 
 @pytest.fixture

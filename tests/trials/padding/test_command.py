@@ -1,15 +1,19 @@
-"""The padding trial's records: what is committed follows from what was measured."""
+"""The padding trial: a generation measured by canaries, and records whose findings follow from the launches."""
 
 import os
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from suite.errors import LevelfieldError
-from suite.trials.padding import command
+from suite.machine.signals import Signals
+from suite.schedule.rounds import Pace
+from suite.trials.padding.command import TOGETHER, generation, main
+from suite.trials.padding.findings import analyse, markdown
 from suite.trials.padding.record import Trial
-from suite.trials.padding.show import markdown
-from suite.trials.record import read
+from suite.trials.record import read, write
+from tests import canaries
 from tests.trials.padding.test_findings import made_up
 
 RECORDS = sorted((Path(__file__).parents[3] / "reports/trials").glob("padding-*.json"))
@@ -36,7 +40,10 @@ def test_a_record_is_analysed_written_and_read_again(tmp_path: Path) -> None:
         launcher="docker",
         cells=(made_up(10, {"fixed": 0.01, "random": 0.03}),),
     )
-    analysed = command.analyse(trial, tmp_path / "padding.json")
+    analysed = analyse(trial)
+    write(trial, tmp_path / "padding.json")
+    done = CliRunner().invoke(main, ["--analyse", str(tmp_path / "padding.json")])
+    assert done.exit_code == 0, done.output
     assert read(tmp_path / "padding.json", Trial) == analysed
     text = (tmp_path / "padding.md").read_text()
     assert text == markdown(analysed)
@@ -45,8 +52,25 @@ def test_a_record_is_analysed_written_and_read_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
-def test_committed_findings_follow_from_the_committed_launches(path: Path, tmp_path: Path) -> None:
+def test_committed_findings_follow_from_the_committed_launches(path: Path) -> None:
     trial = read(path, Trial)
-    again = command.analyse(trial, tmp_path / path.name)
+    again = analyse(trial)
     assert again.findings == trial.findings
-    assert (tmp_path / path.name).with_suffix(".md").read_text() == path.with_suffix(".md").read_text()
+    assert markdown(again) == path.with_suffix(".md").read_text()
+
+
+@pytest.mark.alone
+def test_half_of_the_launches_are_padded_and_all_take_turns() -> None:
+    made = canaries.plan("latency")
+    (block,) = made.blocks
+    resources = canaries.site(made)
+    with Signals(resources.cpus) as signals:
+        taken = generation(resources, block.case, block.arms[0], Pace(2, 5_000_000, 3, 0), signals, "7/canary/0")
+    assert not canaries.workers()
+    assert [row.treatment for row in taken.launches] == ["fixed"] * TOGETHER + ["random"] * TOGETHER
+    assert {row.padding_bytes for row in taken.launches[:TOGETHER]} == {0}
+    lengths = [row.padding_bytes for row in taken.launches[TOGETHER:]]
+    assert len(set(lengths)) == TOGETHER
+    assert 0 <= min(lengths) <= max(lengths) <= 4095
+    assert all(len(row.windows_ns) == 2 and min(row.windows_ns) > 0 for row in taken.launches)
+    assert len(taken.disturbed) == 2

@@ -29,7 +29,7 @@ def made_up(slow_after_spinning: int, slow_after_canary: int) -> Cell:
 @pytest.mark.parametrize(("slow", "holds"), [(2, True), (6, True), (7, False), (20, False)])
 def test_after_spinning_may_be_no_worse_than_the_canarys_interval(slow: int, holds: bool) -> None:
     """Two of forty: its exact interval reaches to 16.9 %."""
-    (verdict,) = findings.judge([made_up(slow, 2)])
+    (verdict,) = findings.verdicts([made_up(slow, 2)])
     assert verdict.of == ("torch",)
     assert (verdict.after_spinning.successes, verdict.after_spinning.trials) == (slow, 40)
     assert verdict.after_canary.high == pytest.approx(0.169, abs=1e-3)

@@ -7,12 +7,13 @@ import pytest
 
 from suite.errors import LevelfieldError
 from suite.images import catalogue
+from suite.run.ab import AbResult
 from suite.trials.record import read
 from suite.trials.upgrades import command
 from suite.trials.upgrades.command import TrialRequest, Upgrade
 from suite.trials.upgrades.record import Record
 from suite.trials.upgrades.show import markdown
-from tests.trials.upgrades.trials import trial
+from tests.trials.upgrades.trials import result, trial
 
 ASKED = TrialRequest(
     kinds=command.KINDS,
@@ -60,8 +61,36 @@ def test_what_is_not_such_a_record_is_refused(tmp_path: Path) -> None:
     path.write_text("[]")
     with pytest.raises(LevelfieldError, match="is not a record of the upgrade trial"):
         read(path, Record)
-    with pytest.raises(LevelfieldError, match="is there already"):
+    with pytest.raises(LevelfieldError, match="exists already"):
         command.run(ASKED, path, lambda _: None, add=False)
+
+
+def test_a_record_is_written_after_each_trial_and_added_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[str, str, object]] = []
+
+    def called(old: str, new: str, **options: object) -> tuple[AbResult, float]:
+        calls.append((old, new, options["inject"]))
+        return result(1.2 if options["inject"] else 1.0), 30.0
+
+    monkeypatch.setattr(command, "call", called)
+    monkeypatch.setattr(command, "build", lambda *_, **__: None)
+    out, said = tmp_path / "upgrades.json", list[str]()
+    asked = msgspec.structs.replace(ASKED, kinds=("same", "injected"), count=1)
+    first = command.run(asked, out, said.append, add=False)
+    assert calls == [("onnxruntime", "onnxruntime", None), ("onnxruntime", "onnxruntime", ("5%", "onnxruntime#2"))]
+    assert [each.kind for each in first.trials] == ["same", "injected"]
+    assert len(said) == 2
+    assert read(out, Record) == first
+    assert out.with_suffix(".md").read_text() == markdown(first)
+    monkeypatch.setattr("suite.trials.record.fingerprint", lambda _: first.machine)
+    with pytest.raises(LevelfieldError, match="exists already"):
+        command.run(asked, out, said.append, add=False)
+    with pytest.raises(LevelfieldError, match="other settings"):
+        command.run(msgspec.structs.replace(asked, margin=0.05), out, said.append, add=True)
+    more = command.run(msgspec.structs.replace(asked, kinds=("same",), count=2), out, said.append, add=True)
+    assert more.trials[:2] == first.trials
+    assert [each.kind for each in more.trials] == ["same", "injected", "same", "same"]
+    assert more.findings[0].by_trial.trials == 3
 
 
 @pytest.mark.docker
