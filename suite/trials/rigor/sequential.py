@@ -1,0 +1,278 @@
+"""How often `ab` is wrong by the rule that it uses: replayed on published streams, and simulated from their variance.
+
+The rule of this trial, fixed before an outcome was seen:
+
+* **Replay.** A stream is cut into decisions that share no launch. Arms 2k and 2k + 1 are a pair. A pair's decision
+  takes generations in the order of time, with an interim analysis after each from the fourth on, until there is a verdict or
+  the budget is spent; the next decision begins with the next generation, and what the end of the stream cuts off is
+  none. All rounds that the stream has of a generation are given to `ab`. Constants are those of the newest file of
+  rules; which rounds were disturbed is for each stream's own file to say. In a stream of two frameworks each is one
+  source.
+* **Budgets** are numbers of generations (`BUDGETS`): two short ones, which give more decisions, and the number that
+  takes the default budget of `ab` at the stream's mean cost of a generation. Each budget cuts the stream anew, so the
+  decisions of different budgets are not added up.
+* **Effects** multiply the recorded times of the second arm. Each effect cuts the stream anew.
+* **Simulation.** Launches, windows and the drift of rounds are drawn with the standard deviations of each source
+  (neighbouring pairs), normal and as Student's t with three degrees of freedom. A launch has as many rounds as the
+  product's formula says they are worth; the budget is the default one. Disturbed rounds and slow starts are not
+  simulated: rounds are reduced to levels by `levels_of_windows` alone, and judged by `as_ab`.
+"""
+
+import hashlib
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from suite import __version__
+from suite.schedule import pacing
+from suite.schedule.outcomes import utc_now
+from suite.statistics.ending import EndedBy
+from suite.statistics.levels import levels_of_windows
+from suite.statistics.power import optimal_rounds
+from suite.statistics.student import half_width
+from suite.statistics.variance import VarianceSplit
+from suite.trials.record import read
+from suite.trials.rigor import rules
+from suite.trials.rigor.disturbance import judge_again
+from suite.trials.rigor.drift import autocorrelations
+from suite.trials.rigor.findings import count, variance
+from suite.trials.rigor.ours import Decision, as_ab, as_outcomes, generation_seconds, levels_of, until_verdict
+from suite.trials.rigor.record import Stream
+from suite.trials.rigor.rules import Rules
+from suite.trials.rigor.sequential_record import Counted, Noise, Replay, Sequential, Simulation, Source
+from suite.trials.rigor.table import Answer, Floats, Outcome, Table, lay_out
+
+EFFECTS = (0.0, 0.02, 0.05, 0.10)
+BUDGETS: tuple[int | None, ...] = (6, 12, None)
+"""Generations of a decision at the most; None: what the default budget of `ab` pays for."""
+SIMULATED = 20_000
+"""Decisions on identical arms, of each source and noise."""
+EFFECT_SHARE = 5
+"""So many times fewer are simulated of each effect."""
+_AT_ONCE = 1_000
+"""Simulated decisions that are in memory together."""
+
+
+def trial(paths: Sequence[Path], seed: int, simulated: int | None = None) -> Sequential:
+    """Replay `ab` on published streams, and simulate it.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        Records of the rigor trial.
+    seed : int
+        Of the simulation.
+    simulated : int
+        Decisions on identical arms of each source and noise (default: `SIMULATED`); of each effect there are a fifth.
+
+    Raises
+    ------
+    LevelfieldError
+        A file is no such record, or holds no complete generation.
+    """
+    sha256, frozen = rules.newest()
+    laid_out = [each for path in paths for each in _tables(path)]
+    sources = tuple(_source(path, backend, stream, table, frozen) for path, backend, stream, table in laid_out)
+    tables = [table for _, _, _, table in laid_out]
+    return Sequential(
+        schema=Sequential.SCHEMA,
+        updated=utc_now(),
+        tool_version=__version__,
+        rules_sha256=sha256,
+        seed=seed,
+        sources=sources,
+        replays=tuple(itertools.chain.from_iterable(_replays(sources, tables, frozen, budget) for budget in BUDGETS)),
+        simulations=tuple(
+            simulate(source, noise, frozen, seed=seed, decisions=simulated or SIMULATED)
+            for source in sources
+            for noise in Noise
+        ),
+    )
+
+
+def _tables(path: Path) -> Iterator[tuple[Path, str, Stream, Table]]:
+    """Yield the stream of each framework of a record."""
+    stream = read(path, Stream)
+    settling_ns = rules.of(stream.rules_sha256).settling_ns
+    table = lay_out(judge_again(stream.generations, stream.setup.case.threads, settling_ns))
+    share = table.lanes // len(stream.setup.backends)
+    for number, backend in enumerate(stream.setup.backends):
+        yield path, backend, stream, table.part(slice(number * share, (number + 1) * share))
+
+
+def _source(path: Path, backend: str, stream: Stream, table: Table, frozen: Rules) -> Source:
+    split = variance(table)
+    assert split is not None, "a stream of several generations"
+    differences = np.array([np.diff(levels_of(table, lane), axis=1)[:, 0] for lane in range(table.lanes)]).T
+    seconds = float(generation_seconds(table).mean())
+    return Source(
+        stream=path.stem,
+        sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
+        backend=backend,
+        busy_share=stream.setup.busy_share,
+        generations=table.generations,
+        lanes=table.lanes,
+        rounds=table.rounds,
+        launch_s=float(table.launch_s.mean()),
+        window_s=float(table.wall_s.mean()),
+        budget_generations=int(frozen.stop.budget_s // seconds),
+        launch_sd=split.pair_launch_sd,
+        window_sd=split.pair_window_sd,
+        round_sd=split.all_arms.round_sd,
+        pair_sd=float(np.sqrt(differences.var(axis=0, ddof=1).mean())),
+        autocorrelation=autocorrelations(differences, 1)[0],
+        autocorrelation_reach=1.96 / math.sqrt(differences.size),
+    )
+
+
+def _replays(sources: Sequence[Source], tables: Sequence[Table], frozen: Rules, budget: int | None) -> Iterator[Replay]:
+    """Yield what `ab` says with one budget: of each source, of the quiet and the busy ones, and of all."""
+    most = [budget or source.budget_generations for source in sources]
+    made = [
+        {effect: until_verdict(table, frozen, 1 + effect, generations) for effect in EFFECTS}
+        for table, generations in zip(tables, most, strict=True)
+    ]
+    names = [source.name for source in sources]
+    groups = [
+        *((name, [number]) for number, name in enumerate(names)),
+        ("quiet", [number for number, source in enumerate(sources) if not source.busy_share]),
+        ("busy", [number for number, source in enumerate(sources) if source.busy_share]),
+        ("all", list(range(len(sources)))),
+    ]
+    for name, members in groups:
+        if members:
+            counted = tuple(_counted(effect, [made[number][effect] for number in members]) for effect in EFFECTS)
+            yield Replay(source=name, budget_generations=budget, most=max(most[n] for n in members), counted=counted)
+
+
+def _counted(effect: float, sources: Sequence[Sequence[Decision]]) -> Counted:
+    """Count the decisions of several sources, whose groups of generations are different ones."""
+    outcomes: list[Outcome] = []
+    for decisions in sources:
+        before = max((each.cluster for each in outcomes), default=-1) + 1
+        outcomes += [Outcome(each.answer, before + each.cluster, each.seconds) for each in as_outcomes(list(decisions))]
+    every = [each for decisions in sources for each in decisions]
+    return Counted(
+        tally=count(effect, outcomes),
+        generations=float(np.mean([each.generations for each in every])) if every else None,
+        seconds=float(np.mean([each.seconds for each in every])) if every else None,
+        wrong_after=tuple(
+            sorted(each.generations for each in every if _wrong(each.answer, effect)),
+        ),
+    )
+
+
+def _wrong(answer: Answer, effect: float) -> bool:
+    return answer == "faster" or (answer == "slower" and not effect)
+
+
+def simulate(source: Source, noise: Noise, frozen: Rules, *, seed: int, decisions: int) -> Simulation:
+    """Simulate decisions of `ab` with the variance of a source.
+
+    Parameters
+    ----------
+    source : Source
+        Its variance and its costs.
+    noise : Noise
+        How launches, windows and rounds are distributed.
+    frozen : Rules
+        Budget, level and margin.
+    seed : int
+        Of the draws.
+    decisions : int
+        On identical arms; of each effect there are a fifth.
+    """
+    rounds = rounds_of(source)
+    seconds = 2 * (source.launch_s + rounds * source.window_s)
+    most = max(int(frozen.stop.budget_s // seconds), _fewest(frozen))
+    draw = np.random.default_rng([seed, *hashlib.sha256(f"{source.name}/{noise}".encode()).digest()])
+    counted = []
+    for effect in EFFECTS:
+        number = decisions if not effect else max(decisions // EFFECT_SHARE, 1)
+        made: list[Decision] = []
+        while len(made) < number:
+            levels = _draw(draw, source, noise, rounds, most, min(_AT_ONCE, number - len(made)))
+            levels[:, :, 1] += math.log1p(effect)
+            made += [
+                _decide(each, end, seconds, frozen) for each, end in zip(levels, ends(levels, frozen), strict=True)
+            ]
+        # Simulated decisions have nothing in common, so each is a cluster of its own.
+        outcomes = [Outcome(each.answer, index, each.seconds) for index, each in enumerate(made)]
+        counted.append(
+            Counted(
+                tally=count(effect, outcomes),
+                generations=float(np.mean([each.generations for each in made])),
+                seconds=float(np.mean([each.seconds for each in made])),
+                wrong_after=tuple(sorted(each.generations for each in made if _wrong(each.answer, effect))),
+            )
+        )
+    return Simulation(source.name, noise, rounds, most, seconds, tuple(counted))
+
+
+def rounds_of(source: Source) -> int:
+    """Return how many rounds `ab` would give a launch, once it knows its variance (`suite.schedule.pacing`)."""
+    split = VarianceSplit(source.launch_sd, source.window_sd, source.round_sd, 0, 0, 2)
+    best = optimal_rounds(split, launch_seconds=source.launch_s, window_seconds=source.window_s)
+    return min(max(best, pacing.FEWEST_ROUNDS), pacing.MOST_ROUNDS)
+
+
+def _draw(
+    draw: np.random.Generator, source: Source, noise: Noise, rounds: int, generations: int, decisions: int
+) -> Floats:
+    """Return launch levels, shape (decisions, generations, 2), log of time."""
+
+    def values(deviation: float, *shape: int) -> Floats:
+        if noise is Noise.NORMAL:
+            return deviation * draw.standard_normal(shape)
+        return deviation / math.sqrt(3) * draw.standard_t(3, shape)  # its variance is 3
+
+    rows = decisions * generations
+    windows = values(source.launch_sd, rows, 1, 2) + values(source.window_sd, rows, rounds, 2)
+    return levels_of_windows(windows + values(source.round_sd, rows, rounds, 1)).reshape(decisions, generations, 2)
+
+
+def ends(levels: Floats, frozen: Rules) -> Floats:
+    """Return after how many generations each of many decisions ends.
+
+    It is what asking `as_ab` after every generation gives, for all decisions at a time: the first number of generations
+    whose interval excludes 1 at the level of a difference, or lies inside the margin at that of an equivalence.
+
+    Parameters
+    ----------
+    levels : ndarray, shape (decisions, generations, 2), log of time
+        Of the launches of both arms.
+    frozen : Rules
+        Level and margin.
+
+    Returns
+    -------
+    ndarray of int, shape (decisions,)
+        All generations where there is no verdict.
+    """
+    differences = levels[:, :, 1] - levels[:, :, 0]
+    fewest, generations = _fewest(frozen), differences.shape[1]
+    numbers = np.arange(fewest, generations + 1)
+    means = differences.cumsum(axis=1)[:, fewest - 1 :] / numbers
+    squares = (differences**2).cumsum(axis=1)[:, fewest - 1 :]
+    spreads = np.sqrt(np.maximum(squares - numbers * means**2, 0) / (numbers - 1))
+    level = frozen.judge.ab_false_discovery_rate
+    of_change, of_equivalence = (
+        np.array([half_width(1.0, int(n), confidence=1 - tails * level, ended=EndedBy.VERDICT) for n in numbers])
+        for tails in (1, 2)
+    )
+    reach = math.log1p(frozen.judge.margin)
+    decided = (np.abs(means) > of_change * spreads) | (np.abs(means) + of_equivalence * spreads <= reach)
+    first: Floats = np.where(decided.any(axis=1), numbers[decided.argmax(axis=1)], generations)
+    return first
+
+
+def _decide(levels: Floats, end: int, seconds: float, frozen: Rules) -> Decision:
+    return Decision(as_ab(levels[:end], frozen), 0, 0, int(end), float(end * seconds))
+
+
+def _fewest(frozen: Rules) -> int:
+    assert frozen.verdict is not None, "the newest rules end with a verdict"
+    return frozen.verdict.first_look
