@@ -3,9 +3,9 @@
 The rule of this trial, fixed before an outcome was seen:
 
 * **Replay.** A stream is cut into decisions that share no launch. Arms 2k and 2k + 1 are a pair. A pair's decision
-  takes generations in the order of time, with an interim analysis after each from the fourth on, until there is a verdict or
-  the budget is spent; the next decision begins with the next generation, and what the end of the stream cuts off is
-  none. All rounds that the stream has of a generation are given to `ab`. Constants are those of the newest file of
+  takes generations in the order of time, with an interim analysis after each from the fourth on, until there is a
+  verdict or the budget is spent; the next decision begins with the next generation, and what the end of the stream
+  cuts off is none. All rounds that the stream has of a generation are given to `ab`. Constants are those of the newest file of
   rules; which rounds were disturbed is for each stream's own file to say. In a stream of two frameworks each is one
   source.
 * **Budgets** are numbers of generations (`BUDGETS`): two short ones, which give more decisions, and the number that
