@@ -5,9 +5,9 @@ The rule of this trial, fixed before an outcome was seen:
 * **Replay.** A stream is cut into decisions that share no launch. Arms 2k and 2k + 1 are a pair. A pair's decision
   takes generations in the order of time, with an interim analysis after each from the fourth on, until there is a
   verdict or the budget is spent; the next decision begins with the next generation, and what the end of the stream
-  cuts off is none. All rounds that the stream has of a generation are given to `ab`. Constants are those of the newest file of
-  rules; which rounds were disturbed is for each stream's own file to say. In a stream of two frameworks each is one
-  source.
+  cuts off is none. All rounds that the stream has of a generation are given to `ab`. Constants are those of the newest
+  file of rules; which rounds were disturbed is for each stream's own file to say. In a stream of two frameworks each is
+  one source.
 * **Budgets** are numbers of generations (`BUDGETS`): two short ones, which give more decisions, and the number that
   takes the default budget of `ab` at the stream's mean cost of a generation. Each budget cuts the stream anew, so the
   decisions of different budgets are not added up.
@@ -106,7 +106,8 @@ def _tables(path: Path) -> Iterator[tuple[Path, str, Stream, Table]]:
 def _source(path: Path, backend: str, stream: Stream, table: Table, frozen: Rules) -> Source:
     split = variance(table)
     assert split is not None, "a stream of several generations"
-    differences = np.array([np.diff(levels_of(table, lane), axis=1)[:, 0] for lane in range(table.lanes)]).T
+    differences = [np.diff(levels_of(table, lane), axis=1) for lane in range(table.lanes)]
+    sizes = [each.size for each in differences]
     seconds = float(generation_seconds(table).mean())
     return Source(
         stream=path.stem,
@@ -122,9 +123,9 @@ def _source(path: Path, backend: str, stream: Stream, table: Table, frozen: Rule
         launch_sd=split.pair_launch_sd,
         window_sd=split.pair_window_sd,
         round_sd=split.all_arms.round_sd,
-        pair_sd=float(np.sqrt(differences.var(axis=0, ddof=1).mean())),
-        autocorrelation=autocorrelations(differences, 1)[0],
-        autocorrelation_reach=1.96 / math.sqrt(differences.size),
+        pair_sd=float(np.sqrt(np.average([each.var(ddof=1) for each in differences], weights=sizes))),
+        autocorrelation=float(np.average([autocorrelations(each, 1)[0] for each in differences], weights=sizes)),
+        autocorrelation_reach=1.96 / math.sqrt(sum(sizes)),
     )
 
 
