@@ -15,7 +15,7 @@ import numpy as np
 from suite.compare.effects import from_pairs
 from suite.compare.types import Gate
 from suite.compare.verdicts import change_policy, judge
-from suite.statistics.counting import count_windows
+from suite.statistics.counting import Counting, count_windows
 from suite.statistics.ending import EndedBy
 from suite.statistics.levels import levels_of_windows
 from suite.statistics.ratios import ratio_interval
@@ -163,12 +163,47 @@ def levels_of(table: Table, lane: int, factor: float = 1.0, generations: slice =
     -------
     ndarray, shape (generations that count, 2), log of nanoseconds
     """
-    windows = np.log(table.median_ns[generations, :, 2 * lane : 2 * lane + 2])
-    windows[:, :, 1] += np.log(factor)
-    canary = np.log(table.canary_ns[generations]) if table.canary_ns is not None else None
-    counting = count_windows(windows, table.disturbed[generations, :, lane].tolist(), canary=canary)
+    windows, counting = _counting(table, lane, factor, generations)
     levels: Floats = levels_of_windows(np.where(counting.windows, windows, np.nan))[counting.rounds.any(axis=1)]
     return levels
+
+
+def pair_windows(table: Table, lane: int, factor: float = 1.0, generations: slice = slice(None)) -> Floats:
+    """Return the log windows of a pair.
+
+    Parameters
+    ----------
+    table, lane, factor, generations
+        As in `levels_of`.
+
+    Returns
+    -------
+    ndarray, shape (generations, rounds, 2), log of nanoseconds
+    """
+    windows = np.log(table.median_ns[generations, :, 2 * lane : 2 * lane + 2])
+    windows[:, :, 1] += np.log(factor)
+    return windows
+
+
+def counted_windows(table: Table, lane: int) -> Floats:
+    """Return the log windows of a pair over a whole stream, shape (generations, rounds, 2); NaN where none counts.
+
+    Parameters
+    ----------
+    table : Table
+        The stream.
+    lane : int
+        The pair.
+    """
+    windows, counting = _counting(table, lane, 1.0, slice(None))
+    counted: Floats = np.where(counting.windows, windows, np.nan)
+    return counted
+
+
+def _counting(table: Table, lane: int, factor: float, generations: slice) -> tuple[Floats, Counting]:
+    windows = pair_windows(table, lane, factor, generations)
+    canary = np.log(table.canary_ns[generations]) if table.canary_ns is not None else None
+    return windows, count_windows(windows, table.disturbed[generations, :, lane].tolist(), canary=canary)
 
 
 def _fixed(size: int, judge: Judge, table: Table, factor: float) -> list[Outcome]:

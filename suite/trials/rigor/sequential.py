@@ -16,6 +16,9 @@ The rule of this trial, fixed before an outcome was seen:
   (neighbouring pairs), normal and as Student's t with three degrees of freedom. A launch has as many rounds as the
   product's formula says they are worth; the budget is the default one. Disturbed rounds and slow starts are not
   simulated: rounds are reduced to levels by `levels_of_windows` alone, and judged by `as_ab`.
+
+Changed after the first outcomes were seen, in the simulation alone: it was of the variance of all windows. `ab` plans
+its rounds and judges by those that count, which vary far less, so it is of both now; and it has an effect of 1 %.
 """
 
 import hashlib
@@ -33,19 +36,29 @@ from suite.statistics.ending import EndedBy
 from suite.statistics.levels import levels_of_windows
 from suite.statistics.power import optimal_rounds
 from suite.statistics.student import half_width
-from suite.statistics.variance import VarianceSplit
+from suite.statistics.variance import VarianceSplit, split_variance
 from suite.trials.record import read
 from suite.trials.rigor import rules
 from suite.trials.rigor.disturbance import judge_again
 from suite.trials.rigor.drift import autocorrelations
-from suite.trials.rigor.findings import count, variance
-from suite.trials.rigor.ours import Decision, as_ab, as_outcomes, generation_seconds, levels_of, until_verdict
+from suite.trials.rigor.findings import count
+from suite.trials.rigor.ours import (
+    Decision,
+    as_ab,
+    as_outcomes,
+    counted_windows,
+    generation_seconds,
+    levels_of,
+    pair_windows,
+    until_verdict,
+)
 from suite.trials.rigor.record import Stream
 from suite.trials.rigor.rules import Rules
-from suite.trials.rigor.sequential_record import Counted, Noise, Replay, Sequential, Simulation, Source
+from suite.trials.rigor.sequential_record import Counted, Noise, Replay, Sequential, Simulation, Source, Spread, Windows
 from suite.trials.rigor.table import Answer, Floats, Outcome, Table, lay_out
 
 EFFECTS = (0.0, 0.02, 0.05, 0.10)
+SIMULATED_EFFECTS = (0.0, 0.01, *EFFECTS[1:])
 BUDGETS: tuple[int | None, ...] = (6, 12, None)
 """Generations of a decision at the most; None: what the default budget of `ab` pays for."""
 SIMULATED = 20_000
@@ -86,8 +99,9 @@ def trial(paths: Sequence[Path], seed: int, simulated: int | None = None) -> Seq
         sources=sources,
         replays=tuple(itertools.chain.from_iterable(_replays(sources, tables, frozen, budget) for budget in BUDGETS)),
         simulations=tuple(
-            simulate(source, noise, frozen, seed=seed, decisions=simulated or SIMULATED)
+            simulate(source, spread, noise, frozen, seed=seed, decisions=simulated or SIMULATED)
             for source in sources
+            for spread in source.spreads
             for noise in Noise
         ),
     )
@@ -104,8 +118,6 @@ def _tables(path: Path) -> Iterator[tuple[Path, str, Stream, Table]]:
 
 
 def _source(path: Path, backend: str, stream: Stream, table: Table, frozen: Rules) -> Source:
-    split = variance(table)
-    assert split is not None, "a stream of several generations"
     differences = [np.diff(levels_of(table, lane), axis=1) for lane in range(table.lanes)]
     sizes = [each.size for each in differences]
     seconds = float(generation_seconds(table).mean())
@@ -120,13 +132,21 @@ def _source(path: Path, backend: str, stream: Stream, table: Table, frozen: Rule
         launch_s=float(table.launch_s.mean()),
         window_s=float(table.wall_s.mean()),
         budget_generations=int(frozen.stop.budget_s // seconds),
-        launch_sd=split.pair_launch_sd,
-        window_sd=split.pair_window_sd,
-        round_sd=split.all_arms.round_sd,
+        spreads=tuple(_spread(table, windows) for windows in Windows),
         pair_sd=float(np.sqrt(np.average([each.var(ddof=1) for each in differences], weights=sizes))),
         autocorrelation=float(np.average([autocorrelations(each, 1)[0] for each in differences], weights=sizes)),
         autocorrelation_reach=1.96 / math.sqrt(sum(sizes)),
     )
+
+
+def _spread(table: Table, windows: Windows) -> Spread:
+    chosen = counted_windows if windows is Windows.COUNTED else pair_windows
+    splits = [split_variance(chosen(table, lane)) for lane in range(table.lanes)]
+    launch, window, round_ = (
+        math.sqrt(np.mean(np.square([getattr(split, name) for split in splits])))
+        for name in ("launch_sd", "window_sd", "round_sd")
+    )
+    return Spread(windows, launch, window, round_)
 
 
 def _replays(sources: Sequence[Source], tables: Sequence[Table], frozen: Rules, budget: int | None) -> Iterator[Replay]:
@@ -170,13 +190,15 @@ def _wrong(answer: Answer, effect: float) -> bool:
     return answer == "faster" or (answer == "slower" and not effect)
 
 
-def simulate(source: Source, noise: Noise, frozen: Rules, *, seed: int, decisions: int) -> Simulation:
+def simulate(source: Source, spread: Spread, noise: Noise, frozen: Rules, *, seed: int, decisions: int) -> Simulation:
     """Simulate decisions of `ab` with the variance of a source.
 
     Parameters
     ----------
     source : Source
-        Its variance and its costs.
+        Its costs.
+    spread : Spread
+        Its variance.
     noise : Noise
         How launches, windows and rounds are distributed.
     frozen : Rules
@@ -186,16 +208,16 @@ def simulate(source: Source, noise: Noise, frozen: Rules, *, seed: int, decision
     decisions : int
         On identical arms; of each effect there are a fifth.
     """
-    rounds = rounds_of(source)
+    rounds = rounds_of(source, spread)
     seconds = 2 * (source.launch_s + rounds * source.window_s)
     most = max(int(frozen.stop.budget_s // seconds), _fewest(frozen))
-    draw = np.random.default_rng([seed, *hashlib.sha256(f"{source.name}/{noise}".encode()).digest()])
+    draw = np.random.default_rng([seed, *hashlib.sha256(f"{source.name}/{spread.windows}/{noise}".encode()).digest()])
     counted = []
-    for effect in EFFECTS:
+    for effect in SIMULATED_EFFECTS:
         number = decisions if not effect else max(decisions // EFFECT_SHARE, 1)
         made: list[Decision] = []
         while len(made) < number:
-            levels = _draw(draw, source, noise, rounds, most, min(_AT_ONCE, number - len(made)))
+            levels = _draw(draw, spread, noise, rounds, most, min(_AT_ONCE, number - len(made)))
             levels[:, :, 1] += math.log1p(effect)
             made += [
                 _decide(each, end, seconds, frozen) for each, end in zip(levels, ends(levels, frozen), strict=True)
@@ -210,18 +232,26 @@ def simulate(source: Source, noise: Noise, frozen: Rules, *, seed: int, decision
                 wrong_after=tuple(sorted(each.generations for each in made if _wrong(each.answer, effect))),
             )
         )
-    return Simulation(source.name, noise, rounds, most, seconds, tuple(counted))
+    return Simulation(source.name, spread.windows, noise, rounds, most, seconds, tuple(counted))
 
 
-def rounds_of(source: Source) -> int:
-    """Return how many rounds `ab` would give a launch, once it knows its variance (`suite.schedule.pacing`)."""
-    split = VarianceSplit(source.launch_sd, source.window_sd, source.round_sd, 0, 0, 2)
+def rounds_of(source: Source, spread: Spread) -> int:
+    """Return how many rounds `ab` would give a launch, once it knows its variance (`suite.schedule.pacing`).
+
+    Parameters
+    ----------
+    source : Source
+        What a launch and a window cost.
+    spread : Spread
+        Where the variance lies.
+    """
+    split = VarianceSplit(spread.launch_sd, spread.window_sd, spread.round_sd, 0, 0, 2)
     best = optimal_rounds(split, launch_seconds=source.launch_s, window_seconds=source.window_s)
     return min(max(best, pacing.FEWEST_ROUNDS), pacing.MOST_ROUNDS)
 
 
 def _draw(
-    draw: np.random.Generator, source: Source, noise: Noise, rounds: int, generations: int, decisions: int
+    draw: np.random.Generator, spread: Spread, noise: Noise, rounds: int, generations: int, decisions: int
 ) -> Floats:
     """Return launch levels, shape (decisions, generations, 2), log of time."""
 
@@ -231,8 +261,8 @@ def _draw(
         return deviation / math.sqrt(3) * draw.standard_t(3, shape)  # its variance is 3
 
     rows = decisions * generations
-    windows = values(source.launch_sd, rows, 1, 2) + values(source.window_sd, rows, rounds, 2)
-    return levels_of_windows(windows + values(source.round_sd, rows, rounds, 1)).reshape(decisions, generations, 2)
+    windows = values(spread.launch_sd, rows, 1, 2) + values(spread.window_sd, rows, rounds, 2)
+    return levels_of_windows(windows + values(spread.round_sd, rows, rounds, 1)).reshape(decisions, generations, 2)
 
 
 def ends(levels: Floats, frozen: Rules) -> Floats:

@@ -19,6 +19,23 @@ class Noise(enum.StrEnum):
     """Student's t with three degrees of freedom, scaled to the same variance."""
 
 
+class Windows(enum.StrEnum):
+    """Which windows of a source a variance is of."""
+
+    ALL = "all"
+    COUNTED = "counted"
+    """Those that `ab` counts."""
+
+
+class Spread(msgspec.Struct, frozen=True):
+    """Standard deviations within neighbouring pairs, log scale."""
+
+    windows: Windows
+    launch_sd: float
+    window_sd: float
+    round_sd: float
+
+
 class Source(msgspec.Struct, frozen=True):
     """One framework of a published stream: its size, its costs and its variance."""
 
@@ -38,10 +55,7 @@ class Source(msgspec.Struct, frozen=True):
     window_s: float
     budget_generations: int
     """Generations of a pair that the default budget of `ab` pays for."""
-    launch_sd: float
-    """Log scale, within neighbouring pairs, as the next."""
-    window_sd: float
-    round_sd: float
+    spreads: tuple[Spread, ...]
     pair_sd: float
     """Of a generation's log ratio, as `ab` counts it."""
     autocorrelation: float
@@ -87,6 +101,7 @@ class Simulation(msgspec.Struct, frozen=True):
     """`ab` simulated with the variance of a source."""
 
     source: str
+    windows: Windows
     noise: Noise
     rounds: int
     """Windows of a launch."""
@@ -129,7 +144,10 @@ def markdown(record: Sequential) -> str:
         lines += [f"## Replayed on published streams, {title}", ""]
         lines += _table(_replay_rows(chosen), ("source", *_HEADINGS, "groups", "A/A by groups"))
     lines += ["## Simulated, the default budget of `ab`", ""]
-    lines += _table(_simulation_rows(record.simulations), ("source", "noise", "rounds", *_HEADINGS))
+    found = ("+1 % found", *_HEADINGS[3:])
+    lines += _table(
+        _simulation_rows(record.simulations), ("source", "windows", "noise", "rounds", *_HEADINGS[:3], *found)
+    )
     lines += ["## Variance of the sources", ""]
     lines += _table(_source_rows(record.sources), _SOURCE_HEADINGS)
     return "\n".join(lines).rstrip() + "\n"
@@ -145,6 +163,7 @@ _HEADINGS = ("most generations", "A/A called different", "A/A *same*", "+2 % fou
 _SOURCE_HEADINGS = (
     "source",
     "generations × pairs × rounds",
+    "windows",
     "launch",
     "window",
     "round",
@@ -170,7 +189,8 @@ def _replay_rows(replays: Sequence[Replay]) -> list[tuple[str, ...]]:
 
 def _simulation_rows(simulations: Sequence[Simulation]) -> list[tuple[str, ...]]:
     return [
-        (each.source, each.noise.value, str(each.rounds), str(each.most), *_cells(each.counted)) for each in simulations
+        (each.source, each.windows.value, each.noise.value, str(each.rounds), str(each.most), *_cells(each.counted))
+        for each in simulations
     ]
 
 
@@ -179,11 +199,13 @@ def _source_rows(sources: Sequence[Source]) -> list[tuple[str, ...]]:
         (
             each.name,
             f"{each.generations} × {each.lanes} × {each.rounds}",
-            *(f"{100 * sd:.2f} %" for sd in (each.launch_sd, each.window_sd, each.round_sd, each.pair_sd)),
+            spread.windows.value,
+            *(f"{100 * sd:.2f} %" for sd in (spread.launch_sd, spread.window_sd, spread.round_sd, each.pair_sd)),
             f"{each.autocorrelation:+.3f} (±{each.autocorrelation_reach:.3f} were there none)",
             f"{each.launch_s:.2f} s, {each.window_s:.2f} s",
         )
         for each in sources
+        for spread in each.spreads
     ]
 
 

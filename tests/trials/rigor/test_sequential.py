@@ -9,11 +9,12 @@ from suite.trials.record import write
 from suite.trials.rigor import rules
 from suite.trials.rigor.ours import as_ab, until_verdict
 from suite.trials.rigor.sequential import BUDGETS, EFFECTS, ends, simulate, trial
-from suite.trials.rigor.sequential_record import Noise, Source, markdown
+from suite.trials.rigor.sequential_record import Noise, Source, Spread, Windows, markdown
 from tests.trials.rigor.streams import Machine, table, two_frameworks
 
 _, FROZEN = rules.newest()
-QUIET = Source("made up", "", "onnxruntime", 0.0, 85, 6, 5, 0.8, 0.3, 38, 0.008, 0.046, 0.05, 0.03, 0.0, 0.1)
+SPREAD = Spread(Windows.COUNTED, 0.008, 0.02, 0.05)
+QUIET = Source("made up", "", "onnxruntime", 0.0, 85, 6, 5, 0.8, 0.3, 38, (SPREAD,), 0.03, 0.0, 0.1)
 
 
 @pytest.mark.parametrize("most", [6, 12])
@@ -39,8 +40,8 @@ def test_the_first_verdict_is_that_of_asking_after_every_generation(effect: floa
 
 @pytest.mark.parametrize("noise", Noise)
 def test_simulated_false_alarms_keep_the_level(noise: Noise) -> None:
-    found = simulate(QUIET, noise, FROZEN, seed=3, decisions=2_000)
-    still, _, _, ten = found.counted
+    found = simulate(QUIET, SPREAD, noise, FROZEN, seed=3, decisions=2_000)
+    still, _, _, _, ten = found.counted
     assert still.tally.wanted is not None
     assert still.tally.wanted.low <= FROZEN.judge.ab_false_discovery_rate
     assert ten.tally.slower / ten.tally.decisions >= 0.98
@@ -59,6 +60,6 @@ def test_the_trial_replays_every_framework_with_every_budget(tmp_path: Path) -> 
     together = by_name["all"].counted[0].tally
     assert together.decisions == sum(each.decisions for each in parts)
     assert together.clusters == sum(each.clusters for each in parts)
-    assert len(found.simulations) == 2 * len(Noise)
+    assert len(found.simulations) == 2 * len(Windows) * len(Noise)
     assert markdown(found).count("## ") == len(BUDGETS) + 2
     assert trial([path], seed=1, simulated=20).simulations == found.simulations
