@@ -28,6 +28,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from suite import __version__
 from suite.schedule import pacing
@@ -217,10 +218,11 @@ def simulate(source: Source, spread: Spread, noise: Noise, frozen: Rules, *, see
         number = decisions if not effect else max(decisions // EFFECT_SHARE, 1)
         made: list[Decision] = []
         while len(made) < number:
-            levels = _draw(draw, spread, noise, rounds, most, min(_AT_ONCE, number - len(made)))
+            levels = draw_levels(draw, spread, noise, rounds, most, min(_AT_ONCE, number - len(made)))
             levels[:, :, 1] += math.log1p(effect)
             made += [
-                _decide(each, end, seconds, frozen) for each, end in zip(levels, ends(levels, frozen), strict=True)
+                _decide(each, end, seconds, frozen)
+                for each, end in zip(levels, verdicts(levels, frozen)[0], strict=True)
             ]
         # Simulated decisions have nothing in common, so each is a cluster of its own.
         outcomes = [Outcome(each.answer, index, each.seconds) for index, each in enumerate(made)]
@@ -250,10 +252,26 @@ def rounds_of(source: Source, spread: Spread) -> int:
     return min(max(best, pacing.FEWEST_ROUNDS), pacing.MOST_ROUNDS)
 
 
-def _draw(
+def draw_levels(
     draw: np.random.Generator, spread: Spread, noise: Noise, rounds: int, generations: int, decisions: int
 ) -> Floats:
-    """Return launch levels, shape (decisions, generations, 2), log of time."""
+    """Return simulated launch levels.
+
+    Parameters
+    ----------
+    draw : numpy.random.Generator
+        Source of random numbers.
+    spread : Spread
+        Standard deviations.
+    noise : Noise
+        Distribution of launches, windows and rounds.
+    rounds, generations, decisions : int
+        Windows of a launch, launches of an arm in a decision, and decisions.
+
+    Returns
+    -------
+    ndarray, shape (decisions, generations, 2), log of time
+    """
 
     def values(deviation: float, *shape: int) -> Floats:
         if noise is Noise.NORMAL:
@@ -265,11 +283,11 @@ def _draw(
     return levels_of_windows(windows + values(spread.round_sd, rows, rounds, 1)).reshape(decisions, generations, 2)
 
 
-def ends(levels: Floats, frozen: Rules) -> Floats:
-    """Return after how many generations each of many decisions ends.
+def verdicts(levels: Floats, frozen: Rules) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
+    """Return after how many generations each of many decisions ends, and its answer.
 
     It is what asking `as_ab` after every generation gives, for all decisions at a time: the first number of generations
-    whose interval excludes 1 at the level of a difference, or lies inside the margin at that of an equivalence.
+    whose interval lies inside the margin at the confidence of an equivalence, or excludes 1 at that of a difference.
 
     Parameters
     ----------
@@ -280,12 +298,14 @@ def ends(levels: Floats, frozen: Rules) -> Floats:
 
     Returns
     -------
-    ndarray of int, shape (decisions,)
-        All generations where there is no verdict.
+    generations : ndarray, shape (decisions,)
+        All of them where there is no verdict.
+    answers : ndarray, shape (decisions,)
+        As `as_ab` gives them.
     """
     differences = levels[:, :, 1] - levels[:, :, 0]
-    fewest, generations = _fewest(frozen), differences.shape[1]
-    numbers = np.arange(fewest, generations + 1)
+    fewest = _fewest(frozen)
+    numbers = np.arange(fewest, differences.shape[1] + 1)
     means = differences.cumsum(axis=1)[:, fewest - 1 :] / numbers
     squares = (differences**2).cumsum(axis=1)[:, fewest - 1 :]
     spreads = np.sqrt(np.maximum(squares - numbers * means**2, 0) / (numbers - 1))
@@ -294,10 +314,13 @@ def ends(levels: Floats, frozen: Rules) -> Floats:
         np.array([half_width(1.0, int(n), confidence=1 - tails * level, ended=EndedBy.VERDICT) for n in numbers])
         for tails in (1, 2)
     )
-    reach = math.log1p(frozen.judge.margin)
-    decided = (np.abs(means) > of_change * spreads) | (np.abs(means) + of_equivalence * spreads <= reach)
-    first: Floats = np.where(decided.any(axis=1), numbers[decided.argmax(axis=1)], generations)
-    return first
+    same = np.abs(means) + of_equivalence * spreads <= math.log1p(frozen.judge.margin)
+    decided = same | (np.abs(means) > of_change * spreads)
+    decided[:, -1] = True  # by the budget
+    rows, at = np.arange(len(levels)), decided.argmax(axis=1)
+    changed = np.abs(means[rows, at]) > (of_change * spreads)[rows, at]
+    kinds = [same[rows, at], changed & (means[rows, at] > 0), changed]
+    return numbers[at], np.select(kinds, ["same", "slower", "faster"], "inconclusive")
 
 
 def _decide(levels: Floats, end: int, seconds: float, frozen: Rules) -> Decision:

@@ -8,7 +8,7 @@ import pytest
 from suite.trials.record import write
 from suite.trials.rigor import rules
 from suite.trials.rigor.ours import as_ab, until_verdict
-from suite.trials.rigor.sequential import BUDGETS, EFFECTS, ends, simulate, trial
+from suite.trials.rigor.sequential import BUDGETS, EFFECTS, simulate, trial, verdicts
 from suite.trials.rigor.sequential_record import Noise, Source, Spread, Windows, markdown
 from tests.trials.rigor.streams import Machine, table, two_frameworks
 
@@ -32,10 +32,11 @@ def test_decisions_share_no_launch_and_end_with_a_verdict_or_the_budget(most: in
 def test_the_first_verdict_is_that_of_asking_after_every_generation(effect: float) -> None:
     draw = np.random.default_rng(5)
     levels = 0.02 * draw.standard_normal((40, 20, 2)) + np.array([0.0, np.log1p(effect)])
-    for each, end in zip(levels, ends(levels, FROZEN), strict=True):
+    for each, end, answer in zip(levels, *verdicts(levels, FROZEN), strict=True):
         answers = [as_ab(each[:count], FROZEN) for count in range(4, 21)]
-        decided = [count for count, answer in enumerate(answers, 4) if answer != "inconclusive"]
+        decided = [count for count, said in enumerate(answers, 4) if said != "inconclusive"]
         assert end == (decided[0] if decided else 20)
+        assert answer == answers[end - 4]
 
 
 @pytest.mark.parametrize("noise", Noise)
