@@ -70,7 +70,9 @@ _AT_ONCE = 1_000
 """Simulated decisions that are in memory together."""
 
 
-def trial(paths: Sequence[Path], seed: int, simulated: int | None = None) -> Sequential:
+def trial(
+    paths: Sequence[Path], seed: int, simulated: int | None = None, effects: Sequence[float] = EFFECTS
+) -> Sequential:
     """Replay `ab` on published streams, and simulate it.
 
     Parameters
@@ -81,6 +83,8 @@ def trial(paths: Sequence[Path], seed: int, simulated: int | None = None) -> Seq
         Of the simulation.
     simulated : int
         Decisions on identical arms of each source and noise (default: `SIMULATED`); of each effect there are a fifth.
+    effects : sequence of float
+        Slowdowns of the second arm that are replayed; zero is among them.
 
     Raises
     ------
@@ -98,7 +102,9 @@ def trial(paths: Sequence[Path], seed: int, simulated: int | None = None) -> Seq
         rules_sha256=sha256,
         seed=seed,
         sources=sources,
-        replays=tuple(itertools.chain.from_iterable(_replays(sources, tables, frozen, budget) for budget in BUDGETS)),
+        replays=tuple(
+            itertools.chain.from_iterable(_replays(sources, tables, frozen, budget, effects) for budget in BUDGETS)
+        ),
         simulations=tuple(
             simulate(source, spread, noise, frozen, seed=seed, decisions=simulated or SIMULATED)
             for source in sources
@@ -150,11 +156,13 @@ def _spread(table: Table, windows: Windows) -> Spread:
     return Spread(windows, launch, window, round_)
 
 
-def _replays(sources: Sequence[Source], tables: Sequence[Table], frozen: Rules, budget: int | None) -> Iterator[Replay]:
+def _replays(
+    sources: Sequence[Source], tables: Sequence[Table], frozen: Rules, budget: int | None, effects: Sequence[float]
+) -> Iterator[Replay]:
     """Yield what `ab` says with one budget: of each source, of the quiet and the busy ones, and of all."""
     most = [budget or source.budget_generations for source in sources]
     made = [
-        {effect: until_verdict(table, frozen, 1 + effect, generations) for effect in EFFECTS}
+        {effect: until_verdict(table, frozen, 1 + effect, generations) for effect in effects}
         for table, generations in zip(tables, most, strict=True)
     ]
     names = [source.name for source in sources]
@@ -166,7 +174,7 @@ def _replays(sources: Sequence[Source], tables: Sequence[Table], frozen: Rules, 
     ]
     for name, members in groups:
         if members:
-            counted = tuple(_counted(effect, [made[number][effect] for number in members]) for effect in EFFECTS)
+            counted = tuple(_counted(effect, [made[number][effect] for number in members]) for effect in effects)
             yield Replay(source=name, budget_generations=budget, most=max(most[n] for n in members), counted=counted)
 
 

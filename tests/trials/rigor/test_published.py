@@ -74,7 +74,9 @@ def test_the_replayed_rule_of_ab_is_that_of_the_published_streams() -> None:
     found = read(path, Sequential)
     streams = [FOLDER / f"{name}.json" for name in dict.fromkeys(each.stream for each in found.sources)]
     assert sorted(streams) == RECORDS
-    again = trial(streams, found.seed, simulated=1)
-    for part in ("rules_sha256", "sources", "replays"):
-        assert _alike(msgspec.to_builtins(getattr(again, part)), msgspec.to_builtins(getattr(found, part)))
+    again = trial(streams, found.seed, simulated=1, effects=(0.0,))
+    assert again.rules_sha256 == found.rules_sha256
+    assert _alike(msgspec.to_builtins(again.sources), msgspec.to_builtins(found.sources))
+    still = [msgspec.structs.replace(each, counted=each.counted[:1]) for each in found.replays]
+    assert _alike(msgspec.to_builtins(again.replays), msgspec.to_builtins(still))
     assert sequential_markdown(found) == path.with_suffix(".md").read_text()
