@@ -77,7 +77,7 @@ def rules(table: Table, frozen: Rules) -> list[Rule]:
         (
             f"ab --budget {minutes}",
             f"{ends}; judged at a false discovery rate of {frozen.judge.ab_false_discovery_rate:.0%}",
-            partial(_until, frozen, partial(as_ab, frozen=frozen), _fewest(frozen), partial(_ab_ends, frozen)),
+            partial(_until, frozen, partial(as_ab, frozen=frozen), fewest(frozen), partial(_ab_ends, frozen)),
         ),
         (
             f"bench --precision-target {stop.half_width:.0%} --budget {minutes}",
@@ -229,7 +229,8 @@ def _ab_ends(frozen: Rules, levels: Floats) -> bool:
     return as_ab(levels, frozen) != Verdict.INCONCLUSIVE.value
 
 
-def _fewest(frozen: Rules) -> int:
+def fewest(frozen: Rules) -> int:
+    """Return after how many launches `ab` looks at a pair for the first time."""
     return frozen.stop.fewest_launches if frozen.verdict is None else frozen.verdict.first_look
 
 
@@ -249,7 +250,7 @@ def until_verdict(table: Table, frozen: Rules, factor: float, generations: int) 
     """
     return _chain(
         partial(as_ab, frozen=frozen),
-        _fewest(frozen),
+        fewest(frozen),
         partial(_ab_ends, frozen),
         lambda seconds: seconds.size >= generations,
         table,
@@ -268,19 +269,19 @@ def as_outcomes(decisions: Sequence[Decision]) -> list[Outcome]:
 
 
 def _until(
-    frozen: Rules, judge: Judge, fewest: int, ends: Callable[[Floats], bool], table: Table, factor: float
+    frozen: Rules, judge: Judge, least: int, ends: Callable[[Floats], bool], table: Table, factor: float
 ) -> list[Outcome]:
     """Decide when a rule or the budget in seconds ends a pair."""
 
     def spent(seconds: Floats) -> bool:
         return float(seconds.sum() + seconds[-1]) > frozen.stop.budget_s
 
-    return as_outcomes(_chain(judge, fewest, ends, spent, table, factor))
+    return as_outcomes(_chain(judge, least, ends, spent, table, factor))
 
 
 def _chain(
     judge: Judge,
-    fewest: int,
+    least: int,
     ends: Callable[[Floats], bool],
     spent: Callable[[Floats], bool],
     table: Table,
@@ -295,11 +296,11 @@ def _chain(
     for lane in range(table.lanes):
         first = 0
         for end in range(1, table.generations + 1):
-            if end - first < fewest:
+            if end - first < least:
                 continue
             levels = levels_of(table, lane, factor, slice(first, end))
             taken = seconds[first:end, lane]
-            if levels.shape[0] >= fewest and (ends(levels) or spent(taken)):
+            if levels.shape[0] >= least and (ends(levels) or spent(taken)):
                 made.append(Decision(judge(levels), lane, first, end, float(taken.sum())))
                 first = end
     return made

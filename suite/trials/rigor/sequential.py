@@ -25,6 +25,7 @@ import hashlib
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +49,7 @@ from suite.trials.rigor.ours import (
     as_ab,
     as_outcomes,
     counted_windows,
+    fewest,
     generation_seconds,
     levels_of,
     pair_windows,
@@ -173,25 +175,31 @@ def _replays(
         ("all", list(range(len(sources)))),
     ]
     for name, members in groups:
-        if members:
-            counted = tuple(_counted(effect, [made[number][effect] for number in members]) for effect in effects)
-            yield Replay(source=name, budget_generations=budget, most=max(most[n] for n in members), counted=counted)
+        if not members:
+            continue
+        counted = []
+        for effect in effects:
+            chosen = [made[number][effect] for number in members]
+            counted.append(_counted(effect, list(itertools.chain.from_iterable(chosen)), _grouped(chosen)))
+        longest = max(most[number] for number in members)
+        yield Replay(source=name, budget_generations=budget, most=longest, counted=tuple(counted))
 
 
-def _counted(effect: float, sources: Sequence[Sequence[Decision]]) -> Counted:
-    """Count the decisions of several sources, whose groups of generations are different ones."""
+def _grouped(sources: Sequence[Sequence[Decision]]) -> list[Outcome]:
+    """Return the outcomes of several sources, whose groups of generations are different ones."""
     outcomes: list[Outcome] = []
     for decisions in sources:
         before = max((each.cluster for each in outcomes), default=-1) + 1
-        outcomes += [Outcome(each.answer, before + each.cluster, each.seconds) for each in as_outcomes(list(decisions))]
-    every = [each for decisions in sources for each in decisions]
+        outcomes += [replace(each, cluster=before + each.cluster) for each in as_outcomes(decisions)]
+    return outcomes
+
+
+def _counted(effect: float, decisions: Sequence[Decision], outcomes: Sequence[Outcome]) -> Counted:
     return Counted(
         tally=count(effect, outcomes),
-        generations=float(np.mean([each.generations for each in every])) if every else None,
-        seconds=float(np.mean([each.seconds for each in every])) if every else None,
-        wrong_after=tuple(
-            sorted(each.generations for each in every if _wrong(each.answer, effect)),
-        ),
+        generations=float(np.mean([each.generations for each in decisions])) if decisions else None,
+        seconds=float(np.mean([each.seconds for each in decisions])) if decisions else None,
+        wrong_after=tuple(sorted(each.generations for each in decisions if _wrong(each.answer, effect))),
     )
 
 
@@ -219,7 +227,7 @@ def simulate(source: Source, spread: Spread, noise: Noise, frozen: Rules, *, see
     """
     rounds = rounds_of(source, spread)
     seconds = 2 * (source.launch_s + rounds * source.window_s)
-    most = max(int(frozen.stop.budget_s // seconds), _fewest(frozen))
+    most = max(int(frozen.stop.budget_s // seconds), fewest(frozen))
     draw = np.random.default_rng([seed, *hashlib.sha256(f"{source.name}/{spread.windows}/{noise}".encode()).digest()])
     counted = []
     for effect in SIMULATED_EFFECTS:
@@ -229,19 +237,11 @@ def simulate(source: Source, spread: Spread, noise: Noise, frozen: Rules, *, see
             levels = draw_levels(draw, spread, noise, rounds, most, min(_AT_ONCE, number - len(made)))
             levels[:, :, 1] += math.log1p(effect)
             made += [
-                _decide(each, end, seconds, frozen)
+                Decision(as_ab(each[:end], frozen), 0, 0, int(end), float(end * seconds))
                 for each, end in zip(levels, verdicts(levels, frozen)[0], strict=True)
             ]
         # Simulated decisions have nothing in common, so each is a cluster of its own.
-        outcomes = [Outcome(each.answer, index, each.seconds) for index, each in enumerate(made)]
-        counted.append(
-            Counted(
-                tally=count(effect, outcomes),
-                generations=float(np.mean([each.generations for each in made])),
-                seconds=float(np.mean([each.seconds for each in made])),
-                wrong_after=tuple(sorted(each.generations for each in made if _wrong(each.answer, effect))),
-            )
-        )
+        counted.append(_counted(effect, made, [Outcome(one.answer, n, one.seconds) for n, one in enumerate(made)]))
     return Simulation(source.name, spread.windows, noise, rounds, most, seconds, tuple(counted))
 
 
@@ -312,10 +312,10 @@ def verdicts(levels: Floats, frozen: Rules) -> tuple[NDArray[np.int64], NDArray[
         As `as_ab` gives them.
     """
     differences = levels[:, :, 1] - levels[:, :, 0]
-    fewest = _fewest(frozen)
-    numbers = np.arange(fewest, differences.shape[1] + 1)
-    means = differences.cumsum(axis=1)[:, fewest - 1 :] / numbers
-    squares = (differences**2).cumsum(axis=1)[:, fewest - 1 :]
+    least = fewest(frozen)
+    numbers = np.arange(least, differences.shape[1] + 1)
+    means = differences.cumsum(axis=1)[:, least - 1 :] / numbers
+    squares = (differences**2).cumsum(axis=1)[:, least - 1 :]
     spreads = np.sqrt(np.maximum(squares - numbers * means**2, 0) / (numbers - 1))
     level = frozen.judge.ab_false_discovery_rate
     of_change, of_equivalence = (
@@ -329,12 +329,3 @@ def verdicts(levels: Floats, frozen: Rules) -> tuple[NDArray[np.int64], NDArray[
     changed = np.abs(means[rows, at]) > (of_change * spreads)[rows, at]
     kinds = [same[rows, at], changed & (means[rows, at] > 0), changed]
     return numbers[at], np.select(kinds, ["same", "slower", "faster"], "inconclusive")
-
-
-def _decide(levels: Floats, end: int, seconds: float, frozen: Rules) -> Decision:
-    return Decision(as_ab(levels[:end], frozen), 0, 0, int(end), float(end * seconds))
-
-
-def _fewest(frozen: Rules) -> int:
-    assert frozen.verdict is not None, "the newest rules end with a verdict"
-    return frozen.verdict.first_look
