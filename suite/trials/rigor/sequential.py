@@ -43,7 +43,7 @@ from suite.trials.record import read
 from suite.trials.rigor import rules
 from suite.trials.rigor.disturbance import judge_again
 from suite.trials.rigor.drift import autocorrelations
-from suite.trials.rigor.findings import count
+from suite.trials.rigor.findings import count, root_mean_square
 from suite.trials.rigor.ours import (
     Decision,
     as_ab,
@@ -151,11 +151,8 @@ def _source(path: Path, backend: str, stream: Stream, table: Table, frozen: Rule
 def _spread(table: Table, windows: Windows) -> Spread:
     chosen = counted_windows if windows is Windows.COUNTED else pair_windows
     splits = [split_variance(chosen(table, lane)) for lane in range(table.lanes)]
-    launch, window, round_ = (
-        math.sqrt(np.mean(np.square([getattr(split, name) for split in splits])))
-        for name in ("launch_sd", "window_sd", "round_sd")
-    )
-    return Spread(windows, launch, window, round_)
+    names = ("launch_sd", "window_sd", "round_sd")
+    return Spread(windows, *(root_mean_square([getattr(split, name) for split in splits]) for name in names))
 
 
 def _replays(

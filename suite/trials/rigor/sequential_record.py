@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import msgspec
 
+from suite.report.markdown import table
 from suite.statistics.proportions import Proportion, proportion
 from suite.trials.record import Record
 from suite.trials.rigor.record import Tally
@@ -141,23 +142,21 @@ def markdown(record: Sequential) -> str:
     for budget in dict.fromkeys(each.budget_generations for each in record.replays):
         chosen = [each for each in record.replays if each.budget_generations == budget]
         title = "the default budget of `ab`" if budget is None else f"a budget of {budget} generations"
-        lines += [f"## Replayed on published streams, {title}", ""]
-        lines += _table(_replay_rows(chosen), ("source", *_HEADINGS, "groups", "A/A by groups"))
-    lines += ["## Simulated, the default budget of `ab`", ""]
-    found = ("+1 % found", *_HEADINGS[3:])
-    lines += _table(
-        _simulation_rows(record.simulations), ("source", "windows", "noise", "rounds", *_HEADINGS[:3], *found)
-    )
-    lines += ["## Variance of the sources", ""]
-    lines += _table(_source_rows(record.sources), _SOURCE_HEADINGS)
-    return "\n".join(lines).rstrip() + "\n"
+        replayed = table(("source", *_HEADINGS, "groups", "A/A by groups"), _replay_rows(chosen))
+        lines += [f"## Replayed on published streams, {title}", "", *replayed, ""]
+    headings = ("source", "windows", "noise", "rounds", *_HEADINGS[:3], "+1 % found", *_HEADINGS[3:])
+    simulated = table(headings, _simulation_rows(record.simulations))
+    lines += ["## Simulated, the default budget of `ab`", "", *simulated, ""]
+    lines += ["## Variance of the sources", "", *table(_SOURCE_HEADINGS, _source_rows(record.sources))]
+    return "\n".join(lines) + "\n"
 
 
 _EXPLANATION = (
     "A/A: both arms are the same program. An effect multiplies the second arm's times. In brackets: exact 95 % "
     "intervals for independent decisions. *Groups* share no generation with one another; were each one observation, "
     "the interval of the A/A column would be the one in the last column. Generations and seconds are means of a "
-    "decision; seconds are of both arms' launches and windows."
+    "decision; seconds are of both arms' launches and windows. Simulated with the variance of all windows of a source, "
+    "and of those that `ab` counts, which was added after the first outcomes had been seen, as was the effect of 1 %."
 )
 _HEADINGS = ("most generations", "A/A called different", "A/A *same*", "+2 % found", "+5 % found", "+10 % found")
 _SOURCE_HEADINGS = (
@@ -171,10 +170,6 @@ _SOURCE_HEADINGS = (
     "lag-1 autocorrelation of it",
     "launch, window",
 )
-
-
-def _table(rows: Sequence[tuple[str, ...]], headings: tuple[str, ...]) -> list[str]:
-    return ["| " + " | ".join(row) + " |" for row in (headings, ("---",) * len(headings), *rows)] + [""]
 
 
 def _replay_rows(replays: Sequence[Replay]) -> list[tuple[str, ...]]:
