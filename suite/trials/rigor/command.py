@@ -290,7 +290,7 @@ def main(
         if streams:
             out = out or commands.default_path("sequential")
             found = sequential.trial(streams, seed)
-            write(found, out, sequential_record.markdown(found))
+            write(found, out, sequential_record.markdown(found), indent=-1)
             listener.show(sequential_record.markdown(found), out)
             return
         if quick:
