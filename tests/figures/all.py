@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from tests.figures import attacks, code, explained, forms, goals, overhead, regressions, runs, spin, trials
+from tests.figures import attacks, code, explained, forms, goals, overhead, regressions, runs, sequential, spin, trials
 from tests.figures.checking import Figure, Passage, constants, filled
 
 FIGURES: list[Figure] = [
@@ -15,6 +15,7 @@ FIGURES: list[Figure] = [
     *code.FIGURES,
     *attacks.FIGURES,
     *regressions.FIGURES,
+    *sequential.FIGURES,
     *goals.FIGURES,
 ]
 

@@ -115,7 +115,8 @@ def _bare(name: str) -> list[object]:
     return [measured.pair.new.rpartition(".")[0], *(f"{value:.2f}" for value in (found.ratio, found.low, found.high))]
 
 
-def _outcome(name: str) -> Outcome:
+def outcome(name: str) -> Outcome:
+    """Return what `ab` said of one pair."""
     (found,) = [each for each in _outcomes() if each.pair.name == name]
     return found
 
@@ -127,7 +128,7 @@ def _right() -> list[object]:
 
 
 def _wrong() -> list[object]:
-    wrong = _outcome("same-conv-depthwise-1.22")
+    wrong = outcome("same-conv-depthwise-1.22")
     bare = [f"{value:.3f}" for value in (wrong.frozen.ratio, wrong.frozen.low, wrong.frozen.high)]
     return [*bare, f"{wrong.seconds:.0f}", f"{wrong.high:.4f}"]
 
@@ -140,12 +141,12 @@ def _alarm_rate() -> list[object]:
 
 
 def _allowed() -> list[object]:
-    bare = _outcome("same-conv-depthwise-1.22").frozen
+    bare = outcome("same-conv-depthwise-1.22").frozen
     return [f"{100 * max(bare.high - 1, 1 - bare.low):.1f}"]
 
 
 def _hardmax() -> list[object]:
-    found = _outcome("hardmax-1.19")
+    found = outcome("hardmax-1.19")
     assert found.low is not None
     assert found.high is not None
     return [

@@ -21,7 +21,7 @@ from suite.statistics.power import Design, pair_sd, power
 from suite.statistics.student import MIN_LAUNCHES, launches_for
 from suite.trials import commands
 from suite.trials.record import read, site_facts, write
-from suite.trials.rigor import findings, measure, rules
+from suite.trials.rigor import findings, measure, rules, sequential, sequential_record
 from suite.trials.rigor.disturbance import judge_again
 from suite.trials.rigor.drift import between
 from suite.trials.rigor.record import Framework, Setup, Stream
@@ -252,6 +252,14 @@ def _progress(stream: Stream, generations: int) -> str:
 @commands.out_option
 @click.option("--resume", is_flag=True, help="Go on with the record that --out names.")
 @commands.analyse_option
+@click.option(
+    "--sequential",
+    "streams",
+    type=click.Path(path_type=Path, dir_okay=False),
+    multiple=True,
+    metavar="RECORD",
+    help="Measure nothing: replay the rule that ends `ab` on these streams, and simulate it from their variance.",
+)
 @click.option("--quick", is_flag=True, help="Two arms, two generations, the MLP: it shows that all works, and no more.")
 def main(
     model: str,
@@ -271,12 +279,19 @@ def main(
     out: Path | None,
     resume: bool,
     only: Path | None,
+    streams: tuple[Path, ...],
     quick: bool,
 ) -> None:
     """Measure how often rules raise false alarms, and how often they find what is there."""
     with commands.terminal() as listener:
         if only is not None:
             listener.show(markdown(analyse(read(only, Stream), only)))
+            return
+        if streams:
+            out = out or commands.default_path("sequential")
+            found = sequential.trial(streams, seed)
+            write(found, out, sequential_record.markdown(found), indent=-1)
+            listener.show(sequential_record.markdown(found), out)
             return
         if quick:
             model, arms, rounds, window = "mlp", 4 if pair else 2, 2, 0.05

@@ -50,7 +50,7 @@ def between(table: Table, frozen: Rules) -> Between | None:
     if count < 4 * MIN_LAUNCHES or count <= 2 * lags:
         return None
     whole = pairs.mean(axis=(1, 2))
-    averaged, single = _autocorrelations(whole[:, None], lags), _autocorrelations(pairs.reshape(count, -1), lags)
+    averaged, single = autocorrelations(whole[:, None], lags), autocorrelations(pairs.reshape(count, -1), lags)
     reach = float(ndtri(0.5 + frozen.drift.confidence / 2)) / math.sqrt(count)
     coverages = [
         _coverage(pairs, single, reach, launches, confidence)
@@ -77,10 +77,17 @@ def _levels(table: Table) -> Floats:
     return levels_of_windows(windows)
 
 
-def _autocorrelations(series: Floats, lags: int) -> list[float]:
+def autocorrelations(series: Floats, lags: int) -> list[float]:
     """Return the autocorrelations at lags 1 to `lags`, averaged over the columns; corrected for the mean's estimation.
 
     The mean that is taken off makes each of them too small by about 1/n.
+
+    Parameters
+    ----------
+    series : ndarray, shape (n, columns)
+        Successive values of several series.
+    lags : int
+        The longest lag.
     """
     rest = series - series.mean(axis=0)
     count = rest.shape[0]

@@ -117,15 +117,16 @@ def variance(table: Table) -> Variance | None:
         return None
     return Variance(
         all_arms=everything,
-        pair_window_sd=_root_mean_square([pair.window_sd for pair in pairs]),
-        pair_launch_sd=_root_mean_square([pair.launch_sd for pair in pairs]),
+        pair_window_sd=root_mean_square([pair.window_sd for pair in pairs]),
+        pair_launch_sd=root_mean_square([pair.launch_sd for pair in pairs]),
         drift_over_generations_sd=float(logs.mean(axis=(1, 2)).std(ddof=1)),
         order_p=_order_p(logs.mean(axis=1)),
         covariate=covariate(table),
     )
 
 
-def _root_mean_square(deviations: Sequence[float]) -> float:
+def root_mean_square(deviations: Sequence[float]) -> float:
+    """Return the standard deviation whose square is the mean of the squares of several."""
     return float(np.sqrt(np.mean(np.square(deviations))))
 
 

@@ -6,7 +6,8 @@ an interval, by `ab` of a case at a false discovery rate (`suite.compare.verdict
 command that does this.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from suite.compare.effects import from_pairs
 from suite.compare.types import Gate
 from suite.compare.verdicts import change_policy, judge
-from suite.statistics.counting import count_windows
+from suite.statistics.counting import Counting, count_windows
 from suite.statistics.ending import EndedBy
 from suite.statistics.levels import levels_of_windows
 from suite.statistics.ratios import ratio_interval
@@ -27,6 +28,25 @@ SOURCE = "this repository, `suite.statistics`"
 
 Judge = Callable[[Floats], Answer]
 """From launch levels, shape (generations, 2), to the answer on the second arm."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One decision on one pair, which shares no launch with any other."""
+
+    answer: Answer
+    """On the second arm, in comparison with the first."""
+    lane: int
+    first: int
+    """Its first generation."""
+    end: int
+    """The generation after its last."""
+    seconds: float
+    """Machine time of its launches and windows."""
+
+    @property
+    def generations(self) -> int:
+        return self.end - self.first
 
 
 def rules(table: Table, frozen: Rules) -> list[Rule]:
@@ -57,7 +77,7 @@ def rules(table: Table, frozen: Rules) -> list[Rule]:
         (
             f"ab --budget {minutes}",
             f"{ends}; judged at a false discovery rate of {frozen.judge.ab_false_discovery_rate:.0%}",
-            partial(_until, frozen, partial(as_ab, frozen=frozen), _fewest(frozen), partial(_ab_ends, frozen)),
+            partial(_until, frozen, partial(as_ab, frozen=frozen), fewest(frozen), partial(_ab_ends, frozen)),
         ),
         (
             f"bench --precision-target {stop.half_width:.0%} --budget {minutes}",
@@ -143,12 +163,47 @@ def levels_of(table: Table, lane: int, factor: float = 1.0, generations: slice =
     -------
     ndarray, shape (generations that count, 2), log of nanoseconds
     """
-    windows = np.log(table.median_ns[generations, :, 2 * lane : 2 * lane + 2])
-    windows[:, :, 1] += np.log(factor)
-    canary = np.log(table.canary_ns[generations]) if table.canary_ns is not None else None
-    counting = count_windows(windows, table.disturbed[generations, :, lane].tolist(), canary=canary)
+    windows, counting = _counting(table, lane, factor, generations)
     levels: Floats = levels_of_windows(np.where(counting.windows, windows, np.nan))[counting.rounds.any(axis=1)]
     return levels
+
+
+def pair_windows(table: Table, lane: int, factor: float = 1.0, generations: slice = slice(None)) -> Floats:
+    """Return the log windows of a pair.
+
+    Parameters
+    ----------
+    table, lane, factor, generations
+        As in `levels_of`.
+
+    Returns
+    -------
+    ndarray, shape (generations, rounds, 2), log of nanoseconds
+    """
+    windows = np.log(table.median_ns[generations, :, 2 * lane : 2 * lane + 2])
+    windows[:, :, 1] += np.log(factor)
+    return windows
+
+
+def counted_windows(table: Table, lane: int) -> Floats:
+    """Return the log windows of a pair over a whole stream, shape (generations, rounds, 2); NaN where none counts.
+
+    Parameters
+    ----------
+    table : Table
+        The stream.
+    lane : int
+        The pair.
+    """
+    windows, counting = _counting(table, lane, 1.0, slice(None))
+    counted: Floats = np.where(counting.windows, windows, np.nan)
+    return counted
+
+
+def _counting(table: Table, lane: int, factor: float, generations: slice) -> tuple[Floats, Counting]:
+    windows = pair_windows(table, lane, factor, generations)
+    canary = np.log(table.canary_ns[generations]) if table.canary_ns is not None else None
+    return windows, count_windows(windows, table.disturbed[generations, :, lane].tolist(), canary=canary)
 
 
 def _fixed(size: int, judge: Judge, table: Table, factor: float) -> list[Outcome]:
@@ -174,29 +229,78 @@ def _ab_ends(frozen: Rules, levels: Floats) -> bool:
     return as_ab(levels, frozen) != Verdict.INCONCLUSIVE.value
 
 
-def _fewest(frozen: Rules) -> int:
+def fewest(frozen: Rules) -> int:
+    """Return after how many launches `ab` looks at a pair for the first time."""
     return frozen.stop.fewest_launches if frozen.verdict is None else frozen.verdict.first_look
 
 
+def until_verdict(table: Table, frozen: Rules, factor: float, generations: int) -> list[Decision]:
+    """Replay `ab` with a budget of so many generations, as often as a stream has room for.
+
+    Parameters
+    ----------
+    table : Table
+        The stream.
+    frozen : Rules
+        The rules that it is judged by.
+    factor : float
+        The second arm's times are multiplied by it.
+    generations : int
+        Most of a decision, no fewer than its first interim analysis takes.
+    """
+    return _chain(
+        partial(as_ab, frozen=frozen),
+        fewest(frozen),
+        partial(_ab_ends, frozen),
+        lambda seconds: seconds.size >= generations,
+        table,
+        factor,
+    )
+
+
+def as_outcomes(decisions: Sequence[Decision]) -> list[Outcome]:
+    """Return decisions with their clusters.
+
+    A cluster is a stretch of the stream as long as a decision is on average, by where the decision's middle lies: lanes
+    stop at different generations, so neighbours may share some.
+    """
+    stretch = float(np.mean([each.generations for each in decisions])) if decisions else 1.0
+    return [Outcome(each.answer, int((each.first + each.end) / 2 // stretch), each.seconds) for each in decisions]
+
+
 def _until(
-    frozen: Rules, judge: Judge, fewest: int, ends: Callable[[Floats], bool], table: Table, factor: float
+    frozen: Rules, judge: Judge, least: int, ends: Callable[[Floats], bool], table: Table, factor: float
 ) -> list[Outcome]:
+    """Decide when a rule or the budget in seconds ends a pair."""
+
+    def spent(seconds: Floats) -> bool:
+        return float(seconds.sum() + seconds[-1]) > frozen.stop.budget_s
+
+    return as_outcomes(_chain(judge, least, ends, spent, table, factor))
+
+
+def _chain(
+    judge: Judge,
+    least: int,
+    ends: Callable[[Floats], bool],
+    spent: Callable[[Floats], bool],
+    table: Table,
+    factor: float,
+) -> list[Decision]:
     """Decide when a rule or the budget ends a pair, then begin anew with the next generation: a chain in each lane.
 
-    What the end of the stream cuts off is dropped. A cluster is a stretch of the stream as long as a decision is on
-    average, by where the decision's middle lies: lanes stop at different generations, so neighbours may share some.
+    What the end of the stream cuts off is dropped.
     """
     seconds = generation_seconds(table)
-    made: list[tuple[Answer, int, int, float]] = []
+    made: list[Decision] = []
     for lane in range(table.lanes):
         first = 0
         for end in range(1, table.generations + 1):
-            levels = levels_of(table, lane, factor, slice(first, end))
-            if min(end - first, levels.shape[0]) < fewest:
+            if end - first < least:
                 continue
-            spent = float(seconds[first:end, lane].sum())
-            if ends(levels) or spent + float(seconds[end - 1, lane]) > frozen.stop.budget_s:
-                made.append((judge(levels), first, end, spent))
+            levels = levels_of(table, lane, factor, slice(first, end))
+            taken = seconds[first:end, lane]
+            if levels.shape[0] >= least and (ends(levels) or spent(taken)):
+                made.append(Decision(judge(levels), lane, first, end, float(taken.sum())))
                 first = end
-    stretch = float(np.mean([end - first for _, first, end, _ in made])) if made else 1.0
-    return [Outcome(answer, int((first + end) / 2 // stretch), spent) for answer, first, end, spent in made]
+    return made

@@ -9,9 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 from suite.trials.record import read, write
-from suite.trials.rigor import rules
+from suite.trials.rigor import rules, sequential
 from suite.trials.rigor.command import analyse, foresee, main
 from suite.trials.rigor.record import Stream
+from suite.trials.rigor.sequential_record import Sequential, markdown
 from tests.trials.rigor.streams import Machine, stream, two_frameworks
 
 pytestmark = pytest.mark.alone
@@ -91,6 +92,18 @@ def test_a_stream_is_not_continued_under_other_rules(tmp_path: Path, monkeypatch
     done = CliRunner().invoke(main, ["--out", str(path), "--resume", "--pair", "onnxruntime,openvino", "--arms", "8"])
     assert done.exit_code == 2
     assert "begun under other rules" in " ".join(done.output.split())
+
+
+def test_the_rule_of_ab_is_replayed_without_measuring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sequential, "SIMULATED", 10)
+    path, out = tmp_path / "rigor.json", tmp_path / "sequential.json"
+    write(two_frameworks(), path)
+    done = CliRunner().invoke(main, ["--sequential", str(path), "--seed", "3", "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    found = read(out, Sequential)
+    assert found.seed == 3
+    assert [each.stream for each in found.sources] == ["rigor", "rigor"]
+    assert out.with_suffix(".md").read_text() == markdown(found)
 
 
 def test_the_cost_is_reported_before() -> None:

@@ -10,6 +10,9 @@ import pytest
 from suite.trials.record import read
 from suite.trials.rigor.command import judge
 from suite.trials.rigor.record import Stream
+from suite.trials.rigor.sequential import trial
+from suite.trials.rigor.sequential_record import Sequential
+from suite.trials.rigor.sequential_record import markdown as sequential_markdown
 from suite.trials.rigor.show import markdown, table_lines
 
 FOLDER = Path("reports/trials")
@@ -63,3 +66,17 @@ def test_the_row_of_ab_is_its_rule() -> None:
     assert (still.slower + still.faster, still.same, still.decisions) == (0, 33, 35)
     assert (two.slower, five.slower) == (34, 35)
     assert finding.seconds == pytest.approx(57, abs=0.5)
+
+
+@pytest.mark.slow
+def test_the_replayed_rule_of_ab_is_that_of_the_published_streams() -> None:
+    path = FOLDER / "sequential-2026-11-24.json"
+    found = read(path, Sequential)
+    streams = [FOLDER / f"{name}.json" for name in dict.fromkeys(each.stream for each in found.sources)]
+    assert sorted(streams) == RECORDS
+    again = trial(streams, found.seed, simulated=1, effects=(0.0,))
+    assert again.rules_sha256 == found.rules_sha256
+    assert _alike(msgspec.to_builtins(again.sources), msgspec.to_builtins(found.sources))
+    still = [msgspec.structs.replace(each, counted=each.counted[:1]) for each in found.replays]
+    assert _alike(msgspec.to_builtins(again.replays), msgspec.to_builtins(still))
+    assert sequential_markdown(found) == path.with_suffix(".md").read_text()
