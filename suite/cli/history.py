@@ -92,7 +92,7 @@ def _show(store: "Store", case: str, console: Console, *, labelled: bool, margin
             fix="See them with --labelled.",
         )
     if len(found) > _MOST_SERIES:
-        show.print_parts(console, [*show.overview(found), show.note("These are many: name one for its trend.")])
+        show.print_parts(console, [*show.overview(found), show.note("Several match; name one to see its trend.")])
         return
     for one in found:
         judged = trend(one, margin=margin)
