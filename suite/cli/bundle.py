@@ -12,9 +12,12 @@ from suite.safety import terminals
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @click.argument("images", nargs=-1)
-@click.option("--artifacts", is_flag=True, help="Take exported ONNX models along, where they are in the cache.")
+@click.option("--artifacts", is_flag=True, help="Include exported ONNX models that are in the cache.")
 def bundle(file: Path, images: tuple[str, ...], *, artifacts: bool) -> None:
-    """Write what building IMAGES takes (default: all for the CPU) into FILE, for a machine with no network."""
+    """Pack all files for building IMAGES, for a machine without a network.
+
+    They are written to FILE. Default: all images for the CPU.
+    """
     from suite import plan
     from suite.images.bundle import pack
     from suite.record.references import parse
@@ -37,10 +40,10 @@ def bundle(file: Path, images: tuple[str, ...], *, artifacts: bool) -> None:
 @click.option(
     "--models",
     is_flag=True,
-    help="Take exported ONNX models, too. No lock names their hashes: only from somebody you trust.",
+    help="Also take exported ONNX models. No lock has their hashes: only for a bundle you trust.",
 )
 def unbundle(file: Path, *, models: bool) -> None:
-    """Take the files of a bundle into the cache, each checked against its hash."""
+    """Add the files of a bundle to the cache, each checked against its hash."""
     from suite.images.bundle import unpack
     from suite.images.wheels import wheel_folder
 

@@ -19,21 +19,27 @@ _MOST_SERIES = 12
 
 @click.command()
 @click.argument("case", required=False)
-@click.option("--store", metavar="URL", default=None, help="Where the history is; also LEVELFIELD_STORE.")
-@REPORTS
-@click.option("--rebuild", is_flag=True, help="Build the history again from the records of the run folders.")
-@click.option("--labelled", is_flag=True, help="Let in runs that are no results: smoke, injected, demonstrations.")
 @click.option(
-    "--margin", type=PERCENT, default="2%", show_default=True, help="Changes smaller than this are not called."
+    "--store",
+    metavar="URL",
+    help="Database of the history; default: LEVELFIELD_STORE, or a file in the reports folder.",
 )
-@click.option("--last", type=click.IntRange(1), default=30, show_default=True, help="Runs that are listed.")
+@REPORTS
+@click.option("--rebuild", is_flag=True, help="Rebuild the history from the records in the reports folder.")
+@click.option(
+    "--labelled",
+    is_flag=True,
+    help="Include runs that are not results: smoke runs, injected slowdowns, demonstrations.",
+)
+@click.option("--margin", type=PERCENT, default="2%", help="Smaller changes are not reported.")
+@click.option("--last", type=click.IntRange(1), default=30, help="Number of runs to list.")
 def history(
     case: str | None, store: str | None, reports: Path, rebuild: bool, labelled: bool, margin: float, last: int
 ) -> None:
-    """Show the trend of CASE over runs: a result id, a part of one, or a pattern like 'onnxruntime/*/latency/*'.
+    """Show the trend of CASE over runs.
 
-    Without CASE, list what there is. Runs are entered when they end; those that were copied into the reports folder
-    are entered now.
+    CASE is the id of a result, a part of it, or a pattern such as 'onnxruntime/*/latency/*'. Without CASE, all results
+    are listed. A run is added when it ends; runs that were copied into the reports folder are added now.
     """
     from suite.errors import LevelfieldError
     from suite.history import folders
@@ -47,11 +53,11 @@ def history(
             fix="Measure some (`levelfield bench`), or name it with --reports.",
         )
     if rebuild:
-        _tell(folders.rebuild(address, reports, _teller(console), own=own), console, rebuilt=True)
+        _show_added(folders.rebuild(address, reports, _printer(console), own=own), console, rebuilt=True)
     opened = stores.Store(address)
     try:
         if not rebuild:
-            _tell(folders.enter_new(opened, reports, _teller(console)), console, rebuilt=False)
+            _show_added(folders.enter_new(opened, reports, _printer(console)), console, rebuilt=False)
         if case is not None:
             _show(opened, case, console, labelled=labelled, margin=margin, last=last)
         elif not rebuild:
@@ -60,14 +66,14 @@ def history(
         opened.close()
 
 
-def _teller(console: Console) -> "Progress":
+def _printer(console: Console) -> "Progress":
     from suite.history.show import note
 
     return lambda text: console.print(note(text), highlight=False, markup=False)
 
 
-def _tell(outcome: "Outcome", console: Console, *, rebuilt: bool) -> None:
-    """Say what came of entering runs, where anything did."""
+def _show_added(outcome: "Outcome", console: Console, *, rebuilt: bool) -> None:
+    """Print which runs were added or left out; nothing if none was."""
     from suite.history.show import note, print_parts
     from suite.report.units import plural
 

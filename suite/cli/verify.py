@@ -51,15 +51,15 @@ _SIGNS: "dict[State, str]" = {
 @click.option(
     "--signers",
     type=click.Path(path_type=Path, dir_okay=False),
-    default=None,
-    help="File of the signers you know, one a line: NAME and the public key (ssh-keygen's allowed signers).",
+    help="File of known signers, one per line: NAME and public key (the allowed signers file of ssh-keygen).",
 )
 def verify(report: Path, signers: Path | None) -> None:
-    """Check a report: its HTML file alone, a run's folder, or its run.json.
+    """Verify a report: its HTML file, a run's folder or its run.json.
 
-    Digests, statement and signature are checked, and every figure of the page is computed anew from the samples.
-    Exit codes: 0 nothing is wrong; 1 something is; 2 it cannot be read; 3 it cannot be verified by this version, or is
-    by none of the --signers.
+    Digests, statement and signature are checked, and every figure of the page is computed again from the samples.
+
+    Exit codes: 0 nothing is wrong; 1 verification failed; 2 it cannot be read; 3 this version cannot verify it, or none
+    of the --signers signed it.
     """
     from suite.run.start import tool_sha256
     from suite.share.inputs import open_input

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from suite import scenarios
+from suite.record import references
 from suite.scenarios import Scenario, ScenarioName
 
 SCHEMA = 1
@@ -123,10 +124,10 @@ class Arm(msgspec.Struct, frozen=True):
     @property
     def id(self) -> str:
         """`onnxruntime`, `onnxruntime@1.30.0`, `torch@cu13`, `onnxruntime#2`; settings are spelled out after a `+`."""
-        at = "+".join(part for part in (self.version, self.variant if self.variant != "cpu" else None) if part)
-        spelled = self.settings | ({"launcher": self.launcher} if self.launcher else {})
-        chosen = "".join(f"+{key}={value}" for key, value in sorted(spelled.items()))
-        return f"{self.backend}{'@' + at if at else ''}{chosen}{f'#{self.ordinal}' if self.ordinal > 1 else ''}"
+        settings = self.settings | ({"launcher": self.launcher} if self.launcher else {})
+        behind = "".join(f"+{key}={value}" for key, value in sorted(settings.items()))
+        ordinal = f"#{self.ordinal}" if self.ordinal > 1 else ""
+        return f"{self.backend}{references.suffix(self.variant, self.version)}{behind}{ordinal}"
 
 
 def elsewhere(launcher: str, of_run: str) -> str:
