@@ -8,18 +8,7 @@ import click
 
 from suite.cli.compare import formats_of, write
 from suite.cli.measuring import options_of, selection
-from suite.cli.options import (
-    BASE,
-    BUDGET,
-    IDENTIFY,
-    LAUNCHER,
-    MARGIN,
-    MAX_SLOWDOWN,
-    OUTPUT,
-    PERCENT,
-    REPORTS,
-    SEED,
-)
+from suite.cli.options import BASE, BUDGET, IDENTIFY, LAUNCHER, MARGIN, MAX_SLOWDOWN, OUTPUT, PERCENT, REPORTS, SEED
 from suite.safety import terminals
 
 

@@ -1,4 +1,4 @@
-"""`levelfield history`: the trend of a result over runs, and what changed where it did."""
+"""`levelfield history`: the trend of a result over runs, and what changed with it."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
-from suite.cli.options import PERCENT, REPORTS
+from suite.cli.options import MARGIN, REPORTS
 from suite.safety import terminals
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from suite.history.store import Store
 
 _MOST_SERIES = 12
-"""Series that are shown in full; of more, a list says which there are."""
+"""Most series that are shown in full; more are only listed."""
 
 
 @click.command()
@@ -31,7 +31,7 @@ _MOST_SERIES = 12
     is_flag=True,
     help="Include runs that are not results: smoke runs, injected slowdowns, demonstrations.",
 )
-@click.option("--margin", type=PERCENT, default="2%", help="Smaller changes are not reported.")
+@MARGIN
 @click.option("--last", type=click.IntRange(1), default=30, help="Number of runs to list.")
 def history(
     case: str | None, store: str | None, reports: Path, rebuild: bool, labelled: bool, margin: float, last: int

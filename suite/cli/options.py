@@ -11,7 +11,7 @@ from suite.record.bounds import LONGEST_S, SEED_BITS
 from suite.report.units import parse_share
 
 LARGEST_NUMBER = 1_000_000
-"""Largest batch, and largest number of threads or processes, that is taken."""
+"""Largest batch, and largest number of threads or processes, that is accepted."""
 _DURATION = re.compile(r"(?P<count>\d+(?:\.\d+)?)\s*(?P<unit>s|m|min|h)?")
 _AMOUNT = re.compile(r"\d{1,6}(\.\d{1,9})?")
 _SECONDS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, None: 1.0}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from suite.cli.options import DURATION, PERCENT, REPORTS
+from suite.cli.options import BUDGET, PERCENT, REPORTS
 from suite.errors import LevelfieldError
 from suite.safety import terminals
 
@@ -48,11 +48,7 @@ NAME = "reproduction.json"
     type=click.IntRange(1, 1000),
     help="Minimum launches of every arm: more launches make the intervals narrower.",
 )
-@click.option(
-    "--budget",
-    type=DURATION,
-    help="Time limit, such as 90s, 10m or 2h; the run stops between two generations.",
-)
+@BUDGET
 @click.option(
     "--launcher",
     type=click.Choice(["docker", "venv", "host"]),
@@ -69,7 +65,7 @@ def reproduce(
     allowed: float,
     data: Path | None,
     launches: int | None,
-    budget: float | None,
+    budget_seconds: float | None,
     launcher: str,
     reports: Path,
 ) -> None:
@@ -106,9 +102,9 @@ def reproduce(
         images = repeat_request(images, run.settings)
     if own is not None:
         keep_recorded(own, run.settings.own)
-    wanted = intent.read(run, locked=launcher != "host", budget_seconds=budget)
-    chosen = with_launches(make(wanted.selection), launches)
-    for line in announced(run, chosen, wanted, launcher):
+    requested = intent.read(run, locked=launcher != "host", budget_seconds=budget_seconds)
+    chosen = with_launches(make(requested.selection), launches)
+    for line in announced(run, chosen, requested, launcher):
         terminals.say(console, line)
     differing = intent.foreign(run, chosen)
     if differing:
@@ -121,7 +117,7 @@ def reproduce(
             )
     if dry_run:
         return
-    options = msgspec.structs.replace(wanted, reports=reports, launcher=launcher, training_data=images)
+    options = msgspec.structs.replace(requested, reports=reports, launcher=launcher, training_data=images)
     folder = conduct(chosen, options, console)
     finish(folder, console)
     content = files.content_of(folder / files.NAME)
@@ -136,7 +132,7 @@ def reproduce(
 
 
 def analysed_report(source: "Read") -> tuple["Run", "Reduced"]:
-    """Return the run of a report with what follows from it; of a page alone, with all its samples' medians restored."""
+    """Return the run of a report and its summary; of a page alone, with the medians of all samples restored."""
     from suite import analysis
     from suite.compare.reduction import reduce
     from suite.report import restoring

@@ -29,7 +29,7 @@ def doctor() -> None:
 
     try:
         missing_bytes = estimate(plan.all_images(), "docker").download_bytes
-    except LevelfieldError:  # no engine: doctor says so itself
+    except LevelfieldError:  # no engine: doctor reports that
         missing_bytes = None
     needs = Needs(python=PYTHON, wheels_missing_bytes=missing_bytes, folders=(str(cache_root()), "."))
 
@@ -117,7 +117,7 @@ def _dimmed(text: str) -> None:
 def lock(images: tuple[str, ...]) -> None:
     """Resolve the requirements of IMAGES again, and lock them.
 
-    Default: all images. `onnxruntime@1.30.0` adds a lock of that version beside the current one.
+    Default: everything. `onnxruntime@1.30.0` adds a lock of that version beside the current one.
     """
     from suite.images.locks import relock
 
