@@ -32,7 +32,9 @@ def bundle(file: Path, images: tuple[str, ...], *, artifacts: bool) -> None:
         )
     size = sum(each.size_bytes for each in made.files)
     terminals.say(console, f"{len(made.files)} files, {size / 1e9:.2f} GB, in {file}.")
-    terminals.say(console, "There, in a checkout of the same version: levelfield unbundle, and this file.")
+    terminals.say(
+        console, "On the other machine, in a checkout of the same version, run `levelfield unbundle` with this file."
+    )
 
 
 @click.command()
@@ -58,8 +60,8 @@ def unbundle(file: Path, *, models: bool) -> None:
         )
     for name in found.other_locks:
         terminals.say(
-            console, f"The bundle was made for another images/{name} than this checkout's: it may ask for other files."
+            console, f"The bundle was made for another images/{name} than this checkout's: other files may be needed."
         )
     terminals.say(
-        console, f"For the tool itself, let pip look there alone: PIP_NO_INDEX=1 PIP_FIND_LINKS={wheel_folder()}"
+        console, f"To install the tool itself from these files, set PIP_NO_INDEX=1 PIP_FIND_LINKS={wheel_folder()}"
     )

@@ -102,7 +102,7 @@ def _sides(
         return (), (*runs, *new)
     if len(runs) not in (0, 2):
         raise click.UsageError(
-            f"{len(runs)} runs were named where OLD and NEW belong. Several a side are --old RUN and --new RUN."
+            f"OLD and NEW are two runs, and {len(runs)} were named. Name more runs with --old RUN and --new RUN."
         )
     before, after = (*runs[:1], *old), (*runs[1:], *new)
     if not before or not after:

@@ -80,7 +80,7 @@ def _show_added(outcome: "Outcome", console: Console, *, rebuilt: bool) -> None:
     print_parts(console, [note(f"{one.folder} is left out: {one.reason}", "yellow") for one in outcome.skipped])
     if rebuilt or outcome.entered:
         again = f", {outcome.analysed} of them analysed again" if outcome.analysed else ""
-        print_parts(console, [note(f"{plural(outcome.entered, 'run')} entered in {outcome.seconds:.1f} s{again}.")])
+        print_parts(console, [note(f"{plural(outcome.entered, 'run')} added in {outcome.seconds:.1f} s{again}.")])
 
 
 def _show(store: "Store", case: str, console: Console, *, labelled: bool, margin: float, last: int) -> None:
@@ -94,8 +94,8 @@ def _show(store: "Store", case: str, console: Console, *, labelled: bool, margin
     found = queries.series(store, names, labelled=labelled)
     if not found:
         raise LevelfieldError(
-            "Every run of that is labelled: smoke, injected or a demonstration, and so no result.",
-            fix="See them with --labelled.",
+            "All matching runs are labelled (smoke, injected or a demonstration), so they are not results.",
+            fix="Show them with --labelled.",
         )
     if len(found) > _MOST_SERIES:
         show.print_parts(console, [*show.overview(found), show.note("Several match; name one to see its trend.")])

@@ -127,7 +127,7 @@ def reproduce(
     console.print()
     show(found, console)
     write_atomically(folder / NAME, msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
-    terminals.say(console, f"Written down: {folder / NAME}")
+    terminals.say(console, f"Written: {folder / NAME}")
     sys.exit(found.exit_code)
 
 

@@ -162,7 +162,7 @@ def test_a_cold_start_is_reported_stage_by_stage() -> None:
     assert "load \u22120.50\u00a0ms (\u22120.50 to \u22120.50)" in said
 
 
-def test_where_workers_lived_stands_first_among_what_differs() -> None:
+def test_where_workers_ran_is_the_first_change() -> None:
     made = record(1.0, scenarios=("latency",))
     found = judged(made)
     assert found.changes[0].title == "Where workers ran"
@@ -190,7 +190,7 @@ def test_the_command_that_measures_it_again_names_both_places() -> None:
     assert words[words.index("--launcher") + 1] == "docker"
 
 
-def test_the_report_says_who_lived_elsewhere() -> None:
+def test_the_report_says_who_ran_elsewhere() -> None:
     said = sentences.place(record(1.0, scenarios=("latency",)))
     assert said == (
         "Measured in one pinned container per framework; onnxruntime+launcher=venv in virtual environments."
