@@ -1,4 +1,4 @@
-"""The one error a user sees: a sentence that says what happened, and what to do about it."""
+"""The error that a user sees: what happened, and how to fix it."""
 
 import re
 
@@ -10,17 +10,17 @@ _UNPRINTABLE = re.compile(
 
 
 LONGEST = 900
-"""Characters of a message, and of what to do: a stranger's name that it quotes may be of any length."""
+"""Longest message and fix, in characters: untrusted names that they quote may have any length."""
 _BEGINNING, _END = 600, 250
 
 
 class LevelfieldError(Exception):
-    """Something ended; `message` says what, `fix` what to do.
+    """An expected error; `message` says what happened, `fix` what to do.
 
     Parameters
     ----------
     message
-        One sentence. Of more than `LONGEST` characters the middle is left out.
+        One sentence; the middle of one longer than `LONGEST` characters is left out.
     fix
         One sentence, or empty where nothing can be done; shortened likewise.
     exit_code

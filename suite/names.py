@@ -1,4 +1,4 @@
-"""Names that people type, and the answer to one that does not exist."""
+"""The error for an unknown name, with close matches."""
 
 import difflib
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from suite.errors import LevelfieldError
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> LevelfieldError:
-    """Return the error for a name that is not known: close matches first, else all that there are.
+    """Return the error for a name that is not known: it suggests close matches, else all known names.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Where things are: the package itself, the data of the images, and the user's cache."""
+"""Folders: the package, the data of the images, and the user's cache."""
 
 import contextlib
 import errno
@@ -15,7 +15,7 @@ MARK = ".levelfield"
 """File in every folder of the cache that Levelfield made."""
 _KEY_BYTES = 32
 CACHE_FOLDERS = ("artifacts", "debs", "downloads", "locks", "venvs", "wheels", "worker")
-"""Everything that levelfield keeps in its cache, and all that `levelfield clean` removes from there."""
+"""All folders of the cache, which `levelfield clean` deletes."""
 
 
 def package_root() -> Path:
@@ -24,7 +24,7 @@ def package_root() -> Path:
 
 
 def images_root() -> Path:
-    """Return the folder with recipes and locks: the checkout's `images/`, or the copy that travels with the package.
+    """Return the folder with recipes and locks: the checkout's `images/`, or the copy inside the package.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def images_root() -> Path:
 
 
 def cache_root() -> Path:
-    """Return the folder for everything that can be made again, and create it.
+    """Return the cache folder, and create it.
 
     `LEVELFIELD_CACHE` names it; otherwise it is `levelfield` in the XDG cache folder.
 
@@ -70,8 +70,8 @@ def cache_folder(name: str) -> Path:
 def folders_to_clean() -> tuple[tuple[Path, ...], tuple[Path, ...]]:
     """Return the folders of the cache that may be removed, and those that only have the same name.
 
-    A folder that Levelfield made holds a mark. Where LEVELFIELD_CACHE names a folder that holds other things too, one
-    without a mark is somebody else's.
+    A folder that Levelfield made contains a mark. Where LEVELFIELD_CACHE names a folder with other contents, a folder
+    without a mark belongs to somebody else.
     """
     there = [folder for folder in (cache_root() / name for name in CACHE_FOLDERS) if folder.is_dir()]
     chosen = bool(os.environ.get("LEVELFIELD_CACHE"))
@@ -100,14 +100,14 @@ def installation_key() -> bytes:
     with os.fdopen(descriptor, "wb") as file:
         file.write(secrets.token_bytes(_KEY_BYTES))
     with contextlib.suppress(FileExistsError):
-        os.link(draft, path)  # of two that begin at once, one makes it
+        os.link(draft, path)  # of two processes that start at once, one makes it
     Path(draft).unlink()
     return path.read_bytes()
 
 
 @contextlib.contextmanager
 def disk_space() -> Iterator[None]:
-    """Turn a full disk into a sentence."""
+    """Turn the error of a full disk into a LevelfieldError."""
     try:
         yield
     except OSError as error:
@@ -115,20 +115,20 @@ def disk_space() -> Iterator[None]:
             raise
         raise LevelfieldError(
             f"The disk is full ({error.filename or cache_root()}).",
-            fix="`levelfield clean` gives back what can be made again; LEVELFIELD_CACHE names another place.",
+            fix="`levelfield clean` deletes images and caches; LEVELFIELD_CACHE names another folder.",
         ) from error
 
 
 @contextlib.contextmanager
 def file_lock(guard: Path, *, waiting: Callable[[], None] | None = None) -> Iterator[None]:
-    """Let one thread of one process do something while others that name the same file wait.
+    """Hold an exclusive lock between threads and processes that name the same file.
 
     Parameters
     ----------
     guard : Path
         The file that is locked (flock(2)); it is made, and stays.
     waiting : callable, optional
-        Called once if somebody else is at it.
+        Called once if the lock is held by another.
     """
     with guard.open("w") as file:
         try:

@@ -150,16 +150,16 @@ def _of_devices(run: Run) -> Iterator[Warning_]:
     for measured in run.blocks:
         codes = device.xid_errors(measured)
         if codes and not isinstance(codes, Absent):
-            yield notices.gpu_xid(codes, measured.case.id)
+            yield notices.gpu_xid(measured.case.id, codes)
     for block in device.summarise(run):
         windows = sum(row.windows for row in block.rows)
         throttled = sum(row.throttled_windows for row in block.rows)
         if throttled:
             reasons = dict.fromkeys(reason for row in block.rows for reason in row.throttled)
-            yield notices.gpu_throttled(throttled, windows, tuple(reasons), block.case.id)
+            yield notices.gpu_throttled(block.case.id, throttled, windows, tuple(reasons))
         errors = sum(int(row.ecc_errors) for row in block.rows if not isinstance(row.ecc_errors, Absent))
         if errors:
-            yield notices.gpu_memory_errors(errors, block.case.id)
+            yield notices.gpu_memory_errors(block.case.id, errors)
 
 
 def _of_libraries(run: Run) -> Iterator[Warning_]:
@@ -233,7 +233,7 @@ def _of_clock(run: Run, blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:
         for row in block.rows:
             median = row.median_ns.value if row.median_ns is not None else math.inf
             if reading > notices.CLOCK_LIMIT * median:
-                yield notices.coarse_clock(reading, median, _result(block, row))
+                yield notices.coarse_clock(_result(block, row), reading, median)
 
 
 def _of_kernels(run: Run) -> Iterator[Warning_]:
@@ -253,8 +253,8 @@ def _of_block(block: BlockAnalysis) -> Iterator[Warning_]:
     for row in block.rows:
         counts = row.counts
         if counts.launches_failed and counts.launches and row.failure is not None:
-            yield notices.launches_failed(counts.launches_failed, row.failure.message, _result(block, row))
+            yield notices.launches_failed(_result(block, row), counts.launches_failed, row.failure.message)
         if counts.launches_unsteady > UNSETTLED * counts.launches:
-            yield notices.no_steady_state(counts.launches_unsteady, counts.launches, _result(block, row))
+            yield notices.no_steady_state(_result(block, row), counts.launches_unsteady, counts.launches)
         if row.slow_start is not None and not row.slow_start.settled:
-            yield notices.slow_start(row.slow_start.excess, _result(block, row))
+            yield notices.slow_start(_result(block, row), row.slow_start.excess)

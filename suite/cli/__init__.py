@@ -1,1 +1,1 @@
-"""The `levelfield` command: options, help and what is typed; what a command does is elsewhere."""
+"""The `levelfield` command: options and help; what a command does is in other packages."""

@@ -1,4 +1,4 @@
-"""`levelfield ab A B`: two versions, variants, settings or backends against each other in one run."""
+"""`levelfield ab A B`: compare two versions, variants, settings or backends in one run."""
 
 import sys
 from pathlib import Path
@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
+from suite.cli.compare import formats_of, write
 from suite.cli.measuring import options_of, selection
-from suite.cli.options import BASE, BUDGET, IDENTIFY, LAUNCHER, MARGIN, PERCENT, REPORTS, SEED
+from suite.cli.options import BASE, BUDGET, IDENTIFY, LAUNCHER, MARGIN, MAX_SLOWDOWN, OUTPUT, PERCENT, REPORTS, SEED
 from suite.safety import terminals
 
 
@@ -19,37 +20,30 @@ from suite.safety import terminals
 @click.option(
     "--precision-target",
     type=PERCENT,
-    default=None,
-    help="Go on until every ratio is known to ± this; default: until every case has a verdict.",
+    help="Continue until every ratio is known to ± this; default: until every case has a verdict.",
 )
 @MARGIN
-@click.option("--max-slowdown", type=PERCENT, default=None, help="Only what is shown to exceed this is worse.")
-@click.option("--bisect", is_flag=True, help="Find which distribution of the two locks makes the difference.")
+@MAX_SLOWDOWN
+@click.option("--bisect", is_flag=True, help="Find the package in the two locks that makes the difference.")
 @click.option(
-    "--why", is_flag=True, help="Profile both arms where they differ most, and name the operators whose time moved."
+    "--why", is_flag=True, help="Profile both arms where they differ most, and list the operators whose time changed."
 )
 @click.option(
     "--cross",
     multiple=True,
     metavar="ARM",
-    help="A with another change: all combinations with B's are measured, for what each does by itself and together.",
+    help="A with another change: measure all combinations with B's change, and report each effect and the interaction.",
 )
 @LAUNCHER
 @BASE
 @REPORTS
-@click.option(
-    "--output",
-    multiple=True,
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the comparison to a file as well: .md, .xml (JUnit), .json, .html or .txt; several times.",
-)
+@OUTPUT
 @click.option(
     "--resume",
     metavar="RUN",
-    default=None,
-    help="Go on with a run of these arms that was cut off, or that ended without a verdict.",
+    help="Continue a run of these arms that was interrupted or ended without a verdict.",
 )
-@click.option("--seed", type=SEED, default=None, help="Seed of the schedule; the record holds it.")
+@click.option("--seed", type=SEED, help="Seed of the schedule; it is stored in the record.")
 @IDENTIFY
 def ab(
     a: str,
@@ -62,27 +56,26 @@ def ab(
     output: tuple[Path, ...],
     **values: Any,  # noqa: ANN401  (each option has a type of its own)
 ) -> None:
-    """Compare B with A: versions, variants, settings or backends, taking turns in one run on this machine.
+    """Compare A with B, interleaved in one run on this machine.
 
-    An arm is a backend with what stands behind it: onnxruntime, onnxruntime@1.30.0, onnxruntime+spinning=off. The same
-    arm may be named twice: that shows what no difference looks like here. onnxruntime against onnxruntime+launcher=venv
-    shows what the container costs. It ends as soon as every case has a verdict.
+    A and B are arms: a backend, optionally with a version, variant or settings, such as onnxruntime,
+    onnxruntime@1.30.0 or onnxruntime+spinning=off. Name the same arm twice to see what no difference looks like on this
+    machine. Compare onnxruntime with onnxruntime+launcher=venv to see what the container costs.
+
+    The run ends as soon as every case has a verdict.
+
+    Exit codes: 0 B is not worse; 1 B is worse, fails or is not equal; 2 could not run; 3 not decided.
     """
-    from suite.compare.formats import SUFFIXES, WRITERS
     from suite.compare.types import Gate
-    from suite.record.files import write_atomically
     from suite.run.ab import measure, show
 
-    unknown = [path for path in output if path.suffix.lower() not in SUFFIXES]
-    if unknown:
-        raise click.UsageError(f"The ending of {unknown[0]} names no format: {', '.join(SUFFIXES)}.")
-
+    targets = formats_of(output)
     options = options_of({**values, "control": "none"})
     gate = Gate(margin=values["margin"], max_slowdown=max_slowdown)
     console = terminals.console()
     if cross:
         if bisect or why or output or max_slowdown is not None:
-            raise click.UsageError("--cross goes with none of --bisect, --why, --output and --max-slowdown.")
+            raise click.UsageError("--cross cannot be combined with --bisect, --why, --output or --max-slowdown.")
         from suite.run import cross as crossing
 
         sys.exit(crossing.show(*crossing.measure(a, (b, *cross), options, gate, console), console))
@@ -98,6 +91,5 @@ def ab(
         from suite.run import why as explained
 
         explained.show(explained.explain(found, options, console), found, console)
-    for path in output:
-        write_atomically(path, WRITERS[SUFFIXES[path.suffix.lower()]](found.comparison).encode("utf-8", "replace"))
+    write(found.comparison, targets)
     sys.exit(code)

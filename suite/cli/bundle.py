@@ -12,9 +12,12 @@ from suite.safety import terminals
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @click.argument("images", nargs=-1)
-@click.option("--artifacts", is_flag=True, help="Take exported ONNX models along, where they are in the cache.")
+@click.option("--artifacts", is_flag=True, help="Include exported ONNX models that are in the cache.")
 def bundle(file: Path, images: tuple[str, ...], *, artifacts: bool) -> None:
-    """Write what building IMAGES takes (default: all for the CPU) into FILE, for a machine with no network."""
+    """Pack all files for building IMAGES, for a machine without a network.
+
+    They are written to FILE. Default: all images for the CPU.
+    """
     from suite import plan
     from suite.images.bundle import pack
     from suite.record.references import parse
@@ -29,7 +32,9 @@ def bundle(file: Path, images: tuple[str, ...], *, artifacts: bool) -> None:
         )
     size = sum(each.size_bytes for each in made.files)
     terminals.say(console, f"{len(made.files)} files, {size / 1e9:.2f} GB, in {file}.")
-    terminals.say(console, "There, in a checkout of the same version: levelfield unbundle, and this file.")
+    terminals.say(
+        console, "On the other machine, in a checkout of the same version, run `levelfield unbundle` with this file."
+    )
 
 
 @click.command()
@@ -37,10 +42,10 @@ def bundle(file: Path, images: tuple[str, ...], *, artifacts: bool) -> None:
 @click.option(
     "--models",
     is_flag=True,
-    help="Take exported ONNX models, too. No lock names their hashes: only from somebody you trust.",
+    help="Also take exported ONNX models. No lock has their hashes: only for a bundle you trust.",
 )
 def unbundle(file: Path, *, models: bool) -> None:
-    """Take the files of a bundle into the cache, each checked against its hash."""
+    """Add the files of a bundle to the cache, each checked against its hash."""
     from suite.images.bundle import unpack
     from suite.images.wheels import wheel_folder
 
@@ -55,8 +60,8 @@ def unbundle(file: Path, *, models: bool) -> None:
         )
     for name in found.other_locks:
         terminals.say(
-            console, f"The bundle was made for another images/{name} than this checkout's: it may ask for other files."
+            console, f"The bundle was made for another images/{name} than this checkout's: other files may be needed."
         )
     terminals.say(
-        console, f"For the tool itself, let pip look there alone: PIP_NO_INDEX=1 PIP_FIND_LINKS={wheel_folder()}"
+        console, f"To install the tool itself from these files, set PIP_NO_INDEX=1 PIP_FIND_LINKS={wheel_folder()}"
     )

@@ -1,56 +1,46 @@
-"""`levelfield compare` and `levelfield baseline`, as people type them."""
+"""`levelfield compare` and `levelfield baseline`: compare runs that were measured before."""
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from suite import scenarios
-from suite.cli.options import PERCENT
+from suite.cli.options import MARGIN, MAX_SLOWDOWN, OUTPUT, REPORTS
 from suite.errors import LevelfieldError
 from suite.safety import terminals
 
 if TYPE_CHECKING:
     from suite.compare.types import Comparison, Metric
 
-_reports = click.option(
-    "--reports",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("reports"),
-    show_default=True,
-    help="Where runs and baselines are.",
-)
-
 
 @click.command()
 @click.argument("runs", nargs=-1, metavar="OLD NEW")
-@click.option("--old", multiple=True, metavar="RUN", help="A run of the old side; may stand several times.")
-@click.option("--new", multiple=True, metavar="RUN", help="A run of the new side; may stand several times.")
-@click.option("--baseline", metavar="NAME", help="The old side is this baseline; all runs named are new.")
-@click.option("--max-slowdown", type=PERCENT, default=None, help="Only more than this is a regression: 3%.")
-@click.option("--margin", type=PERCENT, default="2%", show_default=True, help="Differences inside it count as none.")
+@click.option("--old", multiple=True, metavar="RUN", help="A run of the old side. May be repeated.")
+@click.option("--new", multiple=True, metavar="RUN", help="A run of the new side. May be repeated.")
+@click.option("--baseline", metavar="NAME", help="Use this baseline as the old side; all runs named are new.")
+@MAX_SLOWDOWN
+@MARGIN
 @click.option(
     "--metric",
     type=click.Choice(scenarios.NAMES),
     multiple=True,
-    help="Only this; may stand several times.",
+    metavar="SCENARIO",
+    help=f"Only this scenario ({', '.join(scenarios.NAMES)}). May be repeated.",
 )
-@click.option("--only", multiple=True, metavar="GLOB", help="Only results such as 'onnxruntime/*'; several times.")
+@click.option(
+    "--only", multiple=True, metavar="GLOB", help="Only matching results, such as 'onnxruntime/*'. May be repeated."
+)
 @click.option(
     "--format",
     "format_",
     type=click.Choice(["terminal", "markdown", "junit", "json", "html"]),
-    default=None,
-    help="What is printed; or the format of --output, where its ending does not tell.",
+    help="Format to print; also that of an --output file with an unknown suffix.",
 )
-@click.option(
-    "--output",
-    multiple=True,
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write to a file as well: .md, .xml (JUnit), .json, .html or .txt; several times.",
-)
-@_reports
+@OUTPUT
+@REPORTS
 def compare(
     runs: tuple[str, ...],
     old: tuple[str, ...],
@@ -64,13 +54,14 @@ def compare(
     output: tuple[Path, ...],
     reports: Path,
 ) -> None:
-    """Say what got slower, hungrier or numerically different from OLD to NEW, and what changed around it.
+    """Compare runs: speed, memory, numerical results and environment.
 
-    A run is named by its id, its folder or its run.json. One run a side shows what changed and whether answers moved;
-    speed is judged from three runs a side on: `compare A1 B1 --old A2 --old A3 --new B2 --new B3`.
+    A run is named by its id, its folder or its run.json. One run per side shows what changed in the environment and
+    whether outputs changed. Speed is compared from three runs per side: `compare A1 B1 --old A2 --old A3 --new B2
+    --new B3`.
 
-    Exit codes: 0 nothing is worse; 1 something is worse, fails or is not equal any more; 2 could not compare;
-    3 could not be decided.
+    Exit codes: 0 nothing is worse; 1 something is worse, fails or is no longer equal; 2 could not compare; 3 not
+    decided.
     """
     from suite.compare import baselines, sides
     from suite.compare.comparison import compare_runs
@@ -79,7 +70,7 @@ def compare(
     from suite.compare.types import Gate
     from suite.compatibility import table
 
-    targets = [(path, _format_of(path, format_)) for path in output]
+    targets = formats_of(output, format_, hint=" Or say which with --format.")
     before, after = _sides(runs, old, new, baseline=baseline is not None)
     kept = baselines.records(baselines.read(baseline, reports), reports) if baseline is not None else []
     records = [*kept, *(sides.find(name, reports) for name in before)], [sides.find(name, reports) for name in after]
@@ -91,7 +82,7 @@ def compare(
         labels=(f"baseline {baseline}" if baseline is not None else "", ""),
         table=table.read(),
     )
-    _write(found, targets)
+    write(found, targets)
     if format_ in (None, "terminal") or targets:
         terminal.show(found, terminals.console())
     else:
@@ -104,14 +95,14 @@ def compare(
 def _sides(
     runs: tuple[str, ...], old: tuple[str, ...], new: tuple[str, ...], *, baseline: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Sort what was typed into the two sides."""
+    """Return the runs of the old and the new side."""
     if baseline:
         if old or not (runs or new):
             raise click.UsageError("With --baseline, name the new runs alone: compare --baseline NAME NEW.")
         return (), (*runs, *new)
     if len(runs) not in (0, 2):
         raise click.UsageError(
-            f"{len(runs)} runs were named where OLD and NEW belong. Several a side are --old RUN and --new RUN."
+            f"OLD and NEW are two runs, and {len(runs)} were named. Name more runs with --old RUN and --new RUN."
         )
     before, after = (*runs[:1], *old), (*runs[1:], *new)
     if not before or not after:
@@ -119,18 +110,44 @@ def _sides(
     return before, after
 
 
-def _format_of(path: Path, requested: str | None) -> str:
+def formats_of(paths: Iterable[Path], default: str | None = None, *, hint: str = "") -> list[tuple[Path, str]]:
+    """Return each file to write with its format.
+
+    Parameters
+    ----------
+    paths
+        The files.
+    default
+        Format of a file whose suffix names none; None: there is no default.
+    hint
+        Added to the message of the error.
+
+    Raises
+    ------
+    click.UsageError
+        A suffix names no format, and there is no default.
+    """
     from suite.compare.formats import SUFFIXES
 
-    found = SUFFIXES.get(path.suffix.lower(), requested)
-    if found is None:
-        raise click.UsageError(
-            f"The ending of {path} names no format: {', '.join(SUFFIXES)}. Or say which with --format."
-        )
-    return found
+    targets = []
+    for path in paths:
+        found = SUFFIXES.get(path.suffix.lower(), default)
+        if found is None:
+            raise click.UsageError(f"The ending of {path} names no format: {', '.join(SUFFIXES)}.{hint}")
+        targets.append((path, found))
+    return targets
 
 
-def _write(found: "Comparison", targets: list[tuple[Path, str]]) -> None:
+def write(found: "Comparison", targets: Iterable[tuple[Path, str]]) -> None:
+    """Write a comparison to files.
+
+    Parameters
+    ----------
+    found
+        The comparison.
+    targets
+        Each file with its format.
+    """
     from suite.compare.formats import WRITERS
     from suite.record.files import write_atomically
 
@@ -140,15 +157,18 @@ def _write(found: "Comparison", targets: list[tuple[Path, str]]) -> None:
 
 @click.group()
 def baseline() -> None:
-    """Keep runs under a name, to compare later ones with."""
+    """Name runs, to compare later runs with them."""
 
 
 @baseline.command(name="set")
 @click.argument("name")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN…")
-@_reports
+@REPORTS
 def set_(name: str, runs: tuple[str, ...], reports: Path) -> None:
-    """Let NAME stand for one run or several; an older baseline of that name is forgotten."""
+    """Define the baseline NAME as one or more runs.
+
+    An existing baseline of that name is replaced.
+    """
     from suite.compare import baselines, sides
 
     made = baselines.define(name, [sides.find(run, reports) for run in runs], reports)
@@ -161,9 +181,9 @@ def set_(name: str, runs: tuple[str, ...], reports: Path) -> None:
 
 
 @baseline.command(name="list")
-@_reports
+@REPORTS
 def list_(reports: Path) -> None:
-    """Show the baselines that there are, and whether their runs are still what they were."""
+    """List the baselines, and whether their runs are unchanged."""
     from suite.compare import baselines, phrases
 
     console = terminals.console()

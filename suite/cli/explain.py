@@ -1,25 +1,26 @@
 """`levelfield explain CASE…`: the framework's own operator profile of a result."""
 
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TextIO
 
 import click
 from rich.markup import escape
 
-from suite.cli.options import BASE, LAUNCHER
+from suite.cli.options import BASE, CSV, LAUNCHER
 from suite.errors import LevelfieldError, printable
 from suite.safety import terminals
 
 
 @click.command()
 @click.argument("cases", nargs=-1, required=True, metavar="CASE…")
-@click.option("--by-layer", is_flag=True, help="One row for each operator of the model, not for each kind.")
 @click.option(
-    "--top", type=click.IntRange(0), default=15, show_default=True, help="Rows of a table on the terminal; 0: all."
+    "--by-layer", is_flag=True, help="One row for each operator of the model; default: for each kind of operator."
 )
-@click.option("--json", "json_file", metavar="FILE", default=None, help="Write JSON there; - is the terminal.")
-@click.option("--csv", "csv_file", metavar="FILE", default=None, help="Write CSV there; - is the terminal.")
+@click.option("--top", type=click.IntRange(0), default=15, help="Rows of a table on the terminal; 0: all.")
+@click.option("--json", "json_file", metavar="FILE", help="Write JSON to this file; - for the terminal.")
+@CSV
 @LAUNCHER
 @BASE
 def explain(
@@ -31,10 +32,11 @@ def explain(
     launcher: str | None,
     base: Literal["debian", "registry"],
 ) -> None:
-    """Show where a result's time goes, by the framework's own profiler, in the same columns for every framework.
+    """Profile a result by operator, with the framework's own profiler.
 
-    A CASE is what reports call a result: onnxruntime/resnet50/latency/fp32/b1/t2/cpu. What stands behind the model may
-    be left out. It is launched, pinned and loaded as in `bench`; the profile is of that launch, not of a run that was.
+    The columns are the same for every framework. A CASE is the id of a result in reports, such as
+    onnxruntime/resnet50/latency/fp32/b1/t2/cpu; the parts after the model are optional. It is launched, pinned and
+    loaded as in `bench`. The profile is of this new launch, not of an earlier run.
     """
     from suite.launchers.choice import choose
     from suite.report.export.writing import write_csv
@@ -42,22 +44,22 @@ def explain(
     from suite.run.explain import measure, request, show
 
     if json_file == csv_file == "-":
-        raise click.UsageError("Either JSON or CSV can go to the terminal.")
-    wanted = list({each.id: each for each in map(request.parse, cases)}.values())
+        raise click.UsageError("Either JSON or CSV can go to the terminal, not both.")
+    requested = list({each.id: each for each in map(request.parse, cases)}.values())
     progress = terminals.console(stderr=True)
-    place, reason = choose(launcher, base=base)
+    chosen, reason = choose(launcher, base=base)
     if reason:
         progress.print(f"[bold yellow]{escape(reason)}[/] It runs in virtual environments instead.", highlight=False)
-    place.sweep()
+    chosen.sweep()
     console = terminals.console()
     found: list[measure.Explained] = []
     failed: dict[str, LevelfieldError] = {}
-    for each in wanted:
+    for each in requested:
         try:
             with Terminal(progress) as listener:
-                found.append(measure.explain(each, place, listener))
+                found.append(measure.explain(each, chosen, listener))
         except LevelfieldError as error:
-            if len(wanted) == 1:
+            if len(requested) == 1:
                 raise
             failed[each.id] = error
             progress.print(f"[bold red]{escape(printable(str(error)))}[/]", highlight=False, soft_wrap=True)
@@ -65,17 +67,13 @@ def explain(
         if "-" not in {json_file, csv_file}:
             show.show(found[-1], console, by_layer=by_layer, top=top)
     if json_file is not None:
-        _write(json_file, show.as_json(found, failed, by_layer=by_layer).decode())
-    if csv_file == "-":
-        write_csv(sys.stdout, show.COLUMNS, show.as_rows(found, by_layer=by_layer))
-    elif csv_file is not None:
-        with Path(csv_file).open("w", encoding="utf-8", newline="") as stream:
+        with _open(json_file) as stream:
+            stream.write(show.as_json(found, failed, by_layer=by_layer).decode())
+    if csv_file is not None:
+        with _open(csv_file) as stream:
             write_csv(stream, show.COLUMNS, show.as_rows(found, by_layer=by_layer))
     sys.exit(2 if failed else 0)
 
 
-def _write(target: str, text: str) -> None:
-    if target == "-":
-        sys.stdout.write(text)
-    else:
-        Path(target).write_text(text, encoding="utf-8")
+def _open(target: str) -> AbstractContextManager[TextIO]:
+    return nullcontext(sys.stdout) if target == "-" else Path(target).open("w", encoding="utf-8", newline="")

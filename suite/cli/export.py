@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from suite.cli.options import REPORTS
+from suite.cli.options import CSV, REPORTS
 from suite.report.export.columns import COLUMNS
 from suite.safety import terminals
 
@@ -22,16 +22,20 @@ if TYPE_CHECKING:
     "--table",
     type=click.Choice(list(COLUMNS)),
     default="results",
-    show_default=True,
-    help="What a row is: a result, a launch, a window, or a single timed call.",
+    help="What each row is: a result, a launch, a window or a single timed call.",
 )
-@click.option("--csv", "csv_file", metavar="FILE", default=None, help="Write CSV there; - is the terminal.")
-@click.option("--parquet", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), default=None)
+@CSV
+@click.option(
+    "--parquet",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write Parquet to this file.",
+)
 @REPORTS
 def export(runs: tuple[str, ...], table: str, csv_file: str | None, parquet: Path | None, reports: Path) -> None:
-    """Write runs as one table, for a DataFrame or a spreadsheet. A run is named by its id, folder or run.json.
+    """Write runs as one table, in CSV or Parquet.
 
-    Without --csv and --parquet, CSV goes to the terminal.
+    A run is named by its id, its folder or its run.json. Without --csv and --parquet, CSV goes to the terminal.
     """
     from suite.compare import sides
     from suite.report.export.writing import write_csv, write_parquet

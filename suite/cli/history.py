@@ -1,4 +1,4 @@
-"""`levelfield history`: the trend of a result over runs, and what changed where it did."""
+"""`levelfield history`: the trend of a result over runs, and what changed with it."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
-from suite.cli.options import PERCENT, REPORTS
+from suite.cli.options import MARGIN, REPORTS
 from suite.safety import terminals
 
 if TYPE_CHECKING:
@@ -14,26 +14,32 @@ if TYPE_CHECKING:
     from suite.history.store import Store
 
 _MOST_SERIES = 12
-"""Series that are shown in full; of more, a list says which there are."""
+"""Most series that are shown in full; more are only listed."""
 
 
 @click.command()
 @click.argument("case", required=False)
-@click.option("--store", metavar="URL", default=None, help="Where the history is; also LEVELFIELD_STORE.")
-@REPORTS
-@click.option("--rebuild", is_flag=True, help="Build the history again from the records of the run folders.")
-@click.option("--labelled", is_flag=True, help="Let in runs that are no results: smoke, injected, demonstrations.")
 @click.option(
-    "--margin", type=PERCENT, default="2%", show_default=True, help="Changes smaller than this are not called."
+    "--store",
+    metavar="URL",
+    help="Database of the history; default: LEVELFIELD_STORE, or a file in the reports folder.",
 )
-@click.option("--last", type=click.IntRange(1), default=30, show_default=True, help="Runs that are listed.")
+@REPORTS
+@click.option("--rebuild", is_flag=True, help="Rebuild the history from the records in the reports folder.")
+@click.option(
+    "--labelled",
+    is_flag=True,
+    help="Include runs that are not results: smoke runs, injected slowdowns, demonstrations.",
+)
+@MARGIN
+@click.option("--last", type=click.IntRange(1), default=30, help="Number of runs to list.")
 def history(
     case: str | None, store: str | None, reports: Path, rebuild: bool, labelled: bool, margin: float, last: int
 ) -> None:
-    """Show the trend of CASE over runs: a result id, a part of one, or a pattern like 'onnxruntime/*/latency/*'.
+    """Show the trend of CASE over runs.
 
-    Without CASE, list what there is. Runs are entered when they end; those that were copied into the reports folder
-    are entered now.
+    CASE is the id of a result, a part of it, or a pattern such as 'onnxruntime/*/latency/*'. Without CASE, all results
+    are listed. A run is added when it ends; runs that were copied into the reports folder are added now.
     """
     from suite.errors import LevelfieldError
     from suite.history import folders
@@ -47,11 +53,11 @@ def history(
             fix="Measure some (`levelfield bench`), or name it with --reports.",
         )
     if rebuild:
-        _tell(folders.rebuild(address, reports, _teller(console), own=own), console, rebuilt=True)
+        _show_added(folders.rebuild(address, reports, _printer(console), own=own), console, rebuilt=True)
     opened = stores.Store(address)
     try:
         if not rebuild:
-            _tell(folders.enter_new(opened, reports, _teller(console)), console, rebuilt=False)
+            _show_added(folders.enter_new(opened, reports, _printer(console)), console, rebuilt=False)
         if case is not None:
             _show(opened, case, console, labelled=labelled, margin=margin, last=last)
         elif not rebuild:
@@ -60,21 +66,21 @@ def history(
         opened.close()
 
 
-def _teller(console: Console) -> "Progress":
+def _printer(console: Console) -> "Progress":
     from suite.history.show import note
 
     return lambda text: console.print(note(text), highlight=False, markup=False)
 
 
-def _tell(outcome: "Outcome", console: Console, *, rebuilt: bool) -> None:
-    """Say what came of entering runs, where anything did."""
+def _show_added(outcome: "Outcome", console: Console, *, rebuilt: bool) -> None:
+    """Print which runs were added or left out; nothing if none was."""
     from suite.history.show import note, print_parts
     from suite.report.units import plural
 
     print_parts(console, [note(f"{one.folder} is left out: {one.reason}", "yellow") for one in outcome.skipped])
     if rebuilt or outcome.entered:
         again = f", {outcome.analysed} of them analysed again" if outcome.analysed else ""
-        print_parts(console, [note(f"{plural(outcome.entered, 'run')} entered in {outcome.seconds:.1f} s{again}.")])
+        print_parts(console, [note(f"{plural(outcome.entered, 'run')} added in {outcome.seconds:.1f} s{again}.")])
 
 
 def _show(store: "Store", case: str, console: Console, *, labelled: bool, margin: float, last: int) -> None:
@@ -88,11 +94,11 @@ def _show(store: "Store", case: str, console: Console, *, labelled: bool, margin
     found = queries.series(store, names, labelled=labelled)
     if not found:
         raise LevelfieldError(
-            "Every run of that is labelled: smoke, injected or a demonstration, and so no result.",
-            fix="See them with --labelled.",
+            "All matching runs are labelled (smoke, injected or a demonstration), so they are not results.",
+            fix="Show them with --labelled.",
         )
     if len(found) > _MOST_SERIES:
-        show.print_parts(console, [*show.overview(found), show.note("These are many: name one for its trend.")])
+        show.print_parts(console, [*show.overview(found), show.note("Several match; name one to see its trend.")])
         return
     for one in found:
         judged = trend(one, margin=margin)

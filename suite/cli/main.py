@@ -1,11 +1,10 @@
-"""The `levelfield` command: names for people to type."""
+"""The `levelfield` command: its subcommands, and how errors end it."""
 
 import itertools
 import os
 import signal
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -21,7 +20,7 @@ from suite.cli.explain import explain
 from suite.cli.export import export
 from suite.cli.history import history
 from suite.cli.measuring import options_of, selection
-from suite.cli.options import BASE, BUDGET, IDENTIFY, LAUNCHER, MARGIN, NAMES, PERCENT, REPORTS, SEED, SIGN
+from suite.cli.options import BASE, BUDGET, DATA, IDENTIFY, LAUNCHER, MARGIN, NAMES, PERCENT, REPORTS, SEED, SIGN
 from suite.cli.publish import card, publish
 from suite.cli.reproduce import reproduce
 from suite.cli.verify import verify
@@ -33,53 +32,48 @@ DEBUG = "LEVELFIELD_DEBUG"
 """Variable that lets an unexpected error end in its traceback."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True})
 @click.version_option(__version__, prog_name="levelfield")
 def cli() -> None:
-    """Compare deep-learning stacks: the same models, proven equal, measured so that a difference can be believed."""
+    """Benchmark deep-learning stacks on the same models, with verified outputs and intervals for every difference."""
 
 
 @cli.command()
 @selection
-@click.option("--backends", type=NAMES, default=(), help="Only these, separated by commas.")
-@click.option(
-    "--control", default="auto", show_default=True, help="Backend that is measured twice, as a control, or none."
-)
+@click.option("--backends", type=NAMES, default=(), help="Only these backends, separated by commas.")
+@click.option("--control", default="auto", help="Backend to measure twice, as a control; auto or none.")
 @BUDGET
-@click.option("--precision-target", type=PERCENT, default=None, help="Go on until every ratio is known to ± this.")
+@click.option("--precision-target", type=PERCENT, help="Continue until every ratio is known to ± this.")
 @MARGIN
 @LAUNCHER
 @BASE
 @REPORTS
-@click.option("--resume", metavar="RUN", default=None, help="Go on with a run that was cut off.")
+@click.option("--resume", metavar="RUN", help="Continue an interrupted run.")
 @click.option(
     "--repeat",
+    metavar="N",
     type=click.IntRange(1, 100),
     default=1,
-    show_default=True,
-    help="Make so many whole runs: replicates for `levelfield compare`, which judges speed from three a side on.",
+    help="Repeat the whole run N times: `levelfield compare` needs three runs per side to compare speed.",
 )
 @click.option(
     "--alternate",
     metavar="ARMS",
     type=NAMES,
     default=(),
-    help="With --repeat: a second side with these backends in place of --backends; runs of both take turns.",
+    help="With --repeat: also measure these backends as a second side; runs of both sides alternate.",
 )
-@click.option("--seed", type=SEED, default=None, help="Seed of the schedule (of the first run); the record holds it.")
-@click.option("--strict", is_flag=True, help="Exit with 3 where something could not be ranked.")
+@click.option("--seed", type=SEED, help="Seed of the schedule (of the first run); it is stored in the record.")
+@click.option("--strict", is_flag=True, help="Exit with 3 if something could not be ranked.")
 @IDENTIFY
-@click.option(
-    "--data",
-    metavar="FOLDER",
-    type=click.Path(path_type=Path),
-    default=None,
-    help="Images of your own for the scenario convergence: train/CLASS/ and val/CLASS/, or CLASS/.",
-)
-@click.option("--target", type=PERCENT, default=None, help="Accuracy that convergence trains to: 90%.")
+@DATA
+@click.option("--target", type=PERCENT, help="Accuracy at which convergence ends, such as 90%.")
 @SIGN
 def bench(**values: Any) -> None:  # noqa: ANN401  (each option has a type of its own)
-    """Measure, compare and report: builds what is missing, then runs."""
+    """Measure backends on the same models, and write a report.
+
+    Missing images are built first.
+    """
     from suite.run.bench import run_bench
 
     sys.exit(run_bench(options_of(values), terminals.console()))

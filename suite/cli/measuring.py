@@ -1,11 +1,10 @@
-"""The options that `bench` and `ab` share, and what the values of a command's options make.
+"""The options that `bench` and `ab` share, and how typed values become the options of a run.
 
 An option's value has the name of the field of `Selection` or `Options` that it becomes.
 """
 
 import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -16,6 +15,7 @@ from suite.cli.options import (
     INJECTION,
     NAMES,
     NUMBERS,
+    OWN_MODEL,
     PROCESSES,
     SIZE,
     VALUES,
@@ -27,71 +27,58 @@ if TYPE_CHECKING:
     from suite.run.options import Options
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+_SELECTION = (
+    click.option(
+        "--profile",
+        default="standard",
+        help="smoke, standard or full: what is measured, and how often (see `levelfield list`).",
+    ),
+    click.option("--models", type=NAMES, default=(), help="Only these models, separated by commas."),
+    OWN_MODEL,
+    click.option(
+        "--dim",
+        "dims",
+        type=SIZE,
+        multiple=True,
+        help="Size of a dynamic dimension of that file; not needed for a leading batch dimension.",
+    ),
+    click.option(
+        "--input",
+        "values",
+        type=VALUES,
+        multiple=True,
+        help="Values of an input of that file; default: seeded random values.",
+    ),
+    click.option("--scenarios", type=NAMES, default=(), help="Only these: latency, throughput, … (`levelfield list`)."),
+    click.option(
+        "--precision",
+        "precisions",
+        type=NAMES,
+        default=(),
+        help="fp32, bf16, int8; on GPUs also tf32 and fp16. Each precision is ranked separately.",
+    ),
+    click.option(
+        "--batch", "batches", type=NUMBERS, default=(), help="Batch sizes of throughput (2 or more) and training."
+    ),
+    click.option("--inject", type=INJECTION, help="Slow one arm down, to test the method: 5%@onnxruntime#2."),
+    click.option(
+        "--threads", type=NUMBERS, default=(), help="Threads of each worker, or several numbers; default: one per core."
+    ),
+    PROCESSES,
+    VARIANT,
+    GPU,
+)
 
 
 def selection(command: _F) -> _F:
     """Add the options that say what is measured, which `bench` and `ab` share."""
-    for option in reversed(
-        (
-            click.option("--profile", default="standard", show_default=True, help="smoke, standard or full."),
-            click.option("--models", type=NAMES, default=(), help="Only these, separated by commas."),
-            click.option(
-                "--model",
-                "own",
-                metavar="FILE.onnx",
-                type=click.Path(path_type=Path),
-                default=None,
-                help="An ONNX file of your own, in the place of models, for all backends that read such files.",
-            ),
-            click.option(
-                "--dim",
-                "dims",
-                metavar="NAME=SIZE",
-                type=SIZE,
-                multiple=True,
-                help="How long a dimension of that file is that says no size; the batch it begins with needs none.",
-            ),
-            click.option(
-                "--input",
-                "values",
-                metavar="NAME=FILE.npy",
-                type=VALUES,
-                multiple=True,
-                help="Values for an input of that file; otherwise they are seeded.",
-            ),
-            click.option("--scenarios", type=NAMES, default=(), help="latency, throughput, … (`levelfield list`)."),
-            click.option(
-                "--precision",
-                "precisions",
-                type=NAMES,
-                default=(),
-                help="fp32, bf16, int8; tf32 and fp16 on GPUs; each is ranked apart.",
-            ),
-            click.option(
-                "--batch",
-                "batches",
-                type=NUMBERS,
-                default=(),
-                help="Batch sizes of throughput (2 or more) and training.",
-            ),
-            click.option("--inject", type=INJECTION, default=None, help="Slow one arm down: 5%@onnxruntime#2."),
-            click.option(
-                "--threads",
-                type=NUMBERS,
-                default=(),
-                help="Threads of every worker, or several numbers; default: one per core.",
-            ),
-            PROCESSES,
-            VARIANT,
-            GPU,
-        )
-    ):
+    for option in reversed(_SELECTION):
         command = option(command)
     return command
 
 
 def options_of(values: Mapping[str, Any]) -> "Options":
-    """Return what was typed as the options of a run.
+    """Return typed values as the options of a run.
 
     Parameters
     ----------

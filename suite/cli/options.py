@@ -1,4 +1,4 @@
-"""What people type on the command line, as values: lists, durations, shares."""
+"""Types of command-line values, and the options that several commands share."""
 
 import re
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from suite.record.bounds import LONGEST_S, SEED_BITS
 from suite.report.units import parse_share
 
 LARGEST_NUMBER = 1_000_000
-"""Largest batch, and largest number of threads or processes, that is taken."""
+"""Largest batch, and largest number of threads or processes, that is accepted."""
 _DURATION = re.compile(r"(?P<count>\d+(?:\.\d+)?)\s*(?P<unit>s|m|min|h)?")
 _AMOUNT = re.compile(r"\d{1,6}(\.\d{1,9})?")
 _SECONDS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, None: 1.0}
@@ -26,7 +26,7 @@ class Parsed(click.ParamType[T]):
     Parameters
     ----------
     name
-        Shown in the help, as an example.
+        Shown in the help, in capitals.
     parse
         Returns the value; raises ValueError with the message for the user.
     """
@@ -111,60 +111,81 @@ def _size(text: str) -> tuple[str, str]:
     return name, size
 
 
-NAMES = Parsed("a,b,…", _names)
-NUMBERS = Parsed("1,2,…", _numbers)
-DURATION = Parsed("10m", _duration)
-PERCENT = Parsed("2%", _percent)
-INJECTION = Parsed("5%@arm", _injection)
-SIZE = Parsed("sequence=128", _size)
-VALUES = Parsed("tokens=tokens.npy", _pair)
+NAMES = Parsed("name,…", _names)
+NUMBERS = Parsed("n,…", _numbers)
+DURATION = Parsed("duration", _duration)
+PERCENT = Parsed("percent", _percent)
+INJECTION = Parsed("amount@arm", _injection)
+SIZE = Parsed("name=size", _size)
+VALUES = Parsed("name=file.npy", _pair)
 SEED = click.IntRange(0, 2**SEED_BITS - 1)
 
 LAUNCHER = click.option(
-    "--launcher", type=click.Choice(["docker", "venv", "host"]), default=None, help="Where to run workers."
+    "--launcher",
+    type=click.Choice(["docker", "venv", "host"]),
+    help="Where to run workers; default: docker if a container engine answers, else venv.",
 )
 BUDGET = click.option(
     "--budget",
     "budget_seconds",
     type=DURATION,
-    default=None,
-    help="Stop between generations after this long: 90s, 10m, 2h.",
+    help="Time limit, such as 90s, 10m or 2h; the run stops between two generations.",
 )
-MARGIN = click.option(
-    "--margin", type=PERCENT, default="2%", show_default=True, help="Differences inside it count as none."
+MARGIN = click.option("--margin", type=PERCENT, default="2%", help="Smaller differences count as no difference.")
+MAX_SLOWDOWN = click.option(
+    "--max-slowdown",
+    type=PERCENT,
+    help="Only a slowdown that is shown to exceed this is worse, such as 3%.",
 )
-IDENTIFY = click.option("--identify", is_flag=True, help="Put this host's name into the record.")
+OUTPUT = click.option(
+    "--output",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Also write the comparison to a file: .md, .xml (JUnit), .json, .html or .txt. May be repeated.",
+)
+CSV = click.option("--csv", "csv_file", metavar="FILE", help="Write CSV to this file; - for the terminal.")
+OWN_MODEL = click.option(
+    "--model",
+    "own",
+    metavar="FILE.onnx",
+    type=click.Path(path_type=Path),
+    help="Your own ONNX file, measured instead of the built-in models, on all backends that read ONNX.",
+)
+DATA = click.option(
+    "--data",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="Your own images for the scenario convergence: train/CLASS/ and val/CLASS/, or CLASS/.",
+)
+IDENTIFY = click.option("--identify", is_flag=True, help="Store this host's name in the record.")
 BASE = click.option(
     "--base",
     type=click.Choice(["debian", "registry"]),
     default="debian",
-    show_default=True,
-    help="What images stand on: locked Debian packages, or an image of a registry by its digest.",
+    help="Base of the images: locked Debian packages, or a registry's image by its digest.",
 )
 REPORTS = click.option(
-    "--reports", type=click.Path(path_type=Path, file_okay=False), default=Path("reports"), show_default=True
+    "--reports",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("reports"),
+    help="Folder of runs, baselines and the history.",
 )
 VARIANT = click.option(
     "--variant",
     default="auto",
-    show_default=True,
-    help="cpu, or a CUDA variant (cu12, cu13); auto: the newest that this machine's GPU runs, or cpu without one.",
+    help="cpu or a CUDA variant (cu12, cu13); auto: the newest one that this machine's GPU runs, cpu without a GPU.",
 )
-GPU = click.option(
-    "--gpu", metavar="INDEX|UUID", default=None, help="The one GPU to use; `levelfield doctor` lists them."
-)
+GPU = click.option("--gpu", metavar="INDEX|UUID", help="The one GPU to use; `levelfield doctor` lists them.")
 PROCESSES = click.option(
     "--processes",
     type=NUMBERS,
     default=(),
-    help="Processes that train together, or several numbers: --threads are those of each.",
+    help="Processes that train one model together, or several numbers; --threads is per process.",
 )
-
 SIGN = click.option(
     "--sign",
     metavar="KEY",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    default=None,
     help="Sign the run's statement with this SSH key.",
 )
 
@@ -178,15 +199,12 @@ def without_paths(words: list[str]) -> list[str]:
     kept: list[str] = []
     option = ""
     for word in words:
-        if not word.startswith("-"):
-            if option not in _OWN_BUSINESS:
-                kept.append(_shown(option, word))
+        named = word.startswith("-")
+        option, sign, value = word.partition("=") if named else (option, "", word)
+        if option not in _PRIVATE:
+            kept.append((f"{option}{sign}" if named else "") + (_shown(option, value) if value else ""))
+        if sign or not named:
             option = ""
-            continue
-        option, sign, value = word.partition("=")
-        if option not in _OWN_BUSINESS:
-            kept.append(f"{option}={_shown(option, value)}" if sign else word)
-        option = "" if sign else option
     return [word.encode(errors="replace").decode() for word in kept]
 
 
@@ -200,7 +218,7 @@ def _is_path(word: str) -> bool:
     return word.startswith(("/", "~", "./", "../"))
 
 
-_OWN_BUSINESS = ("--reports", "--sign", "--data")
+_PRIVATE = ("--reports", "--sign", "--data")
 _FILES = ("--model", "--input")
 
 

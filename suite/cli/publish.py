@@ -11,12 +11,13 @@ from suite.safety import terminals
 
 
 @click.command()
-@click.option("--out", type=click.Path(path_type=Path), default=Path("site"), show_default=True, help="Its folder.")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("site"), help="Folder of the site.")
 @REPORTS
 def publish(out: Path, reports: Path) -> None:
-    """Write a static site of all runs: an index with filters, every report, comparisons of two, and trends.
+    """Write a static site of all runs.
 
-    Any host of plain files serves it; no page asks for anything from elsewhere.
+    It has an index with filters, every report, comparisons of two runs, and trends. Any web server for static files can
+    host it. Its pages load nothing from other sites.
     """
     from suite.share.site.pages import publish as write
 
@@ -35,10 +36,18 @@ def publish(out: Path, reports: Path) -> None:
 
 @click.command()
 @click.argument("run")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="Folder to write to.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path(),
+    help="Folder to write to.",
+)
 @REPORTS
 def card(run: str, out: Path, reports: Path) -> None:
-    """Write a run as a picture for a README (card.svg) and as Markdown for a pull request (card.md)."""
+    """Write a summary of a run for a README or a pull request.
+
+    The picture is card.svg, the Markdown is card.md.
+    """
     from suite.analysis import guarded
     from suite.compare import sides
     from suite.record.files import write_atomically

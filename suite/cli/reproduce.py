@@ -1,4 +1,4 @@
-"""`levelfield reproduce REPORT`: measure what a report measured, here, and say whether it comes out the same."""
+"""`levelfield reproduce REPORT`: repeat a report's run on this machine, and compare each result."""
 
 import hashlib
 import sys
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from suite.cli.options import DURATION, PERCENT, REPORTS
+from suite.cli.options import BUDGET, PERCENT, REPORTS
 from suite.errors import LevelfieldError
 from suite.safety import terminals
 
@@ -22,43 +22,38 @@ NAME = "reproduction.json"
 
 @click.command()
 @click.argument("report", type=click.Path(path_type=Path))
-@click.option("--trust", is_flag=True, help="Run it although images here are not those that it names.")
-@click.option("--dry-run", is_flag=True, help="Say what would be built and run, and end.")
+@click.option("--trust", is_flag=True, help="Run although images here differ from those of the report.")
+@click.option("--dry-run", is_flag=True, help="Show what would be built and run, then exit.")
 @click.option(
     "--model",
     "own",
     metavar="FILE.onnx",
     type=click.Path(path_type=Path),
-    default=None,
-    help="The file of its author's own that was measured, where it is not here yet.",
+    help="The author's own ONNX file, if it is not here yet.",
 )
 @click.option(
     "--allowed",
     type=PERCENT,
     default="10%",
-    show_default=True,
-    help="Differences of a cost inside it count as none; a result is reproduced where its whole interval lies inside.",
+    help="Allowed relative difference; a result is reproduced if its whole interval lies inside.",
 )
 @click.option(
     "--data",
     metavar="FOLDER",
     type=click.Path(path_type=Path),
-    default=None,
-    help="The images that it trained on, where they were its user's own: the digest must be the same.",
+    help="The images of the training, if they were the author's own; their digest must match.",
 )
 @click.option(
     "--launches",
     type=click.IntRange(1, 1000),
-    default=None,
-    help="Launch everything at least so often: more launches narrow the intervals that decide.",
+    help="Minimum launches of every arm: more launches make the intervals narrower.",
 )
-@click.option("--budget", type=DURATION, default=None, help="Stop between generations after this long.")
+@BUDGET
 @click.option(
     "--launcher",
     type=click.Choice(["docker", "venv", "host"]),
     default="docker",
-    show_default=True,
-    help="Where workers run, whatever the report says.",
+    help="Where to run workers, whatever the report used.",
 )
 @REPORTS
 def reproduce(
@@ -70,15 +65,15 @@ def reproduce(
     allowed: float,
     data: Path | None,
     launches: int | None,
-    budget: float | None,
+    budget_seconds: float | None,
     launcher: str,
     reports: Path,
 ) -> None:
-    """Run a report's plan again on this machine, and judge result by result whether it comes out the same.
+    """Repeat a report's run on this machine, and compare each result.
 
-    REPORT is a report's HTML file (the record travels inside it), a run's folder or its run.json. What it asks for is
-    shown first. What it names is looked up in this checkout: where locks differ, or it does not name an image that
-    would run, that is shown, and only --trust goes on.
+    REPORT is a report's HTML file (it contains the record), a run's folder or its run.json. Its plan is shown first.
+    Images are looked up in this checkout. Those that differ from the report's, or that the report does not name, are
+    listed, and the command continues only with --trust.
 
     Exit codes: 0 reproduced; 1 something differs; 2 could not run; 3 other hardware, or not decided.
     """
@@ -107,9 +102,9 @@ def reproduce(
         images = repeat_request(images, run.settings)
     if own is not None:
         keep_recorded(own, run.settings.own)
-    wanted = intent.read(run, locked=launcher != "host", budget_seconds=budget)
-    chosen = with_launches(make(wanted.selection), launches)
-    for line in announced(run, chosen, wanted, launcher):
+    requested = intent.read(run, locked=launcher != "host", budget_seconds=budget_seconds)
+    chosen = with_launches(make(requested.selection), launches)
+    for line in announced(run, chosen, requested, launcher):
         terminals.say(console, line)
     differing = intent.foreign(run, chosen)
     if differing:
@@ -122,7 +117,7 @@ def reproduce(
             )
     if dry_run:
         return
-    options = msgspec.structs.replace(wanted, reports=reports, launcher=launcher, training_data=images)
+    options = msgspec.structs.replace(requested, reports=reports, launcher=launcher, training_data=images)
     folder = conduct(chosen, options, console)
     finish(folder, console)
     content = files.content_of(folder / files.NAME)
@@ -132,12 +127,12 @@ def reproduce(
     console.print()
     show(found, console)
     write_atomically(folder / NAME, msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
-    terminals.say(console, f"Written down: {folder / NAME}")
+    terminals.say(console, f"Written: {folder / NAME}")
     sys.exit(found.exit_code)
 
 
 def analysed_report(source: "Read") -> tuple["Run", "Reduced"]:
-    """Return the run of a report with what follows from it; of a page alone, with all its samples' medians restored."""
+    """Return the run of a report and its summary; of a page alone, with the medians of all samples restored."""
     from suite import analysis
     from suite.compare.reduction import reduce
     from suite.report import restoring

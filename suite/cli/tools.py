@@ -9,14 +9,17 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from suite.cli.options import BASE, GPU, SIGN
+from suite.cli.options import BASE, GPU, REPORTS, SIGN
 from suite.errors import LevelfieldError
 from suite.safety import terminals
 
 
 @click.command()
 def doctor() -> None:
-    """Look at this machine: what is missing, what will disturb, and the fix for each."""
+    """Check this machine: missing parts, sources of disturbance, and fixes.
+
+    The exit code is 2 if something prevents measuring.
+    """
     from suite import plan
     from suite.images.catalogue import PYTHON
     from suite.images.cost import estimate
@@ -26,7 +29,7 @@ def doctor() -> None:
 
     try:
         missing_bytes = estimate(plan.all_images(), "docker").download_bytes
-    except LevelfieldError:  # no engine: doctor says so itself
+    except LevelfieldError:  # no engine: doctor reports that
         missing_bytes = None
     needs = Needs(python=PYTHON, wheels_missing_bytes=missing_bytes, folders=(str(cache_root()), "."))
 
@@ -64,17 +67,14 @@ def _show_cuda(console: Console) -> None:
 @click.option(
     "--export",
     type=click.Path(path_type=Path, file_okay=False),
-    default=None,
-    help="Write each into this folder as an archive for `docker load`, with its bill of materials.",
+    help="Also write each image to this folder as an archive for `docker load`, with its bill of materials.",
 )
-@click.option(
-    "--variant", default="cpu", show_default=True, help="cpu, cu12, cu13; auto: what fits this machine's GPU."
-)
+@click.option("--variant", default="cpu", help="cpu, cu12 or cu13; auto: the one that fits this machine's GPU.")
 @GPU
 def build(
     images: tuple[str, ...], base: Literal["debian", "registry"], export: Path | None, variant: str, gpu: str | None
 ) -> None:
-    """Build images (all that backends need, unless named)."""
+    """Build IMAGES; default: all that the backends need."""
     from suite import plan
     from suite.images.build import build as build_image
     from suite.images.export import export_image
@@ -82,15 +82,15 @@ def build(
 
     console = terminals.console()
     for name in _fitting(images, variant, gpu, console) or plan.all_images():
-        asked = parse(name)
-        built = build_image(asked.name, asked.variant, asked.version, base_kind=base, progress=_dimmed)
+        image = parse(name)
+        built = build_image(image.name, image.variant, image.version, base_kind=base, progress=_dimmed)
         console.print(f"{name}: {built.tag}", highlight=False)
         if export is not None:
             terminals.say(console, f"{name}: {export_image(built, export, progress=_dimmed)}")
 
 
 def _fitting(names: tuple[str, ...], variant: str, gpu: str | None, console: Console) -> tuple[str, ...]:
-    """Spell images to be built with the CUDA variant that was asked for, or that fits; on the CPU as they are."""
+    """Return the names of the images with the requested CUDA variant, or the one that fits; for the CPU unchanged."""
     from suite import plan
     from suite.machine import devices, driver
     from suite.plan import placement
@@ -101,11 +101,11 @@ def _fitting(names: tuple[str, ...], variant: str, gpu: str | None, console: Con
                 "--gpu chooses among CUDA variants, and the CPU's are built.", fix="Add --variant auto."
             )
         return names
-    wish = placement.DeviceRequest(variant, devices.index_of(gpu) if gpu is not None else None, named=bool(names))
-    spelled, said = placement.as_typed(names or plan.all_images(), wish, driver.nvidia())
-    for text in said:
+    request = placement.DeviceRequest(variant, devices.index_of(gpu) if gpu is not None else None, named=bool(names))
+    fitting, notes = placement.as_typed(names or plan.all_images(), request, driver.nvidia())
+    for text in notes:
         console.print(f"[yellow]{escape(text)}[/]", highlight=False)
-    return spelled
+    return fitting
 
 
 def _dimmed(text: str) -> None:
@@ -115,7 +115,10 @@ def _dimmed(text: str) -> None:
 @click.command()
 @click.argument("images", nargs=-1)
 def lock(images: tuple[str, ...]) -> None:
-    """Resolve the requirement sets again; `onnxruntime@1.30.0` makes a lock of that version beside the current one."""
+    """Resolve the requirements of IMAGES again, and lock them.
+
+    Default: everything. `onnxruntime@1.30.0` adds a lock of that version beside the current one.
+    """
     from suite.images.locks import relock
 
     relock(images, progress=_dimmed)
@@ -123,7 +126,7 @@ def lock(images: tuple[str, ...]) -> None:
 
 @click.command(name="list")
 def list_() -> None:
-    """Show what can be run."""
+    """List models, backends, profiles, scenarios and precisions."""
     from suite.cli.listing import show
 
     show(terminals.console())
@@ -131,10 +134,13 @@ def list_() -> None:
 
 @click.command()
 @click.argument("run")
-@click.option("--reports", default=Path("reports"), type=click.Path(path_type=Path), show_default=True)
+@REPORTS
 @SIGN
 def report(run: str, reports: Path, sign: Path | None) -> None:
-    """Render the report of a record again, and show its result: a run's id, its folder or its run.json."""
+    """Render the report of a run again, and show its result.
+
+    RUN is a run's id, its folder or its run.json.
+    """
     from suite.analysis import guarded
     from suite.compare import sides
     from suite.compare.ab import comparison
@@ -151,9 +157,12 @@ def report(run: str, reports: Path, sign: Path | None) -> None:
 
 
 @click.command()
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def clean(*, yes: bool) -> None:
-    """Delete images, environments, wheels and artifacts, which can all be made again. Reports stay."""
+    """Delete images and caches; reports are kept.
+
+    Images, environments, wheels and artifacts are made again when they are needed.
+    """
     from suite.images.clean import clean as delete
     from suite.paths import folders_to_clean
 
@@ -167,12 +176,12 @@ def clean(*, yes: bool) -> None:
     if not yes:
         click.confirm("Delete them?", abort=True)
     freed = delete()
-    console.print(f"{freed / 2**30:.1f} GiB given back; reports are kept.", highlight=False)
+    console.print(f"{freed / 2**30:.1f} GiB freed; reports are kept.", highlight=False)
 
 
 @click.command()
 def schema() -> None:
-    """Print the JSON Schema of a record."""
+    """Print the JSON Schema of run.json."""
     from suite.record import files
 
     print(json.dumps(files.schema(), indent=2))

@@ -1,4 +1,4 @@
-"""`levelfield verify REPORT`: whether a report holds, and who stands for it."""
+"""`levelfield verify REPORT`: whether a report is unchanged, and who signed it."""
 
 import contextlib
 import signal
@@ -15,16 +15,34 @@ from suite.errors import LevelfieldError
 from suite.safety import terminals
 
 if TYPE_CHECKING:
+    from suite.share.reading import State
     from suite.share.verify import Verdict
 
 LIMIT_S = 600
 """No report takes longer than this to check; what does was made to."""
-_MEANINGS: "dict[Verdict, str]" = {
-    "verified": "Nothing was changed since it was signed. What the signer measured, and how, the signer answers for.",
-    "does not hold": "Do not rely on it: it was changed after it was made, or damaged.",
-    "not verified": "Nothing is shown to be wrong, and not everything could be checked: do not rely on its words.",
-    "consistent, not authentic": "Everything in it fits together. That alone does not show who made it: a forgery "
-    "whose samples were changed and all else made anew would look the same.",
+_CONSISTENT = (
+    "Everything in it fits together. That alone does not show who made it: a forgery whose samples were changed and "
+    "all else made anew would look the same."
+)
+_MEANINGS: "dict[Verdict, tuple[str, str]]" = {
+    "verified": (
+        "bold green",
+        "Nothing was changed since it was signed. What the signer measured, and how, the signer answers for.",
+    ),
+    "verification failed": ("bold red", "Do not rely on it: it was changed after it was made, or damaged."),
+    "not verified": (
+        "bold yellow",
+        "Nothing is shown to be wrong, and not everything could be checked: do not rely on its words.",
+    ),
+    "consistent, but unsigned": ("bold", _CONSISTENT),
+    "consistent, but signer unknown": ("bold", _CONSISTENT),
+}
+"""Style and meaning of each verdict."""
+_SIGNS: "dict[State, str]" = {
+    "holds": "[green]ok  [/]",
+    "open": "[yellow]note[/]",
+    "unverified": "[yellow]note[/]",
+    "broken": "[red]bad [/]",
 }
 
 
@@ -33,15 +51,15 @@ _MEANINGS: "dict[Verdict, str]" = {
 @click.option(
     "--signers",
     type=click.Path(path_type=Path, dir_okay=False),
-    default=None,
-    help="File of the signers you know, one a line: NAME and the public key (ssh-keygen's allowed signers).",
+    help="File of known signers, one per line: NAME and public key (the allowed signers file of ssh-keygen).",
 )
 def verify(report: Path, signers: Path | None) -> None:
-    """Check a report: its HTML file alone, a run's folder, or its run.json.
+    """Verify a report: its HTML file, a run's folder or its run.json.
 
-    Digests, statement and signature are checked, and every figure of the page is computed anew from the samples.
-    Exit codes: 0 nothing is wrong; 1 something is; 2 it cannot be read; 3 it cannot be verified by this version, or is
-    by none of the --signers.
+    Digests, statement and signature are checked, and every figure of the page is computed again from the samples.
+
+    Exit codes: 0 nothing is wrong; 1 verification failed; 2 it cannot be read; 3 this version cannot verify it, or none
+    of the --signers signed it.
     """
     from suite.run.start import tool_sha256
     from suite.share.inputs import open_input
@@ -54,25 +72,21 @@ def verify(report: Path, signers: Path | None) -> None:
     with _at_most(LIMIT_S):
         found = check(open_input(report), tool_sha256=tool_sha256(), signers=signers)
     console = terminals.console()
-    signs = {
-        "holds": "[green]ok  [/]",
-        "open": "[yellow]note[/]",
-        "unverified": "[yellow]note[/]",
-        "broken": "[red]bad [/]",
-    }
-    colours = {"verified": "bold green", "not verified": "bold yellow", "does not hold": "bold red"}
+    style, meaning = _MEANINGS[found.verdict]
     console.print(
-        f"[{colours.get(found.verdict, 'bold')}]{found.verdict.capitalize()}[/]"
+        f"[{style}]{found.verdict.capitalize()}[/]"
         f"{f' by {_line(found.signer)}' if found.verdict == 'verified' else ''}: run {_line(found.run.id)} of "
         f"{_line(found.run.started)}.",
         highlight=False,
         soft_wrap=True,
     )
     for each in found.checks:
-        console.print(f"{signs[each.state]} [bold]{each.topic}[/]: {_line(each.says)}", highlight=False, soft_wrap=True)
+        console.print(
+            f"{_SIGNS[each.state]} [bold]{each.topic}[/]: {_line(each.says)}", highlight=False, soft_wrap=True
+        )
         for named in each.named:
             console.print(f"       {_line(named)}", highlight=False, soft_wrap=True)
-    terminals.say(console, _MEANINGS[found.verdict])
+    terminals.say(console, meaning)
     sys.exit(found.exit_code)
 
 

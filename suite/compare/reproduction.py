@@ -230,7 +230,7 @@ def _exit_code(results: Sequence[Result], drifts: Sequence[Drift]) -> int:
 
 def _answer(results: Sequence[Result], drifts: Sequence[Drift]) -> str:
     if not results:
-        return "Nothing could be held against the report: it holds no result with a number."
+        return "Nothing could be compared with the report: it has no result with a number."
     counts = Counter(result.verdict for result in results)
     moved = sum(each.outcome == "worse" for each in drifts)
     total = len(results)

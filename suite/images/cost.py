@@ -39,12 +39,12 @@ class Cost(msgspec.Struct, frozen=True):
         if self.unsized:
             return (
                 f"To be made first: {', '.join(self.making)} ({_size(self.download_bytes)} to download, and "
-                f"{self.unsized} wheels of unknown size: {CUDA_WORDS}); `levelfield clean` gives the "
-                "disk back."
+                f"{self.unsized} wheels of unknown size: {CUDA_WORDS}); `levelfield clean` deletes "
+                "images and caches."
             )
         return (
             f"To be made first: {', '.join(self.making)} (about {_size(self.download_bytes)} to download, "
-            f"{_size(self.disk_bytes)} of disk, {minutes} min); `levelfield clean` gives the disk back."
+            f"{_size(self.disk_bytes)} of disk, {minutes} min); `levelfield clean` deletes images and caches."
         )
 
 

@@ -60,7 +60,7 @@ def _of_one(one: Gpu) -> list[Finding]:
         message = (
             f"{one.title} is cut into slices (MIG is on): only a slice can be used, and NVML counts for the whole."
         )
-        fix = f"Give the GPU back whole for the time of the run: nvidia-smi -i {one.index} -mig 0 (as root)."
+        fix = f"Turn MIG off for the time of the run: nvidia-smi -i {one.index} -mig 0 (as root)."
         judged.append(warn(topic, message, fix))
     if one.prohibited or one.one_process:
         what = "no process compute" if one.prohibited else "one process in at a time, so that backends take no turns"

@@ -220,7 +220,7 @@ def _no_gpu(request: DeviceRequest, here: Nvidia) -> LevelfieldError:
     if sliced:
         return LevelfieldError(
             f"{sliced[0].title} is cut into slices (MIG is on), and a measurement takes a GPU whole.",
-            fix=f"Give it back whole for the time of the run: nvidia-smi -i {sliced[0].index} -mig 0 (as root).",
+            fix=f"Turn MIG off for the time of the run: nvidia-smi -i {sliced[0].index} -mig 0 (as root).",
         )
     closed = next((gpu for gpu in here.gpus if gpu.prohibited and request.gpu in {None, gpu.index}), None)
     if closed is not None:

@@ -6,6 +6,7 @@ from suite.errors import LevelfieldError
 from suite.plan import cpu_pinning
 from suite.plan.names import rising
 from suite.plan.types import Selection
+from suite.record import notices
 from suite.record.schema import Warning_
 from suite.scenarios import get
 from suite.zoo import models
@@ -125,7 +126,7 @@ def divisible(
         elif model in selection.models:
             raise LevelfieldError(why, fix="Leave --processes out, or ask for other models.")
         else:
-            left.append(Warning_(code="not-divided", message=f"{why} It was left out.", about=model))
+            left.append(notices.not_divided(model, why))
     if not kept:
         raise LevelfieldError(" ".join(each.message for each in left), fix="Leave --processes out.")
     return kept, tuple(left)

@@ -1,4 +1,4 @@
-"""Bounds on the shape of a record: one beyond them would keep a reader busy for hours, and is refused at once."""
+"""Bounds on the shape of a record: a record beyond them is refused, since it would take hours to analyse."""
 
 from suite.errors import LevelfieldError
 from suite.record.files import DAMAGED
@@ -9,20 +9,20 @@ MAX_RESULTS = 20_000
 """Blocks times arms."""
 MAX_WINDOWS = 300_000
 MAX_ROUNDS = 2_000
-"""Rounds of one generation: judging whether a launch settled compares its windows with one another."""
-MAX_PLACES = 5_000_000
+"""Rounds of one generation: the test for a steady state compares the windows of a launch with one another."""
+MAX_ROUND_ARMS = 5_000_000
 """Generations × distinct rounds × arms of a block: how large the array of its windows is."""
 LONGEST_S = 366 * 86_400.0
-"""Longest duration that an option takes: a year."""
+"""Longest duration that an option accepts: a year."""
 SEED_BITS = 63
-"""Of a seed: what the record's whole numbers hold."""
+"""Size of a seed: it fits into the record's integers."""
 MAX_FACTS = 1_000_000
 """Distributions, libraries, settings and facts of the machine together: a launch has some forty, and a `full` run has
 some three thousand launches in one precision."""
 
 
 def check(run: Run, name: str) -> None:
-    """Refuse a record whose shape no run has.
+    """Refuse a record that is larger than any run.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def check(run: Run, name: str) -> None:
     Raises
     ------
     LevelfieldError
-        With one sentence that names what there is too much of.
+        A limit is exceeded; the message says which.
     """
     _most(len(run.blocks), MAX_BLOCKS, "cases", name)
     _most(sum(len(block.arms) for block in run.blocks), MAX_RESULTS, "results", name)
@@ -43,7 +43,7 @@ def check(run: Run, name: str) -> None:
         _most(max((len(each.rounds) for each in block.generations), default=0), MAX_ROUNDS, "rounds", name)
         rounds = {round_.index for generation in block.generations for round_ in generation.rounds}
         arms = {turn.arm for each in block.generations for round_ in each.rounds for turn in round_.turns}
-        _most(len(block.generations) * len(rounds) * max(len(arms), len(block.arms)), MAX_PLACES, "places", name)
+        _most(len(block.generations) * len(rounds) * max(len(arms), len(block.arms)), MAX_ROUND_ARMS, "places", name)
     facts = sum(map(len, run.machine.values())) + len(run.machine) + len(run.warnings) + len(run.artifacts)
     facts += sum(len(image.distributions) + len(image.layers) + 1 for image in run.images)
     facts += sum(

@@ -1,4 +1,4 @@
-"""Reading and writing `run.json`: bounded, checked against the schema, and never half written."""
+"""Reading and writing `run.json`: bounded, checked against the schema, and written atomically."""
 
 import math
 import os
@@ -15,25 +15,25 @@ from suite.record.schema import SCHEMA, Block, Run
 from suite.safety import untrusted
 
 MAX_BYTES = 512 * 1024 * 1024
-"""Largest record that is read. A full run on a fast machine holds some tens of megabytes."""
+"""Largest record that is read. A full run on a fast machine has some tens of megabytes."""
 MAX_VALUES = 50_000_000
-"""Most values that a record may hold: each takes some forty bytes of memory once it is read."""
+"""Most values that a record may have: each takes some forty bytes of memory once it is read."""
 INT_LIMIT = 2**63
-"""Whole numbers lie below this: nanoseconds of three centuries. Larger ones do not fit into arrays."""
+"""Integers are below this (three centuries in nanoseconds): larger ones do not fit into NumPy arrays."""
 DAMAGED = "The file was changed or damaged."
 NAME = "run.json"
 JOURNAL = "journal.jsonl"
 
 
 def write(run: Run, folder: Path) -> Path:
-    """Write the record into `folder`, whole or not at all.
+    """Write the record into `folder`, atomically.
 
     Parameters
     ----------
     run
         The record.
     folder
-        An existing folder; a record that is there is replaced.
+        An existing folder; an existing record is replaced.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def runs_in(reports: Path) -> list[Path]:
 
 
 def write_atomically(target: Path, content: bytes) -> None:
-    """Write beside `target`, flush to disk, then rename: a reader sees the old file or the new one.
+    """Write a temporary file, flush it to disk and rename it: a reader sees the old file or the new one.
 
     Parameters
     ----------
@@ -106,14 +106,14 @@ def write_atomically(target: Path, content: bytes) -> None:
 def read(path: Path) -> Run:
     """Read a record from a file, or from the `run.json` of a folder.
 
-    Records come from strangers: the file is bounded in size and number of values, decoded against the schema, and
-    what it says is checked to make sense (`check`). Nothing in it is ever evaluated.
+    Records are untrusted input: the file is bounded in size and number of values, decoded against the schema, and
+    checked for consistency (`check`). Nothing in it is evaluated.
 
     Raises
     ------
     LevelfieldError
-        With one sentence: missing, too large, not JSON, a newer schema, not of the schema (which field), or of a run
-        that cannot be.
+        The file is missing, too large, not JSON, of a newer schema, does not follow the schema (the message names the
+        field), or is inconsistent.
     """
     file = file_of(path)
     run = decode(content_of(file), str(file))
@@ -152,7 +152,7 @@ class _Version(msgspec.Struct):
 
 
 _NOT_JSON = (msgspec.MsgspecError, RecursionError, ValueError, OverflowError)
-"""Errors of decoding, also Python's own, at text that is not UTF-8 and at numbers of thousands of digits."""
+"""Errors of decoding; the last two are Python's, for text that is not UTF-8 and numbers of thousands of digits."""
 
 
 def decode(content: bytes, name: str) -> Run:
@@ -198,15 +198,15 @@ def decode(content: bytes, name: str) -> Run:
 
 
 def _short(error: BaseException) -> str:
-    """Return an error's text as one line: it may quote the file."""
+    """Return an error's text as one short line: it may quote the file."""
     text = " ".join(str(error).split()).rstrip(".")
     return text if len(text) <= 200 else f"{text[:200]}…"
 
 
 def _refuse_numbers(run: Run, name: str) -> None:
-    """JSON has no NaN or infinity, but `1e999` decodes to one; and it has whole numbers of any length.
+    """Refuse infinite numbers, to which `1e999` decodes, and integers of more than 64 bits.
 
-    Arrays hold one kind of value each, by the schema, so that one look tells whether to walk through them.
+    By the schema all values of an array have one type, so the first value decides whether to check the others.
     """
     stack: list[Any] = [run]
     while stack:
@@ -233,7 +233,7 @@ _NO_NUMBERS = frozenset({str, bool, type(None)})
 
 
 def check(run: Run, name: str) -> None:
-    """Refuse a record that follows the schema and describes a run that cannot exist.
+    """Refuse a record that follows the schema and is inconsistent.
 
     Parameters
     ----------
@@ -245,8 +245,8 @@ def check(run: Run, name: str) -> None:
     Raises
     ------
     LevelfieldError
-        With one sentence: a margin that is no share, a calibration that does not add up, a batch or a number of
-        threads or processes below one, or duplicates of what has to be unique.
+        The margin is not between 0 and 1, the counts of a calibration contradict each other, a batch or a number of
+        threads or processes is below one, or something that must be unique is not.
     """
     if not 0 < run.settings.margin < 1:
         raise _impossible(name, f"a margin of {run.settings.margin}")

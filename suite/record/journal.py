@@ -1,10 +1,10 @@
 """The append-only journal of a run in progress, flushed to disk after every event, and its fold into a record.
 
-A record is nothing but its journal, folded: there is one way to build it, for a run that ended well, for one that was
-killed, and for one that was taken up again. A last line cut off by a kill is dropped. A line that was damaged later
-costs the rest of its generation, and the record says so.
+`fold` is the only way to build a record, whether the run finished, was killed, or was resumed. An incomplete last line,
+left by a kill, is dropped. Where any other line is damaged, the rest of its generation is ignored and the record has a
+warning.
 
-One process at a time may write: a `Journal` holds a lock on its file for as long as it is open (flock(2)).
+Only one process may write: an open `Journal` locks its file (flock(2)).
 """
 
 import contextlib
@@ -40,7 +40,7 @@ class GenerationBegun(msgspec.Struct, frozen=True, tag="generation"):
 
 
 class LaunchDone(msgspec.Struct, frozen=True, tag="launch"):
-    """A worker is up and verified, or has failed; a later one for the same arm replaces it (memory read at the end)."""
+    """A worker is ready and verified, or has failed; a later event of the same arm replaces it (it adds memory)."""
 
     block: str
     generation: int
@@ -114,7 +114,7 @@ Event: TypeAlias = (
 )
 
 MAX_BYTES = 2 * 1024 * 1024 * 1024
-"""Longest journal that is read: it holds more than its record does, by what was measured again."""
+"""Longest journal that is read: it is longer than its record by what was measured again."""
 
 
 class Lost(msgspec.Struct, frozen=True):
@@ -138,7 +138,7 @@ class Journal:
     Raises
     ------
     LevelfieldError
-        When another process has the journal open, the folder cannot be written, or the disk is full: what was written
+        Another process has the journal open, the folder cannot be written, or the disk is full. What was written
         before is kept.
     """
 
@@ -166,7 +166,7 @@ class Journal:
             ) from error
 
     def _drop_torn_tail(self) -> None:
-        """A kill in the middle of a write leaves half a line; what is appended next must begin on a fresh one."""
+        """Remove an incomplete last line, which a kill during a write leaves."""
         whole = size = os.fstat(self._file.fileno()).st_size
         while whole:
             begin = max(0, whole - _TAIL_BYTES)
@@ -205,7 +205,7 @@ class Journal:
 
 
 _TAIL_BYTES = 1 << 20
-"""How much of a journal's end is looked through at once for its last whole line."""
+"""Bytes that are read at once when the last complete line is searched from the end."""
 
 
 def _holder(descriptor: int) -> str:
@@ -232,7 +232,7 @@ def read(path: Path) -> list[Event | Lost]:
     Raises
     ------
     LevelfieldError
-        When there is no journal.
+        There is no journal.
     """
     try:
         lines = untrusted.read_plain(path, MAX_BYTES).split(b"\n")
@@ -259,7 +259,7 @@ def fold(events: Iterable[Event | Lost]) -> Run:
     Raises
     ------
     LevelfieldError
-        When the first event is not the start of a run, or an event is about something that never began.
+        The first event is not the start of a run, or an event belongs to something that never began.
     """
     stream = iter(events)
     first = next(stream, None)
@@ -337,7 +337,7 @@ class _OpenBlock:
         self._interrupted = False
 
     def interrupt(self) -> None:
-        """Ignore events until the next generation begins: an event is lost, and it is not known which."""
+        """Ignore events until the next generation begins, because an unknown event is lost."""
         self._interrupted = True
 
     def take(self, event: GenerationBegun | LaunchDone | TurnTaken | RoundDone | GenerationDone | ArmLeft) -> None:
@@ -360,7 +360,7 @@ class _OpenBlock:
                 self.generations[event.index].complete = True
 
     def close(self) -> Block:
-        """Only complete rounds count: half a round would compare arms at different moments."""
+        """Return the block with its complete rounds only: half a round would compare arms at different times."""
         return msgspec.structs.replace(
             self.block,
             left=tuple(self.left.values()),

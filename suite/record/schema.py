@@ -1,8 +1,8 @@
-"""The types of a run's record, versioned. A record holds what was measured, never what follows from it.
+"""The types of a run's record, versioned. A record has what was measured, not what is computed from it.
 
-A run is a list of blocks. A block is one case answered by all its arms, in generations; a generation is one launch of
-every arm, measured against one another in rounds; a round is one turn of every arm, in random order. Medians,
-intervals and verdicts are not stored: `suite.analysis` computes them from here, today and in ten years.
+A run is a list of blocks. A block is one case with all its arms, measured in generations; a generation is one launch of
+every arm, measured in rounds; a round is one turn of every arm, in random order. Medians, intervals and verdicts are
+not stored: `suite.analysis` computes them from the record.
 """
 
 from typing import Literal, TypeAlias
@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from suite import scenarios
+from suite.record import references
 from suite.scenarios import Scenario, ScenarioName
 
 SCHEMA = 1
@@ -17,7 +18,7 @@ SCHEMA = 1
 
 
 class Absent(msgspec.Struct, frozen=True, tag="absent"):
-    """A value that is not known, and why. Never zero."""
+    """A value that is not known, and why; zero is never written instead."""
 
     reason: str
 
@@ -46,11 +47,11 @@ Phase: TypeAlias = Literal[
     "finishing",
     "other",
 ]
-"""What the supervisor's time is spent on; `suite.analysis.time_spent` says each in words."""
+"""What the supervisor's time is spent on; `suite.analysis.time_spent` describes each."""
 
 
 class Case(msgspec.Struct, frozen=True):
-    """What is asked."""
+    """What is measured: a model in a scenario, with a precision, batch size, threads and device."""
 
     model: str
     scenario: ScenarioName
@@ -94,7 +95,7 @@ class Case(msgspec.Struct, frozen=True):
 
     @property
     def question(self) -> str:
-        """What an answer is an answer to: the model, or its training, of which equality is proven in another way."""
+        """What an output belongs to: the model, or its training, whose outputs are verified in another way."""
         together = f" in {self.processes} processes" if self.processes > 1 else ""
         return f"{self.model} {self.scenario}{together}" if self.trains or self.converges else self.model
 
@@ -106,7 +107,7 @@ class Case(msgspec.Struct, frozen=True):
 
 
 class Arm(msgspec.Struct, frozen=True):
-    """Who answers: a backend, the image it runs in, its settings, and an ordinal so that it can stand twice."""
+    """A backend, its image and settings, with an ordinal so that the same arm can be measured twice."""
 
     backend: str
     image: str
@@ -116,17 +117,17 @@ class Arm(msgspec.Struct, frozen=True):
     settings: dict[str, str] = {}
     ordinal: int = 1
     inject: str = ""
-    """An injected slowdown (`5%`, `0.001`): the run is labelled, and never a result."""
+    """An injected slowdown (`5%`, `0.001`): the run is labelled and is not a result."""
     launcher: Literal["", "docker", "venv", "host"] = ""
     """Launcher of its workers, where the arms of a run have different ones; empty: that of the run."""
 
     @property
     def id(self) -> str:
-        """`onnxruntime`, `onnxruntime@1.30.0`, `torch@cu13`, `onnxruntime#2`; settings are spelled out after a `+`."""
-        at = "+".join(part for part in (self.version, self.variant if self.variant != "cpu" else None) if part)
-        spelled = self.settings | ({"launcher": self.launcher} if self.launcher else {})
-        chosen = "".join(f"+{key}={value}" for key, value in sorted(spelled.items()))
-        return f"{self.backend}{'@' + at if at else ''}{chosen}{f'#{self.ordinal}' if self.ordinal > 1 else ''}"
+        """`onnxruntime`, `onnxruntime@1.30.0`, `torch@cu13`, `onnxruntime#2`; settings follow a `+`."""
+        settings = self.settings | ({"launcher": self.launcher} if self.launcher else {})
+        behind = "".join(f"+{key}={value}" for key, value in sorted(settings.items()))
+        ordinal = f"#{self.ordinal}" if self.ordinal > 1 else ""
+        return f"{self.backend}{references.suffix(self.variant, self.version)}{behind}{ordinal}"
 
 
 def elsewhere(launcher: str, of_run: str) -> str:
@@ -143,7 +144,7 @@ def elsewhere(launcher: str, of_run: str) -> str:
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """Why an arm has no result here."""
+    """Why an arm has no result."""
 
     stage: Literal["image", "launch", "load", "verify", "measure", "stop"]
     kind: FailureKind
@@ -153,10 +154,10 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class Startup(msgspec.Struct, frozen=True):
-    """How a launch came up, phase by phase."""
+    """Time of each phase of a launch's start."""
 
     start_ns: int
-    """From asking the launcher to the worker's first line: container and interpreter."""
+    """From the request to the launcher to the worker's first line: container and interpreter."""
     import_ns: int
     weights_ns: int
     load_ns: int
@@ -164,7 +165,7 @@ class Startup(msgspec.Struct, frozen=True):
 
 
 class TrainingErrors(msgspec.Struct, frozen=True):
-    """How far a training is from the float64 reference, or may be; `suite.zoo.training.parity` says of what."""
+    """Errors of a training against the float64 reference, or their tolerances (`suite.zoo.training.parity`)."""
 
     losses: float | Absent
     """The largest relative error of the first ten losses."""
@@ -213,17 +214,17 @@ class Parity(msgspec.Struct, frozen=True):
     top_1: float | Absent = Absent("its output is no vector of classes")
     """Share of inputs whose largest number is the same one as the reference's."""
     rounding_error: float | Absent = Absent("asked for lower precisions only")
-    """What rounding the weights to the claimed precision by itself makes of the reference: the yardstick of honesty."""
+    """Error of the reference with its weights rounded to the claimed precision, to which the error is compared."""
     computed_in: str = ""
-    """The precision that it was really computed in, by `suite.zoo.honesty`; empty: not judged."""
+    """The precision that it was computed in, by `suite.zoo.honesty`; empty: not determined."""
     emulated: str = ""
-    """How the claimed precision was emulated, where the framework says so."""
+    """How the claimed precision was emulated, where the framework reports it."""
     training: TrainingParity | None = None
     """None: no training was compared."""
 
 
 class Computed(msgspec.Struct, frozen=True):
-    """What a framework says that it computes in."""
+    """What a framework reports about the precision and kernels that it uses."""
 
     products: dict[str, int]
     """Matrix products and convolutions by the type that they multiply: `fp32`, `bf16`, `int8`, …"""
@@ -232,7 +233,7 @@ class Computed(msgspec.Struct, frozen=True):
     kernels: dict[str, int] = {}
     """The same products by who computes them: library and instruction set (`oneDNN, brg_matmul:avx512_core`)."""
     kernels_source: str = ""
-    """Where that was read, or why it is not known; empty: nobody asked."""
+    """Where that was read, or why it is not known; empty: not requested."""
 
 
 class Library(msgspec.Struct, frozen=True):
@@ -271,7 +272,7 @@ class Noise(msgspec.Struct, frozen=True):
 
     elapsed_ns: int
     steal_ns: int | Absent
-    """CPU time the hypervisor gave to others, summed over CPUs."""
+    """CPU time that the hypervisor gave to other machines, summed over CPUs."""
     pressure_ns: int | Absent
     """Time in which some task waited for a CPU (`/proc/pressure/cpu`, some)."""
     others_ns: int | Absent
@@ -347,8 +348,8 @@ class Launch(msgspec.Struct, frozen=True):
     settings: dict[str, str] = {}
     parity: Parity | None = None
     computed: Computed | None = None
-    """What the framework says that it computed in; None where it was not asked. On a CPU the first launch of an arm in
-    a case is."""
+    """What the framework reports about its computation; None: not requested. On a CPU the first launch of an arm in a
+    case is asked."""
     parity_after: Parity | None = None
     """The same comparison after the last timed window, without its projection; None: it was not made. Where it is not
     equal, `parity` is not either."""
@@ -370,7 +371,7 @@ class Launch(msgspec.Struct, frozen=True):
 
 
 class DeviceUse(msgspec.Struct, frozen=True):
-    """What the GPU did during a window, asked of NVML from outside the workers (see `suite.machine.device_use`)."""
+    """What the GPU did during a window, as NVML reports it outside the workers (see `suite.machine.device_use`)."""
 
     elapsed_ns: int
     energy_mj: int | Absent
@@ -438,13 +439,13 @@ class Generation(msgspec.Struct, frozen=True):
 
 
 class Left(msgspec.Struct, frozen=True):
-    """An arm that left a race, since others were surely faster: it was not launched again."""
+    """An arm that left a race because other arms were certainly faster: it was not launched again."""
 
     arm: str
     launches: int
     """Generations of the block when it left."""
     behind: tuple[str, ...]
-    """Arms that were surely faster; empty: it is the control of an arm that left."""
+    """Arms that were certainly faster; empty: it is the control of an arm that left."""
 
 
 class Block(msgspec.Struct, frozen=True):
@@ -480,7 +481,7 @@ class Image(msgspec.Struct, frozen=True):
     """Every installed distribution and its version, as read inside."""
     size_bytes: int | Absent = Absent("not asked")
     unlocked: str = ""
-    """Why this is not what a lock says (the `host` launcher): said in the report's first lines."""
+    """Why this is not what a lock names (the `host` launcher); the report's first lines show it."""
 
 
 class Artifact(msgspec.Struct, frozen=True):
@@ -523,19 +524,19 @@ class Roofline(msgspec.Struct, frozen=True):
     """Each sample moves three arrays."""
     blas_threads: str
     last_cache_bytes: int | Absent
-    """Of the last level of cache, all that belong to the CPUs measured on."""
+    """Size of all last-level caches of the CPUs that are measured."""
     disturbed: str = ""
     """By which outside signal the machine was disturbed meanwhile; empty: it was not."""
 
 
 class Warning_(msgspec.Struct, frozen=True):  # noqa: N801  (Warning is a builtin)
-    """Something a reader must know, with what to do about it."""
+    """A warning for the reader, with its remedy."""
 
     code: str
     message: str
     remedy: str = ""
     about: str = ""
-    """Result, block or image it is about; empty: the whole run."""
+    """Result, block or image that it concerns; empty: the whole run."""
 
 
 class OwnInput(msgspec.Struct, frozen=True):
@@ -552,10 +553,10 @@ class OwnInput(msgspec.Struct, frozen=True):
 
 
 class OwnFile(msgspec.Struct, frozen=True):
-    """A user's own ONNX file, measured in the place of this tool's models."""
+    """A user's own ONNX file, measured instead of the built-in models."""
 
     model: str
-    """What cases call it: the file's name and the beginning of its digest."""
+    """Its name in cases: the file's name and the first characters of its digest."""
     file: str
     """Its name, without the folder it lay in."""
     sha256: str
@@ -592,7 +593,7 @@ class OwnImages(msgspec.Struct, frozen=True):
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """What was asked for: enough to run the same plan again."""
+    """The requested settings, from which the same plan can be made again."""
 
     profile: str
     models: tuple[str, ...]
@@ -602,7 +603,7 @@ class Settings(msgspec.Struct, frozen=True):
     batches: dict[str, tuple[int, ...]]
     """Batch sizes of the throughput scenario, by model."""
     threads: int
-    """Of every worker; where several numbers were asked for, the largest."""
+    """Of every worker; where several numbers were requested, the largest."""
     cpus: tuple[int, ...]
     generations: int
     rounds: int
@@ -620,22 +621,22 @@ class Settings(msgspec.Struct, frozen=True):
     worker_memory_bytes: int | None = None
     """What one worker may take at the most; None: an earlier version did not record it."""
     thread_counts: tuple[int, ...] = ()
-    """All numbers of threads that were asked for, where there were several; each case names its own."""
+    """All numbers of threads that were requested, where there were several; each case has its own."""
     training_batches: dict[str, tuple[int, ...]] = {}
     """Batch sizes of the training scenario, by model."""
     process_counts: tuple[int, ...] = ()
-    """Numbers of processes that train together; empty: one. Each case names its own."""
+    """Numbers of processes that train together; empty: one. Each case has its own."""
     own: OwnFile | None = None
     """The user's own file that was measured; None: this tool's models were."""
     own_images: OwnImages | None = None
     """What the scenario `convergence` trained on; None: the digits."""
     target: float | None = None
-    """Accuracy that was asked of the scenario `convergence`; None: the networks' own."""
+    """Target accuracy that was requested for the scenario `convergence`; None: those of the networks."""
     ends_on_verdict: bool = False
     """Whether a block was finished as soon as it had a verdict; intervals widen accordingly."""
     races: bool = False
-    """Whether arms that are surely behind leave, and the others are measured until their lead is precise or the time of
-    the race is over; intervals widen accordingly."""
+    """Whether arms that are certainly slower leave, and the others are measured until their lead is precise or the time
+    of the race is over; intervals widen accordingly."""
 
 
 Fingerprint: TypeAlias = dict[str, dict[str, Fact]]
@@ -686,11 +687,11 @@ class Run(msgspec.Struct, frozen=True):
     blocks: tuple[Block, ...]
     warnings: tuple[Warning_, ...] = ()
     finished: str | None = None
-    """None: the run was cut off; what is here was measured."""
+    """None: the run was interrupted; the record has what was measured until then."""
     supervisor_window_share: float | Absent = Absent("no window was measured")
     """The supervisor's CPU time during windows, as a share of one core."""
     resumed: tuple[str, ...] = ()
-    """When the run was taken up again."""
+    """When the run was resumed."""
     labels: tuple[str, ...] = ()
     """`smoke`, `injected`, `demonstration`: what this run may not be used for."""
     calibrated: Calibrated | None = None
@@ -702,5 +703,5 @@ class Run(msgspec.Struct, frozen=True):
     roofline: tuple[Roofline, ...] | Absent = Absent("it was not measured")
     """One for each number of threads that a case on the CPU has."""
     time_spent_s: dict[str, float] | None = None
-    """Wall-clock time by `Phase`, from the beginning of its preparation; what was lost in a kill is not in it. None: an
-    earlier version did not measure it."""
+    """Wall-clock time by `Phase`, from the start of preparation, without the time lost in a kill. None: an earlier
+    version did not measure it."""

@@ -156,8 +156,8 @@ def unsaid(ceilings: Sequence[Ceilings]) -> Iterator[str]:
     for each in ceilings:
         if each.disturbed:
             yield (
-                f"What bounds the cases on {units.plural(each.threads, 'thread')} is not told: while their yardstick "
-                f"was measured, the machine was disturbed ({each.disturbed})."
+                f"Bottlenecks on {units.plural(each.threads, 'thread')} unavailable: the reference measurement was "
+                f"disturbed ({each.disturbed})."
             )
 
 

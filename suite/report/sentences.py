@@ -429,7 +429,7 @@ def time_spent(spent: TimeSpent) -> str:
 LABELS = {
     "smoke": "A smoke run: it shows that everything works and computes the same. It ranks nothing.",
     "injected": "An arm of this run was slowed down on purpose, to test the method. It is no result.",
-    "ab": "Two arms were held against each other: the comparison says what differs between them.",
+    "ab": "Two arms were compared with each other: the comparison says what differs between them.",
     "demonstration": "A demonstration: not to be cited as a result.",
 }
 

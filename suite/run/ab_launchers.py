@@ -103,7 +103,7 @@ def fits(plan: Plan) -> Plan:
     places = {arm.launcher for block in plan.blocks for arm in block.arms} - {""}
     if plan.gpu is not None and "host" in places and len(places) > 1:
         raise LevelfieldError(
-            "On a GPU, this interpreter's own CUDA cannot be held against a locked one.",
+            "On a GPU, this interpreter's own CUDA cannot be compared with a locked one.",
             fix="Add --variant cpu, or choose docker and venv.",
         )
     return plan

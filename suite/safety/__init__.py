@@ -1,1 +1,1 @@
-"""Whatever a stranger wrote: the guarded way in, and the escaped way out."""
+"""Untrusted text and files: bounded on reading, escaped on output."""

@@ -1,4 +1,4 @@
-"""The one way into Markdown, as GitHub and GitLab read it: whatever a stranger wrote is text, and nothing else."""
+"""Escaping of untrusted text for Markdown, as GitHub and GitLab render it."""
 
 import re
 
@@ -14,14 +14,14 @@ _LINKS = re.compile(r"(?<=[@#!])(?=\w)|(?<=://)|(?<=www)(?=\.)|(?<=mailto:)|(?<=
 def text(value: str) -> str:
     """Escape a text: no markup, no HTML, no link, no mention of a person or an issue.
 
-    A word joiner, which nobody sees, parts what would otherwise be linked of itself: mentions are looked for after
-    backslashes are gone.
+    An invisible word joiner splits what would be linked automatically, since mentions are searched after backslashes
+    are removed.
     """
     return _LINKS.sub("\u2060", _MARKS.sub(_escaped, _on_one_line(value, LONGEST)))
 
 
 def code(value: str) -> str:
-    """Set a text as code, out of which no text can break: its ticks become apostrophes."""
+    """Format a text as code; its backticks become apostrophes, so that it cannot end the code."""
     shown = _on_one_line(value, LONGEST_CODE).replace("`", "'").replace("|", "\\|").strip()
     return f"`{shown}`" if shown else "–"
 

@@ -1,8 +1,8 @@
-"""The one way out to a terminal: whatever a stranger wrote is shown, and never interpreted.
+"""Output to a terminal: untrusted text is shown, never interpreted.
 
-Escape sequences, other control characters and marks that turn the direction of writing can hide or forge what a person
-reads. Every console of the command is made here and replaces them in all it prints, after styles and markup are
-resolved: what styles themselves need is added by rich later and is not touched.
+Escape sequences, other control characters and marks of writing direction can hide or forge output. Every console of the
+command is created here and replaces them in everything that it prints, after styles and markup are resolved; the escape
+sequences of styles are added by rich later.
 """
 
 import sys
@@ -63,7 +63,7 @@ def write(text: str) -> None:
 
 
 def never_refuse() -> None:
-    """Let stdout and stderr replace what their encoding does not hold, instead of raising `UnicodeEncodeError`."""
+    """Let stdout and stderr replace characters that their encoding lacks, instead of raising `UnicodeEncodeError`."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")

@@ -1,7 +1,7 @@
-"""Files that somebody else may have written or put in place: opened without blocking, plain files only, bounded.
+"""Untrusted files: opened without blocking, plain files only, bounded in size.
 
-A folder that was copied from elsewhere may hold a named pipe, which blocks whoever opens it, a device, which never
-ends, or a link to either. Every file of a run, a baseline, a bundle or a data set is therefore opened here.
+A folder that was copied from elsewhere may contain a named pipe, on which opening blocks, a device, which has no end,
+or a link to either. Every file of a run, a baseline, a bundle or a data set is therefore opened here.
 """
 
 import errno
@@ -72,7 +72,7 @@ def read_plain(path: Path, most_bytes: int, *, follow_links: bool = True) -> byt
     """
     with open_plain(path, follow_links=follow_links) as file:
         size_bytes = os.fstat(file.fileno()).st_size
-        # To read takes memory for as much as is asked for, whatever is there. Nothing is left but where a file grew.
+        # read(n) allocates n bytes, so the size is asked first. More is left only if the file grew meanwhile.
         content = file.read(size_bytes) if size_bytes <= most_bytes else b""
         while size_bytes <= most_bytes and (more := file.read(_MORE_BYTES)):
             content += more

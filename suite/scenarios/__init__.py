@@ -1,4 +1,4 @@
-"""What can be measured: one module for each scenario, and the registry that all other packages ask."""
+"""What can be measured: one module for each scenario, and the registry of scenarios."""
 
 from collections.abc import Iterable
 from typing import get_args
@@ -49,5 +49,5 @@ def get(name: str) -> Scenario:
 
 def in_order(names: Iterable[str]) -> list[ScenarioName]:
     """Return `names` in the order in which they are measured, each once."""
-    wanted = set(names)
-    return [each.name for each in _IN_ORDER if each.name in wanted]
+    chosen = set(names)
+    return [each.name for each in _IN_ORDER if each.name in chosen]

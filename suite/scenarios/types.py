@@ -1,4 +1,4 @@
-"""What a scenario says of itself, once for planning, measuring, analysing and reporting."""
+"""The definition of a scenario, used for planning, measuring, analysis and reports."""
 
 from typing import Literal, TypeAlias
 
@@ -37,7 +37,7 @@ class Scenario(msgspec.Struct, frozen=True):
     per_item
         The time of an item counts, not that of a call.
     batched
-        It is measured at the batch sizes that are asked for; else with one item a call, or with batches of its own.
+        It is measured at the requested batch sizes; else with one item a call, or with batches of its own.
     trains
         Calls are steps of training.
     on_device
@@ -78,7 +78,7 @@ class Scenario(msgspec.Struct, frozen=True):
 
     @property
     def first_calls(self) -> bool:
-        """Whether the beginning of a launch is measured: then nothing may come before it in the same launch."""
+        """Whether the start of a launch is measured: then the launch may measure nothing before."""
         return self.sample in {"cold start", "peak memory"}
 
     @property

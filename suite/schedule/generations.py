@@ -335,4 +335,4 @@ class Generations:
         """Warn of errors that NVIDIA's driver reported outside of windows: a turn's own are in its record."""
         codes = self._device.xid_errors() if self._device is not None and case.device != "cpu" else ()
         if codes and not isinstance(codes, Absent):
-            self._warn(notices.gpu_xid(codes, case.id))
+            self._warn(notices.gpu_xid(case.id, codes))

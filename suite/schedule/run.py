@@ -127,7 +127,7 @@ class RunInProgress:
                     continue
                 unfinished.remove(block.case.id)
                 if decision.reason is StopReason.BUDGET:
-                    self._warn(notices.precision_not_reached(decision.half_width or math.inf, target, block.case.id))
+                    self._warn(notices.precision_not_reached(block.case.id, decision.half_width or math.inf, target))
 
     def _until_decided(self) -> None:
         """Add generations to each block until it has a verdict, or the budget is spent."""
@@ -147,7 +147,7 @@ class RunInProgress:
             for block in blocks:
                 if time.monotonic() - self._begun + self._seconds.get(block.case.id, 0.0) > budget:
                     for each in blocks:
-                        self._warn(notices.not_decided(missing[each.case.id], each.case.id))
+                        self._warn(notices.not_decided(each.case.id, missing[each.case.id]))
                     return
                 for _ in self._measure_group([(block, max(each.index for each in block.generations) + 1)]):
                     pass

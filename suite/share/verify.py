@@ -1,7 +1,8 @@
-"""Whether a report holds: its digests, its statement, its signature, and every figure anew from the samples.
+"""Verify a report: its digests, its statement, its signature, and every figure, computed again from the samples.
 
 A signature says who stands for a report. Without one that a reader knows, whoever changed a sample can make everything
-else fit again: such a report is *consistent, not authentic*. Whether what was signed was ever measured, nothing tells.
+else fit again: such a report is *consistent, but unsigned*, or *consistent, but signer unknown*. Nothing shows whether
+what was signed was ever measured.
 """
 
 import hashlib
@@ -20,7 +21,13 @@ from suite.share.active_content import not_ours
 from suite.share.inputs import VerificationInput
 from suite.share.reading import Check, Read, read
 
-Verdict: TypeAlias = Literal["verified", "consistent, not authentic", "not verified", "does not hold"]
+Verdict: TypeAlias = Literal[
+    "verified",
+    "consistent, but unsigned",
+    "consistent, but signer unknown",
+    "not verified",
+    "verification failed",
+]
 INCONCLUSIVE = 3
 
 
@@ -36,7 +43,7 @@ class Verified(msgspec.Struct, frozen=True):
     @property
     def exit_code(self) -> int:
         """0 nothing is wrong; 1 something is; 3 it is undecided, or signers were named and it is by none of them."""
-        if self.verdict == "does not hold":
+        if self.verdict == "verification failed":
             return 1
         unknown = self.verdict == "not verified" or (self.signers_asked and self.verdict != "verified")
         return INCONCLUSIVE if unknown else 0
@@ -72,11 +79,13 @@ def verify(inputs: VerificationInput, *, tool_sha256: str = "", signers: Path | 
     broken = any(check.state == "broken" for check in checks)
     judged = found.page is None or all(check.state == "holds" for check in checks if check.topic == "figures")
     covered = bool(signed) and found.statement is not None and judged
-    verdict: Verdict = "verified" if covered else "consistent, not authentic"
+    verdict: Verdict = "consistent, but signer unknown" if found.signature else "consistent, but unsigned"
     if broken:
-        verdict = "does not hold"
+        verdict = "verification failed"
     elif any(check.state == "unverified" for check in checks):
         verdict = "not verified"
+    elif covered:
+        verdict = "verified"
     return Verified(
         run=found.run,
         checks=tuple(checks),

@@ -95,7 +95,7 @@ def test_what_cannot_be_compared_is_one_sentence(place: Path, words: list[str], 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["old-0"], "1 runs were named where OLD and NEW belong"),
+        (["old-0"], "OLD and NEW are two runs, and 1 were named"),
         ([], "Name the old and the new side"),
         (["--baseline", "good"], "name the new runs alone"),
         (["old-0", "new-0", "--output", "found.docx"], "names no format"),

@@ -78,7 +78,7 @@ def test_folders_that_were_copied_are_entered_and_broken_ones_named(tmp_path: Pa
     command = run("history", "mlp/latency", folder=tmp_path)
     assert command.code == 0, command.err
     assert "broken is left out: " in command.out
-    assert "1 run entered" in command.out
+    assert "1 run added" in command.out
     assert made.id in command.out
     rebuilt = run("history", "--rebuild", folder=tmp_path)
     assert rebuilt.code == 0

@@ -115,7 +115,7 @@ def test_the_exit_code_and_the_file_hold_the_answer(
     assert (found.of, found.by, found.exit_code) == ("theirs", "ours", code)
     assert found.answer.startswith(says)
     assert found.answer in " ".join(done.output.split())
-    assert f"Written down: {tmp_path / 'mine' / 'ours' / NAME}" in done.output
+    assert f"Written: {tmp_path / 'mine' / 'ours' / NAME}" in done.output
 
 
 def test_with_a_larger_allowance_the_same_difference_is_none(remeasured: Callable[..., Result]) -> None:

@@ -30,7 +30,7 @@ def test_the_command_names_a_changed_figure_and_ends_with_one(tmp_path: Path) ->
     (folder / "report.html").write_text(text.replace("All 2 answers", "All 3 answers"))
     done = run("verify", folder / "report.html", folder=tmp_path)
     assert done.code == 1
-    assert done.out.startswith("Does not hold: run ")
+    assert done.out.startswith("Verification failed: run ")
     assert "the page says “All 3 answers" in done.out
     assert TOOL_SHA256 not in done.out
     assert PAYLOAD not in done.out
@@ -61,9 +61,9 @@ def signed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        ((), 0, "Consistent, not authentic: run "),
+        ((), 0, "Consistent, but signer unknown: run "),
         (("--signers", "signers"), 0, "Verified by ada@example.org: run "),
-        (("--signers", "strangers"), 3, "Consistent, not authentic: run "),
+        (("--signers", "strangers"), 3, "Consistent, but signer unknown: run "),
     ],
 )
 def test_the_answer_is_the_first_line_and_the_exit_code(

@@ -243,7 +243,7 @@ def _launches_planned() -> str:
 _METHOD = [
     Figure(
         "docs/method.md",
-        "the t interval over {} launches is held against the limit, {} % of a call or {} µs for the MLP",
+        "the t interval over {} launches is compared with the limit, {} % of a call or {} µs for the MLP",
         lambda: [_launches_planned(), *_limits()],
     ),
     Figure(

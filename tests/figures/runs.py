@@ -143,9 +143,9 @@ FIGURES = [
     *(
         Figure(page, text, lambda: [_target()])
         for page, text in (
-            (README, "until they tell {} % of the test images right"),
-            (METHOD, "{} % of the test images told right"),
-            ("docs/reading-a-report.md", "until {} % of the test images are told right"),
+            (README, "until they classify {} % of the test images correctly"),
+            (METHOD, "{} % of the test images classified correctly"),
+            ("docs/reading-a-report.md", "until {} % of the test images are classified correctly"),
         )
     ),
 ]

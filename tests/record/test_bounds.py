@@ -14,7 +14,7 @@ from tests.records_builder import make_run
         ("MAX_RESULTS", "results"),
         ("MAX_WINDOWS", "windows"),
         ("MAX_ROUNDS", "rounds"),
-        ("MAX_PLACES", "places"),
+        ("MAX_ROUND_ARMS", "places"),
         ("MAX_FACTS", "facts"),
     ],
 )

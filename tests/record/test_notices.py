@@ -21,33 +21,34 @@ ALL: list[Callable[[], Warning_]] = [
     lambda: notices.injected(["torch#2"]),
     lambda: notices.too_few_launches(2, 5, ["mlp/latency"]),
     lambda: notices.budget_spent(600, 3),
-    lambda: notices.precision_not_reached(0.02, 0.01, "mlp/latency"),
-    lambda: notices.not_decided("1.01 (0.98–1.04)", "mlp/latency"),
+    lambda: notices.precision_not_reached("mlp/latency", 0.02, 0.01),
+    lambda: notices.not_decided("mlp/latency", "1.01 (0.98–1.04)"),
     lambda: notices.not_equal("torch/mlp", 3e-3, 1e-5),
     lambda: notices.not_as_claimed("torch/mlp/bf16", "It was asked for bf16 and computed in fp32."),
     lambda: notices.emulated("bf16", "This processor has none of avx512_bf16"),
     lambda: notices.trains_otherwise("torch/mlp", "It does not train as the reference does: the losses are off."),
-    lambda: notices.launches_failed(1, "It ran out of memory.", "torch/mlp"),
+    lambda: notices.launches_failed("torch/mlp", 1, "It ran out of memory."),
     notices.cut_off,
     lambda: notices.too_disturbed(5, 10, "are left out"),
     lambda: notices.stolen(0.05),
     lambda: notices.supervisor_busy(0.03),
     lambda: notices.idle_workers_busy(0.2),
     lambda: notices.never_still("torch", 9, 10),
-    lambda: notices.no_steady_state(1, 5, "torch/mlp"),
-    lambda: notices.slow_start(0.09, "torch/mlp"),
-    lambda: notices.coarse_clock(230, 1000, "torch/mlp"),
+    lambda: notices.no_steady_state("torch/mlp", 1, 5),
+    lambda: notices.slow_start("torch/mlp", 0.09),
+    lambda: notices.coarse_clock("torch/mlp", 230, 1000),
     lambda: notices.machine_moved(-0.12),
     lambda: notices.throttled(4),
     lambda: notices.driver_on_one_side("590.48.01", None),
     lambda: notices.driver_older("590.48.01", "580.95.05"),
     lambda: notices.cuda_misfit("torch cu13", "CUDA 13.1.1 needs a newer driver.", ""),
-    lambda: notices.gpu_throttled(2, 10, ["thermal"], "torch/mlp"),
-    lambda: notices.gpu_memory_errors(3, ""),
-    lambda: notices.gpu_xid([79, 31, 79, 500], "torch/mlp"),
+    lambda: notices.gpu_throttled("torch/mlp", 2, 10, ["thermal"]),
+    lambda: notices.gpu_memory_errors("", 3),
+    lambda: notices.gpu_xid("torch/mlp", [79, 31, 79, 500]),
     lambda: notices.gpu_memory_divided("mlp/latency", [["torch"], ["jax"]], 9 << 30, 8 << 30, []),
     lambda: notices.gpu_memory_short("torch/mlp", 9 << 30, 8 << 30),
     lambda: notices.gpu_one_process("mlp/latency"),
+    lambda: notices.not_divided("resnet50", "It has BatchNorm."),
     lambda: notices.not_installed(["jax", "tensorflow"]),
     lambda: notices.gpu_not_used("its driver is too old.", "Install a newer one."),
     lambda: notices.left_out(["openvino"], "a GPU was chosen"),
@@ -76,7 +77,7 @@ def test_codes_are_unique_and_every_warning_is_tested() -> None:
     made = [
         function
         for name, function in inspect.getmembers(notices, inspect.isfunction)
-        if function.__module__ == notices.__name__ and name != "of_machine"
+        if function.__module__ == notices.__name__ and name != "of_machine" and not name.startswith("_")
     ]
     assert len(made) == len(codes)
 
@@ -156,7 +157,7 @@ def test_mkl_is_reported_of_only_where_it_multiplies_on_a_processor_of_another_v
 
 
 def test_errors_of_the_driver_are_named_once_each() -> None:
-    said = notices.gpu_xid([79, 31, 79, 500], "").message
+    said = notices.gpu_xid("", [79, 31, 79, 500]).message
     assert "(4): XID 79 (the GPU fell off the bus), 31 (memory that is not there was asked for), 500." in said
 
 

@@ -37,7 +37,7 @@ def test_the_page_tells_times_steps_seeds_and_curves() -> None:
         'id="convergence"',
         "Time to accuracy",
         "5 of 5",
-        "training until 97.0\u00a0% of the test images are told right, 300 steps at the most, 5 seeds",
+        "training until 97.0\u00a0% of the test images are classified correctly, 300 steps at the most, 5 seeds",
         "Accuracy at the end",
         "Load and compile",
         "Test accuracy of small MLP over training time: ",

@@ -27,7 +27,8 @@ from tests.compare.ab import pairs
 from tests.records_builder import make_run
 from tests.share.evidence import TOOL_SHA256, broken, check, key, large, leave, small
 
-CONSISTENT = "consistent, not authentic"
+CONSISTENT = "consistent, but unsigned"
+UNKNOWN = "consistent, but signer unknown"
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +95,7 @@ def digits(text: str) -> tuple[int, ...]:
 
 def holds(inputs: VerificationInput) -> bool:
     try:
-        return verify(inputs, tool_sha256=TOOL_SHA256).verdict != "does not hold"
+        return verify(inputs, tool_sha256=TOOL_SHA256).verdict != "verification failed"
     except LevelfieldError:
         return False
 
@@ -131,7 +132,7 @@ def test_a_changed_digit_of_a_bill_or_the_statement_is_found(
         places = digits(text)
         (folder / name).write_text(turned(text, places[int(share * len(places))], step))
         found = check(folder / "run.json")
-        assert found.verdict == "does not hold"
+        assert found.verdict == "verification failed"
         assert found.exit_code == 1
         assert broken(found)
 
@@ -228,9 +229,9 @@ def test_what_a_known_signer_signed_is_verified_also_from_the_page_alone(tmp_pat
         found = check(path, signers)
         assert broken(found) == ""
         assert (found.verdict, found.exit_code, found.signer) == ("verified", 0, "ada@example.org")
-        assert check(path).verdict == CONSISTENT
+        assert check(path).verdict == UNKNOWN
         assert "--signers" in says(check(path), "signature")
-        assert (check(path, others).verdict, check(path, others).exit_code) == (CONSISTENT, 3)
+        assert (check(path, others).verdict, check(path, others).exit_code) == (UNKNOWN, 3)
 
 
 def test_a_forgery_under_somebodys_signature_does_not_hold(tmp_path: Path) -> None:
@@ -241,7 +242,7 @@ def test_a_forgery_under_somebodys_signature_does_not_hold(tmp_path: Path) -> No
     assert "not of this statement" in broken(check(false / "run.json", signers))
     shutil.copy(honest / statement.NAME, false)
     assert "not of this record" in broken(check(false / "run.json", signers))
-    assert check(false, signers).verdict == "does not hold"
+    assert check(false, signers).verdict == "verification failed"
 
 
 def test_another_record_inside_a_signed_page_is_found(tmp_path: Path) -> None:
@@ -252,7 +253,7 @@ def test_another_record_inside_a_signed_page_is_found(tmp_path: Path) -> None:
     kept = signed[signed.index(start) :]
     page = other[: other.index(start)] + kept[: kept.index(end)] + other[other.rindex(end) :]
     found = verify(VerificationInput(name="x", page=page), tool_sha256=TOOL_SHA256, signers=signers)
-    assert found.verdict == "does not hold"
+    assert found.verdict == "verification failed"
     assert "It is not of this record." in broken(found)
 
 

@@ -48,9 +48,7 @@ def arms(run: Run) -> tuple[Arm, Arm]:
     """
     first = run.blocks[0].arms if run.blocks else ()
     if len(first) != 2 or any(block.arms != first for block in run.blocks):
-        raise LevelfieldError(
-            f"The run {run.id} does not hold two arms against each other.", fix="Make one with `levelfield ab A B`."
-        )
+        raise LevelfieldError(f"The run {run.id} does not compare two arms.", fix="Make one with `levelfield ab A B`.")
     return first[0], first[1]
 
 

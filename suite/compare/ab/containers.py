@@ -238,7 +238,7 @@ def compare_places(run: Run, old: Arm, new: Arm) -> tuple[ChangeGroup, ...]:
         for name in before
     ]
     found.sort(key=lambda one: one.state == "same")
-    return (ChangeGroup(title="Where workers lived", changes=tuple(found)),)
+    return (ChangeGroup(title="Where workers ran", changes=tuple(found)),)
 
 
 def _facts(run: Run, arm: Arm) -> dict[str, str]:

@@ -117,7 +117,7 @@ def compute(
         said = _PREFIX.sub("", printable(error.message)).rstrip(".")
         said = re.sub(r"\S*/model\.onnx", model.file, said)
         raise LevelfieldError(
-            f"ONNX Runtime, whose plain answer the others are held against, cannot run {model.file}: {said}.",
+            f"ONNX Runtime, which computes the reference without optimisations, cannot run {model.file}: {said}.",
             fix="Look at the file with onnx.checker.check_model; where the inputs are the reason, give it some of its "
             "own with --input NAME=FILE.npy.",
         ) from error

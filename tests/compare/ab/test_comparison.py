@@ -55,7 +55,7 @@ def test_outputs_are_compared() -> None:
 
 @pytest.mark.parametrize("record", [make_run(backends=("jax",)), make_run(backends=("jax", "torch", "openvino"))])
 def test_a_run_that_is_no_pair_is_refused(record: Run) -> None:
-    with pytest.raises(LevelfieldError, match="does not hold two arms"):
+    with pytest.raises(LevelfieldError, match="does not compare two arms"):
         arms(record)
 
 

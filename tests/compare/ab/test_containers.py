@@ -53,7 +53,7 @@ def test_arms_of_one_place_are_not_told_of_places() -> None:
     twin = msgspec.structs.replace(BOX, ordinal=2)
     found = judged(run(1.0, first=BOX, second=twin, models=("mlp",), scenarios=("latency",)))
     assert not any("container" in each for each in found.notes)
-    assert not any(group.title == "Where workers lived" for group in found.changes)
+    assert not any(group.title == "Where workers ran" for group in found.changes)
     assert containers.compare_places(run(1.0), BOX, twin) == ()
 
 
@@ -162,10 +162,10 @@ def test_a_cold_start_is_reported_stage_by_stage() -> None:
     assert "load \u22120.50\u00a0ms (\u22120.50 to \u22120.50)" in said
 
 
-def test_where_workers_lived_stands_first_among_what_differs() -> None:
+def test_where_workers_ran_is_the_first_change() -> None:
     made = record(1.0, scenarios=("latency",))
     found = judged(made)
-    assert found.changes[0].title == "Where workers lived"
+    assert found.changes[0].title == "Where workers ran"
     facts = {change.name: (change.old, change.new) for change in found.changes[0].changes}
     assert facts["launcher"] == ("docker", "venv")
     assert facts["Python"] == (made.images[0].python, "3.11.7")
@@ -190,7 +190,7 @@ def test_the_command_that_measures_it_again_names_both_places() -> None:
     assert words[words.index("--launcher") + 1] == "docker"
 
 
-def test_the_report_says_who_lived_elsewhere() -> None:
+def test_the_report_says_who_ran_elsewhere() -> None:
     said = sentences.place(record(1.0, scenarios=("latency",)))
     assert said == (
         "Measured in one pinned container per framework; onnxruntime+launcher=venv in virtual environments."

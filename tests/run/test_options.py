@@ -1,0 +1,14 @@
+"""The options of a run have the same defaults as the command line, but for the device: code names it."""
+
+import msgspec
+
+from suite.cli.main import bench
+from suite.cli.measuring import options_of
+from suite.plan import Selection
+from suite.run.options import Options
+
+
+def test_a_command_without_options_has_the_defaults_of_the_types() -> None:
+    typed = options_of(bench.make_context("bench", []).params)
+    selection = Selection(variant="auto")
+    assert msgspec.structs.replace(typed, command=()) == Options(selection=selection)
