@@ -18,7 +18,7 @@ from typing import Self
 import msgspec
 
 from suite.machine.counters import Open, Value
-from suite.machine.reading import ROOT, integer, text
+from suite.machine.reading import ROOT, if_known, integer, text
 from suite.record.schema import Absent
 
 _ZONES = "sys/class/powercap"
@@ -106,10 +106,10 @@ def spent_uj(before: Sequence[Package] | Absent, after: Sequence[Package] | Abse
     int or Absent
         Microjoules; absent where a reading is, or where the number of packages changed.
     """
-    if isinstance(after, Absent):
-        return after
-    if isinstance(before, Absent):
-        return before
+    return if_known(_spent_uj, after, before)
+
+
+def _spent_uj(after: Sequence[Package], before: Sequence[Package]) -> Value:
     if len(before) != len(after):
         return Absent("a processor was switched off or on meanwhile")
     return sum(
