@@ -18,13 +18,13 @@ class Gpu(msgspec.Struct, frozen=True):
     capability: str | None
     """Compute capability, `9.0`; None where the device did not say."""
     mig: bool = False
-    """Cut into slices (multi-instance GPU): no longer to be had whole."""
+    """Cut into slices (multi-instance GPU): no longer usable as a whole."""
     one_process: bool = False
     """It lets one process in at a time (compute mode EXCLUSIVE_PROCESS, or EXCLUSIVE_THREAD of old)."""
     prohibited: bool = False
     """It lets no process compute (compute mode PROHIBITED)."""
     persistent: bool | None = None
-    """The driver stays ready while nobody uses the GPU (persistence mode); None where the device did not say."""
+    """The driver stays ready while no process uses the GPU (persistence mode); None where the device did not say."""
 
     @property
     def title(self) -> str:

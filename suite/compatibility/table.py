@@ -62,7 +62,7 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Requirement(msgspec.Struct, frozen=True):
-    """What a release asks for."""
+    """What a release needs."""
 
     release: str
     family: Family
@@ -111,9 +111,9 @@ def _versions(table: Table) -> list[str]:
 
 
 def requirement(table: Table, release: str) -> Requirement | None:
-    """Return what a CUDA release asks for; None where the table does not know its family.
+    """Return what a CUDA release needs; None where the table does not know its family.
 
-    A patch release that the table lacks asks for what the highest listed one of its minor version asks.
+    A patch release that the table lacks needs what the highest listed one of its minor version needs.
 
     Parameters
     ----------

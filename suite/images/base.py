@@ -152,7 +152,7 @@ def make(name: str, tar: Path, *, progress: Progress = silent) -> None:
     Raises
     ------
     LevelfieldError
-        mmdebstrap is missing or fails, or a package cannot be had.
+        mmdebstrap is missing or fails, or a package cannot be fetched.
     """
     if shutil.which("mmdebstrap") is None:
         raise LevelfieldError(

@@ -41,7 +41,7 @@ class File(msgspec.Struct, frozen=True):
     """One file of a bundle."""
 
     name: str
-    """`wheels/…`, `debs/…` or `artifacts/…`: its place in the cache."""
+    """`wheels/…`, `debs/…` or `artifacts/…`: its path in the cache."""
     sha256: str
     size_bytes: int
 
@@ -52,7 +52,7 @@ class Manifest(msgspec.Struct, frozen=True):
     format: str
     tool_version: str
     locks: dict[str, str]
-    """Path of every lock below `images/`, and its SHA-256: a checkout with others needs other files."""
+    """Path of every lock below `images/`, and its SHA-256: a checkout whose locks differ needs other files."""
     files: tuple[File, ...]
 
 
@@ -94,11 +94,13 @@ def pack(images: Iterable[Reference], out: Path, *, artifacts: bool = False, pro
             for file in sorted((root / "onnx").rglob("*"))
             if file.is_file()
         }
-    with tempfile.TemporaryDirectory(prefix="bundling-", dir=cache_folder("downloads")) as place:
+    with tempfile.TemporaryDirectory(prefix="bundling-", dir=cache_folder("downloads")) as temporary:
         for name in TOOL_LOCKS:
             locks[f"tool/{name}"] = images_root() / "tool" / name
             progress(f"fetching the wheels of the tool's own {name}")
-            chosen |= {f"wheels/{file.name}": file for file in _tool_wheels(images_root() / "tool" / name, Path(place))}
+            chosen |= {
+                f"wheels/{file.name}": file for file in _tool_wheels(images_root() / "tool" / name, Path(temporary))
+            }
         progress(f"writing {len(chosen)} files")
         with disk_space():
             return _write(chosen, locks, out)
@@ -186,10 +188,10 @@ def _unpack(opened: tarfile.TarFile, bundle: Path, *, models: bool) -> Unpacked:
     if first is None or first.name != MANIFEST or not _is_plain(first) or first.size > MAX_MANIFEST_BYTES:
         raise LevelfieldError(f"{bundle} is no bundle: it does not begin with its manifest.", fix=_DAMAGED)
     manifest = _manifest(_stream(opened, first).read(), bundle)
-    wanted = {file.name: file for file in manifest.files}
+    pending = {file.name: file for file in manifest.files}
     count = already_cached = left_out = 0
     while (entry := opened.next()) is not None:
-        file = wanted.pop(entry.name, None)
+        file = pending.pop(entry.name, None)
         if file is None or not _is_plain(entry) or entry.size != file.size_bytes:
             raise LevelfieldError(
                 f"{bundle} holds {entry.name[:100]!r}, which its manifest does not name.", fix=_DAMAGED
@@ -200,9 +202,9 @@ def _unpack(opened: tarfile.TarFile, bundle: Path, *, models: bool) -> Unpacked:
             count += 1
             already_cached += _take(_stream(opened, entry), file)
         opened.members = []  # type: ignore[attr-defined]  # thousands of entries are not kept in memory
-    if wanted:
+    if pending:
         raise LevelfieldError(
-            f"{bundle} was cut off: {len(wanted)} files are missing, such as {next(iter(wanted))}.", fix=_DAMAGED
+            f"{bundle} was cut off: {len(pending)} files are missing, such as {next(iter(pending))}.", fix=_DAMAGED
         )
     return Unpacked(
         files=count, already_cached=already_cached, other_locks=tuple(_other_locks(manifest)), models_left_out=left_out
@@ -232,7 +234,7 @@ def _manifest(content: bytes, bundle: Path) -> Manifest:
 
 
 def _take(stream: IO[bytes], file: File) -> bool:
-    """Put one file in its place; return whether it was there already."""
+    """Put one file into the cache; return whether it was there already."""
     folder, _, rest = file.name.partition("/")
     target = cache_folder(folder) / rest
     if target.is_file():
@@ -243,8 +245,8 @@ def _take(stream: IO[bytes], file: File) -> bool:
                 f"{file.name} in the bundle is not the file that is in the cache.",
                 fix="Leave --models out, or remove the file from the cache to take the bundle's.",
             )
-    with tempfile.TemporaryDirectory(prefix="unpacking-", dir=cache_folder("downloads")) as place:
-        fresh = Path(place) / "file"
+    with tempfile.TemporaryDirectory(prefix="unpacking-", dir=cache_folder("downloads")) as temporary:
+        fresh = Path(temporary) / "file"
         found = hashlib.sha256()
         with fresh.open("wb") as out:
             while chunk := stream.read(_CHUNK):

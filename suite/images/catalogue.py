@@ -198,8 +198,8 @@ def framework(image_name: str, variant: str = "cpu") -> str | None:
     LevelfieldError
         There is no such variant of the image.
     """
-    wanted = requirement(image_name, variant)
-    return Requirement(wanted).name if wanted else None
+    required = requirement(image_name, variant)
+    return Requirement(required).name if required else None
 
 
 def current_version(image_name: str, variant: str = "cpu") -> str | None:
@@ -246,17 +246,17 @@ def lock(image_name: str, variant: str = "cpu", version: str | None = None) -> L
         There is no such image or lock, or the file is not one of ours.
     """
     known = lock_names(image_name)
-    wanted = stem(variant, version)
+    name = stem(variant, version)
     if (variant, version) in known:
-        return read(images_root() / image_name / f"{wanted}.lock")
+        return read(images_root() / image_name / f"{name}.lock")
     if version is not None and (variant, None) in known:
         if version == current_version(image_name, variant):
             return read(images_root() / image_name / f"{variant}.lock")
-        mixed = mixed_folder(image_name) / f"{wanted}.lock"
+        mixed = mixed_folder(image_name) / f"{name}.lock"
         if mixed.is_file():
             return read(mixed)
         raise _no_version(image_name, variant, version)
-    raise unknown(f"lock of {image_name}", wanted, [stem(*each) for each in known])
+    raise unknown(f"lock of {image_name}", name, [stem(*each) for each in known])
 
 
 def mixed_folder(image_name: str) -> Path:

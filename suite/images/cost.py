@@ -54,11 +54,11 @@ def estimate(names: Iterable[str], launcher: str = "docker", base_kind: base.Kin
     Parameters
     ----------
     names : iterable of str
-        Images, as they are asked for: `onnxruntime`, `onnxruntime@1.30.0`.
+        Images by name: `onnxruntime`, `onnxruntime@1.30.0`.
     launcher : {"docker", "venv"}
         Images, or virtual environments.
     base_kind : {"debian", "registry"}
-        What images stand on; the size of a registry's base is not known beforehand and not counted.
+        Source of the bases; the size of a registry's base is not known beforehand and not counted.
 
     Raises
     ------

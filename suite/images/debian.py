@@ -299,8 +299,8 @@ def _private_apt(root: Path) -> list[str]:
 
 
 def _simulate(options: list[str], base: str) -> list[tuple[str, str]]:
-    wanted = [*_REQUIRED, *package_names(base)]
-    output = _apt(["apt-get", *options, "-qq", "install", "--no-install-recommends", "--simulate", *wanted])
+    requested = [*_REQUIRED, *package_names(base)]
+    output = _apt(["apt-get", *options, "-qq", "install", "--no-install-recommends", "--simulate", *requested])
     found = []
     for line in output.splitlines():
         if line.startswith("Inst "):
@@ -311,12 +311,12 @@ def _simulate(options: list[str], base: str) -> list[tuple[str, str]]:
 
 def _describe(options: list[str], chosen: dict[tuple[str, str], set[str]]) -> tuple[Package, ...]:
     names = sorted(chosen)
-    places = [
+    candidates = [
         [cell.strip() for cell in line.split("|")]
         for line in _apt(["apt-cache", *options, "madison", *(name for name, _ in names)]).splitlines()
     ]
     # A version found in the main archive is taken from there: the security archive forgets sooner.
-    lasting = {(name, version) for name, version, place in places if f"{RELEASE}-security" not in place}
+    lasting = {(name, version) for name, version, source in candidates if f"{RELEASE}-security" not in source}
     packages = {}
     for paragraph in _apt(["apt-cache", *options, "show", *(f"{name}={version}" for name, version in names)]).split(
         "\n\n"

@@ -24,7 +24,7 @@ from suite.machine.engine import connect as open_client
 from suite.paths import cache_folder
 
 IDENTITY = "levelfield.identity"
-"""Label with the full SHA-256 of everything an image was made from; its tag shows the beginning."""
+"""Label with the full SHA-256 of everything an image was made from; its tag shows the start of it."""
 BUILD = "levelfield.build"
 """Label of every step of a build, and so of its image: the process that builds (`suite.machine.owner`), a slash, and
 which of its builds it is."""
@@ -296,7 +296,7 @@ def _find_tag(client: docker.DockerClient, tag: str) -> Image | None:
 
 
 def _remove(client: docker.DockerClient, image_id: str) -> None:
-    """Remove an image and the steps below it, unless it has a name, is in use or another image stands on it."""
+    """Remove an image and the steps below it, unless it has a name, is in use or another image is based on it."""
     with contextlib.suppress(APIError):
         client.images.remove(image_id)
 

@@ -27,7 +27,7 @@ def relock(names: Iterable[str] = (), *, progress: Progress = silent) -> None:
     Parameters
     ----------
     names
-        `onnxruntime` stands for all locks of that image, `onnxruntime@1.30.0` for one, which is made if it does not
+        `onnxruntime` means all locks of that image, `onnxruntime@1.30.0` for one, which is made if it does not
         exist. Empty: everything.
     progress : callable
         Called with one short line for each lock, and for each distribution that a named lock could not keep as it was.
@@ -42,7 +42,7 @@ def relock(names: Iterable[str] = (), *, progress: Progress = silent) -> None:
         catalogue.image(requested.name)
         plain = requested.version is None and requested.variant == "cpu"
         own = (requested.variant, requested.version)
-        for variant, version in _wanted(requested.name) if plain else (own,):
+        for variant, version in _all_locks(requested.name) if plain else (own,):
             progress(f"resolving {requested.name} {catalogue.stem(variant, version)}")
             try:
                 written = lock_image(requested.name, variant, version)
@@ -63,7 +63,7 @@ def relock(names: Iterable[str] = (), *, progress: Progress = silent) -> None:
             lock_tool()
 
 
-def _wanted(image_name: str) -> tuple[tuple[str, str | None], ...]:
+def _all_locks(image_name: str) -> tuple[tuple[str, str | None], ...]:
     """Return every lock that an image has or should have."""
     unlocked: tuple[tuple[str, str | None], ...] = tuple((variant, None) for variant in catalogue.unlocked(image_name))
     return (*catalogue.lock_names(image_name), *unlocked)
@@ -72,8 +72,8 @@ def _wanted(image_name: str) -> tuple[tuple[str, str | None], ...]:
 def lock_image(image_name: str, variant: str = "cpu", version: str | None = None) -> catalogue.Lock:
     """Resolve the requirements of an image and write its lock.
 
-    Every wheel is fetched (into the cache) to learn its size: a lock whose wheels cannot be had is worth nothing. Those
-    of a CUDA variant are not, being gigabytes: their hashes are the index's word, checked when an image is made.
+    Every wheel is fetched (into the cache) to learn its size: a lock whose wheels cannot be fetched is worth nothing.
+    Those of a CUDA variant are not, being gigabytes: their hashes are the index's, checked when an image is made.
 
     Parameters
     ----------
@@ -178,10 +178,11 @@ def _serves(index: registries.Index, source: Path) -> bool:
 
 
 def _local(found: registries.Settings, index: registries.Index) -> bool:
-    """Return whether the user has wheels of their own for what an index serves: then it is not asked."""
+    """Return whether the user has wheels of their own for what an index serves: then the index is not used."""
     names = [project.replace("-", "_") for project in index.serves]
     return any(
-        "://" in place or any(any(Path(place).glob(f"{name}*.whl")) for name in names) for place in found.find_links
+        "://" in location or any(any(Path(location).glob(f"{name}*.whl")) for name in names)
+        for location in found.find_links
     )
 
 
@@ -197,8 +198,8 @@ def _compile(sources: list[Path], output: Path, arguments: list[str]) -> None:
 def _pin(package: dict[str, Any]) -> Pin:
     found = {}
     for wheel in package.get("wheels", []):
-        place = wheel.get("name") or wheel.get("url") or wheel["path"]
-        found[place.rsplit("/", 1)[-1].replace("%2B", "+")] = wheel["hashes"]["sha256"]
+        address = wheel.get("name") or wheel.get("url") or wheel["path"]
+        found[address.rsplit("/", 1)[-1].replace("%2B", "+")] = wheel["hashes"]["sha256"]
     if not found:
         raise LevelfieldError(
             f"{package['name']} {package['version']} has no wheel for Python {PYTHON} on Linux x86_64.",
@@ -223,7 +224,7 @@ def _build_number(file: str) -> int:
 
 
 def _rank(file: str) -> int:
-    return next((place for place, tag in enumerate(_PREFERENCE) if tag in file), len(_PREFERENCE))
+    return next((rank for rank, tag in enumerate(_PREFERENCE) if tag in file), len(_PREFERENCE))
 
 
 def _sized(pin: Pin, file: Path) -> Pin:

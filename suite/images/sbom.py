@@ -151,7 +151,7 @@ def _component(file: catalogue.Pin | debian.Package, address: PackageURL) -> Com
     )
 
 
-# ---- reading what somebody else wrote --------------------------------------------------------------------------------
+# ---- reading bills from elsewhere ------------------------------------------------------------------------------------
 
 
 class _Property(msgspec.Struct, frozen=True):

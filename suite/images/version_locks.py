@@ -18,11 +18,11 @@ from suite.images.catalogue import PYTHON, Lock
 from suite.paths import images_root
 
 NEAREST = 3
-"""Versions that are suggested where one is asked for that does not exist."""
+"""Versions that are suggested in place of one that does not exist."""
 TARGET = ("--python-version", PYTHON, "--python-platform", "x86_64-unknown-linux-gnu", "--only-binary", ":all:")
 """Arguments of `uv pip compile`: which Python on which machine, and wheels only."""
-SPELLED = 3
-"""Distributions that a mixed lock's name spells out; of more it only says how many."""
+MAX_LISTED = 3
+"""Most distributions that the name of a mixed lock lists; of more it holds only the number."""
 
 
 def version_changes(before: Lock, after: Lock, *, framework: str) -> list[str]:
@@ -151,12 +151,12 @@ def _released(name: str) -> tuple[str, ...]:
 
 
 def nearest(version: str, available: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the versions nearest to one that does not exist: its neighbours in order, and those spelled alike.
+    """Return the versions nearest to one that does not exist: its neighbours in order, and those written alike.
 
     Parameters
     ----------
     version
-        The version that was asked for.
+        The requested version.
     available
         Versions that exist, in any order.
 
@@ -166,8 +166,8 @@ def nearest(version: str, available: tuple[str, ...]) -> tuple[str, ...]:
     ('1.29.0', '1.30.0', '1.31.0')
     """
     ordered = sorted(set(available), key=catalogue.version_key)
-    place = sum(catalogue.version_key(each) < catalogue.version_key(version) for each in ordered)
-    neighbours = ordered[max(0, place - NEAREST + 1) : place + NEAREST - 1]
+    index = sum(catalogue.version_key(each) < catalogue.version_key(version) for each in ordered)
+    neighbours = ordered[max(0, index - NEAREST + 1) : index + NEAREST - 1]
     alike = difflib.get_close_matches(version, ordered, n=NEAREST, cutoff=0.9)
     return tuple(sorted({*neighbours, *alike}, key=catalogue.version_key))
 
@@ -227,9 +227,9 @@ def mix(first: Lock, second: Lock, chosen: Collection[str]) -> Lock:
 def _name(first: Lock, second: Lock, chosen: Collection[str]) -> str:
     start = first.version or catalogue.current_version(first.image, first.variant) or "current"
     names = sorted(chosen)
-    spelled = "~".join(names) if len(names) <= SPELLED else f"{len(names)}-distributions"
+    listed = "~".join(names) if len(names) <= MAX_LISTED else f"{len(names)}-distributions"
     mark = hashlib.sha256("\n".join([first.sha256, second.sha256, *names]).encode()).hexdigest()[:6]
-    return f"{start}~{spelled}~{mark}"
+    return f"{start}~{listed}~{mark}"
 
 
 def conflict(lock: Lock) -> str:
@@ -252,7 +252,7 @@ def conflict(lock: Lock) -> str:
     Raises
     ------
     LevelfieldError
-        A wheel is wrong or cannot be had.
+        A wheel is wrong or cannot be fetched.
     """
     wheels.fetch(lock)
     pinned = {pin.name: pin.version for pin in lock.pins}

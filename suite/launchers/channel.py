@@ -147,7 +147,7 @@ class Channel(abc.ABC):
         return self._lines.waiting()
 
     def has_unrequested_line(self) -> bool:
-        """Return whether a line waits that no request has asked for; to be asked before the next request is sent."""
+        """Return whether a line waits that answers no request; call it before the next request is sent."""
         return self._lines.waiting()
 
     def stderr_tail(self) -> str:

@@ -120,7 +120,7 @@ class ContainerChannel(Channel):
             self._client.api.kill(self._container)
 
     def ending(self) -> Ending:
-        """Ask the engine's event log: the container removes itself, so it can no longer be inspected.
+        """Read the engine's event log: the container removes itself, so it can no longer be inspected.
 
         Raises
         ------
@@ -178,7 +178,7 @@ class LocalProcess:
         """Return the first process of a container.
 
         None where it cannot be seen: an engine in a virtual machine or on another host has process ids of its own, and
-        the same number may be somebody else here.
+        the same number may be another process here.
 
         Parameters
         ----------

@@ -1,6 +1,6 @@
-"""Whether a worker's reply can be true: numbers that the record holds, and times that passed since it was asked.
+"""Whether a worker's reply can be true: numbers that the record holds, and times that passed since the request.
 
-A worker runs code of others, and what it reports is only a claim. Most of it cannot be checked from outside.
+A worker runs third-party code, and what it reports is only a claim. Most of it cannot be checked from outside.
 What cannot be is refused here, so that it costs the worker's own case and never a record that nothing reads again.
 """
 
@@ -32,7 +32,7 @@ def implausibility(reply: Reply, elapsed_ns: int) -> str:
     reply
         Reply of the worker.
     elapsed_ns
-        Time since it was asked, by the clock of this process.
+        Time since the request, by the clock of this process.
     """
     return _numbers(reply) or _times(reply, CLOCKS_AGREE * elapsed_ns + SLACK_NS)
 

@@ -17,8 +17,8 @@ CHECK_INTERVAL_S = 2.0
 class DiskLimit:
     """What a launch may add to its folders.
 
-    The free space of the disk is looked at first, in microseconds, and the folders only once that much is gone: others
-    may have taken it.
+    The free space of the disk is read first, in microseconds, and the folders only once that much is gone: other
+    processes may have taken it.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class DiskLimit:
         if hidden:
             return True
         written_bytes = held_bytes - self._before_bytes
-        # The rest was taken by others: the folders are not walked again for it, which may be during a window.
+        # Other processes took the rest: the folders are not walked again for it, which may be during a window.
         self._free_bytes -= max(taken_bytes - written_bytes, 0)
         return written_bytes >= self.allowed_bytes
 

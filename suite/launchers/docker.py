@@ -97,7 +97,7 @@ class DockerLauncher:
                 stdin_open=True,  # the SDK then sets StdinOnce: the worker ends with its supervisor
                 labels={LABEL: self._owner, "levelfield.name": spec.name},
                 network_disabled=True,
-                # Engines of parallel training look their own host up, and here is nobody to ask: /etc/hosts is empty.
+                # Engines of parallel training look their own host up, and /etc/hosts is empty here.
                 hostname="127.0.0.1",
                 host_config=api.create_host_config(
                     binds=binds,

@@ -17,7 +17,7 @@ _S = TypeVar("_S", bound=Reply)
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
 GRACE_S = 5.0
-"""How long a worker that was asked to stop may take."""
+"""How long a worker may take to stop."""
 SIGKILL_CODES = (-9, 137)
 
 
@@ -41,8 +41,8 @@ class Worker:
         self._channel = channel
         self._disk = disk or DiskLimit(())
         self._started_ns = started_ns
-        self._asked = "start"
-        self._asked_ns = started_ns
+        self._request = "start"
+        self._posted_ns = started_ns
         self._dismissed = False
         self.start_ns = 0
         self.alive = True
@@ -52,7 +52,7 @@ class Worker:
         return self._channel.pid
 
     def await_ready(self, timeout_s: float) -> Ready:
-        """Wait for the worker's first line; `start_ns` is then the time since its launch was asked for."""
+        """Wait for the worker's first line; `start_ns` is then the time since its launch was requested."""
         reply = self._receive("start", timeout_s)
         self.start_ns = time.perf_counter_ns() - self._started_ns
         if not isinstance(reply, Ready):
@@ -85,14 +85,16 @@ class Worker:
 
     def post(self, request: Request) -> None:
         """Send a request without waiting, so that several workers can load at the same time."""
-        self._asked = type(request).__name__.lower()
-        self._asked_ns = time.perf_counter_ns()
+        self._request = type(request).__name__.lower()
+        self._posted_ns = time.perf_counter_ns()
         if self._channel.has_unrequested_line():
-            raise self._lost("protocol", f"{self.name} sent a line before {self._asked} that nothing had asked for.")
+            raise self._lost(
+                "protocol", f"{self.name} sent a line before {self._request} that no request had asked for."
+            )
         try:
             self._channel.send(_encoder.encode(request))
         except ChannelClosed:
-            raise self._exited(self._asked) from None
+            raise self._exited(self._request) from None
 
     def collect(self, expect: type[_R], timeout_s: float) -> _R:
         """Wait for the reply to the request that was posted last.
@@ -109,7 +111,7 @@ class Worker:
         WorkerError
             As in `ask`.
         """
-        what = self._asked
+        what = self._request
         reply = self._receive(what, timeout_s)
         if isinstance(reply, Failed):
             self._credible(reply, what)
@@ -166,7 +168,7 @@ class Worker:
 
     def overdue(self, timeout_s: float) -> WorkerError:
         """End a worker whose reply did not come within `timeout_s`, and return its error."""
-        return self._lost("timeout", f"{self.name} did not finish {self._asked} within {timeout_s:.0f} s.")
+        return self._lost("timeout", f"{self.name} did not finish {self._request} within {timeout_s:.0f} s.")
 
     def _receive(self, what: str, timeout_s: float) -> Reply:
         try:
@@ -204,7 +206,7 @@ class Worker:
         allowed_gib = self._disk.allowed_bytes / (1 << 30)
         error = self._lost(
             "error",
-            f"{self.name} wrote more than {allowed_gib:.1f} GiB to its compile cache during {self._asked}; "
+            f"{self.name} wrote more than {allowed_gib:.1f} GiB to its compile cache during {self._request}; "
             "it was ended and the cache emptied.",
         )
         self._disk.clear()
@@ -212,7 +214,7 @@ class Worker:
 
     def _credible(self, reply: _S, what: str) -> _S:
         """Return a reply that can be true; a worker with another is ended."""
-        reason = credible.implausibility(reply, time.perf_counter_ns() - self._asked_ns)
+        reason = credible.implausibility(reply, time.perf_counter_ns() - self._posted_ns)
         if reason:
             raise self._lost("protocol", f"{self.name} answered {what} with {reason}.")
         return reply
@@ -252,7 +254,7 @@ class Worker:
                 self._channel.send(_encoder.encode(Stop()))
 
     def stop(self) -> None:
-        """End the worker; it is asked first. Never raises for a worker that is gone already."""
+        """End the worker; a stop request is sent first. Never raises for a worker that is gone already."""
         if not self.alive:
             return
         self.dismiss()

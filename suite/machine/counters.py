@@ -21,7 +21,7 @@ _CHUNK_BYTES = 1 << 17
 _IDLE, _IOWAIT, _STEAL = 4, 5, 8
 _PLAUSIBLE = 0.5
 _MAX_SENSORS = 8
-"""Some sensors interrupt the CPU they are asked about: no more than this many are."""
+"""Reading a sensor may interrupt its CPU, so no more than this many are read."""
 FREQUENCY = "cpufreq/scaling_cur_freq"
 """File below a CPU's folder: its present clock rate, in kHz."""
 THROTTLING = "thermal_throttle/*_throttle_count"
@@ -29,7 +29,7 @@ THROTTLING = "thermal_throttle/*_throttle_count"
 
 
 class Open:
-    """A file of the kernel's that is opened once and read again from its beginning each time.
+    """A kernel file that is opened once and read from its start each time.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def process_cpu_ns(pid: int) -> Value:
     try:
         return clock_gettime_ns((~pid << 3) | 2)
     except OSError:
-        return Absent(f"process {pid} is gone, or its CPU clock is not to be had here")
+        return Absent(f"process {pid} is gone, or its CPU clock is not readable here")
 
 
 def family_cpu_ns(pid: int) -> Value:
@@ -148,7 +148,7 @@ def cpu_lines(content: bytes, cpus: Sequence[int]) -> dict[int, list[int]]:
 
 
 def steal_ns(lines: dict[int, list[int]]) -> Value:
-    """Return the time the hypervisor gave to others while these CPUs had work."""
+    """Return the time that the hypervisor gave to other guests while these CPUs had work."""
     if not lines or any(len(fields) <= _STEAL for fields in lines.values()):
         return Absent("/proc/stat does not count steal")
     return sum(fields[_STEAL] for fields in lines.values()) * TICK_NS
@@ -180,7 +180,7 @@ def ticks_busy_ns(lines: dict[int, list[int]], now_ns: int) -> Value:
 
 
 def named_counter(content: bytes, name: bytes) -> Value:
-    """Return the number behind a name at the beginning of a line (`ctxt 453837`).
+    """Return the number after a name at the start of a line (`ctxt 453837`).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the GPU did during a window, asked of NVML from outside the workers, before it and right after it.
+"""What the GPU did during a window, read through NVML from outside the workers, before it and right after it.
 
 The supervisor sleeps while a window is measured, so clocks, power, temperature and utilisation are those of the moment
 after it. NVML averages two of them itself: power over the last second (from Ampere on, but for the A100), utilisation
@@ -61,7 +61,7 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 class Device:
-    """One GPU, asked through NVML.
+    """One GPU, read through NVML.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class Device:
         Parameters
         ----------
         before
-            Reading taken at the beginning of the window.
+            Reading taken at the start of the window.
         pids
             Arm to process id, as this host sees it: NVML counts memory by the same ids, for containers too.
         active
@@ -173,7 +173,7 @@ class Device:
     def _memory_of(self, pid: int) -> Value:
         if not pid:
             return Absent("the worker's process id is not known on this host")
-        # By name and version: asked without one, NVML's bindings refuse a driver of another age than theirs.
+        # By name and version: without one, NVML's bindings refuse a driver of another age than theirs.
         found = self._ask("nvmlDeviceGetComputeRunningProcesses_v3")
         if isinstance(found, Absent):
             found = self._ask("nvmlDeviceGetComputeRunningProcesses_v2")

@@ -1,6 +1,6 @@
 """GPUs by what a person calls them, an index as NVML counts or a UUID; and which of them this process is meant to use.
 
-UUIDs are asked for, and never recorded. `CUDA_VISIBLE_DEVICES` names the GPUs to use: the others are reserved for other
+UUIDs are read, and never recorded. `CUDA_VISIBLE_DEVICES` names the GPUs to use: the others are reserved for other
 users.
 
 References

@@ -45,31 +45,31 @@ def describe(found: Nvidia, why: Problem | None) -> list[Finding]:
         return [warn(TOPIC, f"{found.driver}{cuda}; it shows no GPU.", fix)]
     titles = ", ".join(one.title for one in found.gpus)
     others = f" CUDA_VISIBLE_DEVICES hides {', '.join(map(str, found.hidden))}." if found.hidden else ""
-    judged = [ok(TOPIC, f"{found.driver}{cuda}: {titles}.{others}")]
+    listed = [ok(TOPIC, f"{found.driver}{cuda}: {titles}.{others}")]
     kinds = {(one.name, one.capability) for one in found.gpus}
     if len(kinds) > 1:
         message = f"They are of {len(kinds)} kinds: a measurement takes one of them, and says which."
-        judged.append(warn("GPUs", message, f"Choose it with --gpu: {found.gpus[0].index} is {found.gpus[0].name}."))
-    return [*judged, *(finding for one in found.gpus for finding in _of_one(one))]
+        listed.append(warn("GPUs", message, f"Choose it with --gpu: {found.gpus[0].index} is {found.gpus[0].name}."))
+    return [*listed, *(finding for one in found.gpus for finding in _of_one(one))]
 
 
 def _of_one(one: Gpu) -> list[Finding]:
     """Return what prevents several workers from taking turns on the whole of a GPU."""
-    topic, judged = f"GPU {one.index}", list[Finding]()
+    topic, listed = f"GPU {one.index}", list[Finding]()
     if one.mig:
         message = (
             f"{one.title} is cut into slices (MIG is on): only a slice can be used, and NVML counts for the whole."
         )
         fix = f"Give the GPU back whole for the time of the run: nvidia-smi -i {one.index} -mig 0 (as root)."
-        judged.append(warn(topic, message, fix))
+        listed.append(warn(topic, message, fix))
     if one.prohibited or one.one_process:
         what = "no process compute" if one.prohibited else "one process in at a time, so that backends take no turns"
         fix = f"Let several in: nvidia-smi -i {one.index} -c DEFAULT (as root)."
-        judged.append(warn(topic, f"{one.title} lets {what} (compute mode).", fix))
+        listed.append(warn(topic, f"{one.title} lets {what} (compute mode).", fix))
     if one.persistent is False:
         message = (
             f"The driver lets {one.title} go whenever nobody uses it (persistence mode is off): the first process to "
             "come, such as a cold start, waits until it is ready again."
         )
-        judged.append(warn(topic, message, f"Keep it ready: nvidia-smi -i {one.index} -pm 1 (as root)."))
-    return judged
+        listed.append(warn(topic, message, f"Keep it ready: nvidia-smi -i {one.index} -pm 1 (as root)."))
+    return listed

@@ -20,7 +20,7 @@ ENGINE_ERRORS = (docker.errors.DockerException, requests.RequestException, OSErr
 
 
 class Client(Protocol):
-    """The part of the `docker` SDK's client that is asked here."""
+    """The part of the `docker` SDK's client that is used here."""
 
     def info(self) -> dict[str, Any]: ...
 

@@ -29,7 +29,7 @@ def fingerprint(cpus: Sequence[int] | None = None, *, identify: bool = False, ro
 
     Notes
     -----
-    Takes some tenths of a second (the engine and systemd are asked); call it between windows, not within.
+    Takes some tenths of a second (the engine and systemd are queried); call it between windows, not within.
     """
     groups: Fingerprint = {
         "cpu": cpu(cpus, root),

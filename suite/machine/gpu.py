@@ -1,4 +1,4 @@
-"""NVIDIA devices and their driver, asked through NVML (never by reading what nvidia-smi prints)."""
+"""NVIDIA devices and their driver, read through NVML (never by parsing the output of nvidia-smi)."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -89,7 +89,7 @@ def close(nvml: Any) -> None:  # noqa: ANN401
     try:
         nvml.nvmlShutdown()
     except nvml.NVMLError:
-        return  # what was asked has been answered
+        return  # everything has been read by now
 
 
 def _facts(nvml: Any) -> Facts:  # noqa: ANN401  (a module without types)

@@ -3,7 +3,7 @@
 The threads of a framework spin for a while after its last call. ONNX Runtime's spin for a fixed number of iterations,
 which took 38 ms of CPU time on one machine; beside another worker that wants the same CPUs they take twice as long by
 the wall. Host threads that poll a GPU compute too. No fixed time is right for all machines, so the workers' CPU clocks
-are read until they stand still, and no thread of theirs waits for a CPU either.
+are read until they no longer advance, and no thread of theirs waits for a CPU either.
 """
 
 import time
@@ -16,8 +16,8 @@ POLL_NS = 1_000_000
 STILL_NS = 3_000_000
 """The clocks must not advance for this long."""
 STILL_CPU_NS = 150_000
-"""CPU time in which a clock counts as standing still: 5 % of `STILL_NS`, the share of idle workers' CPU time from which
-`suite.machine.disturbance` calls a round disturbed."""
+"""A clock that advances by no more than this counts as idle: 5 % of `STILL_NS`, the share of idle workers' CPU time
+from which `suite.machine.disturbance` calls a round disturbed."""
 LIMIT_NS = 300_000_000
 """The longest wait. Intel's OpenMP spins for 200 ms (`KMP_BLOCKTIME`), the longest default among those known."""
 

@@ -2,8 +2,8 @@
 
 The kernel shows one zone for each package (a processor in its socket), with parts of it beneath. Only packages are
 added up: their parts are in them already, and so is the package in `psys`, the whole board, where that is shown. The
-counter is of the whole processor, whoever computed on it. Since 2020 only root may read it (CVE-2020-8694: its steps
-reveal secrets), and virtual machines hardly ever show it; then it is absent.
+counter is of the whole processor, and includes what other processes computed. Since 2020 only root may read it
+(CVE-2020-8694: its steps reveal secrets), and virtual machines hardly ever show it; then it is absent.
 
 References
 ----------

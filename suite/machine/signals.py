@@ -195,7 +195,7 @@ def difference(before: Snapshot, after: Snapshot, active: str | None) -> Noise:
     Notes
     -----
     CPU time of all others is busy time less that of workers and supervisor, never below zero: the counters differ in
-    resolution (up to 10 ms a CPU where only `/proc/stat` is to be had), so judge a whole round, not a window.
+    resolution (up to 10 ms a CPU where only `/proc/stat` is available), so judge a whole round, not a window.
     A worker that ended in between leaves its CPU time, and with it that of the others, unknown.
     """
     arms = sorted(before.workers_ns.keys() | after.workers_ns.keys())

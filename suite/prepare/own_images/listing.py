@@ -2,7 +2,7 @@
 
 Two forms are known. `train/CLASS/*` and `val/CLASS/*`, as ImageNet comes; or `CLASS/*`, of which a fifth of every
 class, at least one image, is taken out to test with: those whose names' random words are smallest. Names that begin
-with a dot are left out, and so are files that stand beside the folders of classes. Whatever else is not an image ends
+with a dot are left out, and so are files beside the folders of classes. Whatever else is not an image ends
 it.
 """
 
@@ -49,7 +49,7 @@ class Listing(msgspec.Struct, frozen=True):
 
     folder: Path
     classes: tuple[str, ...]
-    """Names of the classes' folders, sorted by bytes; a label is a place among them."""
+    """Names of the classes' folders, sorted by bytes; a label is an index into them."""
     entries: tuple[Entry, ...]
 
     @property
@@ -91,11 +91,11 @@ def list_images(folder: Path, batch: int) -> Listing:
         classes = _sorted(top)
         sides = [(name, False, top[name]) for name in classes]
     _check_classes(classes)
-    label = {name: place for place, name in enumerate(classes)}
+    label = {name: index for index, name in enumerate(classes)}
     found = [
         Entry(name=file, label=label[name], tested=tested)
-        for name, tested, place in sides
-        for file in _images(place, root)
+        for name, tested, path in sides
+        for file in _images(path, root)
     ]
     if not any(entry.tested for entry in found):
         found = _split(found, classes)
@@ -138,7 +138,7 @@ def _root(folder: Path) -> Path:
 
 
 def _entries(folder: Path, root: Path) -> Iterator[tuple[str, Path, int]]:
-    """Go through a folder: names, places and kinds, links followed; what begins with a dot is left out."""
+    """Go through a folder: names, paths and kinds, links followed; what begins with a dot is left out."""
     try:
         names = _sorted(name for name in os.listdir(folder) if not name.startswith("."))  # noqa: PTH208  (names alone)
     except OSError as error:

@@ -46,7 +46,7 @@ def describe(content: Content, graph: Graph, dimensions: Mapping[str, int], valu
     content, graph
         The file, and what it declares.
     dimensions
-        Sizes that were given to dimensions without one: by name, or by place (`tokens[1]`).
+        Sizes that were given to dimensions without one: by name, or by index (`tokens[1]`).
     values
         SHA-256 of the files with values that were given, by input.
 
@@ -136,11 +136,11 @@ def _check_kinds(name: str, graph: Graph) -> None:
 
 def _check_names(name: str, graph: Graph, dimensions: Mapping[str, int], values: Mapping[str, str]) -> None:
     there = dict.fromkeys(
-        wanted
+        called
         for value in graph.inputs
         for axis, side in enumerate(value.shape or ())
         if side.size is None
-        for wanted in _names(value, axis, side)
+        for called in _names(value, axis, side)
     )
     for given, size in dimensions.items():
         if given not in there:
@@ -157,9 +157,9 @@ def _check_names(name: str, graph: Graph, dimensions: Mapping[str, int], values:
 
 
 def _names(value: Value, axis: int, side: Dimension) -> tuple[str, ...]:
-    """What a user may call a dimension: its name, and its place."""
-    place = f"{value.name}[{axis}]"
-    return (side.name, place) if side.name else (place,)
+    """What a user may call a dimension: its name, and its index."""
+    indexed = f"{value.name}[{axis}]"
+    return (side.name, indexed) if side.name else (indexed,)
 
 
 def _given(value: Value, axis: int, side: Dimension, dimensions: Mapping[str, int]) -> int | None:

@@ -30,7 +30,7 @@ _EXTERNAL = 1
 MAX_DEPTH = 16
 """Graphs within graphs (loops, conditions) that are looked into."""
 MAX_NAME = 200
-"""Characters of a name; a longer one is nobody's."""
+"""Characters of a name; a longer one is refused."""
 
 DTYPES = {
     1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 8: "string", 9: "bool",
@@ -70,7 +70,7 @@ class Graph(msgspec.Struct, frozen=True):
     quantised: bool
     """Whether any operator quantises or takes 8-bit integers."""
     beside: tuple[str, ...]
-    """Names of the files that hold weights, as the file spells them."""
+    """Names of the files that hold weights, as the file names them."""
 
 
 def read_graph(model: memoryview) -> Graph:
@@ -95,13 +95,13 @@ def read_graph(model: memoryview) -> Graph:
         elif each.number == _GRAPH_INITIALIZER:
             weights.add(_text(each.message, _TENSOR_NAME))
     found = tuple(_insides(graphs[0], MAX_DEPTH))
-    wanted = tuple(value for value in inputs if value.name not in weights)
+    given = tuple(value for value in inputs if value.name not in weights)
     return Graph(
-        inputs=wanted,
+        inputs=given,
         outputs=tuple(outputs),
         opset=opset,
         halves=any(kind in _HALVES for kind, _, _ in found)
-        or any(value.dtype in {"float16", "bfloat16"} for value in (*wanted, *outputs)),
+        or any(value.dtype in {"float16", "bfloat16"} for value in (*given, *outputs)),
         quantised=any(any(part in operator for part in _QUANTISED) for _, operator, _ in found),
         beside=tuple(dict.fromkeys(file for _, _, file in found if file)),
     )

@@ -117,7 +117,7 @@ def compute(
         said = _PREFIX.sub("", printable(error.message)).rstrip(".")
         said = re.sub(r"\S*/model\.onnx", model.file, said)
         raise LevelfieldError(
-            f"ONNX Runtime, whose plain answer the others are held against, cannot run {model.file}: {said}.",
+            f"ONNX Runtime, whose plain answer is the reference, cannot run {model.file}: {said}.",
             fix="Look at the file with onnx.checker.check_model; where the inputs are the reason, give it some of its "
             "own with --input NAME=FILE.npy.",
         ) from error
@@ -130,9 +130,9 @@ def compute(
 
 
 def compare_answer(verified: Verified, reference: tuple[Answer, ...], precision: str, items: int) -> Parity:
-    """Compare a worker's outputs with the reference, each by itself; the worst of them stands for all.
+    """Compare a worker's outputs with the reference, each by itself; the result is that of the worst.
 
-    The centred error is reported and not judged: to inputs that mean nothing to it, a network may answer alike.
+    The centred error is reported and does not decide: to inputs that mean nothing to it, a network may answer alike.
 
     Parameters
     ----------

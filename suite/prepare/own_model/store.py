@@ -65,12 +65,12 @@ def find_recorded(known: OwnFile) -> OwnFile:
     LevelfieldError
         It is not here; or it differs from what the record declares.
     """
-    wanted = Content(known.file, known.sha256, known.size_bytes, known.beside)
+    content = Content(known.file, known.sha256, known.size_bytes, known.beside)
     given = {each.name: each.sha256 for each in known.inputs if each.sha256}
     for sha256 in (known.sha256, *known.beside.values(), *given.values()):
         if not _SHA256.fullmatch(sha256):
             raise LevelfieldError("The record names a file by something that is no SHA-256.", exit_code=1)
-    if not (_folder(wanted) / MODEL).is_file():
+    if not (_folder(content) / MODEL).is_file():
         raise LevelfieldError(
             f"The run measured {known.file} (SHA-256 {known.sha256[:16]}…), which is not here.",
             fix="Give it with --model PATH: the file itself decides, not its name.",
@@ -81,7 +81,7 @@ def find_recorded(known: OwnFile) -> OwnFile:
                 f"The run gave {known.file} values of its own (SHA-256 {sha256[:16]}…), which are not here.",
                 fix="Give them once with `levelfield bench --model PATH --input NAME=FILE.npy`.",
             )
-    found = _described(wanted, known.dimensions, given)
+    found = _described(content, known.dimensions, given)
     if found != known:
         raise LevelfieldError(
             f"The record says otherwise of {known.file} than the file does itself.", fix="It was changed by hand."
