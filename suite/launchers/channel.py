@@ -139,7 +139,7 @@ class Channel(abc.ABC):
             for _ in range(READS_AT_ONCE):
                 if self._lines.waiting() or self._at_end():
                     return True
-                if not (ready := readable_now(self.descriptors())):
+                if not (ready := _poll(self.descriptors(), 0.0)):
                     return False
                 self._read(ready)
         except LineTooLong:
@@ -185,11 +185,6 @@ def wait_readable(descriptors: Iterable[int], deadline: float) -> list[int]:
     if left_s > 0 and (ready := _poll(descriptors, left_s)):
         return ready
     raise ChannelTimeout
-
-
-def readable_now(descriptors: Iterable[int]) -> list[int]:
-    """Return those of `descriptors` that can be read without waiting."""
-    return _poll(descriptors, 0.0)
 
 
 def _poll(descriptors: Iterable[int], timeout_s: float) -> list[int]:

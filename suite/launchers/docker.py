@@ -14,7 +14,7 @@ from docker.types import LogConfig
 from suite.backends import registry
 from suite.images.base import Kind
 from suite.images.build import build
-from suite.images.engine import USER_PROXIES, no_engine
+from suite.images.engine import USER_PROXIES, open_client
 from suite.launchers.container import ContainerChannel, LocalProcess, close, engine_gone
 from suite.launchers.disk_limit import DiskLimit
 from suite.launchers.environment import cuda_cache, worker_environment
@@ -23,7 +23,6 @@ from suite.launchers.protocol import LaunchSpec, Progress, WorkerPaths
 from suite.launchers.worker import Worker, WorkerError
 from suite.machine import owner
 from suite.machine.engine import ENGINE_ERRORS
-from suite.machine.engine import connect as open_client
 from suite.record.schema import Image
 
 if TYPE_CHECKING:
@@ -168,11 +167,10 @@ class DockerLauncher:
         removed = 0
         try:
             for container in self._client.containers.list(all=True, filters={"label": LABEL}, ignore_removed=True):
-                if not owner.is_dead(container.labels.get(LABEL, "")):
-                    continue
-                with contextlib.suppress(docker.errors.APIError):
-                    container.remove(force=True)
-                    removed += 1
+                if owner.is_dead(container.labels.get(LABEL, "")):
+                    with contextlib.suppress(docker.errors.APIError):
+                        container.remove(force=True)
+                        removed += 1
         except ENGINE_ERRORS as error:
             raise engine_gone(error) from error
         return removed
@@ -207,12 +205,7 @@ def connect() -> docker.DockerClient:
     LevelfieldError
         When none answers.
     """
-    try:
-        client = open_client(ENGINE_TIMEOUT_S)
-        client.ping()
-    except ENGINE_ERRORS as error:
-        raise no_engine(error) from error
-    return client
+    return open_client(ENGINE_TIMEOUT_S)
 
 
 def _user() -> tuple[int, int]:

@@ -53,7 +53,7 @@ class HostLauncher(Launcher):
     def launch(self, spec: LaunchSpec) -> Worker:
         variables = worker_environment(threads=spec.threads, cpus=spec.cpus, padding_bytes=spec.padding_bytes)
         variables |= {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-        variables |= gpu_environment(spec.gpu, str(spec.cache) if spec.cache else "")
+        variables |= gpu_environment(spec.gpu, str(spec.cache or ""))
         ours = str(Path(suite.__file__).parent.parent)
         code = os.pathsep.join(filter(None, (ours, variables.get("PYTHONPATH", ""), *_own_packages())))
         return start_process([sys.executable, "-m", "suite.worker"], spec.name, variables, Path(code))

@@ -187,8 +187,7 @@ class Worker:
 
     def _next_line(self, timeout_s: float) -> bytes:
         deadline = time.monotonic() + timeout_s
-        if self.has_filled_the_disk():
-            raise self._ended_for_the_disk()
+        self._check_disk()
         while True:
             try:
                 return self._channel.receive(_next_check(deadline) - time.monotonic())
@@ -196,21 +195,18 @@ class Worker:
                 self._check(deadline, timeout_s)
 
     def _check(self, deadline: float, timeout_s: float) -> None:
-        """After a wait that brought nothing: raise where the time is over or the disk is filled."""
-        if self.has_filled_the_disk():
-            raise self._ended_for_the_disk()
+        """After a wait without a reply: raise where the time is over or the disk is filled."""
+        self._check_disk()
         if time.monotonic() >= deadline:
             raise self.overdue(timeout_s)
 
-    def _ended_for_the_disk(self) -> WorkerError:
-        allowed_gib = self._disk.allowed_bytes / (1 << 30)
-        error = self._lost(
-            "error",
-            f"{self.name} wrote more than {allowed_gib:.1f} GiB to its compile cache during {self._request}; "
-            "it was ended and the cache emptied.",
-        )
-        self._disk.clear()
-        return error
+    def _check_disk(self) -> None:
+        if self.has_filled_the_disk():
+            allowed_gib = self._disk.allowed_bytes / (1 << 30)
+            message = f"{self.name} wrote more than {allowed_gib:.1f} GiB to its compile cache during {self._request}; "
+            error = self._lost("error", message + "it was ended and the cache emptied.")
+            self._disk.clear()
+            raise error
 
     def _credible(self, reply: _S, what: str) -> _S:
         """Return a reply that can be true; a worker with another is ended."""

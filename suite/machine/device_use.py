@@ -21,6 +21,7 @@ import msgspec
 
 from suite.machine.counters import Value, growth
 from suite.machine.gpu import Problem, close, opened
+from suite.machine.reading import if_known
 from suite.machine.xid import Codes, Watch
 from suite.record.schema import Absent, DeviceUse
 
@@ -117,13 +118,13 @@ class Device:
         # Energy first: the GPU idles from here on.
         after = Reading(time.monotonic_ns(), self._energy_mj(), self._ecc_errors(), self._held_down_ns())
         rates = self._ask("nvmlDeviceGetUtilizationRates")
-        known = isinstance(rates, Absent)
+
         return DeviceUse(
             elapsed_ns=after.taken_ns - before.taken_ns,
             energy_mj=growth(before.energy_mj, after.energy_mj, _RELOADED),
             power_mw=self._ask("nvmlDeviceGetPowerUsage"),
-            utilisation_percent=rates if known else int(rates.gpu),
-            memory_utilisation_percent=rates if known else int(rates.memory),
+            utilisation_percent=if_known(lambda known: int(known.gpu), rates),
+            memory_utilisation_percent=if_known(lambda known: int(known.memory), rates),
             sm_clock_mhz=self._ask("nvmlDeviceGetClockInfo", "NVML_CLOCK_SM"),
             memory_clock_mhz=self._ask("nvmlDeviceGetClockInfo", "NVML_CLOCK_MEM"),
             temperature_c=self._ask("nvmlDeviceGetTemperature", "NVML_TEMPERATURE_GPU"),
@@ -139,8 +140,7 @@ class Device:
 
     def free_bytes(self) -> Value:
         """Return how much of the GPU's memory is free now."""
-        found = self._ask("nvmlDeviceGetMemoryInfo")
-        return found if isinstance(found, Absent) else int(found.free)
+        return if_known(lambda memory: int(memory.free), self._ask("nvmlDeviceGetMemoryInfo"))
 
     def _energy_mj(self) -> Value:
         return self._ask("nvmlDeviceGetTotalEnergyConsumption")  # type: ignore[no-any-return]
@@ -155,9 +155,8 @@ class Device:
 
     def _throttled(self, before: Reading, after: Reading) -> tuple[str, ...] | Absent:
         """Return what held the clocks down during the window, and what does now."""
-        mask = self._ask("nvmlDeviceGetCurrentClocksEventReasons")
-        if isinstance(mask, Absent):  # drivers before 535 know it by its old name
-            mask = self._ask("nvmlDeviceGetCurrentClocksThrottleReasons")
+        # Drivers before 535 know it by its old name.
+        mask = self._ask_first("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons")
         if isinstance(mask, Absent) and not after.held_down_ns:
             return mask
         least_ns = HELD_DOWN * (after.taken_ns - before.taken_ns)
@@ -174,16 +173,18 @@ class Device:
         if not pid:
             return Absent("the worker's process id is not known on this host")
         # By name and version: without one, NVML's bindings refuse a driver of another age than theirs.
-        found = self._ask("nvmlDeviceGetComputeRunningProcesses_v3")
-        if isinstance(found, Absent):
-            found = self._ask("nvmlDeviceGetComputeRunningProcesses_v2")
+        found = self._ask_first("nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2")
         if isinstance(found, Absent):
             return found
-        for process in found:
-            if int(process.pid) == pid:
-                used = process.usedGpuMemory
-                return Absent("the driver does not tell it by process") if used is None else int(used)
-        return Absent("NVML does not list the worker's process: it may count in another namespace of process ids")
+        used = [process.usedGpuMemory for process in found if int(process.pid) == pid]
+        if not used:
+            return Absent("NVML does not list the worker's process: it may count in another namespace of process ids")
+        return Absent("the driver does not tell it by process") if used[0] is None else int(used[0])
+
+    def _ask_first(self, name: str, older: str) -> Any:  # noqa: ANN401  (NVML answers with many types)
+        """Call a function of NVML's; where it does not answer, the one that older drivers have."""
+        answer = self._ask(name)
+        return self._ask(older) if isinstance(answer, Absent) else answer
 
     def _ask(self, question: str, *constants: str) -> Any:  # noqa: ANN401  (NVML answers with many types)
         """Call a function of NVML's with this GPU and the library's constants of these names."""
@@ -199,7 +200,5 @@ class Device:
 
 def _bit(nvml: Any, reason: str) -> int:  # noqa: ANN401  (a module without types)
     """Return NVML's bit for a reason, by its name of today or of drivers before 535."""
-    for family in ("EventReason", "ThrottleReason"):
-        if found := int(getattr(nvml, f"nvmlClocks{family}{reason}", 0)):
-            return found
-    return 0
+    names = (f"nvmlClocks{family}{reason}" for family in ("EventReason", "ThrottleReason"))
+    return next((int(getattr(nvml, name)) for name in names if hasattr(nvml, name)), 0)

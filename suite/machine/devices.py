@@ -101,9 +101,7 @@ def only_visible(
 
 def _indices(value: str, index: Callable[[str], int]) -> set[int]:
     shown: set[int] = set()
-    for word in (part.strip() for part in value.split(",")):
-        try:
-            shown.add(index(word))
-        except LevelfieldError:  # `-1`, a slice, a GPU that is not here: CUDA reads no further either
-            break
+    with contextlib.suppress(LevelfieldError):  # at `-1`, a slice, a GPU that is not here: CUDA reads no further either
+        for word in value.split(","):
+            shown.add(index(word.strip()))
     return shown

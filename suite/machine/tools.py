@@ -203,8 +203,7 @@ def python_of_locks(needs: Needs, *, engine: bool) -> Finding:
     topic = "Python"
     if f"{sys.version_info[0]}.{sys.version_info[1]}" == needs.python:
         return ok(topic, f"This is Python {needs.python}, which the locks were made for.")
-    found = shutil.which(f"python{needs.python}")
-    if found:
+    if shutil.which(f"python{needs.python}"):
         return ok(topic, f"Python {needs.python}, which the locks were made for, is on the path.")
     message = f"Python {needs.python}, which the locks were made for, is not here"
     fix = (
