@@ -15,7 +15,7 @@ from docker.errors import APIError, ImageNotFound
 
 from suite.errors import LevelfieldError
 from suite.images import debian, engine
-from suite.images.wheels import Progress, silent
+from suite.images.wheels import Progress, digest, silent
 from suite.paths import cache_folder, file_lock, images_root
 
 Kind: TypeAlias = Literal["debian", "registry"]
@@ -188,12 +188,9 @@ def _repository(folder: Path, packages: tuple[Path, ...], release: str) -> None:
     paragraphs = []
     for package in packages:
         shutil.copyfile(package, folder / package.name)
-        control = subprocess.run(
-            ["dpkg-deb", "--field", str(package)], capture_output=True, text=True, check=True
-        ).stdout.rstrip("\n")
-        with package.open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        paragraphs.append(f"{control}\nFilename: ./{package.name}\nSize: {package.stat().st_size}\nSHA256: {digest}\n")
+        shown = subprocess.run(["dpkg-deb", "--field", str(package)], capture_output=True, text=True, check=True)
+        control, sha256 = shown.stdout.rstrip("\n"), digest(package)
+        paragraphs.append(f"{control}\nFilename: ./{package.name}\nSize: {package.stat().st_size}\nSHA256: {sha256}\n")
     index = "\n".join(paragraphs).encode()
     (folder / "Packages").write_bytes(index)
     sha256 = hashlib.sha256(index).hexdigest()

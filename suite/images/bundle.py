@@ -120,8 +120,8 @@ def _write(chosen: dict[str, Path], locks: dict[str, Path], out: Path) -> Manife
     manifest = Manifest(
         format=FORMAT,
         tool_version=__version__,
-        locks={name: digest(path) for name, path in sorted(locks.items())},
-        files=tuple(File(name, digest(path), path.stat().st_size) for name, path in sorted(chosen.items())),
+        locks={name: wheels.digest(path) for name, path in sorted(locks.items())},
+        files=tuple(File(name, wheels.digest(path), path.stat().st_size) for name, path in sorted(chosen.items())),
     )
     content = msgspec.json.encode(manifest)
     partial = out.with_name(f".{out.name}.partial")
@@ -136,12 +136,6 @@ def _write(chosen: dict[str, Path], locks: dict[str, Path], out: Path) -> Manife
     finally:
         partial.unlink(missing_ok=True)
     return manifest
-
-
-def digest(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with untrusted.open_plain(path) as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 class Unpacked(msgspec.Struct, frozen=True):
@@ -238,7 +232,7 @@ def _take(stream: IO[bytes], file: File) -> bool:
     folder, _, rest = file.name.partition("/")
     target = cache_folder(folder) / rest
     if target.is_file():
-        if digest(target) == file.sha256:
+        if wheels.digest(target) == file.sha256:
             return True
         if file.name.startswith(_MODELS):
             raise LevelfieldError(
@@ -276,6 +270,6 @@ def _other_locks(manifest: Manifest) -> list[str]:
         parts = name.split("/")
         path = images_root().joinpath(*parts)
         inside = len(parts) <= 2 and not any(part in ("", ".", "..") for part in parts)
-        if not inside or not path.is_file() or digest(path) != sha256:
+        if not inside or not path.is_file() or wheels.digest(path) != sha256:
             found.append(name)
     return found

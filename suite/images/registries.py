@@ -2,7 +2,6 @@
 
 import ast
 import importlib.util
-import os
 import re
 import shutil
 import subprocess
@@ -136,11 +135,6 @@ def wheel_platform_arguments() -> list[str]:
     for tag in tags:
         arguments += ["--platform", tag]
     return arguments
-
-
-def environment(found: Settings) -> dict[str, str]:
-    """Return the process environment with the settings in it."""
-    return {**os.environ, **found.environment}
 
 
 def without_addresses(text: str) -> str:

@@ -6,10 +6,11 @@ lock and the rest from another, to find which one makes a difference.
 
 import difflib
 import hashlib
+import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from suite.errors import LevelfieldError
@@ -36,8 +37,7 @@ def version_changes(before: Lock, after: Lock, *, framework: str) -> list[str]:
         A distribution to leave out, whose version differs on purpose.
     """
     old, new = before.versions, after.versions
-    names = sorted(name for name in old.keys() | new.keys() if name != framework and old.get(name) != new.get(name))
-    return [_version_change(name, old.get(name), new.get(name)) for name in names]
+    return [_version_change(name, old.get(name), new.get(name)) for name in _differing(old, new) if name != framework]
 
 
 def _version_change(name: str, before: str | None, after: str | None) -> str:
@@ -72,7 +72,9 @@ def resolve(image_name: str, variant: str, version: str, arguments: list[str]) -
             fix="Change its requirements.in, and lock it again.",
         )
     local = "+" + required.rpartition("+")[2] if "+" in required.partition("==")[2] else ""
-    roots = [*_shared_names(), f"{required.partition('==')[0]}=={version}{local}", *_with_cuda(image_name, variant)]
+    # Of what every worker needs the names alone: the lock that is held has their versions.
+    shared = [line.partition("==")[0].strip() for line in catalogue.lines_of(images_root() / "worker.in")]
+    roots = [*shared, f"{required.partition('==')[0]}=={version}{local}", *_with_cuda(image_name, variant)]
     held = [pin for pin in catalogue.lock(image_name, variant).pins if pin.name != name]
     with tempfile.TemporaryDirectory() as folder:
         source, output = Path(folder) / "requirements.in", Path(folder) / "requirements.txt"
@@ -108,23 +110,17 @@ def compile_requirements(sources: Sequence[Path], output: Path, arguments: list[
         capture_output=True,
         text=True,
         check=False,
-        env=registries.environment(registries.settings()),
+        env={**os.environ, **registries.settings().environment},
         cwd=sources[0].parent,
     )
     return registries.without_addresses(result.stderr.strip()) or "it said nothing" if result.returncode else ""
 
 
-def _shared_names() -> list[str]:
-    """Return what every worker needs, by name: which version, the lock that is held says."""
-    text = (images_root() / "worker.in").read_text(encoding="utf-8")
-    return [line.partition("==")[0].strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
-
-
 def _with_cuda(image_name: str, variant: str) -> list[str]:
     """Return the requirements of a CUDA variant beside its framework: the release, and what pins its parts."""
     source = catalogue.source(image_name, variant)
-    lines = [line.strip() for line in source.read_text(encoding="utf-8").splitlines()]
-    held = [line for line in lines if line.startswith(("cuda-", "nvidia-"))]
+    lines = catalogue.lines_of(source)
+    held = [line for line in lines if line.startswith(catalogue.CUDA_PARTS)]
     return held + [f"-c {(source.parent / line[2:].strip()).resolve()}" for line in lines if line.startswith("-c")]
 
 
@@ -185,8 +181,11 @@ def changed(first: Lock, second: Lock) -> tuple[str, ...]:
     tuple of str
         Sorted.
     """
-    old = {pin.name: (pin.version, pin.sha256) for pin in first.pins}
-    new = {pin.name: (pin.version, pin.sha256) for pin in second.pins}
+    old, new = ({pin.name: (pin.version, pin.sha256) for pin in lock.pins} for lock in (first, second))
+    return _differing(old, new)
+
+
+def _differing(old: Mapping[str, object], new: Mapping[str, object]) -> tuple[str, ...]:
     return tuple(sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name)))
 
 

@@ -14,6 +14,7 @@ from suite.errors import LevelfieldError
 from suite.images import registries
 from suite.images.catalogue import Lock, Pin
 from suite.paths import cache_folder
+from suite.safety import untrusted
 
 Progress: TypeAlias = Callable[[str], None]
 """Called with one short line whenever a step begins."""
@@ -80,14 +81,19 @@ def check(file: Path, expected: str) -> Path:
     LevelfieldError
         The hash is another one.
     """
-    with file.open("rb") as stream:
-        found = hashlib.file_digest(stream, "sha256").hexdigest()
+    found = digest(file)
     if found != expected:
         raise LevelfieldError(
             f"{file.name} is not the file that was locked: expected sha256 {expected}, found {found}.",
             fix=f"Delete {file} and run the command again; if it comes back wrong, your index serves another file.",
         )
     return file
+
+
+def digest(file: Path) -> str:
+    """Return the SHA-256 of a plain file, hexadecimal."""
+    with untrusted.open_plain(file) as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _download(pins: Iterable[Pin], variant: str) -> None:

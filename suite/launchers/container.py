@@ -129,14 +129,12 @@ class ContainerChannel(Channel):
         """
         deadline = time.monotonic() + EVENTS_TIMEOUT_S
         try:
-            events = self._events()
-            while "die" not in events and time.monotonic() < deadline:
+            while "die" not in (events := self._events()) and time.monotonic() < deadline:
                 time.sleep(EVENTS_EVERY_S)
-                events = self._events()
             code = int(events["die"]["exitCode"]) if "die" in events else None
             if code == SIGKILLED and not self._killed_here:
                 events = self._events()  # the kernel's word about memory may come after the end itself
-            forgotten = "start" not in events and self._all_events() < EVENTS_KEPT
+            forgotten = "start" not in events and sum(1 for _ in self._log({})) < EVENTS_KEPT
         except ENGINE_ERRORS as error:
             raise engine_gone(error) from error
         if forgotten:
@@ -150,10 +148,6 @@ class ContainerChannel(Channel):
         """Return what has happened to the container so far, by action; the engine answers at once."""
         filters = {"container": self._container, "event": ["start", "die", "oom"]}
         return {event["Action"]: event["Actor"]["Attributes"] for event in self._log(filters)}
-
-    def _all_events(self) -> int:
-        """Return how many events the engine remembers, of anything."""
-        return sum(1 for _ in self._log({}))
 
     def _log(self, filters: dict[str, Any]) -> Iterator[dict[str, Any]]:
         stream = self._client.api.events(

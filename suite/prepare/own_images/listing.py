@@ -40,6 +40,10 @@ class Entry(msgspec.Struct, frozen=True):
     label: int
     tested: bool
 
+    @property
+    def suffix(self) -> str:
+        return suffix_of(self.name)
+
 
 class Listing(msgspec.Struct, frozen=True):
     """All images of a folder, sorted by the bytes of their names.
@@ -110,6 +114,11 @@ def shown(name: str) -> str:
     return f"“{text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + '…'}”"
 
 
+def suffix_of(name: str) -> str:
+    """Return the suffix of a file's name, with its dot."""
+    return os.path.splitext(name)[1]  # noqa: PTH122  (a name, no path)
+
+
 def digest(named: Iterable[tuple[str, str]]) -> str:
     """Return one SHA-256 for all files, given each one's relative name and SHA-256.
 
@@ -167,7 +176,7 @@ def _images(folder: Path, root: Path) -> Iterator[str]:
             raise UnusableError(f"{shown(where)} is a folder inside of a class: only images may be there.")
         if not stat.S_ISREG(kind):
             raise UnusableError(f"{shown(where)} is no ordinary file.")
-        reason = decoding.why_not(os.path.splitext(name)[1])  # noqa: PTH122  (a name, no path)
+        reason = decoding.why_not(suffix_of(name))
         if reason:
             raise UnusableError(f"{shown(where)} cannot be read: {reason}")
         yield where

@@ -166,14 +166,14 @@ def compare_answer(verified: Verified, reference: tuple[Answer, ...], precision:
     flat = np.concatenate([each.reshape(-1) for each in given if each is not None] or [np.empty(0)])
     finite = worst is not None and worst.finite
     absent = Absent(reason or "not comparable")
+
+    def known(error: float | None) -> float | Absent:
+        return error if error is not None and math.isfinite(error) else absent
+
     result = Parity(
         equal=not reason and worst is not None,
-        relative_error=worst.relative_l2 if worst and math.isfinite(worst.relative_l2) else absent,
-        centred_error=(
-            worst.centred_relative_l2
-            if worst and worst.centred_relative_l2 is not None and math.isfinite(worst.centred_relative_l2)
-            else absent
-        ),
+        relative_error=known(worst.relative_l2 if worst else None),
+        centred_error=known(worst.centred_relative_l2 if worst else None),
         max_abs_error=worst.max_abs if worst and finite else absent,
         tolerance=tolerance,
         inputs=items,

@@ -1,5 +1,6 @@
 """From the options on a user's own file to what is measured."""
 
+from collections import Counter
 from pathlib import Path
 
 from suite.errors import LevelfieldError
@@ -30,9 +31,7 @@ def read(path: Path | None, sizes: tuple[tuple[str, str], ...], values: tuple[tu
             )
         return None
     for option, pairs in (("--dim", sizes), ("--input", values)):
-        names = [name for name, _ in pairs]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
+        for twice in (name for name, count in Counter(name for name, _ in pairs).items() if count > 1):
             raise LevelfieldError(f"{option} was given twice for {twice}.", fix="Once is enough.")
     return store.read(path, {name: int(size) for name, size in sizes}, {name: Path(file) for name, file in values})
 
