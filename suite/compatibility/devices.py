@@ -47,6 +47,10 @@ class Nvidia(msgspec.Struct, frozen=True):
     hidden: tuple[int, ...] = ()
     """Indices of GPUs that are there, and not for this process (CUDA_VISIBLE_DEVICES)."""
 
+    def chosen(self, index: int | None) -> tuple[Gpu, ...]:
+        """Return the GPU of an index, if it is there; all where no index is given."""
+        return tuple(gpu for gpu in self.gpus if index is None or gpu.index == index)
+
 
 def from_facts(facts: Mapping[str, Fact]) -> Nvidia:
     """Read the `gpu` group of a fingerprint."""

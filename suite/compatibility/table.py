@@ -84,20 +84,17 @@ def read(path: Path | None = None) -> Table:
     try:
         table = convert(tomllib.loads(file.read_text(encoding="utf-8")), Table)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise LevelfieldError(
-            f"The table {file.name} cannot be read: {error}.", fix="Install levelfield again."
-        ) from error
+        raise _unusable(file, f"cannot be read: {error}") from error
     if table.schema != SCHEMA:
-        raise LevelfieldError(
-            f"The table {file.name} has schema {table.schema}, and this Levelfield reads {SCHEMA}.",
-            fix="Install levelfield again.",
-        )
+        raise _unusable(file, f"has schema {table.schema}, and this Levelfield reads {SCHEMA}")
     for version in _versions(table):
         if not is_version(version):
-            raise LevelfieldError(
-                f"The table {file.name} holds {version[:40]!r}, which is no version.", fix="Install levelfield again."
-            )
+            raise _unusable(file, f"holds {version[:40]!r}, which is no version")
     return table
+
+
+def _unusable(file: Path, what: str) -> LevelfieldError:
+    return LevelfieldError(f"The table {file.name} {what}.", fix="Install levelfield again.")
 
 
 def _versions(table: Table) -> list[str]:

@@ -25,10 +25,13 @@ class Engine(msgspec.Struct, frozen=True):
     """Result of looking for the container engine."""
 
     findings: tuple[Finding, ...]
-    answers: bool
     reaches_registry: bool = False
     facts: Facts = {}
     """What it says about itself; empty where none answers."""
+
+    @property
+    def answers(self) -> bool:
+        return bool(self.facts)
 
 
 def container_engine(needs: Needs) -> Engine:
@@ -36,21 +39,16 @@ def container_engine(needs: Needs) -> Engine:
     try:
         check_socket()
     except OSError as error:
-        return Engine((no_engine(error, installed=shutil.which("dockerd") is not None),), answers=False)
+        return Engine((no_engine(error, installed=shutil.which("dockerd") is not None),))
     try:
         with contextlib.closing(connect(_REGISTRY_TIMEOUT_SECONDS)) as client:
             facts = described(client)
             found, reached = engine_found(facts), registry(client, needs.registry_image)
     except ENGINE_ERRORS as error:
-        return Engine((no_answer(error),), answers=False)
-    reaches = reached.message.startswith(_REACHED)
-    return Engine((found, reached), answers=True, reaches_registry=reaches, facts=facts)
-
-
-def no_answer(error: Exception) -> Finding:
-    fix = "See its log (journalctl -u docker), and DOCKER_HOST; without it, virtual environments are used."
-    message = f"Something listens, but it is no engine that answers: {short(error)}."
-    return warn("container engine", message, fix)
+        fix = "See its log (journalctl -u docker), and DOCKER_HOST; without it, virtual environments are used."
+        message = f"Something listens, but it is no engine that answers: {short(error)}."
+        return Engine((warn("container engine", message, fix),))
+    return Engine((found, reached), reaches_registry=reached.message.startswith(_REACHED), facts=facts)
 
 
 def no_engine(error: OSError, *, installed: bool) -> Finding:
