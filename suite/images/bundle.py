@@ -12,7 +12,7 @@ import tarfile
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 import msgspec
 
@@ -181,7 +181,7 @@ def _unpack(opened: tarfile.TarFile, bundle: Path, *, models: bool) -> Unpacked:
     first = opened.next()
     if first is None or first.name != MANIFEST or not _is_plain(first) or first.size > MAX_MANIFEST_BYTES:
         raise LevelfieldError(f"{bundle} is no bundle: it does not begin with its manifest.", fix=_DAMAGED)
-    manifest = _manifest(_stream(opened, first).read(), bundle)
+    manifest = _manifest(_content(opened, first).read(), bundle)
     pending = {file.name: file for file in manifest.files}
     count = already_cached = left_out = 0
     while (entry := opened.next()) is not None:
@@ -194,7 +194,7 @@ def _unpack(opened: tarfile.TarFile, bundle: Path, *, models: bool) -> Unpacked:
             left_out += 1
         else:
             count += 1
-            already_cached += _take(_stream(opened, entry), file)
+            already_cached += _take(_content(opened, entry), file)
         opened.members = []  # type: ignore[attr-defined]  # thousands of entries are not kept in memory
     if pending:
         raise LevelfieldError(
@@ -257,11 +257,8 @@ def _take(stream: IO[bytes], file: File) -> bool:
     return False
 
 
-def _stream(opened: tarfile.TarFile, entry: tarfile.TarInfo) -> IO[bytes]:
-    stream = opened.extractfile(entry)
-    if stream is None:
-        raise LevelfieldError(f"{entry.name[:100]!r} in the bundle is no file.", fix=_DAMAGED)
-    return stream
+def _content(opened: tarfile.TarFile, entry: tarfile.TarInfo) -> IO[bytes]:
+    return cast("IO[bytes]", opened.extractfile(entry))  # it has content, since `_is_plain` holds
 
 
 def _other_locks(manifest: Manifest) -> list[str]:

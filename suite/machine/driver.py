@@ -5,7 +5,7 @@ import msgspec
 from suite.compatibility.devices import Gpu, Nvidia, from_facts
 from suite.machine.devices import only_visible
 from suite.machine.findings import Finding, ok, warn
-from suite.machine.gpu import Problem, gpu, problem
+from suite.machine.gpu import gpu, problem
 
 TOPIC = "NVIDIA driver"
 
@@ -13,29 +13,18 @@ TOPIC = "NVIDIA driver"
 def nvidia() -> Nvidia:
     """Return this machine's driver and GPUs, for the choice of a variant."""
     found = only_visible(from_facts(gpu()))
-    why = problem() if found.driver is None else None
-    return found if why is None else msgspec.structs.replace(found, fix=why.fix)
+    if found.driver is not None:
+        return found
+    why = problem()
+    return msgspec.structs.replace(found, fix=why.fix if why is not None else "Install a current driver.")
 
 
 def findings() -> list[Finding]:
-    """Look for a driver and at each GPU; a machine without one runs everything on its CPU."""
-    return describe(nvidia(), problem())
-
-
-def describe(found: Nvidia, why: Problem | None) -> list[Finding]:
-    """Judge the driver and the GPUs that NVML lists.
-
-    Parameters
-    ----------
-    found
-        Driver and GPUs, as NVML lists them.
-    why
-        Why no driver answers; None where one does.
-    """
-    if why is not None or found.driver is None:
-        reason, fix = (why.reason, why.fix) if why is not None else (found.problem, "Install a current driver.")
-        message = f"None to be used: {reason.rstrip('.')}. Everything runs on the CPU."
-        return [warn(TOPIC, message, fix) if fix else ok(TOPIC, message)]
+    """Check the driver and each GPU; a machine without a driver runs everything on its CPU."""
+    found = nvidia()
+    if found.driver is None:
+        message = f"None to be used: {found.problem.rstrip('.')}. Everything runs on the CPU."
+        return [warn(TOPIC, message, found.fix) if found.fix else ok(TOPIC, message)]
     cuda = f", made for CUDA up to {found.cuda}" if found.cuda else ""
     if found.hidden and not found.gpus:
         message = f"{found.driver}{cuda}; CUDA_VISIBLE_DEVICES hides every GPU of this machine."
