@@ -7,7 +7,7 @@ import msgspec
 from suite.compatibility.versions import is_version
 from suite.record.schema import Absent, Fact
 
-_MOST_DEVICES = 1024
+_MAX_DEVICES = 1024
 _EXCLUSIVE, _PROHIBITED = (1, 3), 2
 """NVML's compute modes (`nvmlComputeMode_t`)."""
 
@@ -59,7 +59,7 @@ def from_facts(facts: Mapping[str, Fact]) -> Nvidia:
         reason = driver.reason if isinstance(driver, Absent) else f"its version is {str(driver)[:40]!r}"
         return Nvidia(driver=None, problem=reason)
     count = facts.get("devices")
-    shown = min(count, _MOST_DEVICES) if isinstance(count, int) else 0
+    shown = min(count, _MAX_DEVICES) if isinstance(count, int) else 0
     return Nvidia(
         driver=str(driver),
         cuda=str(cuda) if isinstance(cuda, str) and is_version(cuda) else None,

@@ -100,7 +100,7 @@ def lock_image(image_name: str, variant: str = "cpu", version: str | None = None
     found = registries.settings()
     with tempfile.TemporaryDirectory() as name:
         output = Path(name) / "pylock.toml"
-        arguments = _arguments(variant, source.read_text(encoding="utf-8"), found)
+        arguments = _arguments(variant, source, found)
         if version is not None and source != own:
             pinned = version_locks.resolve(image_name, variant, version, arguments)
             source = Path(name) / f"{stem}.in"
@@ -108,7 +108,7 @@ def lock_image(image_name: str, variant: str = "cpu", version: str | None = None
         try:
             _compile([source], output, ["--generate-hashes", "--format", "pylock.toml", *arguments])
         except LevelfieldError as error:
-            serving = [index.name for index in registries.indexes(variant) if _serves(index, source)]
+            serving = [index.name for index in _serving(variant, source)]
             if not serving:
                 raise
             raise LevelfieldError(
@@ -138,11 +138,11 @@ def lock_image(image_name: str, variant: str = "cpu", version: str | None = None
     return catalogue.read(path)
 
 
-def _arguments(variant: str, requested: str, found: registries.Settings) -> list[str]:
+def _arguments(variant: str, source: Path, found: registries.Settings) -> list[str]:
     """Return uv's arguments: which Python on which machine, and where to look."""
     arguments = [*version_locks.TARGET, *registries.uv_arguments(found)]
-    for index in registries.indexes(variant):
-        if any(project in requested for project in index.serves) and not _local(found, index):
+    for index in _serving(variant, source):
+        if not _local(found, index):
             arguments += ["--index", index.url]
     return arguments
 
@@ -173,8 +173,10 @@ def lock_tool() -> None:
     _compile([folder / "nox.in"], folder / "nox.lock", shared)
 
 
-def _serves(index: registries.Index, source: Path) -> bool:
-    return any(project in source.read_text(encoding="utf-8") for project in index.serves)
+def _serving(variant: str, source: Path) -> list[registries.Index]:
+    """Return the public indexes that serve something of a file of requirements."""
+    text = source.read_text(encoding="utf-8")
+    return [index for index in registries.indexes(variant) if any(project in text for project in index.serves)]
 
 
 def _local(found: registries.Settings, index: registries.Index) -> bool:
@@ -206,15 +208,7 @@ def _pin(package: dict[str, Any]) -> Pin:
             fix="Ask for a version that has one.",
         )
     file = min(found, key=lambda name: (_rank(name), -_build_number(name), name))
-    return Pin(
-        name=package["name"],
-        version=package["version"],
-        file=file,
-        sha256=found[file],
-        size_bytes=0,
-        installed_bytes=0,
-        sized=False,
-    )
+    return Pin(package["name"], package["version"], file, found[file], size_bytes=0, installed_bytes=0, sized=False)
 
 
 def _build_number(file: str) -> int:

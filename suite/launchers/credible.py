@@ -13,9 +13,9 @@ import msgspec
 
 from suite.worker.messages import Converged, Failed, Loaded, Measured, Profiled, Reply, RooflineMeasured, Verified
 
-MOST = 2**62
+MAX_NUMBER = 2**62
 """Whole numbers lie below this, so that sums of two still are numbers of the record (`suite.record.files`)."""
-LONGEST_TEXT = 1 << 20
+MAX_TEXT = 1 << 20
 """Characters; an honest worker's longest text is a traceback."""
 FAILURES = frozenset({"unsupported", "out-of-memory", "error", "crashed", "protocol"})
 """What a worker may call a failure of its own, or of a process that it trains with."""
@@ -45,13 +45,13 @@ def _numbers(reply: Reply) -> str:
         if isinstance(item, bool | bytes) or item is None:
             continue
         if isinstance(item, int):
-            if not 0 <= item < MOST:
+            if not 0 <= item < MAX_NUMBER:
                 return "a number that nothing counts"
         elif isinstance(item, float):
             if not math.isfinite(item):
                 return "a number that is not finite"
         elif isinstance(item, str):
-            if len(item) > LONGEST_TEXT:
+            if len(item) > MAX_TEXT:
                 return "a text without end"
         elif isinstance(item, tuple):
             stack += (min(item), max(item)) if item and type(item[0]) is int else item

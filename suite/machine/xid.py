@@ -23,7 +23,7 @@ Codes: TypeAlias = tuple[int, ...] | Absent
 """In the order in which they came; empty: there was none."""
 
 KERNEL_LOG = Path("/dev/kmsg")
-MOST = 64
+MAX_ERRORS = 64
 """Errors that are taken at once: a GPU that falls over may report thousands."""
 _RECORD_BYTES = 8192
 _LINE = re.compile(
@@ -89,7 +89,7 @@ class Watch:
         nvml = self._nvml
         codes: list[int] = []
         try:
-            while len(codes) < MOST:
+            while len(codes) < MAX_ERRORS:
                 event = nvml.nvmlEventSetWait_v2(self._events, 0)
                 if int(event.eventType) == nvml.nvmlEventTypeXidCriticalError:
                     codes.append(int(event.eventData))
@@ -130,7 +130,7 @@ class KernelLog:
         if self._descriptor is None:
             return Absent("the GPU is no longer watched")
         records: list[str] = []
-        while len(records) < MOST * 16:
+        while len(records) < MAX_ERRORS * 16:
             try:
                 record = os.read(self._descriptor, _RECORD_BYTES)
             except BlockingIOError:
@@ -142,7 +142,7 @@ class KernelLog:
             if not record:
                 break
             records.append(record.decode("utf-8", "replace"))
-        return tuple(codes_of("".join(records), self._address)[:MOST])
+        return tuple(codes_of("".join(records), self._address)[:MAX_ERRORS])
 
     def close(self) -> None:
         if self._descriptor is not None:

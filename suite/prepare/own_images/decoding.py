@@ -9,13 +9,13 @@ from importlib import metadata
 import numpy as np
 from numpy.lib import format as npy
 
-from suite.prepare.own_images.resizing import MOST_SIDE, Pixels
+from suite.prepare.own_images.resizing import MAX_SIDE, Pixels
 
 PLAIN = (".npy", ".pgm", ".ppm")
 WITH_PILLOW = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
-MOST_BYTES = 64 << 20
+MAX_BYTES = 64 << 20
 """Of one file."""
-MOST_PIXELS = 64_000_000
+MAX_PIXELS = 64_000_000
 """Of one image: a small file may claim to be a huge one."""
 _PNM = re.compile(rb"P(?P<kind>[56])" + 3 * rb"(?:\s|#[^\n]*\n)+(\d{1,6})" + rb"\s")
 _PNM_HEADER_BYTES = 4096
@@ -68,8 +68,8 @@ def decode(content: bytes, suffix: str) -> Pixels:
     if image.ndim != 3 or image.shape[2] not in (1, 3):
         shape = "×".join(map(str, image.shape))
         raise UnreadableError(f"its shape is {shape}, and should be height × width, or height × width × 3.")
-    if not 1 <= min(image.shape[:2]) <= max(image.shape[:2]) <= MOST_SIDE:
-        raise UnreadableError(f"its sides are {image.shape[0]} and {image.shape[1]} pixels (1 to {MOST_SIDE}).")
+    if not 1 <= min(image.shape[:2]) <= max(image.shape[:2]) <= MAX_SIDE:
+        raise UnreadableError(f"its sides are {image.shape[0]} and {image.shape[1]} pixels (1 to {MAX_SIDE}).")
     return np.ascontiguousarray(np.broadcast_to(image, (*image.shape[:2], 3)))
 
 
@@ -113,7 +113,7 @@ def _by_pillow(content: bytes) -> Pixels:
     try:
         with warnings.catch_warnings(action="ignore"), Image.open(io.BytesIO(content)) as picture:
             width, height = picture.size
-            if width * height <= MOST_PIXELS:
+            if width * height <= MAX_PIXELS:
                 return np.asarray(picture.convert("RGB"))
     except Exception as error:  # whatever Pillow's decoders raise: dozens of kinds
         raise UnreadableError("Pillow finds no image in it.") from error

@@ -23,7 +23,7 @@ from suite.zoo.weights import SEED
 TRAIN, TEST = "train", "val"
 TESTED_SHARE = 5
 """One image of so many is tested with, where the folder does not say which."""
-LONGEST_NAME = 100
+MAX_NAME = 100
 """Characters of a name that are shown."""
 TOKENS = frozenset({".npy", ".bin", ".npz", ".txt", ".tok"})
 
@@ -111,7 +111,7 @@ def list_images(folder: Path, batch: int) -> Listing:
 def shown(name: str) -> str:
     """Return a name as it can be shown: on one line, in UTF-8, of a bounded length, and never a control character."""
     text = printable(os.fsencode(name).decode("utf-8", "replace")).replace("\n", "\ufffd").replace("\t", "\ufffd")
-    return f"“{text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + '…'}”"
+    return f"“{text if len(text) <= MAX_NAME else text[: MAX_NAME - 1] + '…'}”"
 
 
 def suffix_of(name: str) -> str:

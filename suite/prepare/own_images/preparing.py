@@ -117,9 +117,9 @@ def _kept(manifest: Path, artifacts: Path) -> Prepared | None:
 
 def _content(listing: Listing, entry: Entry) -> bytes:
     try:
-        return untrusted.read_plain(listing.folder / entry.name, decoding.MOST_BYTES)
+        return untrusted.read_plain(listing.folder / entry.name, decoding.MAX_BYTES)
     except untrusted.TooLargeError:
-        raise UnusableError(f"{shown(entry.name)} is larger than {decoding.MOST_BYTES >> 20} MiB.") from None
+        raise UnusableError(f"{shown(entry.name)} is larger than {decoding.MAX_BYTES >> 20} MiB.") from None
     except OSError as error:
         raise UnusableError(f"{shown(entry.name)} cannot be read: {error.strerror or error}.") from None
 
