@@ -38,13 +38,13 @@ OPTIONS = (
 
 
 class Base(msgspec.Struct, frozen=True):
-    """Which base, before it is there."""
+    """The identity of a base, whether it is built or not."""
 
     name: str
     """`slim` or `toolchain`."""
     kind: Kind
     identity: str
-    """SHA-256 over what it is made of, or the registry's digest."""
+    """SHA-256 of its inputs, or the registry's digest."""
     reference: str
     """Name under which the engine knows it."""
 

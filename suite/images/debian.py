@@ -51,7 +51,7 @@ class Package(msgspec.Struct, frozen=True):
 
     @property
     def file(self) -> str:
-        """Name in the cache; a version's colon is written as apt does."""
+        """File name in the cache; the colon of a version is escaped as apt does it."""
         return f"{self.name}_{self.version.replace(':', '%3a')}_{self.architecture}.deb"
 
 

@@ -30,7 +30,7 @@ from suite.record.schema import Image
 _CHUNK_BYTES = 1024 * 1024
 _CREATED = dt.datetime.fromtimestamp(EPOCH, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 _KEPT = ("architecture", "os", "config", "rootfs")
-"""What of an engine's configuration describes the image; the rest describes how and when it was built."""
+"""Fields of an engine's configuration that describe the image; the others describe how and when it was built."""
 _KEPT_OF_CONFIG = ("User", "Env", "Entrypoint", "Cmd", "WorkingDir", "Labels", "Volumes", "ExposedPorts", "StopSignal")
 
 

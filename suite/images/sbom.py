@@ -28,7 +28,7 @@ from suite.record.schema import Image
 FOLDER = "sbom"
 SUFFIX = ".cdx.json"
 PROPERTY = "levelfield:"
-"""What the names of our own properties begin with."""
+"""Prefix of the names of our own properties."""
 _MADE = dt.datetime.fromtimestamp(EPOCH, dt.UTC)
 _UNSAFE = re.compile(r"[^A-Za-z0-9@._+-]")
 

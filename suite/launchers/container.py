@@ -1,4 +1,4 @@
-"""A channel to a worker in a container: attached streams, and the engine's own word about how it ended."""
+"""A channel to a worker in a container: attached streams, and the engine's events for how it ended."""
 
 import contextlib
 import os
@@ -26,11 +26,11 @@ STDOUT, STDERR = 1, 2
 KILL_TIMEOUT_S = 10.0
 """How long the engine may take to end a killed container."""
 ALREADY_GONE_S = 2.0
-"""How long a container's process may go on once its streams are closed."""
+"""How long a container's process may run on after its streams are closed."""
 EVENTS_TIMEOUT_S = 5.0
 EVENTS_EVERY_S = 0.1
 EVENTS_KEPT = 256
-"""Of its events, an engine remembers so many (reference of `docker system events`), and none from before it started."""
+"""Number of events that an engine keeps (reference of `docker system events`); none from before its start."""
 SIGKILLED = 128 + 9
 """Exit code of a container that ended by SIGKILL."""
 

@@ -14,14 +14,14 @@ import msgspec
 from suite.worker.messages import Converged, Failed, Loaded, Measured, Profiled, Reply, RooflineMeasured, Verified
 
 MAX_NUMBER = 2**62
-"""Whole numbers lie below this, so that sums of two still are numbers of the record (`suite.record.files`)."""
+"""Integers are below this, so that the sum of two still fits into the record (`suite.record.files`)."""
 MAX_TEXT = 1 << 20
-"""Characters; an honest worker's longest text is a traceback."""
+"""Characters of a text; the longest that a correct worker sends is a traceback."""
 FAILURES = frozenset({"unsupported", "out-of-memory", "error", "crashed", "protocol"})
 """What a worker may call a failure of its own, or of a process that it trains with."""
 CLOCKS_AGREE = 1.05
 SLACK_NS = 1_000_000_000
-"""Clocks of a container and its host are one, but for an engine in a virtual machine: a twentieth and a second more."""
+"""Tolerance for an engine in a virtual machine, whose clock is not the host's: 5 % and one second."""
 
 
 def implausibility(reply: Reply, elapsed_ns: int) -> str:
@@ -38,7 +38,7 @@ def implausibility(reply: Reply, elapsed_ns: int) -> str:
 
 
 def _numbers(reply: Reply) -> str:
-    """Look through everything that a reply holds; arrays hold one kind of value each, by the protocol."""
+    """Check every value of a reply; arrays hold one kind of value each, by the protocol."""
     stack: list[Any] = [reply]
     while stack:
         item = stack.pop()

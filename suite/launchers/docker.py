@@ -15,11 +15,12 @@ from suite.backends import registry
 from suite.images.base import Kind
 from suite.images.build import build
 from suite.images.engine import USER_PROXIES, open_client
+from suite.images.wheels import Progress
 from suite.launchers.container import ContainerChannel, LocalProcess, close, engine_gone
 from suite.launchers.disk_limit import DiskLimit
 from suite.launchers.environment import cuda_cache, worker_environment
 from suite.launchers.gpu import DRIVER, gpu_error, gpu_request, without_uuids
-from suite.launchers.protocol import LaunchSpec, Progress, WorkerPaths
+from suite.launchers.protocol import LaunchSpec, WorkerPaths
 from suite.launchers.worker import Worker, WorkerError
 from suite.machine import owner
 from suite.machine.engine import ENGINE_ERRORS
@@ -177,7 +178,7 @@ class DockerLauncher:
 
 
 def _remove(api: Any, name: str, *, patient: bool) -> None:  # noqa: ANN401  (the SDK has no types)
-    """Remove a container that is not to be; after an interrupt the engine may still be about to make it."""
+    """Remove a container whose start failed; after an interrupt the engine may only just be creating it."""
     for _ in range(REMOVE_ATTEMPTS if patient else 1):
         try:
             api.remove_container(name, force=True)

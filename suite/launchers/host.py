@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Literal
 
 from suite.errors import LevelfieldError
+from suite.images.wheels import Progress
 from suite.launchers.environment import gpu_environment, worker_environment
-from suite.launchers.protocol import Launcher, LaunchSpec, Progress
+from suite.launchers.protocol import Launcher, LaunchSpec
 from suite.launchers.venv import start_process
 from suite.launchers.worker import Worker
 from suite.paths import package_root

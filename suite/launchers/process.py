@@ -108,7 +108,7 @@ class ProcessChannel(Channel):
             self._open.clear()
 
     def _exits(self, grace_s: float) -> bool:
-        """Wait for the exit, and drop what the process says meanwhile: a full pipe must not keep it from ending."""
+        """Wait for the exit, and drop its output meanwhile: a full pipe must not keep it from exiting."""
         self._lines.drop()
         deadline = time.monotonic() + grace_s
         ended = os.pidfd_open(self._process.pid)

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Literal
 
 from suite.images import environments
+from suite.images.wheels import Progress
 from suite.launchers import owned_folders
 from suite.launchers.environment import gpu_environment, worker_environment
 from suite.launchers.process import ProcessChannel
-from suite.launchers.protocol import Launcher, LaunchSpec, Progress
+from suite.launchers.protocol import Launcher, LaunchSpec
 from suite.launchers.worker import Worker, WorkerError
 from suite.record.schema import Image
 

@@ -22,7 +22,7 @@ SIGKILL_CODES = (-9, 137)
 
 
 class WorkerError(Exception):
-    """A worker has no answer. `kind` is one of `suite.record.schema.FailureKind`."""
+    """A worker gives no usable reply. `kind` is one of `suite.record.schema.FailureKind`."""
 
     def __init__(self, kind: str, message: str, detail: str = "", *, gone: bool = True) -> None:
         super().__init__(message)
@@ -146,7 +146,7 @@ class Worker:
         deadline = time.monotonic() + timeout_s
         self.post(request)
         asleep_ns = time.process_time_ns()
-        while not self._channel.poll():  # the disk is looked at when a wait ends, not within a window's first moments
+        while not self._channel.poll():  # the disk is checked when a wait ends, not within a window's first moments
             asleep_ns = time.process_time_ns()
             try:
                 wait_readable(list(self.descriptors()), _next_check(deadline))
@@ -209,14 +209,14 @@ class Worker:
             raise error
 
     def _credible(self, reply: _S, what: str) -> _S:
-        """Return a reply that can be true; a worker with another is ended."""
+        """Return a plausible reply; end a worker that sent another."""
         reason = credible.implausibility(reply, time.perf_counter_ns() - self._posted_ns)
         if reason:
             raise self._lost("protocol", f"{self.name} answered {what} with {reason}.")
         return reply
 
     def _lost(self, kind: str, message: str) -> WorkerError:
-        """Nothing this worker says can be trusted any more: end it."""
+        """End a worker that can no longer be trusted, and return its error."""
         self._channel.end(0.0)
         self.alive = False
         return WorkerError(kind, message, self._channel.stderr_tail())
@@ -285,5 +285,5 @@ def wait_for_answers(workers: Sequence[Worker], deadline: float) -> list[Worker]
 
 
 def _next_check(deadline: float) -> float:
-    """Return when to look at the disk again, or the deadline if that comes first (`time.monotonic`)."""
+    """Return when to check the disk again, or the deadline if that comes first (`time.monotonic`)."""
     return min(deadline, time.monotonic() + CHECK_INTERVAL_S)

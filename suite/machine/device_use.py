@@ -35,7 +35,7 @@ REASONS = {
     "ApplicationsClocksSetting": "application clocks",
     "DisplayClockSetting": "display clocks",
 }
-"""NVML's reasons for a clock below the highest, in words; idleness is none."""
+"""NVML's reasons for a clock below the highest, in words; idleness is not among them."""
 
 POLICIES = {
     "POWER": REASONS["SwPowerCap"],
@@ -48,7 +48,7 @@ POLICIES = {
 already, and the reasons of that moment may say no more than this."""
 _RELOADED = "the counter went backwards: the driver was loaded again"
 HELD_DOWN = 0.01
-"""Share of a window from which on a policy is named."""
+"""Least share of a window for which a policy held the clocks down before it is reported."""
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -90,7 +90,7 @@ class Device:
         self.close()
 
     def close(self) -> None:
-        """Let the library go; safe to call twice."""
+        """Close the library; safe to call twice."""
         if self._watch is not None:
             self._watch.close()
             self._watch = None

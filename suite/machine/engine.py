@@ -28,7 +28,7 @@ class Client(Protocol):
 
 
 def engine() -> Facts:
-    """Ask the engine that the environment names; absent with the reason when none answers."""
+    """Return facts of the engine that the environment names; absent with the reason where none answers."""
     try:
         client = connect(TIMEOUT_SECONDS)
     except ENGINE_ERRORS as error:

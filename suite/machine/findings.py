@@ -1,4 +1,4 @@
-"""What `levelfield doctor` says: a finding, and what would help."""
+"""Findings of `levelfield doctor`, each with its fix."""
 
 from typing import Literal, TypeAlias
 

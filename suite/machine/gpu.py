@@ -134,5 +134,5 @@ def _facts(nvml: Any) -> Facts:  # noqa: ANN401  (a module without types)
 
 
 def _is_on(answer: Any) -> bool:  # noqa: ANN401
-    """Of a present and a pending state the first counts."""
+    """Return the present state; NVML may answer with a pair of the present and the pending one."""
     return bool((answer[0] if isinstance(answer, list | tuple) else answer) == 1)

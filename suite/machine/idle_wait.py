@@ -61,5 +61,5 @@ def wait_until_idle(workers: Mapping[str, int | None], *, limit_ns: int = LIMIT_
 
 
 def _moving(since_ns: Mapping[str, int], now_ns: int) -> tuple[str, ...]:
-    """Return the arms whose clocks have not stood still for long enough."""
+    """Return the arms whose clocks advanced within `STILL_NS`."""
     return tuple(sorted(arm for arm, since in since_ns.items() if now_ns - since < STILL_NS))

@@ -21,7 +21,7 @@ _COARSE_NS = 1000
 
 
 def now(seconds: float = _NOW_SECONDS) -> list[Finding]:
-    """Watch the machine for a moment: time stolen by the hypervisor, other processes, waiting for a CPU."""
+    """Measure for a moment: time stolen by the hypervisor, other processes, waiting for a CPU."""
     with Signals() as signals:
         watched = len(signals.cpus)
         processes = _cpu_seconds()

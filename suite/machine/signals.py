@@ -38,7 +38,7 @@ _BUSY = {
 }
 _NO_FREQUENCY = "the kernel shows no frequency (usual on a virtual machine)"
 _COUNTERS = ("steal_ns", "pressure_ns", "context_switches", "major_faults", "swapped_pages", "throttled")
-"""Of a snapshot, what a window is described by the growth of."""
+"""Fields of a snapshot whose growth describes a window."""
 _RESET = "the counter went backwards: it was reset, or is another's"
 _TICKS = "/proc/stat (idle time subtracted, exact to 10 ms)"
 
@@ -78,7 +78,7 @@ class Signals:
 
     def __init__(self, cpus: Sequence[int] | None = None, root: Path = ROOT) -> None:
         self.cpus = siblings(cpus, root) if cpus else online(root)
-        """CPUs that are watched: the capacity that shares are taken of is their number times the time."""
+        """CPUs that are watched. Shares are relative to their number times the elapsed time."""
         self._files: list[Open] = []
         self._stat = self._open(root / "proc/stat")
         self._vmstat = self._open(root / "proc/vmstat")

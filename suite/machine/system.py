@@ -1,4 +1,4 @@
-"""What surrounds this process: distribution, C library, Python, the limits it was given, hypervisor and container."""
+"""The environment of this process: distribution, C library, Python, its limits, hypervisor and container."""
 
 import platform
 import subprocess
@@ -97,7 +97,7 @@ def virtualisation(root: Path = ROOT) -> Facts:
 
 
 def detected() -> str | Absent:
-    """Ask systemd-detect-virt, where it is installed; it exits 1 and says `none` on bare metal."""
+    """Run systemd-detect-virt, where it is installed; it exits 1 and says `none` on bare metal."""
     try:
         answer = subprocess.run(["systemd-detect-virt"], capture_output=True, text=True, timeout=5, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -106,7 +106,7 @@ def detected() -> str | Absent:
 
 
 def container(root: Path = ROOT) -> str:
-    """Return the container that this process runs in, by the marks that engines leave; `none` where there are none."""
+    """Return the container that this process runs in, by the files that engines create; `none` where there are none."""
     for name, engine in _CONTAINER_FILES.items():
         if (root / name).exists():
             return engine
@@ -115,7 +115,7 @@ def container(root: Path = ROOT) -> str:
 
 
 def _hypervisor(root: Path) -> Fact:
-    """Return the hypervisor as the kernel names it, or what its release and devices give away."""
+    """Return the hypervisor as the kernel names it, or as its release and devices show."""
     named = text(root / "sys/hypervisor/type")
     if not isinstance(named, Absent):
         return named

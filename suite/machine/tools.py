@@ -143,7 +143,7 @@ def base_builder(*, reaches_registry: bool, engine: bool, root: Path = ROOT) -> 
 
 
 def debian_packages() -> Finding:
-    """Ask apt whether it knows a mirror; it is what fetches the locked packages."""
+    """Check whether apt, which fetches the locked packages, knows a mirror."""
     topic = "Debian packages"
     try:
         answer = subprocess.run(
@@ -156,7 +156,7 @@ def debian_packages() -> Finding:
 
 
 def mirrors_known(policy: str) -> Finding:
-    """Judge what `apt-cache policy` says: a line with an address means that a mirror's list was read."""
+    """Check the output of `apt-cache policy`: a line with an address means that a mirror's list was read."""
     topic = "Debian packages"
     if any("://" in line for line in policy.splitlines()):
         return ok(topic, "apt knows a mirror to fetch them from.")
@@ -164,7 +164,7 @@ def mirrors_known(policy: str) -> Finding:
 
 
 def wheels(needs: Needs) -> Finding:
-    """Look whether pip reaches its index, unless every wheel is in the cache already."""
+    """Check whether pip reaches its index, unless every wheel is in the cache already."""
     topic = "wheels"
     if needs.wheels_missing_bytes == 0:
         return ok(topic, "Every wheel of the locks is in the cache; nothing has to be downloaded.")
@@ -214,7 +214,7 @@ def python_of_locks(needs: Needs, *, engine: bool) -> Finding:
 
 
 def compiler(*, engine: bool) -> Finding:
-    """Look for what torch-compile needs outside of containers: g++ and Python's headers."""
+    """Check for what torch-compile needs outside of containers: g++ and Python's headers."""
     topic = "C++ compiler"
     header = Path(sysconfig.get_path("include")) / "Python.h"
     missing = [name for name, there in (("g++", shutil.which("g++")), ("Python.h", header.is_file())) if not there]

@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from suite.errors import LevelfieldError
-from suite.launchers.protocol import READY_TIMEOUT_S, Launcher, LaunchSpec, Progress
+from suite.images.wheels import Progress
+from suite.launchers.protocol import READY_TIMEOUT_S, Launcher, LaunchSpec
 from suite.launchers.worker import WorkerError
 from suite.paths import cache_folder, package_root
 from suite.prepare.own_images.preparing import Prepared
@@ -71,7 +72,7 @@ class Artifacts:
 
     @cached_property
     def _definition(self) -> str:
-        """Digest of everything that defines the models: another definition, other artifacts."""
+        """Digest of everything that defines the models; it is part of the artifacts' names."""
         digest = hashlib.sha256()
         for source in sorted((package_root() / "zoo").rglob("*.py")):
             digest.update(f"{source.relative_to(package_root())}\n".encode() + source.read_bytes())

@@ -1,4 +1,4 @@
-"""The data of training to a target: the digits, or a user's own images. Data that fail cost their own cases only."""
+"""The data of training to a target: the digits, or a user's own images. Unusable data fail their own cases only."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from suite.errors import LevelfieldError
-from suite.launchers.protocol import Progress
+from suite.images.wheels import Progress
 from suite.prepare.artifacts import Artifacts
 from suite.prepare.own_images import preparing
 from suite.prepare.own_images.listing import UnusableError
@@ -26,14 +26,14 @@ class TrainingDataRequest(msgspec.Struct, frozen=True):
     target: float | None = None
     """Accuracy; None: the goal's own."""
     expected: OwnImages | None = None
-    """What an earlier run trained on, which this one goes on with or repeats."""
+    """What an earlier run trained on, which this one resumes or repeats."""
 
 
 class TrainingData(msgspec.Struct, frozen=True):
     """What is trained on in a run."""
 
     folder: Path
-    """Of this machine's artifacts."""
+    """This machine's artifacts."""
     target: float | None = None
     prepared: Prepared | None = None
     reason: str = ""
@@ -106,7 +106,7 @@ def repeat_request(request: TrainingDataRequest, before: Settings) -> TrainingDa
 
 
 def prepare_training_data(
-    request: TrainingDataRequest, blocks: Iterable[Block], artifacts: Artifacts, say: Progress
+    request: TrainingDataRequest, blocks: Iterable[Block], artifacts: Artifacts, progress: Progress
 ) -> TrainingData:
     """Make what is trained on ready.
 
@@ -118,7 +118,7 @@ def prepare_training_data(
         Of the plan.
     artifacts
         Of this machine's cache.
-    say
+    progress
         Called with a short line whenever a step begins.
 
     Raises
@@ -141,14 +141,14 @@ def prepare_training_data(
     if request.data is None:
         return plain
     try:
-        prepared = _prepared(request, request.data, models, artifacts, say)
+        prepared = _prepared(request, request.data, models, artifacts, progress)
     except UnusableError as error:
         reason = str(error)
         if all(block.case.converges for block in found):
             raise LevelfieldError(
                 reason, fix="Name a folder with train/CLASS/ and val/CLASS/, or with CLASS/, full of images."
             ) from error
-        say(f"{reason} Only what trains on it is left out.")
+        progress(f"{reason} Only what trains on it is left out.")
         return msgspec.structs.replace(plain, reason=reason)
     sensitivity = {}
     for model in models:
@@ -158,9 +158,9 @@ def prepare_training_data(
 
 
 def _prepared(
-    request: TrainingDataRequest, data: Path, models: Iterable[str], artifacts: Artifacts, say: Progress
+    request: TrainingDataRequest, data: Path, models: Iterable[str], artifacts: Artifacts, progress: Progress
 ) -> Prepared:
-    say("reading your images")
+    progress("reading your images")
     prepared = preparing.prepare(data, artifacts.root, max(convergence.goal(model).batch for model in models))
     if request.expected is not None and prepared.source_sha256 != request.expected.sha256:
         raise UnusableError(

@@ -22,7 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from suite.errors import LevelfieldError, printable
-from suite.launchers.protocol import READY_TIMEOUT_S, Launcher, LaunchSpec, Progress
+from suite.images.wheels import Progress
+from suite.launchers.protocol import READY_TIMEOUT_S, Launcher, LaunchSpec
 from suite.launchers.worker import WorkerError
 from suite.prepare.own_model import store
 from suite.record.schema import Absent, Artifact, Image, OwnFile, Parity
