@@ -59,17 +59,20 @@ def build(
 
 def _made(client: docker.DockerClient, target: Recipe, *, use_cache: bool, progress: Progress) -> EngineImage:
     """Build an image while other builds on the same environment wait."""
-
-    def waiting() -> None:
-        progress(f"waiting for another build of {target.lock.label}")
-
     guard = cache_folder("downloads") / f"{target.lock.image}-{target.environment_identity[:20]}.lock"
-    with file_lock(guard, waiting=waiting):
+    with file_lock(guard, waiting=lambda: progress(f"waiting for another build of {target.lock.label}")):
         image = engine.find(client, target.tag, target.identity) if use_cache else None
         if image is None:  # no other process has built it meanwhile
             engine.remove_dangling(client, engine.builder_is_dead)
             _environment(client, target, use_cache=use_cache, progress=progress)
-            image = _worker(client, target)
+            image = engine.build(
+                client,
+                [(f"files/opt/levelfield/worker/{name}", content) for name, content in worker_code.files().items()],
+                recipe=(images_root() / WORKER).read_bytes(),
+                tag=target.tag,
+                arguments={"ENVIRONMENT": target.environment_tag},
+                labels=target.labels,
+            )
         return image
 
 
@@ -91,15 +94,4 @@ def _environment(client: docker.DockerClient, target: Recipe, *, use_cache: bool
         command=["/bin/sh", "/mnt/inputs/environment.sh", str(archive.EPOCH)],
         tag=target.environment_tag,
         labels={"levelfield.image": f"{target.lock.image}-env", engine.IDENTITY: target.environment_identity},
-    )
-
-
-def _worker(client: docker.DockerClient, target: Recipe) -> EngineImage:
-    return engine.build(
-        client,
-        [(f"files/opt/levelfield/worker/{name}", content) for name, content in worker_code.files().items()],
-        recipe=(images_root() / WORKER).read_bytes(),
-        tag=target.tag,
-        arguments={"ENVIRONMENT": target.environment_tag},
-        labels=target.labels,
     )

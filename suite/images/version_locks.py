@@ -240,8 +240,6 @@ def conflict(lock: Lock) -> str:
     ----------
     lock
         Its wheels are fetched, since their metadata is needed.
-    progress : callable
-        Called with one short line before a download.
 
     Returns
     -------

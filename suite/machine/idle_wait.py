@@ -44,13 +44,12 @@ def wait_until_idle(workers: Mapping[str, int | None], *, limit_ns: int = LIMIT_
     last_ns = {arm: clock for arm, clock in clocks.items() if not isinstance(clock, Absent)}
     since_ns = dict.fromkeys(last_ns, began_ns)
     while True:
-        busy = _moving(since_ns, now_ns)
+        busy = [arm for arm, since in since_ns.items() if now_ns - since < STILL_NS]
         if not busy:
-            runs = [arm for arm in since_ns if counters.family_runs(workers[arm] or 0)]
-            since_ns |= dict.fromkeys(runs, now_ns)
-            busy = tuple(sorted(runs))
+            busy = [arm for arm in since_ns if counters.family_runs(workers[arm] or 0)]
+            since_ns |= dict.fromkeys(busy, now_ns)
         if not busy or now_ns - began_ns >= limit_ns:
-            return IdleWait(waited_ns=now_ns - began_ns, busy=busy, unseen=unseen)
+            return IdleWait(waited_ns=now_ns - began_ns, busy=tuple(sorted(busy)), unseen=unseen)
         time.sleep(POLL_NS / 1e9)
         for arm in list(since_ns):
             spent, now_ns = counters.family_cpu_ns(workers[arm] or 0), time.monotonic_ns()
@@ -58,8 +57,3 @@ def wait_until_idle(workers: Mapping[str, int | None], *, limit_ns: int = LIMIT_
                 del since_ns[arm]
             elif spent - last_ns[arm] > STILL_CPU_NS:
                 last_ns[arm], since_ns[arm] = spent, now_ns
-
-
-def _moving(since_ns: Mapping[str, int], now_ns: int) -> tuple[str, ...]:
-    """Return the arms whose clocks advanced within `STILL_NS`."""
-    return tuple(sorted(arm for arm, since in since_ns.items() if now_ns - since < STILL_NS))

@@ -168,11 +168,8 @@ def _given(value: Value, axis: int, side: Dimension, dimensions: Mapping[str, in
 
 def _batch(name: str, graph: Graph, dimensions: Mapping[str, int]) -> set[str]:
     """Return what the batch is called: whatever inputs begin with that has no size."""
-    found: dict[str, None] = {}
-    for value in graph.inputs:
-        side = value.shape[0] if value.shape else Dimension(size=1)
-        if _given(value, 0, side, dimensions) is None:
-            found[side.name] = None
+    firsts = [(value, value.shape[0]) for value in graph.inputs if value.shape]
+    found = dict.fromkeys(side.name for value, side in firsts if _given(value, 0, side, dimensions) is None)
     if len(found) > 1:
         first, second = (one or "one without a name" for one in list(found)[:2])
         raise LevelfieldError(
