@@ -68,8 +68,6 @@ class Requirement(msgspec.Struct, frozen=True):
     family: Family
     driver: str | None
     """With which everything works; None where the table does not know the release's minor version."""
-    listed: str | None
-    """Row it was read from: another patch release where the table lacks this one."""
 
 
 def read(path: Path | None = None) -> Table:
@@ -125,7 +123,7 @@ def requirement(table: Table, release: str) -> Requirement | None:
     exact = next((name for name in table.release if key(name) == key(release) and release.count(".") > 1), None)
     same = [name for name in table.release if minor(name) == minor(release)]
     listed = exact or max(same, key=key, default=None)
-    return Requirement(release=release, family=family, driver=table.release[listed] if listed else None, listed=listed)
+    return Requirement(release=release, family=family, driver=table.release[listed] if listed else None)
 
 
 def newest_patches(table: Table) -> list[str]:
