@@ -1,4 +1,4 @@
 """What fits together: CUDA releases, drivers, GPUs and library versions, by the table `images/compatibility.toml`.
 
-Pure functions of facts that somebody else has read: of this machine, or of a record's fingerprint.
+Pure functions of facts: of this machine, or of a record's fingerprint.
 """

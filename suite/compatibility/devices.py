@@ -7,7 +7,7 @@ import msgspec
 from suite.compatibility.versions import is_version
 from suite.record.schema import Absent, Fact
 
-_MOST_DEVICES = 1024
+_MAX_DEVICES = 1024
 _EXCLUSIVE, _PROHIBITED = (1, 3), 2
 """NVML's compute modes (`nvmlComputeMode_t`)."""
 
@@ -18,13 +18,13 @@ class Gpu(msgspec.Struct, frozen=True):
     capability: str | None
     """Compute capability, `9.0`; None where the device did not say."""
     mig: bool = False
-    """Cut into slices (multi-instance GPU): no longer to be had whole."""
+    """Cut into slices (multi-instance GPU): no longer usable as a whole."""
     one_process: bool = False
     """It lets one process in at a time (compute mode EXCLUSIVE_PROCESS, or EXCLUSIVE_THREAD of old)."""
     prohibited: bool = False
     """It lets no process compute (compute mode PROHIBITED)."""
     persistent: bool | None = None
-    """The driver stays ready while nobody uses the GPU (persistence mode); None where the device did not say."""
+    """The driver stays ready while no process uses the GPU (persistence mode); None where the device did not say."""
 
     @property
     def title(self) -> str:
@@ -47,6 +47,10 @@ class Nvidia(msgspec.Struct, frozen=True):
     hidden: tuple[int, ...] = ()
     """Indices of GPUs that are there, and not for this process (CUDA_VISIBLE_DEVICES)."""
 
+    def chosen(self, index: int | None) -> tuple[Gpu, ...]:
+        """Return the GPU of an index, if it is there; all where no index is given."""
+        return tuple(gpu for gpu in self.gpus if index is None or gpu.index == index)
+
 
 def from_facts(facts: Mapping[str, Fact]) -> Nvidia:
     """Read the `gpu` group of a fingerprint."""
@@ -55,7 +59,7 @@ def from_facts(facts: Mapping[str, Fact]) -> Nvidia:
         reason = driver.reason if isinstance(driver, Absent) else f"its version is {str(driver)[:40]!r}"
         return Nvidia(driver=None, problem=reason)
     count = facts.get("devices")
-    shown = min(count, _MOST_DEVICES) if isinstance(count, int) else 0
+    shown = min(count, _MAX_DEVICES) if isinstance(count, int) else 0
     return Nvidia(
         driver=str(driver),
         cuda=str(cuda) if isinstance(cuda, str) and is_version(cuda) else None,

@@ -44,17 +44,17 @@ def check(table: Table, release: str, nvidia: Nvidia, gpus: Sequence[Gpu] | None
             f"No NVIDIA driver answers here: {nvidia.problem.rstrip('.')}.",
             nvidia.fix or "Use the CPU variant.",
         )
-    asks = requirement(table, release)
-    if asks is None:
+    needs = requirement(table, release)
+    if needs is None:
         return _refused(
             f"CUDA {release} is of a family that this Levelfield does not know.",
             "Use a newer Levelfield, or ask for the variant by name.",
         )
-    if key(nvidia.driver) < key(asks.family.minimum_driver):
+    if key(nvidia.driver) < key(needs.family.minimum_driver):
         return _refused(
-            f"CUDA {release} needs the driver {asks.family.minimum_driver} or newer, and this machine has "
+            f"CUDA {release} needs the driver {needs.family.minimum_driver} or newer, and this machine has "
             f"{nvidia.driver}.",
-            f"Install the driver {asks.driver or asks.family.minimum_driver} or newer, and restart.",
+            f"Install the driver {needs.driver or needs.family.minimum_driver} or newer, and restart.",
         )
     chosen = nvidia.gpus if gpus is None else gpus
     if not chosen:
@@ -63,33 +63,33 @@ def check(table: Table, release: str, nvidia: Nvidia, gpus: Sequence[Gpu] | None
             "See what `nvidia-smi -L` lists, and whether this process may use it.",
         )
     for gpu in chosen:
-        if gpu.capability and key(gpu.capability) < key(asks.family.minimum_compute_capability):
+        if gpu.capability and key(gpu.capability) < key(needs.family.minimum_compute_capability):
             return _refused(
                 f"CUDA {release} has no code for {gpu.title}: it needs compute capability "
-                f"{asks.family.minimum_compute_capability} or newer.",
+                f"{needs.family.minimum_compute_capability} or newer.",
                 f"Use a variant of CUDA {minor(release)[0] - 1} or older for it, or another GPU.",
             )
-    return CudaCheck(runs=True, warnings=(*_of_driver(asks, nvidia), *_of_gpus(chosen)))
+    return CudaCheck(runs=True, warnings=(*_of_driver(needs, nvidia), *_of_gpus(chosen)))
 
 
 def _refused(reason: str, fix: str) -> CudaCheck:
     return CudaCheck(runs=False, reason=reason, fix=fix)
 
 
-def _of_driver(asks: Requirement, nvidia: Nvidia) -> tuple[str, ...]:
+def _of_driver(needs: Requirement, nvidia: Nvidia) -> tuple[str, ...]:
     """Say what minor-version compatibility means, where the driver is older than the release."""
     driver = nvidia.driver or ""
-    if asks.driver is not None and key(driver) >= key(asks.driver):
+    if needs.driver is not None and key(driver) >= key(needs.driver):
         return ()
     # Of a minor version that the table lacks, the driver itself says whether it was made for it.
-    if asks.driver is None and nvidia.cuda is not None and minor(nvidia.cuda) >= minor(asks.release):
+    if needs.driver is None and nvidia.cuda is not None and minor(nvidia.cuda) >= minor(needs.release):
         return ()
     made_for = (
-        f"was made for the driver {asks.driver} or newer" if asks.driver else "is newer than this Levelfield's table"
+        f"was made for the driver {needs.driver} or newer" if needs.driver else "is newer than this Levelfield's table"
     )
     text = (
-        f"CUDA {asks.release} {made_for}; on {driver} it runs by minor-version compatibility: what is new in it may be "
-        "missing (cudaErrorCallRequiresNewerDriver), and code not yet compiled for this GPU may be refused."
+        f"CUDA {needs.release} {made_for}; on {driver} it runs by minor-version compatibility: what is new in it may "
+        "be missing (cudaErrorCallRequiresNewerDriver), and code not yet compiled for this GPU may be refused."
     )
     return (text,)
 

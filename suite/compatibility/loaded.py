@@ -38,7 +38,7 @@ def _another(library: Library, locked: dict[str, str]) -> str | None:
     found = _VERSION.search(library.name)
     if found is None or found["library"] not in locked:
         return None
-    wanted = locked[found["library"]]
-    if f"{wanted}.".startswith(f"{found['version']}."):
+    expected = locked[found["library"]]
+    if f"{expected}.".startswith(f"{found['version']}."):
         return None
-    return f"{found['library']} {found['version']} was loaded ({library.path}), and {wanted} is locked"
+    return f"{found['library']} {found['version']} was loaded ({library.path}), and {expected} is locked"

@@ -55,13 +55,13 @@ def choose(
     Raises
     ------
     LevelfieldError
-        There is no variant of the name that was asked for.
+        There is no variant of the requested name.
     """
     if requested is not None:
         return _requested(table, nvidia, variants, requested, gpu)
     if not variants:
         return Choice(None, reason="There is no CUDA variant of this image.", fix="Use the CPU variant.")
-    gpus = _wanted(nvidia, gpu)
+    gpus = nvidia.chosen(gpu)
     if gpu is not None and nvidia.driver is not None and not gpus:
         have = _titles(nvidia.gpus) or "none"
         return Choice(None, reason=f"There is no GPU {gpu} here.", fix=f"Choose one of these: {have}.")
@@ -81,14 +81,10 @@ def choose(
     return Choice(None, reason=oldest.reason, fix=oldest.fix)
 
 
-def _wanted(nvidia: Nvidia, gpu: int | None) -> Sequence[Gpu]:
-    return [one for one in nvidia.gpus if gpu is None or one.index == gpu]
-
-
 def _requested(table: Table, nvidia: Nvidia, variants: Mapping[str, str], requested: str, gpu: int | None) -> Choice:
     if requested not in variants:
         raise unknown("CUDA variant", requested, variants)
-    found = check(table, variants[requested], nvidia, _wanted(nvidia, gpu))
+    found = check(table, variants[requested], nvidia, nvidia.chosen(gpu))
     doubts = () if found.runs else (f"{requested} was asked for, and is not expected to run here: {found.reason}",)
     return Choice(requested, release=variants[requested], warnings=(*doubts, *found.warnings))
 

@@ -31,11 +31,11 @@ def grid(table: Table, nvidia: Nvidia, variants: Mapping[str, Mapping[str, str]]
         laid.add_column(heading, overflow="fold")
     users = _users(variants)
     for release in dict.fromkeys((*reversed(newest_patches(table)), *users)):
-        asks = requirement(table, release)
+        needs = requirement(table, release)
         laid.add_row(
             release,
-            (asks.driver if asks else None) or "not known",
-            asks.family.minimum_driver if asks else "not known",
+            (needs.driver if needs else None) or "not known",
+            needs.family.minimum_driver if needs else "not known",
             _here(table, release, nvidia),
             Text(printable(", ".join(users.get(release, ())))),
         )

@@ -62,14 +62,12 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Requirement(msgspec.Struct, frozen=True):
-    """What a release asks for."""
+    """What a release needs."""
 
     release: str
     family: Family
     driver: str | None
     """With which everything works; None where the table does not know the release's minor version."""
-    listed: str | None
-    """Row it was read from: another patch release where the table lacks this one."""
 
 
 def read(path: Path | None = None) -> Table:
@@ -84,20 +82,17 @@ def read(path: Path | None = None) -> Table:
     try:
         table = convert(tomllib.loads(file.read_text(encoding="utf-8")), Table)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise LevelfieldError(
-            f"The table {file.name} cannot be read: {error}.", fix="Install levelfield again."
-        ) from error
+        raise _unusable(file, f"cannot be read: {error}") from error
     if table.schema != SCHEMA:
-        raise LevelfieldError(
-            f"The table {file.name} has schema {table.schema}, and this Levelfield reads {SCHEMA}.",
-            fix="Install levelfield again.",
-        )
+        raise _unusable(file, f"has schema {table.schema}, and this Levelfield reads {SCHEMA}")
     for version in _versions(table):
         if not is_version(version):
-            raise LevelfieldError(
-                f"The table {file.name} holds {version[:40]!r}, which is no version.", fix="Install levelfield again."
-            )
+            raise _unusable(file, f"holds {version[:40]!r}, which is no version")
     return table
+
+
+def _unusable(file: Path, what: str) -> LevelfieldError:
+    return LevelfieldError(f"The table {file.name} {what}.", fix="Install levelfield again.")
 
 
 def _versions(table: Table) -> list[str]:
@@ -111,9 +106,9 @@ def _versions(table: Table) -> list[str]:
 
 
 def requirement(table: Table, release: str) -> Requirement | None:
-    """Return what a CUDA release asks for; None where the table does not know its family.
+    """Return what a CUDA release needs; None where the table does not know its family.
 
-    A patch release that the table lacks asks for what the highest listed one of its minor version asks.
+    A patch release that the table lacks needs what the highest listed one of its minor version needs.
 
     Parameters
     ----------
@@ -128,7 +123,7 @@ def requirement(table: Table, release: str) -> Requirement | None:
     exact = next((name for name in table.release if key(name) == key(release) and release.count(".") > 1), None)
     same = [name for name in table.release if minor(name) == minor(release)]
     listed = exact or max(same, key=key, default=None)
-    return Requirement(release=release, family=family, driver=table.release[listed] if listed else None, listed=listed)
+    return Requirement(release=release, family=family, driver=table.release[listed] if listed else None)
 
 
 def newest_patches(table: Table) -> list[str]:

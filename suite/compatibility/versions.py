@@ -2,11 +2,13 @@
 
 import re
 
+from packaging.version import Version
+
 _VERSION = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})*")
 
 
-def key(version: str) -> tuple[int, ...]:
-    """Return a version's numbers, to be compared; zeros at the end do not count.
+def key(version: str) -> Version:
+    """Return a version as it is compared; zeros at the end do not count.
 
     Raises
     ------
@@ -20,12 +22,9 @@ def key(version: str) -> tuple[int, ...]:
     >>> key("12.8") == key("12.8.0")
     True
     """
-    if not _VERSION.fullmatch(version):
+    if not is_version(version):
         raise ValueError(f"{version[:40]!r} is not a version made of numbers.")
-    numbers = [int(part) for part in version.split(".")]
-    while numbers and numbers[-1] == 0:
-        numbers.pop()
-    return tuple(numbers)
+    return Version(version)
 
 
 def is_version(text: str) -> bool:
@@ -35,8 +34,7 @@ def is_version(text: str) -> bool:
 
 def minor(version: str) -> tuple[int, int]:
     """Return major and minor number: (12, 8) of 12.8.1."""
-    numbers = (*key(version), 0, 0)
-    return numbers[0], numbers[1]
+    return key(version).major, key(version).minor
 
 
 def within(version: str, low: str | None, high: str | None) -> bool:
@@ -49,5 +47,4 @@ def within(version: str, low: str | None, high: str | None) -> bool:
     low, high
         Bounds; None: open.
     """
-    numbers = key(version)
-    return (low is None or numbers >= key(low)) and (high is None or numbers < key(high))
+    return (low is None or key(version) >= key(low)) and (high is None or key(version) < key(high))

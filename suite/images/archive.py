@@ -44,7 +44,7 @@ def add_file(archive: tarfile.TarFile, name: str, source: BinaryIO | IO[bytes]) 
     name
         Name inside the archive.
     source : file
-        The content, read from its beginning to its end.
+        The content, read from start to end.
     """
     entry = tarfile.TarInfo(name)
     entry.mtime, entry.mode, entry.size = EPOCH, 0o644, source.seek(0, io.SEEK_END)

@@ -15,7 +15,7 @@ from docker.errors import APIError, ImageNotFound
 
 from suite.errors import LevelfieldError
 from suite.images import debian, engine
-from suite.images.wheels import Progress, silent
+from suite.images.wheels import Progress, digest, silent
 from suite.paths import cache_folder, file_lock, images_root
 
 Kind: TypeAlias = Literal["debian", "registry"]
@@ -38,13 +38,13 @@ OPTIONS = (
 
 
 class Base(msgspec.Struct, frozen=True):
-    """Which base, before it is there."""
+    """The identity of a base, whether it is built or not."""
 
     name: str
     """`slim` or `toolchain`."""
     kind: Kind
     identity: str
-    """SHA-256 over what it is made of, or the registry's digest."""
+    """SHA-256 of its inputs, or the registry's digest."""
     reference: str
     """Name under which the engine knows it."""
 
@@ -152,7 +152,7 @@ def make(name: str, tar: Path, *, progress: Progress = silent) -> None:
     Raises
     ------
     LevelfieldError
-        mmdebstrap is missing or fails, or a package cannot be had.
+        mmdebstrap is missing or fails, or a package cannot be fetched.
     """
     if shutil.which("mmdebstrap") is None:
         raise LevelfieldError(
@@ -188,12 +188,9 @@ def _repository(folder: Path, packages: tuple[Path, ...], release: str) -> None:
     paragraphs = []
     for package in packages:
         shutil.copyfile(package, folder / package.name)
-        control = subprocess.run(
-            ["dpkg-deb", "--field", str(package)], capture_output=True, text=True, check=True
-        ).stdout.rstrip("\n")
-        with package.open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        paragraphs.append(f"{control}\nFilename: ./{package.name}\nSize: {package.stat().st_size}\nSHA256: {digest}\n")
+        shown = subprocess.run(["dpkg-deb", "--field", str(package)], capture_output=True, text=True, check=True)
+        control, sha256 = shown.stdout.rstrip("\n"), digest(package)
+        paragraphs.append(f"{control}\nFilename: ./{package.name}\nSize: {package.stat().st_size}\nSHA256: {sha256}\n")
     index = "\n".join(paragraphs).encode()
     (folder / "Packages").write_bytes(index)
     sha256 = hashlib.sha256(index).hexdigest()

@@ -37,69 +37,61 @@ def build(
     LevelfieldError
         No engine answers, a wheel is wrong or missing, the base cannot be made, or a step of the recipe failed.
     """
-    wanted = recipe(name, variant, version, base_kind)
+    target = recipe(name, variant, version, base_kind)
     with engine.connect() as client, disk_space():
-        image = engine.find(client, wanted.tag, wanted.identity) if use_cache else None
+        image = engine.find(client, target.tag, target.identity) if use_cache else None
         if image is None:
-            image = _made(client, wanted, use_cache=use_cache, progress=progress)
+            image = _made(client, target, use_cache=use_cache, progress=progress)
     return Image(
         name=name,
         variant=catalogue.stem(variant, version),
         launcher="docker",
-        tag=wanted.tag,
+        tag=target.tag,
         image_id=str(image.id),
         layers=engine.layers(image),
-        lock_sha256=wanted.lock.sha256,
-        base=wanted.base.label,
-        recipe_sha256=wanted.recipe_sha256,
-        worker_sha256=wanted.worker_sha256,
+        lock_sha256=target.lock.sha256,
+        base=target.base.label,
+        recipe_sha256=target.recipe_sha256,
+        worker_sha256=target.worker_sha256,
         size_bytes=int(image.attrs["Size"]),
     )
 
 
-def _made(client: docker.DockerClient, wanted: Recipe, *, use_cache: bool, progress: Progress) -> EngineImage:
+def _made(client: docker.DockerClient, target: Recipe, *, use_cache: bool, progress: Progress) -> EngineImage:
     """Build an image while other builds on the same environment wait."""
-
-    def waiting() -> None:
-        progress(f"waiting for another build of {wanted.lock.label}")
-
-    guard = cache_folder("downloads") / f"{wanted.lock.image}-{wanted.environment_identity[:20]}.lock"
-    with file_lock(guard, waiting=waiting):
-        image = engine.find(client, wanted.tag, wanted.identity) if use_cache else None
+    guard = cache_folder("downloads") / f"{target.lock.image}-{target.environment_identity[:20]}.lock"
+    with file_lock(guard, waiting=lambda: progress(f"waiting for another build of {target.lock.label}")):
+        image = engine.find(client, target.tag, target.identity) if use_cache else None
         if image is None:  # no other process has built it meanwhile
             engine.remove_dangling(client, engine.builder_is_dead)
-            _environment(client, wanted, use_cache=use_cache, progress=progress)
-            image = _worker(client, wanted)
+            _environment(client, target, use_cache=use_cache, progress=progress)
+            image = engine.build(
+                client,
+                [(f"files/opt/levelfield/worker/{name}", content) for name, content in worker_code.files().items()],
+                recipe=(images_root() / WORKER).read_bytes(),
+                tag=target.tag,
+                arguments={"ENVIRONMENT": target.environment_tag},
+                labels=target.labels,
+            )
         return image
 
 
-def _environment(client: docker.DockerClient, wanted: Recipe, *, use_cache: bool, progress: Progress) -> None:
-    if use_cache and engine.find(client, wanted.environment_tag, wanted.environment_identity):
+def _environment(client: docker.DockerClient, target: Recipe, *, use_cache: bool, progress: Progress) -> None:
+    if use_cache and engine.find(client, target.environment_tag, target.environment_identity):
         return
     engine.check_machine(client)
-    files = wheels.fetch(wanted.lock, progress=progress)
-    base.ensure(client, wanted.base, progress=progress)
-    progress(f"installing {len(files)} wheels of {wanted.lock.label}, no network")
+    files = wheels.fetch(target.lock, progress=progress)
+    base.ensure(client, target.base, progress=progress)
+    progress(f"installing {len(files)} wheels of {target.lock.label}, no network")
     engine.run_and_commit(
         client,
-        wanted.base.reference,
+        target.base.reference,
         [
             ("inputs/environment.sh", images_root() / ENVIRONMENT),
-            ("inputs/requirements.lock", wanted.lock.path),
+            ("inputs/requirements.lock", target.lock.path),
             *((f"inputs/wheels/{file.name}", file) for file in files),
         ],
         command=["/bin/sh", "/mnt/inputs/environment.sh", str(archive.EPOCH)],
-        tag=wanted.environment_tag,
-        labels={"levelfield.image": f"{wanted.lock.image}-env", engine.IDENTITY: wanted.environment_identity},
-    )
-
-
-def _worker(client: docker.DockerClient, wanted: Recipe) -> EngineImage:
-    return engine.build(
-        client,
-        [(f"files/opt/levelfield/worker/{name}", content) for name, content in worker_code.files().items()],
-        recipe=(images_root() / WORKER).read_bytes(),
-        tag=wanted.tag,
-        arguments={"ENVIRONMENT": wanted.environment_tag},
-        labels=wanted.labels,
+        tag=target.environment_tag,
+        labels={"levelfield.image": f"{target.lock.image}-env", engine.IDENTITY: target.environment_identity},
     )

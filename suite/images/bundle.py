@@ -12,7 +12,7 @@ import tarfile
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 import msgspec
 
@@ -41,7 +41,7 @@ class File(msgspec.Struct, frozen=True):
     """One file of a bundle."""
 
     name: str
-    """`wheels/…`, `debs/…` or `artifacts/…`: its place in the cache."""
+    """`wheels/…`, `debs/…` or `artifacts/…`: its path in the cache."""
     sha256: str
     size_bytes: int
 
@@ -52,7 +52,7 @@ class Manifest(msgspec.Struct, frozen=True):
     format: str
     tool_version: str
     locks: dict[str, str]
-    """Path of every lock below `images/`, and its SHA-256: a checkout with others needs other files."""
+    """Path of every lock below `images/`, and its SHA-256: a checkout whose locks differ needs other files."""
     files: tuple[File, ...]
 
 
@@ -94,11 +94,13 @@ def pack(images: Iterable[Reference], out: Path, *, artifacts: bool = False, pro
             for file in sorted((root / "onnx").rglob("*"))
             if file.is_file()
         }
-    with tempfile.TemporaryDirectory(prefix="bundling-", dir=cache_folder("downloads")) as place:
+    with tempfile.TemporaryDirectory(prefix="bundling-", dir=cache_folder("downloads")) as temporary:
         for name in TOOL_LOCKS:
             locks[f"tool/{name}"] = images_root() / "tool" / name
             progress(f"fetching the wheels of the tool's own {name}")
-            chosen |= {f"wheels/{file.name}": file for file in _tool_wheels(images_root() / "tool" / name, Path(place))}
+            chosen |= {
+                f"wheels/{file.name}": file for file in _tool_wheels(images_root() / "tool" / name, Path(temporary))
+            }
         progress(f"writing {len(chosen)} files")
         with disk_space():
             return _write(chosen, locks, out)
@@ -118,8 +120,8 @@ def _write(chosen: dict[str, Path], locks: dict[str, Path], out: Path) -> Manife
     manifest = Manifest(
         format=FORMAT,
         tool_version=__version__,
-        locks={name: digest(path) for name, path in sorted(locks.items())},
-        files=tuple(File(name, digest(path), path.stat().st_size) for name, path in sorted(chosen.items())),
+        locks={name: wheels.digest(path) for name, path in sorted(locks.items())},
+        files=tuple(File(name, wheels.digest(path), path.stat().st_size) for name, path in sorted(chosen.items())),
     )
     content = msgspec.json.encode(manifest)
     partial = out.with_name(f".{out.name}.partial")
@@ -134,12 +136,6 @@ def _write(chosen: dict[str, Path], locks: dict[str, Path], out: Path) -> Manife
     finally:
         partial.unlink(missing_ok=True)
     return manifest
-
-
-def digest(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with untrusted.open_plain(path) as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 class Unpacked(msgspec.Struct, frozen=True):
@@ -185,11 +181,11 @@ def _unpack(opened: tarfile.TarFile, bundle: Path, *, models: bool) -> Unpacked:
     first = opened.next()
     if first is None or first.name != MANIFEST or not _is_plain(first) or first.size > MAX_MANIFEST_BYTES:
         raise LevelfieldError(f"{bundle} is no bundle: it does not begin with its manifest.", fix=_DAMAGED)
-    manifest = _manifest(_stream(opened, first).read(), bundle)
-    wanted = {file.name: file for file in manifest.files}
+    manifest = _manifest(_content(opened, first).read(), bundle)
+    pending = {file.name: file for file in manifest.files}
     count = already_cached = left_out = 0
     while (entry := opened.next()) is not None:
-        file = wanted.pop(entry.name, None)
+        file = pending.pop(entry.name, None)
         if file is None or not _is_plain(entry) or entry.size != file.size_bytes:
             raise LevelfieldError(
                 f"{bundle} holds {entry.name[:100]!r}, which its manifest does not name.", fix=_DAMAGED
@@ -198,11 +194,11 @@ def _unpack(opened: tarfile.TarFile, bundle: Path, *, models: bool) -> Unpacked:
             left_out += 1
         else:
             count += 1
-            already_cached += _take(_stream(opened, entry), file)
+            already_cached += _take(_content(opened, entry), file)
         opened.members = []  # type: ignore[attr-defined]  # thousands of entries are not kept in memory
-    if wanted:
+    if pending:
         raise LevelfieldError(
-            f"{bundle} was cut off: {len(wanted)} files are missing, such as {next(iter(wanted))}.", fix=_DAMAGED
+            f"{bundle} was cut off: {len(pending)} files are missing, such as {next(iter(pending))}.", fix=_DAMAGED
         )
     return Unpacked(
         files=count, already_cached=already_cached, other_locks=tuple(_other_locks(manifest)), models_left_out=left_out
@@ -232,19 +228,19 @@ def _manifest(content: bytes, bundle: Path) -> Manifest:
 
 
 def _take(stream: IO[bytes], file: File) -> bool:
-    """Put one file in its place; return whether it was there already."""
+    """Put one file into the cache; return whether it was there already."""
     folder, _, rest = file.name.partition("/")
     target = cache_folder(folder) / rest
     if target.is_file():
-        if digest(target) == file.sha256:
+        if wheels.digest(target) == file.sha256:
             return True
         if file.name.startswith(_MODELS):
             raise LevelfieldError(
                 f"{file.name} in the bundle is not the file that is in the cache.",
                 fix="Leave --models out, or remove the file from the cache to take the bundle's.",
             )
-    with tempfile.TemporaryDirectory(prefix="unpacking-", dir=cache_folder("downloads")) as place:
-        fresh = Path(place) / "file"
+    with tempfile.TemporaryDirectory(prefix="unpacking-", dir=cache_folder("downloads")) as temporary:
+        fresh = Path(temporary) / "file"
         found = hashlib.sha256()
         with fresh.open("wb") as out:
             while chunk := stream.read(_CHUNK):
@@ -261,11 +257,8 @@ def _take(stream: IO[bytes], file: File) -> bool:
     return False
 
 
-def _stream(opened: tarfile.TarFile, entry: tarfile.TarInfo) -> IO[bytes]:
-    stream = opened.extractfile(entry)
-    if stream is None:
-        raise LevelfieldError(f"{entry.name[:100]!r} in the bundle is no file.", fix=_DAMAGED)
-    return stream
+def _content(opened: tarfile.TarFile, entry: tarfile.TarInfo) -> IO[bytes]:
+    return cast("IO[bytes]", opened.extractfile(entry))  # it has content, since `_is_plain` holds
 
 
 def _other_locks(manifest: Manifest) -> list[str]:
@@ -274,6 +267,6 @@ def _other_locks(manifest: Manifest) -> list[str]:
         parts = name.split("/")
         path = images_root().joinpath(*parts)
         inside = len(parts) <= 2 and not any(part in ("", ".", "..") for part in parts)
-        if not inside or not path.is_file() or digest(path) != sha256:
+        if not inside or not path.is_file() or wheels.digest(path) != sha256:
             found.append(name)
     return found

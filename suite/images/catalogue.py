@@ -19,6 +19,9 @@ PYTHON = "3.11"
 MACHINE = "x86_64"
 """The only machine that locks are resolved for so far."""
 
+CUDA_PARTS = ("cuda-", "nvidia-")
+"""Prefixes of the distributions that a CUDA variant has beside its framework."""
+
 _PIN = re.compile(
     r"^# (?P<file>\S+\.whl) (?:(?P<size>\d+) bytes, (?P<installed>\d+) installed|size not known)\n"
     r"(?P<name>[a-z0-9][a-z0-9._-]*)==(?P<version>[^\s;\\]+) \\\n"
@@ -97,7 +100,7 @@ def image(name: str) -> Image:
 def lock_names(image_name: str) -> tuple[tuple[str, str | None], ...]:
     """Return the (variant, version) pairs that `image_name` has locks for, the plain lock of a variant first."""
     folder = images_root() / image(image_name).name
-    return tuple(split_stem(path.stem) for path in sorted(folder.glob("*.lock"), key=lambda path: path.stem))
+    return tuple(split_stem(name) for name in sorted(path.stem for path in folder.glob("*.lock")))
 
 
 def versions(image_name: str, variant: str = "cpu") -> tuple[str, ...]:
@@ -174,10 +177,15 @@ def requirement(image_name: str, variant: str = "cpu") -> str | None:
     LevelfieldError
         There is no such variant of the image.
     """
-    text = source(image_name, variant).read_text(encoding="utf-8")
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(("#", "-"))]
-    own = [line for line in lines if not line.startswith(("cuda-", "nvidia-"))]
+    lines = lines_of(source(image_name, variant))
+    own = [line for line in lines if not line.startswith(("-", *CUDA_PARTS))]
     return own[0] if len(own) == 1 else None
+
+
+def lines_of(path: Path) -> tuple[str, ...]:
+    """Return the lines of a file of requirements, or of package names, without comments and empty lines."""
+    lines = (line.strip() for line in path.read_text(encoding="utf-8").splitlines())
+    return tuple(line for line in lines if line and not line.startswith("#"))
 
 
 def framework(image_name: str, variant: str = "cpu") -> str | None:
@@ -198,8 +206,8 @@ def framework(image_name: str, variant: str = "cpu") -> str | None:
     LevelfieldError
         There is no such variant of the image.
     """
-    wanted = requirement(image_name, variant)
-    return Requirement(wanted).name if wanted else None
+    required = requirement(image_name, variant)
+    return Requirement(required).name if required else None
 
 
 def current_version(image_name: str, variant: str = "cpu") -> str | None:
@@ -220,13 +228,14 @@ def current_version(image_name: str, variant: str = "cpu") -> str | None:
     LevelfieldError
         There is no such image.
     """
-    if (variant, None) not in lock_names(image_name):
+    if (variant, None) not in lock_names(image_name) or (name := framework(image_name, variant)) is None:
         return None
-    name = framework(image_name, variant)
-    if name is None:
-        return None
-    found = read(images_root() / image_name / f"{variant}.lock").versions.get(name)
+    found = read(_lock_path(image_name, variant)).versions.get(name)
     return found.partition("+")[0] if found else None
+
+
+def _lock_path(image_name: str, variant: str, version: str | None = None) -> Path:
+    return images_root() / image_name / f"{stem(variant, version)}.lock"
 
 
 def lock(image_name: str, variant: str = "cpu", version: str | None = None) -> Lock:
@@ -246,17 +255,16 @@ def lock(image_name: str, variant: str = "cpu", version: str | None = None) -> L
         There is no such image or lock, or the file is not one of ours.
     """
     known = lock_names(image_name)
-    wanted = stem(variant, version)
     if (variant, version) in known:
-        return read(images_root() / image_name / f"{wanted}.lock")
-    if version is not None and (variant, None) in known:
-        if version == current_version(image_name, variant):
-            return read(images_root() / image_name / f"{variant}.lock")
-        mixed = mixed_folder(image_name) / f"{wanted}.lock"
-        if mixed.is_file():
-            return read(mixed)
-        raise _no_version(image_name, variant, version)
-    raise unknown(f"lock of {image_name}", wanted, [stem(*each) for each in known])
+        return read(_lock_path(image_name, variant, version))
+    if version is None or (variant, None) not in known:
+        raise unknown(f"lock of {image_name}", stem(variant, version), [stem(*each) for each in known])
+    if version == current_version(image_name, variant):
+        return read(_lock_path(image_name, variant))
+    mixed = mixed_folder(image_name) / f"{stem(variant, version)}.lock"
+    if mixed.is_file():
+        return read(mixed)
+    raise _no_version(image_name, variant, version)
 
 
 def mixed_folder(image_name: str) -> Path:

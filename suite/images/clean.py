@@ -16,7 +16,7 @@ LABEL = "levelfield.image"
 def clean() -> int:
     """Remove our images, virtual environments, wheels, Debian packages and artifacts; reports stay.
 
-    Images are found by their label; what others made is not touched, nor an image in use by a container.
+    Images are found by their label; other images are not touched, nor an image in use by a container.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def remove_images(client: docker.DockerClient, label: str = LABEL) -> None:
         A label, or `label=value`.
     """
     engine.remove_dangling(client, engine.builder_is_dead)
-    # An image goes only after those that stand on it, so tags are removed until a pass removes none.
+    # An image goes only after those that are based on it, so tags are removed until a pass removes none.
     while True:
         removed = 0
         for image in client.api.images(filters={"label": label}):
@@ -78,7 +78,7 @@ def remove_images(client: docker.DockerClient, label: str = LABEL) -> None:
                     client.images.remove(reference)
                     removed += 1
                 except APIError:
-                    continue  # in use, or another image stands on it
+                    continue  # in use, or another image is based on it
         if not removed:
             return
 

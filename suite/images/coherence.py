@@ -17,7 +17,7 @@ _OF_RELEASE = (
     "nvidia-nvvm",
     "cuda-bindings",
 )
-"""Beginnings of names whose version is that of the CUDA release. The others (cuBLAS, cuFFT, …) count for themselves."""
+"""Prefixes of names whose version is that of the CUDA release. cuBLAS, cuFFT and others have their own."""
 STUBS = re.compile(r"tensorrt(-cu\d+)?(-libs|-bindings)?|tensorrt-(lean|dispatch).*")
 """Projects whose file on the default index is only a program that fetches the real thing from elsewhere, unhashed."""
 EXCEPTIONS = {

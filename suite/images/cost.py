@@ -35,17 +35,14 @@ class Cost(msgspec.Struct, frozen=True):
         """Return it as a sentence for people."""
         if not self.making:
             return "Everything needed is built already."
-        minutes = max(1, round(self.seconds / 60))
         if self.unsized:
-            return (
-                f"To be made first: {', '.join(self.making)} ({_size(self.download_bytes)} to download, and "
-                f"{self.unsized} wheels of unknown size: {CUDA_WORDS}); `levelfield clean` deletes "
-                "images and caches."
+            figures = (
+                f"{_size(self.download_bytes)} to download, and {self.unsized} wheels of unknown size: {CUDA_WORDS}"
             )
-        return (
-            f"To be made first: {', '.join(self.making)} (about {_size(self.download_bytes)} to download, "
-            f"{_size(self.disk_bytes)} of disk, {minutes} min); `levelfield clean` deletes images and caches."
-        )
+        else:
+            minutes = max(1, round(self.seconds / 60))
+            figures = f"about {_size(self.download_bytes)} to download, {_size(self.disk_bytes)} of disk, {minutes} min"
+        return f"To be made first: {', '.join(self.making)} ({figures}); `levelfield clean` deletes images and caches."
 
 
 def estimate(names: Iterable[str], launcher: str = "docker", base_kind: base.Kind = "debian") -> Cost:
@@ -54,11 +51,11 @@ def estimate(names: Iterable[str], launcher: str = "docker", base_kind: base.Kin
     Parameters
     ----------
     names : iterable of str
-        Images, as they are asked for: `onnxruntime`, `onnxruntime@1.30.0`.
+        Images by name: `onnxruntime`, `onnxruntime@1.30.0`.
     launcher : {"docker", "venv"}
         Images, or virtual environments.
     base_kind : {"debian", "registry"}
-        What images stand on; the size of a registry's base is not known beforehand and not counted.
+        Source of the bases; the size of a registry's base is not known beforehand and not counted.
 
     Raises
     ------
@@ -86,9 +83,9 @@ def estimate(names: Iterable[str], launcher: str = "docker", base_kind: base.Kin
 
 def _cost(locks: list[catalogue.Lock], bases: dict[str, base.Base]) -> Cost:
     absent = {pin.file: pin for lock in locks for pin in wheels.missing(lock)}
-    debs = debian.read_lock() if bases else None
-    packages = {package.file: package for name in bases if debs for package in debian.missing(debs, name)}
-    base_bytes = sum(package.installed_bytes for name in bases if debs for package in debs.packages_of(name))
+    debs = debian.read_lock()
+    packages = {package.file: package for name in bases for package in debian.missing(debs, name)}
+    base_bytes = sum(package.installed_bytes for name in bases for package in debs.packages_of(name))
     download = sum(pin.size_bytes for pin in absent.values()) + sum(package.size_bytes for package in packages.values())
     installed = sum(lock.installed_bytes for lock in locks)
     seconds = download / _DOWNLOAD_BYTES_S + installed / _INSTALL_BYTES_S + base_bytes / _BASE_BYTES_S

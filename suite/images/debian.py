@@ -4,6 +4,7 @@ import datetime as dt
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -14,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from suite.errors import LevelfieldError
+from suite.images.catalogue import lines_of
 from suite.images.wheels import Progress, check, silent
 from suite.paths import cache_folder, images_root
 from suite.safety.conversion import convert
@@ -49,7 +51,7 @@ class Package(msgspec.Struct, frozen=True):
 
     @property
     def file(self) -> str:
-        """Name in the cache; a version's colon is written as apt does."""
+        """File name in the cache; the colon of a version is escaped as apt does it."""
         return f"{self.name}_{self.version.replace(':', '%3a')}_{self.architecture}.deb"
 
 
@@ -88,8 +90,7 @@ def read_lock() -> BaseLock:
 
 def package_names(base: str) -> tuple[str, ...]:
     """Return the packages that a base asks for beyond Debian's required ones."""
-    text = (images_root() / "base" / f"{base}.packages").read_text(encoding="utf-8")
-    return tuple(line for line in text.splitlines() if line and not line.startswith("#"))
+    return lines_of(images_root() / "base" / f"{base}.packages")
 
 
 def digest(lock: BaseLock, base: str) -> str:
@@ -259,10 +260,8 @@ def lock_bases() -> BaseLock:
 
 def _epoch(packages: tuple[Package, ...]) -> int:
     """Return this hour, or the old lock's time if nothing else changed: the base then stays the same."""
-    if lock_path().is_file():
-        old = read_lock()
-        if old.packages == packages:
-            return old.epoch
+    if lock_path().is_file() and (old := read_lock()).packages == packages:
+        return old.epoch
     now = dt.datetime.now(dt.UTC).replace(minute=0, second=0, microsecond=0)
     return int(now.timestamp())
 
@@ -299,28 +298,22 @@ def _private_apt(root: Path) -> list[str]:
 
 
 def _simulate(options: list[str], base: str) -> list[tuple[str, str]]:
-    wanted = [*_REQUIRED, *package_names(base)]
-    output = _apt(["apt-get", *options, "-qq", "install", "--no-install-recommends", "--simulate", *wanted])
-    found = []
-    for line in output.splitlines():
-        if line.startswith("Inst "):
-            _, name, rest = line.split(" ", 2)
-            found.append((name, rest.lstrip("(").split(" ", 1)[0]))
-    return found
+    requested = [*_REQUIRED, *package_names(base)]
+    output = _apt(["apt-get", *options, "-qq", "install", "--no-install-recommends", "--simulate", *requested])
+    return re.findall(r"^Inst (\S+) \(?(\S+)", output, re.MULTILINE)
 
 
 def _describe(options: list[str], chosen: dict[tuple[str, str], set[str]]) -> tuple[Package, ...]:
     names = sorted(chosen)
-    places = [
+    candidates = [
         [cell.strip() for cell in line.split("|")]
         for line in _apt(["apt-cache", *options, "madison", *(name for name, _ in names)]).splitlines()
     ]
     # A version found in the main archive is taken from there: the security archive forgets sooner.
-    lasting = {(name, version) for name, version, place in places if f"{RELEASE}-security" not in place}
+    lasting = {(name, version) for name, version, source in candidates if f"{RELEASE}-security" not in source}
+    shown = _apt(["apt-cache", *options, "show", *(f"{name}={version}" for name, version in names)])
     packages = {}
-    for paragraph in _apt(["apt-cache", *options, "show", *(f"{name}={version}" for name, version in names)]).split(
-        "\n\n"
-    ):
+    for paragraph in shown.split("\n\n"):
         fields = Parser().parsestr(paragraph.strip())
         key = (fields["Package"], fields["Version"])
         if key in chosen:

@@ -7,7 +7,6 @@ import secrets
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
 
 import docker
 import requests
@@ -18,13 +17,13 @@ from docker.types import Mount
 from suite.errors import LevelfieldError
 from suite.images import archive
 from suite.images.catalogue import MACHINE
+from suite.machine import engine as machine_engine
 from suite.machine import owner
 from suite.machine.engine import ENGINE_ERRORS, short
-from suite.machine.engine import connect as open_client
 from suite.paths import cache_folder
 
 IDENTITY = "levelfield.identity"
-"""Label with the full SHA-256 of everything an image was made from; its tag shows the beginning."""
+"""Label with the full SHA-256 of everything an image was made from; its tag shows the start of it."""
 BUILD = "levelfield.build"
 """Label of every step of a build, and so of its image: the process that builds (`suite.machine.owner`), a slash, and
 which of its builds it is."""
@@ -46,11 +45,7 @@ def connect() -> Iterator[docker.DockerClient]:
     LevelfieldError
         None answers, or it stops answering while it is used.
     """
-    try:
-        client = open_client(BUILD_TIMEOUT_S)
-    except ENGINE_ERRORS as error:
-        raise no_engine(error) from error
-    with contextlib.closing(client):
+    with contextlib.closing(open_client(BUILD_TIMEOUT_S)) as client:
         try:
             yield client
         except requests.RequestException as error:
@@ -58,6 +53,27 @@ def connect() -> Iterator[docker.DockerClient]:
                 f"The container engine stopped answering: {short(error)}.",
                 fix="Start it again and repeat the command; what was built is kept.",
             ) from error
+
+
+def open_client(timeout_s: int) -> docker.DockerClient:
+    """Return a client of the engine that `DOCKER_HOST` or the current context names; the caller closes it.
+
+    Parameters
+    ----------
+    timeout_s
+        How long a single answer of the engine may take, in seconds.
+
+    Raises
+    ------
+    LevelfieldError
+        None answers.
+    """
+    try:
+        client = machine_engine.connect(timeout_s)
+        client.ping()
+    except ENGINE_ERRORS as error:
+        raise no_engine(error) from error
+    return client
 
 
 def check_machine(client: docker.DockerClient) -> None:
@@ -128,11 +144,38 @@ def build(
     that no other build has: no two builds have a step in common, and a build removes by that label what is its own.
     The label stays on the image; it changes no layer.
     """
+    output: list[str] = []
+    failure = ""
     with _replacing(client, tag) as mark, tempfile.TemporaryFile(dir=cache_folder("downloads")) as context:
         labelled = re.sub(rb"(?m)^FROM .*$", rb'\g<0>\nLABEL %s="%s"' % (BUILD.encode(), mark.encode()), recipe)
         archive.write(context, [(_RECIPE, labelled), *files])
         context.seek(0)
-        return _build(client, context, tag=tag, arguments=arguments, labels=labels)
+        try:
+            for event in client.api.build(
+                fileobj=context,
+                custom_context=True,
+                dockerfile=_RECIPE,
+                tag=tag,
+                buildargs=arguments,
+                labels=labels,
+                network_mode="none",
+                nocache=True,
+                rm=True,
+                forcerm=True,
+                decode=True,
+                use_config_proxy=USER_PROXIES,
+            ):
+                output += [line.strip() for line in event.get("stream", "").splitlines() if line.strip()]
+                failure = failure or str(event.get("error", "")).strip()
+        except APIError as error:
+            raise LevelfieldError(
+                f"The container engine refused to build {tag}: {error.explanation or error}",
+                fix="See the engine's log.",
+            ) from error
+        if failure:
+            failure = re.sub(r"^The command '.*' returned a", "A step returned a", failure, flags=re.DOTALL)
+            raise _failed(tag, failure, output)
+        return client.images.get(tag)
 
 
 def run_and_commit(
@@ -212,40 +255,6 @@ def _replacing(client: docker.DockerClient, tag: str) -> Iterator[str]:
             _remove(client, str(before.id))
 
 
-def _build(
-    client: docker.DockerClient, context: BinaryIO, *, tag: str, arguments: dict[str, str], labels: dict[str, str]
-) -> Image:
-    output: list[str] = []
-    failure = ""
-    try:
-        events = client.api.build(
-            fileobj=context,
-            custom_context=True,
-            dockerfile=_RECIPE,
-            tag=tag,
-            buildargs=arguments,
-            labels=labels,
-            network_mode="none",
-            nocache=True,
-            rm=True,
-            forcerm=True,
-            decode=True,
-            use_config_proxy=USER_PROXIES,
-        )
-        for event in events:
-            output += _output_lines(event)
-            failure = failure or str(event.get("error", "")).strip()
-    except APIError as error:
-        raise LevelfieldError(
-            f"The container engine refused to build {tag}: {error.explanation or error}", fix="See the engine's log."
-        ) from error
-    if failure:
-        raise _failed(
-            tag, re.sub(r"^The command '.*' returned a", "A step returned a", failure, flags=re.DOTALL), output
-        )
-    return client.images.get(tag)
-
-
 def _failed(tag: str, failure: str, output: list[str]) -> LevelfieldError:
     return LevelfieldError(
         f"Building {tag} failed: {failure} Last output: {' / '.join(output[-5:])}",
@@ -296,7 +305,7 @@ def _find_tag(client: docker.DockerClient, tag: str) -> Image | None:
 
 
 def _remove(client: docker.DockerClient, image_id: str) -> None:
-    """Remove an image and the steps below it, unless it has a name, is in use or another image stands on it."""
+    """Remove an image and the steps below it, unless it has a name, is in use or another image is based on it."""
     with contextlib.suppress(APIError):
         client.images.remove(image_id)
 
@@ -304,10 +313,6 @@ def _remove(client: docker.DockerClient, image_id: str) -> None:
 def layers(image: Image) -> tuple[str, ...]:
     """Return the digests of an image's layers (`RootFS.Layers`)."""
     return tuple(image.attrs["RootFS"]["Layers"])
-
-
-def _output_lines(event: dict[str, Any]) -> list[str]:
-    return [line.strip() for line in event.get("stream", "").splitlines() if line.strip()]
 
 
 def no_engine(error: Exception) -> LevelfieldError:

@@ -44,7 +44,7 @@ def make(name: str, variant: str = "cpu", version: str | None = None, *, progres
     Raises
     ------
     LevelfieldError
-        No Python of the lock's minor version is here, or a wheel is wrong or cannot be had.
+        No Python of the lock's minor version is here, or a wheel is wrong or cannot be fetched.
     """
     lock = catalogue.lock(name, variant, version)
     interpreter, full_version = find_python(lock)

@@ -30,7 +30,7 @@ from suite.record.schema import Image
 _CHUNK_BYTES = 1024 * 1024
 _CREATED = dt.datetime.fromtimestamp(EPOCH, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 _KEPT = ("architecture", "os", "config", "rootfs")
-"""What of an engine's configuration describes the image; the rest describes how and when it was built."""
+"""Fields of an engine's configuration that describe the image; the others describe how and when it was built."""
 _KEPT_OF_CONFIG = ("User", "Env", "Entrypoint", "Cmd", "WorkingDir", "Labels", "Volumes", "ExposedPorts", "StopSignal")
 
 
@@ -95,7 +95,7 @@ def write(saved: BinaryIO, target: BinaryIO, tag: str) -> None:
     Parameters
     ----------
     saved
-        What `docker save` gives, at its beginning.
+        What `docker save` gives, at its start.
     target
         Where to.
     tag
@@ -120,9 +120,9 @@ def write(saved: BinaryIO, target: BinaryIO, tag: str) -> None:
             with tarfile.open(fileobj=target, mode="w", format=tarfile.PAX_FORMAT) as archive:
                 add_file(archive, "manifest.json", io.BytesIO(msgspec.json.encode(listed, order="deterministic")))
                 add_file(archive, name, io.BytesIO(content))
-                places = dict(zip(layers, manifest.layers, strict=True))  # a layer may stand twice: it is written once
-                for layer in sorted(places):
-                    _copy(archive, layer, _member(source, places[layer]))
+                sources = dict(zip(layers, manifest.layers, strict=True))  # a layer may occur twice: it is written once
+                for layer in sorted(sources):
+                    _copy(archive, layer, _member(source, sources[layer]))
     except (tarfile.TarError, msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
         raise _not_an_image(tag) from error
 
@@ -135,7 +135,7 @@ def _without_times(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _member(source: tarfile.TarFile, name: str) -> BinaryIO:
-    found = source.extractfile(name)  # engines before 25 write a layer that stands twice as a link
+    found = source.extractfile(name)  # engines before 25 write a layer that occurs twice as a link
     if found is None:
         raise KeyError(name)
     return found  # type: ignore[return-value]  # it reads bytes

@@ -27,7 +27,7 @@ def relock(names: Iterable[str] = (), *, progress: Progress = silent) -> None:
     Parameters
     ----------
     names
-        `onnxruntime` stands for all locks of that image, `onnxruntime@1.30.0` for one, which is made if it does not
+        `onnxruntime` means all locks of that image, `onnxruntime@1.30.0` for one, which is made if it does not
         exist. Empty: everything.
     progress : callable
         Called with one short line for each lock, and for each distribution that a named lock could not keep as it was.
@@ -42,7 +42,7 @@ def relock(names: Iterable[str] = (), *, progress: Progress = silent) -> None:
         catalogue.image(requested.name)
         plain = requested.version is None and requested.variant == "cpu"
         own = (requested.variant, requested.version)
-        for variant, version in _wanted(requested.name) if plain else (own,):
+        for variant, version in _all_locks(requested.name) if plain else (own,):
             progress(f"resolving {requested.name} {catalogue.stem(variant, version)}")
             try:
                 written = lock_image(requested.name, variant, version)
@@ -63,7 +63,7 @@ def relock(names: Iterable[str] = (), *, progress: Progress = silent) -> None:
             lock_tool()
 
 
-def _wanted(image_name: str) -> tuple[tuple[str, str | None], ...]:
+def _all_locks(image_name: str) -> tuple[tuple[str, str | None], ...]:
     """Return every lock that an image has or should have."""
     unlocked: tuple[tuple[str, str | None], ...] = tuple((variant, None) for variant in catalogue.unlocked(image_name))
     return (*catalogue.lock_names(image_name), *unlocked)
@@ -72,8 +72,8 @@ def _wanted(image_name: str) -> tuple[tuple[str, str | None], ...]:
 def lock_image(image_name: str, variant: str = "cpu", version: str | None = None) -> catalogue.Lock:
     """Resolve the requirements of an image and write its lock.
 
-    Every wheel is fetched (into the cache) to learn its size: a lock whose wheels cannot be had is worth nothing. Those
-    of a CUDA variant are not, being gigabytes: their hashes are the index's word, checked when an image is made.
+    Every wheel is fetched (into the cache) to learn its size: a lock whose wheels cannot be fetched is worth nothing.
+    Those of a CUDA variant are not, being gigabytes: their hashes are the index's, checked when an image is made.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def lock_image(image_name: str, variant: str = "cpu", version: str | None = None
     found = registries.settings()
     with tempfile.TemporaryDirectory() as name:
         output = Path(name) / "pylock.toml"
-        arguments = _arguments(variant, source.read_text(encoding="utf-8"), found)
+        arguments = _arguments(variant, source, found)
         if version is not None and source != own:
             pinned = version_locks.resolve(image_name, variant, version, arguments)
             source = Path(name) / f"{stem}.in"
@@ -108,7 +108,7 @@ def lock_image(image_name: str, variant: str = "cpu", version: str | None = None
         try:
             _compile([source], output, ["--generate-hashes", "--format", "pylock.toml", *arguments])
         except LevelfieldError as error:
-            serving = [index.name for index in registries.indexes(variant) if _serves(index, source)]
+            serving = [index.name for index in _serving(variant, source)]
             if not serving:
                 raise
             raise LevelfieldError(
@@ -138,11 +138,11 @@ def lock_image(image_name: str, variant: str = "cpu", version: str | None = None
     return catalogue.read(path)
 
 
-def _arguments(variant: str, requested: str, found: registries.Settings) -> list[str]:
+def _arguments(variant: str, source: Path, found: registries.Settings) -> list[str]:
     """Return uv's arguments: which Python on which machine, and where to look."""
     arguments = [*version_locks.TARGET, *registries.uv_arguments(found)]
-    for index in registries.indexes(variant):
-        if any(project in requested for project in index.serves) and not _local(found, index):
+    for index in _serving(variant, source):
+        if not _local(found, index):
             arguments += ["--index", index.url]
     return arguments
 
@@ -173,15 +173,18 @@ def lock_tool() -> None:
     _compile([folder / "nox.in"], folder / "nox.lock", shared)
 
 
-def _serves(index: registries.Index, source: Path) -> bool:
-    return any(project in source.read_text(encoding="utf-8") for project in index.serves)
+def _serving(variant: str, source: Path) -> list[registries.Index]:
+    """Return the public indexes that serve something of a file of requirements."""
+    text = source.read_text(encoding="utf-8")
+    return [index for index in registries.indexes(variant) if any(project in text for project in index.serves)]
 
 
 def _local(found: registries.Settings, index: registries.Index) -> bool:
-    """Return whether the user has wheels of their own for what an index serves: then it is not asked."""
+    """Return whether the user has wheels of their own for what an index serves: then the index is not used."""
     names = [project.replace("-", "_") for project in index.serves]
     return any(
-        "://" in place or any(any(Path(place).glob(f"{name}*.whl")) for name in names) for place in found.find_links
+        "://" in location or any(any(Path(location).glob(f"{name}*.whl")) for name in names)
+        for location in found.find_links
     )
 
 
@@ -197,23 +200,15 @@ def _compile(sources: list[Path], output: Path, arguments: list[str]) -> None:
 def _pin(package: dict[str, Any]) -> Pin:
     found = {}
     for wheel in package.get("wheels", []):
-        place = wheel.get("name") or wheel.get("url") or wheel["path"]
-        found[place.rsplit("/", 1)[-1].replace("%2B", "+")] = wheel["hashes"]["sha256"]
+        address = wheel.get("name") or wheel.get("url") or wheel["path"]
+        found[address.rsplit("/", 1)[-1].replace("%2B", "+")] = wheel["hashes"]["sha256"]
     if not found:
         raise LevelfieldError(
             f"{package['name']} {package['version']} has no wheel for Python {PYTHON} on Linux x86_64.",
             fix="Ask for a version that has one.",
         )
     file = min(found, key=lambda name: (_rank(name), -_build_number(name), name))
-    return Pin(
-        name=package["name"],
-        version=package["version"],
-        file=file,
-        sha256=found[file],
-        size_bytes=0,
-        installed_bytes=0,
-        sized=False,
-    )
+    return Pin(package["name"], package["version"], file, found[file], size_bytes=0, installed_bytes=0, sized=False)
 
 
 def _build_number(file: str) -> int:
@@ -223,7 +218,7 @@ def _build_number(file: str) -> int:
 
 
 def _rank(file: str) -> int:
-    return next((place for place, tag in enumerate(_PREFERENCE) if tag in file), len(_PREFERENCE))
+    return next((rank for rank, tag in enumerate(_PREFERENCE) if tag in file), len(_PREFERENCE))
 
 
 def _sized(pin: Pin, file: Path) -> Pin:

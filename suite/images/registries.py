@@ -2,7 +2,6 @@
 
 import ast
 import importlib.util
-import os
 import re
 import shutil
 import subprocess
@@ -48,7 +47,7 @@ def pip_command() -> list[str]:
     Raises
     ------
     LevelfieldError
-        No pip is to be had.
+        There is no pip.
     """
     if importlib.util.find_spec("pip") is not None:
         return [sys.executable, "-m", "pip"]
@@ -120,15 +119,15 @@ def uv_arguments(found: Settings, *, only_default: bool = False) -> list[str]:
         return arguments
     for url in found.extra_index_urls:
         arguments += ["--index", url]
-    for place in found.find_links:
-        arguments += ["--find-links", place]
+    for location in found.find_links:
+        arguments += ["--find-links", location]
     return [*arguments, "--index-strategy", "unsafe-best-match"]
 
 
 def wheel_platform_arguments() -> list[str]:
     """Return pip's arguments for wheels that run in the images, whatever Python runs this tool."""
     version = "".join(PYTHON.split("."))
-    # Debian bookworm has glibc 2.36; pip wants every older tag spelled out.
+    # Debian bookworm has glibc 2.36; pip wants every older tag by name.
     tags = [f"manylinux_2_{minor}_x86_64" for minor in range(36, 4, -1)]
     tags += ["manylinux2014_x86_64", "manylinux2010_x86_64", "manylinux1_x86_64", "linux_x86_64"]
     arguments = ["--only-binary", ":all:", "--implementation", "cp", "--python-version", PYTHON]
@@ -136,11 +135,6 @@ def wheel_platform_arguments() -> list[str]:
     for tag in tags:
         arguments += ["--platform", tag]
     return arguments
-
-
-def environment(found: Settings) -> dict[str, str]:
-    """Return the process environment with the settings in it."""
-    return {**os.environ, **found.environment}
 
 
 def without_addresses(text: str) -> str:

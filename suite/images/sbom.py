@@ -28,7 +28,7 @@ from suite.record.schema import Image
 FOLDER = "sbom"
 SUFFIX = ".cdx.json"
 PROPERTY = "levelfield:"
-"""What the names of our own properties begin with."""
+"""Prefix of the names of our own properties."""
 _MADE = dt.datetime.fromtimestamp(EPOCH, dt.UTC)
 _UNSAFE = re.compile(r"[^A-Za-z0-9@._+-]")
 
@@ -60,21 +60,22 @@ def of_record(image: Image) -> bytes:
     variant, version = catalogue.split_stem(image.variant)
     lock = catalogue.lock(image.name, variant, version)
     if lock.sha256 != image.lock_sha256:
-        raise LevelfieldError(
-            f"The lock of {image.name} {image.variant} is not the one that the run used.",
-            fix="Check out the state of the repository that the run was made with.",
-        )
+        raise _another(f"lock of {image.name} {image.variant}")
     packages: tuple[debian.Package, ...] = ()
     kind, _, rest = image.base.partition(" ")
     name, _, identity = rest.partition(" ")
     if kind == "debian":
         if base.describe(name).identity != identity:
-            raise LevelfieldError(
-                f"The base {name} is not the one that the run used.",
-                fix="Check out the state of the repository that the run was made with.",
-            )
+            raise _another(f"base {name}")
         packages = debian.read_lock().packages_of(name)
     return make(lock, packages, base_label=image.base, recipe_sha256=image.recipe_sha256, python=image.python)
+
+
+def _another(what: str) -> LevelfieldError:
+    return LevelfieldError(
+        f"The {what} is not the one that the run used.",
+        fix="Check out the state of the repository that the run was made with.",
+    )
 
 
 def make(
@@ -151,7 +152,7 @@ def _component(file: catalogue.Pin | debian.Package, address: PackageURL) -> Com
     )
 
 
-# ---- reading what somebody else wrote --------------------------------------------------------------------------------
+# ---- reading bills from elsewhere ------------------------------------------------------------------------------------
 
 
 class _Property(msgspec.Struct, frozen=True):
@@ -201,14 +202,12 @@ def contradictions(content: bytes, image: Image) -> tuple[str, ...]:
         if value and stated.get(PROPERTY + name) != value
     ]
     listed = {each.name: each.version for each in bill.components if each.purl.startswith("pkg:pypi/")}
-    if image.distributions:
-        names = sorted(listed.keys() | image.distributions.keys())
-        found += [
-            f"{name} is {listed.get(name, 'not there')} there and {image.distributions.get(name, 'not there')} "
-            "in the record"
-            for name in names
-            if listed.get(name) != image.distributions.get(name)
-        ]
+    recorded = image.distributions
+    found += [
+        f"{name} is {listed.get(name, 'not there')} there and {recorded.get(name, 'not there')} in the record"
+        for name in sorted(listed.keys() | recorded.keys())
+        if recorded and listed.get(name) != recorded.get(name)
+    ]
     return tuple(found)
 
 

@@ -1,5 +1,7 @@
 """The CUDA variants of an image, by the locks that are there."""
 
+import msgspec
+
 from suite.compatibility import known_bad, selection, table
 from suite.compatibility.devices import Nvidia
 from suite.compatibility.selection import Choice
@@ -26,14 +28,12 @@ def cuda_variants(image_name: str, version: str | None = None) -> dict[str, str]
     LevelfieldError
         There is no such image, or a lock is not one of ours.
     """
-    found: dict[str, str] = {}
-    for variant, name in catalogue.lock_names(image_name):
-        if name != version or not variant.startswith("cu"):
-            continue
-        release = known_bad.cuda_release(catalogue.lock(image_name, variant, version).versions)
-        if release is not None:
-            found[variant] = release
-    return found
+    releases = {
+        variant: known_bad.cuda_release(catalogue.lock(image_name, variant, version).versions)
+        for variant, name in catalogue.lock_names(image_name)
+        if name == version and variant.startswith("cu")
+    }
+    return {variant: release for variant, release in releases.items() if release is not None}
 
 
 def choose(
@@ -69,6 +69,6 @@ def choose(
     if choice.variant is None:
         return choice
     versions = known_bad.libraries(catalogue.lock(image_name, choice.variant, version).versions)
-    gpus = [one for one in nvidia.gpus if gpu is None or one.index == gpu]
-    bad = tuple(known_bad.sentence(rule, versions) for rule in known_bad.matching(rows, versions, gpus))
-    return Choice(choice.variant, release=choice.release, warnings=(*choice.warnings, *bad))
+    rules = known_bad.matching(rows, versions, nvidia.chosen(gpu))
+    bad = [known_bad.sentence(rule, versions) for rule in rules]
+    return msgspec.structs.replace(choice, warnings=(*choice.warnings, *bad))

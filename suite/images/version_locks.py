@@ -6,10 +6,11 @@ lock and the rest from another, to find which one makes a difference.
 
 import difflib
 import hashlib
+import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from suite.errors import LevelfieldError
@@ -18,11 +19,11 @@ from suite.images.catalogue import PYTHON, Lock
 from suite.paths import images_root
 
 NEAREST = 3
-"""Versions that are suggested where one is asked for that does not exist."""
+"""Versions that are suggested in place of one that does not exist."""
 TARGET = ("--python-version", PYTHON, "--python-platform", "x86_64-unknown-linux-gnu", "--only-binary", ":all:")
 """Arguments of `uv pip compile`: which Python on which machine, and wheels only."""
-SPELLED = 3
-"""Distributions that a mixed lock's name spells out; of more it only says how many."""
+MAX_LISTED = 3
+"""Most distributions that the name of a mixed lock lists; of more it holds only the number."""
 
 
 def version_changes(before: Lock, after: Lock, *, framework: str) -> list[str]:
@@ -36,8 +37,7 @@ def version_changes(before: Lock, after: Lock, *, framework: str) -> list[str]:
         A distribution to leave out, whose version differs on purpose.
     """
     old, new = before.versions, after.versions
-    names = sorted(name for name in old.keys() | new.keys() if name != framework and old.get(name) != new.get(name))
-    return [_version_change(name, old.get(name), new.get(name)) for name in names]
+    return [_version_change(name, old.get(name), new.get(name)) for name in _differing(old, new) if name != framework]
 
 
 def _version_change(name: str, before: str | None, after: str | None) -> str:
@@ -72,7 +72,9 @@ def resolve(image_name: str, variant: str, version: str, arguments: list[str]) -
             fix="Change its requirements.in, and lock it again.",
         )
     local = "+" + required.rpartition("+")[2] if "+" in required.partition("==")[2] else ""
-    roots = [*_shared_names(), f"{required.partition('==')[0]}=={version}{local}", *_with_cuda(image_name, variant)]
+    # Of what every worker needs the names alone: the lock that is held has their versions.
+    shared = [line.partition("==")[0].strip() for line in catalogue.lines_of(images_root() / "worker.in")]
+    roots = [*shared, f"{required.partition('==')[0]}=={version}{local}", *_with_cuda(image_name, variant)]
     held = [pin for pin in catalogue.lock(image_name, variant).pins if pin.name != name]
     with tempfile.TemporaryDirectory() as folder:
         source, output = Path(folder) / "requirements.in", Path(folder) / "requirements.txt"
@@ -108,23 +110,17 @@ def compile_requirements(sources: Sequence[Path], output: Path, arguments: list[
         capture_output=True,
         text=True,
         check=False,
-        env=registries.environment(registries.settings()),
+        env={**os.environ, **registries.settings().environment},
         cwd=sources[0].parent,
     )
     return registries.without_addresses(result.stderr.strip()) or "it said nothing" if result.returncode else ""
 
 
-def _shared_names() -> list[str]:
-    """Return what every worker needs, by name: which version, the lock that is held says."""
-    text = (images_root() / "worker.in").read_text(encoding="utf-8")
-    return [line.partition("==")[0].strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
-
-
 def _with_cuda(image_name: str, variant: str) -> list[str]:
     """Return the requirements of a CUDA variant beside its framework: the release, and what pins its parts."""
     source = catalogue.source(image_name, variant)
-    lines = [line.strip() for line in source.read_text(encoding="utf-8").splitlines()]
-    held = [line for line in lines if line.startswith(("cuda-", "nvidia-"))]
+    lines = catalogue.lines_of(source)
+    held = [line for line in lines if line.startswith(catalogue.CUDA_PARTS)]
     return held + [f"-c {(source.parent / line[2:].strip()).resolve()}" for line in lines if line.startswith("-c")]
 
 
@@ -151,12 +147,12 @@ def _released(name: str) -> tuple[str, ...]:
 
 
 def nearest(version: str, available: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the versions nearest to one that does not exist: its neighbours in order, and those spelled alike.
+    """Return the versions nearest to one that does not exist: its neighbours in order, and those written alike.
 
     Parameters
     ----------
     version
-        The version that was asked for.
+        The requested version.
     available
         Versions that exist, in any order.
 
@@ -166,8 +162,8 @@ def nearest(version: str, available: tuple[str, ...]) -> tuple[str, ...]:
     ('1.29.0', '1.30.0', '1.31.0')
     """
     ordered = sorted(set(available), key=catalogue.version_key)
-    place = sum(catalogue.version_key(each) < catalogue.version_key(version) for each in ordered)
-    neighbours = ordered[max(0, place - NEAREST + 1) : place + NEAREST - 1]
+    index = sum(catalogue.version_key(each) < catalogue.version_key(version) for each in ordered)
+    neighbours = ordered[max(0, index - NEAREST + 1) : index + NEAREST - 1]
     alike = difflib.get_close_matches(version, ordered, n=NEAREST, cutoff=0.9)
     return tuple(sorted({*neighbours, *alike}, key=catalogue.version_key))
 
@@ -185,8 +181,11 @@ def changed(first: Lock, second: Lock) -> tuple[str, ...]:
     tuple of str
         Sorted.
     """
-    old = {pin.name: (pin.version, pin.sha256) for pin in first.pins}
-    new = {pin.name: (pin.version, pin.sha256) for pin in second.pins}
+    old, new = ({pin.name: (pin.version, pin.sha256) for pin in lock.pins} for lock in (first, second))
+    return _differing(old, new)
+
+
+def _differing(old: Mapping[str, object], new: Mapping[str, object]) -> tuple[str, ...]:
     return tuple(sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name)))
 
 
@@ -227,9 +226,9 @@ def mix(first: Lock, second: Lock, chosen: Collection[str]) -> Lock:
 def _name(first: Lock, second: Lock, chosen: Collection[str]) -> str:
     start = first.version or catalogue.current_version(first.image, first.variant) or "current"
     names = sorted(chosen)
-    spelled = "~".join(names) if len(names) <= SPELLED else f"{len(names)}-distributions"
+    listed = "~".join(names) if len(names) <= MAX_LISTED else f"{len(names)}-distributions"
     mark = hashlib.sha256("\n".join([first.sha256, second.sha256, *names]).encode()).hexdigest()[:6]
-    return f"{start}~{spelled}~{mark}"
+    return f"{start}~{listed}~{mark}"
 
 
 def conflict(lock: Lock) -> str:
@@ -241,8 +240,6 @@ def conflict(lock: Lock) -> str:
     ----------
     lock
         Its wheels are fetched, since their metadata is needed.
-    progress : callable
-        Called with one short line before a download.
 
     Returns
     -------
@@ -252,7 +249,7 @@ def conflict(lock: Lock) -> str:
     Raises
     ------
     LevelfieldError
-        A wheel is wrong or cannot be had.
+        A wheel is wrong or cannot be fetched.
     """
     wheels.fetch(lock)
     pinned = {pin.name: pin.version for pin in lock.pins}

@@ -14,6 +14,7 @@ from suite.errors import LevelfieldError
 from suite.images import registries
 from suite.images.catalogue import Lock, Pin
 from suite.paths import cache_folder
+from suite.safety import untrusted
 
 Progress: TypeAlias = Callable[[str], None]
 """Called with one short line whenever a step begins."""
@@ -52,7 +53,7 @@ def fetch(lock: Lock, *, progress: Progress = silent) -> tuple[Path, ...]:
     Raises
     ------
     LevelfieldError
-        A wheel's hash is wrong (file, expected and found are named), or it cannot be had.
+        A wheel's hash is wrong (file, expected and found are named), or it cannot be fetched.
     """
     absent = missing(lock)
     if absent:
@@ -80,8 +81,7 @@ def check(file: Path, expected: str) -> Path:
     LevelfieldError
         The hash is another one.
     """
-    with file.open("rb") as stream:
-        found = hashlib.file_digest(stream, "sha256").hexdigest()
+    found = digest(file)
     if found != expected:
         raise LevelfieldError(
             f"{file.name} is not the file that was locked: expected sha256 {expected}, found {found}.",
@@ -90,9 +90,15 @@ def check(file: Path, expected: str) -> Path:
     return file
 
 
+def digest(file: Path) -> str:
+    """Return the SHA-256 of a plain file, hexadecimal."""
+    with untrusted.open_plain(file) as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
 def _download(pins: Iterable[Pin], variant: str) -> None:
-    # A version with a local part (2.13.0+cpu) is never on the default index; asked for apart, it does not make the
-    # others wait, and a public extra index is asked only for what nobody else has.
+    # A version with a local part (2.13.0+cpu) is never on the default index; requested separately, it does not make the
+    # others wait, and a public extra index is used only for what no other index has.
     groups: dict[bool, list[Pin]] = {False: [], True: []}
     for pin in pins:
         groups["+" in pin.version].append(pin)
@@ -133,12 +139,12 @@ def pip_download(requirements: Path, folder: Path, arguments: Iterable[str]) -> 
 
 
 def _fetch_pins(pins: list[Pin], folder: Path, extra_indexes: tuple[str, ...]) -> str:
-    wanted = folder / "requirements.txt"
-    wanted.write_text("".join(f"{pin.name}=={pin.version} --hash=sha256:{pin.sha256}\n" for pin in pins))
+    requirements = folder / "requirements.txt"
+    requirements.write_text("".join(f"{pin.name}=={pin.version} --hash=sha256:{pin.sha256}\n" for pin in pins))
     arguments = ["--no-cache-dir", *registries.wheel_platform_arguments()]
     for url in extra_indexes:
         arguments += ["--extra-index-url", url]
-    return pip_download(wanted, folder, arguments)
+    return pip_download(requirements, folder, arguments)
 
 
 def _failure(pins: list[Pin], problem: str) -> LevelfieldError:

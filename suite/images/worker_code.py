@@ -15,14 +15,13 @@ INSIDE = ("__init__.py", "py.typed", "backends", "worker", "zoo")
 def files() -> dict[str, bytes]:
     """Return the files that run inside, by path under the import root (`suite/worker/…`)."""
     root = package_root()
-    found: dict[str, bytes] = {}
-    for name in INSIDE:
-        top = root / name
-        for path in [top] if top.is_file() else sorted(top.rglob("*")):
-            inside = path.relative_to(root)
-            if path.is_file() and "__pycache__" not in inside.parts and path.suffix != ".pyc":
-                found[f"suite/{inside.as_posix()}"] = path.read_bytes()
-    return found
+    tops = [root / name for name in INSIDE]
+    paths = [path for top in tops for path in ([top] if top.is_file() else sorted(top.rglob("*")))]
+    return {
+        f"suite/{path.relative_to(root).as_posix()}": path.read_bytes()
+        for path in paths
+        if path.is_file() and "__pycache__" not in path.relative_to(root).parts and path.suffix != ".pyc"
+    }
 
 
 def digest(contents: dict[str, bytes] | None = None) -> str:

@@ -1,4 +1,4 @@
-"""Lines to and from a worker, whatever carries them, and the end of what it says on stderr."""
+"""Lines to and from a worker, over any transport, and the end of its stderr."""
 
 import abc
 import collections
@@ -9,15 +9,15 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 MAX_LINE_BYTES = 256 * 1024 * 1024
-"""Longest line a worker may send; the largest honest one (BERT's verification outputs) is about 20 MB."""
+"""Longest line a worker may send; the largest that occurs (BERT's verification outputs) is about 20 MB."""
 STDERR_BYTES = 8192
 """How much of a worker's stderr is kept."""
 READ_BYTES = 1 << 20
 """Most bytes that one read takes."""
 READS_AT_ONCE = 64
-"""Most reads that take in what has come before the caller looks at its deadline again."""
+"""Most reads in a row before the caller checks its deadline again."""
 SEND_TIMEOUT_S = 60.0
-"""How long a worker may leave a request unread. Requests are small: an honest worker takes no time."""
+"""How long a worker may leave a request unread. Requests are small, so that reading one takes no time."""
 
 
 class ChannelClosed(Exception):  # noqa: N818  (a state of the channel)
@@ -29,7 +29,7 @@ class ChannelTimeout(Exception):  # noqa: N818
 
 
 class LineTooLong(Exception):  # noqa: N818
-    """The worker sent more than any honest line holds."""
+    """The worker sent a line longer than `MAX_LINE_BYTES`."""
 
 
 class Ending(NamedTuple):
@@ -114,7 +114,7 @@ class Channel(abc.ABC):
 
     @abc.abstractmethod
     def descriptors(self) -> tuple[int, ...]:
-        """Return the file descriptors that become readable when something comes."""
+        """Return the file descriptors that become readable when there is output."""
 
     @abc.abstractmethod
     def _at_end(self) -> bool:
@@ -122,7 +122,7 @@ class Channel(abc.ABC):
 
     @abc.abstractmethod
     def _read(self, ready: Sequence[int]) -> None:
-        """Take in what has come on those descriptors."""
+        """Read what is available on those descriptors."""
 
     def receive(self, timeout_s: float) -> bytes:
         """Return the next line of stdout without its newline; the caller sleeps until it is there."""
@@ -139,7 +139,7 @@ class Channel(abc.ABC):
             for _ in range(READS_AT_ONCE):
                 if self._lines.waiting() or self._at_end():
                     return True
-                if not (ready := readable_now(self.descriptors())):
+                if not (ready := _poll(self.descriptors(), 0.0)):
                     return False
                 self._read(ready)
         except LineTooLong:
@@ -147,7 +147,7 @@ class Channel(abc.ABC):
         return self._lines.waiting()
 
     def has_unrequested_line(self) -> bool:
-        """Return whether a line waits that no request has asked for; to be asked before the next request is sent."""
+        """Return whether a line waits that answers no request; call it before the next request is sent."""
         return self._lines.waiting()
 
     def stderr_tail(self) -> str:
@@ -163,7 +163,7 @@ class Channel(abc.ABC):
 
     @abc.abstractmethod
     def ending(self) -> Ending:
-        """Return how the worker ended, once `end` was called; to ask may take a moment."""
+        """Return how the worker ended, once `end` was called; this may take a moment."""
 
 
 def wait_readable(descriptors: Iterable[int], deadline: float) -> list[int]:
@@ -185,11 +185,6 @@ def wait_readable(descriptors: Iterable[int], deadline: float) -> list[int]:
     if left_s > 0 and (ready := _poll(descriptors, left_s)):
         return ready
     raise ChannelTimeout
-
-
-def readable_now(descriptors: Iterable[int]) -> list[int]:
-    """Return those of `descriptors` that can be read without waiting."""
-    return _poll(descriptors, 0.0)
 
 
 def _poll(descriptors: Iterable[int], timeout_s: float) -> list[int]:

@@ -30,7 +30,7 @@ def choose(name: str | None, *, base: Kind) -> tuple[Launcher, str]:
     Raises
     ------
     LevelfieldError
-        `docker` was asked for and no engine answers.
+        `docker` was named and no engine answers.
     """
     if name == "venv":
         return VenvLauncher(), ""
@@ -61,5 +61,5 @@ def launchers_by_name(names: Iterable[str], launcher: Launcher, *, base: Kind) -
     LevelfieldError
         As in `choose`.
     """
-    wanted = dict.fromkeys(name for name in names if name)
-    return {name: launcher if name == launcher.kind else choose(name, base=base)[0] for name in wanted}
+    named = dict.fromkeys(name for name in names if name)
+    return {name: launcher if name == launcher.kind else choose(name, base=base)[0] for name in named}

@@ -1,4 +1,4 @@
-"""A channel to a worker in a container: attached streams, and the engine's own word about how it ended."""
+"""A channel to a worker in a container: attached streams, and the engine's events for how it ended."""
 
 import contextlib
 import os
@@ -26,11 +26,11 @@ STDOUT, STDERR = 1, 2
 KILL_TIMEOUT_S = 10.0
 """How long the engine may take to end a killed container."""
 ALREADY_GONE_S = 2.0
-"""How long a container's process may go on once its streams are closed."""
+"""How long a container's process may run on after its streams are closed."""
 EVENTS_TIMEOUT_S = 5.0
 EVENTS_EVERY_S = 0.1
 EVENTS_KEPT = 256
-"""Of its events, an engine remembers so many (reference of `docker system events`), and none from before it started."""
+"""Number of events that an engine keeps (reference of `docker system events`); none from before its start."""
 SIGKILLED = 128 + 9
 """Exit code of a container that ended by SIGKILL."""
 
@@ -120,7 +120,7 @@ class ContainerChannel(Channel):
             self._client.api.kill(self._container)
 
     def ending(self) -> Ending:
-        """Ask the engine's event log: the container removes itself, so it can no longer be inspected.
+        """Read the engine's event log: the container removes itself, so it can no longer be inspected.
 
         Raises
         ------
@@ -129,14 +129,12 @@ class ContainerChannel(Channel):
         """
         deadline = time.monotonic() + EVENTS_TIMEOUT_S
         try:
-            events = self._events()
-            while "die" not in events and time.monotonic() < deadline:
+            while "die" not in (events := self._events()) and time.monotonic() < deadline:
                 time.sleep(EVENTS_EVERY_S)
-                events = self._events()
             code = int(events["die"]["exitCode"]) if "die" in events else None
             if code == SIGKILLED and not self._killed_here:
                 events = self._events()  # the kernel's word about memory may come after the end itself
-            forgotten = "start" not in events and self._all_events() < EVENTS_KEPT
+            forgotten = "start" not in events and sum(1 for _ in self._log({})) < EVENTS_KEPT
         except ENGINE_ERRORS as error:
             raise engine_gone(error) from error
         if forgotten:
@@ -150,10 +148,6 @@ class ContainerChannel(Channel):
         """Return what has happened to the container so far, by action; the engine answers at once."""
         filters = {"container": self._container, "event": ["start", "die", "oom"]}
         return {event["Action"]: event["Actor"]["Attributes"] for event in self._log(filters)}
-
-    def _all_events(self) -> int:
-        """Return how many events the engine remembers, of anything."""
-        return sum(1 for _ in self._log({}))
 
     def _log(self, filters: dict[str, Any]) -> Iterator[dict[str, Any]]:
         stream = self._client.api.events(
@@ -178,7 +172,7 @@ class LocalProcess:
         """Return the first process of a container.
 
         None where it cannot be seen: an engine in a virtual machine or on another host has process ids of its own, and
-        the same number may be somebody else here.
+        the same number may be another process here.
 
         Parameters
         ----------

@@ -1,6 +1,6 @@
-"""Whether a worker's reply can be true: numbers that the record holds, and times that passed since it was asked.
+"""Whether a worker's reply can be true: numbers that the record holds, and times that passed since the request.
 
-A worker runs code of others, and what it reports is only a claim. Most of it cannot be checked from outside.
+A worker runs third-party code, and what it reports is only a claim. Most of it cannot be checked from outside.
 What cannot be is refused here, so that it costs the worker's own case and never a record that nothing reads again.
 """
 
@@ -13,15 +13,15 @@ import msgspec
 
 from suite.worker.messages import Converged, Failed, Loaded, Measured, Profiled, Reply, RooflineMeasured, Verified
 
-MOST = 2**62
-"""Whole numbers lie below this, so that sums of two still are numbers of the record (`suite.record.files`)."""
-LONGEST_TEXT = 1 << 20
-"""Characters; an honest worker's longest text is a traceback."""
+MAX_NUMBER = 2**62
+"""Integers are below this, so that the sum of two still fits into the record (`suite.record.files`)."""
+MAX_TEXT = 1 << 20
+"""Characters of a text; the longest that a correct worker sends is a traceback."""
 FAILURES = frozenset({"unsupported", "out-of-memory", "error", "crashed", "protocol"})
 """What a worker may call a failure of its own, or of a process that it trains with."""
 CLOCKS_AGREE = 1.05
 SLACK_NS = 1_000_000_000
-"""Clocks of a container and its host are one, but for an engine in a virtual machine: a twentieth and a second more."""
+"""Tolerance for an engine in a virtual machine, whose clock is not the host's: 5 % and one second."""
 
 
 def implausibility(reply: Reply, elapsed_ns: int) -> str:
@@ -32,26 +32,26 @@ def implausibility(reply: Reply, elapsed_ns: int) -> str:
     reply
         Reply of the worker.
     elapsed_ns
-        Time since it was asked, by the clock of this process.
+        Time since the request, by the clock of this process.
     """
     return _numbers(reply) or _times(reply, CLOCKS_AGREE * elapsed_ns + SLACK_NS)
 
 
 def _numbers(reply: Reply) -> str:
-    """Look through everything that a reply holds; arrays hold one kind of value each, by the protocol."""
+    """Check every value of a reply; arrays hold one kind of value each, by the protocol."""
     stack: list[Any] = [reply]
     while stack:
         item = stack.pop()
         if isinstance(item, bool | bytes) or item is None:
             continue
         if isinstance(item, int):
-            if not 0 <= item < MOST:
+            if not 0 <= item < MAX_NUMBER:
                 return "a number that nothing counts"
         elif isinstance(item, float):
             if not math.isfinite(item):
                 return "a number that is not finite"
         elif isinstance(item, str):
-            if len(item) > LONGEST_TEXT:
+            if len(item) > MAX_TEXT:
                 return "a text without end"
         elif isinstance(item, tuple):
             stack += (min(item), max(item)) if item and type(item[0]) is int else item

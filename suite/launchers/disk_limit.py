@@ -9,16 +9,16 @@ from pathlib import Path
 LIMIT_BYTES = 16 << 30
 """Most that one launch may add to its folders; the compile caches of all our models take less than 1 GiB."""
 FREE_SHARE = 0.5
-"""Of a disk with little space, a launch may take only this share of what was free when it began."""
+"""Largest share of the disk's free space that a launch may use, where little is free."""
 CHECK_INTERVAL_S = 2.0
-"""How often the disk is looked at while a worker is waited for."""
+"""How often the disk is checked during the wait for a worker."""
 
 
 class DiskLimit:
     """What a launch may add to its folders.
 
-    The free space of the disk is looked at first, in microseconds, and the folders only once that much is gone: others
-    may have taken it.
+    The free space of the disk is read first, in microseconds, and the folders only once that much is gone: other
+    processes may have taken it.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class DiskLimit:
         self._before_bytes = _measured(self._folders)[0]
 
     def is_exceeded(self) -> bool:
-        """Return whether the worker has written more than it may; what it hides counts as too much."""
+        """Return whether the worker has written more than it may; what it makes unreadable counts as too much."""
         taken_bytes = self._free_bytes - self._free()
         if not self._folders or taken_bytes < self.allowed_bytes:
             return False
@@ -43,7 +43,7 @@ class DiskLimit:
         if hidden:
             return True
         written_bytes = held_bytes - self._before_bytes
-        # The rest was taken by others: the folders are not walked again for it, which may be during a window.
+        # Other processes took the rest: the folders are not walked again for it, which may be during a window.
         self._free_bytes -= max(taken_bytes - written_bytes, 0)
         return written_bytes >= self.allowed_bytes
 
@@ -65,7 +65,7 @@ class DiskLimit:
 
 
 def _measured(folders: Sequence[Path]) -> tuple[int, bool]:
-    """Return the bytes that folders take on the disk, and whether something in them cannot be looked at."""
+    """Return the bytes that folders take on the disk, and whether something in them cannot be read."""
     unreadable: list[OSError] = []
     total_bytes = 0
     for folder in folders:

@@ -14,16 +14,16 @@ from docker.types import LogConfig
 from suite.backends import registry
 from suite.images.base import Kind
 from suite.images.build import build
-from suite.images.engine import USER_PROXIES, no_engine
+from suite.images.engine import USER_PROXIES, open_client
+from suite.images.wheels import Progress
 from suite.launchers.container import ContainerChannel, LocalProcess, close, engine_gone
 from suite.launchers.disk_limit import DiskLimit
 from suite.launchers.environment import cuda_cache, worker_environment
 from suite.launchers.gpu import DRIVER, gpu_error, gpu_request, without_uuids
-from suite.launchers.protocol import LaunchSpec, Progress, WorkerPaths
+from suite.launchers.protocol import LaunchSpec, WorkerPaths
 from suite.launchers.worker import Worker, WorkerError
 from suite.machine import owner
 from suite.machine.engine import ENGINE_ERRORS
-from suite.machine.engine import connect as open_client
 from suite.record.schema import Image
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class DockerLauncher:
                 stdin_open=True,  # the SDK then sets StdinOnce: the worker ends with its supervisor
                 labels={LABEL: self._owner, "levelfield.name": spec.name},
                 network_disabled=True,
-                # Engines of parallel training look their own host up, and here is nobody to ask: /etc/hosts is empty.
+                # Engines of parallel training look their own host up, and /etc/hosts is empty here.
                 hostname="127.0.0.1",
                 host_config=api.create_host_config(
                     binds=binds,
@@ -168,18 +168,17 @@ class DockerLauncher:
         removed = 0
         try:
             for container in self._client.containers.list(all=True, filters={"label": LABEL}, ignore_removed=True):
-                if not owner.is_dead(container.labels.get(LABEL, "")):
-                    continue
-                with contextlib.suppress(docker.errors.APIError):
-                    container.remove(force=True)
-                    removed += 1
+                if owner.is_dead(container.labels.get(LABEL, "")):
+                    with contextlib.suppress(docker.errors.APIError):
+                        container.remove(force=True)
+                        removed += 1
         except ENGINE_ERRORS as error:
             raise engine_gone(error) from error
         return removed
 
 
 def _remove(api: Any, name: str, *, patient: bool) -> None:  # noqa: ANN401  (the SDK has no types)
-    """Remove a container that is not to be; after an interrupt the engine may still be about to make it."""
+    """Remove a container whose start failed; after an interrupt the engine may only just be creating it."""
     for _ in range(REMOVE_ATTEMPTS if patient else 1):
         try:
             api.remove_container(name, force=True)
@@ -207,12 +206,7 @@ def connect() -> docker.DockerClient:
     LevelfieldError
         When none answers.
     """
-    try:
-        client = open_client(ENGINE_TIMEOUT_S)
-        client.ping()
-    except ENGINE_ERRORS as error:
-        raise no_engine(error) from error
-    return client
+    return open_client(ENGINE_TIMEOUT_S)
 
 
 def _user() -> tuple[int, int]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 PADDING = "LEVELFIELD_PADDING"
-"""Variable that nothing reads: its length moves what lies on the stack and on the heap (`suite.schedule.padding`)."""
+"""Variable that nothing reads: its length shifts the stack and the heap (`suite.schedule.padding`)."""
 
 
 def worker_environment(*, threads: int, cpus: Sequence[int], padding_bytes: int = 0) -> dict[str, str]:

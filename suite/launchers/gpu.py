@@ -8,7 +8,7 @@ from suite.errors import LevelfieldError
 from suite.machine.toolkit import INSTALL
 
 DRIVER = {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
-"""Which of the driver's libraries the container toolkit hands in: CUDA's, and NVML. Slim images do not say it."""
+"""Driver libraries that the container toolkit mounts: CUDA and NVML. Slim images do not set this variable."""
 ELSEWHERE = "or use --launcher venv, or --variant cpu."
 _UUID = re.compile(r"(GPU|MIG)-[0-9a-fA-F-]{8,}")
 
@@ -47,7 +47,7 @@ _REFUSALS: tuple[tuple[str, str, str], ...] = (
         f"Install a newer driver (`levelfield doctor` says which), and restart; {ELSEWHERE}",
     ),
 )
-"""Part of what the engine says; what it means; what to do."""
+"""Part of the engine's message; what it means; what to do."""
 
 
 def gpu_request(uuid: str) -> DeviceRequest:
@@ -56,7 +56,7 @@ def gpu_request(uuid: str) -> DeviceRequest:
 
 
 def gpu_error(explanation: str) -> LevelfieldError:
-    """Word why the engine would not start a container with a GPU.
+    """Explain why the engine did not start a container with a GPU.
 
     Parameters
     ----------

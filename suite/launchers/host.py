@@ -7,12 +7,13 @@ import sys
 from pathlib import Path
 from typing import Literal
 
-import suite
 from suite.errors import LevelfieldError
+from suite.images.wheels import Progress
 from suite.launchers.environment import gpu_environment, worker_environment
-from suite.launchers.protocol import Launcher, LaunchSpec, Progress
+from suite.launchers.protocol import Launcher, LaunchSpec
 from suite.launchers.venv import start_process
 from suite.launchers.worker import Worker
+from suite.paths import package_root
 from suite.record.schema import Image
 
 PASSED_ON = (
@@ -53,13 +54,9 @@ class HostLauncher(Launcher):
     def launch(self, spec: LaunchSpec) -> Worker:
         variables = worker_environment(threads=spec.threads, cpus=spec.cpus, padding_bytes=spec.padding_bytes)
         variables |= {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-        variables |= gpu_environment(spec.gpu, str(spec.cache) if spec.cache else "")
-        ours = str(Path(suite.__file__).parent.parent)
-        code = os.pathsep.join(filter(None, (ours, variables.get("PYTHONPATH", ""), *_own_packages())))
-        return start_process([sys.executable, "-m", "suite.worker"], spec.name, variables, Path(code))
-
-
-def _own_packages() -> list[str]:
-    """Return the folder of the user's own packages, where this process has it: a worker has another home."""
-    folder = site.getusersitepackages()
-    return [folder] if folder in sys.path else []
+        variables |= gpu_environment(spec.gpu, str(spec.cache or ""))
+        # A worker has another home, and so no folder of the user's own packages but the one that this process has.
+        user_site = site.getusersitepackages() if site.getusersitepackages() in sys.path else ""
+        folders = (str(package_root().parent), variables.get("PYTHONPATH", ""), user_site)
+        code = Path(os.pathsep.join(filter(None, folders)))
+        return start_process([sys.executable, "-m", "suite.worker"], spec.name, variables, code)

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -21,9 +22,24 @@ from suite.launchers.channel import (
 
 
 class ProcessChannel(Channel):
-    """Start `command` in a process group of its own and talk to it over pipes."""
+    """Start `command` in a process group of its own and talk to it over pipes.
 
-    def __init__(self, command: Sequence[str], *, environment: Mapping[str, str], folder: Path) -> None:
+    Parameters
+    ----------
+    command
+        Program and arguments.
+    environment
+        The whole environment of the process.
+    folder
+        Its working directory.
+    owned
+        Folder that is removed when the process has ended; None: none is.
+    """
+
+    def __init__(
+        self, command: Sequence[str], *, environment: Mapping[str, str], folder: Path, owned: Path | None = None
+    ) -> None:
+        self._owned = owned
         self._process = subprocess.Popen(
             list(command),
             stdin=subprocess.PIPE,
@@ -76,20 +92,23 @@ class ProcessChannel(Channel):
         return super().stderr_tail()
 
     def end(self, grace_s: float) -> None:
-        with contextlib.suppress(OSError):
-            self._stdin.close()
-        if not self._exits(grace_s):
-            self._killed_here = True
-            self._kill_group()
-            self._process.wait()
-        self._kill_group()  # compilers a worker started may outlive it
-        self.stderr_tail()
-        self._stdout.close()
-        self._stderr.close()
-        self._open.clear()
+        with contextlib.ExitStack() as cleanup:
+            if self._owned is not None:
+                cleanup.callback(shutil.rmtree, self._owned, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                self._stdin.close()
+            if not self._exits(grace_s):
+                self._killed_here = True
+                self._kill_group()
+                self._process.wait()
+            self._kill_group()  # compilers a worker started may outlive it
+            self.stderr_tail()
+            self._stdout.close()
+            self._stderr.close()
+            self._open.clear()
 
     def _exits(self, grace_s: float) -> bool:
-        """Wait for the exit, and drop what the process says meanwhile: a full pipe must not keep it from ending."""
+        """Wait for the exit, and drop its output meanwhile: a full pipe must not keep it from exiting."""
         self._lines.drop()
         deadline = time.monotonic() + grace_s
         ended = os.pidfd_open(self._process.pid)

@@ -1,20 +1,17 @@
 """Interface of a launcher: it prepares images, starts workers in them, and leaves no worker behind."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, Protocol
 
 import msgspec
 
+from suite.images.wheels import Progress
 from suite.launchers.disk_limit import LIMIT_BYTES
 from suite.launchers.worker import Worker
 from suite.record.schema import Image
 
 READY_TIMEOUT_S = 60.0
 """A container starts in half a second; a machine under load may need many times that."""
-
-Progress = Callable[[str], None]
-"""Called with a few words on the step that begins."""
 
 
 class LaunchSpec(msgspec.Struct, frozen=True):

@@ -5,10 +5,12 @@ import time
 from pathlib import Path
 from typing import Literal
 
+from suite.images import environments
+from suite.images.wheels import Progress
 from suite.launchers import owned_folders
 from suite.launchers.environment import gpu_environment, worker_environment
 from suite.launchers.process import ProcessChannel
-from suite.launchers.protocol import Launcher, LaunchSpec, Progress
+from suite.launchers.protocol import Launcher, LaunchSpec
 from suite.launchers.worker import Worker, WorkerError
 from suite.record.schema import Image
 
@@ -19,21 +21,18 @@ class VenvLauncher(Launcher):
     kind: Literal["docker", "venv", "host"] = "venv"
 
     def __init__(self) -> None:
-        self._places: dict[str, tuple[Path, Path]] = {}
+        self._environments: dict[str, environments.Environment] = {}
 
     def prepare(self, image: str, variant: str, version: str | None, progress: Progress) -> Image:
-        from suite.images.environments import make
-
-        environment = make(image, variant, version=version, progress=progress)
-        self._places[environment.image.tag] = (environment.python, environment.worker_code)
+        environment = environments.make(image, variant, version=version, progress=progress)
+        self._environments[environment.image.tag] = environment
         return environment.image
 
     def launch(self, spec: LaunchSpec) -> Worker:
-        python, code = self._places[spec.image.tag]
-        variables = worker_environment(
-            threads=spec.threads, cpus=spec.cpus, padding_bytes=spec.padding_bytes
-        ) | gpu_environment(spec.gpu, str(spec.cache) if spec.cache else "")
-        return start_process([str(python), "-m", "suite.worker"], spec.name, variables, code)
+        found = self._environments[spec.image.tag]
+        variables = worker_environment(threads=spec.threads, cpus=spec.cpus, padding_bytes=spec.padding_bytes)
+        variables |= gpu_environment(spec.gpu, str(spec.cache or ""))
+        return start_process([str(found.python), "-m", "suite.worker"], spec.name, variables, found.worker_code)
 
 
 def start_process(command: list[str], name: str, variables: dict[str, str], code: Path) -> Worker:
@@ -60,7 +59,7 @@ def start_process(command: list[str], name: str, variables: dict[str, str], code
     home.mkdir()
     started_ns = time.perf_counter_ns()
     try:
-        channel = _HomedChannel(
+        channel = ProcessChannel(
             command,
             environment={**variables, "HOME": str(home), "TMPDIR": str(home), "PYTHONPATH": str(code)},
             folder=home,
@@ -70,17 +69,3 @@ def start_process(command: list[str], name: str, variables: dict[str, str], code
         shutil.rmtree(owned, ignore_errors=True)
         raise WorkerError("error", f"{name} could not be started: {error.strerror or error}.") from error
     return Worker(name, channel, started_ns=started_ns)
-
-
-class _HomedChannel(ProcessChannel):
-    """A process that takes its private folder with it."""
-
-    def __init__(self, command: list[str], *, environment: dict[str, str], folder: Path, owned: Path) -> None:
-        super().__init__(command, environment=environment, folder=folder)
-        self._owned = owned
-
-    def end(self, grace_s: float) -> None:
-        try:
-            super().end(grace_s)
-        finally:
-            shutil.rmtree(self._owned, ignore_errors=True)

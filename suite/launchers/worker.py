@@ -13,16 +13,16 @@ from suite.launchers.disk_limit import CHECK_INTERVAL_S, DiskLimit
 from suite.worker.messages import PROTOCOL, Failed, Ready, Reply, Request, Stop
 
 _R = TypeVar("_R")
-_S = TypeVar("_S", bound=Reply)
+
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
 GRACE_S = 5.0
-"""How long a worker that was asked to stop may take."""
+"""How long a worker may take to stop."""
 SIGKILL_CODES = (-9, 137)
 
 
 class WorkerError(Exception):
-    """A worker has no answer. `kind` is one of `suite.record.schema.FailureKind`."""
+    """A worker gives no usable reply. `kind` is one of `suite.record.schema.FailureKind`."""
 
     def __init__(self, kind: str, message: str, detail: str = "", *, gone: bool = True) -> None:
         super().__init__(message)
@@ -41,8 +41,8 @@ class Worker:
         self._channel = channel
         self._disk = disk or DiskLimit(())
         self._started_ns = started_ns
-        self._asked = "start"
-        self._asked_ns = started_ns
+        self._request = "start"
+        self._posted_ns = started_ns
         self._dismissed = False
         self.start_ns = 0
         self.alive = True
@@ -52,16 +52,15 @@ class Worker:
         return self._channel.pid
 
     def await_ready(self, timeout_s: float) -> Ready:
-        """Wait for the worker's first line; `start_ns` is then the time since its launch was asked for."""
-        reply = self._receive("start", timeout_s)
+        """Wait for the worker's first line; `start_ns` is then the time since its launch was requested."""
+        reply = self._receive(timeout_s)
         self.start_ns = time.perf_counter_ns() - self._started_ns
         if not isinstance(reply, Ready):
-            raise self._lost("protocol", f"{self.name} began with something else than its ready line.")
+            raise self._lost("protocol", "began with something else than its ready line.")
         if reply.protocol != PROTOCOL:
-            raise self._lost(
-                "protocol", f"{self.name} speaks protocol {reply.protocol}, this Levelfield speaks {PROTOCOL}."
-            )
-        return self._credible(reply, "start")
+            raise self._lost("protocol", f"speaks protocol {reply.protocol}, this Levelfield speaks {PROTOCOL}.")
+        self._check_plausible(reply)
+        return reply
 
     def ask(self, request: Request, expect: type[_R], timeout_s: float) -> _R:
         """Send a request and return its reply.
@@ -85,14 +84,14 @@ class Worker:
 
     def post(self, request: Request) -> None:
         """Send a request without waiting, so that several workers can load at the same time."""
-        self._asked = type(request).__name__.lower()
-        self._asked_ns = time.perf_counter_ns()
+        self._request = type(request).__name__.lower()
+        self._posted_ns = time.perf_counter_ns()
         if self._channel.has_unrequested_line():
-            raise self._lost("protocol", f"{self.name} sent a line before {self._asked} that nothing had asked for.")
+            raise self._lost("protocol", f"sent a line before {self._request} that no request had asked for.")
         try:
             self._channel.send(_encoder.encode(request))
         except ChannelClosed:
-            raise self._exited(self._asked) from None
+            raise self._exited() from None
 
     def collect(self, expect: type[_R], timeout_s: float) -> _R:
         """Wait for the reply to the request that was posted last.
@@ -109,14 +108,13 @@ class Worker:
         WorkerError
             As in `ask`.
         """
-        what = self._asked
-        reply = self._receive(what, timeout_s)
+        reply = self._receive(timeout_s)
         if isinstance(reply, Failed):
-            self._credible(reply, what)
+            self._check_plausible(reply)
             raise WorkerError(reply.kind, reply.message, reply.detail, gone=False)
         if not isinstance(reply, expect):
-            raise self._lost("protocol", f"{self.name} answered {what} with {type(reply).__name__}.")
-        self._credible(reply, what)
+            raise self._lost("protocol", f"answered {self._request} with {type(reply).__name__}.")
+        self._check_plausible(reply)
         return reply
 
     def ask_asleep(self, request: Request, expect: type[_R], timeout_s: float) -> tuple[_R, int]:
@@ -144,7 +142,7 @@ class Worker:
         deadline = time.monotonic() + timeout_s
         self.post(request)
         asleep_ns = time.process_time_ns()
-        while not self._channel.poll():  # the disk is looked at when a wait ends, not within a window's first moments
+        while not self._channel.poll():  # the disk is checked when a wait ends, not within a window's first moments
             asleep_ns = time.process_time_ns()
             try:
                 wait_readable(list(self.descriptors()), _next_check(deadline))
@@ -166,27 +164,24 @@ class Worker:
 
     def overdue(self, timeout_s: float) -> WorkerError:
         """End a worker whose reply did not come within `timeout_s`, and return its error."""
-        return self._lost("timeout", f"{self.name} did not finish {self._asked} within {timeout_s:.0f} s.")
+        return self._lost("timeout", f"did not finish {self._request} within {timeout_s:.0f} s.")
 
-    def _receive(self, what: str, timeout_s: float) -> Reply:
+    def _receive(self, timeout_s: float) -> Reply:
         try:
             line = self._next_line(timeout_s)
         except ChannelClosed:
-            raise self._exited(what) from None
+            raise self._exited() from None
         except LineTooLong:
-            raise self._lost("protocol", f"{self.name} sent an endless line during {what}.") from None
+            raise self._lost("protocol", f"sent an endless line during {self._request}.") from None
         try:
             return _decoder.decode(line)
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-            begin = line[:120].decode("utf-8", "replace")
-            raise self._lost(
-                "protocol", f"{self.name} printed something that is not a reply during {what}: {begin!r}."
-            ) from None
+            message = f"printed something that is not a reply during {self._request}: "
+            raise self._lost("protocol", f"{message}{line[:120].decode('utf-8', 'replace')!r}.") from None
 
     def _next_line(self, timeout_s: float) -> bytes:
         deadline = time.monotonic() + timeout_s
-        if self.has_filled_the_disk():
-            raise self._ended_for_the_disk()
+        self._check_disk()
         while True:
             try:
                 return self._channel.receive(_next_check(deadline) - time.monotonic())
@@ -194,55 +189,47 @@ class Worker:
                 self._check(deadline, timeout_s)
 
     def _check(self, deadline: float, timeout_s: float) -> None:
-        """After a wait that brought nothing: raise where the time is over or the disk is filled."""
-        if self.has_filled_the_disk():
-            raise self._ended_for_the_disk()
+        """After a wait without a reply: raise where the time is over or the disk is filled."""
+        self._check_disk()
         if time.monotonic() >= deadline:
             raise self.overdue(timeout_s)
 
-    def _ended_for_the_disk(self) -> WorkerError:
-        allowed_gib = self._disk.allowed_bytes / (1 << 30)
-        error = self._lost(
-            "error",
-            f"{self.name} wrote more than {allowed_gib:.1f} GiB to its compile cache during {self._asked}; "
-            "it was ended and the cache emptied.",
-        )
-        self._disk.clear()
-        return error
+    def _check_disk(self) -> None:
+        if self.has_filled_the_disk():
+            allowed_gib = self._disk.allowed_bytes / (1 << 30)
+            message = f"wrote more than {allowed_gib:.1f} GiB to its compile cache during {self._request}; "
+            error = self._lost("error", message + "it was ended and the cache emptied.")
+            self._disk.clear()
+            raise error
 
-    def _credible(self, reply: _S, what: str) -> _S:
-        """Return a reply that can be true; a worker with another is ended."""
-        reason = credible.implausibility(reply, time.perf_counter_ns() - self._asked_ns)
+    def _check_plausible(self, reply: Reply) -> None:
+        """End a worker whose reply cannot be true."""
+        reason = credible.implausibility(reply, time.perf_counter_ns() - self._posted_ns)
         if reason:
-            raise self._lost("protocol", f"{self.name} answered {what} with {reason}.")
-        return reply
+            raise self._lost("protocol", f"answered {self._request} with {reason}.")
 
     def _lost(self, kind: str, message: str) -> WorkerError:
-        """Nothing this worker says can be trusted any more: end it."""
+        """End a worker that can no longer be trusted, and return its error; `message` follows the worker's name."""
         self._channel.end(0.0)
         self.alive = False
-        return WorkerError(kind, message, self._channel.stderr_tail())
+        return WorkerError(kind, f"{self.name} {message}", self._channel.stderr_tail())
 
-    def _exited(self, what: str) -> WorkerError:
+    def _exited(self) -> WorkerError:
         self._channel.end(GRACE_S)
         self.alive = False
         if self.has_filled_the_disk():
             self._disk.clear()
-        ending = self._channel.ending()
-        detail = self._channel.stderr_tail()
+        ending, during = self._channel.ending(), f"during {self._request}"
         if ending.out_of_memory:
-            return WorkerError("out-of-memory", f"{self.name} ran out of its memory limit during {what}.", detail)
-        if ending.killed_here:
-            return WorkerError(
-                "crashed", f"{self.name} closed its output during {what}, did not exit, and was killed.", detail
-            )
-        if ending.code in SIGKILL_CODES:
-            return WorkerError(
-                "crashed",
-                f"{self.name} was killed (SIGKILL) during {what}; the usual reason is a machine out of memory.",
-                detail,
-            )
-        return WorkerError("crashed", f"{self.name} exited with code {ending.code} during {what}.", detail)
+            message = f"ran out of its memory limit {during}."
+        elif ending.killed_here:
+            message = f"closed its output {during}, did not exit, and was killed."
+        elif ending.code in SIGKILL_CODES:
+            message = f"was killed (SIGKILL) {during}; the usual reason is a machine out of memory."
+        else:
+            message = f"exited with code {ending.code} {during}."
+        kind = "out-of-memory" if ending.out_of_memory else "crashed"
+        return WorkerError(kind, f"{self.name} {message}", self._channel.stderr_tail())
 
     def dismiss(self) -> None:
         """Ask the worker to end, without waiting, so that several can end at the same time; `stop` comes after."""
@@ -252,7 +239,7 @@ class Worker:
                 self._channel.send(_encoder.encode(Stop()))
 
     def stop(self) -> None:
-        """End the worker; it is asked first. Never raises for a worker that is gone already."""
+        """End the worker; a stop request is sent first. Never raises for a worker that is gone already."""
         if not self.alive:
             return
         self.dismiss()
@@ -287,5 +274,5 @@ def wait_for_answers(workers: Sequence[Worker], deadline: float) -> list[Worker]
 
 
 def _next_check(deadline: float) -> float:
-    """Return when to look at the disk again, or the deadline if that comes first (`time.monotonic`)."""
+    """Return when to check the disk again, or the deadline if that comes first (`time.monotonic`)."""
     return min(deadline, time.monotonic() + CHECK_INTERVAL_S)

@@ -1,1 +1,1 @@
-"""What the machine is, what it does while windows are measured, and what on it could be better."""
+"""The machine: its fingerprint, signals during windows, and findings on its state."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from suite.machine.reading import text
+from suite.machine.reading import if_known, text
 from suite.record.schema import Absent
 
 Value: TypeAlias = int | Absent
@@ -21,11 +21,15 @@ _CHUNK_BYTES = 1 << 17
 _IDLE, _IOWAIT, _STEAL = 4, 5, 8
 _PLAUSIBLE = 0.5
 _MAX_SENSORS = 8
-"""Some sensors interrupt the CPU they are asked about: no more than this many are."""
+"""Reading a sensor may interrupt its CPU, so no more than this many are read."""
+FREQUENCY = "cpufreq/scaling_cur_freq"
+"""File below a CPU's folder: its present clock rate, in kHz."""
+THROTTLING = "thermal_throttle/*_throttle_count"
+"""Files below a CPU's folder: how often the core and its package were throttled."""
 
 
 class Open:
-    """A file of the kernel's that is opened once and read again from its beginning each time.
+    """A kernel file that is opened once and read from its start each time.
 
     Raises
     ------
@@ -63,7 +67,7 @@ def process_cpu_ns(pid: int) -> Value:
     try:
         return clock_gettime_ns((~pid << 3) | 2)
     except OSError:
-        return Absent(f"process {pid} is gone, or its CPU clock is not to be had here")
+        return Absent(f"process {pid} is gone, or its CPU clock is not readable here")
 
 
 def family_cpu_ns(pid: int) -> Value:
@@ -71,13 +75,10 @@ def family_cpu_ns(pid: int) -> Value:
 
     A loader of data computes in processes of its own, which belong to the worker that started them.
     """
-    total = process_cpu_ns(pid)
-    if isinstance(total, Absent):
-        return total
-    for child in _children(pid):
-        spent = process_cpu_ns(child)
-        total += 0 if isinstance(spent, Absent) else spent  # it ended just now
-    return total
+    own = process_cpu_ns(pid)
+    children = [] if isinstance(own, Absent) else map(process_cpu_ns, _children(pid))
+    running = [spent for spent in children if not isinstance(spent, Absent)]  # the others ended just now
+    return if_known(lambda spent: spent + sum(running), own)
 
 
 def family_runs(pid: int) -> bool:
@@ -118,42 +119,36 @@ def growth(before: Value, after: Value, backwards: str) -> Value:
     backwards
         The reason that an absent value gets where the counter went backwards.
     """
-    if isinstance(after, Absent):
-        return after
-    if isinstance(before, Absent):
-        return before
-    return after - before if after >= before else Absent(backwards)
+    return if_known(lambda new, old: new - old if new >= old else Absent(backwards), after, before)
 
 
-def stat_cpus(content: bytes, cpus: Sequence[int]) -> dict[int, list[int]]:
-    """Return the fields of each CPU's line in `/proc/stat`.
+def cpu_lines(content: bytes, cpus: Sequence[int]) -> dict[int, list[int]]:
+    """Return the fields of each CPU's line in `/proc/stat` or `/proc/schedstat`.
 
     Parameters
     ----------
     content
-        The whole of `/proc/stat`.
+        The whole of the file.
     cpus
         Numbers of the CPUs to look for.
 
     Returns
     -------
     dict of int to list of int
-        By CPU: counters in ticks, at the indexes of proc_stat(5) (index 1 is `user`; index 0 is unused). CPUs that
-        the kernel does not list are left out.
+        By CPU: numbers at the indexes of proc_stat(5) (index 1 is `user`; index 0 is unused), there in ticks. CPUs
+        that the kernel does not list are left out.
     """
-    wanted = {b"cpu%d" % cpu: cpu for cpu in cpus}
+    numbers = {b"cpu%d" % cpu: cpu for cpu in cpus}
     found: dict[int, list[int]] = {}
     for line in content.split(b"\n"):
-        if not line.startswith(b"cpu"):
-            break  # the lines of CPUs come first; the long line of interrupts after them is not worth splitting
         name, _, rest = line.partition(b" ")
-        if name in wanted:
-            found[wanted[name]] = [0, *map(int, rest.split())]
+        if name in numbers:
+            found[numbers[name]] = [0, *map(int, rest.split())]
     return found
 
 
 def steal_ns(lines: dict[int, list[int]]) -> Value:
-    """Return the time the hypervisor gave to others while these CPUs had work."""
+    """Return the time that the hypervisor gave to other guests while these CPUs had work."""
     if not lines or any(len(fields) <= _STEAL for fields in lines.values()):
         return Absent("/proc/stat does not count steal")
     return sum(fields[_STEAL] for fields in lines.values()) * TICK_NS
@@ -168,7 +163,7 @@ def ticks_busy_ns(lines: dict[int, list[int]], now_ns: int) -> Value:
     Parameters
     ----------
     lines
-        Fields of each CPU in ticks, as `stat_cpus` returns them.
+        Fields of each CPU in ticks, as `cpu_lines` returns them.
     now_ns
         A monotonic clock, read together with `lines`; nanoseconds.
 
@@ -185,7 +180,7 @@ def ticks_busy_ns(lines: dict[int, list[int]], now_ns: int) -> Value:
 
 
 def named_counter(content: bytes, name: bytes) -> Value:
-    """Return the number behind a name at the beginning of a line (`ctxt 453837`).
+    """Return the number after a name at the start of a line (`ctxt 453837`).
 
     Parameters
     ----------
@@ -199,12 +194,8 @@ def named_counter(content: bytes, name: bytes) -> Value:
     int or Absent
         In the kernel's unit; absent where the file has no such line.
     """
-    start = content.find(b"\n" + name + b" ")
-    if start < 0:
-        return Absent(f"the kernel does not count {name.decode()}")
-    begin = start + len(name) + 2
-    end = content.find(b"\n", begin)
-    return int(content[begin : end if end >= 0 else None])
+    _, found, rest = content.partition(b"\n" + name + b" ")
+    return int(rest.partition(b"\n")[0]) if found else Absent(f"the kernel does not count {name.decode()}")
 
 
 def pressure_ns(content: bytes) -> Value:
@@ -232,14 +223,8 @@ def scheduler_busy_ns(content: bytes, cpus: Sequence[int]) -> Value:
     ----------
     The kernel's Documentation/scheduler/sched-stats.rst.
     """
-    wanted = {b"cpu%d" % cpu for cpu in cpus}
-    total, seen = 0, 0
-    for line in content.split(b"\n"):
-        fields = line.split()
-        if fields and fields[0] in wanted and len(fields) > 7:
-            total += int(fields[7])
-            seen += 1
-    return total if seen == len(wanted) else Absent("/proc/schedstat does not show these CPUs")
+    busy = [fields[7] for fields in cpu_lines(content, cpus).values() if len(fields) > 7]
+    return sum(busy) if len(busy) == len(set(cpus)) else Absent("/proc/schedstat does not show these CPUs")
 
 
 def group_busy_ns(content: bytes, cpus: Sequence[int]) -> Value:
@@ -275,7 +260,7 @@ def plausible(busy_ns: Value, lines: dict[int, list[int]]) -> bool:
     busy_ns
         The counter's value, nanoseconds since boot; an absent one is not plausible.
     lines
-        Fields of the same CPUs in ticks, as `stat_cpus` returns them: at least the share `_PLAUSIBLE` of their time in
+        Fields of the same CPUs in ticks, as `cpu_lines` returns them: at least the share `_PLAUSIBLE` of their time in
         `user`, `nice` and `system` must be in the counter.
     """
     seen_ns = sum(sum(fields[1:4]) for fields in lines.values()) * TICK_NS
@@ -297,8 +282,8 @@ def temperature_files(root: Path) -> list[Path]:
     return [file for file in (zones or chips) if file.exists()][:_MAX_SENSORS]
 
 
-def frequency_files(root: Path, cpus: Sequence[int]) -> list[Path]:
-    """Return the files that show the present clock rate of CPUs, in kHz; empty where the kernel shows none.
+def files_of_cpus(root: Path, cpus: Sequence[int], pattern: str) -> list[Path]:
+    """Return the kernel's files about CPUs; empty where it has none.
 
     Parameters
     ----------
@@ -306,23 +291,11 @@ def frequency_files(root: Path, cpus: Sequence[int]) -> list[Path]:
         Root of the file system.
     cpus
         Numbers of the CPUs; only the first `_MAX_SENSORS` are used, because each file takes time to read.
+    pattern
+        `FREQUENCY` or `THROTTLING`.
     """
-    files = [root / f"sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq" for cpu in cpus[:_MAX_SENSORS]]
-    return [file for file in files if file.exists()]
-
-
-def throttle_files(root: Path, cpus: Sequence[int]) -> list[Path]:
-    """Return the files that count how often cores and packages were throttled; empty where the kernel counts none.
-
-    Parameters
-    ----------
-    root
-        Root of the file system.
-    cpus
-        Numbers of the CPUs; only the first `_MAX_SENSORS` are used, because each file takes time to read.
-    """
-    folders = [root / f"sys/devices/system/cpu/cpu{cpu}/thermal_throttle" for cpu in cpus[:_MAX_SENSORS]]
-    return [file for folder in folders for file in sorted(folder.glob("*_throttle_count"))]
+    folders = [root / f"sys/devices/system/cpu/cpu{cpu}" for cpu in cpus[:_MAX_SENSORS]]
+    return [file for folder in folders for file in sorted(folder.glob(pattern))]
 
 
 def combined(files: Sequence[Open], combine: Callable[[list[int]], int], without: str) -> Value:

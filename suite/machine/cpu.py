@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from suite.machine.reading import ROOT, Facts, as_text, cpu_list, entry, integer, online, table, text
+from suite.machine.reading import ROOT, Facts, as_text, cpu_list, entry, if_known, integer, online, table, text
 from suite.record.schema import Absent, Fact
 
 _CPU = Path("sys/devices/system/cpu")
@@ -65,13 +65,13 @@ def _arrangement(root: Path) -> Facts:
     cores = {_core(root, number) for number in cpus}
     known = not any(isinstance(part, Absent) for core in cores for part in core)
     unknown = Absent("the kernel does not show the arrangement of the CPUs")
-    smt = text(root / _CPU / "smt/control")
+
     return {
         "sockets": len({package for package, _ in cores}) if known else unknown,
         "cores": len(cores) if known else unknown,
         "threads": len(cpus),
-        "SMT": smt,
-        "SMT active": _yes(integer(root / _CPU / "smt/active")),
+        "SMT": text(root / _CPU / "smt/control"),
+        "SMT active": if_known(lambda active: active == 1, integer(root / _CPU / "smt/active")),
         "isolated CPUs": _or_none(text(root / _CPU / "isolated")),
         "tickless CPUs": _or_none(text(root / _CPU / "nohz_full")),
     }
@@ -181,10 +181,6 @@ def mitigations(root: Path = ROOT) -> Facts:
     folder = root / _CPU / "vulnerabilities"
     found: Facts = {file.name: text(file) for file in sorted(folder.glob("*"))}
     return found or {"vulnerabilities": Absent("the kernel lists none")}
-
-
-def _yes(value: int | Absent) -> bool | Absent:
-    return value if isinstance(value, Absent) else value == 1
 
 
 def _or_none(value: str | Absent) -> str | Absent:

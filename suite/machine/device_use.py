@@ -1,4 +1,4 @@
-"""What the GPU did during a window, asked of NVML from outside the workers, before it and right after it.
+"""What the GPU did during a window, read through NVML from outside the workers, before it and right after it.
 
 The supervisor sleeps while a window is measured, so clocks, power, temperature and utilisation are those of the moment
 after it. NVML averages two of them itself: power over the last second (from Ampere on, but for the A100), utilisation
@@ -21,6 +21,7 @@ import msgspec
 
 from suite.machine.counters import Value, growth
 from suite.machine.gpu import Problem, close, opened
+from suite.machine.reading import if_known
 from suite.machine.xid import Codes, Watch
 from suite.record.schema import Absent, DeviceUse
 
@@ -34,7 +35,7 @@ REASONS = {
     "ApplicationsClocksSetting": "application clocks",
     "DisplayClockSetting": "display clocks",
 }
-"""NVML's reasons for a clock below the highest, in words; idleness is none."""
+"""NVML's reasons for a clock below the highest, in words; idleness is not among them."""
 
 POLICIES = {
     "POWER": REASONS["SwPowerCap"],
@@ -47,7 +48,7 @@ POLICIES = {
 already, and the reasons of that moment may say no more than this."""
 _RELOADED = "the counter went backwards: the driver was loaded again"
 HELD_DOWN = 0.01
-"""Share of a window from which on a policy is named."""
+"""Least share of a window for which a policy held the clocks down before it is reported."""
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -61,7 +62,7 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 class Device:
-    """One GPU, asked through NVML.
+    """One GPU, read through NVML.
 
     Parameters
     ----------
@@ -89,7 +90,7 @@ class Device:
         self.close()
 
     def close(self) -> None:
-        """Let the library go; safe to call twice."""
+        """Close the library; safe to call twice."""
         if self._watch is not None:
             self._watch.close()
             self._watch = None
@@ -108,7 +109,7 @@ class Device:
         Parameters
         ----------
         before
-            Reading taken at the beginning of the window.
+            Reading taken at the start of the window.
         pids
             Arm to process id, as this host sees it: NVML counts memory by the same ids, for containers too.
         active
@@ -117,13 +118,13 @@ class Device:
         # Energy first: the GPU idles from here on.
         after = Reading(time.monotonic_ns(), self._energy_mj(), self._ecc_errors(), self._held_down_ns())
         rates = self._ask("nvmlDeviceGetUtilizationRates")
-        known = isinstance(rates, Absent)
+
         return DeviceUse(
             elapsed_ns=after.taken_ns - before.taken_ns,
             energy_mj=growth(before.energy_mj, after.energy_mj, _RELOADED),
             power_mw=self._ask("nvmlDeviceGetPowerUsage"),
-            utilisation_percent=rates if known else int(rates.gpu),
-            memory_utilisation_percent=rates if known else int(rates.memory),
+            utilisation_percent=if_known(lambda known: int(known.gpu), rates),
+            memory_utilisation_percent=if_known(lambda known: int(known.memory), rates),
             sm_clock_mhz=self._ask("nvmlDeviceGetClockInfo", "NVML_CLOCK_SM"),
             memory_clock_mhz=self._ask("nvmlDeviceGetClockInfo", "NVML_CLOCK_MEM"),
             temperature_c=self._ask("nvmlDeviceGetTemperature", "NVML_TEMPERATURE_GPU"),
@@ -139,8 +140,7 @@ class Device:
 
     def free_bytes(self) -> Value:
         """Return how much of the GPU's memory is free now."""
-        found = self._ask("nvmlDeviceGetMemoryInfo")
-        return found if isinstance(found, Absent) else int(found.free)
+        return if_known(lambda memory: int(memory.free), self._ask("nvmlDeviceGetMemoryInfo"))
 
     def _energy_mj(self) -> Value:
         return self._ask("nvmlDeviceGetTotalEnergyConsumption")  # type: ignore[no-any-return]
@@ -155,9 +155,8 @@ class Device:
 
     def _throttled(self, before: Reading, after: Reading) -> tuple[str, ...] | Absent:
         """Return what held the clocks down during the window, and what does now."""
-        mask = self._ask("nvmlDeviceGetCurrentClocksEventReasons")
-        if isinstance(mask, Absent):  # drivers before 535 know it by its old name
-            mask = self._ask("nvmlDeviceGetCurrentClocksThrottleReasons")
+        # Drivers before 535 know it by its old name.
+        mask = self._ask_first("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons")
         if isinstance(mask, Absent) and not after.held_down_ns:
             return mask
         least_ns = HELD_DOWN * (after.taken_ns - before.taken_ns)
@@ -173,17 +172,19 @@ class Device:
     def _memory_of(self, pid: int) -> Value:
         if not pid:
             return Absent("the worker's process id is not known on this host")
-        # By name and version: asked without one, NVML's bindings refuse a driver of another age than theirs.
-        found = self._ask("nvmlDeviceGetComputeRunningProcesses_v3")
-        if isinstance(found, Absent):
-            found = self._ask("nvmlDeviceGetComputeRunningProcesses_v2")
+        # By name and version: without one, NVML's bindings refuse a driver of another age than theirs.
+        found = self._ask_first("nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2")
         if isinstance(found, Absent):
             return found
-        for process in found:
-            if int(process.pid) == pid:
-                used = process.usedGpuMemory
-                return Absent("the driver does not tell it by process") if used is None else int(used)
-        return Absent("NVML does not list the worker's process: it may count in another namespace of process ids")
+        used = [process.usedGpuMemory for process in found if int(process.pid) == pid]
+        if not used:
+            return Absent("NVML does not list the worker's process: it may count in another namespace of process ids")
+        return Absent("the driver does not tell it by process") if used[0] is None else int(used[0])
+
+    def _ask_first(self, name: str, older: str) -> Any:  # noqa: ANN401  (NVML answers with many types)
+        """Call a function of NVML's; where it does not answer, the one that older drivers have."""
+        answer = self._ask(name)
+        return self._ask(older) if isinstance(answer, Absent) else answer
 
     def _ask(self, question: str, *constants: str) -> Any:  # noqa: ANN401  (NVML answers with many types)
         """Call a function of NVML's with this GPU and the library's constants of these names."""
@@ -199,7 +200,5 @@ class Device:
 
 def _bit(nvml: Any, reason: str) -> int:  # noqa: ANN401  (a module without types)
     """Return NVML's bit for a reason, by its name of today or of drivers before 535."""
-    for family in ("EventReason", "ThrottleReason"):
-        if found := int(getattr(nvml, f"nvmlClocks{family}{reason}", 0)):
-            return found
-    return 0
+    names = (f"nvmlClocks{family}{reason}" for family in ("EventReason", "ThrottleReason"))
+    return next((int(getattr(nvml, name)) for name in names if hasattr(nvml, name)), 0)

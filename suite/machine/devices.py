@@ -1,6 +1,6 @@
 """GPUs by what a person calls them, an index as NVML counts or a UUID; and which of them this process is meant to use.
 
-UUIDs are asked for, and never recorded. `CUDA_VISIBLE_DEVICES` names the GPUs to use: the others are reserved for other
+UUIDs are read, and never recorded. `CUDA_VISIBLE_DEVICES` names the GPUs to use: the others are reserved for other
 users.
 
 References
@@ -101,9 +101,7 @@ def only_visible(
 
 def _indices(value: str, index: Callable[[str], int]) -> set[int]:
     shown: set[int] = set()
-    for word in (part.strip() for part in value.split(",")):
-        try:
-            shown.add(index(word))
-        except LevelfieldError:  # `-1`, a slice, a GPU that is not here: CUDA reads no further either
-            break
+    with contextlib.suppress(LevelfieldError):  # at `-1`, a slice, a GPU that is not here: CUDA reads no further either
+        for word in value.split(","):
+            shown.add(index(word.strip()))
     return shown

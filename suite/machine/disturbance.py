@@ -37,7 +37,7 @@ OUTSIDE_SHARE = 0.01
 SWAPPED_PAGES = 256
 """1 MiB in pages of 4 KiB."""
 FLOOR_TICKS = 2
-"""Ticks a CPU below which a share is not believed."""
+"""Ticks of a CPU below which a share is too coarse to count."""
 
 
 def disturbed(turns: Sequence[Noise], cpus: int, *, settling_ns: int = 0) -> str:

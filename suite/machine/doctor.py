@@ -1,4 +1,4 @@
-"""`levelfield doctor`: look at everything a run needs and at everything that disturbs it, with the fix beside each."""
+"""`levelfield doctor`: check everything that a run needs or that disturbs it, each with a fix."""
 
 from pathlib import Path
 

@@ -20,7 +20,7 @@ ENGINE_ERRORS = (docker.errors.DockerException, requests.RequestException, OSErr
 
 
 class Client(Protocol):
-    """The part of the `docker` SDK's client that is asked here."""
+    """The part of the `docker` SDK's client that is used here."""
 
     def info(self) -> dict[str, Any]: ...
 
@@ -28,7 +28,7 @@ class Client(Protocol):
 
 
 def engine() -> Facts:
-    """Ask the engine that the environment names; absent with the reason when none answers."""
+    """Return facts of the engine that the environment names; absent with the reason where none answers."""
     try:
         client = connect(TIMEOUT_SECONDS)
     except ENGINE_ERRORS as error:

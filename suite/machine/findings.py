@@ -1,4 +1,4 @@
-"""What `levelfield doctor` says: a finding, and what would help."""
+"""Findings of `levelfield doctor`, each with its fix."""
 
 from typing import Literal, TypeAlias
 
@@ -8,7 +8,7 @@ State: TypeAlias = Literal["ok", "warn", "bad"]
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One thing that was looked at.
+    """Result of one check.
 
     `bad`: nothing can be run like this. `warn`: it runs, with less than there could be. `ok`: nothing to do.
     """
@@ -17,7 +17,7 @@ class Finding(msgspec.Struct, frozen=True):
     state: State
     message: str
     fix: str = ""
-    """What to do about it; never empty unless all is well."""
+    """What to do about it; empty only where nothing has to be done."""
 
 
 def ok(topic: str, message: str) -> Finding:
@@ -63,7 +63,7 @@ def bad(topic: str, message: str, fix: str) -> Finding:
     return Finding(topic, "bad", message, fix)
 
 
-def judge(topic: str, message: str, fix: str, *, well: bool) -> Finding:
+def check(topic: str, message: str, fix: str, *, passed: bool) -> Finding:
     """Return a finding that is `ok` or a warning.
 
     Parameters
@@ -73,11 +73,11 @@ def judge(topic: str, message: str, fix: str, *, well: bool) -> Finding:
     message
         A full sentence, the same in both cases.
     fix
-        What to do about it where it is not well.
-    well
+        What to do about it where the check fails.
+    passed
         Whether nothing has to be done.
     """
-    return ok(topic, message) if well else warn(topic, message, fix)
+    return ok(topic, message) if passed else warn(topic, message, fix)
 
 
 class Needs(msgspec.Struct, frozen=True):
@@ -96,7 +96,7 @@ class Needs(msgspec.Struct, frozen=True):
     folders: tuple[str, ...] = (".",)
     """Folders that get filled: the cache, the reports."""
     registry_image: str = "debian:bookworm-slim"
-    """Image asked for when looking whether the engine reaches its registry."""
+    """Image that is looked up to see whether the engine reaches its registry."""
 
 
 def gibibytes(value_bytes: float) -> str:

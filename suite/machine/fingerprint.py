@@ -29,7 +29,7 @@ def fingerprint(cpus: Sequence[int] | None = None, *, identify: bool = False, ro
 
     Notes
     -----
-    Takes some tenths of a second (the engine and systemd are asked); call it between windows, not within.
+    Takes some tenths of a second (the engine and systemd are queried); call it between windows, not within.
     """
     groups: Fingerprint = {
         "cpu": cpu(cpus, root),
@@ -66,16 +66,14 @@ def changed(before: Fingerprint, after: Fingerprint) -> list[str]:
     list of str
         One phrase for each difference, sorted by group and name; empty for the same machine in the same state.
     """
-    facts = {
-        (group, name): (before.get(group, {}).get(name), after.get(group, {}).get(name))
-        for fingerprinted in (before, after)
-        for group, values in fingerprinted.items()
-        for name in values
-    }
+    old, new = (
+        {(group, name): fact for group, facts in each.items() for name, fact in facts.items()}
+        for each in (before, after)
+    )
     return [
-        f"{group}, {name}: {_shown(old)} became {_shown(new)}"
-        for (group, name), (old, new) in sorted(facts.items())
-        if (group, name) not in VOLATILE and old != new
+        f"{', '.join(key)}: {_shown(old.get(key))} became {_shown(new.get(key))}"
+        for key in sorted((old.keys() | new.keys()) - VOLATILE)
+        if old.get(key) != new.get(key)
     ]
 
 

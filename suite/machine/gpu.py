@@ -1,4 +1,4 @@
-"""NVIDIA devices and their driver, asked through NVML (never by reading what nvidia-smi prints)."""
+"""NVIDIA devices and their driver, read through NVML (never by parsing the output of nvidia-smi)."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from suite.machine.reading import Facts
+from suite.machine.reading import Facts, if_known
 from suite.record.schema import Absent, Fact
 
 _RESTART = "Restart the machine; then see `levelfield doctor` again."
@@ -89,7 +89,7 @@ def close(nvml: Any) -> None:  # noqa: ANN401
     try:
         nvml.nvmlShutdown()
     except nvml.NVMLError:
-        return  # what was asked has been answered
+        return  # everything has been read by now
 
 
 def _facts(nvml: Any) -> Facts:  # noqa: ANN401  (a module without types)
@@ -104,7 +104,7 @@ def _facts(nvml: Any) -> Facts:  # noqa: ANN401  (a module without types)
     count = ask(nvml.nvmlDeviceGetCount)
     facts: Facts = {
         "driver": ask(nvml.nvmlSystemGetDriverVersion),
-        "CUDA supported": _if_known(cuda, lambda number: f"{number // 1000}.{number % 1000 // 10}"),
+        "CUDA supported": if_known(lambda number: f"{number // 1000}.{number % 1000 // 10}", cuda),
         "devices": count,
     }
     for index in range(count if isinstance(count, int) else 0):
@@ -114,16 +114,16 @@ def _facts(nvml: Any) -> Facts:  # noqa: ANN401  (a module without types)
             continue
         questions: dict[str, Fact] = {
             "name": ask(nvml.nvmlDeviceGetName, device),
-            "compute capability": _if_known(
-                ask(nvml.nvmlDeviceGetCudaComputeCapability, device), lambda pair: f"{pair[0]}.{pair[1]}"
+            "compute capability": if_known(
+                "{0[0]}.{0[1]}".format, ask(nvml.nvmlDeviceGetCudaComputeCapability, device)
             ),
-            "memory bytes": _if_known(ask(nvml.nvmlDeviceGetMemoryInfo, device), lambda memory: int(memory.total)),
+            "memory bytes": if_known(lambda memory: int(memory.total), ask(nvml.nvmlDeviceGetMemoryInfo, device)),
             "power limit mW": ask(nvml.nvmlDeviceGetEnforcedPowerLimit, device),
             "maximum SM clock MHz": ask(nvml.nvmlDeviceGetMaxClockInfo, device, nvml.NVML_CLOCK_SM),
             "maximum memory clock MHz": ask(nvml.nvmlDeviceGetMaxClockInfo, device, nvml.NVML_CLOCK_MEM),
-            "persistence mode": _if_known(ask(nvml.nvmlDeviceGetPersistenceMode, device), _is_on),
-            "ECC": _if_known(ask(nvml.nvmlDeviceGetEccMode, device), _is_on),
-            "MIG": _if_known(ask(nvml.nvmlDeviceGetMigMode, device), _is_on),
+            "persistence mode": if_known(_is_on, ask(nvml.nvmlDeviceGetPersistenceMode, device)),
+            "ECC": if_known(_is_on, ask(nvml.nvmlDeviceGetEccMode, device)),
+            "MIG": if_known(_is_on, ask(nvml.nvmlDeviceGetMigMode, device)),
             "compute mode": ask(nvml.nvmlDeviceGetComputeMode, device),
             "PCIe generation": ask(nvml.nvmlDeviceGetMaxPcieLinkGeneration, device),
             "PCIe width": ask(nvml.nvmlDeviceGetMaxPcieLinkWidth, device),
@@ -133,10 +133,6 @@ def _facts(nvml: Any) -> Facts:  # noqa: ANN401  (a module without types)
     return facts
 
 
-def _if_known(answer: Any, convert: Callable[[Any], Fact]) -> Fact:  # noqa: ANN401
-    return answer if isinstance(answer, Absent) else convert(answer)
-
-
 def _is_on(answer: Any) -> bool:  # noqa: ANN401
-    """Of a present and a pending state the first counts."""
+    """Return the present state; NVML may answer with a pair of the present and the pending one."""
     return bool((answer[0] if isinstance(answer, list | tuple) else answer) == 1)

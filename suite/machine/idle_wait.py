@@ -3,7 +3,7 @@
 The threads of a framework spin for a while after its last call. ONNX Runtime's spin for a fixed number of iterations,
 which took 38 ms of CPU time on one machine; beside another worker that wants the same CPUs they take twice as long by
 the wall. Host threads that poll a GPU compute too. No fixed time is right for all machines, so the workers' CPU clocks
-are read until they stand still, and no thread of theirs waits for a CPU either.
+are read until they no longer advance, and no thread of theirs waits for a CPU either.
 """
 
 import time
@@ -16,8 +16,8 @@ POLL_NS = 1_000_000
 STILL_NS = 3_000_000
 """The clocks must not advance for this long."""
 STILL_CPU_NS = 150_000
-"""CPU time in which a clock counts as standing still: 5 % of `STILL_NS`, the share of idle workers' CPU time from which
-`suite.machine.disturbance` calls a round disturbed."""
+"""A clock that advances by no more than this counts as idle: 5 % of `STILL_NS`, the share of idle workers' CPU time
+from which `suite.machine.disturbance` calls a round disturbed."""
 LIMIT_NS = 300_000_000
 """The longest wait. Intel's OpenMP spins for 200 ms (`KMP_BLOCKTIME`), the longest default among those known."""
 
@@ -44,13 +44,12 @@ def wait_until_idle(workers: Mapping[str, int | None], *, limit_ns: int = LIMIT_
     last_ns = {arm: clock for arm, clock in clocks.items() if not isinstance(clock, Absent)}
     since_ns = dict.fromkeys(last_ns, began_ns)
     while True:
-        busy = _moving(since_ns, now_ns)
+        busy = [arm for arm, since in since_ns.items() if now_ns - since < STILL_NS]
         if not busy:
-            runs = [arm for arm in since_ns if counters.family_runs(workers[arm] or 0)]
-            since_ns |= dict.fromkeys(runs, now_ns)
-            busy = tuple(sorted(runs))
+            busy = [arm for arm in since_ns if counters.family_runs(workers[arm] or 0)]
+            since_ns |= dict.fromkeys(busy, now_ns)
         if not busy or now_ns - began_ns >= limit_ns:
-            return IdleWait(waited_ns=now_ns - began_ns, busy=busy, unseen=unseen)
+            return IdleWait(waited_ns=now_ns - began_ns, busy=tuple(sorted(busy)), unseen=unseen)
         time.sleep(POLL_NS / 1e9)
         for arm in list(since_ns):
             spent, now_ns = counters.family_cpu_ns(workers[arm] or 0), time.monotonic_ns()
@@ -58,8 +57,3 @@ def wait_until_idle(workers: Mapping[str, int | None], *, limit_ns: int = LIMIT_
                 del since_ns[arm]
             elif spent - last_ns[arm] > STILL_CPU_NS:
                 last_ns[arm], since_ns[arm] = spent, now_ns
-
-
-def _moving(since_ns: Mapping[str, int], now_ns: int) -> tuple[str, ...]:
-    """Return the arms whose clocks have not stood still for long enough."""
-    return tuple(sorted(arm for arm, since in since_ns.items() if now_ns - since < STILL_NS))

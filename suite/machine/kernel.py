@@ -6,7 +6,7 @@ import time
 from itertools import pairwise
 from pathlib import Path
 
-from suite.machine.reading import ROOT, Facts, chosen, integer, kibibytes, table, text
+from suite.machine.reading import ROOT, Facts, chosen, if_known, integer, kibibytes, table, text
 from suite.record.schema import Absent
 
 _KEPT = re.compile(
@@ -41,7 +41,7 @@ def kernel(root: Path = ROOT) -> Facts:
         "watchdog": integer(root / "proc/sys/kernel/nmi_watchdog"),
         "perf_event_paranoid": integer(root / "proc/sys/kernel/perf_event_paranoid"),
         "scheduler extension": text(root / "sys/kernel/sched_ext/state"),
-        "pressure information": _pressure(root),
+        "pressure information": if_known(lambda _: True, text(root / "proc/pressure/cpu")),
         "security modules": text(root / "sys/kernel/security/lsm"),
     }
     facts.update({file.name: text(file) for file in tunables if file.is_file()})
@@ -93,11 +93,6 @@ def timer_step_ns(readings: int = 2000) -> int:
     """Return the smallest step seen between readings of the clock that samples are timed with, in nanoseconds."""
     ticks = [time.perf_counter_ns() for _ in range(readings)]
     return min((after - before for before, after in pairwise(ticks) if after > before), default=0)
-
-
-def _pressure(root: Path) -> bool | Absent:
-    content = text(root / "proc/pressure/cpu")
-    return content if isinstance(content, Absent) else True
 
 
 def _timer_hertz(root: Path) -> int | Absent:

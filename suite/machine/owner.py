@@ -1,4 +1,4 @@
-"""Which supervisor started a container: a mark that only the same kernel and process-id namespace can judge.
+"""Which supervisor started a container: a mark that can be checked only under the same kernel and process-id namespace.
 
 A container engine may serve several supervisors that cannot see one another: CI jobs in containers that share a socket,
 or a `DOCKER_HOST` on another machine. A process id and a start time mean nothing there. So the mark also names the boot

@@ -8,7 +8,7 @@ import psutil
 
 from suite.machine import cpu as processor
 from suite.machine.disturbance import OTHERS_SHARE, PRESSURE_SHARE, STEAL_SHARE, share
-from suite.machine.findings import Finding, gibibytes, judge, ok, warn
+from suite.machine.findings import Finding, check, gibibytes, ok, warn
 from suite.machine.kernel import timer_step_ns
 from suite.machine.reading import ROOT, chosen, integer, kibibytes, online, table, text
 from suite.machine.signals import Signals, difference
@@ -21,7 +21,7 @@ _COARSE_NS = 1000
 
 
 def now(seconds: float = _NOW_SECONDS) -> list[Finding]:
-    """Watch the machine for a moment: time stolen by the hypervisor, other processes, waiting for a CPU."""
+    """Measure for a moment: time stolen by the hypervisor, other processes, waiting for a CPU."""
     with Signals() as signals:
         watched = len(signals.cpus)
         processes = _cpu_seconds()
@@ -39,7 +39,7 @@ def now(seconds: float = _NOW_SECONDS) -> list[Finding]:
 
 
 def describe(noise: Noise, watched: int, busiest: list[str]) -> list[Finding]:
-    """Judge a moment's noise by the same limits as a round's.
+    """Compare a moment's noise with the same limits as a round's.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def describe(noise: Noise, watched: int, busiest: list[str]) -> list[Finding]:
         stolen = share([noise], lambda one: one.steal_ns, watched)
         message = f"The hypervisor gives {stolen:.1%} of the CPU time to others right now."
         fix = "Run at a quieter time, or on an instance with CPUs of its own."
-        found.append(judge("stolen time", message, fix, well=stolen <= STEAL_SHARE))
+        found.append(check("stolen time", message, fix, passed=stolen <= STEAL_SHARE))
     others = min(1.0, share([noise], lambda one: one.others_ns, watched))
     message = f"They use {others:.1%} of the CPU time right now"
     names = f": {', '.join(busiest)} of a CPU" if busiest else ""
@@ -72,7 +72,7 @@ def describe(noise: Noise, watched: int, busiest: list[str]) -> list[Finding]:
         waiting = share([noise], lambda one: one.pressure_ns, 1)
         message = f"Something waits for a CPU {waiting:.1%} of the time right now."
         fix = "There is more work than CPUs: stop some of it."
-        found.append(judge("waiting for a CPU", message, fix, well=waiting <= PRESSURE_SHARE))
+        found.append(check("waiting for a CPU", message, fix, passed=waiting <= PRESSURE_SHARE))
     return found
 
 
@@ -83,12 +83,12 @@ def _cpu_seconds() -> dict[tuple[int, str], float]:
             used = process.cpu_times()
             found[process.pid, process.name()] = used.user + used.system
         except psutil.Error:
-            continue  # it ended meanwhile, or belongs to somebody else
+            continue  # it ended meanwhile, or belongs to another user
     return found
 
 
 def clock(root: Path = ROOT) -> list[Finding]:
-    """Look at what moves the processor's clock: governor, turbo, SMT, battery."""
+    """Check what moves the processor's clock: governor, turbo, SMT, battery."""
     facts = processor.clock(root)
     governor = facts["governor"]
     found: list[Finding] = []
@@ -126,7 +126,7 @@ def _on_battery(root: Path) -> bool:
 
 
 def memory(root: Path = ROOT) -> list[Finding]:
-    """Look at swap that is in use, and at huge pages."""
+    """Check for swap that is in use, and the setting of huge pages."""
     info = table(root / "proc/meminfo")
     total, free = kibibytes(info, "SwapTotal"), kibibytes(info, "SwapFree")
     found: list[Finding] = []
@@ -148,7 +148,7 @@ def memory(root: Path = ROOT) -> list[Finding]:
 
 
 def layout(root: Path = ROOT) -> Finding:
-    """Look at whether the kernel gives each launch another memory layout."""
+    """Check whether the kernel gives each launch another memory layout."""
     randomised = integer(root / "proc/sys/kernel/randomize_va_space")
     topic = "address randomisation"
     if isinstance(randomised, Absent):
@@ -160,7 +160,7 @@ def layout(root: Path = ROOT) -> Finding:
 
 
 def timer(root: Path = ROOT) -> Finding:
-    """Look at the clock that samples are timed with."""
+    """Check the clock that samples are timed with."""
     step_ns = timer_step_ns()
     source = text(root / "sys/devices/system/clocksource/clocksource0/current_clocksource")
     name = "" if isinstance(source, Absent) else f" (source `{source}`)"
@@ -172,11 +172,11 @@ def timer(root: Path = ROOT) -> Finding:
 
 
 def load() -> Finding:
-    """Look at the load of the last minute."""
+    """Check the load of the last minute."""
     try:
         lately = os.getloadavg()[0]
     except OSError as error:
         return warn("load", f"It is not known: {error}.", "Look at a task manager.")
     cpus = os.cpu_count() or 1
     message = f"{lately:.1f} in the last minute, on {cpus} CPUs."
-    return judge("load", message, "Wait until it is low, or stop what makes it.", well=lately <= cpus / 2)
+    return check("load", message, "Wait until it is low, or stop what makes it.", passed=lately <= cpus / 2)

@@ -2,8 +2,8 @@
 
 The kernel shows one zone for each package (a processor in its socket), with parts of it beneath. Only packages are
 added up: their parts are in them already, and so is the package in `psys`, the whole board, where that is shown. The
-counter is of the whole processor, whoever computed on it. Since 2020 only root may read it (CVE-2020-8694: its steps
-reveal secrets), and virtual machines hardly ever show it; then it is absent.
+counter is of the whole processor, and includes what other processes computed. Since 2020 only root may read it
+(CVE-2020-8694: its steps reveal secrets), and virtual machines hardly ever show it; then it is absent.
 
 References
 ----------
@@ -18,7 +18,7 @@ from typing import Self
 import msgspec
 
 from suite.machine.counters import Open, Value
-from suite.machine.reading import ROOT, integer, text
+from suite.machine.reading import ROOT, if_known, integer, text
 from suite.record.schema import Absent
 
 _ZONES = "sys/class/powercap"
@@ -106,10 +106,10 @@ def spent_uj(before: Sequence[Package] | Absent, after: Sequence[Package] | Abse
     int or Absent
         Microjoules; absent where a reading is, or where the number of packages changed.
     """
-    if isinstance(after, Absent):
-        return after
-    if isinstance(before, Absent):
-        return before
+    return if_known(_spent_uj, after, before)
+
+
+def _spent_uj(after: Sequence[Package], before: Sequence[Package]) -> Value:
     if len(before) != len(after):
         return Absent("a processor was switched off or on meanwhile")
     return sum(

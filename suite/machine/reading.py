@@ -3,13 +3,33 @@
 Every reader takes the root of the file system, so that a test can give it a folder of its own.
 """
 
+import itertools
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from suite.record.schema import Absent, Fact
 
 ROOT = Path("/")
 Facts = dict[str, Fact]
+_T = TypeVar("_T")
+
+
+def if_known(function: Callable[..., _T], *values: object) -> _T | Absent:
+    """Return what a function makes of values, or the first of them that is absent.
+
+    Parameters
+    ----------
+    function
+        Called with all values, where none is absent.
+    values
+        Facts, counters or absent values.
+    """
+    for value in values:
+        if isinstance(value, Absent):
+            return value
+    return function(*values)
 
 
 def text(path: Path) -> str | Absent:
@@ -44,11 +64,7 @@ def integer(path: Path) -> int | Absent:
 
 def chosen(path: Path) -> str | Absent:
     """Return the word in brackets: `always [madvise] never` gives `madvise`."""
-    content = text(path)
-    if isinstance(content, Absent):
-        return content
-    found = re.search(r"\[([^\]]*)\]", content)
-    return found[1] if found else content
+    return if_known(lambda content: re.sub(r".*\[([^\]]*)\].*", r"\1", content, flags=re.DOTALL), text(path))
 
 
 def table(path: Path) -> dict[str, str]:
@@ -102,10 +118,8 @@ def kibibytes(info: dict[str, str], name: str) -> int | Absent:
     int or Absent
         Bytes: the file's kB are units of 1,024 (proc_meminfo(5)). Absent where there is no such entry.
     """
-    number, _, unit = info.get(name, "").partition(" ")
-    if not number.isdecimal() or unit != "kB":
-        return Absent(f"/proc/meminfo does not say {name}")
-    return int(number) * 1024
+    found = re.fullmatch(r"(\d+) kB", info.get(name, ""))
+    return int(found[1]) * 1024 if found else Absent(f"/proc/meminfo does not say {name}")
 
 
 def cpu_list(content: str) -> tuple[int, ...]:
@@ -125,13 +139,9 @@ def cpu_list(content: str) -> tuple[int, ...]:
 
 def as_text(cpus: tuple[int, ...]) -> str:
     """Write CPUs the kernel's way: (0, 1, 2, 5) gives `0-2,5`."""
-    parts: list[list[int]] = []
-    for cpu in sorted(cpus):
-        if parts and cpu == parts[-1][-1] + 1:
-            parts[-1].append(cpu)
-        else:
-            parts.append([cpu])
-    return ",".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
+    # Within a range of neighbours, a number and its index grow alike.
+    runs = [list(run) for _, run in itertools.groupby(enumerate(sorted(cpus)), lambda pair: pair[1] - pair[0])]
+    return ",".join(f"{run[0][1]}-{run[-1][1]}" if len(run) > 1 else str(run[0][1]) for run in runs)
 
 
 def online(root: Path = ROOT) -> tuple[int, ...]:

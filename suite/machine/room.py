@@ -11,7 +11,7 @@ from suite.record.schema import Absent
 
 
 def disks(needs: Needs) -> list[Finding]:
-    """Look at each disk that gets filled, once."""
+    """Check each disk that gets filled, once."""
     found: dict[int, Finding] = {}
     for name in needs.folders:
         folder = _existing(Path(name).expanduser().absolute())
@@ -79,7 +79,7 @@ def cpus(root: Path = ROOT) -> Finding:
 
 
 def cpus_allowed(present: tuple[int, ...], allowed: tuple[int, ...], quota: object) -> Finding:
-    """Judge the CPUs that this process may use.
+    """Check the CPUs that this process may use.
 
     Parameters
     ----------

@@ -4,10 +4,11 @@ The supervisor takes a snapshot before and after each window, and sleeps between
 files that stay open, and one CPU clock for each worker: some tens of microseconds on a small machine.
 """
 
+import operator
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 import msgspec
 
@@ -15,18 +16,29 @@ from suite.machine import counters
 from suite.machine.counters import Open, Value, growth
 from suite.machine.cpu import siblings
 from suite.machine.rapl import Package, Rapl, spent_uj
-from suite.machine.reading import ROOT, Facts, as_text, online
+from suite.machine.reading import ROOT, Facts, as_text, if_known, online
 from suite.record.schema import Absent, Noise
+
+
+class _BusySource(NamedTuple):
+    """Where busy time is read from."""
+
+    path: str
+    busy_ns: Callable[[bytes, Sequence[int]], Value]
+    """Takes the file's content and the CPUs."""
+
 
 _BUSY = {
     # Exact to the nanosecond, and counted as the workers' own clocks are; control groups v1 only.
-    "cpuacct.usage_percpu of the top control group": "sys/fs/cgroup/cpuacct/cpuacct.usage_percpu",
+    "cpuacct.usage_percpu of the top control group": _BusySource(
+        "sys/fs/cgroup/cpuacct/cpuacct.usage_percpu", counters.group_busy_ns
+    ),
     # Exact too; on virtual machines stolen time may be in it, so it can call steal "others".
-    "/proc/schedstat": "proc/schedstat",
+    "/proc/schedstat": _BusySource("proc/schedstat", counters.scheduler_busy_ns),
 }
 _NO_FREQUENCY = "the kernel shows no frequency (usual on a virtual machine)"
 _COUNTERS = ("steal_ns", "pressure_ns", "context_switches", "major_faults", "swapped_pages", "throttled")
-"""Of a snapshot, what a window is described by the growth of."""
+"""Fields of a snapshot whose growth describes a window."""
 _RESET = "the counter went backwards: it was reset, or is another's"
 _TICKS = "/proc/stat (idle time subtracted, exact to 10 ms)"
 
@@ -66,14 +78,14 @@ class Signals:
 
     def __init__(self, cpus: Sequence[int] | None = None, root: Path = ROOT) -> None:
         self.cpus = siblings(cpus, root) if cpus else online(root)
-        """CPUs that are watched: the capacity that shares are taken of is their number times the time."""
+        """CPUs that are watched. Shares are relative to their number times the elapsed time."""
         self._files: list[Open] = []
         self._stat = self._open(root / "proc/stat")
         self._vmstat = self._open(root / "proc/vmstat")
         self._pressure = self._open(root / "proc/pressure/cpu")
-        self._frequency = self._open_all(counters.frequency_files(root, self.cpus))
+        self._frequency = self._open_all(counters.files_of_cpus(root, self.cpus, counters.FREQUENCY))
         self._temperature = self._open_all(counters.temperature_files(root))
-        self._throttle = self._open_all(counters.throttle_files(root, self.cpus))
+        self._throttle = self._open_all(counters.files_of_cpus(root, self.cpus, counters.THROTTLING))
         self._busy, self.busy_source = self._choose_busy(root)
         self._rapl = Rapl(root)
 
@@ -97,21 +109,21 @@ class Signals:
         workers
             Arm to process id, as this process sees it (for a container: the `State.Pid` of the engine).
         """
-        stat = _content(self._stat)
-        lines = {} if isinstance(stat, Absent) else counters.stat_cpus(stat, self.cpus)
-        vmstat = _content(self._vmstat)
-        pressure = _content(self._pressure)
+        stat, vmstat, pressure = map(_content, (self._stat, self._vmstat, self._pressure))
+        lines = self._lines(stat)
         now_ns = time.monotonic_ns()
         return Snapshot(
             taken_ns=now_ns,
             busy_ns=self._busy_ns(lines, now_ns),
-            steal_ns=stat if isinstance(stat, Absent) else counters.steal_ns(lines),
-            pressure_ns=pressure if isinstance(pressure, Absent) else counters.pressure_ns(pressure),
+            steal_ns=if_known(lambda _: counters.steal_ns(lines), stat),
+            pressure_ns=if_known(counters.pressure_ns, pressure),
             supervisor_ns=time.process_time_ns(),
             workers_ns={arm: counters.family_cpu_ns(pid) for arm, pid in workers.items()},
-            context_switches=stat if isinstance(stat, Absent) else counters.named_counter(stat, b"ctxt"),
-            major_faults=vmstat if isinstance(vmstat, Absent) else counters.named_counter(vmstat, b"pgmajfault"),
-            swapped_pages=_swapped(vmstat),
+            context_switches=if_known(counters.named_counter, stat, b"ctxt"),
+            major_faults=if_known(counters.named_counter, vmstat, b"pgmajfault"),
+            swapped_pages=if_known(
+                operator.add, *(if_known(counters.named_counter, vmstat, name) for name in (b"pswpin", b"pswpout"))
+            ),
             throttled=counters.combined(self._throttle, sum, "the kernel counts no throttling here"),
             frequency_khz=counters.combined(self._frequency, _mean, _NO_FREQUENCY),
             temperature_mc=counters.combined(self._temperature, max, "the processor shows no temperature here"),
@@ -122,39 +134,34 @@ class Signals:
         """Return what is watched and where each signal comes from, for the fingerprint."""
         now = self.snapshot({})
 
-        def from_(value: Value, where: str) -> str | Absent:
-            return value if isinstance(value, Absent) else where
-
-        return {
-            "CPUs watched": as_text(self.cpus) or Absent("the kernel does not list its CPUs"),
-            "busy time": from_(now.busy_ns, self.busy_source),
-            "steal": from_(now.steal_ns, "/proc/stat (steps of 10 ms)"),
-            "pressure": from_(now.pressure_ns, "/proc/pressure/cpu"),
-            "context switches": from_(now.context_switches, "/proc/stat"),
-            "page faults and swap": from_(now.swapped_pages, "/proc/vmstat"),
-            "frequency": from_(now.frequency_khz, "cpufreq"),
-            "temperature": from_(now.temperature_mc, "the processor's own sensors"),
-            "throttling": from_(now.throttled, "thermal_throttle"),
-            "CPU energy": from_(spent_uj(now.packages, now.packages), "RAPL, all packages"),
+        read: dict[str, tuple[object, str]] = {
+            "busy time": (now.busy_ns, self.busy_source),
+            "steal": (now.steal_ns, "/proc/stat (steps of 10 ms)"),
+            "pressure": (now.pressure_ns, "/proc/pressure/cpu"),
+            "context switches": (now.context_switches, "/proc/stat"),
+            "page faults and swap": (now.swapped_pages, "/proc/vmstat"),
+            "frequency": (now.frequency_khz, "cpufreq"),
+            "temperature": (now.temperature_mc, "the processor's own sensors"),
+            "throttling": (now.throttled, "thermal_throttle"),
+            "CPU energy": (now.packages, "RAPL, all packages"),
+        }
+        watched: Facts = {"CPUs watched": as_text(self.cpus) or Absent("the kernel does not list its CPUs")}
+        return watched | {
+            name: value if isinstance(value, Absent) else source for name, (value, source) in read.items()
         }
 
+    def _lines(self, stat: bytes | Absent) -> dict[int, list[int]]:
+        return {} if isinstance(stat, Absent) else counters.cpu_lines(stat, self.cpus)
+
     def _busy_ns(self, lines: dict[int, list[int]], now_ns: int) -> Value:
-        content = None if self._busy is None else _content(self._busy)
-        match content:
-            case None:
-                return counters.ticks_busy_ns(lines, now_ns)
-            case Absent():
-                return content
-            case _ if self.busy_source == "/proc/schedstat":
-                return counters.scheduler_busy_ns(content, self.cpus)
-            case _:
-                return counters.group_busy_ns(content, self.cpus)
+        if self._busy is None:
+            return counters.ticks_busy_ns(lines, now_ns)
+        return if_known(_BUSY[self.busy_source].busy_ns, _content(self._busy), self.cpus)
 
     def _choose_busy(self, root: Path) -> tuple[Open | None, str]:
         """Take the finest source that agrees with `/proc/stat` about how busy these CPUs have been since the start."""
-        stat = _content(self._stat)
-        lines = {} if isinstance(stat, Absent) else counters.stat_cpus(stat, self.cpus)
-        for source, path in _BUSY.items():
+        lines = self._lines(_content(self._stat))
+        for source, (path, _) in _BUSY.items():
             file = self._open(root / path)
             if isinstance(file, Absent):
                 continue
@@ -188,7 +195,7 @@ def difference(before: Snapshot, after: Snapshot, active: str | None) -> Noise:
     Notes
     -----
     CPU time of all others is busy time less that of workers and supervisor, never below zero: the counters differ in
-    resolution (up to 10 ms a CPU where only `/proc/stat` is to be had), so judge a whole round, not a window.
+    resolution (up to 10 ms a CPU where only `/proc/stat` is available), so judge a whole round, not a window.
     A worker that ended in between leaves its CPU time, and with it that of the others, unknown.
     """
     arms = sorted(before.workers_ns.keys() | after.workers_ns.keys())
@@ -199,16 +206,9 @@ def difference(before: Snapshot, after: Snapshot, active: str | None) -> Noise:
     workers_ns = _total(spent)
     supervisor_ns = after.supervisor_ns - before.supervisor_ns
     busy_ns = growth(before.busy_ns, after.busy_ns, _RESET)
-    others_ns: Value
-    if isinstance(busy_ns, Absent):
-        others_ns = busy_ns
-    elif isinstance(workers_ns, Absent):
-        others_ns = workers_ns
-    else:
-        others_ns = max(0, busy_ns - workers_ns - supervisor_ns)
     return Noise(
         elapsed_ns=after.taken_ns - before.taken_ns,
-        others_ns=others_ns,
+        others_ns=if_known(lambda busy, workers: max(0, busy - workers - supervisor_ns), busy_ns, workers_ns),
         supervisor_ns=supervisor_ns,
         idle_workers_ns=_total({arm: value for arm, value in spent.items() if arm != active}),
         frequency_khz=after.frequency_khz,
@@ -240,15 +240,6 @@ def _content(file: Open | Absent) -> bytes | Absent:
         return file.read()
     except OSError as error:
         return Absent(f"a counter cannot be read any more: {error.strerror or error}")
-
-
-def _swapped(vmstat: bytes | Absent) -> Value:
-    if isinstance(vmstat, Absent):
-        return vmstat
-    pages_in, pages_out = counters.named_counter(vmstat, b"pswpin"), counters.named_counter(vmstat, b"pswpout")
-    if isinstance(pages_in, Absent):
-        return pages_in
-    return pages_out if isinstance(pages_out, Absent) else pages_in + pages_out
 
 
 def _mean(values: list[int]) -> int:

@@ -1,11 +1,11 @@
-"""What surrounds this process: distribution, C library, Python, the limits it was given, hypervisor and container."""
+"""The environment of this process: distribution, C library, Python, its limits, hypervisor and container."""
 
 import platform
 import subprocess
 import sys
 from pathlib import Path
 
-from suite.machine.reading import ROOT, Facts, entry, table, text
+from suite.machine.reading import ROOT, Facts, entry, if_known, table, text
 from suite.record.schema import Absent, Fact
 
 _DMI = Path("sys/class/dmi/id")
@@ -38,26 +38,26 @@ def _has_gil() -> bool:
 
 def limits(root: Path = ROOT) -> Facts:
     """Return the control group version and what it allows this process: CPUs, time, memory."""
-    mount, groups = "sys/fs/cgroup", _groups(root)
-    if (root / mount / "cgroup.controllers").exists():
-        version, own = 2, groups.get("", "/")
-        quota = _nearest(root, mount, own, "cpu.max")
-        memory = _nearest(root, mount, own, "memory.max")
-        cpus = _nearest(root, mount, own, "cpuset.cpus.effective")
-    elif (root / mount / "memory").is_dir() or (root / mount / "cpu").is_dir():
-        version, own = 1, groups.get("cpu", "/")
-        quota = _nearest(root, f"{mount}/cpu", own, "cpu.cfs_quota_us")
-        period = _nearest(root, f"{mount}/cpu", own, "cpu.cfs_period_us")
-        quota = next((one for one in (quota, period) if isinstance(one, Absent)), f"{quota} {period}")
-        memory = _nearest(root, f"{mount}/memory", groups.get("memory", "/"), "memory.limit_in_bytes")
-        cpus = _nearest(root, f"{mount}/cpuset", groups.get("cpuset", "/"), "cpuset.effective_cpus")
+    mount, groups = root / "sys/fs/cgroup", _groups(root)
+
+    def own(controller: str, name: str) -> str | Absent:
+        """Read a file of the process's own group, or of the top one where the group is outside what is mounted here."""
+        found = text(mount / controller / groups.get(controller, "/").strip("/") / name)
+        return text(mount / controller / name) if isinstance(found, Absent) else found
+
+    if (mount / "cgroup.controllers").exists():
+        version, quota = 2, own("", "cpu.max")
+        memory, cpus = own("", "memory.max"), own("", "cpuset.cpus.effective")
+    elif (mount / "memory").is_dir() or (mount / "cpu").is_dir():
+        version, quota = 1, if_known("{} {}".format, own("cpu", "cpu.cfs_quota_us"), own("cpu", "cpu.cfs_period_us"))
+        memory, cpus = own("memory", "memory.limit_in_bytes"), own("cpuset", "cpuset.effective_cpus")
     else:
         why = Absent("/sys/fs/cgroup shows no control groups")
         return dict.fromkeys(("cgroup version", "CPU limit", "memory limit bytes", "CPU set"), why)
     return {
         "cgroup version": version,
-        "CPU limit": quota if isinstance(quota, Absent) else _quota(*quota.split()),
-        "memory limit bytes": memory if isinstance(memory, Absent) else _bytes(memory),
+        "CPU limit": if_known(lambda words: _quota(*words.split()), quota),
+        "memory limit bytes": if_known(_bytes, memory),
         "CPU set": cpus,
     }
 
@@ -70,12 +70,6 @@ def _groups(root: Path) -> dict[str, str]:
         _, controllers, path = line.split(":", 2)
         found.update(dict.fromkeys(controllers.split(","), path))
     return found
-
-
-def _nearest(root: Path, mount: str, group: str, name: str) -> str | Absent:
-    """Read a file of the process's own group, or of the top one where the group is outside what is mounted here."""
-    own = text(root / mount / group.strip("/") / name)
-    return text(root / mount / name) if isinstance(own, Absent) else own
 
 
 def _quota(quota: str, period: str = "100000") -> float | str:
@@ -103,7 +97,7 @@ def virtualisation(root: Path = ROOT) -> Facts:
 
 
 def detected() -> str | Absent:
-    """Ask systemd-detect-virt, where it is installed; it exits 1 and says `none` on bare metal."""
+    """Run systemd-detect-virt, where it is installed; it exits 1 and says `none` on bare metal."""
     try:
         answer = subprocess.run(["systemd-detect-virt"], capture_output=True, text=True, timeout=5, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -112,7 +106,7 @@ def detected() -> str | Absent:
 
 
 def container(root: Path = ROOT) -> str:
-    """Return the container that this process runs in, by the marks that engines leave; `none` where there are none."""
+    """Return the container that this process runs in, by the files that engines create; `none` where there are none."""
     for name, engine in _CONTAINER_FILES.items():
         if (root / name).exists():
             return engine
@@ -121,7 +115,7 @@ def container(root: Path = ROOT) -> str:
 
 
 def _hypervisor(root: Path) -> Fact:
-    """Return the hypervisor as the kernel names it, or what its release and devices give away."""
+    """Return the hypervisor as the kernel names it, or as its release and devices show."""
     named = text(root / "sys/hypervisor/type")
     if not isinstance(named, Absent):
         return named

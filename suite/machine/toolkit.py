@@ -1,9 +1,8 @@
 """Whether the container engine can give a GPU to containers, by the runtimes and devices that it reports.
 
 An engine gives a GPU in one of three ways: by CDI (Container Device Interface), by NVIDIA's runtime, or by the
-toolkit's hook, which it looks for on its own path when it starts. Of the first two it tells (`docker info`); of the
-hook it does not, so that its silence is no proof: the proof is a container that starts, and a run tries one before it
-fetches anything.
+toolkit's hook, which it looks for on its own path when it starts. The first two are in `docker info`; the hook is not,
+so only a container that starts proves it: a run starts one before it fetches anything.
 
 References
 ----------

@@ -25,10 +25,13 @@ class Engine(msgspec.Struct, frozen=True):
     """Result of looking for the container engine."""
 
     findings: tuple[Finding, ...]
-    answers: bool
     reaches_registry: bool = False
     facts: Facts = {}
     """What it says about itself; empty where none answers."""
+
+    @property
+    def answers(self) -> bool:
+        return bool(self.facts)
 
 
 def container_engine(needs: Needs) -> Engine:
@@ -36,21 +39,16 @@ def container_engine(needs: Needs) -> Engine:
     try:
         check_socket()
     except OSError as error:
-        return Engine((no_engine(error, installed=shutil.which("dockerd") is not None),), answers=False)
+        return Engine((no_engine(error, installed=shutil.which("dockerd") is not None),))
     try:
         with contextlib.closing(connect(_REGISTRY_TIMEOUT_SECONDS)) as client:
             facts = described(client)
             found, reached = engine_found(facts), registry(client, needs.registry_image)
     except ENGINE_ERRORS as error:
-        return Engine((no_answer(error),), answers=False)
-    reaches = reached.message.startswith(_REACHED)
-    return Engine((found, reached), answers=True, reaches_registry=reaches, facts=facts)
-
-
-def no_answer(error: Exception) -> Finding:
-    fix = "See its log (journalctl -u docker), and DOCKER_HOST; without it, virtual environments are used."
-    message = f"Something listens, but it is no engine that answers: {short(error)}."
-    return warn("container engine", message, fix)
+        fix = "See its log (journalctl -u docker), and DOCKER_HOST; without it, virtual environments are used."
+        message = f"Something listens, but it is no engine that answers: {short(error)}."
+        return Engine((warn("container engine", message, fix),))
+    return Engine((found, reached), reaches_registry=reached.message.startswith(_REACHED), facts=facts)
 
 
 def no_engine(error: OSError, *, installed: bool) -> Finding:
@@ -145,7 +143,7 @@ def base_builder(*, reaches_registry: bool, engine: bool, root: Path = ROOT) -> 
 
 
 def debian_packages() -> Finding:
-    """Ask apt whether it knows a mirror; it is what fetches the locked packages."""
+    """Check whether apt, which fetches the locked packages, knows a mirror."""
     topic = "Debian packages"
     try:
         answer = subprocess.run(
@@ -158,7 +156,7 @@ def debian_packages() -> Finding:
 
 
 def mirrors_known(policy: str) -> Finding:
-    """Judge what `apt-cache policy` says: a line with an address means that a mirror's list was read."""
+    """Check the output of `apt-cache policy`: a line with an address means that a mirror's list was read."""
     topic = "Debian packages"
     if any("://" in line for line in policy.splitlines()):
         return ok(topic, "apt knows a mirror to fetch them from.")
@@ -166,7 +164,7 @@ def mirrors_known(policy: str) -> Finding:
 
 
 def wheels(needs: Needs) -> Finding:
-    """Look whether pip reaches its index, unless every wheel is in the cache already."""
+    """Check whether pip reaches its index, unless every wheel is in the cache already."""
     topic = "wheels"
     if needs.wheels_missing_bytes == 0:
         return ok(topic, "Every wheel of the locks is in the cache; nothing has to be downloaded.")
@@ -203,8 +201,7 @@ def python_of_locks(needs: Needs, *, engine: bool) -> Finding:
     topic = "Python"
     if f"{sys.version_info[0]}.{sys.version_info[1]}" == needs.python:
         return ok(topic, f"This is Python {needs.python}, which the locks were made for.")
-    found = shutil.which(f"python{needs.python}")
-    if found:
+    if shutil.which(f"python{needs.python}"):
         return ok(topic, f"Python {needs.python}, which the locks were made for, is on the path.")
     message = f"Python {needs.python}, which the locks were made for, is not here"
     fix = (
@@ -217,7 +214,7 @@ def python_of_locks(needs: Needs, *, engine: bool) -> Finding:
 
 
 def compiler(*, engine: bool) -> Finding:
-    """Look for what torch-compile needs outside of containers: g++ and Python's headers."""
+    """Check for what torch-compile needs outside of containers: g++ and Python's headers."""
     topic = "C++ compiler"
     header = Path(sysconfig.get_path("include")) / "Python.h"
     missing = [name for name, there in (("g++", shutil.which("g++")), ("Python.h", header.is_file())) if not there]

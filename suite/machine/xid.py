@@ -23,7 +23,7 @@ Codes: TypeAlias = tuple[int, ...] | Absent
 """In the order in which they came; empty: there was none."""
 
 KERNEL_LOG = Path("/dev/kmsg")
-MOST = 64
+MAX_ERRORS = 64
 """Errors that are taken at once: a GPU that falls over may report thousands."""
 _RECORD_BYTES = 8192
 _LINE = re.compile(
@@ -32,8 +32,8 @@ _LINE = re.compile(
 )
 
 
-class Place(msgspec.Struct, frozen=True):
-    """Where a GPU sits on the PCI bus."""
+class PciAddress(msgspec.Struct, frozen=True):
+    """Address of a GPU on the PCI bus."""
 
     domain: int
     bus: int
@@ -67,20 +67,20 @@ class Watch:
                 raise
             self._events = events
         except nvml.NVMLError as error:
-            self._why = f"NVML tells no events ({error})"
+            self._why = f"NVML reports no events ({error})"
             self._read_instead(handle, kernel_log)
 
     def _read_instead(self, handle: Any, kernel_log: Path) -> None:  # noqa: ANN401  (the same)
         try:
             found = self._nvml.nvmlDeviceGetPciInfo(handle)
-            self._log = KernelLog(Place(int(found.domain), int(found.bus), int(found.device)), kernel_log)
+            self._log = KernelLog(PciAddress(int(found.domain), int(found.bus), int(found.device)), kernel_log)
         except self._nvml.NVMLError as error:
-            self._why += f", nor where the GPU sits ({error})"
+            self._why += f", nor the GPU's address ({error})"
         except OSError as error:
             self._why += f", and the kernel's log cannot be read ({error.strerror or error})"
 
     def new_errors(self) -> Codes:
-        """Return the errors since this was asked last, or since the watch began; it waits for none."""
+        """Return the errors since the last call, or since the watch began; it does not wait."""
         if self._events is not None:
             return self._events_since()
         return Absent(self._why) if self._log is None else self._log.new_errors()
@@ -89,7 +89,7 @@ class Watch:
         nvml = self._nvml
         codes: list[int] = []
         try:
-            while len(codes) < MOST:
+            while len(codes) < MAX_ERRORS:
                 event = nvml.nvmlEventSetWait_v2(self._events, 0)
                 if int(event.eventType) == nvml.nvmlEventTypeXidCriticalError:
                     codes.append(int(event.eventData))
@@ -104,7 +104,7 @@ class Watch:
             with contextlib.suppress(self._nvml.NVMLError):
                 self._nvml.nvmlEventSetFree(self._events)
             self._events = None
-            self._why = "nobody watches any more"
+            self._why = "the GPU is no longer watched"
         if self._log is not None:
             self._log.close()
             self._log = None
@@ -119,18 +119,18 @@ class KernelLog:
         It may not be read by this user, or is not there.
     """
 
-    def __init__(self, place: Place, path: Path = KERNEL_LOG) -> None:
-        self._place = place
+    def __init__(self, address: PciAddress, path: Path = KERNEL_LOG) -> None:
+        self._address = address
         self._descriptor: int | None = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with contextlib.suppress(OSError):  # a pipe has no end to go to
             os.lseek(self._descriptor, 0, os.SEEK_END)
 
     def new_errors(self) -> Codes:
-        """Return the codes of the lines since this was asked last."""
+        """Return the codes of the lines since the last call."""
         if self._descriptor is None:
-            return Absent("nobody watches any more")
+            return Absent("the GPU is no longer watched")
         records: list[str] = []
-        while len(records) < MOST * 16:
+        while len(records) < MAX_ERRORS * 16:
             try:
                 record = os.read(self._descriptor, _RECORD_BYTES)
             except BlockingIOError:
@@ -142,7 +142,7 @@ class KernelLog:
             if not record:
                 break
             records.append(record.decode("utf-8", "replace"))
-        return tuple(codes_of("".join(records), self._place)[:MOST])
+        return tuple(codes_of("".join(records), self._address)[:MAX_ERRORS])
 
     def close(self) -> None:
         if self._descriptor is not None:
@@ -150,14 +150,14 @@ class KernelLog:
             self._descriptor = None
 
 
-def codes_of(text: str, place: Place) -> list[int]:
-    """Return the codes of the driver's lines about the GPU at `place`.
+def codes_of(text: str, address: PciAddress) -> list[int]:
+    """Return the codes of the driver's lines about the GPU at `address`.
 
     Parameters
     ----------
     text
         Lines of the kernel's log.
-    place
+    address
         PCI address of the GPU; lines about other GPUs are ignored.
 
     Returns
@@ -167,11 +167,11 @@ def codes_of(text: str, place: Place) -> list[int]:
 
     Examples
     --------
-    >>> codes_of("4,1,2,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=7, GPU has fallen off the bus.", Place(0, 0x3B, 0))
+    >>> codes_of("4,1,2,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=7, GPU has fallen off the bus.", PciAddress(0, 0x3B, 0))
     [79]
     """
     return [
         int(found["code"])
         for found in _LINE.finditer(text)
-        if Place(*(int(found[part], 16) for part in ("domain", "bus", "device"))) == place
+        if PciAddress(*(int(found[part], 16) for part in ("domain", "bus", "device"))) == address
     ]

@@ -1,1 +1,1 @@
-"""What workers are given and judged by: weights, inputs, references, a user's own model and images."""
+"""What workers read and are compared with: weights, inputs, references, a user's own model and images."""

@@ -1,6 +1,7 @@
 """Files that workers read or are compared with: weights, ONNX exports, reference outputs; each made once and kept."""
 
 import hashlib
+import io
 import os
 import shutil
 import stat
@@ -15,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from suite.errors import LevelfieldError
-from suite.launchers.protocol import READY_TIMEOUT_S, Launcher, LaunchSpec, Progress
+from suite.images.wheels import Progress
+from suite.launchers.protocol import READY_TIMEOUT_S, Launcher, LaunchSpec
 from suite.launchers.worker import WorkerError
 from suite.paths import cache_folder, package_root
 from suite.prepare.own_images.preparing import Prepared
@@ -70,59 +72,40 @@ class Artifacts:
 
     @cached_property
     def _definition(self) -> str:
-        """Digest of everything that defines the models: another definition, other artifacts."""
-        sources = sorted((package_root() / "zoo").rglob("*.py"))
+        """Digest of everything that defines the models; it is part of the artifacts' names."""
         digest = hashlib.sha256()
-        for source in sources:
+        for source in sorted((package_root() / "zoo").rglob("*.py")):
             digest.update(f"{source.relative_to(package_root())}\n".encode() + source.read_bytes())
         return digest.hexdigest()
 
     def weights(self, name: str) -> str:
         """Return the path, under the artifacts folder, of a model's weights file; make it if it is not there."""
-        relative = f"weights/{name}-{self._definition[:KEY_CHARS]}.f32"
-        path = self.root / relative
-        try:
-            weights.load(path, models.get(name))
-        except (OSError, ValueError):  # not there, or damaged: it is only a cache
-            self._progress(f"making the weights of {name}")
-            _folder(path.parent)
-            weights.save(models.get(name), path)
-        return relative
+        self._weights(name)
+        return self._weights_path(name)
 
     def weights_artifact(self, name: str) -> Artifact:
         """Return a model's weights as the record names them: by the digest of the tensors."""
-        path = self.root / self.weights(name)
-        return Artifact(
-            name=f"{name} weights",
-            sha256=weights.sha256(self._weights(name)),
-            size_bytes=path.stat().st_size,
-        )
+        sha256 = weights.sha256(self._weights(name))
+        return Artifact(f"{name} weights", sha256, (self.root / self._weights_path(name)).stat().st_size)
 
     def dataset(self, name: str) -> str:
         """Return the path, under the artifacts folder, of a model's dataset; make it if it is not there, or damaged.
 
-        Its digest is looked at once by each `Artifacts`.
+        Its digest is checked once by each `Artifacts`.
         """
         relative = f"datasets/{name}-{self._definition[:KEY_CHARS]}.u8"
         if relative not in self._checked:
-            path = self.root / relative
-            try:
-                whole = dataset.sha256(path) == dataset.read(path).sha256
-            except ValueError:
-                whole = False
-            if not whole:
-                self._progress(f"making the dataset of {name}")
-                _folder(path.parent)
-                dataset.save(models.get(name), path)
+            model = models.get(name)
+            self._cached(
+                relative, f"making the dataset of {name}", _check_dataset, lambda path: dataset.save(model, path)
+            )
             self._checked.add(relative)
         return relative
 
     def dataset_artifact(self, name: str) -> Artifact:
         """Return a model's dataset as the record names it: by the digest of its records."""
         path = self.root / self.dataset(name)
-        return Artifact(
-            name=f"{name} dataset", sha256=dataset.read(path).sha256, size_bytes=path.stat().st_size, made_by={}
-        )
+        return Artifact(f"{name} dataset", dataset.read(path).sha256, path.stat().st_size)
 
     def digits_artifact(self) -> Artifact:
         """Return the digits as the record names them: the file that travels with the tool, by its digest."""
@@ -143,7 +126,7 @@ class Artifacts:
         )
 
     def sensitivity(self, goal: Goal, images_sha256: str) -> float:
-        """Return how far perturbed weights move the reference's first losses on a user's own images; kept.
+        """Return how far perturbed weights move the reference's first losses on a user's own images; computed once.
 
         Parameters
         ----------
@@ -153,7 +136,7 @@ class Artifacts:
             Of the file of images.
         """
         key = hashlib.sha256(f"{goal.network} {images_sha256} {self._definition}".encode()).hexdigest()[:KEY_CHARS]
-        return self._kept(
+        return self._computed(
             f"own-images-{key}-sensitivity",
             _Size,
             f"computing how far rounding alone moves {goal.network}'s training on these images, in float64",
@@ -190,20 +173,37 @@ class Artifacts:
             return dataset.batch(model, self.root / self.dataset(name), 0, count)
         return inputs.make(model, 0, count)
 
-    def _weights(self, name: str) -> Arrays:
-        return weights.load(self.root / self.weights(name), models.get(name))
+    def _weights_path(self, name: str) -> str:
+        return f"weights/{name}-{self._definition[:KEY_CHARS]}.f32"
 
-    def _kept(self, name: str, kind: Any, doing: str, make: Callable[[], _T]) -> _T:  # noqa: ANN401  (a type for msgspec)
-        """Return what was computed once and kept as JSON, by its name; compute it where it is not there, or damaged."""
-        path = self.root / f"references/{name}.json"
+    def _weights(self, name: str) -> Arrays:
+        model = models.get(name)
+        return self._cached(
+            self._weights_path(name),
+            f"making the weights of {name}",
+            lambda path: weights.load(path, model),
+            lambda path: weights.save(model, path),
+        )
+
+    def _cached(self, relative: str, step: str, read: Callable[[Path], _T], make: Callable[[Path], object]) -> _T:
+        """Return what `read` makes of a file of the cache; `make` the file first where it is not there, or damaged."""
+        path = self.root / relative
         try:
-            return cast("_T", msgspec.json.decode(path.read_bytes(), type=kind))
-        except (OSError, msgspec.MsgspecError):  # it is only a cache
-            self._progress(doing)
-            made = make()
-            _folder(path.parent)
-            write_atomically(path, msgspec.json.encode(made))
-            return made
+            return read(path)
+        except (OSError, ValueError, EOFError, msgspec.MsgspecError):
+            self._progress(step)
+            _make_folder(path.parent)
+            make(path)
+            return read(path)
+
+    def _computed(self, name: str, kind: Any, step: str, compute: Callable[[], _T]) -> _T:  # noqa: ANN401  (a type)
+        """Return what is computed once and kept as JSON, by its name."""
+        return self._cached(
+            f"references/{name}.json",
+            step,
+            lambda path: cast("_T", msgspec.json.decode(path.read_bytes(), type=kind)),
+            lambda path: write_atomically(path, msgspec.json.encode(compute())),
+        )
 
     def reference(self, name: str, count: int, *, from_dataset: bool = False) -> npt.NDArray[np.float64]:
         """Return the float64 reference output for a model's first inputs, computed once and kept.
@@ -227,22 +227,23 @@ class Artifacts:
         LevelfieldError
             A file cannot be written.
         """
-        kind = "dataset-" if from_dataset else ""
-        path = self.root / f"references/{name}-{kind}n{count}-{self._definition[:KEY_CHARS]}.npy"
-        kept = _kept_array(path, (count, *models.get(name).output.shape))
-        if kept is not None:
+        model = models.get(name)
+
+        def read(path: Path) -> npt.NDArray[np.float64]:
+            kept: npt.NDArray[Any] = np.load(path, allow_pickle=False)
+            if kept.dtype != np.float64 or kept.shape != (count, *model.output.shape):
+                raise ValueError(f"{path} holds another reference.")
             return kept
-        self._progress(f"computing the reference of {name} in float64")
-        given = self._inputs(name, count, from_dataset=from_dataset)
-        output = reference.run(models.get(name), self._weights(name), given)
-        _folder(path.parent)
-        temporary = path.with_suffix(f".{os.getpid()}.npy")
-        try:
-            np.save(temporary, output, allow_pickle=False)
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
-        return output
+
+        def compute(path: Path) -> None:
+            given = self._inputs(name, count, from_dataset=from_dataset)
+            content = io.BytesIO()
+            np.save(content, reference.run(model, self._weights(name), given), allow_pickle=False)
+            write_atomically(path, content.getvalue())
+
+        source = "dataset-" if from_dataset else ""
+        relative = f"references/{name}-{source}n{count}-{self._definition[:KEY_CHARS]}.npy"
+        return self._cached(relative, f"computing the reference of {name} in float64", read, compute)
 
     def rounding_error(self, name: str, precision: str, count: int) -> float:
         """Return the relative error that rounding a model's weights causes in its output, computed once and kept.
@@ -264,12 +265,11 @@ class Artifacts:
 
         def compare() -> float:
             model = models.get(name)
-            output = reference.run(
-                model, rounding.weights(self._weights(name), precision), inputs.make(model, 0, count)
-            )
+            rounded = rounding.weights(self._weights(name), precision)
+            output = reference.run(model, rounded, inputs.make(model, 0, count))
             return parity.compare(output, self.reference(name, count)).relative_l2
 
-        return self._kept(
+        return self._computed(
             f"{name}-n{count}-{self._definition[:KEY_CHARS]}-rounded-{precision}",
             _Size,
             f"computing in float64 what rounding to {precision} makes of {name}'s answers",
@@ -295,7 +295,7 @@ class Artifacts:
 
     def trajectory(self, name: str) -> Trajectory:
         """Return the float64 trajectory of a model's training, computed once and kept; some minutes for BERT."""
-        return self._kept(
+        return self._computed(
             f"{name}-training-{self._definition[:KEY_CHARS]}",
             Trajectory,
             f"computing the reference of {name}'s training in float64",
@@ -345,18 +345,20 @@ class Artifacts:
         )
 
     def _export(self, name: str, precision: str, batch: int, folder: Path, exporter: Image, launcher: Launcher) -> None:
-        _folder(folder.parent)
+        _make_folder(folder.parent)
         work = Path(tempfile.mkdtemp(prefix=".export-", dir=folder.parent))
+        out = work / "out"
+        out.mkdir()
+        cpus = tuple(sorted(os.sched_getaffinity(0)))
         spec = LaunchSpec(
             name=f"exporter of {name}",
             image=exporter,
-            threads=len(os.sched_getaffinity(0)),
-            cpus=tuple(sorted(os.sched_getaffinity(0))),
+            threads=len(cpus),
+            cpus=cpus,
             memory_bytes=EXPORTER_MEMORY_BYTES,
             artifacts=self.root,
-            export=work / "out",
+            export=out,
         )
-        (work / "out").mkdir()
         try:
             worker_paths = launcher.worker_paths(spec)
             worker = launcher.launch(spec)
@@ -372,26 +374,26 @@ class Artifacts:
                 exported = worker.ask(request, Exported, EXPORT_TIMEOUT_S)
             finally:
                 worker.stop()
-            strange = [file.name for file in (work / "out").iterdir() if not _is_plain(file)]
+            strange = [file.name for file in out.iterdir() if not _is_plain(file)]
             if strange:
                 raise LevelfieldError(
                     f"The exporter of {name} left something else than plain files: {strange[0][:80]!r}.",
                     fix="Nothing of it was used. Build the exporter's image anew: levelfield build exporter.",
                 )
-            found = files_in(work / "out")
+            found = files_in(out)
             if found != exported.files:
                 raise LevelfieldError(f"The exporter of {name} reports other files than it wrote.", fix="Try again.")
             manifest = _Manifest(files=found, opset=exported.opset, versions=exported.versions)
-            write_atomically(work / "out" / MANIFEST, msgspec.json.encode(manifest))
-            for file in (work / "out").iterdir():
+            write_atomically(out / MANIFEST, msgspec.json.encode(manifest))
+            for file in out.iterdir():
                 file.chmod(0o644)
-            (work / "out").chmod(0o755)
+            out.chmod(0o755)
             shutil.rmtree(folder, ignore_errors=True)
-            (work / "out").replace(folder)
+            out.replace(folder)
         except WorkerError as error:
             raise LevelfieldError(
                 f"{name} could not be exported to ONNX: {error.message}",
-                fix="Leave out the backends that read ONNX (--backends). Its last output: " + _last(error.detail),
+                fix="Leave out the backends that read ONNX (--backends). Its last output: " + _last_line(error.detail),
             ) from error
         finally:
             shutil.rmtree(work, ignore_errors=True)
@@ -403,13 +405,10 @@ def _is_plain(file: Path) -> bool:
     return stat.S_ISREG(facts.st_mode) and facts.st_nlink == 1
 
 
-def _kept_array(path: Path, shape: tuple[int, ...]) -> npt.NDArray[np.float64] | None:
-    """Return a reference output that was kept; None where there is none, or it is damaged."""
-    try:
-        kept: npt.NDArray[Any] = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError):
-        return None
-    return kept if kept.dtype == np.float64 and kept.shape == shape else None
+def _check_dataset(path: Path) -> None:
+    """Raise ValueError where a dataset's records are not those that its file says."""
+    if dataset.sha256(path) != dataset.read(path).sha256:
+        raise ValueError(f"{path} is damaged.")
 
 
 def _manifest(folder: Path) -> _Manifest | None:
@@ -421,13 +420,13 @@ def _manifest(folder: Path) -> _Manifest | None:
     return manifest if all((folder / file).is_file() for file in manifest.files) else None
 
 
-def _last(words: str) -> str:
-    """Return the last line of what was said: of a traceback, the error itself."""
-    lines = [line.strip() for line in words.splitlines() if line.strip()]
+def _last_line(output: str) -> str:
+    """Return the last line of a worker's output: of a traceback, the error itself."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
     return lines[-1][:300] if lines else "nothing."
 
 
-def _folder(path: Path) -> None:
+def _make_folder(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:

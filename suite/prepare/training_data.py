@@ -1,4 +1,4 @@
-"""The data of training to a target: the digits, or a user's own images. Data that fail cost their own cases only."""
+"""The data of training to a target: the digits, or a user's own images. Unusable data fail their own cases only."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from suite.errors import LevelfieldError
-from suite.launchers.protocol import Progress
+from suite.images.wheels import Progress
 from suite.prepare.artifacts import Artifacts
 from suite.prepare.own_images import preparing
 from suite.prepare.own_images.listing import UnusableError
@@ -19,21 +19,21 @@ GIVE_AGAIN = "Give the folder with --data PATH: a record does not hold where it 
 
 
 class TrainingDataRequest(msgspec.Struct, frozen=True):
-    """What a user asked for."""
+    """What a user requests."""
 
     data: Path | None = None
     """Folder of images; None: the digits."""
     target: float | None = None
     """Accuracy; None: the goal's own."""
     expected: OwnImages | None = None
-    """What an earlier run trained on, which this one goes on with or repeats."""
+    """What an earlier run trained on, which this one resumes or repeats."""
 
 
 class TrainingData(msgspec.Struct, frozen=True):
     """What is trained on in a run."""
 
     folder: Path
-    """Of this machine's artifacts."""
+    """This machine's artifacts."""
     target: float | None = None
     prepared: Prepared | None = None
     reason: str = ""
@@ -80,12 +80,12 @@ def folder_of_images(data: Path | None) -> Path | None:
     return data
 
 
-def repeat_request(wanted: TrainingDataRequest, before: Settings) -> TrainingDataRequest:
+def repeat_request(request: TrainingDataRequest, before: Settings) -> TrainingDataRequest:
     """Return the request that resumes or repeats a run: its target, and images of the same digest.
 
     Parameters
     ----------
-    wanted
+    request
         What the user names now; its images are compared with those of the earlier run when they are prepared.
     before
         Settings of the earlier run.
@@ -96,59 +96,59 @@ def repeat_request(wanted: TrainingDataRequest, before: Settings) -> TrainingDat
         The run trained on images that are not given, or images are given and it trained on none of the user's own.
     """
     was = before.own_images
-    if was is None and wanted.data is not None:
+    if was is None and request.data is not None:
         raise LevelfieldError("That run did not train on images of your own.", fix="Leave --data out.")
-    if was is not None and was.sha256 and wanted.data is None:
+    if was is not None and was.sha256 and request.data is None:
         raise LevelfieldError(
             f"That run trained on images of the user's own (SHA-256 {was.sha256[:12]}…).", fix=GIVE_AGAIN
         )
-    return TrainingDataRequest(data=wanted.data, target=before.target, expected=was)
+    return TrainingDataRequest(data=request.data, target=before.target, expected=was)
 
 
 def prepare_training_data(
-    wanted: TrainingDataRequest, blocks: Iterable[Block], artifacts: Artifacts, say: Progress
+    request: TrainingDataRequest, blocks: Iterable[Block], artifacts: Artifacts, progress: Progress
 ) -> TrainingData:
     """Make what is trained on ready.
 
     Parameters
     ----------
-    wanted
-        What was asked for.
+    request
+        What the user requests.
     blocks
         Of the plan.
     artifacts
         Of this machine's cache.
-    say
+    progress
         Called with a short line whenever a step begins.
 
     Raises
     ------
     LevelfieldError
-        The images cannot be trained on, and nothing else was asked for; or nothing is trained to a target.
+        The images cannot be trained on, and nothing else is requested; or nothing is trained to a target.
     """
     found = list(blocks)
     models = list(dict.fromkeys(block.case.model for block in found if block.case.converges))
-    plain = TrainingData(artifacts.root, target=wanted.target)
+    plain = TrainingData(artifacts.root, target=request.target)
     if not models:
-        if wanted.data is not None or wanted.target is not None:
+        if request.data is not None or request.target is not None:
             raise LevelfieldError(
                 "--data and --target are for trainings to a target accuracy, and none was asked for.",
                 fix="Add --scenarios convergence, with --models mlp or resnet50.",
             )
         return plain
-    if wanted.expected is not None and wanted.expected.reason:
-        return msgspec.structs.replace(plain, reason=wanted.expected.reason)
-    if wanted.data is None:
+    if request.expected is not None and request.expected.reason:
+        return msgspec.structs.replace(plain, reason=request.expected.reason)
+    if request.data is None:
         return plain
     try:
-        prepared = _prepared(wanted, wanted.data, models, artifacts, say)
+        prepared = _prepared(request, request.data, models, artifacts, progress)
     except UnusableError as error:
         reason = str(error)
         if all(block.case.converges for block in found):
             raise LevelfieldError(
                 reason, fix="Name a folder with train/CLASS/ and val/CLASS/, or with CLASS/, full of images."
             ) from error
-        say(f"{reason} Only what trains on it is left out.")
+        progress(f"{reason} Only what trains on it is left out.")
         return msgspec.structs.replace(plain, reason=reason)
     sensitivity = {}
     for model in models:
@@ -158,13 +158,13 @@ def prepare_training_data(
 
 
 def _prepared(
-    wanted: TrainingDataRequest, data: Path, models: Iterable[str], artifacts: Artifacts, say: Progress
+    request: TrainingDataRequest, data: Path, models: Iterable[str], artifacts: Artifacts, progress: Progress
 ) -> Prepared:
-    say("reading your images")
+    progress("reading your images")
     prepared = preparing.prepare(data, artifacts.root, max(convergence.goal(model).batch for model in models))
-    if wanted.expected is not None and prepared.source_sha256 != wanted.expected.sha256:
+    if request.expected is not None and prepared.source_sha256 != request.expected.sha256:
         raise UnusableError(
             f"The images are not those that were trained on before: the folder's SHA-256 is "
-            f"{prepared.source_sha256[:12]}… now, and was {wanted.expected.sha256[:12]}…."
+            f"{prepared.source_sha256[:12]}… now, and was {request.expected.sha256[:12]}…."
         )
     return prepared

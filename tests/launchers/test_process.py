@@ -195,4 +195,4 @@ def test_a_line_that_was_not_asked_for_is_no_answer_to_the_next_request() -> Non
     with pytest.raises(WorkerError) as caught:
         hasty.ask(Probe(), Probed, PATIENCE_S)
     assert caught.value.kind == "protocol"
-    assert "nothing had asked for" in caught.value.message
+    assert "no request had asked for" in caught.value.message

@@ -36,8 +36,8 @@ def test_a_process_that_is_gone_is_absent() -> None:
 
 
 def test_without_exact_counters_idle_time_is_subtracted() -> None:
-    before = counters.stat_cpus(b"cpu0 5 0 5 100 0 0 0 0 0 0\n", (0,))
-    after = counters.stat_cpus(b"cpu0 9 0 9 130 10 0 0 20 0 0\n", (0,))
+    before = counters.cpu_lines(b"cpu0 5 0 5 100 0 0 0 0 0 0\n", (0,))
+    after = counters.cpu_lines(b"cpu0 9 0 9 130 10 0 0 20 0 0\n", (0,))
     spent = known(counters.ticks_busy_ns(after, 1_000_000_000)) - known(counters.ticks_busy_ns(before, 0))
     assert spent == 400_000_000  # of one second 0.3 idle, 0.1 waiting for a disk, 0.2 stolen
 

@@ -172,7 +172,7 @@ def test_without_a_driver_everything_is_absent_with_its_reason() -> None:
 def test_xid_errors_are_those_since_the_window_before(tmp_path: Path) -> None:
     assert use(tmp_path, {}, {"xid-count": 2, "xid": 31})["xid_errors"] == [31, 31]
     absent = use(tmp_path / "older", {}, {}, without=("SENSORS",))
-    assert "NVML tells no events" in absent["xid_errors"]["reason"]
+    assert "NVML reports no events" in absent["xid_errors"]["reason"]
 
 
 def test_free_memory_is_asked_before_anything_is_launched(tmp_path: Path) -> None:

@@ -1,11 +1,11 @@
 """What a finding says: whether something has to be done, and then what."""
 
-from suite.machine.findings import bad, gibibytes, judge, ok, warn
+from suite.machine.findings import bad, check, gibibytes, ok, warn
 
 
 def test_a_judgement_is_a_warning_with_a_fix_or_neither() -> None:
-    well = judge("memory", "There are 8.0 GiB.", "Add memory.", well=True)
-    ill = judge("memory", "There are 8.0 GiB.", "Add memory.", well=False)
+    well = check("memory", "There are 8.0 GiB.", "Add memory.", passed=True)
+    ill = check("memory", "There are 8.0 GiB.", "Add memory.", passed=False)
     assert well == ok("memory", "There are 8.0 GiB.")
     assert (well.state, well.fix) == ("ok", "")
     assert ill == warn("memory", "There are 8.0 GiB.", "Add memory.")

@@ -144,9 +144,9 @@ def test_the_tick_source_agrees_with_the_exact_one_on_this_machine() -> None:
         if signals.busy_source.startswith("/proc/stat"):
             pytest.skip("this machine has no exact source to compare with")
         content = Path("/proc/stat").read_bytes
-        begin = signals.snapshot({}), counters.stat_cpus(content(), signals.cpus), time.monotonic_ns()
+        begin = signals.snapshot({}), counters.cpu_lines(content(), signals.cpus), time.monotonic_ns()
         time.sleep(1)
-        end = signals.snapshot({}), counters.stat_cpus(content(), signals.cpus), time.monotonic_ns()
+        end = signals.snapshot({}), counters.cpu_lines(content(), signals.cpus), time.monotonic_ns()
     exact = known(end[0].busy_ns) - known(begin[0].busy_ns)
     ticks = known(counters.ticks_busy_ns(end[1], end[2])) - known(counters.ticks_busy_ns(begin[1], begin[2]))
     assert ticks == pytest.approx(exact, abs=0.1e9 * len(signals.cpus))

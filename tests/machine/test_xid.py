@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from suite.machine import xid
-from suite.machine.xid import KernelLog, Place, codes_of
+from suite.machine.xid import KernelLog, PciAddress, codes_of
 from suite.record.schema import Absent
 from tests.commands import ROOT
 from tests.machine.fake_nvml import compile_library, environment
 
-HERE = Place(0, 0x3B, 0)
+HERE = PciAddress(0, 0x3B, 0)
 FELL_OFF = "3,1042,98123,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=4711, name=python3, GPU has fallen off the bus.\n"
 OTHERS = "3,1043,98124,-;NVRM: Xid (PCI:0000:af:00): 31, pid=7, name=python3, MMU Fault\n"
 OLD = "4,7,12,-;NVRM: Xid (PCI:0000:3B:00.0): 13, Graphics SM Warp Exception\n"
@@ -64,8 +64,8 @@ def ask(folder: Path, log: Path, without: tuple[str, ...] = ()) -> list[Any]:
 def test_events_are_reported_once_and_nobody_waits_for_them(tmp_path: Path) -> None:
     quiet, one, none, many, closed = ask(tmp_path, tmp_path / "no-log")
     assert (quiet, one, none) == ([], [79], [])
-    assert many == [31] * xid.MOST
-    assert closed["reason"] == "nobody watches any more"
+    assert many == [31] * xid.MAX_ERRORS
+    assert closed["reason"] == "the GPU is no longer watched"
 
 
 def test_where_nvml_tells_no_events_the_kernels_log_does(tmp_path: Path) -> None:
@@ -78,13 +78,13 @@ def test_where_nvml_tells_no_events_the_kernels_log_does(tmp_path: Path) -> None
 
 def test_without_either_it_is_absent_with_both_reasons(tmp_path: Path) -> None:
     for reason in (each["reason"] for each in ask(tmp_path, tmp_path / "no-log", without=("XID",))):
-        assert "NVML tells no events" in reason
+        assert "NVML reports no events" in reason
         assert "the kernel's log cannot be read (No such file or directory)" in reason
 
 
 def test_lines_of_this_gpu_only() -> None:
     assert codes_of(OTHERS + FELL_OFF + OLD + "3,1,1,-;NVRM: GPU at PCI:0000:3b:00: fine\n", HERE) == [79, 13]
-    assert codes_of(OTHERS, Place(0, 0xAF, 0)) == [31]
+    assert codes_of(OTHERS, PciAddress(0, 0xAF, 0)) == [31]
     assert codes_of("", HERE) == []
 
 

@@ -1,23 +1,21 @@
 """From a file's bytes to 8-bit RGB: NumPy arrays and PNM by itself, other formats by Pillow where that is installed."""
 
-import contextlib
 import importlib.util
 import io
 import re
 import warnings
-from collections.abc import Iterator
 from importlib import metadata
 
 import numpy as np
 from numpy.lib import format as npy
 
-from suite.prepare.own_images.resizing import MOST_SIDE, Pixels
+from suite.prepare.own_images.resizing import MAX_SIDE, Pixels
 
 PLAIN = (".npy", ".pgm", ".ppm")
 WITH_PILLOW = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
-MOST_BYTES = 64 << 20
+MAX_BYTES = 64 << 20
 """Of one file."""
-MOST_PIXELS = 64_000_000
+MAX_PIXELS = 64_000_000
 """Of one image: a small file may claim to be a huge one."""
 _PNM = re.compile(rb"P(?P<kind>[56])" + 3 * rb"(?:\s|#[^\n]*\n)+(\d{1,6})" + rb"\s")
 _PNM_HEADER_BYTES = 4096
@@ -70,8 +68,8 @@ def decode(content: bytes, suffix: str) -> Pixels:
     if image.ndim != 3 or image.shape[2] not in (1, 3):
         shape = "×".join(map(str, image.shape))
         raise UnreadableError(f"its shape is {shape}, and should be height × width, or height × width × 3.")
-    if not 1 <= min(image.shape[:2]) <= max(image.shape[:2]) <= MOST_SIDE:
-        raise UnreadableError(f"its sides are {image.shape[0]} and {image.shape[1]} pixels (1 to {MOST_SIDE}).")
+    if not 1 <= min(image.shape[:2]) <= max(image.shape[:2]) <= MAX_SIDE:
+        raise UnreadableError(f"its sides are {image.shape[0]} and {image.shape[1]} pixels (1 to {MAX_SIDE}).")
     return np.ascontiguousarray(np.broadcast_to(image, (*image.shape[:2], 3)))
 
 
@@ -79,8 +77,7 @@ def _array(content: bytes) -> Pixels:
     """Read a NumPy file, of which only the form of its header and plain bytes are believed."""
     stream = io.BytesIO(content)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a header that Python 2 wrote
+        with warnings.catch_warnings(action="ignore"):  # of a header that Python 2 wrote
             version = npy.read_magic(stream)
             read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
             shape, fortran, dtype = read(stream)
@@ -113,22 +110,14 @@ def _by_pillow(content: bytes) -> Pixels:
     """Read whatever Pillow reads: the first picture of several, without its transparency."""
     from PIL import Image
 
-    with _as_unreadable(), Image.open(io.BytesIO(content)) as picture:
-        if picture.width * picture.height > MOST_PIXELS:
-            raise UnreadableError(f"it has {picture.width} × {picture.height} pixels.")
-        return np.asarray(picture.convert("RGB"))
-
-
-@contextlib.contextmanager
-def _as_unreadable() -> Iterator[None]:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    except UnreadableError:
-        raise
+        with warnings.catch_warnings(action="ignore"), Image.open(io.BytesIO(content)) as picture:
+            width, height = picture.size
+            if width * height <= MAX_PIXELS:
+                return np.asarray(picture.convert("RGB"))
     except Exception as error:  # whatever Pillow's decoders raise: dozens of kinds
         raise UnreadableError("Pillow finds no image in it.") from error
+    raise UnreadableError(f"it has {width} × {height} pixels.")
 
 
 def _has_pillow() -> bool:

@@ -2,7 +2,7 @@
 
 Two forms are known. `train/CLASS/*` and `val/CLASS/*`, as ImageNet comes; or `CLASS/*`, of which a fifth of every
 class, at least one image, is taken out to test with: those whose names' random words are smallest. Names that begin
-with a dot are left out, and so are files that stand beside the folders of classes. Whatever else is not an image ends
+with a dot are left out, and so are files beside the folders of classes. Whatever else is not an image ends
 it.
 """
 
@@ -23,7 +23,7 @@ from suite.zoo.weights import SEED
 TRAIN, TEST = "train", "val"
 TESTED_SHARE = 5
 """One image of so many is tested with, where the folder does not say which."""
-LONGEST_NAME = 100
+MAX_NAME = 100
 """Characters of a name that are shown."""
 TOKENS = frozenset({".npy", ".bin", ".npz", ".txt", ".tok"})
 
@@ -40,6 +40,10 @@ class Entry(msgspec.Struct, frozen=True):
     label: int
     tested: bool
 
+    @property
+    def suffix(self) -> str:
+        return suffix_of(self.name)
+
 
 class Listing(msgspec.Struct, frozen=True):
     """All images of a folder, sorted by the bytes of their names.
@@ -49,7 +53,7 @@ class Listing(msgspec.Struct, frozen=True):
 
     folder: Path
     classes: tuple[str, ...]
-    """Names of the classes' folders, sorted by bytes; a label is a place among them."""
+    """Names of the classes' folders, sorted by bytes; a label is an index into them."""
     entries: tuple[Entry, ...]
 
     @property
@@ -91,11 +95,11 @@ def list_images(folder: Path, batch: int) -> Listing:
         classes = _sorted(top)
         sides = [(name, False, top[name]) for name in classes]
     _check_classes(classes)
-    label = {name: place for place, name in enumerate(classes)}
+    label = {name: index for index, name in enumerate(classes)}
     found = [
         Entry(name=file, label=label[name], tested=tested)
-        for name, tested, place in sides
-        for file in _images(place, root)
+        for name, tested, path in sides
+        for file in _images(path, root)
     ]
     if not any(entry.tested for entry in found):
         found = _split(found, classes)
@@ -107,7 +111,12 @@ def list_images(folder: Path, batch: int) -> Listing:
 def shown(name: str) -> str:
     """Return a name as it can be shown: on one line, in UTF-8, of a bounded length, and never a control character."""
     text = printable(os.fsencode(name).decode("utf-8", "replace")).replace("\n", "\ufffd").replace("\t", "\ufffd")
-    return f"“{text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + '…'}”"
+    return f"“{text if len(text) <= MAX_NAME else text[: MAX_NAME - 1] + '…'}”"
+
+
+def suffix_of(name: str) -> str:
+    """Return the suffix of a file's name, with its dot."""
+    return os.path.splitext(name)[1]  # noqa: PTH122  (a name, no path)
 
 
 def digest(named: Iterable[tuple[str, str]]) -> str:
@@ -138,7 +147,7 @@ def _root(folder: Path) -> Path:
 
 
 def _entries(folder: Path, root: Path) -> Iterator[tuple[str, Path, int]]:
-    """Go through a folder: names, places and kinds, links followed; what begins with a dot is left out."""
+    """Go through a folder: names, paths and kinds, links followed; what begins with a dot is left out."""
     try:
         names = _sorted(name for name in os.listdir(folder) if not name.startswith("."))  # noqa: PTH208  (names alone)
     except OSError as error:
@@ -167,7 +176,7 @@ def _images(folder: Path, root: Path) -> Iterator[str]:
             raise UnusableError(f"{shown(where)} is a folder inside of a class: only images may be there.")
         if not stat.S_ISREG(kind):
             raise UnusableError(f"{shown(where)} is no ordinary file.")
-        reason = decoding.why_not(os.path.splitext(name)[1])  # noqa: PTH122  (a name, no path)
+        reason = decoding.why_not(suffix_of(name))
         if reason:
             raise UnusableError(f"{shown(where)} cannot be read: {reason}")
         yield where

@@ -6,7 +6,6 @@ is read the second time must be what was read the first time.
 
 import hashlib
 import io
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -67,7 +66,8 @@ def prepare(folder: Path, artifacts: Path, batch: int) -> Prepared:
     listing = list_images(folder, batch)
     sums = {entry.name: hashlib.sha256(_content(listing, entry)).hexdigest() for entry in listing.entries}
     source = digest(sums.items())
-    decoder = decoding.decoder() if _needs_decoder(listing) else ""
+    suffixes = {entry.suffix.lower() for entry in (*listing.trained, *listing.tested)}
+    decoder = decoding.decoder() if suffixes & set(decoding.WITH_PILLOW) else ""
     key = hashlib.sha256(f"{VERSION}\n{decoder}\n{source}".encode()).hexdigest()[:KEY_CHARS]
     manifest = artifacts / "images" / f"{key}.json"
     kept = _kept(manifest, artifacts)
@@ -117,9 +117,9 @@ def _kept(manifest: Path, artifacts: Path) -> Prepared | None:
 
 def _content(listing: Listing, entry: Entry) -> bytes:
     try:
-        return untrusted.read_plain(listing.folder / entry.name, decoding.MOST_BYTES)
+        return untrusted.read_plain(listing.folder / entry.name, decoding.MAX_BYTES)
     except untrusted.TooLargeError:
-        raise UnusableError(f"{shown(entry.name)} is larger than {decoding.MOST_BYTES >> 20} MiB.") from None
+        raise UnusableError(f"{shown(entry.name)} is larger than {decoding.MAX_BYTES >> 20} MiB.") from None
     except OSError as error:
         raise UnusableError(f"{shown(entry.name)} cannot be read: {error.strerror or error}.") from None
 
@@ -133,7 +133,7 @@ def _made(listing: Listing, sums: dict[str, str]) -> bytes:
         if hashlib.sha256(content).hexdigest() != sums[entry.name]:
             raise UnusableError(f"{shown(entry.name)} changed while it was read.")
         try:
-            pixels = decode(content, _suffix(entry))
+            pixels = decode(content, entry.suffix)
         except UnreadableError as error:
             raise UnusableError(f"{shown(entry.name)} cannot be read: {error}") from None
         record["pixels"], record["label"] = square(pixels, SHAPE[1]), entry.label
@@ -141,11 +141,3 @@ def _made(listing: Listing, sums: dict[str, str]) -> bytes:
     file = io.BytesIO()
     np.save(file, table, allow_pickle=False)
     return file.getvalue()
-
-
-def _needs_decoder(listing: Listing) -> bool:
-    return any(_suffix(entry).lower() in decoding.WITH_PILLOW for entry in (*listing.trained, *listing.tested))
-
-
-def _suffix(entry: Entry) -> str:
-    return os.path.splitext(entry.name)[1]  # noqa: PTH122  (a name, no path)

@@ -9,7 +9,7 @@ directions is a whole number below 2⁵³, divided by s², rounded to the neares
 import numpy as np
 import numpy.typing as npt
 
-MOST_SIDE = 16_384
+MAX_SIDE = 16_384
 """Pixels: 255 · s² stays far below 2⁵³."""
 
 Pixels = npt.NDArray[np.uint8]

@@ -46,7 +46,7 @@ def describe(content: Content, graph: Graph, dimensions: Mapping[str, int], valu
     content, graph
         The file, and what it declares.
     dimensions
-        Sizes that were given to dimensions without one: by name, or by place (`tokens[1]`).
+        Sizes that were given to dimensions without one: by name, or by index (`tokens[1]`).
     values
         SHA-256 of the files with values that were given, by input.
 
@@ -136,11 +136,11 @@ def _check_kinds(name: str, graph: Graph) -> None:
 
 def _check_names(name: str, graph: Graph, dimensions: Mapping[str, int], values: Mapping[str, str]) -> None:
     there = dict.fromkeys(
-        wanted
+        called
         for value in graph.inputs
         for axis, side in enumerate(value.shape or ())
         if side.size is None
-        for wanted in _names(value, axis, side)
+        for called in _names(value, axis, side)
     )
     for given, size in dimensions.items():
         if given not in there:
@@ -157,9 +157,9 @@ def _check_names(name: str, graph: Graph, dimensions: Mapping[str, int], values:
 
 
 def _names(value: Value, axis: int, side: Dimension) -> tuple[str, ...]:
-    """What a user may call a dimension: its name, and its place."""
-    place = f"{value.name}[{axis}]"
-    return (side.name, place) if side.name else (place,)
+    """What a user may call a dimension: its name, and its index."""
+    indexed = f"{value.name}[{axis}]"
+    return (side.name, indexed) if side.name else (indexed,)
 
 
 def _given(value: Value, axis: int, side: Dimension, dimensions: Mapping[str, int]) -> int | None:
@@ -168,11 +168,8 @@ def _given(value: Value, axis: int, side: Dimension, dimensions: Mapping[str, in
 
 def _batch(name: str, graph: Graph, dimensions: Mapping[str, int]) -> set[str]:
     """Return what the batch is called: whatever inputs begin with that has no size."""
-    found: dict[str, None] = {}
-    for value in graph.inputs:
-        side = value.shape[0] if value.shape else Dimension(size=1)
-        if _given(value, 0, side, dimensions) is None:
-            found[side.name] = None
+    firsts = [(value, value.shape[0]) for value in graph.inputs if value.shape]
+    found = dict.fromkeys(side.name for value, side in firsts if _given(value, 0, side, dimensions) is None)
     if len(found) > 1:
         first, second = (one or "one without a name" for one in list(found)[:2])
         raise LevelfieldError(

@@ -7,7 +7,6 @@ References
 https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
 """
 
-import itertools
 from collections.abc import Iterator, Mapping
 
 import msgspec
@@ -24,13 +23,15 @@ _TENSOR_TYPE, _TENSOR_NAME, _TENSOR_EXTERNAL, _TENSOR_LOCATION = 2, 8, 13, 14
 _VALUE_NAME, _VALUE_TYPE = 1, 2
 _TYPE_TENSOR = 1
 _TYPE_ELEMENT, _TYPE_SHAPE = 1, 2
+_TENSOR_ELEMENT, _TENSOR_SHAPE = ((_VALUE_TYPE, _TYPE_TENSOR, number) for number in (_TYPE_ELEMENT, _TYPE_SHAPE))
+"""From a value to its tensor's element type and shape."""
 _SHAPE_DIM, _DIM_VALUE, _DIM_PARAM = 1, 1, 2
 _KEY, _VALUE = 1, 2
 _EXTERNAL = 1
 MAX_DEPTH = 16
 """Graphs within graphs (loops, conditions) that are looked into."""
 MAX_NAME = 200
-"""Characters of a name; a longer one is nobody's."""
+"""Characters of a name; a longer one is refused."""
 
 DTYPES = {
     1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 8: "string", 9: "bool",
@@ -70,7 +71,7 @@ class Graph(msgspec.Struct, frozen=True):
     quantised: bool
     """Whether any operator quantises or takes 8-bit integers."""
     beside: tuple[str, ...]
-    """Names of the files that hold weights, as the file spells them."""
+    """Names of the files that hold weights, as the file names them."""
 
 
 def read_graph(model: memoryview) -> Graph:
@@ -81,27 +82,21 @@ def read_graph(model: memoryview) -> Graph:
     MalformedError
         It is not an ONNX model.
     """
-    top = list(fields(model))
-    graphs = [each.message for each in top if each.number == _MODEL_GRAPH]
-    if len(graphs) != 1 or not any(each.number == _MODEL_IR for each in top):
+    graphs = [each.message for each in _find(model, _MODEL_GRAPH)]
+    if len(graphs) != 1 or not any(_find(model, _MODEL_IR)):
         raise MalformedError("It holds no graph.")
-    opset = max((_opset(each.message) for each in top if each.number == _MODEL_OPSET), default=0)
-    inputs, outputs, weights = [], [], set()
-    for each in fields(graphs[0]):
-        if each.number == _GRAPH_INPUT:
-            inputs.append(_value(each.message))
-        elif each.number == _GRAPH_OUTPUT:
-            outputs.append(_value(each.message))
-        elif each.number == _GRAPH_INITIALIZER:
-            weights.add(_text(each.message, _TENSOR_NAME))
-    found = tuple(_insides(graphs[0], MAX_DEPTH))
-    wanted = tuple(value for value in inputs if value.name not in weights)
+    (graph,) = graphs
+    weights = {_text(each.message, _TENSOR_NAME) for each in _find(graph, _GRAPH_INITIALIZER)}
+    inputs = tuple(_value(each.message) for each in _find(graph, _GRAPH_INPUT))
+    outputs = tuple(_value(each.message) for each in _find(graph, _GRAPH_OUTPUT))
+    given = tuple(value for value in inputs if value.name not in weights)
+    found = tuple(_insides(graph, MAX_DEPTH))
     return Graph(
-        inputs=wanted,
-        outputs=tuple(outputs),
-        opset=opset,
+        inputs=given,
+        outputs=outputs,
+        opset=max((_opset(each.message) for each in _find(model, _MODEL_OPSET)), default=0),
         halves=any(kind in _HALVES for kind, _, _ in found)
-        or any(value.dtype in {"float16", "bfloat16"} for value in (*wanted, *outputs)),
+        or any(value.dtype in {"float16", "bfloat16"} for value in (*given, *outputs)),
         quantised=any(any(part in operator for part in _QUANTISED) for _, operator, _ in found),
         beside=tuple(dict.fromkeys(file for _, _, file in found if file)),
     )
@@ -145,15 +140,13 @@ def _insides(graph: memoryview, depth: int) -> Iterator[tuple[int, str, str]]:
         elif each.number == _GRAPH_SPARSE:
             yield from (_tensor(part.message) for part in fields(each.message) if part.number in {1, 2})
         elif each.number == _GRAPH_NODE:
-            for part in fields(each.message):
-                if part.number == _NODE_OPERATOR:
-                    yield 0, part.text, ""
-                elif part.number == _NODE_ATTRIBUTE:
-                    for inner in fields(part.message):
-                        if inner.number in _ATTRIBUTE_TENSORS:
-                            yield _tensor(inner.message)
-                        elif inner.number in _ATTRIBUTE_GRAPHS:
-                            yield from _insides(inner.message, depth - 1)
+            yield from ((0, part.text, "") for part in _find(each.message, _NODE_OPERATOR))
+            for attribute in _find(each.message, _NODE_ATTRIBUTE):
+                for part in fields(attribute.message):
+                    if part.number in _ATTRIBUTE_TENSORS:
+                        yield _tensor(part.message)
+                    elif part.number in _ATTRIBUTE_GRAPHS:
+                        yield from _insides(part.message, depth - 1)
 
 
 def _tensor(tensor: memoryview) -> tuple[int, str, str]:
@@ -171,11 +164,9 @@ def _tensor(tensor: memoryview) -> tuple[int, str, str]:
 
 
 def _value(value: memoryview) -> Value:
-    shape: tuple[Dimension, ...] | None = None
-    for each in _tensor_type(value):
-        if each.number == _TYPE_SHAPE:
-            sides = (part.message for part in fields(each.message) if part.number == _SHAPE_DIM)
-            shape = tuple(map(_dimension, sides))
+    shape = None
+    for each in _find(value, *_TENSOR_SHAPE):
+        shape = tuple(_dimension(side.message) for side in _find(each.message, _SHAPE_DIM))
     element = _element(value)
     return Value(_text(value, _VALUE_NAME), DTYPES.get(element, f"type {element}") if element else "", shape)
 
@@ -189,29 +180,27 @@ def _dimension(side: memoryview) -> Dimension:
     return Dimension()
 
 
-def _tensor_type(value: memoryview) -> Iterator[Field]:
-    for each in fields(value):
-        if each.number == _VALUE_TYPE:
-            for kind in fields(each.message):
-                if kind.number == _TYPE_TENSOR:
-                    yield from fields(kind.message)
-
-
 def _element(value: memoryview) -> int:
     """Return the number of a tensor's element type; 0: it is no tensor."""
-    return next((each.integer for each in _tensor_type(value) if each.number == _TYPE_ELEMENT), 0)
+    return next((each.integer for each in _find(value, *_TENSOR_ELEMENT)), 0)
 
 
 def _opset(entry: memoryview) -> int:
     """Return the version of ONNX's own operators; 0: the entry is about others'."""
     if _text(entry, _OPSET_DOMAIN) not in {"", "ai.onnx"}:
         return 0
-    return next((each.integer for each in fields(entry) if each.number == _OPSET_VERSION), 0)
+    return next((each.integer for each in _find(entry, _OPSET_VERSION)), 0)
 
 
 def _text(message: memoryview, number: int) -> str:
-    found = itertools.islice((each.text for each in fields(message) if each.number == number), 1)
-    return _bounded(next(found, ""))
+    return _bounded(next((each.text for each in _find(message, number)), ""))
+
+
+def _find(message: memoryview, number: int, *path: int) -> Iterator[Field]:
+    """Yield the fields of a number; with further numbers, the fields of those in the messages that they hold."""
+    for each in fields(message):
+        if each.number == number:
+            yield from _find(each.message, *path) if path else (each,)
 
 
 def _bounded(text: str) -> str:

@@ -22,7 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from suite.errors import LevelfieldError, printable
-from suite.launchers.protocol import READY_TIMEOUT_S, Launcher, LaunchSpec, Progress
+from suite.images.wheels import Progress
+from suite.launchers.protocol import READY_TIMEOUT_S, Launcher, LaunchSpec
 from suite.launchers.worker import WorkerError
 from suite.prepare.own_model import store
 from suite.record.schema import Absent, Artifact, Image, OwnFile, Parity
@@ -130,9 +131,9 @@ def compute(
 
 
 def compare_answer(verified: Verified, reference: tuple[Answer, ...], precision: str, items: int) -> Parity:
-    """Compare a worker's outputs with the reference, each by itself; the worst of them stands for all.
+    """Compare a worker's outputs with the reference, each by itself; the result is that of the worst.
 
-    The centred error is reported and not judged: to inputs that mean nothing to it, a network may answer alike.
+    The centred error is reported and does not decide: to inputs that mean nothing to it, a network may answer alike.
 
     Parameters
     ----------
@@ -166,14 +167,14 @@ def compare_answer(verified: Verified, reference: tuple[Answer, ...], precision:
     flat = np.concatenate([each.reshape(-1) for each in given if each is not None] or [np.empty(0)])
     finite = worst is not None and worst.finite
     absent = Absent(reason or "not comparable")
+
+    def known(error: float | None) -> float | Absent:
+        return error if error is not None and math.isfinite(error) else absent
+
     result = Parity(
         equal=not reason and worst is not None,
-        relative_error=worst.relative_l2 if worst and math.isfinite(worst.relative_l2) else absent,
-        centred_error=(
-            worst.centred_relative_l2
-            if worst and worst.centred_relative_l2 is not None and math.isfinite(worst.centred_relative_l2)
-            else absent
-        ),
+        relative_error=known(worst.relative_l2 if worst else None),
+        centred_error=known(worst.centred_relative_l2 if worst else None),
         max_abs_error=worst.max_abs if worst and finite else absent,
         tolerance=tolerance,
         inputs=items,

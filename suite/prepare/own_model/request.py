@@ -1,5 +1,6 @@
 """From the options on a user's own file to what is measured."""
 
+from collections import Counter
 from pathlib import Path
 
 from suite.errors import LevelfieldError
@@ -30,21 +31,19 @@ def read(path: Path | None, sizes: tuple[tuple[str, str], ...], values: tuple[tu
             )
         return None
     for option, pairs in (("--dim", sizes), ("--input", values)):
-        names = [name for name, _ in pairs]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
+        for twice in (name for name, count in Counter(name for name, _ in pairs).items() if count > 1):
             raise LevelfieldError(f"{option} was given twice for {twice}.", fix="Once is enough.")
     return store.read(path, {name: int(size) for name, size in sizes}, {name: Path(file) for name, file in values})
 
 
-def keep_recorded(path: Path, wanted: OwnFile | None) -> None:
+def keep_recorded(path: Path, recorded: OwnFile | None) -> None:
     """Keep the file that a record names, so that it is found by its digest.
 
     Parameters
     ----------
     path
         The file that the user gives; data that it keeps in files beside it is kept too.
-    wanted
+    recorded
         The record's description of the file; None: the run was of the tool's own models.
 
     Raises
@@ -52,12 +51,12 @@ def keep_recorded(path: Path, wanted: OwnFile | None) -> None:
     LevelfieldError
         It is another file, or the record names none.
     """
-    if wanted is None:
+    if recorded is None:
         raise LevelfieldError("The report is of this tool's own models, and needs no file.", fix="Leave --model out.")
     found = store.keep(path)
-    if (found.sha256, found.beside) != (wanted.sha256, wanted.beside):
+    if (found.sha256, found.beside) != (recorded.sha256, recorded.beside):
         raise LevelfieldError(
             f"{path.name} is not the file that was measured: its SHA-256 is {found.sha256[:16]}…, and the report's "
-            f"{wanted.sha256[:16]}….",
-            fix=f"Ask its author for {wanted.file}.",
+            f"{recorded.sha256[:16]}….",
+            fix=f"Ask its author for {recorded.file}.",
         )

@@ -65,12 +65,12 @@ def find_recorded(known: OwnFile) -> OwnFile:
     LevelfieldError
         It is not here; or it differs from what the record declares.
     """
-    wanted = Content(known.file, known.sha256, known.size_bytes, known.beside)
+    content = _content(known)
     given = {each.name: each.sha256 for each in known.inputs if each.sha256}
     for sha256 in (known.sha256, *known.beside.values(), *given.values()):
         if not _SHA256.fullmatch(sha256):
             raise LevelfieldError("The record names a file by something that is no SHA-256.", exit_code=1)
-    if not (_folder(wanted) / MODEL).is_file():
+    if not (_folder(content) / MODEL).is_file():
         raise LevelfieldError(
             f"The run measured {known.file} (SHA-256 {known.sha256[:16]}…), which is not here.",
             fix="Give it with --model PATH: the file itself decides, not its name.",
@@ -81,7 +81,7 @@ def find_recorded(known: OwnFile) -> OwnFile:
                 f"The run gave {known.file} values of its own (SHA-256 {sha256[:16]}…), which are not here.",
                 fix="Give them once with `levelfield bench --model PATH --input NAME=FILE.npy`.",
             )
-    found = _described(wanted, known.dimensions, given)
+    found = _described(content, known.dimensions, given)
     if found != known:
         raise LevelfieldError(
             f"The record says otherwise of {known.file} than the file does itself.", fix="It was changed by hand."
@@ -126,7 +126,7 @@ def prepared(model: OwnFile, batch: int) -> Onnx:
     batch
         Items in a call.
     """
-    original = _folder(Content(model.file, model.sha256, model.size_bytes, model.beside))
+    original = _folder(_content(model))
     sides = describe.shapes(model, batch)
     folder = original
     if model.batched or model.dimensions:
@@ -149,14 +149,13 @@ def prepared(model: OwnFile, batch: int) -> Onnx:
 
 def artifacts(model: OwnFile) -> tuple[Artifact, ...]:
     """Return what the user gave as the record names it: every file by its own SHA-256, as `sha256sum` prints it."""
-    folder = _folder(Content(model.file, model.sha256, model.size_bytes, model.beside))
-    whole = [Artifact(model.file, model.sha256, (folder / MODEL).stat().st_size)]
-    whole += [Artifact(name, sha256, (folder / name).stat().st_size) for name, sha256 in model.beside.items()]
-    for each in model.inputs:
-        if each.sha256:
-            size_bytes = _values_file(each.sha256).stat().st_size
-            whole.append(Artifact(f"values of {each.name}", each.sha256, size_bytes))
-    return tuple(whole)
+    folder = _folder(_content(model))
+    files = [(model.file, model.sha256, folder / MODEL)]
+    files += [(name, sha256, folder / name) for name, sha256 in model.beside.items()]
+    files += [
+        (f"values of {each.name}", each.sha256, _values_file(each.sha256)) for each in model.inputs if each.sha256
+    ]
+    return tuple(Artifact(name, sha256, path.stat().st_size) for name, sha256, path in files)
 
 
 def description(model: OwnFile, root: str) -> Own:
@@ -300,6 +299,10 @@ def _shown(path: Path) -> str:
 
 def _values_file(sha256: str) -> Path:
     return cache_folder("artifacts") / "own" / f"{sha256}.npy"
+
+
+def _content(model: OwnFile) -> Content:
+    return Content(model.file, model.sha256, model.size_bytes, model.beside)
 
 
 def _folder(content: Content) -> Path:

@@ -10,7 +10,7 @@ from suite.scenarios import get
 REFERENCE = "onnxruntime"
 """Image of the reference of its outputs."""
 SIZED_AS = "resnet50"
-"""Model whose batches a profile asks of a file, of which nobody knows how large it is."""
+"""Model whose batches a profile uses for a file, whose size is not known."""
 
 
 def readers(backends: Sequence[str]) -> tuple[str, ...]:
@@ -40,10 +40,10 @@ def check(own: OwnFile, models: Sequence[str], arms: Sequence[Arm]) -> None:
             "--model measures a file of your own, and --models names those of this tool.",
             fix="Ask for one of the two: they are two runs.",
         )
-    others = list(dict.fromkeys(arm.backend for arm in arms if not readers([arm.backend])))
-    if others:
+    unsuitable = list(dict.fromkeys(arm.backend for arm in arms if not readers([arm.backend])))
+    if unsuitable:
         raise LevelfieldError(
-            f"{', '.join(others)} read{'s' if len(others) == 1 else ''} no ONNX file, and {own.file} is one.",
+            f"{', '.join(unsuitable)} read{'s' if len(unsuitable) == 1 else ''} no ONNX file, and {own.file} is one.",
             fix=f"Ask for {', '.join(readers((*registry.names(), *registry.names_on_gpus_only())))}.",
         )
 

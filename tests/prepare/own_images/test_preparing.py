@@ -68,7 +68,7 @@ def test_what_cannot_be_decoded_is_named(folder: Path, tmp_path: Path, monkeypat
     with pytest.raises(UnusableError, match=r"“train/red/<b>x.ppm” cannot be read: it is no binary PGM or PPM"):
         prepare(folder, tmp_path, BATCH)
     assert not (tmp_path / "images").exists()
-    monkeypatch.setattr("suite.prepare.own_images.decoding.MOST_BYTES", 100)
+    monkeypatch.setattr("suite.prepare.own_images.decoding.MAX_BYTES", 100)
     with pytest.raises(UnusableError, match="is larger than 0 MiB"):
         prepare(folder, tmp_path, BATCH)
 
