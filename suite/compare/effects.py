@@ -47,10 +47,21 @@ class Effect(msgspec.Struct, frozen=True):
     ended: EndedBy = EndedBy.PLAN
     """What was allowed to decide how many pairs there are; pays for a look after every one."""
 
-    def with_new(self, replicates: int) -> "Effect":
-        """Return what the effect would be from so many replicates of the new side, if estimate and spreads stay."""
-        error, freedom = _error((self.old_sd, self.new_sd), (self.old_replicates, replicates), pooled=self.pooled)
-        return msgspec.structs.replace(self, standard_error=error, freedom=freedom, new_replicates=replicates)
+    def with_replicates(self, old: int, new: int) -> "Effect":
+        """Return the effect with other numbers of replicates, if the estimate and the spreads stay what they are.
+
+        Parameters
+        ----------
+        old, new
+            Replicates of each side.
+        """
+        spreads = self.old_sd, self.new_sd
+        plain, _ = _error(spreads, (self.old_replicates, self.new_replicates), pooled=self.pooled)
+        error, freedom = _error(spreads, (old, new), pooled=self.pooled)
+        widened = self.standard_error / plain if plain > 0 else 1.0
+        return msgspec.structs.replace(
+            self, standard_error=error * widened, freedom=freedom, old_replicates=old, new_replicates=new
+        )
 
     def half_width(self, confidence: float) -> float:
         """Return the half-width of the t interval, log scale."""
@@ -78,52 +89,6 @@ class Effect(msgspec.Struct, frozen=True):
         reach = math.log1p(margin)
         mirrored = msgspec.structs.replace(self, log_ratio=-self.log_ratio)
         return max(self.tail(reach), mirrored.tail(reach))
-
-    def further(self, target: float, confidence: float, most: int) -> int | None:
-        """Return how many replicates a side must be added until the half-width is at most `target`.
-
-        Both sides are brought to the same number; spreads stay as they are.
-
-        Parameters
-        ----------
-        target
-            Half-width of the interval of the log ratio.
-        confidence
-            Of the interval, two-sided.
-        most
-            Replicates a side that are within reach.
-
-        Returns
-        -------
-        int or None
-            Replicates beyond those of the side that has fewer; None where more than `most` a side would be needed.
-        """
-        variances = self.old_sd**2 + self.new_sd**2
-        if variances == 0 or target <= 0:
-            return None
-        share = variances**2 / (self.old_sd**4 + self.new_sd**4)  # of n − 1: 1 where one side has all, 2 where equal
-        inflated = self._inflation()
-
-        def wide(count: int) -> bool:
-            tail = (1 - confidence) / (2 * look_cost(count, self.ended))
-            return (
-                -float(scipy.special.stdtrit(share * (count - 1), tail)) * inflated * math.sqrt(variances / count)
-                > target
-            )
-
-        least = min(self.old_replicates, self.new_replicates)
-        if wide(most):
-            return None
-        low, high = max(least, 1), most
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if wide(middle) else (low, middle)
-        return high - least
-
-    def _inflation(self) -> float:
-        """What the standard error holds beyond the spread: the widening where precision ended the run."""
-        plain = math.sqrt(self.old_sd**2 / self.old_replicates + self.new_sd**2 / self.new_replicates)
-        return self.standard_error / plain if plain > 0 else 1.0
 
 
 def from_runs(old: ArrayLike, new: ArrayLike) -> Effect:

@@ -33,6 +33,7 @@ D. J. Schuirmann (1987). A comparison of the two one-sided tests procedure and t
 Pharmacokinetics and Biopharmaceutics 15, 657–680.
 """
 
+import bisect
 import math
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -146,8 +147,7 @@ def _levels(effects: Sequence[Effect], policy: Policy) -> Iterator[tuple[float, 
 
 def _judgement(effect: Effect, policy: Policy, confidence: float, adjusted: float) -> Judgement:
     low, high = _interval(effect, confidence)
-    verdict = _verdict(low, high, policy)
-    outcome = _outcome(verdict, low, high, policy)
+    verdict, outcome = _verdict(low, high, policy)
     return Judgement(
         ratio=Estimate(math.exp(effect.log_ratio), low, high),
         confidence=confidence,
@@ -169,15 +169,11 @@ def _bounded(log: float) -> float:
     return math.exp(min(max(log, -100.0), 100.0))
 
 
-def _verdict(low: float, high: float, policy: Policy) -> verdicts.Verdict:
-    if policy.change == "excludes 1":
-        return verdicts.verdict_of(low, high, margin=policy.margin)
-    least, most = 1 / (1 + policy.margin), 1 + policy.margin
-    if least <= low and high <= most:
-        return verdicts.Verdict.SAME
-    if low > most:
-        return verdicts.Verdict.SLOWER
-    return verdicts.Verdict.FASTER if high < least else verdicts.Verdict.INCONCLUSIVE
+def _verdict(low: float, high: float, policy: Policy) -> tuple[verdicts.Verdict, Outcome]:
+    verdict = verdicts.verdict_of(
+        low, high, margin=policy.margin, change_beyond_margin=policy.change == "excludes the margin"
+    )
+    return verdict, _outcome(verdict, low, high, policy)
 
 
 def _outcome(verdict: verdicts.Verdict, low: float, high: float, policy: Policy) -> Outcome:
@@ -193,21 +189,23 @@ def _outcome(verdict: verdicts.Verdict, low: float, high: float, policy: Policy)
 
 
 def _further(effect: Effect, policy: Policy, confidence: float) -> int | None:
-    """Return how many more replicates would decide, if the estimate and the spreads stay what they are."""
-    if policy.adds_to == "both sides":
-        return effect.further(_target(effect.log_ratio, policy), confidence, policy.most_replicates)
-    for count in range(effect.new_replicates + 1, policy.most_replicates + 1):
-        low, high = _interval(effect.with_new(count), confidence)
-        if _outcome(_verdict(low, high, policy), low, high, policy) != "undecided":
-            return count - effect.new_replicates
-    return None
+    """Return how many more replicates would decide, if the estimate and the spreads stay what they are.
 
+    With more replicates on both sides an interval only narrows, so the number is found by bisection. On one side alone
+    the degrees of freedom can fall, and every number is tried.
+    """
+    both = policy.adds_to == "both sides"
+    present = min(effect.old_replicates, effect.new_replicates) if both else effect.new_replicates
+    counts = range(present + 1, policy.most_replicates + 1)
 
-def _target(log_ratio: float, policy: Policy) -> float:
-    """Return the half-width at which it would be decided."""
-    if policy.max_slowdown is not None:
-        return abs(log_ratio - math.log1p(policy.max_slowdown))
-    return max(abs(log_ratio), math.log1p(policy.margin) - abs(log_ratio))
+    def decides(count: int) -> bool:
+        later = effect.with_replicates(count if both else effect.old_replicates, count)
+        return _verdict(*_interval(later, confidence), policy)[1] != "undecided"
+
+    if not both:
+        return next((count - present for count in counts if decides(count)), None)
+    index = bisect.bisect_left(counts, True, key=decides)
+    return counts[index] - present if index < len(counts) else None
 
 
 _OF_BYTES = {verdicts.Verdict.SLOWER: Verdict.HUNGRIER, verdicts.Verdict.FASTER: Verdict.LEANER}
