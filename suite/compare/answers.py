@@ -6,7 +6,8 @@ import msgspec
 
 from suite.analysis.types import Standing
 from suite.compare.effects import MIN_RUNS
-from suite.compare.reduction import Answer, Reduced
+from suite.compare.reduction import NO_FAULT_OF_THE_NEW, Answer, Reduced
+from suite.compare.types import Outcome, Verdict
 
 UNMEASURED = frozenset({"smoke"})
 """Labels of runs that show that everything works, and whose times say nothing."""
@@ -48,6 +49,47 @@ def by_arm(runs: Sequence[Reduced]) -> dict[str, dict[str, CaseResults]]:
 def first_reason(answers: Iterable[Answer]) -> str:
     """Return the first reason that any of these answers gives."""
     return next((answer.reason.rstrip(". ") for answer in answers if answer.reason), "")
+
+
+def verdict_without_costs(before: CaseResults, after: CaseResults) -> tuple[Verdict, Outcome, str] | None:
+    """Return the verdict on a case in which no costs can be compared; None where both sides have one.
+
+    Parameters
+    ----------
+    before, after
+        The answers of either side.
+
+    Returns
+    -------
+    tuple or None
+        Verdict, outcome and reason.
+    """
+    unequal = before.with_standing("unequal"), after.with_standing("unequal")
+    failed = before.with_standing("failed"), after.with_standing("failed")
+    if unequal[1]:
+        return Verdict.UNEQUAL, "undecided" if unequal[0] else "worse", first_reason(unequal[1])
+    if failed[1] or (after.unsupported and before.costs):
+        blameless = bool(failed[1]) and all(answer.failure in NO_FAULT_OF_THE_NEW for answer in failed[1])
+        is_new = before.costs and not failed[0] and not blameless
+        return Verdict.FAILED, "worse" if is_new else "undecided", reason_for_failure(after)
+    if not after.costs:
+        reason = first_reason(after.with_standing("absent")) or "the new side has no number"
+        return Verdict.MISSING, "undecided", reason
+    if unequal[0]:
+        return Verdict.RECOVERED, "aside", "the old answer was not equal to the reference"
+    if failed[0]:
+        return Verdict.RECOVERED, "aside", f"the old side failed: {reason_for_failure(before)}"
+    if not before.costs:
+        reason = first_reason(before.with_standing("absent")) or "the old side has no number"
+        return Verdict.ADDED, "aside", reason
+    return None
+
+
+def reason_for_failure(results: CaseResults) -> str:
+    """Return why a side failed, and in how many of its runs where it did not in all."""
+    failed = results.with_standing("failed") or results.with_standing("absent")
+    some = f" (in {len(failed)} of {results.runs} runs)" if len(failed) < results.runs else ""
+    return f"{first_reason(failed) or 'no reason was kept'}{some}"
 
 
 _DIGESTS: tuple[tuple[str, Callable[[Answer], frozenset[str]]], ...] = (

@@ -112,7 +112,7 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
             if row.arm not in compared:
                 continue  # the same arm a second time
             arm = compared[row.arm]
-            answers[arm.id, block.case.id] = _answer(row, block, arm, run.settings)
+            answers[arm.id, block.case.id] = answer_of(row, block, arm, run.settings)
             seen = parities.setdefault((arm.id, question(block.case)), {})
             for _, launch in collect.launches(block, arm.id):
                 if launch.parity is not None and len(seen) < MOST_PARITIES:
@@ -133,7 +133,16 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
     )
 
 
-def _answer(row: AnyRow, block: Block, arm: Arm, settings: Settings) -> Answer:
+def answer_of(row: AnyRow, block: Block, arm: Arm, settings: Settings) -> Answer:
+    """Return the answer of an arm to the case of a block.
+
+    Parameters
+    ----------
+    row, block, arm
+        The analysed row, its block of the record, and its arm.
+    settings
+        Of the run.
+    """
     launches = [launch for _, launch in collect.launches(block, arm.id)]
     own = settings.own_images
     return Answer(
