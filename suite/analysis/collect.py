@@ -41,6 +41,10 @@ class ArmSummary:
     launches: tuple[LaunchSummary, ...]
 
     @property
+    def workers(self) -> tuple[Launch, ...]:
+        return tuple(each.launch for each in self.launches)
+
+    @property
     def failures(self) -> tuple[Failure, ...]:
         return tuple(launch.failure for launch in self.launches if launch.failure is not None)
 

@@ -1,11 +1,11 @@
 """Eligibility for ranking: an arm needs an answer that equals the reference, and enough launches."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from suite.analysis import collect, ranks
 from suite.analysis.types import ArmRow, Standing
-from suite.record.schema import Absent, Arm, Block, Failure, Parity, Run
+from suite.record.schema import Absent, Arm, Block, Parity, Run
 
 Known: TypeAlias = Mapping[tuple[str, str, str], Parity]
 """(question, precision, arm) to the parity that holds for it."""
@@ -69,33 +69,23 @@ def _badness(parity: Parity) -> tuple[bool, float]:
     return not parity.equal, float("inf") if isinstance(error, Absent) else error
 
 
-def judge(
-    block: Block,
-    arm: Arm,
-    known: Known,
-    *,
-    measured: int,
-    failures: Sequence[Failure],
-    started: bool,
-    needed: int | None,
-) -> ArmRow:
+def judge(block: Block, summary: collect.ArmSummary, known: Known, *, measured: int, needed: int | None) -> ArmRow:
     """Return an arm's standing with the reason for it, its parity and its last failure.
 
     Parameters
     ----------
-    block, arm, known
+    block, known
         As in `parity_of`.
+    summary
+        The launches of the arm in the block.
     measured
         Launches with at least one number.
-    failures
-        Of its launches, in order.
-    started
-        Whether any launch was tried.
     needed
         Launches that a ranking takes; None where nothing is ranked.
     """
+    arm, failures = summary.arm, summary.failures
     parity = parity_of(block, arm, known)
-    standing, reason = _standing(measured, parity, failures, started=started, needed=needed)
+    standing, reason = _standing(summary, measured, parity, needed)
     if standing == "ranked" and ranks.original(arm, block) is not None:
         standing, reason = "control", "the same arm a second time, to see what no difference looks like"
     last = failures[-1] if failures else None
@@ -103,13 +93,14 @@ def judge(
 
 
 def _standing(
-    measured: int, parity: Parity | None, failures: Sequence[Failure], *, started: bool, needed: int | None
+    summary: collect.ArmSummary, measured: int, parity: Parity | None, needed: int | None
 ) -> tuple[Standing, str]:
+    failures = summary.failures
     if not measured:
         if failures:
             last = failures[-1]
             return ("absent" if last.kind in NO_FAULT else "failed"), last.message
-        reason = "no window was completed before the run ended" if started else "the run ended before its turn"
+        reason = "no window was completed before the run ended" if summary.launches else "the run ended before its turn"
         return "absent", reason
     if parity is None:
         return "shown", "its output was not compared with the reference"

@@ -72,16 +72,8 @@ def _row(found: Reduction, number: int, known: eligibility.Known, ended: EndedBy
         windows += kept
         if len(kept) < len(undisturbed):
             warming.append((launch.generation, len(undisturbed) - len(kept)))
-    judged = eligibility.judge(
-        block,
-        summary.arm,
-        known,
-        measured=launches,
-        failures=summary.failures,
-        started=bool(summary.launches),
-        needed=fewest_launches(ended),
-    )
-    workers = [launch.launch for launch in summary.launches]
+    judged = eligibility.judge(block, summary, known, measured=launches, needed=fewest_launches(ended))
+    workers = summary.workers
     row = Row(
         **msgspec.structs.asdict(judged),
         version=collect.version(workers),

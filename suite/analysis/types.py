@@ -209,21 +209,14 @@ class MemoryBlock(msgspec.Struct, frozen=True):
     rows: tuple[MemoryRow, ...]
 
 
-class TargetReached(msgspec.Struct, frozen=True):
-    """When a training was first seen at its target."""
-
-    step: int
-    elapsed_ns: int
-
-
 class Curve(msgspec.Struct, frozen=True):
     """One training of one arm: one seed."""
 
     seed: int
     generation: int
     points: tuple[Evaluation, ...]
-    reached: TargetReached | None
-    """None: it never was at the target."""
+    reached: Evaluation | None
+    """The first at the target; None: there is none."""
 
 
 class ConvergenceRow(RankedRow, frozen=True, kw_only=True):
