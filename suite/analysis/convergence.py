@@ -105,10 +105,7 @@ def _row(block: Block, summary: collect.ArmSummary, known: eligibility.Known) ->
         best_accuracy=max((point.accuracy for each in trainings.values() for point in each.points), default=None),
         peak_bytes=collect.peak_bytes(summary.workers),
         launch_times_ns=tuple(times),
-        curves=tuple(
-            Curve(seed=training.seed, generation=index, points=training.points, reached=reached.get(index))
-            for index, training in trainings.items()
-        ),
+        curves=tuple(Curve(training.points, reached.get(index)) for index, training in trainings.items()),
     )
 
 

@@ -47,11 +47,7 @@ def summarise(run: Run, analysis: Analysis) -> tuple[Tradeoff, ...]:
     analysis
         What `suite.analysis.analyse` says about it.
     """
-
-    def rest(case: Case) -> tuple[str, str, int, int, str]:
-        return case.model, case.scenario, case.batch, case.threads, case.device
-
-    return tuple(_tradeoff(group) for group in groups.apart_in(run, analysis, rest, lambda case: case.precision))
+    return tuple(_tradeoff(group) for group in groups.apart_in(run, analysis, "precision"))
 
 
 def _tradeoff(group: tuple[Member, ...]) -> Tradeoff:

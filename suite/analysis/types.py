@@ -4,7 +4,19 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from suite.record.schema import Absent, Case, Evaluation, Failure, Left, Memory, Parity, Startup, Warning_, Work
+from suite.record.schema import (
+    Absent,
+    Case,
+    Evaluation,
+    Failure,
+    Left,
+    Memory,
+    Parity,
+    Roofline,
+    Startup,
+    Warning_,
+    Work,
+)
 from suite.statistics.proportions import Proportion
 from suite.statistics.verdicts import Verdict
 
@@ -37,6 +49,12 @@ class Estimate(msgspec.Struct, frozen=True):
         """Return the same in another unit: all three times a positive factor."""
         low, high = (None if bound is None else bound * factor for bound in (self.low, self.high))
         return Estimate(self.value * factor, low, high)
+
+    @property
+    def inverse(self) -> "Estimate":
+        """The reciprocal: its bounds change places. A bound of zero has none."""
+        low, high = (1 / bound if bound else None for bound in (self.high, self.low))
+        return Estimate(1 / self.value, low, high)
 
 
 class Counts(msgspec.Struct, frozen=True):
@@ -212,8 +230,6 @@ class MemoryBlock(msgspec.Struct, frozen=True):
 class Curve(msgspec.Struct, frozen=True):
     """One training of one arm: one seed."""
 
-    seed: int
-    generation: int
     points: tuple[Evaluation, ...]
     reached: Evaluation | None
     """The first at the target; None: there is none."""
@@ -343,14 +359,11 @@ class Ceiling(msgspec.Struct, frozen=True):
 class Ceilings(msgspec.Struct, frozen=True):
     """What NumPy reached on so many threads: lower bounds of the peaks."""
 
-    threads: int
-    gemm_size: int
+    roofline: Roofline
     flops: Ceiling
-    array_bytes: int
     bytes: Ceiling
     cache_bytes: int | None
     """Last level of cache; None: not known."""
-    disturbed: str = ""
 
 
 Bound: TypeAlias = Literal["compute", "memory", "overhead", "neither"]

@@ -42,13 +42,10 @@ def _ceilings(roofline: Roofline) -> Ceilings | None:
         return None
     cache = roofline.last_cache_bytes
     return Ceilings(
-        threads=roofline.threads,
-        gemm_size=roofline.gemm_size,
+        roofline=roofline,
         flops=flops,
-        array_bytes=roofline.array_bytes,
         bytes=max(copied, added, key=lambda rate: rate.per_s),
         cache_bytes=None if isinstance(cache, Absent) or cache <= 0 else cache,
-        disturbed=roofline.disturbed,
     )
 
 
@@ -74,7 +71,7 @@ def derive(run: Run, blocks: Iterable[BlockAnalysis], ceilings: Sequence[Ceiling
         What the machine reached, by number of threads; disturbed ones are not used.
     """
     works = {(work.model, work.batch): work for work in run.work if work.macs > 0}
-    by_threads = {each.threads: each for each in ceilings if not each.disturbed}
+    by_threads = {each.roofline.threads: each for each in ceilings if not each.roofline.disturbed}
     found: list[CaseUse] = []
     for recorded, block in zip(run.blocks, blocks, strict=True):
         case = block.case
@@ -117,15 +114,16 @@ def _call_ns(row: Row, block: TimedBlock) -> Estimate | None:
     rate = row.items_per_second
     if rate is None or rate.value <= 0 or (rate.low is not None and rate.low <= 0):
         return None
-    return _over(1e9 * block.case.batch, rate)
+    return rate.inverse.scaled(1e9 * block.case.batch)
 
 
 def _use(
     row: Row, call_ns: Estimate, work: Work, moved: int | None, ceilings: Ceilings, libraries: tuple[str, ...]
 ) -> Use:
-    flops = _over(1e9 * 2 * work.macs, call_ns)
+    per_s = call_ns.inverse.scaled(1e9)
+    flops = per_s.scaled(2 * work.macs)
     compute = flops.scaled(1 / ceilings.flops.per_s)
-    traffic = _over(1e9 * moved, call_ns) if moved is not None else None
+    traffic = per_s.scaled(moved) if moved is not None else None
     memory = traffic.scaled(1 / ceilings.bytes.per_s) if traffic is not None else None
     return Use(
         arm=row.arm,
@@ -173,12 +171,3 @@ def _libraries(block: Block, arm: str) -> tuple[str, ...]:
     """Return the kinds of libraries in the arm's first launch that recorded them."""
     first = next((launch.libraries for _, launch in collect.launches(block, arm) if launch.libraries), ())
     return tuple(sorted({library.kind for library in first}))
-
-
-def _over(amount: float, rate: Estimate) -> Estimate:
-    """Divide an amount by a rate: its bounds change places."""
-    return Estimate(
-        amount / rate.value,
-        amount / rate.high if rate.high else None,
-        amount / rate.low if rate.low else None,
-    )

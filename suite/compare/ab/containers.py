@@ -136,9 +136,8 @@ def _case(block: Block, *, threads: bool) -> str:
 
 def _percents(ratio: Estimate, *, turned: bool) -> str:
     """`+1.2 % (+0.4 % to +2.0 %)` of a ratio of costs."""
-    value, low, high = ratio.value, ratio.low, ratio.high
-    if turned:
-        value, low, high = 1 / value, 1 / high if high else None, 1 / low if low else None
+    found = ratio.inverse if turned else ratio
+    value, low, high = found.value, found.low, found.high
     text = units.percent(value - 1, signed=True)
     if low is None or high is None:
         return f"{text} ({_FEW})"
