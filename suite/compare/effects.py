@@ -22,8 +22,7 @@ from numpy.typing import ArrayLike
 from suite.statistics.arrays import Floats, finite_or_missing
 from suite.statistics.ending import EndedBy
 from suite.statistics.errors import InsufficientData
-from suite.statistics.ratios import RatioInterval
-from suite.statistics.student import look_cost, spread_of, widening
+from suite.statistics.student import LaunchMean, look_cost, spread_of, widening
 
 MIN_RUNS = 3
 """Fewest runs a side that are judged. With two, the spread of a side rests on a single difference: at 99 % the quantile
@@ -182,15 +181,15 @@ def _error(spreads: tuple[float, float], sizes: tuple[int, int], *, pooled: bool
     return math.sqrt(total), total**2 / (parts[0] ** 2 / (sizes[0] - 1) + parts[1] ** 2 / (sizes[1] - 1))
 
 
-def from_pairs(interval: RatioInterval) -> Effect:
-    """Take over a ratio of two arms that were paired by generation (new over old)."""
+def from_pairs(mean: LaunchMean) -> Effect:
+    """Return the effect of the mean log ratio (new over old) of arms that were paired by generation."""
     return Effect(
-        log_ratio=math.log(interval.ratio),
-        standard_error=interval.standard_error * widening(interval.launches, interval.ended),
-        freedom=float(interval.launches - 1),
-        old_sd=interval.standard_error * math.sqrt(interval.launches),
+        log_ratio=mean.value,
+        standard_error=mean.standard_error * widening(mean.launches, mean.ended),
+        freedom=float(mean.launches - 1),
+        old_sd=mean.spread,
         new_sd=0.0,
-        old_replicates=interval.launches,
-        new_replicates=interval.launches,
-        ended=interval.ended,
+        old_replicates=mean.launches,
+        new_replicates=mean.launches,
+        ended=mean.ended,
     )

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike
 from suite.statistics.arrays import Floats, finite_or_missing
 from suite.statistics.ending import EndedBy
 from suite.statistics.errors import InsufficientData
-from suite.statistics.student import fewest_launches, spread_of
+from suite.statistics.student import LaunchMean, fewest_launches, mean_of
 
 FEWEST_AXES = 2
 MOST_AXES = 3
@@ -40,12 +40,8 @@ class FactorialEffect(msgspec.Struct, frozen=True):
 
     axes: tuple[int, ...]
     """Indices of the axes, ascending: one for a main effect, more for an interaction."""
-    log_ratio: float
-    """Mean over the generations."""
-    standard_deviation: float
-    """Of the values of the generations, log scale."""
-    launches: int
-    """Generations in which every combination has a level."""
+    mean: LaunchMean
+    """Of the log ratios of the generations in which every combination has a level."""
 
 
 def combinations(axes: int) -> tuple[tuple[int, ...], ...]:
@@ -134,8 +130,4 @@ def factorial_effects(
     fewest = fewest_launches(ended)
     if len(complete) < fewest:
         raise InsufficientData(f"{len(complete)} generations hold all combinations; effects need {fewest}.")
-    return tuple(_effect(chosen, complete @ weight) for chosen, weight in weights.items())
-
-
-def _effect(axes: tuple[int, ...], values: Floats) -> FactorialEffect:
-    return FactorialEffect(axes, float(values.mean()), spread_of(values), values.size)
+    return tuple(FactorialEffect(chosen, mean_of(complete @ weight, ended)) for chosen, weight in weights.items())

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from suite.statistics.arrays import Floats, finite_or_missing, without_missing
 from suite.statistics.ending import EndedBy
-from suite.statistics.student import MIN_LAUNCHES, half_width, spread_of
+from suite.statistics.student import MIN_LAUNCHES, mean_of
 
 DEFAULT_TARGET = 0.01
 """Half-width of the log ratio's interval: half of the margin, so that an interval around no change lies inside it."""
@@ -111,7 +111,5 @@ def _widest(levels: Floats, pairs: list[tuple[int, int]], confidence: float) -> 
         difference = without_missing(levels[:, a] - levels[:, b])
         if difference.size < MIN_LAUNCHES:
             return None
-        widths.append(
-            half_width(spread_of(difference), difference.size, confidence=confidence, ended=EndedBy.PRECISION)
-        )
+        widths.append(mean_of(difference, EndedBy.PRECISION).half_width(confidence))
     return max(widths, default=None)

@@ -120,7 +120,7 @@ def test_ab_judges_the_levels_that_it_stopped_on(scenario: str, shape: dict[str,
     assert row.ratio is not None
     assert row.confidence is not None
     assert row.ratio.low is not None
-    effect = from_pairs(interval)
+    effect = from_pairs(interval.mean)
     assert row.ratio.low == math.exp(effect.log_ratio - effect.half_width(row.confidence))
     assert sentences.precision(interval.half_width) in compare_arms(run, Gate(), "0" * 64).notes
 

@@ -22,7 +22,7 @@ from suite.record.schema import Absent, Arm, Block, Image, Run, Startup
 from suite.report import names, units
 from suite.report.sentences import join
 from suite.statistics.ending import EndedBy
-from suite.statistics.student import MIN_LAUNCHES, half_width, spread_of
+from suite.statistics.student import MIN_LAUNCHES, mean_of
 
 CONFIDENCE = 0.95
 _FURTHEST_FIRST = ("docker", "venv", "host")
@@ -178,14 +178,13 @@ def added(
     """
     first, second = (_stages(block, arm, stage) for arm in (box, bare))
     differences = np.array([first[index] - second[index] for index in sorted(first.keys() & second.keys())])
-    count = differences.size
-    if not count:
+    if not differences.size:
         return None
-    mean = float(differences.mean())
-    if count < MIN_LAUNCHES:
-        return Estimate(mean)
-    half = half_width(spread_of(differences), count, confidence=CONFIDENCE, ended=ended)
-    return Estimate(mean, mean - half, mean + half)
+    mean = mean_of(differences, ended)
+    if mean.launches < MIN_LAUNCHES:
+        return Estimate(mean.value)
+    half = mean.half_width(CONFIDENCE)
+    return Estimate(mean.value, mean.value - half, mean.value + half)
 
 
 def _stages(block: Block, arm: Arm, stage: Callable[[Startup], int | Absent]) -> dict[int, float]:

@@ -19,8 +19,7 @@ from suite.compare.rows import Draft, in_order, judge_rows
 from suite.compare.types import Gate, Row, Verdict
 from suite.record.schema import Arm, Block, Run
 from suite.statistics.arrays import Floats
-from suite.statistics.ratios import ratio_interval
-from suite.statistics.student import fewest_launches
+from suite.statistics.student import fewest_launches, mean_of
 
 
 def judge_arms(run: Run, old: Arm, new: Arm, gate: Gate) -> tuple[Row, ...]:
@@ -54,7 +53,7 @@ def _draft(run: Run, block: Block, analysed: BlockAnalysis, arms: tuple[Arm, Arm
         launched = "launch" if len(common) == 1 else "launches"
         reason = f"{len(common)} {launched} of both arms, and a verdict takes {fewest}"
         found = Verdict.UNDECIDABLE, "undecided", reason
-    effect = from_pairs(ratio_interval(second, first, ended=ended)) if found is None else None
+    effect = from_pairs(mean_of(second - first, ended)) if found is None else None
     verdict, outcome, reason = found or (Verdict.INCONCLUSIVE, "undecided", "")
     further = fewest - len(common) if verdict is Verdict.UNDECIDABLE else None
     seconds = costs.generation_seconds(block)
