@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeGuard
+from typing import TypeGuard, TypeVar
 
 import numpy as np
 
 from suite.record.schema import Absent, Arm, Block, Failure, Generation, Launch, Round, Startup, Turn, Window
 from suite.statistics.arrays import Floats
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,18 @@ def turns(block: Block, arm: str | None = None) -> Iterator[tuple[Generation, Ro
             for turn in round_.turns:
                 if arm in {None, turn.arm}:
                     yield generation, round_, turn
+
+
+def known(values: Iterable[Value | Absent]) -> list[Value] | Absent:
+    """Return the values that are not absent; the last reason where all are."""
+    missing = Absent("not read in any window")
+    found: list[Value] = []
+    for value in values:
+        if isinstance(value, Absent):
+            missing = value
+        else:
+            found.append(value)
+    return found or missing
 
 
 def startups(launches: Iterable[Launch]) -> tuple[Startup, ...]:

@@ -60,22 +60,15 @@ def noise(run: Run) -> NoiseSummary | None:
 
 def _sum(values: Iterable[int | Absent]) -> int | Absent:
     """Add what was read; absent where nothing was."""
-    values = tuple(values)
-    known = [value for value in values if not isinstance(value, Absent)]
-    return sum(known) if known else next((value for value in values if isinstance(value, Absent)), Absent("not read"))
+    known = collect.known(values)
+    return known if isinstance(known, Absent) else sum(known)
 
 
 def _share(readings: Iterable[Noise], signal: Callable[[Noise], int | Absent]) -> float | Absent:
     """Add a signal over the windows in which it was read, over those windows' time."""
-    total_ns = elapsed_ns = 0
-    missing: Absent | None = None
-    for reading in readings:
-        value = signal(reading)
-        if isinstance(value, Absent):
-            missing = value
-        else:
-            total_ns += value
-            elapsed_ns += reading.elapsed_ns
-    if elapsed_ns:
-        return total_ns / elapsed_ns
-    return missing or Absent("not read")
+    readings = tuple(readings)
+    total_ns = _sum(map(signal, readings))
+    elapsed_ns = sum(reading.elapsed_ns for reading in readings if not isinstance(signal(reading), Absent))
+    if isinstance(total_ns, Absent):
+        return total_ns
+    return total_ns / elapsed_ns if elapsed_ns else Absent("windows without a duration")
