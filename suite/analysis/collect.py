@@ -59,7 +59,7 @@ def launches(block: Block, arm: str | None = None) -> Iterator[tuple[Generation,
     block
         A block of the record.
     arm
-        Id of the arm whose launches are wanted; None: all, the canary's among them.
+        Id of the arm whose launches are yielded; None: all, the canary's among them.
     """
     for generation in block.generations:
         for launch in generation.launches:
@@ -75,7 +75,7 @@ def turns(block: Block, arm: str | None = None) -> Iterator[tuple[Generation, Ro
     block
         A block of the record.
     arm
-        Id of the arm whose turns are wanted; None: all, the canary's among them.
+        Id of the arm whose turns are yielded; None: all, the canary's among them.
     """
     for generation in block.generations:
         for round_ in generation.rounds:

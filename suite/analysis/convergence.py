@@ -80,15 +80,15 @@ def _reached(trainings: Mapping[int, Convergence]) -> dict[int, Evaluation]:
 def _row(block: Block, summary: collect.ArmSummary, known: eligibility.Known) -> ConvergenceRow:
     trainings = _trainings(summary)
     reached = _reached(trainings)
-    judged = eligibility.judge(block, summary, known, measured=len(trainings), needed=MIN_LAUNCHES)
+    common = eligibility.arm_row(block, summary, known, measured=len(trainings), needed=MIN_LAUNCHES)
     missed = _missed(trainings, reached)
-    if missed and judged.standing in {"ranked", "control", "shown"}:
-        judged = msgspec.structs.replace(judged, standing="shown" if reached else "failed", reason=missed)
+    if missed and common.standing in {"ranked", "control", "shown"}:
+        common = msgspec.structs.replace(common, standing="shown" if reached else "failed", reason=missed)
     last = [training.points[-1] for training in trainings.values() if training.points]
     times = [float(each.elapsed_ns) for each in reached.values()]
     steps = [float(each.step) for each in reached.values()]
     return ConvergenceRow(
-        **msgspec.structs.asdict(judged),
+        **msgspec.structs.asdict(common),
         version=collect.version(summary.workers),
         launches=len(trainings),
         launches_failed=len(summary.failures),

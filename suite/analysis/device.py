@@ -54,7 +54,7 @@ class DeviceBlock(msgspec.Struct, frozen=True):
 
 
 def summarise(run: Run) -> tuple[DeviceBlock, ...]:
-    """Return a summary of every block whose windows a GPU was asked about; empty for runs on the CPU."""
+    """Return a summary of every block with windows on a GPU; empty for runs on the CPU."""
     return tuple(found for block in run.blocks if (found := _block(block)).rows)
 
 

@@ -69,7 +69,7 @@ def _badness(parity: Parity) -> tuple[bool, float]:
     return not parity.equal, float("inf") if isinstance(error, Absent) else error
 
 
-def judge(block: Block, summary: collect.ArmSummary, known: Known, *, measured: int, needed: int | None) -> ArmRow:
+def arm_row(block: Block, summary: collect.ArmSummary, known: Known, *, measured: int, needed: int | None) -> ArmRow:
     """Return an arm's standing with the reason for it, its parity and its last failure.
 
     Parameters

@@ -113,4 +113,4 @@ def _power_w(recorded: Iterable[Noise]) -> float | Absent:
         if not isinstance(noise.package_energy_uj, Absent):
             energy_uj += noise.package_energy_uj
             elapsed_ns += noise.elapsed_ns
-    return energy_uj * 1e3 / elapsed_ns if elapsed_ns > 0 else Absent("no window was asked about")
+    return energy_uj * 1e3 / elapsed_ns if elapsed_ns > 0 else Absent("not read in any window")

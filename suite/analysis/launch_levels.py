@@ -1,4 +1,4 @@
-"""From a block to launch levels: one value for each launch. Nothing else computes them.
+"""From a block to launch levels: one value for each launch. They are computed nowhere else.
 
 The schedule decides by these values when to stop, a report ranks by them, `ab` judges by them, and the trials measure
 how often that is wrong. So all of them use the same numbers, and an interval that ended a run is the one reported.
@@ -22,7 +22,7 @@ from suite.statistics.counting import Counting, count_windows
 from suite.statistics.levels import levels_of_windows
 
 Levels = dict[str, dict[int, float]]
-"""Arm to generation to the launch's value: nanoseconds, or bytes where memory is asked. An arm without a value in a
+"""Arm to generation to the launch's value: nanoseconds, or bytes of peak memory. An arm without a value in a
 generation has no entry there."""
 
 
@@ -37,7 +37,7 @@ def launch_levels(block: Block) -> Levels:
     Returns
     -------
     dict
-        Of a call, an item (where throughput is asked), a step, a training to its target, a cold start (nanoseconds), or
+        Of a call, an item (throughput), a step, a training to its target, a cold start (nanoseconds), or
         peak memory (bytes).
     """
     match block.case.definition.sample:
@@ -91,7 +91,7 @@ class Reduction:
 
     @cached_property
     def compared(self) -> Levels:
-        """Time of a call, or of an item where throughput is asked, one value a launch."""
+        """Time of a call, or of an item in throughput cases, one value per launch."""
         return self.item_ns if self.block.case.per_item else self.median_ns
 
     @cached_property

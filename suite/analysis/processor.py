@@ -121,8 +121,8 @@ def missing_instructions(machine: Fingerprint, precision: str) -> str:
     >>> missing_instructions({"cpu": {"flags": "avx2 avx512f"}}, "bf16")
     'This processor has none of avx512_bf16, amx_bf16, bf16'
     """
-    wanted = NATIVE_FLAGS.get(precision)
+    native = NATIVE_FLAGS.get(precision)
     flags = machine.get("cpu", {}).get("flags", Absent("not asked"))
-    if wanted is None or not isinstance(flags, str):
+    if native is None or not isinstance(flags, str):
         return ""
-    return "" if set(wanted) & set(flags.split()) else f"This processor has none of {', '.join(wanted)}"
+    return "" if set(native) & set(flags.split()) else f"This processor has none of {', '.join(native)}"

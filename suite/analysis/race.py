@@ -34,7 +34,7 @@ class Race(msgspec.Struct, frozen=True):
     """Whether nothing is left to find out: one contender, or every lead is precise, now and one generation before."""
 
 
-def look(run: Run) -> dict[str, Race]:
+def races(run: Run) -> dict[str, Race]:
     """Return the race of each block that is timed in windows, by the id of its case.
 
     Parameters
@@ -43,10 +43,10 @@ def look(run: Run) -> dict[str, Race]:
         The record so far.
     """
     known = eligibility.parities(run)
-    return {block.case.id: _look(block, known, run.settings.margin) for block in run.blocks if block.case.timed}
+    return {block.case.id: _race(block, known, run.settings.margin) for block in run.blocks if block.case.timed}
 
 
-def _look(block: Block, known: eligibility.Known, margin: float) -> Race:
+def _race(block: Block, known: eligibility.Known, margin: float) -> Race:
     rows = timed_windows.analyse(block, known, margin=margin, ended=EndedBy.RACE).rows
     gone = {left.arm for left in block.left}
     launched = {launch.arm for generation in block.generations[-1:] for launch in generation.launches}

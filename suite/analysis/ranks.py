@@ -65,7 +65,7 @@ def assign(
         rows=tuple(sorted(rows.values(), key=_order)),
         best=leaders[0] if leaders else None,
         also_first=tuple(leaders[1:]),
-        unranked_reason="" if leaders else _why_nobody(rows.values()),
+        unranked_reason="" if leaders else _why_unranked(rows.values()),
     )
 
 
@@ -74,7 +74,7 @@ def _order(row: RankedRow) -> tuple[int, int, float]:
     return _STANDINGS.index(row.standing), row.rank or 0, row.ratio.value if row.ratio else 0.0
 
 
-def _why_nobody(rows: Iterable[RankedRow]) -> str:
+def _why_unranked(rows: Iterable[RankedRow]) -> str:
     """Return why no row of a block has a rank."""
     shown = [row.reason for row in rows if row.standing == "shown"]
     if shown:

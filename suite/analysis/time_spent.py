@@ -46,7 +46,7 @@ class TimeSpent(msgspec.Struct, frozen=True):
     """A run's wall-clock time, part by part."""
 
     seconds: float
-    """From the beginning of its preparation to its end; of a run that was resumed, without the pauses."""
+    """From the start of its preparation to its end; of a run that was resumed, without the pauses."""
     parts: tuple[Part, ...]
     """They add up to the whole; the longest first."""
 

@@ -72,10 +72,10 @@ def _row(found: Reduction, number: int, known: eligibility.Known, ended: EndedBy
         windows += kept
         if len(kept) < len(undisturbed):
             warming.append((launch.generation, len(undisturbed) - len(kept)))
-    judged = eligibility.judge(block, summary, known, measured=launches, needed=fewest_launches(ended))
+    common = eligibility.arm_row(block, summary, known, measured=launches, needed=fewest_launches(ended))
     workers = summary.workers
     row = Row(
-        **msgspec.structs.asdict(judged),
+        **msgspec.structs.asdict(common),
         version=collect.version(workers),
         counts=Counts(
             launches=launches,

@@ -66,7 +66,7 @@ class Counts(msgspec.Struct, frozen=True):
     windows_disturbed: int
     """In rounds called disturbed by outside signals; left out."""
     windows_warming: int
-    """Before a launch had settled; left out."""
+    """Before a launch was steady; left out."""
     windows_failed: int
     launches_unsteady: int
     """Launches with enough windows to tell that never settled; kept, and reported."""
@@ -145,7 +145,7 @@ class Row(RankedRow, frozen=True, kw_only=True):
         return self.counts.launches
 
     def compared(self, case: Case) -> Estimate | None:
-        """Return what it is compared by: items per second where throughput is asked, else the time of a call."""
+        """Return what it is compared by: items per second in throughput cases, else the time of a call."""
         return self.items_per_second if case.per_item else self.median_ns
 
 
@@ -244,7 +244,7 @@ class ConvergenceRow(RankedRow, frozen=True, kw_only=True):
     seeds_reached: int
     seeds_diverged: int
     seeds_disturbed: int
-    """Meanwhile something else was about, by signals from outside; they count all the same."""
+    """Disturbed, by signals from outside; they count all the same."""
     time_ns: Estimate | None = None
     """To the target: geometric mean over seeds, with its 95 % t interval."""
     steps: Estimate | None = None
@@ -258,7 +258,7 @@ class ConvergenceRow(RankedRow, frozen=True, kw_only=True):
     accuracy: float | None = None
     """At the limit of steps, median over seeds."""
     best_accuracy: float | None = None
-    """The highest that was seen at all."""
+    """The highest of all evaluations."""
     launch_times_ns: tuple[float, ...] = ()
     curves: tuple[Curve, ...] = ()
 
@@ -288,7 +288,7 @@ class CanaryPoint(msgspec.Struct, frozen=True):
 
 
 class Canary(msgspec.Struct, frozen=True):
-    """How the machine itself moved during the run: the same fixed work, again and again."""
+    """How the machine itself changed during the run, by the same fixed work."""
 
     arm: str
     points: tuple[CanaryPoint, ...]
@@ -348,7 +348,7 @@ class PooledControls(msgspec.Struct, frozen=True):
 
 
 class Ceiling(msgspec.Struct, frozen=True):
-    """A rate that this machine was seen to reach: the median of some samples, and their range."""
+    """A rate that this machine reached: the median of some samples, and their range."""
 
     per_s: float
     lowest: float
@@ -387,7 +387,7 @@ class Use(msgspec.Struct, frozen=True):
     backend: str
     bound: Bound
     call_ns: Estimate
-    """Time of a call: the median, or where throughput is asked batch ÷ items per second."""
+    """Time of a call: the median, or in throughput cases batch ÷ items per second."""
     flops_per_s: Estimate
     compute_share: Estimate
     """Of the measured rate of matrix products. Above 1: it is faster than NumPy, or computes less than was counted."""
@@ -422,7 +422,7 @@ PaybackVerdict: TypeAlias = Literal["at once", "after", "maybe", "never"]
 
 
 class Payback(msgspec.Struct, frozen=True):
-    """What compiling costs an arm at its start, and gives back call by call, against an arm that does not compile."""
+    """What compiling costs an arm at its start and saves in each call, compared with an arm that does not compile."""
 
     model: str
     precision: str
@@ -477,7 +477,7 @@ class Saturation(msgspec.Struct, frozen=True):
 
 
 class Headroom(msgspec.Struct, frozen=True):
-    """What is left of the memory that a worker may take."""
+    """Memory that a worker may still take."""
 
     case: Case
     least_arm: str

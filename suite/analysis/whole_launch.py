@@ -48,9 +48,9 @@ def _first_call_ns(startup: Startup) -> int:
 
 def _cold_row(block: Block, summary: collect.ArmSummary, known: eligibility.Known) -> ColdRow:
     startups = collect.startups(summary.workers)
-    judged = eligibility.judge(block, summary, known, measured=len(startups), needed=None)
+    common = eligibility.arm_row(block, summary, known, measured=len(startups), needed=None)
     return ColdRow(
-        **msgspec.structs.asdict(judged),
+        **msgspec.structs.asdict(common),
         launches=len(startups),
         startups=startups,
         start_ns=median([startup.start_ns for startup in startups]),
@@ -64,12 +64,12 @@ def _cold_row(block: Block, summary: collect.ArmSummary, known: eligibility.Know
 def _memory_row(block: Block, summary: collect.ArmSummary, known: eligibility.Known) -> MemoryRow:
     readings = tuple(launch.memory for launch in summary.workers if launch.memory is not None)
     peaks = collect.peaks_bytes(summary.workers)
-    judged = eligibility.judge(block, summary, known, measured=len(peaks), needed=None)
+    common = eligibility.arm_row(block, summary, known, measured=len(peaks), needed=None)
     unread = [reading.peak_rss_bytes for reading in readings if isinstance(reading.peak_rss_bytes, Absent)]
     if not peaks and not summary.failures and unread:
-        judged = msgspec.structs.replace(judged, reason=unread[-1].reason)
+        common = msgspec.structs.replace(common, reason=unread[-1].reason)
     return MemoryRow(
-        **msgspec.structs.asdict(judged),
+        **msgspec.structs.asdict(common),
         launches=len(peaks),
         readings=readings,
         source=readings[-1].source if readings else "",

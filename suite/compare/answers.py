@@ -18,12 +18,12 @@ class CaseResults(msgspec.Struct, frozen=True):
     """The answers of one side's runs to one case."""
 
     runs: int
-    """All runs of the side, also those that were not asked."""
+    """All runs of the side, also those without an answer."""
     answers: tuple[Answer, ...]
 
     @property
     def costs(self) -> list[float]:
-        """Costs of answers that are equal to the reference, one a run."""
+        """Costs of answers that are equal to the reference, one per run."""
         return [answer.cost for answer in self.answers if answer.cost is not None and answer.standing in _TRUSTED]
 
     @property
@@ -107,7 +107,7 @@ def different_digests(old: Iterable[Answer], new: Iterable[Answer], *, onnx: boo
     Parameters
     ----------
     old, new
-        Answers of the two sides to one case.
+        Answers of both sides to one case.
     onnx
         Whether another export of the same weights counts: its times may differ, its answers must not.
     """

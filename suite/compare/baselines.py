@@ -64,7 +64,7 @@ def define(name: str, records: list[Path], reports: Path) -> Baseline:
         )
     pointers = tuple(_pointer(record, reports) for record in records)
     if len({pointer.file for pointer in pointers}) < len(pointers):
-        raise LevelfieldError("A run stands twice in this baseline.", fix="Name every run once.")
+        raise LevelfieldError("A run is named twice in this baseline.", fix="Name every run once.")
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     baseline = Baseline(name=name, set_at=now, runs=pointers)
     try:

@@ -63,7 +63,7 @@ def compare_environments(
     groups = dict.fromkeys(group for environment in (*before, *after) for group in environment)
     found = [
         ChangeGroup(title=_title(group), changes=_group(group, before, after))
-        for group in sorted(groups, key=lambda group: (_place(group), group))
+        for group in sorted(groups, key=lambda group: (_order_of(group), group))
     ]
     return tuple(sorted(found, key=lambda group: min((_STATES.index(each.state) for each in group.changes), default=0)))
 
@@ -132,7 +132,7 @@ def _renamed(environment: Environment, names: Mapping[str, str]) -> Environment:
     return {names.get(group, group): facts for group, facts in environment.items()}
 
 
-def _place(group: str) -> int:
+def _order_of(group: str) -> int:
     if group in _LAST:
         return 300 + _LAST.index(group)
     if group in _TITLES:

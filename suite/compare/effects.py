@@ -26,7 +26,7 @@ from suite.statistics.student import LaunchMean, look_cost, spread_of, widening
 
 MIN_RUNS = 3
 """Fewest runs a side that are judged. With two, the spread of a side rests on a single difference: at 99 % the quantile
-of t is 9.9 at best and 64 at worst, so that only changes of tens of percents could be told from chance."""
+of t is 9.9 at best and 64 at worst, so that only changes of tens of percents would be significant."""
 
 
 class Effect(msgspec.Struct, frozen=True):
@@ -44,7 +44,7 @@ class Effect(msgspec.Struct, frozen=True):
     pooled: bool = False
     """Whether both sides are taken to have one spread (`pooled`)."""
     ended: EndedBy = EndedBy.PLAN
-    """What was allowed to decide how many pairs there are; pays for a look after every one."""
+    """What was allowed to decide how many pairs there are; interim looks widen the interval."""
 
     def with_replicates(self, old: int, new: int) -> "Effect":
         """Return the effect with other numbers of replicates, if the estimate and the spreads stay what they are.
@@ -144,7 +144,7 @@ def pooled(old: ArrayLike, new: ArrayLike) -> Effect:
     freedom = first.size + second.size - 2
     if min(first.size, second.size) < 1 or freedom < MIN_RUNS - 1:
         raise InsufficientData(
-            f"{first.size} and {second.size} replicates: their spread cannot be told from so few. Measure more."
+            f"{first.size} and {second.size} replicates: too few to estimate their spread. Measure more."
         )
     squares = sum((side.size - 1) * spread_of(side) ** 2 for side in (first, second) if side.size > 1)
     spread = math.sqrt(squares / freedom)

@@ -40,9 +40,9 @@ def notes_on_runs(
     if same_hardware is False:
         others = (hardware_differences(old[0].hardware, run.hardware) for run in (*new, *old))
         found = next(filter(None, others))
-        yield f"Other hardware: {phrases.clean('; '.join(found))}. Ratios tell of machines and stacks at once."
+        yield f"Other hardware: {phrases.clean('; '.join(found))}. Ratios compare machines and stacks at the same time."
     elif same_hardware is None:
-        yield "A record does not tell which processor it was made on; it may be another one."
+        yield "A record does not name its processor, so the hardware may differ."
     for label in sorted({label for run in (*old, *new) for label in run.facts.labels}):
         yield phrases.clean(sentences.label(label))
     cut = [run.facts.id for run in (*old, *new) if run.facts.finished is None]

@@ -140,7 +140,7 @@ def _judged(
     draft: Result, old: Answer, new: Answer | None, *, has_moved: bool, same: bool | None, allowed: float
 ) -> Result:
     if new is None:
-        return msgspec.structs.replace(draft, reason="this run did not ask it")
+        return msgspec.structs.replace(draft, reason="this run did not measure it")
     reason = new.reason.rstrip(".")
     if old.cost is None or new.cost is None or new.standing not in _WITH_NUMBERS:
         verdict = {"unequal": Verdict.NUMERICS, "absent": Verdict.MISSING}.get(new.standing, Verdict.FAILED)
@@ -152,7 +152,7 @@ def _judged(
     if has_moved:
         return msgspec.structs.replace(draft, verdict=Verdict.NUMERICS, reason=reason)
     if same is not True:
-        why = "" if same is False else "a record does not tell its processor"
+        why = "" if same is False else "a record does not name its processor"
         return msgspec.structs.replace(draft, verdict=Verdict.ELSEWHERE, reason=why)
     if effect is None or found is None:
         return msgspec.structs.replace(draft, verdict=Verdict.UNDECIDED, reason=_TOO_FEW, launches=FEWEST)
@@ -230,7 +230,7 @@ def _exit_code(results: Sequence[Result], drifts: Sequence[Drift]) -> int:
 
 def _answer(results: Sequence[Result], drifts: Sequence[Drift]) -> str:
     if not results:
-        return "Nothing could be held against the report: it holds no result with a number."
+        return "Nothing could be compared with the report: it has no result with a number."
     counts = Counter(result.verdict for result in results)
     moved = sum(each.outcome == "worse" for each in drifts)
     total = len(results)

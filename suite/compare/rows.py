@@ -200,7 +200,7 @@ def _drafts(sides: _Sides, pairs: Sequence[Pair]) -> Iterator[Draft]:
                 reason = matching.describe_difference(cases[0][name], other)
                 yield _draft(other, arms, Verdict.INCOMPARABLE, "undecided", reason)
             elif first.costs or first.with_standing("unequal"):
-                reason = "the new side was not asked" if arms[1] else "the new side does not have this arm"
+                reason = "the new side did not measure it" if arms[1] else "the new side does not have this arm"
                 yield _draft(cases[0][name], arms, Verdict.MISSING, "undecided", reason)
         for name, case in alone.items():
             yield from _added(case, arms, after[name])
@@ -218,12 +218,12 @@ def _added(case: Case, arms: Pair, after: CaseResults) -> Iterator[Draft]:
     elif unequal:
         yield _draft(case, arms, Verdict.UNEQUAL, "undecided", answers.first_reason(unequal))
     elif after.costs:
-        reason = "the old side was not asked" if arms[0] else "the old side does not have this arm"
+        reason = "the old side did not measure it" if arms[0] else "the old side does not have this arm"
         yield _draft(case, arms, Verdict.ADDED, "aside", reason)
 
 
 def _both(case: Case, arms: Pair, before: CaseResults, after: CaseResults, sides: _Sides) -> Iterator[Draft]:
-    """Yield a case that both sides were asked; nothing where neither supports it."""
+    """Yield a case that both sides have; nothing where neither supports it."""
     without_costs = answers.verdict_without_costs(before, after)
     if without_costs is not None:
         if without_costs[0] is not Verdict.MISSING or not (after.unsupported and before.unsupported):

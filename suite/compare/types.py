@@ -51,9 +51,9 @@ class Verdict(enum.StrEnum):
     FAILED = "failed"
     """The new side could not answer. Never read as slower."""
     MISSING = "missing"
-    """The new side was not asked, or was cut off before its turn."""
+    """The new side did not measure it, or was cut off before."""
     ADDED = "added"
-    """Only the new side was asked."""
+    """Only the new side measured it."""
     RECOVERED = "recovered"
     """The old side failed, and the new one answers."""
 
@@ -200,7 +200,7 @@ class Side(msgspec.Struct, frozen=True):
 
 
 class Gate(msgspec.Struct, frozen=True):
-    """What was asked."""
+    """What counts as the same and as worse, and at which error rate."""
 
     margin: float = 0.02
     """Relative change that does not matter: what lies inside it on both ends is `same`."""

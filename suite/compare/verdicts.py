@@ -15,8 +15,8 @@ interval is shown at the confidence at which its verdict was reached, so that th
 
 `reproduce` judges each result by its own 95 % interval (`reproduction_policy`): all of it inside the allowance, all of
 it outside, or not decided. One run a side cannot say whether a stack became slower: between quiet runs of the same
-thing, minutes apart on one machine, cells moved by more than launches within a run tell. It can say whether the figures
-of a report are such as this machine gives. Where the true ratio lies on a bound of the allowance or beyond, *same* is
+thing, minutes apart on one machine, results moved by more than launches within a run show. It can show whether this
+machine reproduces the figures of a report. Where the true ratio lies on a bound of the allowance or beyond, *same* is
 said in at most 2.5 % of cases, and where it lies inside, a difference in at most 2.5 %. "True" is of these two runs: a
 machine that is slower today than on the report's day moves the ratio, and no interval over launches knows of that.
 
@@ -54,7 +54,7 @@ MOST_LAUNCHES = 100
 
 
 class Policy(msgspec.Struct, frozen=True):
-    """What a command asks of an effect."""
+    """Rules by which a command judges an effect."""
 
     margin: float
     """Relative difference that counts as none, in either direction: a ratio of 1 / (1 + margin) to 1 + margin."""
@@ -114,7 +114,7 @@ def judge(effects: Sequence[Effect], policy: Policy) -> tuple[Judgement, ...]:
     Parameters
     ----------
     effects
-        All that one comparison looks at: a correction is for their number.
+        All effects of one comparison: the correction is for their number.
     policy
         What counts as the same, as a change and as worse, and how sure of it one has to be.
 

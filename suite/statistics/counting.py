@@ -1,6 +1,6 @@
-"""Which windows of a block count: those of calm rounds, from the moment at which a launch was warm.
+"""Which windows of a block count: those of undisturbed rounds, from the point at which a launch was warm.
 
-Three rules. None looks at which arm is faster; the second and the third look at the windows that the first leaves.
+Three rules. None depends on which arm is faster; the second and the third apply to the windows that the first leaves.
 
 1. Rounds that outside signals call disturbed are left out (`suite.statistics.undisturbed`).
 2. Where a launch has enough windows to show it, those before it settled are left out (`suite.statistics.steady`).

@@ -1,17 +1,17 @@
 """Main effects and interactions of a 2^k experiment whose combinations take turns in every generation.
 
 Each generation holds one level of every combination, so each contrast of their logarithms is one value per generation,
-in which the machine's mood of that generation cancels. The mean of these values over the generations is the effect, and
-Student's t gives its interval, as for a pair of arms (`suite.statistics.student`).
+in which the state of the machine cancels. The mean of these values over the generations is the effect, and Student's t
+gives its interval, as for a pair of arms (`suite.statistics.student`).
 
-The contrasts are scaled so that each is the logarithm of a ratio that can be said in words:
+The contrasts are scaled so that each is the logarithm of a ratio with a plain meaning:
 
 * the main effect of an axis is the ratio of its second level to its first, averaged over all levels of the others;
 * the interaction of two axes is a ratio of ratios: how many times larger the ratio of one axis is at the second level
   of the other than at the first, averaged over the rest; that of three is the ratio of two such ratios.
 
 So one margin holds for all of them: an interaction within 2 % says that the ratio of one axis is the same within 2 %
-wherever the other stands. An interaction of two axes has twice the standard error of a main effect, and needs four
+at either level of the other. An interaction of two axes has twice the standard error of a main effect, and needs four
 times as many generations for the same width. The textbook's interaction is half of this one on the log scale.
 
 References

@@ -23,7 +23,7 @@ DEFAULT_Q = 0.01
 
 
 class Discoveries(msgspec.Struct, frozen=True):
-    """Which cases of a grid stand after correction."""
+    """Cases of a grid that are significant after correction."""
 
     found: tuple[bool, ...]
     adjusted: tuple[float | None, ...]
@@ -38,7 +38,7 @@ def benjamini_hochberg(p_values: ArrayLike, *, q: float = DEFAULT_Q) -> Discover
     p_values : array_like, shape (cases,)
         Two-sided, from `suite.statistics.ratios`; NaN where a case has none (too few launches, failed).
     q : float
-        False discovery rate. Valid for independent tests and for such as share a machine's mood (positive dependence).
+        False discovery rate. Valid for independent tests, and under positive dependence, such as on one machine.
 
     Raises
     ------

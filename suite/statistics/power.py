@@ -93,7 +93,7 @@ def minimum_detectable_effect(
     design, alpha, ended
         As in `power`.
     probability : float
-        Power that is asked for.
+        Power to reach.
 
     Returns
     -------

@@ -4,7 +4,7 @@ Two questions, each answered with its own guarantee, whatever the correlation of
 spreads (which differ by a factor of three between backends; a pooled variance would not do):
 
 **Which arm is faster than which?** A rank is one more than the number of arms that are faster, so all K (K - 1) / 2
-pairs are compared, and with the asked confidence none is called different that is not. The p values of paired t tests
+pairs are compared, and with the given confidence none is called different that is not. The p values of paired t tests
 meet the bounds of Shaffer's step-down procedure: Bonferroni's for all pairs at first; once *r* pairs are rejected, only
 as many can still be true as there are equal pairs in some partition of the arms that leaves at least *r* unequal (for
 seven arms 21, then 15, 11, 9, …). Two rules are added, and neither can make a false claim more likely:
@@ -25,12 +25,12 @@ independent tests only (Finner 1999) and simulated here for paired ones.
 with it as if it had been chosen before the run overstates its lead. *Multiple comparisons with the best* (Hsu 1984)
 repairs that:
 
-* With the true best arm *k* as control, all K - 1 paired intervals of log t_j - log t_k hold together with the asked
+* With the true best arm *k* as control, all K - 1 paired intervals of log t_j - log t_k hold together with the given
   confidence (Bonferroni).
 * Where they hold, no arm is significantly faster than *k*, so *k* is a **candidate**: an arm than which none is.
 * So the ratio of any arm to the best lies within the union of its intervals against the candidates.
 
-**Where arms leave early** (`suite.statistics.racing`), a pair of which one has left was looked at after every launch
+**Where arms leave early** (`suite.statistics.racing`), a pair of which one has left was tested after every launch
 and pays for that, with `racing.LOOKS_SHARE` of the level; a pair of which none has left is tested once, with the rest
 of the level. An error of a pair happens at a look or at the end, so it is no more likely than the whole level says.
 
@@ -64,7 +64,7 @@ from suite.statistics.verdicts import DEFAULT_MARGIN, Verdict, verdict_of
 
 
 class ArmRank(msgspec.Struct, frozen=True):
-    """Where one arm stands in its block."""
+    """The rank of one arm in its block."""
 
     arm: int
     """Column in the matrix that was ranked."""

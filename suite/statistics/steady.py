@@ -10,9 +10,9 @@ moving, there is no steady state.
        └─┐    ╷
          └────┴──────────      agree with the settled level; a spike in between is kept, it is a sample like others
 
-Noise on a shared machine is correlated: neighbouring windows share the machine's mood. The effective number of values
-in a segment is therefore reduced by the autocorrelation time, or every busy second would look like a change of the
-program. For the same reason, give windows rather than calls where a launch has many windows.
+Noise on a shared machine is correlated: neighbouring windows share the state of the machine. The effective number of
+values in a segment is therefore reduced by the autocorrelation time, or every busy second would look like a change of
+the program. For the same reason, give windows rather than calls where a launch has many windows.
 
 References
 ----------
@@ -178,14 +178,14 @@ def _offset(points: Floats, bound: tuple[int, int], settled: Noise, tolerance: f
     if inside > max(1, LEAST_END * n):  # less cannot inflate a median deviation
         rest = np.concatenate((points[middle : max(start, middle)], points[stop:]))
         level = float(np.median(rest))
-        noise = Noise(rest) if rest.size >= MIN_POINTS - 1 else Noise(_others(points, bound))
+        noise = Noise(rest) if rest.size >= MIN_POINTS - 1 else Noise(_points_outside(points, bound))
     elif noise.size < MIN_POINTS - 1:
-        noise = Noise(_others(points, bound))
+        noise = Noise(_points_outside(points, bound))
     off = float(np.median(points[start:stop])) - level
     return off if abs(off) > max(tolerance, noise.allows(stop - start, alpha)) else 0.0
 
 
-def _others(points: Floats, bound: tuple[int, int]) -> Floats:
+def _points_outside(points: Floats, bound: tuple[int, int]) -> Floats:
     """The last few points outside the segment: in a short series, half of it is too little to judge noise by."""
     return np.concatenate((points[: bound[0]], points[bound[1] :]))[-(MIN_POINTS - 1) :]
 

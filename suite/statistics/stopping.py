@@ -1,7 +1,7 @@
 """When to stop: at the end of a generation, on precision or on budget, never because a result became significant.
 
-Stopping on significance finds differences between identical programs if one only looks often enough. Stopping on
-precision does not look at the ratio at all; the little that it still costs in coverage is paid by
+Stopping on significance finds differences between identical programs if one tests often enough. Stopping on
+precision does not depend on the ratio; the little that it still costs in coverage is paid by
 `suite.statistics.student`.
 
 References
@@ -62,7 +62,7 @@ def decide(
     Parameters
     ----------
     log_levels : array_like, shape (generations, arms), log of time
-        One value a launch (`suite.statistics.levels`), NaN where it failed. Only its spread is looked at.
+        One value a launch (`suite.statistics.levels`), NaN where it failed. Only its spread counts.
     target : float
         Half-width that every ratio must reach, log scale.
     confidence : float

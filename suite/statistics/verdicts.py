@@ -22,7 +22,7 @@ import enum
 import math
 
 DEFAULT_MARGIN = 0.02
-"""A change of 2 % is the smallest that people act on; asked for otherwise with `--margin`."""
+"""A change of 2 % is the smallest that people act on; `--margin` sets another."""
 
 
 class Verdict(enum.StrEnum):

@@ -62,7 +62,7 @@ def compare_arms(run: Run, gate: Gate, sha256: str) -> Comparison:
     run
         The record, finished or cut off.
     gate
-        What was asked.
+        Margin, false discovery rate and largest slowdown.
     sha256
         Of the record's file.
 
@@ -77,7 +77,7 @@ def compare_arms(run: Run, gate: Gate, sha256: str) -> Comparison:
     pairs = [(old.id, new.id)]
     drifts = drift.find_drift(pairs, [before], [after], same_hardware=True)
     ended = max((ended_by(run.settings, block.case) for block in run.blocks), key=list(_ENDS).index)
-    around = (*containers.compare_places(run, old, new), *changes.compare_environments([before], [after], pairs))
+    around = (*containers.compare_launchers(run, old, new), *changes.compare_environments([before], [after], pairs))
     found = Comparison(
         answer=answer(rows, drifts, gate),
         exit_code=0,
@@ -105,7 +105,7 @@ def undecided(run: Run, gate: Gate) -> dict[str, str]:
     run
         The record so far. A case without a complete generation of both arms is not decided.
     gate
-        What was asked.
+        Margin, false discovery rate and largest slowdown.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def undecided(run: Run, gate: Gate) -> dict[str, str]:
 
 
 def _view(run: Run, own: Arm, other: Arm) -> Run:
-    """Return the run as if only one of its arms had been asked."""
+    """Return the run with one of its arms alone."""
     image, foreign = (
         (arm.launcher or run.settings.launcher, arm.image, stem(arm.variant, arm.version)) for arm in (own, other)
     )

@@ -53,8 +53,8 @@ def test_arms_of_one_place_are_not_told_of_places() -> None:
     twin = msgspec.structs.replace(BOX, ordinal=2)
     found = judged(run(1.0, first=BOX, second=twin, models=("mlp",), scenarios=("latency",)))
     assert not any("container" in each for each in found.notes)
-    assert not any(group.title == "Where workers lived" for group in found.changes)
-    assert containers.compare_places(run(1.0), BOX, twin) == ()
+    assert not any(group.title == "Where workers ran" for group in found.changes)
+    assert containers.compare_launchers(run(1.0), BOX, twin) == ()
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_a_cold_start_is_reported_stage_by_stage() -> None:
 def test_where_workers_lived_stands_first_among_what_differs() -> None:
     made = record(1.0, scenarios=("latency",))
     found = judged(made)
-    assert found.changes[0].title == "Where workers lived"
+    assert found.changes[0].title == "Where workers ran"
     facts = {change.name: (change.old, change.new) for change in found.changes[0].changes}
     assert facts["launcher"] == ("docker", "venv")
     assert facts["Python"] == (made.images[0].python, "3.11.7")
