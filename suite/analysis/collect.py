@@ -16,7 +16,8 @@ Value = TypeVar("Value")
 class WindowSummary:
     """One timed window, its samples kept as an array."""
 
-    round: int
+    position: tuple[int, int]
+    """Of its generation in the block, and of its round in the generation."""
     samples_ns: Floats
     median_ns: float
     calls: int
@@ -140,12 +141,17 @@ def summaries(block: Block, arm: str | None) -> tuple[LaunchSummary, ...]:
     if arm is None:
         return ()
     found = []
-    for generation in block.generations:
+    for row, generation in enumerate(block.generations):
         launch = next((launch for launch in generation.launches if launch.arm == arm), None)
-        taken = [(round_, turn) for round_ in generation.rounds for turn in round_.turns if turn.arm == arm]
+        taken = [
+            (column, turn)
+            for column, round_ in enumerate(generation.rounds)
+            for turn in round_.turns
+            if turn.arm == arm
+        ]
         if launch is None and not taken:
             continue
-        windows = tuple(_summary(turn.window, round_.index) for round_, turn in taken if _usable(turn.window))
+        windows = tuple(_summary(turn.window, (row, column)) for column, turn in taken if _usable(turn.window))
         failures = [turn.failure for _, turn in taken if turn.failure is not None]
         found.append(
             LaunchSummary(
@@ -164,10 +170,10 @@ def _usable(window: Window | None) -> TypeGuard[Window]:
     return window is not None and bool(window.samples_ns) and min(window.samples_ns) > 0 and window.window_ns > 0
 
 
-def _summary(window: Window, index: int) -> WindowSummary:
+def _summary(window: Window, position: tuple[int, int]) -> WindowSummary:
     samples = np.asarray(window.samples_ns, dtype=np.float64)
     return WindowSummary(
-        round=index,
+        position=position,
         samples_ns=samples,
         median_ns=float(np.median(samples)),
         calls=int(samples.size),

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 import msgspec
 
 from suite.analysis import eligibility, estimates, ranks, timed_windows
-from suite.analysis.launch_levels import Levels, reduce
+from suite.analysis.estimates import Levels
+from suite.analysis.launch_levels import reduce
 from suite.record.schema import Block, Left, Run
 from suite.statistics import racing, ranking
 from suite.statistics.arrays import Floats

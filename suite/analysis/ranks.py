@@ -7,13 +7,11 @@ from typing import Generic, TypedDict, TypeVar
 import msgspec
 
 from suite.analysis import estimates
+from suite.analysis.estimates import Levels
 from suite.analysis.types import Control, ConvergenceRow, Estimate, RankedRow, Row, Standing
 from suite.record.schema import Arm, Block, Left
 from suite.statistics import ranking
 from suite.statistics.ending import EndedBy
-
-Levels = dict[str, dict[int, float]]
-"""Arm to generation to the launch's time."""
 
 Ranked = TypeVar("Ranked", Row, ConvergenceRow)
 

@@ -95,4 +95,4 @@ def _windows(run: Run) -> Iterator[tuple[bool, int]]:
         for number, summary in enumerate(found.arms):
             for launch in summary.launches:
                 for window in launch.windows:
-                    yield found.counts(number, launch, window), window.window_ns
+                    yield found.counts(number, window), window.window_ns

@@ -63,10 +63,8 @@ def _row(found: Reduction, number: int, known: eligibility.Known, ended: EndedBy
     launches = disturbed = 0
     warming: list[tuple[int, int]] = []
     for launch in summary.launches:
-        undisturbed = [
-            each for each in launch.windows if counting.rounds[found.positions[launch.generation, each.round]]
-        ]
-        kept = [each for each in undisturbed if found.counts(number, launch, each)]
+        undisturbed = [each for each in launch.windows if counting.rounds[each.position]]
+        kept = [each for each in undisturbed if found.counts(number, each)]
         disturbed += len(launch.windows) - len(undisturbed)
         launches += bool(kept)
         windows += kept

@@ -142,7 +142,7 @@ def _levels(effects: Sequence[Effect], policy: Policy) -> Iterator[tuple[float, 
     of_equivalence = 1 - min(2 * policy.level * max(sum(equivalent.found), 1) / len(effects), 0.5)
     for differs, equal, adjusted in zip(changed.found, equivalent.found, changed.adjusted, strict=True):
         confidence = of_equivalence if equal else of_change if differs else max(of_change, of_equivalence)
-        yield confidence, 1.0 if adjusted is None else adjusted
+        yield confidence, adjusted
 
 
 def _judgement(effect: Effect, policy: Policy, confidence: float, adjusted: float) -> Judgement:
