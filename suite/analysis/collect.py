@@ -97,6 +97,21 @@ def known(values: Iterable[Value | Absent]) -> list[Value] | Absent:
     return found or missing
 
 
+def per_ns(readings: Iterable[tuple[int | Absent, int]]) -> float | Absent:
+    """Return the sum of a counter over the windows in which it was read, divided by the duration of these windows.
+
+    Parameters
+    ----------
+    readings
+        For each window, the difference of the counter, and the nanoseconds that it is of.
+    """
+    found = known(value if isinstance(value, Absent) else (value, elapsed_ns) for value, elapsed_ns in readings)
+    if isinstance(found, Absent):
+        return found
+    whole_ns = sum(elapsed_ns for _, elapsed_ns in found)
+    return sum(value for value, _ in found) / whole_ns if whole_ns else Absent("windows without a duration")
+
+
 def startups(launches: Iterable[Launch]) -> tuple[Startup, ...]:
     """Return how those of the launches came up that did not fail."""
     return tuple(launch.startup for launch in launches if launch.startup is not None and launch.failure is None)

@@ -46,6 +46,7 @@ def noise(run: Run) -> NoiseSummary | None:
     elapsed_ns = sum(reading.elapsed_ns for reading in readings)
     if not elapsed_ns:
         return None
+    throttled = collect.known(reading.throttled for reading in readings)
     return NoiseSummary(
         windows=len(readings),
         elapsed_ns=elapsed_ns,
@@ -54,21 +55,10 @@ def noise(run: Run) -> NoiseSummary | None:
         others_share=_share(readings, lambda reading: reading.others_ns),
         idle_workers_share=_share(readings, lambda reading: reading.idle_workers_ns),
         supervisor_share=_share(readings, lambda reading: reading.supervisor_ns),
-        throttled=_sum(reading.throttled for reading in readings),
+        throttled=throttled if isinstance(throttled, Absent) else sum(throttled),
     )
-
-
-def _sum(values: Iterable[int | Absent]) -> int | Absent:
-    """Add what was read; absent where nothing was."""
-    known = collect.known(values)
-    return known if isinstance(known, Absent) else sum(known)
 
 
 def _share(readings: Iterable[Noise], signal: Callable[[Noise], int | Absent]) -> float | Absent:
     """Add a signal over the windows in which it was read, over those windows' time."""
-    readings = tuple(readings)
-    total_ns = _sum(map(signal, readings))
-    elapsed_ns = sum(reading.elapsed_ns for reading in readings if not isinstance(signal(reading), Absent))
-    if isinstance(total_ns, Absent):
-        return total_ns
-    return total_ns / elapsed_ns if elapsed_ns else Absent("windows without a duration")
+    return collect.per_ns((signal(reading), reading.elapsed_ns) for reading in readings)

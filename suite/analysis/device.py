@@ -60,8 +60,7 @@ def summarise(run: Run) -> tuple[DeviceBlock, ...]:
 
 def _block(block: Block) -> DeviceBlock:
     rows = []
-    for arm in block.arms:
-        turns = energy.counted(block, arm.id) if arm.id != block.canary else []
+    for arm, turns in energy.counted_by_arm(block):
         recorded = [turn for turn in turns if turn.device is not None]
         if recorded:
             rows.append(_row(block, arm, recorded))
