@@ -61,7 +61,7 @@ def test_arms_of_one_place_are_not_told_of_places() -> None:
     ("other", "says"),
     [
         (Arm("onnxruntime", "onnxruntime", launcher="venv", settings={"spinning": "off"}), "settings"),
-        (Arm("onnxruntime", "onnxruntime", launcher="venv", inject="5%"), "a slowdown"),
+        (Arm("onnxruntime", "onnxruntime", launcher="venv", inject="5%"), "injected slowdown"),
     ],
 )
 def test_what_differs_in_more_is_not_the_containers(other: Arm, says: str) -> None:
