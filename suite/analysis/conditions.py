@@ -7,7 +7,7 @@ import numpy as np
 from suite.analysis import collect
 from suite.analysis.types import Canary, CanaryPoint, NoiseSummary
 from suite.record.schema import Absent, Noise, Run
-from suite.statistics.shift import LEAST, shift
+from suite.statistics.shift import LEAST, has_shifted
 
 MIN_POINTS = 6
 """Fewest generations of the canary from which a drift is reported: two in each third."""
@@ -36,7 +36,7 @@ def canary(run: Run) -> Canary | None:
         drift=float(np.median(medians[-third:]) / np.median(medians[:third]) - 1)
         if len(points) >= MIN_POINTS
         else None,
-        moved=len(points) >= LEAST and shift(np.log(medians)).moved,
+        moved=len(points) >= LEAST and has_shifted(np.log(medians)),
     )
 
 
@@ -54,7 +54,6 @@ def noise(run: Run) -> NoiseSummary | None:
         pressure_share=_share(readings, lambda reading: reading.pressure_ns),
         others_share=_share(readings, lambda reading: reading.others_ns),
         idle_workers_share=_share(readings, lambda reading: reading.idle_workers_ns),
-        supervisor_share=_share(readings, lambda reading: reading.supervisor_ns),
         throttled=throttled if isinstance(throttled, Absent) else sum(throttled),
     )
 

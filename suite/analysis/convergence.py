@@ -91,7 +91,6 @@ def _row(block: Block, summary: collect.ArmSummary, known: eligibility.Known) ->
         **msgspec.structs.asdict(common),
         version=collect.version(summary.workers),
         launches=len(trainings),
-        launches_failed=len(summary.failures),
         seeds_reached=len(reached),
         seeds_diverged=sum(bool(training.diverged) for training in trainings.values()),
         seeds_disturbed=sum(bool(training.disturbed) for training in trainings.values()),

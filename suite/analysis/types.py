@@ -240,7 +240,6 @@ class ConvergenceRow(RankedRow, frozen=True, kw_only=True):
 
     launches: int
     """Seeds that were trained from."""
-    launches_failed: int
     seeds_reached: int
     seeds_diverged: int
     seeds_disturbed: int
@@ -311,7 +310,6 @@ class NoiseSummary(msgspec.Struct, frozen=True):
     pressure_share: float | Absent
     others_share: float | Absent
     idle_workers_share: float | Absent
-    supervisor_share: float | Absent
     throttled: int | Absent = Absent("not read")
     """How often the processor lowered its clock for heat or power."""
 

@@ -28,8 +28,6 @@ class RatioInterval(msgspec.Struct, frozen=True):
     ratio: float
     low: float
     high: float
-    half_width: float
-    """Of the interval, log scale: 0.01 is about ±1 %."""
     mean: LaunchMean
     """Of the log ratios of the generations in which both arms gave a result."""
 
@@ -96,7 +94,6 @@ def ratio_interval(
         ratio=math.exp(mean.value),
         low=math.exp(mean.value - half),
         high=math.exp(mean.value + half),
-        half_width=half,
         mean=mean,
     )
 
