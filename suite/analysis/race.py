@@ -1,4 +1,4 @@
-"""The race of a block so far: which arms leave it, which go on, and how well the lead is known."""
+"""The race of a block so far: which arms leave it, which continue, and how well the lead is known."""
 
 import math
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ class Race(msgspec.Struct, frozen=True):
     """Widest interval among the contenders' ratios to the best, upper half, log scale; None: there are too few
     launches."""
     settled: bool
-    """Whether nothing is left to find out: one contender, or every lead is precise, now and one generation before."""
+    """Whether the race is over: one contender, or every lead is precise, now and one generation before."""
 
 
 def races(run: Run) -> dict[str, Race]:
@@ -103,10 +103,10 @@ def _half_width(levels: Floats, ranked: Sequence[str], contenders: Sequence[int]
     if not ranked:
         return None
     gone = [number for number in range(len(ranked)) if number not in contenders]
-    places = ranking.rank(levels, margin=margin, ended=EndedBy.RACE, left=gone)
+    found = ranking.rank(levels, margin=margin, ended=EndedBy.RACE, left=gone)
     widths = [
-        None if place.high is None or place.ratio is None else math.log(place.high / place.ratio)
-        for place in places
-        if place.arm in contenders
+        None if each.high is None or each.ratio is None else math.log(each.high / each.ratio)
+        for each in found
+        if each.arm in contenders
     ]
     return max((width for width in widths if width is not None), default=None) if None not in widths else None

@@ -51,14 +51,14 @@ def assign(
     levels = estimates.matrix({arm: compared[arm] for arm in arms})
     columns = [number for number, arm in enumerate(arms) if arm in gone]
     leaders = []
-    for place in ranking.rank(levels, margin=margin, ended=ended, left=columns) if arms else ():
-        arm = arms[place.arm]
-        if place.rank is None or place.ratio is None:
-            rows[arm] = msgspec.structs.replace(rows[arm], standing="shown", reason=(place.reason or "").rstrip("."))
+    for found in ranking.rank(levels, margin=margin, ended=ended, left=columns) if arms else ():
+        arm = arms[found.arm]
+        if found.rank is None or found.ratio is None:
+            rows[arm] = msgspec.structs.replace(rows[arm], standing="shown", reason=(found.reason or "").rstrip("."))
             continue
-        ratio = Estimate(place.ratio, place.low, place.high)
-        rows[arm] = msgspec.structs.replace(rows[arm], rank=place.rank, ratio=ratio, verdict=place.verdict)
-        leaders += [arm] if place.rank == 1 else []
+        ratio = Estimate(found.ratio, found.low, found.high)
+        rows[arm] = msgspec.structs.replace(rows[arm], rank=found.rank, ratio=ratio, verdict=found.verdict)
+        leaders += [arm] if found.rank == 1 else []
     return Ranking(
         rows=tuple(sorted(rows.values(), key=_order)),
         best=leaders[0] if leaders else None,

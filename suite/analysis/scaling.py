@@ -87,9 +87,9 @@ def _scaling(group: tuple[Member, ...], over: Over) -> Scaling:
     curves = []
     for arm, last in rows[-1].items():
         points = [
-            _point(number, rows[place][arm], costs[place].get(arm, {}), costs[0].get(arm, {}), counts[0])
-            for place, number in enumerate(counts)
-            if arm in rows[place]
+            _point(number, rows[index][arm], costs[index].get(arm, {}), costs[0].get(arm, {}), counts[0])
+            for index, number in enumerate(counts)
+            if arm in rows[index]
         ]
         curves.append(Curve(arm=arm, backend=last.backend, points=tuple(points)))
     return Scaling(case=members[0].case, over=over, counts=counts, curves=tuple(curves))

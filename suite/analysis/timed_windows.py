@@ -38,9 +38,9 @@ def analyse(block: Block, known: eligibility.Known, *, margin: float, ended: End
     rounds = [round_ for generation in block.generations for round_ in generation.rounds]
     kept = [
         generation.index
-        for place, generation in enumerate(block.generations)
+        for row, generation in enumerate(block.generations)
         for column, round_ in enumerate(generation.rounds)
-        if round_.disturbed and found.counting.rounds[place, column]
+        if round_.disturbed and found.counting.rounds[row, column]
     ]
     return TimedBlock(
         case=block.case,

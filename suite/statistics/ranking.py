@@ -128,17 +128,17 @@ def rank(
     if len(ranked) < 2:
         return [*(ArmRank(arm, rank=1, ratio=1.0) for arm in ranked), *unranked]
     gone = [number for number, arm in enumerate(ranked) if arm in left]
-    placed = _place(levels[:, ranked], gone, confidence=confidence, margin=margin, ended=ended)
-    ranks = _ranks(placed)
+    comparisons = _compare(levels[:, ranked], gone, confidence=confidence, margin=margin, ended=ended)
+    ranks = _ranks(comparisons)
     found = []
     for i, arm in enumerate(ranked):
-        low, high = math.exp(placed.low[i]), math.exp(placed.high[i])
+        low, high = math.exp(comparisons.low[i]), math.exp(comparisons.high[i])
         found.append(
             ArmRank(
                 arm=arm,
                 rank=int(ranks[i]),
-                behind=tuple(ranked[j] for j in np.flatnonzero(placed.faster[i])),
-                ratio=math.exp(placed.estimate[i]),
+                behind=tuple(ranked[j] for j in np.flatnonzero(comparisons.faster[i])),
+                ratio=math.exp(comparisons.estimate[i]),
                 low=low,
                 high=high,
                 verdict=verdict_of(low, high, margin=margin),
@@ -184,7 +184,9 @@ class _Pair(msgspec.Struct, frozen=True):
         return self.mean.half_width(1 - (1 - confidence) * self.share, comparisons=comparisons)
 
 
-def _place(levels: Floats, gone: Collection[int], *, confidence: float, margin: float, ended: EndedBy) -> _Comparisons:
+def _compare(
+    levels: Floats, gone: Collection[int], *, confidence: float, margin: float, ended: EndedBy
+) -> _Comparisons:
     """Ranks and intervals of arms that can all be compared with one another; log scale."""
     arms = levels.shape[1]
     pairs = [

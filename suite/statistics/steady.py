@@ -114,12 +114,12 @@ def steady_state(times: ArrayLike, *, tolerance: float = DEFAULT_TOLERANCE) -> S
     climb = trend_of(points, settled.correlation_time, tolerance) if is_straight(points, starts) else 0.0
     for alpha in (ALPHA, ALPHA_DENIAL):
         offs = [_offset(points, bound, settled, tolerance, alpha) for bound in bounds]
-        judged = _judge(logs, _Pieces(points, edges, bounds, offs), settled.correlation_time, tolerance)
-        if judged.steady:
+        found = _classify(logs, _Pieces(points, edges, bounds, offs), settled.correlation_time, tolerance)
+        if found.steady:
             break
-    if judged.steady and climb != 0:
+    if found.steady and climb != 0:
         return _moving(climb)
-    return judged
+    return found
 
 
 class _Pieces(NamedTuple):
@@ -131,7 +131,7 @@ class _Pieces(NamedTuple):
     offs: list[float]
 
 
-def _judge(logs: Floats, pieces: _Pieces, correlation_time: float, tolerance: float) -> SteadyState:
+def _classify(logs: Floats, pieces: _Pieces, correlation_time: float, tolerance: float) -> SteadyState:
     points, edges, bounds, offs = pieces
     n = points.size
     last = bounds[-1][1] - bounds[-1][0]
@@ -186,7 +186,7 @@ def _offset(points: Floats, bound: tuple[int, int], settled: Noise, tolerance: f
 
 
 def _points_outside(points: Floats, bound: tuple[int, int]) -> Floats:
-    """The last few points outside the segment: in a short series, half of it is too little to judge noise by."""
+    """The last few points outside the segment: in a short series, half of it is too little to estimate noise from."""
     return np.concatenate((points[: bound[0]], points[bound[1] :]))[-(MIN_POINTS - 1) :]
 
 

@@ -179,18 +179,17 @@ def answer(rows: Sequence[Row], drifts: Sequence[Drift], gate: Gate) -> str:
         return "Nothing was compared."
     old, new = rows[0].old_arm, rows[0].new_arm
     total = "the only case" if len(rows) == 1 else f"{len(rows)} cases"
-    kinds = (
-        ("slower than", (Verdict.SLOWER,)),
-        ("faster than", (Verdict.FASTER,)),
-        ("takes more memory than", (Verdict.HUNGRIER,)),
-        ("takes less memory than", (Verdict.LEANER,)),
-    )
+    phrases_by_verdict = {
+        Verdict.SLOWER: "is slower than",
+        Verdict.FASTER: "is faster than",
+        Verdict.HUNGRIER: "takes more memory than",
+        Verdict.LEANER: "takes less memory than",
+    }
     clauses = []
-    for phrase, verdicts in kinds:
-        found = [row for row in rows if row.verdict in verdicts]
+    for verdict, phrase in phrases_by_verdict.items():
+        found = [row for row in rows if row.verdict is verdict]
         if found:
-            verb = "" if phrase.startswith("takes") else "is "
-            clauses.append(f"{verb}{phrase} {old} in {_share_of_cases(len(found), len(rows))} ({_largest(found)})")
+            clauses.append(f"{phrase} {old} in {_share_of_cases(len(found), len(rows))} ({_largest(found)})")
     same = sum(row.verdict is Verdict.SAME for row in rows)
     if same:
         clauses.append(f"is the same within {100 * gate.margin:g} % in {_share_of_cases(same, len(rows))}")
@@ -218,9 +217,9 @@ def _share_of_cases(count: int, total: int) -> str:
 def _largest(found: Sequence[Row]) -> str:
     """Name the largest of some changes, with its interval."""
     row = max(found, key=lambda row: abs(math.log(row.ratio.value)) if row.ratio else 0.0)
-    place = phrases.case(row)
+    case = phrases.case(row)
     if row.ratio is None or row.ratio.low is None or row.ratio.high is None:
-        return place
+        return case
     low, high = (units.percent(edge - 1, signed=True) for edge in (row.ratio.low, row.ratio.high))
     most = "most: " if len(found) > 1 else ""
-    return f"{most}{place}: {units.percent(row.ratio.value - 1, signed=True)}, {low} to {high}"
+    return f"{most}{case}: {units.percent(row.ratio.value - 1, signed=True)}, {low} to {high}"
