@@ -99,6 +99,11 @@ class ArmRow(msgspec.Struct, frozen=True, kw_only=True):
     left: Left | None = None
     """When and why it left the race of its block; None where it did not."""
 
+    @property
+    def is_equal(self) -> bool:
+        """Whether it has numbers, and an output that was compared with the reference and is equal to it."""
+        return self.standing in {"ranked", "shown"} and self.parity is not None
+
 
 class RankedRow(ArmRow, frozen=True, kw_only=True):
     """One arm's answer to a case whose arms are ranked."""

@@ -101,14 +101,12 @@ def _case(recorded: Block, block: TimedBlock, work: Work, ceilings: Ceilings) ->
         uses=tuple(
             _use(row, call_ns, work, moved, ceilings, _libraries(recorded, row.arm))
             for row in block.rows
-            if row.standing in ("ranked", "shown") and (call_ns := _call_ns(row, block)) is not None
+            if row.is_equal and (call_ns := _call_ns(row, block)) is not None
         ),
     )
 
 
 def _call_ns(row: Row, block: TimedBlock) -> Estimate | None:
-    if row.parity is None:  # an answer that was never compared says nothing about the model
-        return None
     if not block.case.per_item:
         return row.median_ns
     rate = row.items_per_second
