@@ -181,7 +181,7 @@ def summaries(block: Block, arm: str | None) -> tuple[LaunchSummary, ...]:
 
 
 def _usable(window: Window | None) -> TypeGuard[Window]:
-    """Return whether a window holds times: a record from a stranger may hold anything."""
+    """Return whether a window holds times: an untrusted record may hold anything."""
     return window is not None and bool(window.samples_ns) and min(window.samples_ns) > 0 and window.window_ns > 0
 
 

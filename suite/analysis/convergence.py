@@ -1,7 +1,7 @@
 """The `convergence` scenario: how long each arm trains, and how many steps, until its test accuracy is the target.
 
-One launch is one seed, so arms are compared seed by seed: their weights, batches and targets are the same, and what the
-luck of a seed costs in steps cancels in a ratio. A seed that diverged, or did not reach the target, has no time, and
+One launch is one seed, so arms are compared seed by seed: their weights, batches and targets are the same, and the
+steps that a seed costs by chance cancel in a ratio. A seed that diverged, or did not reach the target, has no time, and
 leaving it out would flatter the arm: with one such seed an arm is not ranked.
 """
 
@@ -56,7 +56,7 @@ def times_ns(block: Block) -> dict[str, dict[int, float]]:
 def to_target(training: Convergence) -> Evaluation | None:
     """Return the first evaluation at the target or above; None where there is none.
 
-    A record may come from a stranger: what holds no time is none.
+    An untrusted record may hold evaluations without a time, which are skipped.
     """
     reached = (
         point

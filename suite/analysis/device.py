@@ -9,7 +9,7 @@ from suite.analysis import collect, energy
 from suite.record.schema import Absent, Arm, Block, Case, DeviceUse, Run, Turn
 
 MIN_ENERGY_S = 0.5
-"""Energy counters step by some tens of milliseconds' worth: below so much time in all, they tell mostly the step."""
+"""Energy counters step by some tens of milliseconds' worth: below so much time in all, they mostly show the step."""
 
 
 class DeviceRow(msgspec.Struct, frozen=True):

@@ -1,6 +1,6 @@
 """The processor in a few words: model, family, model number, stepping, and the widest vectors it computes with.
 
-A vendor's marketing name alone tells little: on virtual machines AMD's families 25 (Zen 3 and 4) and 26 (Zen 5) both
+A vendor's marketing name alone is ambiguous: on virtual machines AMD's families 25 (Zen 3 and 4) and 26 (Zen 5) both
 call themselves `AMD EPYC`. Everything here is worked out from facts that records have always held.
 """
 

@@ -205,7 +205,7 @@ def _of_emulation(run: Run, blocks: Iterable[BlockAnalysis]) -> Iterator[Warning
 
 
 def _of_launches(run: Run, blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:
-    """Name the cases that too few launches kept from being ranked; a smoke run ranks nothing, and says so itself."""
+    """Name the cases that too few launches kept from being ranked; a smoke run has a notice of its own."""
     if SMOKE in run.labels:
         return
     few: dict[int, list[str]] = {}
@@ -219,7 +219,7 @@ def _of_launches(run: Run, blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_
 
 
 def _of_clock(run: Run, blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:
-    """Find results whose single calls the clock cannot tell apart finely.
+    """Find results whose single calls the clock does not resolve.
 
     The clock's step is taken to be the smallest difference between readings when the run began, which holds the cost of
     a reading: an upper bound. It is not taken from the samples, since a page carries only a part of them.

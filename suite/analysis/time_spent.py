@@ -75,7 +75,7 @@ def summarise(run: Run) -> TimeSpent | None:
     known["other"] += sum(spent.values())
     measured = sum(window_ns for _, window_ns in _windows(run)) / 1e9
     counted = sum(window_ns for counts, window_ns in _windows(run) if counts) / 1e9
-    # A record from a stranger may claim more inside windows than there was.
+    # An untrusted record may claim more time inside windows than there was.
     fits = min(1.0, known["windows"] / measured) if measured else 0.0
     known["windows"] -= fits * measured
     seconds = {TITLES[name]: value for name, value in known.items()} | {

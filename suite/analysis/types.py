@@ -1,4 +1,4 @@
-"""What follows from a record: frozen types, each a plain answer with its reason where there is none."""
+"""What follows from a record: frozen structs, with a reason where there is no value."""
 
 from typing import Literal, TypeAlias
 
@@ -69,7 +69,7 @@ class Counts(msgspec.Struct, frozen=True):
     """Before a launch was steady; left out."""
     windows_failed: int
     launches_unsteady: int
-    """Launches with enough windows to tell that never settled; kept, and reported."""
+    """Launches with enough windows to test that were never steady; kept, and reported."""
     calls: int
     """Timed calls in the windows counted."""
 

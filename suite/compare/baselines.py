@@ -1,7 +1,7 @@
 """Named baselines: pointers to runs under the reports folder, with the digest of each, so that an edited run is found.
 
 A baseline is one small JSON file in `baselines/` beside the runs. It names folders relative to the reports folder and
-nothing outside of it: reports can be moved, and a stranger's baseline leads nowhere else.
+nothing outside of it: reports can be moved, and an untrusted baseline cannot name other files.
 """
 
 import hashlib

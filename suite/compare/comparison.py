@@ -31,7 +31,7 @@ def compare_runs(
     selection
         Cases and metrics to compare.
     labels
-        What a reader calls the sides; empty: the run's id, or how many runs there are.
+        Names of the sides; empty: the run's id, or how many runs there are.
     table
         Which CUDA releases fit which drivers; None: it is not checked.
 

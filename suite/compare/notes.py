@@ -1,4 +1,4 @@
-"""What a reader must know before the numbers: what changed, other hardware, too few runs, labels of runs."""
+"""Notes above the numbers: what changed, other hardware, too few runs, labels of runs."""
 
 from collections.abc import Iterator, Sequence
 
@@ -78,7 +78,7 @@ def note_on_changes(groups: Sequence[ChangeGroup]) -> str:
         tail += f" {units.plural(missing, 'fact')} {'was' if missing == 1 else 'were'} not recorded by every run."
     if not found:
         return f"Nothing that is recorded about the environment changed between the sides.{tail}"
-    # A version says more than the digests that change with it, or than what only one side tells of.
+    # A version says more than the digests that change with it, or than what only one side recorded.
     found.sort(
         key=lambda entry: (
             NOT_THERE in (entry[1].old, entry[1].new),

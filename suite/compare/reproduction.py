@@ -22,7 +22,7 @@ from suite.statistics import verdicts
 from suite.statistics.errors import InsufficientData, UnusableData
 
 ALLOWED = 0.1
-"""Relative difference between two runs of the same thing that is no surprise."""
+"""Relative difference between two runs of the same thing that counts as none, unless set otherwise."""
 FEWEST = effects.MIN_RUNS
 """Launches here from which there is an interval, however few the report has."""
 FORMAT = 1
@@ -187,7 +187,7 @@ def verdict_of(found: Judgement) -> Verdict:
 def effect_of(theirs: Sequence[float], ours: Sequence[float]) -> effects.Effect | None:
     """Compare launches with launches; None where they are too few.
 
-    Welch's t where either side has enough launches to tell its own spread; where one has fewer, as in scenarios of one
+    Welch's t where either side has enough launches to estimate its spread; where one has fewer, as in scenarios of one
     launch, both are taken to scatter alike.
 
     Parameters

@@ -1,4 +1,4 @@
-"""What a comparison says: frozen answers, worked out once, that every format only has to write down.
+"""The result of a comparison: frozen structs, computed once, that every format writes.
 
 `compare` (runs against runs) and `ab` (arms within one run) both end in a `Comparison`; formatters take nothing else.
 """
@@ -195,7 +195,7 @@ class Side(msgspec.Struct, frozen=True):
     """All runs (or the one arm) on one side."""
 
     label: str
-    """What a reader calls it: a run id, a baseline's name, `3 runs`, or an arm of an `ab`."""
+    """Its name: a run id, a baseline's name, `3 runs`, or an arm of an `ab`."""
     runs: tuple[RunFacts, ...]
 
 

@@ -18,7 +18,7 @@ it outside, or not decided. One run a side cannot say whether a stack became slo
 thing, minutes apart on one machine, results moved by more than launches within a run show. It can show whether this
 machine reproduces the figures of a report. Where the true ratio lies on a bound of the allowance or beyond, *same* is
 said in at most 2.5 % of cases, and where it lies inside, a difference in at most 2.5 %. "True" is of these two runs: a
-machine that is slower today than on the report's day moves the ratio, and no interval over launches knows of that.
+machine that is slower today than on the report's day shifts the ratio, which no interval over launches covers.
 
 How often an equal result is shown to be reproduced depends on how launches scatter. Simulated with an allowance of
 10 % and five launches a side: in 97 % of cases where their standard deviation is 3 %, in 48 % at 5 %, in 5 % at 8 %;

@@ -1,4 +1,4 @@
-"""What a design can see: standard error, power, minimum detectable effect, and how many rounds a launch is worth.
+"""What a design can detect: standard error, power, minimum detectable effect, and how many rounds a launch is worth.
 
 References
 ----------

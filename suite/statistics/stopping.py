@@ -43,7 +43,7 @@ class Decision(msgspec.Struct, frozen=True):
     """Whether to measure another generation."""
 
     reason: StopReason | None
-    """None: go on."""
+    """None: measure another generation."""
     half_width: float | None
     """Widest interval among the ratios, log scale; None while a pair has too few launches."""
 

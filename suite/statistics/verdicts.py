@@ -26,7 +26,7 @@ DEFAULT_MARGIN = 0.02
 
 
 class Verdict(enum.StrEnum):
-    """What may be said about a ratio of times."""
+    """Verdict on a ratio of times."""
 
     SAME = "same"
     FASTER = "faster"

@@ -3,8 +3,8 @@
 The arithmetic and the traffic of a call are counted from the model's definition, never from what a framework did: an
 arm that computes a convolution with fewer multiplications gets credit for all of them. Traffic is what a call moves if
 element-wise work is fused and nothing stays in a cache between two layers; where weights and activations fit into the
-last cache, none of it needs to come from memory, and no bandwidth share is reported. A yardstick that was measured
-while something else was about is none, and nothing is said by it.
+last cache, none of it needs to come from memory, and no bandwidth share is reported. Ceilings that were
+measured while the machine was disturbed are not used.
 """
 
 import statistics
