@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from suite.analysis.status import SMOKE
 from suite.analysis.types import Standing
 from suite.compare.effects import MIN_RUNS
 from suite.compare.reduction import NO_FAULT_OF_THE_NEW, Answer, Reduced
 from suite.compare.types import Outcome, Verdict
 
-UNMEASURED = frozenset({"smoke"})
-"""Labels of runs that show that everything works, and whose times say nothing."""
+NOT_MEASURED = "a smoke run measures too little to judge speed by"
+"""Reason of rows of runs that show that everything works, and whose times have no meaning."""
 _TRUSTED = frozenset({"ranked", "shown", "control"})
 
 
@@ -152,8 +153,8 @@ def why_not_judged(counts: tuple[int, int], labels: Iterable[str]) -> str:
     labels
         Of all runs.
     """
-    if not UNMEASURED.isdisjoint(labels):
-        return "a smoke run measures too little to judge speed by"
+    if SMOKE in labels:
+        return NOT_MEASURED
     if min(counts) >= MIN_RUNS:
         return ""
     if counts == (1, 1):

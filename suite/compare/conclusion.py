@@ -7,6 +7,7 @@ import msgspec
 
 from suite import scenarios
 from suite.compare import phrases
+from suite.compare.answers import NOT_MEASURED
 from suite.compare.effects import MIN_RUNS
 from suite.compare.types import Comparison, Drift, Gate, Movement, Row, Verdict
 from suite.report import units
@@ -110,7 +111,7 @@ def _too_few(rows: Sequence[Row]) -> str:
     if len(ratios) > 1:
         span = f"{span} to {phrases.factor(max(ratios))}"
     counts = {(row.old_replicates, row.new_replicates) for row in rows}
-    if "smoke" in rows[0].reason:
+    if rows[0].reason == NOT_MEASURED:
         return f"Speed cannot be judged from smoke runs (new/old was {span})."
     how = "one run a side" if counts == {(1, 1)} else f"fewer than {MIN_RUNS} runs a side"
     return f"Whether anything got slower cannot be decided from {how} (new/old was {span}, chance included)."

@@ -7,6 +7,7 @@ import msgspec
 
 from suite.analysis.ending import ended_by
 from suite.analysis.launch_levels import level_matrix
+from suite.analysis.status import SMOKE
 from suite.compare import changes, conclusion, drift, notes, phrases
 from suite.compare.ab import containers
 from suite.compare.ab.rows import judge_arms
@@ -144,7 +145,7 @@ def _notes(run: Run, old: Arm, new: Arm) -> tuple[str, ...]:
     if msgspec.structs.replace(new, ordinal=old.ordinal, inject=old.inject) == old:
         found.append("Both arms are the same thing: this run shows what no difference looks like here.")
     found += [f"{arm.id} was slowed down by {arm.inject} on purpose." for arm in (old, new) if arm.inject]
-    if "smoke" in run.labels:
+    if SMOKE in run.labels:
         found.append("A smoke run shows that everything works; it has too few launches for any verdict.")
     widest = _widest(run)
     if widest is not None:
