@@ -2,19 +2,22 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeGuard
+from typing import TypeGuard, TypeVar
 
 import numpy as np
 
 from suite.record.schema import Absent, Arm, Block, Failure, Generation, Launch, Round, Startup, Turn, Window
 from suite.statistics.arrays import Floats
 
+Value = TypeVar("Value")
+
 
 @dataclass(frozen=True)
 class WindowSummary:
     """One timed window, its samples kept as an array."""
 
-    round: int
+    position: tuple[int, int]
+    """Of its generation in the block, and of its round in the generation."""
     samples_ns: Floats
     median_ns: float
     calls: int
@@ -41,6 +44,10 @@ class ArmSummary:
     launches: tuple[LaunchSummary, ...]
 
     @property
+    def workers(self) -> tuple[Launch, ...]:
+        return tuple(each.launch for each in self.launches)
+
+    @property
     def failures(self) -> tuple[Failure, ...]:
         return tuple(launch.failure for launch in self.launches if launch.failure is not None)
 
@@ -53,7 +60,7 @@ def launches(block: Block, arm: str | None = None) -> Iterator[tuple[Generation,
     block
         A block of the record.
     arm
-        Id of the arm whose launches are wanted; None: all, the canary's among them.
+        Id of the arm whose launches are yielded; None: all, the canary's among them.
     """
     for generation in block.generations:
         for launch in generation.launches:
@@ -69,13 +76,40 @@ def turns(block: Block, arm: str | None = None) -> Iterator[tuple[Generation, Ro
     block
         A block of the record.
     arm
-        Id of the arm whose turns are wanted; None: all, the canary's among them.
+        Id of the arm whose turns are yielded; None: all, the canary's among them.
     """
     for generation in block.generations:
         for round_ in generation.rounds:
             for turn in round_.turns:
                 if arm in {None, turn.arm}:
                     yield generation, round_, turn
+
+
+def known(values: Iterable[Value | Absent]) -> list[Value] | Absent:
+    """Return the values that are not absent; the last reason where all are."""
+    missing = Absent("not read in any window")
+    found: list[Value] = []
+    for value in values:
+        if isinstance(value, Absent):
+            missing = value
+        else:
+            found.append(value)
+    return found or missing
+
+
+def per_ns(readings: Iterable[tuple[int | Absent, int]]) -> float | Absent:
+    """Return the sum of a counter over the windows in which it was read, divided by the duration of these windows.
+
+    Parameters
+    ----------
+    readings
+        For each window, the difference of the counter, and the nanoseconds that it is of.
+    """
+    found = known(value if isinstance(value, Absent) else (value, elapsed_ns) for value, elapsed_ns in readings)
+    if isinstance(found, Absent):
+        return found
+    whole_ns = sum(elapsed_ns for _, elapsed_ns in found)
+    return sum(value for value, _ in found) / whole_ns if whole_ns else Absent("windows without a duration")
 
 
 def startups(launches: Iterable[Launch]) -> tuple[Startup, ...]:
@@ -122,12 +156,17 @@ def summaries(block: Block, arm: str | None) -> tuple[LaunchSummary, ...]:
     if arm is None:
         return ()
     found = []
-    for generation in block.generations:
+    for row, generation in enumerate(block.generations):
         launch = next((launch for launch in generation.launches if launch.arm == arm), None)
-        taken = [(round_, turn) for round_ in generation.rounds for turn in round_.turns if turn.arm == arm]
+        taken = [
+            (column, turn)
+            for column, round_ in enumerate(generation.rounds)
+            for turn in round_.turns
+            if turn.arm == arm
+        ]
         if launch is None and not taken:
             continue
-        windows = tuple(_summary(turn.window, round_.index) for round_, turn in taken if _usable(turn.window))
+        windows = tuple(_summary(turn.window, (row, column)) for column, turn in taken if _usable(turn.window))
         failures = [turn.failure for _, turn in taken if turn.failure is not None]
         found.append(
             LaunchSummary(
@@ -142,14 +181,14 @@ def summaries(block: Block, arm: str | None) -> tuple[LaunchSummary, ...]:
 
 
 def _usable(window: Window | None) -> TypeGuard[Window]:
-    """Return whether a window holds times: a record from a stranger may hold anything."""
+    """Return whether a window holds times: an untrusted record may hold anything."""
     return window is not None and bool(window.samples_ns) and min(window.samples_ns) > 0 and window.window_ns > 0
 
 
-def _summary(window: Window, index: int) -> WindowSummary:
+def _summary(window: Window, position: tuple[int, int]) -> WindowSummary:
     samples = np.asarray(window.samples_ns, dtype=np.float64)
     return WindowSummary(
-        round=index,
+        position=position,
         samples_ns=samples,
         median_ns=float(np.median(samples)),
         calls=int(samples.size),

@@ -7,7 +7,7 @@ import numpy as np
 from suite.analysis import collect
 from suite.analysis.types import Canary, CanaryPoint, NoiseSummary
 from suite.record.schema import Absent, Noise, Run
-from suite.statistics.shift import LEAST, shift
+from suite.statistics.shift import LEAST, has_shifted
 
 MIN_POINTS = 6
 """Fewest generations of the canary from which a drift is reported: two in each third."""
@@ -36,7 +36,7 @@ def canary(run: Run) -> Canary | None:
         drift=float(np.median(medians[-third:]) / np.median(medians[:third]) - 1)
         if len(points) >= MIN_POINTS
         else None,
-        moved=len(points) >= LEAST and shift(np.log(medians)).moved,
+        moved=len(points) >= LEAST and has_shifted(np.log(medians)),
     )
 
 
@@ -46,6 +46,7 @@ def noise(run: Run) -> NoiseSummary | None:
     elapsed_ns = sum(reading.elapsed_ns for reading in readings)
     if not elapsed_ns:
         return None
+    throttled = collect.known(reading.throttled for reading in readings)
     return NoiseSummary(
         windows=len(readings),
         elapsed_ns=elapsed_ns,
@@ -53,29 +54,10 @@ def noise(run: Run) -> NoiseSummary | None:
         pressure_share=_share(readings, lambda reading: reading.pressure_ns),
         others_share=_share(readings, lambda reading: reading.others_ns),
         idle_workers_share=_share(readings, lambda reading: reading.idle_workers_ns),
-        supervisor_share=_share(readings, lambda reading: reading.supervisor_ns),
-        throttled=_sum(reading.throttled for reading in readings),
+        throttled=throttled if isinstance(throttled, Absent) else sum(throttled),
     )
-
-
-def _sum(values: Iterable[int | Absent]) -> int | Absent:
-    """Add what was read; absent where nothing was."""
-    values = tuple(values)
-    known = [value for value in values if not isinstance(value, Absent)]
-    return sum(known) if known else next((value for value in values if isinstance(value, Absent)), Absent("not read"))
 
 
 def _share(readings: Iterable[Noise], signal: Callable[[Noise], int | Absent]) -> float | Absent:
     """Add a signal over the windows in which it was read, over those windows' time."""
-    total_ns = elapsed_ns = 0
-    missing: Absent | None = None
-    for reading in readings:
-        value = signal(reading)
-        if isinstance(value, Absent):
-            missing = value
-        else:
-            total_ns += value
-            elapsed_ns += reading.elapsed_ns
-    if elapsed_ns:
-        return total_ns / elapsed_ns
-    return missing or Absent("not read")
+    return collect.per_ns((signal(reading), reading.elapsed_ns) for reading in readings)

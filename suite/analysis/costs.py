@@ -7,7 +7,7 @@ from suite.record.schema import Block
 def generation_seconds(block: Block) -> float:
     """Return about how long one more generation of a block would take; zero where it has none yet.
 
-    It counts what the record holds: coming up, warming up, and the turns. A turn lasts as long as the supervisor saw,
+    It counts what the record holds: start-up, warm-up, and the turns. A turn lasts as long as the supervisor measured,
     with the unrecorded calls before its window: these are not added up, since a page does not carry all of them.
     """
     if not block.generations:

@@ -9,7 +9,7 @@ from suite.analysis import collect, energy
 from suite.record.schema import Absent, Arm, Block, Case, DeviceUse, Run, Turn
 
 MIN_ENERGY_S = 0.5
-"""Energy counters step by some tens of milliseconds' worth: below so much time in all, they tell mostly the step."""
+"""Energy counters step by some tens of milliseconds' worth: below so much time in all, they mostly show the step."""
 
 
 class DeviceRow(msgspec.Struct, frozen=True):
@@ -54,14 +54,13 @@ class DeviceBlock(msgspec.Struct, frozen=True):
 
 
 def summarise(run: Run) -> tuple[DeviceBlock, ...]:
-    """Return a summary of every block whose windows a GPU was asked about; empty for runs on the CPU."""
+    """Return a summary of every block with windows on a GPU; empty for runs on the CPU."""
     return tuple(found for block in run.blocks if (found := _block(block)).rows)
 
 
 def _block(block: Block) -> DeviceBlock:
     rows = []
-    for arm in block.arms:
-        turns = energy.counted(block, arm.id) if arm.id != block.canary else []
+    for arm, turns in energy.counted_by_arm(block):
         recorded = [turn for turn in turns if turn.device is not None]
         if recorded:
             rows.append(_row(block, arm, recorded))
@@ -122,28 +121,19 @@ def xid_errors(block: Block, arm: str | None = None) -> tuple[int, ...] | Absent
         Codes; absent, with the reason, where they are known of no turn.
     """
     answers = [turn.device.xid_errors for *_, turn in collect.turns(block, arm) if turn.device is not None]
-    known = [codes for codes in answers if not isinstance(codes, Absent)]
-    if known:
-        return tuple(code for codes in known for code in codes)
-    return next((codes for codes in answers if isinstance(codes, Absent)), Absent("no window was asked about"))
+    known = collect.known(answers)
+    return known if isinstance(known, Absent) else tuple(code for codes in known for code in codes)
 
 
 def _over(
     uses: Iterable[DeviceUse],
-    question: Callable[[DeviceUse], int | Absent],
+    reading: Callable[[DeviceUse], int | Absent],
     summary: Callable[[list[int]], float],
     factor: float = 1.0,
 ) -> float | Absent:
-    """Summarise what was answered; absent, with the last reason, where nothing was."""
-    known: list[int] = []
-    missing = Absent("no window was asked about")
-    for use in uses:
-        answer = question(use)
-        if isinstance(answer, Absent):
-            missing = answer
-        else:
-            known.append(answer)
-    return float(summary(known)) * factor if known else missing
+    """Summarise a reading over the windows in which it is known."""
+    known = collect.known(map(reading, uses))
+    return known if isinstance(known, Absent) else float(summary(known)) * factor
 
 
 def _allocated(block: Block, arm: str) -> float | Absent:

@@ -1,11 +1,11 @@
 """Eligibility for ranking: an arm needs an answer that equals the reference, and enough launches."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import TypeAlias
 
 from suite.analysis import collect, ranks
 from suite.analysis.types import ArmRow, Standing
-from suite.record.schema import Absent, Arm, Block, Failure, Parity, Run
+from suite.record.schema import Absent, Block, Parity, Run
 
 Known: TypeAlias = Mapping[tuple[str, str, str], Parity]
 """(question, precision, arm) to the parity that holds for it."""
@@ -19,83 +19,41 @@ def parities(run: Run) -> dict[tuple[str, str, str], Parity]:
     A launch of the cold-start or memory scenario need not compare its output: the arm was compared in another block.
     A training is a question of its own.
     """
-    found: dict[tuple[str, str, str], Parity] = {}
+    found: dict[tuple[str, str, str], list[Parity]] = {}
     for block in run.blocks:
-        for arm in block.arms:
-            key = (block.case.question, block.case.precision, arm.id)
-            worst = worst_parity((*parities_of_arm(block, arm), *([found[key]] if key in found else [])))
-            if worst is not None:
-                found[key] = worst
-    return found
-
-
-def parities_of_arm(block: Block, arm: Arm) -> tuple[Parity, ...]:
-    """Return the parities of an arm's launches in a block.
-
-    Parameters
-    ----------
-    block, arm
-        A block of the record, and one of its arms; launches without a parity are left out.
-    """
-    return tuple(launch.parity for _, launch in collect.launches(block, arm.id) if launch.parity is not None)
-
-
-def parity_of(block: Block, arm: Arm, known: Known) -> Parity | None:
-    """Return the parity that holds for this arm in this block.
-
-    Parameters
-    ----------
-    block, arm
-        A block of the record, and one of its arms. Where its launches were compared, the worst of them counts.
-    known
-        Parities from anywhere in the run by question, precision and arm, used otherwise.
-
-    Returns
-    -------
-    Parity or None
-        None where the arm was never compared.
-    """
-    own = worst_parity(parities_of_arm(block, arm))
-    return own if own is not None else known.get((block.case.question, block.case.precision, arm.id))
-
-
-def worst_parity(found: Iterable[Parity]) -> Parity | None:
-    """Return the parity that is not equal, else the one with the largest relative error."""
-    return max(found, key=_badness, default=None)
+        for _, launch in collect.launches(block):
+            if launch.parity is not None:
+                found.setdefault((block.case.question, block.case.precision, launch.arm), []).append(launch.parity)
+    return {key: max(of_arm, key=_badness) for key, of_arm in found.items()}
 
 
 def _badness(parity: Parity) -> tuple[bool, float]:
+    """Sort a parity that is not equal behind all others, and these by their relative error."""
     error = parity.relative_error
     return not parity.equal, float("inf") if isinstance(error, Absent) else error
 
 
-def judge(
-    block: Block,
-    arm: Arm,
-    known: Known,
-    *,
-    measured: int,
-    failures: Sequence[Failure],
-    started: bool,
-    needed: int | None,
-) -> ArmRow:
+def arm_row(block: Block, summary: collect.ArmSummary, known: Known, *, measured: int, needed: int | None) -> ArmRow:
     """Return an arm's standing with the reason for it, its parity and its last failure.
 
     Parameters
     ----------
-    block, arm, known
-        As in `parity_of`.
+    block
+        A block of the record.
+    summary
+        The launches of the arm in the block. Where their outputs were compared, the worst parity counts.
+    known
+        Parities from anywhere in the run by question, precision and arm, used otherwise.
     measured
         Launches with at least one number.
-    failures
-        Of its launches, in order.
-    started
-        Whether any launch was tried.
     needed
         Launches that a ranking takes; None where nothing is ranked.
     """
-    parity = parity_of(block, arm, known)
-    standing, reason = _standing(measured, parity, failures, started=started, needed=needed)
+    arm, failures = summary.arm, summary.failures
+    own = [worker.parity for worker in summary.workers if worker.parity is not None]
+    other = known.get((block.case.question, block.case.precision, arm.id))
+    parity = max(own, key=_badness, default=other)
+    standing, reason = _standing(summary, measured, parity, needed)
     if standing == "ranked" and ranks.original(arm, block) is not None:
         standing, reason = "control", "the same arm a second time, to see what no difference looks like"
     last = failures[-1] if failures else None
@@ -103,13 +61,14 @@ def judge(
 
 
 def _standing(
-    measured: int, parity: Parity | None, failures: Sequence[Failure], *, started: bool, needed: int | None
+    summary: collect.ArmSummary, measured: int, parity: Parity | None, needed: int | None
 ) -> tuple[Standing, str]:
+    failures = summary.failures
     if not measured:
         if failures:
             last = failures[-1]
             return ("absent" if last.kind in NO_FAULT else "failed"), last.message
-        reason = "no window was completed before the run ended" if started else "the run ended before its turn"
+        reason = "no window was completed before the run ended" if summary.launches else "the run ended before its turn"
         return "absent", reason
     if parity is None:
         return "shown", "its output was not compared with the reference"

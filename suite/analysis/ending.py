@@ -5,7 +5,9 @@ from suite.statistics.ending import EndedBy
 
 
 def ended_by(settings: Settings, case: Case) -> EndedBy:
-    """Return what was allowed to decide how many launches a case has. A budget looks at no result, and does not count.
+    """Return what was allowed to decide how many launches a case has.
+
+    A budget does not depend on results, and does not count.
 
     Parameters
     ----------

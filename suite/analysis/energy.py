@@ -1,11 +1,11 @@
 """Energy an item: what the processor took while each arm computed, by RAPL; and how counters become joules an item."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
 from suite.analysis import collect
-from suite.record.schema import Absent, Block, Case, Noise, Run, Turn
+from suite.record.schema import Absent, Arm, Block, Case, Run, Turn
 
 MIN_RAPL_S = 0.1
 """RAPL's counters step about every millisecond: below so much time in all, a step would be seen."""
@@ -40,13 +40,19 @@ def summarise(run: Run) -> tuple[EnergyBlock, ...]:
 
 def _block(block: Block) -> EnergyBlock:
     rows = []
-    for arm in block.arms:
-        turns = counted(block, arm.id) if arm.id != block.canary else []
+    for arm, turns in counted_by_arm(block):
         recorded = [turn.noise for turn in turns if turn.noise and not isinstance(turn.noise.package_energy_uj, Absent)]
         if recorded:
             energy = per_item(turns, block.case.batch, _of_packages, MIN_RAPL_S)
-            rows.append(EnergyRow(arm.id, arm.backend, len(recorded), energy, _power_w(recorded)))
+            power = collect.per_ns((noise.package_energy_uj, noise.elapsed_ns) for noise in recorded)
+            power_w = power if isinstance(power, Absent) else 1e3 * power
+            rows.append(EnergyRow(arm.id, arm.backend, len(recorded), energy, power_w))
     return EnergyBlock(block.case, tuple(rows))
+
+
+def counted_by_arm(block: Block) -> Iterator[tuple[Arm, list[Turn]]]:
+    """Yield every arm of a block but the canary, with its `counted` turns."""
+    yield from ((arm, counted(block, arm.id)) for arm in block.arms if arm.id != block.canary)
 
 
 def counted(block: Block, arm: str) -> list[Turn]:
@@ -105,12 +111,3 @@ def _of_packages(turn: Turn) -> tuple[float | Absent, int] | None:
         return None
     energy = turn.noise.package_energy_uj
     return (energy if isinstance(energy, Absent) else energy / 1e6), turn.noise.elapsed_ns
-
-
-def _power_w(recorded: Iterable[Noise]) -> float | Absent:
-    energy_uj = elapsed_ns = 0
-    for noise in recorded:
-        if not isinstance(noise.package_energy_uj, Absent):
-            energy_uj += noise.package_energy_uj
-            elapsed_ns += noise.elapsed_ns
-    return energy_uj * 1e3 / elapsed_ns if elapsed_ns > 0 else Absent("no window was asked about")

@@ -14,6 +14,8 @@ from suite.statistics.ratios import level_interval, ratio_interval
 
 LaunchLevels: TypeAlias = Mapping[int, float]
 """Generation to the typical value of one arm's launch there."""
+Levels: TypeAlias = dict[str, dict[int, float]]
+"""Arm to its launch levels: nanoseconds, or bytes of peak memory."""
 
 
 def level(values: Sequence[float]) -> Estimate | None:

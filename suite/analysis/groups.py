@@ -1,6 +1,7 @@
 """Groups of cases that differ in one property alone: precisions of one question, or numbers of threads."""
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Iterator
+from typing import Literal
 
 import msgspec
 
@@ -30,26 +31,25 @@ class Member(msgspec.Struct, frozen=True):
 
 
 def apart_in(
-    run: Run, analysis: Analysis, rest: Callable[[Case], Hashable], value: Callable[[Case], Hashable]
+    run: Run, analysis: Analysis, name: Literal["precision", "threads", "processes"]
 ) -> tuple[tuple[Member, ...], ...]:
-    """Group the timed blocks of a run that differ in one property alone.
+    """Group the timed blocks of a run whose cases differ in one field alone.
 
     Parameters
     ----------
     run, analysis
         A record, and the analysis of it.
-    rest
-        Returns all that blocks of one group have in common.
-    value
-        Returns the property in which they differ.
+    name
+        The field of `Case` in which the blocks of a group differ.
 
     Returns
     -------
     tuple of groups
         Those in which there are several values, each with its blocks in the order of the run.
     """
-    groups: dict[Hashable, list[Member]] = {}
+    groups: dict[tuple[object, ...], list[Member]] = {}
     for block, found in zip(run.blocks, analysis.blocks, strict=True):
         if isinstance(found, TimedBlock):
-            groups.setdefault(rest(block.case), []).append(Member(block, found))
-    return tuple(tuple(group) for group in groups.values() if len({value(member.case) for member in group}) > 1)
+            rest = tuple(value for field, value in msgspec.structs.asdict(block.case).items() if field != name)
+            groups.setdefault(rest, []).append(Member(block, found))
+    return tuple(tuple(group) for group in groups.values() if len({getattr(each.case, name) for each in group}) > 1)

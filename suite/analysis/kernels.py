@@ -7,7 +7,7 @@ NAME = "products computed by"
 
 
 def in_words(launch: Launch, *, counted: bool = True) -> str:
-    """Return what computes, or why that is not known; empty where it was not asked.
+    """Return what computes, or why that is not known; empty where it was not recorded.
 
     Parameters
     ----------

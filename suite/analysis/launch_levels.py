@@ -1,11 +1,11 @@
-"""From a block to launch levels: one value for each launch. Nothing else computes them.
+"""From a block to launch levels: one value for each launch. They are computed nowhere else.
 
 The schedule decides by these values when to stop, a report ranks by them, `ab` judges by them, and the trials measure
 how often that is wrong. So all of them use the same numbers, and an interval that ended a run is the one reported.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,20 +14,16 @@ from numpy.typing import NDArray
 
 from suite.analysis import collect, convergence
 from suite.analysis.collect import ArmSummary, LaunchSummary, WindowSummary
-from suite.analysis.estimates import matrix
+from suite.analysis.estimates import Levels, matrix
 from suite.analysis.whole_launch import total_ns
 from suite.record.schema import Block, Launch
 from suite.statistics.arrays import Floats
 from suite.statistics.counting import Counting, count_windows
 from suite.statistics.levels import levels_of_windows
 
-Levels = dict[str, dict[int, float]]
-"""Arm to generation to the launch's value: nanoseconds, or bytes where memory is asked. An arm without a value in a
-generation has no entry there."""
-
 
 def launch_levels(block: Block) -> Levels:
-    """Return what the arms of a block are compared by, one value for each launch.
+    """Return what the arms of a block are compared by, one value for each launch; none where it has no value.
 
     Parameters
     ----------
@@ -37,7 +33,7 @@ def launch_levels(block: Block) -> Levels:
     Returns
     -------
     dict
-        Of a call, an item (where throughput is asked), a step, a training to its target, a cold start (nanoseconds), or
+        Of a call, an item (throughput), a step, a training to its target, a cold start (nanoseconds), or
         peak memory (bytes).
     """
     match block.case.definition.sample:
@@ -72,8 +68,6 @@ class Reduction:
     block: Block
     arms: tuple[ArmSummary, ...]
     counting: Counting
-    positions: Mapping[tuple[int, int], tuple[int, int]]
-    """Generation's and round's number in the record, to their place in the arrays."""
     log_medians: Floats
     """Log of each window's median call, whether it counts or not; shape (generations, rounds, arms)."""
     log_items: Floats
@@ -91,7 +85,7 @@ class Reduction:
 
     @cached_property
     def compared(self) -> Levels:
-        """Time of a call, or of an item where throughput is asked, one value a launch."""
+        """Time of a call, or of an item in throughput cases, one value per launch."""
         return self.item_ns if self.block.case.per_item else self.median_ns
 
     @cached_property
@@ -114,17 +108,17 @@ class Reduction:
         """What the arms are compared by, with every window that there is."""
         return self._levels(self.log_compared, ~np.isnan(self.log_compared))
 
-    def counts(self, number: int, launch: LaunchSummary, window: WindowSummary) -> bool:
+    def counts(self, number: int, window: WindowSummary) -> bool:
         """Return whether a window counts.
 
         Parameters
         ----------
         number
             Index of the arm in `arms`.
-        launch, window
-            A launch of that arm, and a window of that launch.
+        window
+            A window of that arm.
         """
-        return bool(self.counting.windows[(*self.positions[launch.generation, window.round], number)])
+        return bool(self.counting.windows[(*window.position, number)])
 
     def _levels(self, logs: Floats, counting: NDArray[np.bool_]) -> Levels:
         found = levels_of_windows(np.where(counting, logs, np.nan))
@@ -141,18 +135,13 @@ class Reduction:
 def reduce(block: Block) -> Reduction:
     """Return which windows of a block in rounds count (`suite.statistics.counting`), and the levels that follow."""
     arms = collect.arms(block)
-    positions = {
-        (generation.index, each.index): (row, column)
-        for row, generation in enumerate(block.generations)
-        for column, each in enumerate(generation.rounds)
-    }
     shape = len(block.generations), max((len(generation.rounds) for generation in block.generations), default=0)
 
     def lay_out(launches: Sequence[LaunchSummary], value: Callable[[WindowSummary], float]) -> Floats:
         table = np.full(shape, np.nan)
         for launch in launches:
             for window in launch.windows:
-                table[positions[launch.generation, window.round]] = math.log(value(window))
+                table[window.position] = math.log(value(window))
         return table
 
     def item_ns(window: WindowSummary) -> float:
@@ -173,7 +162,6 @@ def reduce(block: Block) -> Reduction:
             [[bool(each.disturbed) for each in generation.rounds] for generation in block.generations],
             canary=None if np.isnan(canary).all() else canary,
         ),
-        positions=positions,
         log_medians=log_medians,
         log_items=of_arms(item_ns),
     )

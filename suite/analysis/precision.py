@@ -1,6 +1,6 @@
 """What a lower precision costs in accuracy and gives in speed: every arm of one question, in all its precisions.
 
-Precisions are cases of their own, and no rank stands across them: another precision is another answer. What may be said
+Precisions are cases of their own, and no rank spans them: another precision is another answer. What may be said
 is how much faster an arm is than itself in fp32, and how much further from the reference.
 """
 
@@ -24,7 +24,7 @@ class Level(msgspec.Struct, frozen=True):
     """Of this arm over itself in fp32: above 1 is faster. Paired by generation, since blocks take turns in each; None
     in fp32 itself, and where that was not measured."""
     computed: Computed | None
-    """What its framework said that it computed in, in its last launch that was asked."""
+    """What its framework reported that it computed in, in its last launch with such a report."""
 
 
 class Tradeoff(msgspec.Struct, frozen=True):
@@ -38,7 +38,7 @@ class Tradeoff(msgspec.Struct, frozen=True):
 
 
 def summarise(run: Run, analysis: Analysis) -> tuple[Tradeoff, ...]:
-    """Return every question that was asked in several precisions.
+    """Return every question that was measured in several precisions.
 
     Parameters
     ----------
@@ -47,11 +47,7 @@ def summarise(run: Run, analysis: Analysis) -> tuple[Tradeoff, ...]:
     analysis
         What `suite.analysis.analyse` says about it.
     """
-
-    def rest(case: Case) -> tuple[str, str, int, int, str]:
-        return case.model, case.scenario, case.batch, case.threads, case.device
-
-    return tuple(_tradeoff(group) for group in groups.apart_in(run, analysis, rest, lambda case: case.precision))
+    return tuple(_tradeoff(group) for group in groups.apart_in(run, analysis, "precision"))
 
 
 def _tradeoff(group: tuple[Member, ...]) -> Tradeoff:

@@ -1,6 +1,6 @@
 """The processor in a few words: model, family, model number, stepping, and the widest vectors it computes with.
 
-A vendor's marketing name alone tells little: on virtual machines AMD's families 25 (Zen 3 and 4) and 26 (Zen 5) both
+A vendor's marketing name alone is ambiguous: on virtual machines AMD's families 25 (Zen 3 and 4) and 26 (Zen 5) both
 call themselves `AMD EPYC`. Everything here is worked out from facts that records have always held.
 """
 
@@ -121,8 +121,8 @@ def missing_instructions(machine: Fingerprint, precision: str) -> str:
     >>> missing_instructions({"cpu": {"flags": "avx2 avx512f"}}, "bf16")
     'This processor has none of avx512_bf16, amx_bf16, bf16'
     """
-    wanted = NATIVE_FLAGS.get(precision)
+    native = NATIVE_FLAGS.get(precision)
     flags = machine.get("cpu", {}).get("flags", Absent("not asked"))
-    if wanted is None or not isinstance(flags, str):
+    if native is None or not isinstance(flags, str):
         return ""
-    return "" if set(wanted) & set(flags.split()) else f"This processor has none of {', '.join(wanted)}"
+    return "" if set(native) & set(flags.split()) else f"This processor has none of {', '.join(native)}"

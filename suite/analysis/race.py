@@ -1,4 +1,4 @@
-"""The race of a block so far: which arms leave it, which go on, and how well the lead is known."""
+"""The race of a block so far: which arms leave it, which continue, and how well the lead is known."""
 
 import math
 from collections.abc import Sequence
@@ -6,7 +6,8 @@ from collections.abc import Sequence
 import msgspec
 
 from suite.analysis import eligibility, estimates, ranks, timed_windows
-from suite.analysis.launch_levels import Levels, reduce
+from suite.analysis.estimates import Levels
+from suite.analysis.launch_levels import reduce
 from suite.record.schema import Block, Left, Run
 from suite.statistics import racing, ranking
 from suite.statistics.arrays import Floats
@@ -30,10 +31,10 @@ class Race(msgspec.Struct, frozen=True):
     """Widest interval among the contenders' ratios to the best, upper half, log scale; None: there are too few
     launches."""
     settled: bool
-    """Whether nothing is left to find out: one contender, or every lead is precise, now and one generation before."""
+    """Whether the race is over: one contender, or every lead is precise, now and one generation before."""
 
 
-def look(run: Run) -> dict[str, Race]:
+def races(run: Run) -> dict[str, Race]:
     """Return the race of each block that is timed in windows, by the id of its case.
 
     Parameters
@@ -42,10 +43,10 @@ def look(run: Run) -> dict[str, Race]:
         The record so far.
     """
     known = eligibility.parities(run)
-    return {block.case.id: _look(block, known, run.settings.margin) for block in run.blocks if block.case.timed}
+    return {block.case.id: _race(block, known, run.settings.margin) for block in run.blocks if block.case.timed}
 
 
-def _look(block: Block, known: eligibility.Known, margin: float) -> Race:
+def _race(block: Block, known: eligibility.Known, margin: float) -> Race:
     rows = timed_windows.analyse(block, known, margin=margin, ended=EndedBy.RACE).rows
     gone = {left.arm for left in block.left}
     out = {row.arm for row in rows if row.standing in _OUT} | _given_up(block) | gone
@@ -112,10 +113,10 @@ def _half_width(levels: Floats, ranked: Sequence[str], contenders: Sequence[int]
     if not ranked:
         return None
     gone = [number for number in range(len(ranked)) if number not in contenders]
-    places = ranking.rank(levels, margin=margin, ended=EndedBy.RACE, left=gone)
+    found = ranking.rank(levels, margin=margin, ended=EndedBy.RACE, left=gone)
     widths = [
-        None if place.high is None or place.ratio is None else math.log(place.high / place.ratio)
-        for place in places
-        if place.arm in contenders
+        None if each.high is None or each.ratio is None else math.log(each.high / each.ratio)
+        for each in found
+        if each.arm in contenders
     ]
     return max((width for width in widths if width is not None), default=None) if None not in widths else None

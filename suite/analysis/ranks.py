@@ -7,13 +7,11 @@ from typing import Generic, TypedDict, TypeVar
 import msgspec
 
 from suite.analysis import estimates
+from suite.analysis.estimates import Levels
 from suite.analysis.types import Control, ConvergenceRow, Estimate, RankedRow, Row, Standing
 from suite.record.schema import Arm, Block, Left
 from suite.statistics import ranking
 from suite.statistics.ending import EndedBy
-
-Levels = dict[str, dict[int, float]]
-"""Arm to generation to the launch's time."""
 
 Ranked = TypeVar("Ranked", Row, ConvergenceRow)
 
@@ -53,19 +51,19 @@ def assign(
     levels = estimates.matrix({arm: compared[arm] for arm in arms})
     columns = [number for number, arm in enumerate(arms) if arm in gone]
     leaders = []
-    for place in ranking.rank(levels, margin=margin, ended=ended, left=columns) if arms else ():
-        arm = arms[place.arm]
-        if place.rank is None or place.ratio is None:
-            rows[arm] = msgspec.structs.replace(rows[arm], standing="shown", reason=(place.reason or "").rstrip("."))
+    for found in ranking.rank(levels, margin=margin, ended=ended, left=columns) if arms else ():
+        arm = arms[found.arm]
+        if found.rank is None or found.ratio is None:
+            rows[arm] = msgspec.structs.replace(rows[arm], standing="shown", reason=(found.reason or "").rstrip("."))
             continue
-        ratio = Estimate(place.ratio, place.low, place.high)
-        rows[arm] = msgspec.structs.replace(rows[arm], rank=place.rank, ratio=ratio, verdict=place.verdict)
-        leaders += [arm] if place.rank == 1 else []
+        ratio = Estimate(found.ratio, found.low, found.high)
+        rows[arm] = msgspec.structs.replace(rows[arm], rank=found.rank, ratio=ratio, verdict=found.verdict)
+        leaders += [arm] if found.rank == 1 else []
     return Ranking(
         rows=tuple(sorted(rows.values(), key=_order)),
         best=leaders[0] if leaders else None,
         also_first=tuple(leaders[1:]),
-        unranked_reason="" if leaders else _why_nobody(rows.values()),
+        unranked_reason="" if leaders else _why_unranked(rows.values()),
     )
 
 
@@ -74,7 +72,7 @@ def _order(row: RankedRow) -> tuple[int, int, float]:
     return _STANDINGS.index(row.standing), row.rank or 0, row.ratio.value if row.ratio else 0.0
 
 
-def _why_nobody(rows: Iterable[RankedRow]) -> str:
+def _why_unranked(rows: Iterable[RankedRow]) -> str:
     """Return why no row of a block has a rank."""
     shown = [row.reason for row in rows if row.standing == "shown"]
     if shown:

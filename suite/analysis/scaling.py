@@ -12,7 +12,6 @@ References
 G. M. Amdahl (1967). Validity of the single processor approach to achieving large scale computing capabilities. AFIPS.
 """
 
-from collections.abc import Callable, Hashable
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -73,36 +72,24 @@ def summarise(run: Run, analysis: Analysis) -> tuple[Scaling, ...]:
     run, analysis
         A record, and the analysis of it.
     """
-
-    def of_threads(case: Case) -> Hashable:
-        return case.model, case.scenario, case.precision, case.batch, case.device, case.processes
-
-    def of_processes(case: Case) -> Hashable:
-        return case.model, case.scenario, case.precision, case.batch, case.device, case.threads
-
-    return (
-        *_all(run, analysis, "threads", of_threads, lambda case: case.threads),
-        *_all(run, analysis, "processes", of_processes, lambda case: case.processes),
-    )
+    counted: tuple[Over, ...] = "threads", "processes"
+    return tuple(_scaling(group, over) for over in counted for group in groups.apart_in(run, analysis, over))
 
 
-def _all(
-    run: Run, analysis: Analysis, over: Over, rest: Callable[[Case], Hashable], count: Callable[[Case], int]
-) -> tuple[Scaling, ...]:
-    return tuple(_scaling(group, over, count) for group in groups.apart_in(run, analysis, rest, count))
+def _scaling(group: tuple[Member, ...], over: Over) -> Scaling:
+    def count(member: Member) -> int:
+        return member.case.threads if over == "threads" else member.case.processes
 
-
-def _scaling(group: tuple[Member, ...], over: Over, count: Callable[[Case], int]) -> Scaling:
-    members = sorted(group, key=lambda member: count(member.case))
-    counts = tuple(count(member.case) for member in members)
+    members = sorted(group, key=count)
+    counts = tuple(map(count, members))
     costs = [member.costs_ns() for member in members]
     rows = [{row.arm: row for row in member.rows()} for member in members]
     curves = []
     for arm, last in rows[-1].items():
         points = [
-            _point(number, rows[place][arm], costs[place].get(arm, {}), costs[0].get(arm, {}), counts[0])
-            for place, number in enumerate(counts)
-            if arm in rows[place]
+            _point(number, rows[index][arm], costs[index].get(arm, {}), costs[0].get(arm, {}), counts[0])
+            for index, number in enumerate(counts)
+            if arm in rows[index]
         ]
         curves.append(Curve(arm=arm, backend=last.backend, points=tuple(points)))
     return Scaling(case=members[0].case, over=over, counts=counts, curves=tuple(curves))
@@ -116,14 +103,5 @@ def _point(count: int, row: Row, costs: dict[int, float], first: dict[int, float
         count=count,
         row=row,
         speed_up=faster,
-        efficiency=_scaled(faster, fewest / count) if faster is not None else None,
-    )
-
-
-def _scaled(estimate: Estimate, factor: float) -> Estimate:
-    low, high = estimate.low, estimate.high
-    return Estimate(
-        estimate.value * factor,
-        None if low is None else low * factor,
-        None if high is None else high * factor,
+        efficiency=faster.scaled(fewest / count) if faster is not None else None,
     )

@@ -31,11 +31,11 @@ TOO_DISTURBED = 1 / 3
 """Share of disturbed rounds from which the run as a whole is called too disturbed."""
 
 RESTLESS = 0.01
-"""Share of all windows that begin while an arm is still computing, from which that is said."""
+"""Share of all windows that begin while an arm is still computing, from which there is a warning."""
 
 UNSETTLED = 1 / 2
-"""Share of an arm's launches without a steady state from which that is said: at this level of significance, one launch
-in some dozens looks unsteady by chance."""
+"""Share of an arm's launches without a steady state from which there is a warning: at this level of significance, one
+launch in some dozens looks unsteady by chance."""
 
 
 def summarise(run: Run, blocks: Iterable[BlockAnalysis]) -> Status:
@@ -179,7 +179,7 @@ def _of_libraries(run: Run) -> Iterator[Warning_]:
 
 
 def _of_answers(blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:
-    """An answer that is not equal is said once, not for every scenario it stands in."""
+    """Warn once of an answer that is not equal, not once per scenario."""
     said: set[tuple[str, str, str]] = set()
     for block in blocks:
         for row in block.rows:
@@ -196,16 +196,16 @@ def _of_answers(blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:
 
 
 def _of_emulation(run: Run, blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:
-    """Say of which precisions this processor has no instructions: what is measured there is their emulation."""
-    asked = dict.fromkeys(block.case.precision for block in blocks if block.case.device == "cpu")
-    for precision in asked:
+    """Name the precisions that this processor has no instructions for: their emulation is measured."""
+    precisions = dict.fromkeys(block.case.precision for block in blocks if block.case.device == "cpu")
+    for precision in precisions:
         reason = processor.missing_instructions(run.machine, precision)
         if reason:
             yield notices.emulated(precision, reason)
 
 
 def _of_launches(run: Run, blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:
-    """Name the cases that too few launches kept from being ranked; a smoke run ranks nothing, and says so itself."""
+    """Name the cases that too few launches kept from being ranked; a smoke run has a notice of its own."""
     if SMOKE in run.labels:
         return
     few: dict[int, list[str]] = {}
@@ -219,7 +219,7 @@ def _of_launches(run: Run, blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_
 
 
 def _of_clock(run: Run, blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:
-    """Find results whose single calls the clock cannot tell apart finely.
+    """Find results whose single calls the clock does not resolve.
 
     The clock's step is taken to be the smallest difference between readings when the run began, which holds the cost of
     a reading: an upper bound. It is not taken from the samples, since a page carries only a part of them.

@@ -46,7 +46,7 @@ class TimeSpent(msgspec.Struct, frozen=True):
     """A run's wall-clock time, part by part."""
 
     seconds: float
-    """From the beginning of its preparation to its end; of a run that was resumed, without the pauses."""
+    """From the start of its preparation to its end; of a run that was resumed, without the pauses."""
     parts: tuple[Part, ...]
     """They add up to the whole; the longest first."""
 
@@ -75,7 +75,7 @@ def summarise(run: Run) -> TimeSpent | None:
     known["other"] += sum(spent.values())
     measured = sum(window_ns for _, window_ns in _windows(run)) / 1e9
     counted = sum(window_ns for counts, window_ns in _windows(run) if counts) / 1e9
-    # A record from a stranger may claim more inside windows than there was.
+    # An untrusted record may claim more time inside windows than there was.
     fits = min(1.0, known["windows"] / measured) if measured else 0.0
     known["windows"] -= fits * measured
     seconds = {TITLES[name]: value for name, value in known.items()} | {
@@ -95,4 +95,4 @@ def _windows(run: Run) -> Iterator[tuple[bool, int]]:
         for number, summary in enumerate(found.arms):
             for launch in summary.launches:
                 for window in launch.windows:
-                    yield found.counts(number, launch, window), window.window_ns
+                    yield found.counts(number, window), window.window_ns

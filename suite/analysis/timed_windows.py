@@ -38,9 +38,9 @@ def analyse(block: Block, known: eligibility.Known, *, margin: float, ended: End
     rounds = [round_ for generation in block.generations for round_ in generation.rounds]
     kept = [
         generation.index
-        for place, generation in enumerate(block.generations)
+        for row, generation in enumerate(block.generations)
         for column, round_ in enumerate(generation.rounds)
-        if round_.disturbed and found.counting.rounds[place, column]
+        if round_.disturbed and found.counting.rounds[row, column]
     ]
     return TimedBlock(
         case=block.case,
@@ -63,27 +63,17 @@ def _row(found: Reduction, number: int, known: eligibility.Known, ended: EndedBy
     launches = disturbed = 0
     warming: list[tuple[int, int]] = []
     for launch in summary.launches:
-        undisturbed = [
-            each for each in launch.windows if counting.rounds[found.positions[launch.generation, each.round]]
-        ]
-        kept = [each for each in undisturbed if found.counts(number, launch, each)]
+        undisturbed = [each for each in launch.windows if counting.rounds[each.position]]
+        kept = [each for each in undisturbed if found.counts(number, each)]
         disturbed += len(launch.windows) - len(undisturbed)
         launches += bool(kept)
         windows += kept
         if len(kept) < len(undisturbed):
             warming.append((launch.generation, len(undisturbed) - len(kept)))
-    judged = eligibility.judge(
-        block,
-        summary.arm,
-        known,
-        measured=launches,
-        failures=summary.failures,
-        started=bool(summary.launches),
-        needed=fewest_launches(ended),
-    )
-    workers = [launch.launch for launch in summary.launches]
+    common = eligibility.arm_row(block, summary, known, measured=launches, needed=fewest_launches(ended))
+    workers = summary.workers
     row = Row(
-        **msgspec.structs.asdict(judged),
+        **msgspec.structs.asdict(common),
         version=collect.version(workers),
         counts=Counts(
             launches=launches,

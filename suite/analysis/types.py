@@ -1,10 +1,22 @@
-"""What follows from a record: frozen types, each a plain answer with its reason where there is none."""
+"""What follows from a record: frozen structs, with a reason where there is no value."""
 
 from typing import Literal, TypeAlias
 
 import msgspec
 
-from suite.record.schema import Absent, Case, Evaluation, Failure, Left, Memory, Parity, Startup, Warning_, Work
+from suite.record.schema import (
+    Absent,
+    Case,
+    Evaluation,
+    Failure,
+    Left,
+    Memory,
+    Parity,
+    Roofline,
+    Startup,
+    Warning_,
+    Work,
+)
 from suite.statistics.proportions import Proportion
 from suite.statistics.verdicts import Verdict
 
@@ -38,6 +50,12 @@ class Estimate(msgspec.Struct, frozen=True):
         low, high = (None if bound is None else bound * factor for bound in (self.low, self.high))
         return Estimate(self.value * factor, low, high)
 
+    @property
+    def inverse(self) -> "Estimate":
+        """The reciprocal: its bounds change places. A bound of zero has none."""
+        low, high = (1 / bound if bound else None for bound in (self.high, self.low))
+        return Estimate(1 / self.value, low, high)
+
 
 class Counts(msgspec.Struct, frozen=True):
     """What a row's numbers rest on, and what was left out of them."""
@@ -48,10 +66,10 @@ class Counts(msgspec.Struct, frozen=True):
     windows_disturbed: int
     """In rounds called disturbed by outside signals; left out."""
     windows_warming: int
-    """Before a launch had settled; left out."""
+    """Before a launch was steady; left out."""
     windows_failed: int
     launches_unsteady: int
-    """Launches with enough windows to tell that never settled; kept, and reported."""
+    """Launches with enough windows to test that were never steady; kept, and reported."""
     calls: int
     """Timed calls in the windows counted."""
 
@@ -80,6 +98,11 @@ class ArmRow(msgspec.Struct, frozen=True, kw_only=True):
     """The last one, where any launch failed."""
     left: Left | None = None
     """When and why it left the race of its block; None where it did not."""
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether it has numbers, and an output that was compared with the reference and is equal to it."""
+        return self.standing in {"ranked", "shown"} and self.parity is not None
 
 
 class RankedRow(ArmRow, frozen=True, kw_only=True):
@@ -127,7 +150,7 @@ class Row(RankedRow, frozen=True, kw_only=True):
         return self.counts.launches
 
     def compared(self, case: Case) -> Estimate | None:
-        """Return what it is compared by: items per second where throughput is asked, else the time of a call."""
+        """Return what it is compared by: items per second in throughput cases, else the time of a call."""
         return self.items_per_second if case.per_item else self.median_ns
 
 
@@ -209,21 +232,12 @@ class MemoryBlock(msgspec.Struct, frozen=True):
     rows: tuple[MemoryRow, ...]
 
 
-class TargetReached(msgspec.Struct, frozen=True):
-    """When a training was first seen at its target."""
-
-    step: int
-    elapsed_ns: int
-
-
 class Curve(msgspec.Struct, frozen=True):
     """One training of one arm: one seed."""
 
-    seed: int
-    generation: int
     points: tuple[Evaluation, ...]
-    reached: TargetReached | None
-    """None: it never was at the target."""
+    reached: Evaluation | None
+    """The first at the target; None: there is none."""
 
 
 class ConvergenceRow(RankedRow, frozen=True, kw_only=True):
@@ -231,11 +245,10 @@ class ConvergenceRow(RankedRow, frozen=True, kw_only=True):
 
     launches: int
     """Seeds that were trained from."""
-    launches_failed: int
     seeds_reached: int
     seeds_diverged: int
     seeds_disturbed: int
-    """Meanwhile something else was about, by signals from outside; they count all the same."""
+    """Disturbed, by signals from outside; they count all the same."""
     time_ns: Estimate | None = None
     """To the target: geometric mean over seeds, with its 95 % t interval."""
     steps: Estimate | None = None
@@ -249,7 +262,7 @@ class ConvergenceRow(RankedRow, frozen=True, kw_only=True):
     accuracy: float | None = None
     """At the limit of steps, median over seeds."""
     best_accuracy: float | None = None
-    """The highest that was seen at all."""
+    """The highest of all evaluations."""
     launch_times_ns: tuple[float, ...] = ()
     curves: tuple[Curve, ...] = ()
 
@@ -279,7 +292,7 @@ class CanaryPoint(msgspec.Struct, frozen=True):
 
 
 class Canary(msgspec.Struct, frozen=True):
-    """How the machine itself moved during the run: the same fixed work, again and again."""
+    """How the machine itself changed during the run, by the same fixed work."""
 
     arm: str
     points: tuple[CanaryPoint, ...]
@@ -302,7 +315,6 @@ class NoiseSummary(msgspec.Struct, frozen=True):
     pressure_share: float | Absent
     others_share: float | Absent
     idle_workers_share: float | Absent
-    supervisor_share: float | Absent
     throttled: int | Absent = Absent("not read")
     """How often the processor lowered its clock for heat or power."""
 
@@ -339,7 +351,7 @@ class PooledControls(msgspec.Struct, frozen=True):
 
 
 class Ceiling(msgspec.Struct, frozen=True):
-    """A rate that this machine was seen to reach: the median of some samples, and their range."""
+    """A rate that this machine reached: the median of some samples, and their range."""
 
     per_s: float
     lowest: float
@@ -350,14 +362,11 @@ class Ceiling(msgspec.Struct, frozen=True):
 class Ceilings(msgspec.Struct, frozen=True):
     """What NumPy reached on so many threads: lower bounds of the peaks."""
 
-    threads: int
-    gemm_size: int
+    roofline: Roofline
     flops: Ceiling
-    array_bytes: int
     bytes: Ceiling
     cache_bytes: int | None
     """Last level of cache; None: not known."""
-    disturbed: str = ""
 
 
 Bound: TypeAlias = Literal["compute", "memory", "overhead", "neither"]
@@ -381,7 +390,7 @@ class Use(msgspec.Struct, frozen=True):
     backend: str
     bound: Bound
     call_ns: Estimate
-    """Time of a call: the median, or where throughput is asked batch ÷ items per second."""
+    """Time of a call: the median, or in throughput cases batch ÷ items per second."""
     flops_per_s: Estimate
     compute_share: Estimate
     """Of the measured rate of matrix products. Above 1: it is faster than NumPy, or computes less than was counted."""
@@ -416,7 +425,7 @@ PaybackVerdict: TypeAlias = Literal["at once", "after", "maybe", "never"]
 
 
 class Payback(msgspec.Struct, frozen=True):
-    """What compiling costs an arm at its start, and gives back call by call, against an arm that does not compile."""
+    """What compiling costs an arm at its start and saves in each call, compared with an arm that does not compile."""
 
     model: str
     precision: str
@@ -471,7 +480,7 @@ class Saturation(msgspec.Struct, frozen=True):
 
 
 class Headroom(msgspec.Struct, frozen=True):
-    """What is left of the memory that a worker may take."""
+    """Memory that a worker may still take."""
 
     case: Case
     least_arm: str

@@ -6,7 +6,7 @@ from suite.analysis import collect, eligibility
 from suite.analysis.collect import median
 from suite.analysis.estimates import level
 from suite.analysis.types import ColdBlock, ColdRow, MemoryBlock, MemoryRow
-from suite.record.schema import Absent, Arm, Block, Startup
+from suite.record.schema import Absent, Block, Startup
 
 
 def cold_start(block: Block, known: eligibility.Known) -> ColdBlock:
@@ -22,7 +22,7 @@ def cold_start(block: Block, known: eligibility.Known) -> ColdBlock:
     known
         Parities from anywhere in the run by question, precision and arm, for arms that were not compared in this block.
     """
-    return ColdBlock(case=block.case, rows=tuple(_cold_row(block, arm, known) for arm in _arms(block)))
+    return ColdBlock(case=block.case, rows=tuple(_cold_row(block, arm, known) for arm in collect.arms(block)))
 
 
 def memory(block: Block, known: eligibility.Known) -> MemoryBlock:
@@ -33,7 +33,7 @@ def memory(block: Block, known: eligibility.Known) -> MemoryBlock:
     block, known
         A block of peak memory; `known` as in `cold_start`.
     """
-    return MemoryBlock(case=block.case, rows=tuple(_memory_row(block, arm, known) for arm in _arms(block)))
+    return MemoryBlock(case=block.case, rows=tuple(_memory_row(block, arm, known) for arm in collect.arms(block)))
 
 
 def total_ns(startup: Startup) -> int:
@@ -46,19 +46,11 @@ def _first_call_ns(startup: Startup) -> int:
     return 0 if isinstance(startup.first_call_ns, Absent) else startup.first_call_ns
 
 
-def _arms(block: Block) -> tuple[Arm, ...]:
-    return tuple(arm for arm in block.arms if arm.id != block.canary)
-
-
-def _cold_row(block: Block, arm: Arm, known: eligibility.Known) -> ColdRow:
-    launches = [launch for _, launch in collect.launches(block, arm.id)]
-    startups = collect.startups(launches)
-    failures = [launch.failure for launch in launches if launch.failure is not None]
-    judged = eligibility.judge(
-        block, arm, known, measured=len(startups), failures=failures, started=bool(launches), needed=None
-    )
+def _cold_row(block: Block, summary: collect.ArmSummary, known: eligibility.Known) -> ColdRow:
+    startups = collect.startups(summary.workers)
+    common = eligibility.arm_row(block, summary, known, measured=len(startups), needed=None)
     return ColdRow(
-        **msgspec.structs.asdict(judged),
+        **msgspec.structs.asdict(common),
         launches=len(startups),
         startups=startups,
         start_ns=median([startup.start_ns for startup in startups]),
@@ -69,19 +61,15 @@ def _cold_row(block: Block, arm: Arm, known: eligibility.Known) -> ColdRow:
     )
 
 
-def _memory_row(block: Block, arm: Arm, known: eligibility.Known) -> MemoryRow:
-    launches = [launch for _, launch in collect.launches(block, arm.id)]
-    readings = tuple(launch.memory for launch in launches if launch.memory is not None)
-    peaks = collect.peaks_bytes(launches)
-    failures = [launch.failure for launch in launches if launch.failure is not None]
-    judged = eligibility.judge(
-        block, arm, known, measured=len(peaks), failures=failures, started=bool(launches), needed=None
-    )
+def _memory_row(block: Block, summary: collect.ArmSummary, known: eligibility.Known) -> MemoryRow:
+    readings = tuple(launch.memory for launch in summary.workers if launch.memory is not None)
+    peaks = collect.peaks_bytes(summary.workers)
+    common = eligibility.arm_row(block, summary, known, measured=len(peaks), needed=None)
     unread = [reading.peak_rss_bytes for reading in readings if isinstance(reading.peak_rss_bytes, Absent)]
-    if not peaks and not failures and unread:
-        judged = msgspec.structs.replace(judged, reason=unread[-1].reason)
+    if not peaks and not summary.failures and unread:
+        common = msgspec.structs.replace(common, reason=unread[-1].reason)
     return MemoryRow(
-        **msgspec.structs.asdict(judged),
+        **msgspec.structs.asdict(common),
         launches=len(peaks),
         readings=readings,
         source=readings[-1].source if readings else "",

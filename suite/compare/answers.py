@@ -4,12 +4,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from suite.analysis.status import SMOKE
 from suite.analysis.types import Standing
 from suite.compare.effects import MIN_RUNS
-from suite.compare.reduction import Answer, Reduced
+from suite.compare.reduction import NO_FAULT_OF_THE_NEW, Answer, Reduced
+from suite.compare.types import Outcome, Verdict
 
-UNMEASURED = frozenset({"smoke"})
-"""Labels of runs that show that everything works, and whose times say nothing."""
+NOT_MEASURED = "a smoke run measures too little to judge speed by"
+"""Reason of rows of runs that show that everything works, and whose times have no meaning."""
 _TRUSTED = frozenset({"ranked", "shown", "control"})
 
 
@@ -17,12 +19,12 @@ class CaseResults(msgspec.Struct, frozen=True):
     """The answers of one side's runs to one case."""
 
     runs: int
-    """All runs of the side, also those that were not asked."""
+    """All runs of the side, also those without an answer."""
     answers: tuple[Answer, ...]
 
     @property
     def costs(self) -> list[float]:
-        """Costs of answers that are equal to the reference, one a run."""
+        """Costs of answers that are equal to the reference, one per run."""
         return [answer.cost for answer in self.answers if answer.cost is not None and answer.standing in _TRUSTED]
 
     @property
@@ -50,6 +52,47 @@ def first_reason(answers: Iterable[Answer]) -> str:
     return next((answer.reason.rstrip(". ") for answer in answers if answer.reason), "")
 
 
+def verdict_without_costs(before: CaseResults, after: CaseResults) -> tuple[Verdict, Outcome, str] | None:
+    """Return the verdict on a case in which no costs can be compared; None where both sides have one.
+
+    Parameters
+    ----------
+    before, after
+        The answers of either side.
+
+    Returns
+    -------
+    tuple or None
+        Verdict, outcome and reason.
+    """
+    unequal = before.with_standing("unequal"), after.with_standing("unequal")
+    failed = before.with_standing("failed"), after.with_standing("failed")
+    if unequal[1]:
+        return Verdict.UNEQUAL, "undecided" if unequal[0] else "worse", first_reason(unequal[1])
+    if failed[1] or (after.unsupported and before.costs):
+        blameless = bool(failed[1]) and all(answer.failure in NO_FAULT_OF_THE_NEW for answer in failed[1])
+        is_new = before.costs and not failed[0] and not blameless
+        return Verdict.FAILED, "worse" if is_new else "undecided", reason_for_failure(after)
+    if not after.costs:
+        reason = first_reason(after.with_standing("absent")) or "the new side has no number"
+        return Verdict.MISSING, "undecided", reason
+    if unequal[0]:
+        return Verdict.RECOVERED, "aside", "the old answer was not equal to the reference"
+    if failed[0]:
+        return Verdict.RECOVERED, "aside", f"the old side failed: {reason_for_failure(before)}"
+    if not before.costs:
+        reason = first_reason(before.with_standing("absent")) or "the old side has no number"
+        return Verdict.ADDED, "aside", reason
+    return None
+
+
+def reason_for_failure(results: CaseResults) -> str:
+    """Return why a side failed, and in how many of its runs where it did not in all."""
+    failed = results.with_standing("failed") or results.with_standing("absent")
+    some = f" (in {len(failed)} of {results.runs} runs)" if len(failed) < results.runs else ""
+    return f"{first_reason(failed) or 'no reason was kept'}{some}"
+
+
 _DIGESTS: tuple[tuple[str, Callable[[Answer], frozenset[str]]], ...] = (
     ("images that were trained on are", lambda answer: answer.images),
     ("target accuracy is", lambda answer: answer.target),
@@ -65,7 +108,7 @@ def different_digests(old: Iterable[Answer], new: Iterable[Answer], *, onnx: boo
     Parameters
     ----------
     old, new
-        Answers of the two sides to one case.
+        Answers of both sides to one case.
     onnx
         Whether another export of the same weights counts: its times may differ, its answers must not.
     """
@@ -110,8 +153,8 @@ def why_not_judged(counts: tuple[int, int], labels: Iterable[str]) -> str:
     labels
         Of all runs.
     """
-    if not UNMEASURED.isdisjoint(labels):
-        return "a smoke run measures too little to judge speed by"
+    if SMOKE in labels:
+        return NOT_MEASURED
     if min(counts) >= MIN_RUNS:
         return ""
     if counts == (1, 1):

@@ -1,7 +1,7 @@
 """Named baselines: pointers to runs under the reports folder, with the digest of each, so that an edited run is found.
 
 A baseline is one small JSON file in `baselines/` beside the runs. It names folders relative to the reports folder and
-nothing outside of it: reports can be moved, and a stranger's baseline leads nowhere else.
+nothing outside of it: reports can be moved, and an untrusted baseline cannot name other files.
 """
 
 import hashlib
@@ -64,7 +64,7 @@ def define(name: str, records: list[Path], reports: Path) -> Baseline:
         )
     pointers = tuple(_pointer(record, reports) for record in records)
     if len({pointer.file for pointer in pointers}) < len(pointers):
-        raise LevelfieldError("A run stands twice in this baseline.", fix="Name every run once.")
+        raise LevelfieldError("A run is named twice in this baseline.", fix="Name every run once.")
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     baseline = Baseline(name=name, set_at=now, runs=pointers)
     try:

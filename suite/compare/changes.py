@@ -16,7 +16,7 @@ from suite.history.environment import (
 from suite.record.schema import Arm, elsewhere
 
 MOST = 500
-"""Facts of one group that are shown: a record from a stranger may hold any number."""
+"""Facts of one group that are shown: an untrusted record may hold any number."""
 
 _TITLES = {
     "gpu": "GPU, driver and CUDA",
@@ -34,7 +34,7 @@ _TITLES = {
     "tool": "Levelfield itself",
     "signals": "Signals watched",
 }
-"""Groups in the order in which a reader looks for the cause; images and arms come after the machine."""
+"""Groups, the likeliest causes first; images and arms come after the machine."""
 _STATES: tuple[State, ...] = ("changed", "varies", "unrecorded", "same")
 _LAST = ("settings", "inputs", "tool", "signals")
 
@@ -63,7 +63,7 @@ def compare_environments(
     groups = dict.fromkeys(group for environment in (*before, *after) for group in environment)
     found = [
         ChangeGroup(title=_title(group), changes=_group(group, before, after))
-        for group in sorted(groups, key=lambda group: (_place(group), group))
+        for group in sorted(groups, key=lambda group: (_order_of(group), group))
     ]
     return tuple(sorted(found, key=lambda group: min((_STATES.index(each.state) for each in group.changes), default=0)))
 
@@ -102,7 +102,7 @@ def _is_known(value: str) -> bool:
 def _names(
     old: Sequence[Reduced], new: Sequence[Reduced], pairs: Iterable[Pair]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Say under which name a group of either side is laid beside one of the other."""
+    """Return the names under which groups of both sides are compared."""
     arms = (
         {name: arm for run in old for name, arm in run.arms.items()},
         {name: arm for run in new for name, arm in run.arms.items()},
@@ -132,7 +132,7 @@ def _renamed(environment: Environment, names: Mapping[str, str]) -> Environment:
     return {names.get(group, group): facts for group, facts in environment.items()}
 
 
-def _place(group: str) -> int:
+def _order_of(group: str) -> int:
     if group in _LAST:
         return 300 + _LAST.index(group)
     if group in _TITLES:

@@ -29,9 +29,9 @@ def compare_runs(
     gate
         What counts as worse.
     selection
-        Which cases and metrics are asked for.
+        Cases and metrics to compare.
     labels
-        What a reader calls the sides; empty: the run's id, or how many runs there are.
+        Names of the sides; empty: the run's id, or how many runs there are.
     table
         Which CUDA releases fit which drivers; None: it is not checked.
 
@@ -96,7 +96,7 @@ def _check_distinct(old: Sequence[Reduced], new: Sequence[Reduced]) -> None:
             if run.facts.id in seen:
                 where = f"twice on the {side} side" if seen[run.facts.id] == side else "on both sides"
                 raise LevelfieldError(
-                    f"The run {run.facts.id[:100]} stands {where}.",
+                    f"The run {run.facts.id[:100]} is named {where}.",
                     fix="Name every run once: a run says nothing about how it would come out a second time.",
                 )
             seen[run.facts.id] = side

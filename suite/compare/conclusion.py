@@ -7,6 +7,7 @@ import msgspec
 
 from suite import scenarios
 from suite.compare import phrases
+from suite.compare.answers import NOT_MEASURED
 from suite.compare.effects import MIN_RUNS
 from suite.compare.types import Comparison, Drift, Gate, Movement, Row, Verdict
 from suite.report import units
@@ -96,7 +97,7 @@ def _undecided(comparison: Comparison) -> str:
             f"{numeric}"
         ).strip()
     if all(row.verdict is Verdict.UNDECIDABLE for row in measured):
-        return f"{_too_few(measured)} {_others(comparison)}{numeric}".strip()
+        return f"{_too_few(measured)} {_without_ratio(comparison)}{numeric}".strip()
     undecided = sum(row.outcome == "undecided" for row in comparison.rows)
     if not undecided:
         return f"Nothing is slower, and some answers could not be compared. {numeric}"
@@ -110,13 +111,13 @@ def _too_few(rows: Sequence[Row]) -> str:
     if len(ratios) > 1:
         span = f"{span} to {phrases.factor(max(ratios))}"
     counts = {(row.old_replicates, row.new_replicates) for row in rows}
-    if "smoke" in rows[0].reason:
+    if rows[0].reason == NOT_MEASURED:
         return f"Speed cannot be judged from smoke runs (new/old was {span})."
     how = "one run a side" if counts == {(1, 1)} else f"fewer than {MIN_RUNS} runs a side"
     return f"Whether anything got slower cannot be decided from {how} (new/old was {span}, chance included)."
 
 
-def _others(comparison: Comparison) -> str:
+def _without_ratio(comparison: Comparison) -> str:
     """Count what has no ratio among rows that have one and cannot be judged."""
     counts = Counter(row.verdict for row in comparison.rows if row.ratio is None)
     if not counts:
@@ -141,7 +142,7 @@ def _counts(comparison: Comparison) -> str:
 
 
 def numerics(drifts: Sequence[Drift]) -> str:
-    """Say in one sentence whether answers moved; empty where none was looked at."""
+    """Say in one sentence whether answers moved; empty where none was compared."""
     if not drifts:
         return ""
     counts = Counter(drift.movement for drift in drifts)
@@ -183,7 +184,7 @@ def method(rows: Sequence[Row], gate: Gate) -> str:
     if not judged:
         return (
             f"Ratios are new over old, above 1 is worse; they are shown and not judged: runs are the replicates, and "
-            f"{MIN_RUNS} a side are the fewest from which their spread can be told."
+            f"{MIN_RUNS} a side are the fewest that give an estimate of their spread."
         )
     return (
         "Ratios are new over old, above 1 is worse. Runs are the replicates: Welch’s t on the logarithm of each run’s "

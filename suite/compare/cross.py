@@ -1,20 +1,17 @@
 """From a run whose arms are all combinations of two or three axes to main effects and interactions, with verdicts."""
 
-import math
 from collections.abc import Sequence
 
 import msgspec
 
 from suite.analysis.ending import ended_by
 from suite.analysis.launch_levels import level_matrix
-from suite.compare.effects import Effect
+from suite.compare.effects import from_pairs
 from suite.compare.types import Gate
 from suite.compare.verdicts import Judgement, change_policy, judge
 from suite.record.schema import Block, Case, Run
-from suite.statistics.ending import EndedBy
 from suite.statistics.errors import InsufficientData
 from suite.statistics.factorial import FactorialEffect, factorial_effects
-from suite.statistics.student import widening
 
 
 class CrossEffect(msgspec.Struct, frozen=True):
@@ -45,15 +42,12 @@ def judge_cross(run: Run, axes: Sequence[str], gate: Gate) -> tuple[CrossEffect,
         There are fewer than two axes or more than three, or a block has another number of arms.
     """
     found = [
-        (block.case, effect, ended_by(run.settings, block.case))
-        for block in run.blocks
-        if block.case.timed
-        for effect in _effects(run, block, len(axes))
+        (block.case, effect) for block in run.blocks if block.case.timed for effect in _effects(run, block, len(axes))
     ]
-    judged = judge([_comparable(effect, ended) for _, effect, ended in found], change_policy(gate))
+    judged = judge([from_pairs(effect.mean) for _, effect in found], change_policy(gate))
     return tuple(
         CrossEffect(case, tuple(axes[index] for index in effect.axes), judgement)
-        for (case, effect, _), judgement in zip(found, judged, strict=True)
+        for (case, effect), judgement in zip(found, judged, strict=True)
     )
 
 
@@ -62,18 +56,3 @@ def _effects(run: Run, block: Block, axes: int) -> tuple[FactorialEffect, ...]:
         return factorial_effects(level_matrix(block), axes=axes, ended=ended_by(run.settings, block.case))
     except InsufficientData:
         return ()
-
-
-def _comparable(effect: FactorialEffect, ended: EndedBy) -> Effect:
-    """Return the effect as one sample of differences, as for two arms that are paired by generation."""
-    error = effect.standard_deviation / math.sqrt(effect.launches)
-    return Effect(
-        log_ratio=effect.log_ratio,
-        standard_error=error * widening(effect.launches, ended),
-        freedom=float(effect.launches - 1),
-        old_sd=effect.standard_deviation,
-        new_sd=0.0,
-        old_replicates=effect.launches,
-        new_replicates=effect.launches,
-        ended=ended,
-    )

@@ -7,7 +7,7 @@ distance of two projections estimates that of the outputs, with a relative error
 **How far rounding goes.** Two correct programs that each stay within an error e of the exact answer are at most 2·e
 apart (triangle inequality). For e we take the largest error that correct programs are known to have: of all arms that
 were equal to the float64 reference on the old side, for that model and precision; and never less than what seven
-backends were measured to have over all models, 9e-7 in fp32 and 2e-2 in bf16 (`suite.zoo.parity.TOLERANCES` tells of
+backends were measured to have over all models, 9e-7 in fp32 and 2e-2 in bf16 (`suite.zoo.parity.TOLERANCES` has
 the same figures). Beyond that, something other than the order of additions changed: another algorithm, another
 precision inside, another constant. The gate of equality itself is wider (1e-5 in fp32), so that such a move can still
 be equal to the reference.
@@ -191,7 +191,7 @@ def _distance(old: tuple[Parity, ...], new: tuple[Parity, ...]) -> tuple[float |
         return None, "the records do not both hold a projection of the output"
     first = np.array([parity.projection for parity in old])
     second = np.array([parity.projection for parity in new])
-    with np.errstate(over="ignore", invalid="ignore"):  # a stranger's numbers may be of any size
+    with np.errstate(over="ignore", invalid="ignore"):  # an untrusted record may hold numbers of any size
         size = float(np.linalg.norm(first, axis=1).max())
         apart = float(np.linalg.norm(second[:, None, :] - first[None, :, :], axis=2).max())
     if not math.isfinite(size) or not math.isfinite(apart):

@@ -22,12 +22,11 @@ from numpy.typing import ArrayLike
 from suite.statistics.arrays import Floats, finite_or_missing
 from suite.statistics.ending import EndedBy
 from suite.statistics.errors import InsufficientData
-from suite.statistics.ratios import RatioInterval
-from suite.statistics.student import look_cost, spread_of, widening
+from suite.statistics.student import LaunchMean, look_cost, spread_of, widening
 
 MIN_RUNS = 3
 """Fewest runs a side that are judged. With two, the spread of a side rests on a single difference: at 99 % the quantile
-of t is 9.9 at best and 64 at worst, so that only changes of tens of percents could be told from chance."""
+of t is 9.9 at best and 64 at worst, so that only changes of tens of percents would be significant."""
 
 
 class Effect(msgspec.Struct, frozen=True):
@@ -45,12 +44,23 @@ class Effect(msgspec.Struct, frozen=True):
     pooled: bool = False
     """Whether both sides are taken to have one spread (`pooled`)."""
     ended: EndedBy = EndedBy.PLAN
-    """What was allowed to decide how many pairs there are; pays for a look after every one."""
+    """What was allowed to decide how many pairs there are; interim looks widen the interval."""
 
-    def with_new(self, replicates: int) -> "Effect":
-        """Return what the effect would be from so many replicates of the new side, if estimate and spreads stay."""
-        error, freedom = _error((self.old_sd, self.new_sd), (self.old_replicates, replicates), pooled=self.pooled)
-        return msgspec.structs.replace(self, standard_error=error, freedom=freedom, new_replicates=replicates)
+    def with_replicates(self, old: int, new: int) -> "Effect":
+        """Return the effect with other numbers of replicates, if the estimate and the spreads stay what they are.
+
+        Parameters
+        ----------
+        old, new
+            Replicates of each side.
+        """
+        spreads = self.old_sd, self.new_sd
+        plain, _ = _error(spreads, (self.old_replicates, self.new_replicates), pooled=self.pooled)
+        error, freedom = _error(spreads, (old, new), pooled=self.pooled)
+        widened = self.standard_error / plain if plain > 0 else 1.0
+        return msgspec.structs.replace(
+            self, standard_error=error * widened, freedom=freedom, old_replicates=old, new_replicates=new
+        )
 
     def half_width(self, confidence: float) -> float:
         """Return the half-width of the t interval, log scale."""
@@ -78,52 +88,6 @@ class Effect(msgspec.Struct, frozen=True):
         reach = math.log1p(margin)
         mirrored = msgspec.structs.replace(self, log_ratio=-self.log_ratio)
         return max(self.tail(reach), mirrored.tail(reach))
-
-    def further(self, target: float, confidence: float, most: int) -> int | None:
-        """Return how many replicates a side must be added until the half-width is at most `target`.
-
-        Both sides are brought to the same number; spreads stay as they are.
-
-        Parameters
-        ----------
-        target
-            Half-width of the interval of the log ratio.
-        confidence
-            Of the interval, two-sided.
-        most
-            Replicates a side that are within reach.
-
-        Returns
-        -------
-        int or None
-            Replicates beyond those of the side that has fewer; None where more than `most` a side would be needed.
-        """
-        variances = self.old_sd**2 + self.new_sd**2
-        if variances == 0 or target <= 0:
-            return None
-        share = variances**2 / (self.old_sd**4 + self.new_sd**4)  # of n − 1: 1 where one side has all, 2 where equal
-        inflated = self._inflation()
-
-        def wide(count: int) -> bool:
-            tail = (1 - confidence) / (2 * look_cost(count, self.ended))
-            return (
-                -float(scipy.special.stdtrit(share * (count - 1), tail)) * inflated * math.sqrt(variances / count)
-                > target
-            )
-
-        least = min(self.old_replicates, self.new_replicates)
-        if wide(most):
-            return None
-        low, high = max(least, 1), most
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if wide(middle) else (low, middle)
-        return high - least
-
-    def _inflation(self) -> float:
-        """What the standard error holds beyond the spread: the widening where precision ended the run."""
-        plain = math.sqrt(self.old_sd**2 / self.old_replicates + self.new_sd**2 / self.new_replicates)
-        return self.standard_error / plain if plain > 0 else 1.0
 
 
 def from_runs(old: ArrayLike, new: ArrayLike) -> Effect:
@@ -180,7 +144,7 @@ def pooled(old: ArrayLike, new: ArrayLike) -> Effect:
     freedom = first.size + second.size - 2
     if min(first.size, second.size) < 1 or freedom < MIN_RUNS - 1:
         raise InsufficientData(
-            f"{first.size} and {second.size} replicates: their spread cannot be told from so few. Measure more."
+            f"{first.size} and {second.size} replicates: too few to estimate their spread. Measure more."
         )
     squares = sum((side.size - 1) * spread_of(side) ** 2 for side in (first, second) if side.size > 1)
     spread = math.sqrt(squares / freedom)
@@ -217,15 +181,15 @@ def _error(spreads: tuple[float, float], sizes: tuple[int, int], *, pooled: bool
     return math.sqrt(total), total**2 / (parts[0] ** 2 / (sizes[0] - 1) + parts[1] ** 2 / (sizes[1] - 1))
 
 
-def from_pairs(interval: RatioInterval) -> Effect:
-    """Take over a ratio of two arms that were paired by generation (new over old)."""
+def from_pairs(mean: LaunchMean) -> Effect:
+    """Return the effect of the mean log ratio (new over old) of arms that were paired by generation."""
     return Effect(
-        log_ratio=math.log(interval.ratio),
-        standard_error=interval.standard_error * widening(interval.launches, interval.ended),
-        freedom=float(interval.launches - 1),
-        old_sd=interval.standard_error * math.sqrt(interval.launches),
+        log_ratio=mean.value,
+        standard_error=mean.standard_error * widening(mean.launches, mean.ended),
+        freedom=float(mean.launches - 1),
+        old_sd=mean.spread,
         new_sd=0.0,
-        old_replicates=interval.launches,
-        new_replicates=interval.launches,
-        ended=interval.ended,
+        old_replicates=mean.launches,
+        new_replicates=mean.launches,
+        ended=mean.ended,
     )

@@ -1,4 +1,4 @@
-"""What a reader must know before the numbers: what changed, other hardware, too few runs, labels of runs."""
+"""Notes above the numbers: what changed, other hardware, too few runs, labels of runs."""
 
 from collections.abc import Iterator, Sequence
 
@@ -40,9 +40,9 @@ def notes_on_runs(
     if same_hardware is False:
         others = (hardware_differences(old[0].hardware, run.hardware) for run in (*new, *old))
         found = next(filter(None, others))
-        yield f"Other hardware: {phrases.clean('; '.join(found))}. Ratios tell of machines and stacks at once."
+        yield f"Other hardware: {phrases.clean('; '.join(found))}. Ratios compare machines and stacks at the same time."
     elif same_hardware is None:
-        yield "A record does not tell which processor it was made on; it may be another one."
+        yield "A record does not name its processor, so the hardware may differ."
     for label in sorted({label for run in (*old, *new) for label in run.facts.labels}):
         yield phrases.clean(sentences.label(label))
     cut = [run.facts.id for run in (*old, *new) if run.facts.finished is None]
@@ -78,7 +78,7 @@ def note_on_changes(groups: Sequence[ChangeGroup]) -> str:
         tail += f" {units.plural(missing, 'fact')} {'was' if missing == 1 else 'were'} not recorded by every run."
     if not found:
         return f"Nothing that is recorded about the environment changed between the sides.{tail}"
-    # A version says more than the digests that change with it, or than what only one side tells of.
+    # A version says more than the digests that change with it, or than what only one side recorded.
     found.sort(
         key=lambda entry: (
             NOT_THERE in (entry[1].old, entry[1].new),

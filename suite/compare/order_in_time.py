@@ -2,7 +2,7 @@
 
 A comparison of runs takes the runs of one side as a sample of what that side does. Where all old runs were made on one
 day and all new ones on another, whatever differs between the days (neighbours on a shared machine, its temperature, its
-memory) is part of the difference between the sides, and no interval over runs knows of it. Where runs are made in turns
+memory) is part of the difference between the sides, and no interval over runs covers it. Where runs are made in turns
 (old, new, new, old, ...), a step of the machine falls on both sides alike.
 
 How much of a step shows follows from the order alone. A step between two moments shifts each side's mean by its size
@@ -89,7 +89,7 @@ def sentence(share: float | None, runs: int) -> str:
         case "lumps":
             return (
                 "All runs of one side were made before all runs of the other: a step of the machine between them looks "
-                f"like a change, and no interval here knows of it. {advice}"
+                f"like a change, and no interval here covers it. {advice}"
             )
         case "uneven":
             return (

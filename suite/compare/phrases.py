@@ -10,13 +10,13 @@ from suite.report.markdown import interval
 from suite.report.sentences import shortened
 
 LONGEST = 300
-"""Characters of a stranger's text that are shown; the record holds the rest."""
+"""Most characters of a record's text that are shown; the record holds the rest."""
 MOST_UNRECORDED = 4
 """Facts that are named of those that a run did not record; the HTML page has all."""
 _BREAKS = re.compile(r"[ \t\r\n\f\v]+")
 _DIGEST = re.compile(r"\b[0-9a-f]{40,}\b")
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
-"""What would speak to a terminal, turn the direction of what stands beside it, or cannot stand in XML."""
+"""Control characters of terminals, changes of the direction of text, and what XML cannot hold."""
 
 
 def clean(text: str, longest: int = LONGEST) -> str:
@@ -107,7 +107,7 @@ def ratio(row: Row) -> str:
 
 
 def factor(value: float) -> str:
-    """`1.031`, `12.4`, `0.0021`; what few runs leave open beyond all reason is said so."""
+    """`1.031`, `12.4`, `0.0021`; `>1000` and `<0.001` beyond."""
     if value >= 1000:
         return ">1000"
     if value < 0.001:
@@ -263,7 +263,7 @@ def confidence(row: Row) -> str:
 
 
 def first_line(comparison: Comparison) -> str:
-    """Return the answer, fit for any place a reader looks first."""
+    """Return the answer on one line."""
     return clean(comparison.answer, 1000)
 
 

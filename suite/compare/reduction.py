@@ -32,7 +32,7 @@ from suite.record.schema import (
     elsewhere,
 )
 
-Place: TypeAlias = tuple[str, str]
+ResultKey: TypeAlias = tuple[str, str]
 """Arm id and case id."""
 Question: TypeAlias = tuple[str, str, int, int, str]
 """Model (or its training), precision, batch, threads and device: what an output answers, whatever is timed about it."""
@@ -40,7 +40,7 @@ Question: TypeAlias = tuple[str, str, int, int, str]
 NO_FAULT_OF_THE_NEW = frozenset({"engine", "interrupted"})
 """Failures of what lies around a worker: they say nothing about the stack that was to be measured."""
 MOST_PARITIES = 8
-"""Different outputs of one arm that are looked at: an arm that answers anew every time shows it in a few."""
+"""Different outputs of one arm that are kept: a few show that an arm gives another output in every launch."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -73,7 +73,7 @@ class Reduced(msgspec.Struct, frozen=True):
     timed_region: str
     arms: dict[str, Arm]
     cases: dict[str, Case]
-    answers: dict[Place, Answer]
+    answers: dict[ResultKey, Answer]
     """Case by case, in each as the report orders them."""
     parities: dict[tuple[str, Question], tuple[Parity, ...]]
     """Arm id and question to the outputs seen, each digest once."""
@@ -103,7 +103,7 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
     """
     found = analysed or analysis.analyse(run)
     arms: dict[str, Arm] = {}
-    answers: dict[Place, Answer] = {}
+    answers: dict[ResultKey, Answer] = {}
     parities: dict[tuple[str, Question], dict[str, Parity]] = {}
     for block, answered in zip(run.blocks, found.blocks, strict=True):
         compared = {arm.id: arm for arm in block.arms if arm.id != block.canary and ranks.original(arm, block) is None}
@@ -112,7 +112,7 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
             if row.arm not in compared:
                 continue  # the same arm a second time
             arm = compared[row.arm]
-            answers[arm.id, block.case.id] = _answer(row, block, arm, run.settings)
+            answers[arm.id, block.case.id] = answer_of(row, block, arm, run.settings)
             seen = parities.setdefault((arm.id, question(block.case)), {})
             for _, launch in collect.launches(block, arm.id):
                 if launch.parity is not None and len(seen) < MOST_PARITIES:
@@ -133,7 +133,16 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
     )
 
 
-def _answer(row: AnyRow, block: Block, arm: Arm, settings: Settings) -> Answer:
+def answer_of(row: AnyRow, block: Block, arm: Arm, settings: Settings) -> Answer:
+    """Return the answer of an arm to the case of a block.
+
+    Parameters
+    ----------
+    row, block, arm
+        The analysed row, its block of the record, and its arm.
+    settings
+        Of the run.
+    """
     launches = [launch for _, launch in collect.launches(block, arm.id)]
     own = settings.own_images
     return Answer(
@@ -151,9 +160,9 @@ def _answer(row: AnyRow, block: Block, arm: Arm, settings: Settings) -> Answer:
 
 
 def _seeds(launches: list[Launch]) -> frozenset[str]:
-    """Return one digest of all that trainings to a target saw, seed by seed: other seeds are another question.
+    """Return one digest of the data of all trainings to a target, seed by seed: results of other seeds do not compare.
 
-    A time is the mean over seeds, and a seed's luck is no property of a stack. Empty where nothing was so trained.
+    A time is the mean over seeds, and what varies by seed is no property of a stack. Empty without such a training.
     """
     seen = sorted(launch.convergence.inputs_sha256 for launch in launches if launch.convergence is not None)
     return frozenset({hashlib.sha256("\n".join(seen).encode()).hexdigest()}) if seen else frozenset()

@@ -22,7 +22,7 @@ from suite.statistics import verdicts
 from suite.statistics.errors import InsufficientData, UnusableData
 
 ALLOWED = 0.1
-"""Relative difference between two runs of the same thing that is no surprise."""
+"""Relative difference between two runs of the same thing that counts as none, unless set otherwise."""
 FEWEST = effects.MIN_RUNS
 """Launches here from which there is an interval, however few the report has."""
 FORMAT = 1
@@ -140,7 +140,7 @@ def _judged(
     draft: Result, old: Answer, new: Answer | None, *, has_moved: bool, same: bool | None, allowed: float
 ) -> Result:
     if new is None:
-        return msgspec.structs.replace(draft, reason="this run did not ask it")
+        return msgspec.structs.replace(draft, reason="this run did not measure it")
     reason = new.reason.rstrip(".")
     if old.cost is None or new.cost is None or new.standing not in _WITH_NUMBERS:
         verdict = {"unequal": Verdict.NUMERICS, "absent": Verdict.MISSING}.get(new.standing, Verdict.FAILED)
@@ -152,7 +152,7 @@ def _judged(
     if has_moved:
         return msgspec.structs.replace(draft, verdict=Verdict.NUMERICS, reason=reason)
     if same is not True:
-        why = "" if same is False else "a record does not tell its processor"
+        why = "" if same is False else "a record does not name its processor"
         return msgspec.structs.replace(draft, verdict=Verdict.ELSEWHERE, reason=why)
     if effect is None or found is None:
         return msgspec.structs.replace(draft, verdict=Verdict.UNDECIDED, reason=_TOO_FEW, launches=FEWEST)
@@ -187,7 +187,7 @@ def verdict_of(found: Judgement) -> Verdict:
 def effect_of(theirs: Sequence[float], ours: Sequence[float]) -> effects.Effect | None:
     """Compare launches with launches; None where they are too few.
 
-    Welch's t where either side has enough launches to tell its own spread; where one has fewer, as in scenarios of one
+    Welch's t where either side has enough launches to estimate its spread; where one has fewer, as in scenarios of one
     launch, both are taken to scatter alike.
 
     Parameters

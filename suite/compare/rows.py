@@ -12,7 +12,7 @@ from suite.compare import answers, effects, matching
 from suite.compare.answers import CaseResults
 from suite.compare.effects import Effect
 from suite.compare.matching import Pair
-from suite.compare.reduction import NO_FAULT_OF_THE_NEW, Reduced
+from suite.compare.reduction import Reduced
 from suite.compare.types import Gate, Metric, Outcome, Row, Verdict
 from suite.compare.verdicts import Judgement, change_policy, judge, of_metric
 from suite.record.schema import Case
@@ -200,7 +200,7 @@ def _drafts(sides: _Sides, pairs: Sequence[Pair]) -> Iterator[Draft]:
                 reason = matching.describe_difference(cases[0][name], other)
                 yield _draft(other, arms, Verdict.INCOMPARABLE, "undecided", reason)
             elif first.costs or first.with_standing("unequal"):
-                reason = "the new side was not asked" if arms[1] else "the new side does not have this arm"
+                reason = "the new side did not measure it" if arms[1] else "the new side does not have this arm"
                 yield _draft(cases[0][name], arms, Verdict.MISSING, "undecided", reason)
         for name, case in alone.items():
             yield from _added(case, arms, after[name])
@@ -214,43 +214,28 @@ def _added(case: Case, arms: Pair, after: CaseResults) -> Iterator[Draft]:
     """Yield a case that the old side does not have: nothing can have got worse, and a failure is still shown."""
     unequal = after.with_standing("unequal")
     if after.with_standing("failed"):
-        yield _failed(case, arms, after, "undecided")
+        yield _draft(case, arms, Verdict.FAILED, "undecided", answers.reason_for_failure(after))
     elif unequal:
         yield _draft(case, arms, Verdict.UNEQUAL, "undecided", answers.first_reason(unequal))
     elif after.costs:
-        reason = "the old side was not asked" if arms[0] else "the old side does not have this arm"
+        reason = "the old side did not measure it" if arms[0] else "the old side does not have this arm"
         yield _draft(case, arms, Verdict.ADDED, "aside", reason)
 
 
 def _both(case: Case, arms: Pair, before: CaseResults, after: CaseResults, sides: _Sides) -> Iterator[Draft]:
-    """Yield a case that both sides were asked; nothing where neither supports it."""
-    unequal = before.with_standing("unequal"), after.with_standing("unequal")
-    failed = before.with_standing("failed"), after.with_standing("failed")
-    if unequal[1]:
-        outcome: Outcome = "undecided" if unequal[0] else "worse"
-        yield _draft(case, arms, Verdict.UNEQUAL, outcome, answers.first_reason(unequal[1]))
-    elif failed[1] or (after.unsupported and before.costs):
-        blameless = bool(failed[1]) and all(answer.failure in NO_FAULT_OF_THE_NEW for answer in failed[1])
-        is_new = before.costs and not failed[0] and not blameless
-        yield _failed(case, arms, after, "worse" if is_new else "undecided")
-    elif not after.costs:
-        if not (after.unsupported and before.unsupported):
-            reason = answers.first_reason(after.with_standing("absent")) or "the new side has no number"
-            yield _draft(case, arms, Verdict.MISSING, "undecided", reason)
-    elif unequal[0] or failed[0]:
-        reason = "the old answer was not equal to the reference" if unequal[0] else "the old side failed"
-        yield _draft(case, arms, Verdict.RECOVERED, "aside", reason)
-    elif not before.costs:
-        reason = answers.first_reason(before.with_standing("absent")) or "the old side has no number"
-        yield _draft(case, arms, Verdict.ADDED, "aside", reason)
+    """Yield a case that both sides have; nothing where neither supports it."""
+    without_costs = answers.verdict_without_costs(before, after)
+    if without_costs is not None:
+        if without_costs[0] is not Verdict.MISSING or not (after.unsupported and before.unsupported):
+            yield _draft(case, arms, *without_costs)
+        return
+    reason = answers.different_digests(before.answers, after.answers)
+    if case.timed:
+        reason = reason or answers.different_timed_region(sides.old, sides.new)
+    if reason:
+        yield _draft(case, arms, Verdict.INCOMPARABLE, "undecided", reason)
     else:
-        reason = answers.different_digests(before.answers, after.answers)
-        if case.timed:
-            reason = reason or answers.different_timed_region(sides.old, sides.new)
-        if reason:
-            yield _draft(case, arms, Verdict.INCOMPARABLE, "undecided", reason)
-        else:
-            yield _measured(case, arms, (before.costs, after.costs), sides)
+        yield _measured(case, arms, (before.costs, after.costs), sides)
 
 
 def _draft(case: Case, arms: Pair, verdict: Verdict, outcome: Outcome, reason: str) -> Draft:
@@ -265,12 +250,6 @@ def _draft(case: Case, arms: Pair, verdict: Verdict, outcome: Outcome, reason: s
             reason=reason.rstrip(". "),
         )
     )
-
-
-def _failed(case: Case, arms: Pair, after: CaseResults, outcome: Outcome) -> Draft:
-    failed = after.with_standing("failed") or after.with_standing("absent")
-    some = f" (in {len(failed)} of {after.runs} runs)" if len(failed) < after.runs else ""
-    return _draft(case, arms, Verdict.FAILED, outcome, f"{answers.first_reason(failed) or 'no reason was kept'}{some}")
 
 
 def _measured(case: Case, arms: Pair, costs: tuple[list[float], list[float]], sides: _Sides) -> Draft:

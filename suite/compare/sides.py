@@ -1,4 +1,4 @@
-"""Find the runs that people name by id, folder or file; each is read, checked and reduced."""
+"""Find runs by id, folder or file; each is read, checked and reduced."""
 
 import contextlib
 import gc
@@ -27,14 +27,14 @@ def find(name: str, reports: Path) -> Path:
     LevelfieldError
         There is no such run; or it has no record yet.
     """
-    for place in (reports / name, Path(name)):
-        if place.is_file():
-            return place
-        if (place / files.NAME).is_file():
-            return place / files.NAME
-        if (place / files.JOURNAL).is_file():
+    for path in (reports / name, Path(name)):
+        if path.is_file():
+            return path
+        if (path / files.NAME).is_file():
+            return path / files.NAME
+        if (path / files.JOURNAL).is_file():
             raise LevelfieldError(
-                f"The run {place} was cut off before its record was written.", fix="Finish it with bench --resume."
+                f"The run {path} was cut off before its record was written.", fix="Finish it with bench --resume."
             )
     if Path(name).is_dir():
         raise LevelfieldError(f"The folder {name} holds no {files.NAME}.", fix="Name a run's own folder.")

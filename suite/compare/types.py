@@ -1,4 +1,4 @@
-"""What a comparison says: frozen answers, worked out once, that every format only has to write down.
+"""The result of a comparison: frozen structs, computed once, that every format writes.
 
 `compare` (runs against runs) and `ab` (arms within one run) both end in a `Comparison`; formatters take nothing else.
 """
@@ -51,9 +51,9 @@ class Verdict(enum.StrEnum):
     FAILED = "failed"
     """The new side could not answer. Never read as slower."""
     MISSING = "missing"
-    """The new side was not asked, or was cut off before its turn."""
+    """The new side did not measure it, or was cut off before."""
     ADDED = "added"
-    """Only the new side was asked."""
+    """Only the new side measured it."""
     RECOVERED = "recovered"
     """The old side failed, and the new one answers."""
 
@@ -195,12 +195,12 @@ class Side(msgspec.Struct, frozen=True):
     """All runs (or the one arm) on one side."""
 
     label: str
-    """What a reader calls it: a run id, a baseline's name, `3 runs`, or an arm of an `ab`."""
+    """Its name: a run id, a baseline's name, `3 runs`, or an arm of an `ab`."""
     runs: tuple[RunFacts, ...]
 
 
 class Gate(msgspec.Struct, frozen=True):
-    """What was asked."""
+    """What counts as the same and as worse, and at which error rate."""
 
     margin: float = 0.02
     """Relative change that does not matter: what lies inside it on both ends is `same`."""

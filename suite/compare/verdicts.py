@@ -15,10 +15,10 @@ interval is shown at the confidence at which its verdict was reached, so that th
 
 `reproduce` judges each result by its own 95 % interval (`reproduction_policy`): all of it inside the allowance, all of
 it outside, or not decided. One run a side cannot say whether a stack became slower: between quiet runs of the same
-thing, minutes apart on one machine, cells moved by more than launches within a run tell. It can say whether the figures
-of a report are such as this machine gives. Where the true ratio lies on a bound of the allowance or beyond, *same* is
+thing, minutes apart on one machine, results moved by more than launches within a run show. It can show whether this
+machine reproduces the figures of a report. Where the true ratio lies on a bound of the allowance or beyond, *same* is
 said in at most 2.5 % of cases, and where it lies inside, a difference in at most 2.5 %. "True" is of these two runs: a
-machine that is slower today than on the report's day moves the ratio, and no interval over launches knows of that.
+machine that is slower today than on the report's day shifts the ratio, which no interval over launches covers.
 
 How often an equal result is shown to be reproduced depends on how launches scatter. Simulated with an allowance of
 10 % and five launches a side: in 97 % of cases where their standard deviation is 3 %, in 48 % at 5 %, in 5 % at 8 %;
@@ -33,6 +33,7 @@ D. J. Schuirmann (1987). A comparison of the two one-sided tests procedure and t
 Pharmacokinetics and Biopharmaceutics 15, 657–680.
 """
 
+import bisect
 import math
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -53,7 +54,7 @@ MOST_LAUNCHES = 100
 
 
 class Policy(msgspec.Struct, frozen=True):
-    """What a command asks of an effect."""
+    """Rules by which a command judges an effect."""
 
     margin: float
     """Relative difference that counts as none, in either direction: a ratio of 1 / (1 + margin) to 1 + margin."""
@@ -113,7 +114,7 @@ def judge(effects: Sequence[Effect], policy: Policy) -> tuple[Judgement, ...]:
     Parameters
     ----------
     effects
-        All that one comparison looks at: a correction is for their number.
+        All effects of one comparison: the correction is for their number.
     policy
         What counts as the same, as a change and as worse, and how sure of it one has to be.
 
@@ -141,13 +142,12 @@ def _levels(effects: Sequence[Effect], policy: Policy) -> Iterator[tuple[float, 
     of_equivalence = 1 - min(2 * policy.level * max(sum(equivalent.found), 1) / len(effects), 0.5)
     for differs, equal, adjusted in zip(changed.found, equivalent.found, changed.adjusted, strict=True):
         confidence = of_equivalence if equal else of_change if differs else max(of_change, of_equivalence)
-        yield confidence, 1.0 if adjusted is None else adjusted
+        yield confidence, adjusted
 
 
 def _judgement(effect: Effect, policy: Policy, confidence: float, adjusted: float) -> Judgement:
     low, high = _interval(effect, confidence)
-    verdict = _verdict(low, high, policy)
-    outcome = _outcome(verdict, low, high, policy)
+    verdict, outcome = _verdict(low, high, policy)
     return Judgement(
         ratio=Estimate(math.exp(effect.log_ratio), low, high),
         confidence=confidence,
@@ -169,15 +169,11 @@ def _bounded(log: float) -> float:
     return math.exp(min(max(log, -100.0), 100.0))
 
 
-def _verdict(low: float, high: float, policy: Policy) -> verdicts.Verdict:
-    if policy.change == "excludes 1":
-        return verdicts.verdict_of(low, high, margin=policy.margin)
-    least, most = 1 / (1 + policy.margin), 1 + policy.margin
-    if least <= low and high <= most:
-        return verdicts.Verdict.SAME
-    if low > most:
-        return verdicts.Verdict.SLOWER
-    return verdicts.Verdict.FASTER if high < least else verdicts.Verdict.INCONCLUSIVE
+def _verdict(low: float, high: float, policy: Policy) -> tuple[verdicts.Verdict, Outcome]:
+    verdict = verdicts.verdict_of(
+        low, high, margin=policy.margin, change_beyond_margin=policy.change == "excludes the margin"
+    )
+    return verdict, _outcome(verdict, low, high, policy)
 
 
 def _outcome(verdict: verdicts.Verdict, low: float, high: float, policy: Policy) -> Outcome:
@@ -193,21 +189,23 @@ def _outcome(verdict: verdicts.Verdict, low: float, high: float, policy: Policy)
 
 
 def _further(effect: Effect, policy: Policy, confidence: float) -> int | None:
-    """Return how many more replicates would decide, if the estimate and the spreads stay what they are."""
-    if policy.adds_to == "both sides":
-        return effect.further(_target(effect.log_ratio, policy), confidence, policy.most_replicates)
-    for count in range(effect.new_replicates + 1, policy.most_replicates + 1):
-        low, high = _interval(effect.with_new(count), confidence)
-        if _outcome(_verdict(low, high, policy), low, high, policy) != "undecided":
-            return count - effect.new_replicates
-    return None
+    """Return how many more replicates would decide, if the estimate and the spreads stay what they are.
 
+    With more replicates on both sides an interval only narrows, so the number is found by bisection. On one side alone
+    the degrees of freedom can fall, and every number is tried.
+    """
+    both = policy.adds_to == "both sides"
+    present = min(effect.old_replicates, effect.new_replicates) if both else effect.new_replicates
+    counts = range(present + 1, policy.most_replicates + 1)
 
-def _target(log_ratio: float, policy: Policy) -> float:
-    """Return the half-width at which it would be decided."""
-    if policy.max_slowdown is not None:
-        return abs(log_ratio - math.log1p(policy.max_slowdown))
-    return max(abs(log_ratio), math.log1p(policy.margin) - abs(log_ratio))
+    def decides(count: int) -> bool:
+        later = effect.with_replicates(count if both else effect.old_replicates, count)
+        return _verdict(*_interval(later, confidence), policy)[1] != "undecided"
+
+    if not both:
+        return next((count - present for count in counts if decides(count)), None)
+    index = bisect.bisect_left(counts, True, key=decides)
+    return counts[index] - present if index < len(counts) else None
 
 
 _OF_BYTES = {verdicts.Verdict.SLOWER: Verdict.HUNGRIER, verdicts.Verdict.FASTER: Verdict.LEANER}

@@ -89,10 +89,11 @@ def sections(insights: Insights) -> tuple[Section, ...]:
 
 def yardstick(ceilings: Ceilings) -> str:
     """Say what NumPy reached, and that it is a lower bound."""
+    roofline = ceilings.roofline
     return (
-        f"Before the first block NumPy, on {units.plural(ceilings.threads, 'thread')}, multiplied matrices of "
-        f"{ceilings.gemm_size} × {ceilings.gemm_size} at {_ceiling(ceilings.flops, 'FLOP/s')} in float32, and moved "
-        f"arrays of {units.size(ceilings.array_bytes)} at {_ceiling(ceilings.bytes, 'B/s')}: lower bounds of what this "
+        f"Before the first block NumPy, on {units.plural(roofline.threads, 'thread')}, multiplied matrices of "
+        f"{roofline.gemm_size} × {roofline.gemm_size} at {_ceiling(ceilings.flops, 'FLOP/s')} in float32, and moved "
+        f"arrays of {units.size(roofline.array_bytes)} at {_ceiling(ceilings.bytes, 'B/s')}: lower bounds of what this "
         "machine can do, and the yardstick here."
     )
 
@@ -153,7 +154,7 @@ def _overhead(arms: Sequence[Use], use: CaseUse) -> str:
 
 def unsaid(ceilings: Sequence[Ceilings]) -> Iterator[str]:
     """Return which ceilings are not used, and why."""
-    for each in ceilings:
+    for each in (ceiling.roofline for ceiling in ceilings):
         if each.disturbed:
             yield (
                 f"Bottlenecks on {units.plural(each.threads, 'thread')} unavailable: the reference measurement was "
@@ -189,7 +190,7 @@ def _above_compute(found: _Found) -> str:
             f"up to {units.percent(max(fewer))} of the arithmetic is in 3×3 convolutions, which can be done with fewer "
             "multiplications than are counted (Winograd)"
         )
-    ceilings = {use.ceilings.threads: use.ceilings for use, _ in found}.values()
+    ceilings = {use.ceilings.roofline.threads: use.ceilings for use, _ in found}.values()
     reasons += [
         f"the yardstick's own samples reach up to {units.amount(each.flops.highest, 'FLOP/s')}"
         for each in ceilings

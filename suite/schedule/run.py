@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
-from suite.analysis.race import look as races_of
+from suite.analysis.race import races as races_of
 from suite.machine.fingerprint import changed, fingerprint
 from suite.plan.profiles import PROFILES
 from suite.record import journal as journals

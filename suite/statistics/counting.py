@@ -1,6 +1,6 @@
-"""Which windows of a block count: those of calm rounds, from the moment at which a launch was warm.
+"""Which windows of a block count: those of undisturbed rounds, from the point at which a launch was warm.
 
-Three rules. None looks at which arm is faster; the second and the third look at the windows that the first leaves.
+Three rules. None depends on which arm is faster; the second and the third apply to the windows that the first leaves.
 
 1. Rounds that outside signals call disturbed are left out (`suite.statistics.undisturbed`).
 2. Where a launch has enough windows to show it, those before it settled are left out (`suite.statistics.steady`).
@@ -17,7 +17,7 @@ from suite.statistics.arrays import Floats, finite_or_missing, without_missing
 from suite.statistics.levels import common_drift
 from suite.statistics.steady import Course, SteadyState, steady_state
 from suite.statistics.undisturbed import counted_rounds
-from suite.statistics.warming import Start, judge_starts
+from suite.statistics.warming import Start, find_slow_starts
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def count_windows(
     windows = ~np.isnan(logs) & rounds[:, :, None]
     undisturbed = np.where(windows, logs, np.nan)
     fixed = None if canary is None else np.where(rounds, finite_or_missing(canary, dimensions=2, what="canary"), np.nan)
-    steady, starts = _steady_states(undisturbed), judge_starts(undisturbed, canary=fixed)
+    steady, starts = _steady_states(undisturbed), find_slow_starts(undisturbed, canary=fixed)
     for arm, states in enumerate(steady):
         for generation, state in enumerate(states):
             if state is not None:

@@ -1,8 +1,8 @@
-"""Refusals: data from which no honest answer follows."""
+"""Refusals: data that give no valid result."""
 
 
 class InsufficientData(ValueError):  # noqa: N818 (it is a refusal and reads as one where it is caught)
-    """Too few launches, rounds or samples for the answer that was asked for."""
+    """Too few launches, rounds or samples for the requested result."""
 
 
 class UnusableData(ValueError):  # noqa: N818 (the same)

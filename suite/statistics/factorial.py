@@ -1,17 +1,17 @@
 """Main effects and interactions of a 2^k experiment whose combinations take turns in every generation.
 
 Each generation holds one level of every combination, so each contrast of their logarithms is one value per generation,
-in which the machine's mood of that generation cancels. The mean of these values over the generations is the effect, and
-Student's t gives its interval, as for a pair of arms (`suite.statistics.student`).
+in which the state of the machine cancels. The mean of these values over the generations is the effect, and Student's t
+gives its interval, as for a pair of arms (`suite.statistics.student`).
 
-The contrasts are scaled so that each is the logarithm of a ratio that can be said in words:
+The contrasts are scaled so that each is the logarithm of a ratio with a plain meaning:
 
 * the main effect of an axis is the ratio of its second level to its first, averaged over all levels of the others;
 * the interaction of two axes is a ratio of ratios: how many times larger the ratio of one axis is at the second level
   of the other than at the first, averaged over the rest; that of three is the ratio of two such ratios.
 
 So one margin holds for all of them: an interaction within 2 % says that the ratio of one axis is the same within 2 %
-wherever the other stands. An interaction of two axes has twice the standard error of a main effect, and needs four
+at either level of the other. An interaction of two axes has twice the standard error of a main effect, and needs four
 times as many generations for the same width. The textbook's interaction is half of this one on the log scale.
 
 References
@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike
 from suite.statistics.arrays import Floats, finite_or_missing
 from suite.statistics.ending import EndedBy
 from suite.statistics.errors import InsufficientData
-from suite.statistics.student import fewest_launches, spread_of
+from suite.statistics.student import LaunchMean, fewest_launches, mean_of
 
 FEWEST_AXES = 2
 MOST_AXES = 3
@@ -40,12 +40,8 @@ class FactorialEffect(msgspec.Struct, frozen=True):
 
     axes: tuple[int, ...]
     """Indices of the axes, ascending: one for a main effect, more for an interaction."""
-    log_ratio: float
-    """Mean over the generations."""
-    standard_deviation: float
-    """Of the values of the generations, log scale."""
-    launches: int
-    """Generations in which every combination has a level."""
+    mean: LaunchMean
+    """Of the log ratios of the generations in which every combination has a level."""
 
 
 def combinations(axes: int) -> tuple[tuple[int, ...], ...]:
@@ -134,8 +130,4 @@ def factorial_effects(
     fewest = fewest_launches(ended)
     if len(complete) < fewest:
         raise InsufficientData(f"{len(complete)} generations hold all combinations; effects need {fewest}.")
-    return tuple(_effect(chosen, complete @ weight) for chosen, weight in weights.items())
-
-
-def _effect(axes: tuple[int, ...], values: Floats) -> FactorialEffect:
-    return FactorialEffect(axes, float(values.mean()), spread_of(values), values.size)
+    return tuple(FactorialEffect(chosen, mean_of(complete @ weight, ended)) for chosen, weight in weights.items())

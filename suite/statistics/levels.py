@@ -83,8 +83,8 @@ def _midmean(values: Floats) -> Floats:
     ordered = np.sort(values, axis=1)  # NaN last
     counts = (~np.isnan(values)).sum(axis=1, keepdims=True)
     cut = np.floor(TRIMMED * counts).astype(np.int64)
-    place = np.arange(values.shape[1])[None, :, None]
-    inside = (place >= cut) & (place < counts - cut)
+    index = np.arange(values.shape[1])[None, :, None]
+    inside = (index >= cut) & (index < counts - cut)
     sums = np.where(inside, np.nan_to_num(ordered), 0.0).sum(axis=1)
     kept = inside.sum(axis=1)
     means: Floats = np.where(kept > 0, sums / np.maximum(kept, 1), np.nan)

@@ -1,4 +1,4 @@
-"""The typical value of a few launches, where one in twenty may be of another kind altogether.
+"""The typical value of a few launches, of which one in twenty may be an outlier.
 
 A mean with its t interval answers "what do they cost on average", and one launch that ran on one core instead of two
 widens it beyond use. The median with the interval between two order statistics answers "what does one usually cost",
@@ -48,7 +48,7 @@ def median_interval(values: ArrayLike, *, confidence: float = 0.95) -> MedianInt
     Examples
     --------
     >>> median_interval([1.0, 1.1, 0.9, 1.2, 0.8, 30.0])
-    Middle(value=1.05, low=0.8, high=30.0)
+    MedianInterval(value=1.05, low=0.8, high=30.0)
     """
     checked_confidence(confidence)
     each = finite_or_missing(values, dimensions=1, what="values of launches")
@@ -64,6 +64,6 @@ def median_interval(values: ArrayLike, *, confidence: float = 0.95) -> MedianInt
 
 @cache
 def _order_statistics(count: int, confidence: float) -> tuple[int, int]:
-    """Return the places of the two order statistics, counted from the smallest: they follow from the count alone."""
+    """Return the indices of the two order statistics, from the smallest: they follow from the count alone."""
     interval = scipy.stats.quantile_test(np.arange(count), p=0.5).confidence_interval(confidence_level=confidence)
     return int(interval.low), int(interval.high)

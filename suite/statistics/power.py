@@ -1,4 +1,4 @@
-"""What a design can see: standard error, power, minimum detectable effect, and how many rounds a launch is worth.
+"""What a design can detect: standard error, power, minimum detectable effect, and how many rounds a launch is worth.
 
 References
 ----------
@@ -93,7 +93,7 @@ def minimum_detectable_effect(
     design, alpha, ended
         As in `power`.
     probability : float
-        Power that is asked for.
+        Power to reach.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""How sure one can be of *k of N*."""
+"""Exact intervals of a share, *k of N*."""
 
 import msgspec
 import scipy

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike
 
 from suite.statistics.arrays import checked_confidence, finite_or_missing, without_missing
 from suite.statistics.ending import EndedBy
-from suite.statistics.student import fewest_launches, spread_of, two_sided_p
+from suite.statistics.student import fewest_launches, mean_of
 
 LOOKS_SHARE = 0.2
 """Share of the level that the looks have together. The last test keeps four fifths: its intervals are some 4 % wider at
@@ -67,8 +67,8 @@ def leaving(log_levels: ArrayLike, racing: Collection[int], *, confidence: float
         difference = without_missing(levels[:, first] - levels[:, second])
         if difference.size < fewest_launches(EndedBy.RACE):
             continue
-        mean, error = float(difference.mean()), spread_of(difference) / math.sqrt(difference.size)
-        if two_sided_p(mean, error, difference.size, ended=EndedBy.VERDICT) <= level:
-            slow, fast = (first, second) if mean > 0 else (second, first)
+        mean = mean_of(difference, EndedBy.VERDICT)
+        if mean.p_value <= level:
+            slow, fast = (first, second) if mean.value > 0 else (second, first)
             ahead[slow].append(fast)
     return {arm: tuple(faster) for arm, faster in ahead.items() if len(faster) >= AHEAD}

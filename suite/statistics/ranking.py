@@ -4,7 +4,7 @@ Two questions, each answered with its own guarantee, whatever the correlation of
 spreads (which differ by a factor of three between backends; a pooled variance would not do):
 
 **Which arm is faster than which?** A rank is one more than the number of arms that are faster, so all K (K - 1) / 2
-pairs are compared, and with the asked confidence none is called different that is not. The p values of paired t tests
+pairs are compared, and with the given confidence none is called different that is not. The p values of paired t tests
 meet the bounds of Shaffer's step-down procedure: Bonferroni's for all pairs at first; once *r* pairs are rejected, only
 as many can still be true as there are equal pairs in some partition of the arms that leaves at least *r* unequal (for
 seven arms 21, then 15, 11, 9, …). Two rules are added, and neither can make a false claim more likely:
@@ -25,12 +25,12 @@ independent tests only (Finner 1999) and simulated here for paired ones.
 with it as if it had been chosen before the run overstates its lead. *Multiple comparisons with the best* (Hsu 1984)
 repairs that:
 
-* With the true best arm *k* as control, all K - 1 paired intervals of log t_j - log t_k hold together with the asked
+* With the true best arm *k* as control, all K - 1 paired intervals of log t_j - log t_k hold together with the given
   confidence (Bonferroni).
 * Where they hold, no arm is significantly faster than *k*, so *k* is a **candidate**: an arm than which none is.
 * So the ratio of any arm to the best lies within the union of its intervals against the candidates.
 
-**Where arms leave early** (`suite.statistics.racing`), a pair of which one has left was looked at after every launch
+**Where arms leave early** (`suite.statistics.racing`), a pair of which one has left was tested after every launch
 and pays for that, with `racing.LOOKS_SHARE` of the level; a pair of which none has left is tested once, with the rest
 of the level. An error of a pair happens at a look or at the end, so it is no more likely than the whole level says.
 
@@ -59,21 +59,16 @@ from numpy.typing import ArrayLike, NDArray
 from suite.statistics.arrays import Floats, checked_confidence, finite_or_missing, without_missing
 from suite.statistics.ending import EndedBy
 from suite.statistics.racing import LOOKS_SHARE
-from suite.statistics.student import fewest_launches, half_width, spread_of, two_sided_p
+from suite.statistics.student import LaunchMean, fewest_launches, mean_of
 from suite.statistics.verdicts import DEFAULT_MARGIN, Verdict, verdict_of
 
 
 class ArmRank(msgspec.Struct, frozen=True):
-    """Where one arm stands in its block."""
+    """The rank of one arm in its block."""
 
     arm: int
     """Column in the matrix that was ranked."""
-    launches: int
-    """Launches that gave a value."""
-    level: float | None
-    """Geometric mean of its launches, in the unit of the input; None if it has none. Missing generations are not
-    made up for, so compare `ratio`, not levels."""
-    rank: int | None
+    rank: int | None = None
     """At least rank - 1 arms are faster; with rank 1 none is. None: unranked."""
     behind: tuple[int, ...] = ()
     """Columns of the arms that are faster: at least rank - 1."""
@@ -129,42 +124,28 @@ def rank(
     present = ~np.isnan(levels)
     fewest = fewest_launches(ended)
     ranked = _comparable(present, fewest)
-    if not ranked:
-        return _unranked(levels, present, range(levels.shape[1]), fewest)
+    unranked = [ArmRank(arm, reason=_why(present, arm, fewest)) for arm in range(levels.shape[1]) if arm not in ranked]
+    if len(ranked) < 2:
+        return [*(ArmRank(arm, rank=1, ratio=1.0) for arm in ranked), *unranked]
     gone = [number for number, arm in enumerate(ranked) if arm in left]
-    placed = _place(levels[:, ranked], gone, confidence=confidence, margin=margin, ended=ended)
-    ranks = _ranks(placed)
-    standings = [
-        ArmRank(
-            arm=arm,
-            launches=int(present[:, arm].sum()),
-            level=_level(levels[:, arm]),
-            rank=int(ranks[i]),
-            behind=tuple(ranked[j] for j in np.flatnonzero(placed.faster[i])),
-            ratio=math.exp(placed.estimate[i]),
-            low=math.exp(placed.low[i]) if len(ranked) > 1 else None,
-            high=math.exp(placed.high[i]) if len(ranked) > 1 else None,
-            verdict=verdict_of(math.exp(placed.low[i]), math.exp(placed.high[i]), margin=margin)
-            if len(ranked) > 1
-            else None,
+    comparisons = _compare(levels[:, ranked], gone, confidence=confidence, margin=margin, ended=ended)
+    ranks = _ranks(comparisons)
+    found = []
+    for i, arm in enumerate(ranked):
+        low, high = math.exp(comparisons.low[i]), math.exp(comparisons.high[i])
+        found.append(
+            ArmRank(
+                arm=arm,
+                rank=int(ranks[i]),
+                behind=tuple(ranked[j] for j in np.flatnonzero(comparisons.faster[i])),
+                ratio=math.exp(comparisons.estimate[i]),
+                low=low,
+                high=high,
+                verdict=verdict_of(low, high, margin=margin),
+            )
         )
-        for i, arm in enumerate(ranked)
-    ]
-    standings.sort(key=lambda standing: (standing.rank, standing.ratio))
-    return standings + _unranked(levels, present, [arm for arm in range(levels.shape[1]) if arm not in ranked], fewest)
-
-
-def _unranked(levels: Floats, present: NDArray[np.bool_], arms: Iterable[int], fewest: int) -> list[ArmRank]:
-    return [
-        ArmRank(
-            arm=arm,
-            launches=int(present[:, arm].sum()),
-            level=_level(levels[:, arm]),
-            rank=None,
-            reason=_why(present, arm, fewest),
-        )
-        for arm in arms
-    ]
+    found.sort(key=lambda each: (each.rank, each.ratio))
+    return found + unranked
 
 
 class _Comparisons(msgspec.Struct, frozen=True):
@@ -190,26 +171,22 @@ class _Pair(msgspec.Struct, frozen=True):
 
     slow: int
     fast: int
-    mean: float
+    mean: LaunchMean
     """Of log time, the slow one's less the fast one's; never negative."""
-    spread: float
-    """Standard deviation over generations."""
-    generations: int
-    ended: EndedBy
     share: float
     """Of the level that this pair is tested at."""
 
     def p_value(self) -> float:
         """Return the two-sided p value, to be compared with the whole level."""
-        error = self.spread / math.sqrt(self.generations)
-        return min(1.0, two_sided_p(self.mean, error, self.generations, ended=self.ended) / self.share)
+        return min(1.0, self.mean.p_value / self.share)
 
     def half_width(self, *, confidence: float, comparisons: int) -> float:
-        own = 1 - (1 - confidence) * self.share
-        return half_width(self.spread, self.generations, confidence=own, ended=self.ended, comparisons=comparisons)
+        return self.mean.half_width(1 - (1 - confidence) * self.share, comparisons=comparisons)
 
 
-def _place(levels: Floats, gone: Collection[int], *, confidence: float, margin: float, ended: EndedBy) -> _Comparisons:
+def _compare(
+    levels: Floats, gone: Collection[int], *, confidence: float, margin: float, ended: EndedBy
+) -> _Comparisons:
     """Ranks and intervals of arms that can all be compared with one another; log scale."""
     arms = levels.shape[1]
     pairs = [
@@ -219,7 +196,7 @@ def _place(levels: Floats, gone: Collection[int], *, confidence: float, margin: 
     mean = np.zeros((arms, arms))
     half = np.zeros((arms, arms))
     for pair in pairs:
-        mean[pair.slow, pair.fast], mean[pair.fast, pair.slow] = pair.mean, -pair.mean
+        mean[pair.slow, pair.fast], mean[pair.fast, pair.slow] = pair.mean.value, -pair.mean.value
         half[pair.slow, pair.fast] = half[pair.fast, pair.slow] = pair.half_width(
             confidence=confidence, comparisons=arms - 1
         )
@@ -246,9 +223,9 @@ def _ending(ended: EndedBy, *, left: bool) -> tuple[EndedBy, float]:
 
 def _pair(levels: Floats, first: int, second: int, ended: EndedBy, share: float) -> _Pair:
     difference = without_missing(levels[:, first] - levels[:, second])
-    mean = float(difference.mean())
-    slow, fast = (first, second) if mean >= 0 else (second, first)
-    return _Pair(slow, fast, abs(mean), spread_of(difference), difference.size, ended, share)
+    if difference.mean() >= 0:
+        return _Pair(first, second, mean_of(difference, ended), share)
+    return _Pair(second, first, mean_of(-difference, ended), share)
 
 
 def _separated(
@@ -266,7 +243,7 @@ def _separated(
             break
         half = pair.half_width(confidence=confidence, comparisons=comparisons)
         significant[pair.slow, pair.fast] = True
-        faster[pair.slow, pair.fast] = pair.mean + half > math.log1p(margin)
+        faster[pair.slow, pair.fast] = pair.mean.value + half > math.log1p(margin)
     return _completed(significant), _completed(faster)
 
 
@@ -326,8 +303,3 @@ def _why(present: NDArray[np.bool_], arm: int, fewest: int) -> str:
     if launches < fewest:
         return f"{launches} launches gave a result; ranking needs at least {fewest}."
     return f"It shares fewer than {fewest} complete generations with another arm; measure more generations."
-
-
-def _level(column: Floats) -> float | None:
-    values = without_missing(column)
-    return math.exp(float(values.mean())) if values.size else None

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from suite.statistics.arrays import checked_confidence, finite_or_missing, without_missing
 from suite.statistics.ending import EndedBy
 from suite.statistics.errors import InsufficientData, UnusableData
-from suite.statistics.student import MIN_LAUNCHES, fewest_launches, half_width, spread_of, two_sided_p
+from suite.statistics.student import MIN_LAUNCHES, LaunchMean, fewest_launches, mean_of
 
 
 class RatioInterval(msgspec.Struct, frozen=True):
@@ -28,17 +28,8 @@ class RatioInterval(msgspec.Struct, frozen=True):
     ratio: float
     low: float
     high: float
-    confidence: float
-    launches: int
-    """Generations in which both arms gave a result."""
-    standard_error: float
-    """Of the mean log ratio."""
-    half_width: float
-    """Of the interval, log scale: 0.01 is about ±1 %."""
-    p_value: float
-    """Two-sided, of *the ratio is 1*."""
-    ended: EndedBy = EndedBy.PLAN
-    """What it was widened for."""
+    mean: LaunchMean
+    """Of the log ratios of the generations in which both arms gave a result."""
 
 
 class LevelInterval(msgspec.Struct, frozen=True):
@@ -50,7 +41,6 @@ class LevelInterval(msgspec.Struct, frozen=True):
     level: float
     low: float
     high: float
-    launches: int
 
 
 def ratio_interval(
@@ -85,7 +75,7 @@ def ratio_interval(
     >>> a = np.log([10.1, 10.2, 10.0, 10.3, 10.1])
     >>> b = np.log([10.0, 10.1, 10.0, 10.1, 10.1])
     >>> found = ratio_interval(a, b)
-    >>> round(found.ratio, 3), found.launches
+    >>> round(found.ratio, 3), found.mean.launches
     (1.008, 5)
     """
     checked_confidence(confidence)
@@ -97,22 +87,14 @@ def ratio_interval(
             "NaN where a launch is missing."
         )
     difference = without_missing(first - second)
-    launches = int(difference.size)
-    _enough(launches, "complete generations of this pair", fewest_launches(ended))
-    mean = float(difference.mean())
-    spread = spread_of(difference)
-    error = spread / math.sqrt(launches)
-    half = half_width(spread, launches, confidence=confidence, ended=ended)
+    _enough(difference.size, "complete generations of this pair", fewest_launches(ended))
+    mean = mean_of(difference, ended)
+    half = mean.half_width(confidence)
     return RatioInterval(
-        ratio=math.exp(mean),
-        low=math.exp(mean - half),
-        high=math.exp(mean + half),
-        confidence=confidence,
-        launches=launches,
-        standard_error=error,
-        half_width=half,
-        p_value=two_sided_p(mean, error, launches, ended=ended),
-        ended=ended,
+        ratio=math.exp(mean.value),
+        low=math.exp(mean.value - half),
+        high=math.exp(mean.value + half),
+        mean=mean,
     )
 
 
@@ -135,16 +117,10 @@ def level_interval(log_levels: ArrayLike, *, confidence: float = 0.95) -> LevelI
     """
     checked_confidence(confidence)
     values = without_missing(finite_or_missing(log_levels, dimensions=1, what="levels"))
-    launches = int(values.size)
-    _enough(launches, "launches", MIN_LAUNCHES)
-    mean = float(values.mean())
-    half = half_width(spread_of(values), launches, confidence=confidence)
-    return LevelInterval(
-        level=math.exp(mean),
-        low=math.exp(mean - half),
-        high=math.exp(mean + half),
-        launches=launches,
-    )
+    _enough(values.size, "launches", MIN_LAUNCHES)
+    mean = mean_of(values)
+    half = mean.half_width(confidence)
+    return LevelInterval(math.exp(mean.value), math.exp(mean.value - half), math.exp(mean.value + half))
 
 
 def _enough(launches: int, what: str, fewest: int) -> None:

@@ -10,9 +10,9 @@ moving, there is no steady state.
        └─┐    ╷
          └────┴──────────      agree with the settled level; a spike in between is kept, it is a sample like others
 
-Noise on a shared machine is correlated: neighbouring windows share the machine's mood. The effective number of values
-in a segment is therefore reduced by the autocorrelation time, or every busy second would look like a change of the
-program. For the same reason, give windows rather than calls where a launch has many windows.
+Noise on a shared machine is correlated: neighbouring windows share the state of the machine. The effective number of
+values in a segment is therefore reduced by the autocorrelation time, or every busy second would look like a change of
+the program. For the same reason, give windows rather than calls where a launch has many windows.
 
 References
 ----------
@@ -114,12 +114,12 @@ def steady_state(times: ArrayLike, *, tolerance: float = DEFAULT_TOLERANCE) -> S
     climb = trend_of(points, settled.correlation_time, tolerance) if is_straight(points, starts) else 0.0
     for alpha in (ALPHA, ALPHA_DENIAL):
         offs = [_offset(points, bound, settled, tolerance, alpha) for bound in bounds]
-        judged = _judge(logs, _Pieces(points, edges, bounds, offs), settled.correlation_time, tolerance)
-        if judged.steady:
+        found = _classify(logs, _Pieces(points, edges, bounds, offs), settled.correlation_time, tolerance)
+        if found.steady:
             break
-    if judged.steady and climb != 0:
+    if found.steady and climb != 0:
         return _moving(climb)
-    return judged
+    return found
 
 
 class _Pieces(NamedTuple):
@@ -131,7 +131,7 @@ class _Pieces(NamedTuple):
     offs: list[float]
 
 
-def _judge(logs: Floats, pieces: _Pieces, correlation_time: float, tolerance: float) -> SteadyState:
+def _classify(logs: Floats, pieces: _Pieces, correlation_time: float, tolerance: float) -> SteadyState:
     points, edges, bounds, offs = pieces
     n = points.size
     last = bounds[-1][1] - bounds[-1][0]
@@ -178,15 +178,15 @@ def _offset(points: Floats, bound: tuple[int, int], settled: Noise, tolerance: f
     if inside > max(1, LEAST_END * n):  # less cannot inflate a median deviation
         rest = np.concatenate((points[middle : max(start, middle)], points[stop:]))
         level = float(np.median(rest))
-        noise = Noise(rest) if rest.size >= MIN_POINTS - 1 else Noise(_others(points, bound))
+        noise = Noise(rest) if rest.size >= MIN_POINTS - 1 else Noise(_points_outside(points, bound))
     elif noise.size < MIN_POINTS - 1:
-        noise = Noise(_others(points, bound))
+        noise = Noise(_points_outside(points, bound))
     off = float(np.median(points[start:stop])) - level
     return off if abs(off) > max(tolerance, noise.allows(stop - start, alpha)) else 0.0
 
 
-def _others(points: Floats, bound: tuple[int, int]) -> Floats:
-    """The last few points outside the segment: in a short series, half of it is too little to judge noise by."""
+def _points_outside(points: Floats, bound: tuple[int, int]) -> Floats:
+    """The last few points outside the segment: in a short series, half of it is too little to estimate noise from."""
     return np.concatenate((points[: bound[0]], points[bound[1] :]))[-(MIN_POINTS - 1) :]
 
 

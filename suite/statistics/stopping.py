@@ -1,7 +1,7 @@
 """When to stop: at the end of a generation, on precision or on budget, never because a result became significant.
 
-Stopping on significance finds differences between identical programs if one only looks often enough. Stopping on
-precision does not look at the ratio at all; the little that it still costs in coverage is paid by
+Stopping on significance finds differences between identical programs if one tests often enough. Stopping on
+precision does not depend on the ratio; the little that it still costs in coverage is paid by
 `suite.statistics.student`.
 
 References
@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from suite.statistics.arrays import Floats, finite_or_missing, without_missing
 from suite.statistics.ending import EndedBy
-from suite.statistics.student import MIN_LAUNCHES, half_width, spread_of
+from suite.statistics.student import MIN_LAUNCHES, mean_of
 
 DEFAULT_TARGET = 0.01
 """Half-width of the log ratio's interval: half of the margin, so that an interval around no change lies inside it."""
@@ -43,7 +43,7 @@ class Decision(msgspec.Struct, frozen=True):
     """Whether to measure another generation."""
 
     reason: StopReason | None
-    """None: go on."""
+    """None: measure another generation."""
     half_width: float | None
     """Widest interval among the ratios, log scale; None while a pair has too few launches."""
 
@@ -62,7 +62,7 @@ def decide(
     Parameters
     ----------
     log_levels : array_like, shape (generations, arms), log of time
-        One value a launch (`suite.statistics.levels`), NaN where it failed. Only its spread is looked at.
+        One value a launch (`suite.statistics.levels`), NaN where it failed. Only its spread counts.
     target : float
         Half-width that every ratio must reach, log scale.
     confidence : float
@@ -111,7 +111,5 @@ def _widest(levels: Floats, pairs: list[tuple[int, int]], confidence: float) -> 
         difference = without_missing(levels[:, a] - levels[:, b])
         if difference.size < MIN_LAUNCHES:
             return None
-        widths.append(
-            half_width(spread_of(difference), difference.size, confidence=confidence, ended=EndedBy.PRECISION)
-        )
+        widths.append(mean_of(difference, EndedBy.PRECISION).half_width(confidence))
     return max(widths, default=None)

@@ -38,8 +38,10 @@ C. Stein (1945). A two-sample test for a linear hypothesis whose power is indepe
 Mathematical Statistics 16, 243–258.
 """
 
+import bisect
 import math
 
+import msgspec
 import numpy as np
 import scipy
 
@@ -182,12 +184,52 @@ def launches_for(
         return half_width(standard_deviation, launches, confidence=confidence, ended=ended) > target
 
     fewest = fewest_launches(ended)
-    if not wide(fewest):
-        return fewest
-    if not target > 0 or wide(limit):
-        return None
-    low, high = fewest, limit
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if wide(middle) else (low, middle)
-    return high
+    counts = range(fewest, limit + 1)
+    index = bisect.bisect_left(counts, True, key=lambda launches: not wide(launches))
+    return counts[index] if index < len(counts) else None
+
+
+class LaunchMean(msgspec.Struct, frozen=True):
+    """Mean over launches of one value each, log scale, with what its interval and its p value follow from."""
+
+    value: float
+    spread: float
+    """Standard deviation of the values."""
+    launches: int
+    ended: EndedBy = EndedBy.PLAN
+    """What was allowed to decide how many launches there are."""
+
+    @property
+    def standard_error(self) -> float:
+        """Of the mean; not widened."""
+        return self.spread / math.sqrt(self.launches)
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided, of *the mean is zero*."""
+        return two_sided_p(self.value, self.standard_error, self.launches, ended=self.ended)
+
+    def half_width(self, confidence: float, *, comparisons: int = 1) -> float:
+        """Return the half-width of the interval, as the function of that name.
+
+        Parameters
+        ----------
+        confidence : float
+            Of all comparisons together.
+        comparisons : int
+            Number of intervals that shall hold at the same time.
+        """
+        return half_width(self.spread, self.launches, confidence=confidence, ended=self.ended, comparisons=comparisons)
+
+
+def mean_of(values: Floats, ended: EndedBy = EndedBy.PLAN) -> LaunchMean:
+    """Return the mean of `values`, at least one of them and none missing.
+
+    Parameters
+    ----------
+    values : ndarray, shape (launches,)
+        Log scale.
+    ended : EndedBy
+        What was allowed to decide how many there are.
+    """
+    return LaunchMean(float(values.mean()), spread_of(values), int(values.size), ended)

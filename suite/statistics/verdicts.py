@@ -22,11 +22,11 @@ import enum
 import math
 
 DEFAULT_MARGIN = 0.02
-"""A change of 2 % is the smallest that people act on; asked for otherwise with `--margin`."""
+"""A change of 2 % is the smallest that people act on; `--margin` sets another."""
 
 
 class Verdict(enum.StrEnum):
-    """What may be said about a ratio of times."""
+    """Verdict on a ratio of times."""
 
     SAME = "same"
     FASTER = "faster"
@@ -34,11 +34,13 @@ class Verdict(enum.StrEnum):
     INCONCLUSIVE = "inconclusive"
 
 
-def verdict_of(low: float, high: float, *, margin: float = DEFAULT_MARGIN) -> Verdict:
+def verdict_of(
+    low: float, high: float, *, margin: float = DEFAULT_MARGIN, change_beyond_margin: bool = False
+) -> Verdict:
     """Return the verdict on an interval [low, high] of a time ratio.
 
-    *same*: the whole interval inside the margin; *slower* or *faster*: the interval excludes 1 and is not inside the
-    margin; otherwise *inconclusive*.
+    *same*: the whole interval inside the margin; *slower* or *faster*: the interval excludes what counts as no change
+    and is not inside the margin; otherwise *inconclusive*.
 
     Parameters
     ----------
@@ -46,6 +48,8 @@ def verdict_of(low: float, high: float, *, margin: float = DEFAULT_MARGIN) -> Ve
         Bounds of the ratio; above 1 is slower.
     margin : float
         Relative difference that does not matter.
+    change_beyond_margin : bool
+        Whether a change has to exclude the whole margin; else it has to exclude 1.
 
     Raises
     ------
@@ -58,8 +62,7 @@ def verdict_of(low: float, high: float, *, margin: float = DEFAULT_MARGIN) -> Ve
         raise ValueError(f"A margin lies between 0 and 1, such as 0.02 for 2 %; {margin} does not.")
     if low >= 1 / (1 + margin) and high <= 1 + margin:
         return Verdict.SAME
-    if low > 1:
+    unchanged = 1 + margin if change_beyond_margin else 1.0
+    if low > unchanged:
         return Verdict.SLOWER
-    if high < 1:
-        return Verdict.FASTER
-    return Verdict.INCONCLUSIVE
+    return Verdict.FASTER if high < 1 / unchanged else Verdict.INCONCLUSIVE

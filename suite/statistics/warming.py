@@ -1,4 +1,4 @@
-"""Did an arm start slowly? Warm-up judged across launches, where one launch has too few windows to tell.
+"""Did an arm start slowly? Warm-up tested across launches, where one launch has too few windows to tell.
 
 A launch with two windows cannot show whether its first was slow: `suite.statistics.steady` asks for six. But what is
 true of a program is true of each of its launches. So the first round of every launch is compared with the last rounds
@@ -63,8 +63,8 @@ class Start(msgspec.Struct, frozen=True):
     found slow."""
 
 
-def judge_starts(log_windows: ArrayLike, *, canary: ArrayLike | None = None) -> tuple[Start, ...]:
-    """Judge across the launches of each arm whether its first rounds are slow.
+def find_slow_starts(log_windows: ArrayLike, *, canary: ArrayLike | None = None) -> tuple[Start, ...]:
+    """Test across the launches of each arm whether its first rounds are slow.
 
     Parameters
     ----------

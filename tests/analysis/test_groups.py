@@ -22,7 +22,7 @@ def made(**changes: object) -> Run:
 
 
 def by_threads(run: Run) -> tuple[tuple[Member, ...], ...]:
-    return apart_in(run, analyse(run), lambda case: (case.model, case.scenario, case.batch), lambda case: case.threads)
+    return apart_in(run, analyse(run), "threads")
 
 
 def test_cases_that_share_the_rest_are_one_group_in_the_order_of_the_run() -> None:
@@ -63,4 +63,4 @@ def test_an_analysis_of_another_record_is_refused() -> None:
     run = made(threads=(1, 2))
     shorter = msgspec.structs.replace(run, blocks=run.blocks[:1])
     with pytest.raises(ValueError, match="zip"):
-        apart_in(run, analyse(shorter), lambda case: case.model, lambda case: case.threads)
+        apart_in(run, analyse(shorter), "precision")

@@ -97,7 +97,7 @@ def test_the_interval_that_a_run_stopped_on_is_the_one_reported(scenario: str, s
     interval = ratio_interval(second, first, ended=EndedBy.PRECISION)
     assert (control.ratio.value, control.ratio.low, control.ratio.high) == (interval.ratio, interval.low, interval.high)
     widths = [
-        ratio_interval(levels[:, a], levels[:, b], ended=EndedBy.PRECISION).half_width
+        ratio_interval(levels[:, a], levels[:, b], ended=EndedBy.PRECISION).mean.half_width(0.95)
         for a in range(3)
         for b in range(a)
     ]
@@ -115,14 +115,14 @@ def test_ab_judges_the_levels_that_it_stopped_on(scenario: str, shape: dict[str,
     stopped = pacing.finished(block, target=TARGET, spent_s=0.0, budget_s=None, generation_s=0.0)
     first, second = level_matrix(block).T
     interval = ratio_interval(second, first, ended=EndedBy.PRECISION)
-    assert stopped.half_width == interval.half_width
+    assert stopped.half_width == interval.mean.half_width(0.95)
     (row,) = judge_arms(run, pairs.A, pairs.B, Gate())
     assert row.ratio is not None
     assert row.confidence is not None
     assert row.ratio.low is not None
-    effect = from_pairs(interval)
+    effect = from_pairs(interval.mean)
     assert row.ratio.low == math.exp(effect.log_ratio - effect.half_width(row.confidence))
-    assert sentences.precision(interval.half_width) in compare_arms(run, Gate(), "0" * 64).notes
+    assert sentences.precision(interval.mean.half_width(0.95)) in compare_arms(run, Gate(), "0" * 64).notes
 
 
 def test_warm_up_windows_count_neither_for_the_stop_nor_for_the_report() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from suite.analysis import analyse
-from suite.analysis.race import LEAD_PRECISION, Race, look
+from suite.analysis.race import LEAD_PRECISION, Race, races
 from suite.record.schema import Failure, Left, Run
 from tests.records_builder import make_run
 
@@ -18,7 +18,7 @@ def raced(**changed: object) -> Run:
 
 
 def race(run: Run) -> Race:
-    (found,) = look(run).values()
+    (found,) = races(run).values()
     return found
 
 

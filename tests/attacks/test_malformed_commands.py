@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("bench --models mlp --backends torch,torch", "torch is named twice"),
         ("card @", "The value is empty."),
         ("export a-run --csv @", "The value of --csv is empty."),
-        ("compare a-run a-run", "stands on both sides"),
+        ("compare a-run a-run", "is named on both sides"),
     ],
 )
 def test_it_ends_with_two_and_one_sentence(folder: Path, words: str, says: str) -> None:

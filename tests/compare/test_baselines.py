@@ -78,7 +78,7 @@ def test_runs_elsewhere_and_runs_twice(reports: Path, tmp_path: Path) -> None:
     files.write(run("c"), tmp_path)
     with pytest.raises(LevelfieldError, match="does not lie under"):
         baselines.define("good", [tmp_path / files.NAME], reports)
-    with pytest.raises(LevelfieldError, match="stands twice"):
+    with pytest.raises(LevelfieldError, match="named twice"):
         baselines.define("good", [record(reports, "a")] * 2, reports)
 
 

@@ -59,9 +59,9 @@ def test_other_threads_and_precisions_give_a_sentence(changes: dict[str, Any], s
 
 
 def test_a_run_counts_once() -> None:
-    with pytest.raises(LevelfieldError, match="The run a stands on both sides"):
+    with pytest.raises(LevelfieldError, match="The run a is named on both sides"):
         one(run("a"), run("a"))
-    with pytest.raises(LevelfieldError, match="The run a stands twice on the old side"):
+    with pytest.raises(LevelfieldError, match="The run a is named twice on the old side"):
         compare_runs([reduced(run("a")), reduced(run("a", 2))], [reduced(run("b"))])
 
 

@@ -127,8 +127,8 @@ def test_what_would_decide_does() -> None:
     (found,) = judge([effect], POLICY)
     assert found.further is not None
     needed = effect.new_replicates + found.further
-    assert decide(effect.with_new(needed)) is Verdict.REPRODUCED
-    assert decide(effect.with_new(needed - 1)) is Verdict.UNDECIDED
+    assert decide(effect.with_replicates(effect.old_replicates, needed)) is Verdict.REPRODUCED
+    assert decide(effect.with_replicates(effect.old_replicates, needed - 1)) is Verdict.UNDECIDED
 
 
 def test_undecided_results_say_what_would_decide() -> None:

@@ -11,7 +11,6 @@ from suite.statistics.ending import EndedBy
 from suite.statistics.errors import InsufficientData
 from suite.statistics.factorial import combinations, contrasts, factorial_effects
 from suite.statistics.multiple import benjamini_hochberg
-from suite.statistics.student import half_width, two_sided_p
 
 EXPERIMENTS = 1_000
 GENERATIONS = 10
@@ -26,7 +25,7 @@ def _levels(rng: np.random.Generator, truth: list[float], generations: int = GEN
 
 def _found(levels: NDArray[np.float64], axes: int) -> set[tuple[int, ...]]:
     effects = factorial_effects(levels, axes=axes)
-    p = [two_sided_p(e.log_ratio, e.standard_deviation / math.sqrt(e.launches), e.launches) for e in effects]
+    p = [e.mean.p_value for e in effects]
     return {e.axes for e, found in zip(effects, benjamini_hochberg(p).found, strict=True) if found}
 
 
@@ -41,7 +40,7 @@ def test_weights_sum_to_zero_and_are_orthogonal(axes: int) -> None:
 def test_effects_are_the_ratios_that_they_are_said_to_be() -> None:
     costs: dict[tuple[int, ...], float] = {(0, 0): 1.0, (0, 1): 2.0, (1, 0): 3.0, (1, 1): 30.0}
     levels = np.log([[costs[cell] for cell in combinations(2)]] * 5)
-    ratios = {e.axes: math.exp(e.log_ratio) for e in factorial_effects(levels, axes=2)}
+    ratios = {e.axes: math.exp(e.mean.value) for e in factorial_effects(levels, axes=2)}
     assert ratios[0,] == pytest.approx(math.sqrt(3 / 1 * 30 / 2))
     assert ratios[1,] == pytest.approx(math.sqrt(2 / 1 * 30 / 3))
     assert ratios[0, 1] == pytest.approx((30 / 2) / (3 / 1))
@@ -49,7 +48,7 @@ def test_effects_are_the_ratios_that_they_are_said_to_be() -> None:
 
 def test_of_three_axes_an_interaction_of_two_is_averaged_over_the_third() -> None:
     truth = [0.05 * a + 0.03 * a * b for a, b, _ in combinations(3)]
-    logs = {e.axes: e.log_ratio for e in factorial_effects([truth] * 5, axes=3)}
+    logs = {e.axes: e.mean.value for e in factorial_effects([truth] * 5, axes=3)}
     assert list(logs) == [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)]
     assert list(logs.values()) == pytest.approx([0.065, 0.015, 0, 0.03, 0, 0, 0], abs=1e-12)
 
@@ -62,7 +61,7 @@ def test_intervals_cover_and_nothing_is_found_where_nothing_differs(axes: int) -
     for _ in range(EXPERIMENTS):
         levels = _levels(rng, [0.0] * 2**axes)
         effects = factorial_effects(levels, axes=axes)
-        covered += [abs(e.log_ratio) <= half_width(e.standard_deviation, e.launches, confidence=0.95) for e in effects]
+        covered += [abs(e.mean.value) <= e.mean.half_width(0.95) for e in effects]
         wrong += bool(_found(levels, axes))
     assert (covered / EXPERIMENTS > 0.925).all()  # 0.95, and the simulation's own error
     assert (covered / EXPERIMENTS < 0.975).all()
@@ -87,7 +86,7 @@ def test_a_pure_interaction_is_not_called_a_main_effect() -> None:
 def test_a_generation_that_lacks_a_level_counts_for_no_effect() -> None:
     levels = _levels(np.random.default_rng(1), [0.0] * 4, 6)
     levels[2, 3] = np.nan
-    assert {e.launches for e in factorial_effects(levels, axes=2)} == {5}
+    assert {e.mean.launches for e in factorial_effects(levels, axes=2)} == {5}
 
 
 def test_too_few_complete_generations_are_refused() -> None:

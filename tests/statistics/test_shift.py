@@ -8,7 +8,7 @@ import pytest
 
 from suite.statistics.arrays import Floats
 from suite.statistics.errors import InsufficientData, UnusableData
-from suite.statistics.shift import LEAST, shift
+from suite.statistics.shift import LEAST, has_shifted
 
 SERIES = 1500
 
@@ -27,7 +27,7 @@ def correlated(rng: np.random.Generator, count: int, correlation: float, *, heav
 def test_a_level_that_does_not_move_is_rarely_said_to_have(correlation: float, allowed: float) -> None:
     rng = np.random.default_rng(1)
     for count, heavy in itertools.product((LEAST, 30, 60), (False, True)):
-        moved = sum(shift(0.1 * correlated(rng, count, correlation, heavy=heavy)).moved for _ in range(SERIES))
+        moved = sum(has_shifted(0.1 * correlated(rng, count, correlation, heavy=heavy)) for _ in range(SERIES))
         # Three standard errors of a simulated share above what the docstring says.
         assert moved / SERIES <= allowed + 3 * math.sqrt(allowed * (1 - allowed) / SERIES)
 
@@ -36,17 +36,17 @@ def test_a_level_that_does_not_move_is_rarely_said_to_have(correlation: float, a
 def test_a_step_is_found(step: float, least: float) -> None:
     rng = np.random.default_rng(2)
     stepped = np.where(np.arange(LEAST) >= LEAST // 2, step, 0.0)
-    found = [shift(0.04 * correlated(rng, LEAST, 0.3, heavy=False) + stepped).moved for _ in range(400)]
+    found = [has_shifted(0.04 * correlated(rng, LEAST, 0.3, heavy=False) + stepped) for _ in range(400)]
     assert np.mean(found) > least
 
 
 def test_constant_series() -> None:
-    assert not shift([1.0] * LEAST).moved
-    assert shift([1.0] * LEAST + [2.0] * LEAST).moved
+    assert not has_shifted([1.0] * LEAST)
+    assert has_shifted([1.0] * LEAST + [2.0] * LEAST)
 
 
 def test_what_cannot_be_judged() -> None:
     with pytest.raises(InsufficientData, match="17 values"):
-        shift([1.0] * (LEAST - 1))
+        has_shifted([1.0] * (LEAST - 1))
     with pytest.raises(UnusableData):
-        shift([math.inf] * LEAST)
+        has_shifted([math.inf] * LEAST)

@@ -62,3 +62,17 @@ def test_same_is_wrongly_said_of_a_difference_at_the_margin_at_most_as_often_as_
         found = ratio_interval(row, np.zeros(5))
         wrong += verdict_of(found.low, found.high) is Verdict.SAME
     assert wrong / 4000 <= 0.025 + 2 * math.sqrt(0.025 * 0.975 / 4000)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (0.95, 1.05, Verdict.SAME),
+        (1.05, 1.2, Verdict.INCONCLUSIVE),
+        (1.11, 1.2, Verdict.SLOWER),
+        (0.8, 0.9, Verdict.FASTER),
+        (0.8, 0.95, Verdict.INCONCLUSIVE),
+    ],
+)
+def test_a_change_may_have_to_exclude_the_margin(low: float, high: float, verdict: Verdict) -> None:
+    assert verdict_of(low, high, margin=0.1, change_beyond_margin=True) is verdict

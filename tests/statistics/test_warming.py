@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from suite.statistics.counting import count_windows
 from suite.statistics.errors import UnusableData
 from suite.statistics.levels import levels_of_windows
-from suite.statistics.warming import ALPHA, MIN_LAUNCHES, TOLERANCE, Start, judge_starts
+from suite.statistics.warming import ALPHA, MIN_LAUNCHES, TOLERANCE, Start, find_slow_starts
 
 Floats = NDArray[np.float64]
 SLOW = (0.20, 0.10)
@@ -31,7 +31,7 @@ def blocks(
 
 def called_slow(windows: Floats) -> Floats:
     """Return the share of experiments in which each arm was called slow."""
-    found = [[start.slow_rounds > 0 for start in judge_starts(w[:, :, :-1], canary=w[:, :, -1])] for w in windows]
+    found = [[start.slow_rounds > 0 for start in find_slow_starts(w[:, :, :-1], canary=w[:, :, -1])] for w in windows]
     shares: Floats = np.asarray(found, dtype=np.float64).mean(axis=0)
     return shares
 
@@ -77,7 +77,7 @@ def test_the_bias_of_a_slow_start_is_halved_where_it_is_found_and_gone_with_more
 
 def test_all_slow_rounds_are_left_out_and_no_more() -> None:
     windows = blocks(1, rounds=5, slow=(0.4, 0.2), seed=2)[0] * np.array(1.0)
-    found = judge_starts(windows[:, :, :-1], canary=windows[:, :, -1])
+    found = find_slow_starts(windows[:, :, :-1], canary=windows[:, :, -1])
     assert (found[0].slow_rounds, found[0].settled) == (2, True)
     assert found[0].excess == pytest.approx(np.log(1.4), abs=0.06)
     assert found[1:] == (STEADY,) * 6
@@ -86,19 +86,19 @@ def test_all_slow_rounds_are_left_out_and_no_more() -> None:
 def test_what_the_machine_does_to_all_is_no_warm_up() -> None:
     windows = 0.001 * np.random.default_rng(1).standard_normal((5, 2, 4))
     windows[:, 0] += 0.3
-    assert judge_starts(windows[:, :, :-1], canary=windows[:, :, -1]) == (STEADY,) * 3
+    assert find_slow_starts(windows[:, :, :-1], canary=windows[:, :, -1]) == (STEADY,) * 3
 
 
 def test_a_start_too_small_to_matter_is_not_looked_for() -> None:
     windows = 1e-5 * np.random.default_rng(1).standard_normal((5, 2, 4))
     windows[:, 0, 0] += 0.9 * TOLERANCE
-    assert judge_starts(windows) == (STEADY,) * 4
+    assert find_slow_starts(windows) == (STEADY,) * 4
 
 
 def test_a_fast_start_is_not_called_slow() -> None:
     windows = 0.001 * np.random.default_rng(1).standard_normal((5, 2, 4))
     windows[:, 0, 0] -= 0.2
-    assert judge_starts(windows) == (STEADY,) * 4
+    assert find_slow_starts(windows) == (STEADY,) * 4
 
 
 def test_launches_with_different_numbers_of_rounds_are_compared_by_their_own_last() -> None:
@@ -106,20 +106,20 @@ def test_launches_with_different_numbers_of_rounds_are_compared_by_their_own_las
     windows[:, :2] = 0.001 * np.random.default_rng(1).standard_normal((6, 2, 3))
     windows[:, 0, 0] += 0.2
     windows[5, 2] = windows[5, 1]  # one generation has a third
-    assert judge_starts(windows)[0].slow_rounds == 1
+    assert find_slow_starts(windows)[0].slow_rounds == 1
 
 
 def test_too_few_launches_tell_nothing() -> None:
     windows = np.zeros((MIN_LAUNCHES - 1, 2, 2))
     windows[:, 0, 0] = 0.5
-    assert judge_starts(windows) == (STEADY,) * 2
-    assert judge_starts(np.zeros((0, 0, 2))) == (STEADY,) * 2
-    assert judge_starts(np.full((5, 2, 2), np.nan)) == (STEADY,) * 2
+    assert find_slow_starts(windows) == (STEADY,) * 2
+    assert find_slow_starts(np.zeros((0, 0, 2))) == (STEADY,) * 2
+    assert find_slow_starts(np.full((5, 2, 2), np.nan)) == (STEADY,) * 2
 
 
 def test_infinite_times_are_refused() -> None:
     with pytest.raises(UnusableData):
-        judge_starts(np.full((5, 2, 2), np.inf))
+        find_slow_starts(np.full((5, 2, 2), np.inf))
 
 
 def test_a_launch_without_other_windows_is_left_out_where_enough_have_some() -> None:

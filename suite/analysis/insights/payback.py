@@ -84,11 +84,10 @@ def _sides(recorded: Block, block: TimedBlock, cold: ColdBlock) -> list[_Side]:
     found: list[_Side] = []
     for row in block.rows:
         start = starts.get(row.arm)
-        if row.standing not in ("ranked", "shown") or row.parity is None or row.median_ns is None:
+        if not row.is_equal or row.median_ns is None or row.arm not in arms:
             continue
-        if start is None or start.total_ns is None or start.standing != "shown" or row.arm not in arms:
-            continue
-        found.append(_Side(arms[row.arm], row, row.median_ns.value, start, start.total_ns))
+        if start is not None and start.total_ns is not None and start.standing == "shown":
+            found.append(_Side(arms[row.arm], row, row.median_ns.value, start, start.total_ns))
     return found
 
 

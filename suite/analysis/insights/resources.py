@@ -3,8 +3,8 @@
 The arithmetic and the traffic of a call are counted from the model's definition, never from what a framework did: an
 arm that computes a convolution with fewer multiplications gets credit for all of them. Traffic is what a call moves if
 element-wise work is fused and nothing stays in a cache between two layers; where weights and activations fit into the
-last cache, none of it needs to come from memory, and no bandwidth share is reported. A yardstick that was measured
-while something else was about is none, and nothing is said by it.
+last cache, none of it needs to come from memory, and no bandwidth share is reported. Ceilings that were
+measured while the machine was disturbed are not used.
 """
 
 import statistics
@@ -42,13 +42,10 @@ def _ceilings(roofline: Roofline) -> Ceilings | None:
         return None
     cache = roofline.last_cache_bytes
     return Ceilings(
-        threads=roofline.threads,
-        gemm_size=roofline.gemm_size,
+        roofline=roofline,
         flops=flops,
-        array_bytes=roofline.array_bytes,
         bytes=max(copied, added, key=lambda rate: rate.per_s),
         cache_bytes=None if isinstance(cache, Absent) or cache <= 0 else cache,
-        disturbed=roofline.disturbed,
     )
 
 
@@ -74,7 +71,7 @@ def derive(run: Run, blocks: Iterable[BlockAnalysis], ceilings: Sequence[Ceiling
         What the machine reached, by number of threads; disturbed ones are not used.
     """
     works = {(work.model, work.batch): work for work in run.work if work.macs > 0}
-    by_threads = {each.threads: each for each in ceilings if not each.disturbed}
+    by_threads = {each.roofline.threads: each for each in ceilings if not each.roofline.disturbed}
     found: list[CaseUse] = []
     for recorded, block in zip(run.blocks, blocks, strict=True):
         case = block.case
@@ -104,28 +101,27 @@ def _case(recorded: Block, block: TimedBlock, work: Work, ceilings: Ceilings) ->
         uses=tuple(
             _use(row, call_ns, work, moved, ceilings, _libraries(recorded, row.arm))
             for row in block.rows
-            if row.standing in ("ranked", "shown") and (call_ns := _call_ns(row, block)) is not None
+            if row.is_equal and (call_ns := _call_ns(row, block)) is not None
         ),
     )
 
 
 def _call_ns(row: Row, block: TimedBlock) -> Estimate | None:
-    if row.parity is None:  # an answer that was never compared says nothing about the model
-        return None
     if not block.case.per_item:
         return row.median_ns
     rate = row.items_per_second
     if rate is None or rate.value <= 0 or (rate.low is not None and rate.low <= 0):
         return None
-    return _over(1e9 * block.case.batch, rate)
+    return rate.inverse.scaled(1e9 * block.case.batch)
 
 
 def _use(
     row: Row, call_ns: Estimate, work: Work, moved: int | None, ceilings: Ceilings, libraries: tuple[str, ...]
 ) -> Use:
-    flops = _over(1e9 * 2 * work.macs, call_ns)
+    per_s = call_ns.inverse.scaled(1e9)
+    flops = per_s.scaled(2 * work.macs)
     compute = flops.scaled(1 / ceilings.flops.per_s)
-    traffic = _over(1e9 * moved, call_ns) if moved is not None else None
+    traffic = per_s.scaled(moved) if moved is not None else None
     memory = traffic.scaled(1 / ceilings.bytes.per_s) if traffic is not None else None
     return Use(
         arm=row.arm,
@@ -173,12 +169,3 @@ def _libraries(block: Block, arm: str) -> tuple[str, ...]:
     """Return the kinds of libraries in the arm's first launch that recorded them."""
     first = next((launch.libraries for _, launch in collect.launches(block, arm) if launch.libraries), ())
     return tuple(sorted({library.kind for library in first}))
-
-
-def _over(amount: float, rate: Estimate) -> Estimate:
-    """Divide an amount by a rate: its bounds change places."""
-    return Estimate(
-        amount / rate.value,
-        amount / rate.high if rate.high else None,
-        amount / rate.low if rate.low else None,
-    )

@@ -28,7 +28,7 @@ def derive(blocks: Iterable[BlockAnalysis]) -> tuple[Saturation, ...]:
             largest[key] = case
         for row in block.rows:
             rate = row.items_per_second
-            if row.standing in ("ranked", "shown") and row.parity is not None and rate is not None and rate.value > 0:
+            if row.is_equal and rate is not None and rate.value > 0:
                 rates = arms.setdefault((row.arm, row.backend), {})
                 if case.scenario == "throughput" or case.batch not in rates:
                     rates[case.batch] = rate

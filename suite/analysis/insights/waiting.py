@@ -1,23 +1,15 @@
 """How much of a step is spent waiting for data, where batches come from a dataset on disk."""
 
+import itertools
 import statistics
-from collections.abc import Iterable
-
-import msgspec
+from collections.abc import Iterable, Iterator
 
 from suite.analysis.types import ArmWait, BlockAnalysis, Estimate, Row, TimedBlock, Waiting
-from suite.record.schema import Block, Generation, Run
+from suite.record.schema import Block, Run, Window
+from suite.statistics.undisturbed import counted_rounds
 
 FEED, WORKERS = "feed", "feed workers"
 """Settings in which an arm says how it reads."""
-
-
-class _Spent(msgspec.Struct):
-    """Of one launch."""
-
-    waited_ns: int = 0
-    window_ns: int = 0
-    calls: int = 0
 
 
 def derive(run: Run, blocks: Iterable[BlockAnalysis]) -> tuple[Waiting, ...]:
@@ -32,44 +24,44 @@ def derive(run: Run, blocks: Iterable[BlockAnalysis]) -> tuple[Waiting, ...]:
     for recorded, block in zip(run.blocks, blocks, strict=True):
         if not isinstance(block, TimedBlock):
             continue
-        arms = tuple(
-            wait
-            for row in block.rows
-            if row.standing in ("ranked", "shown") and row.parity is not None
-            if (wait := _arm(recorded, row)) is not None
-        )
+        arms = tuple(wait for row in block.rows if row.is_equal if (wait := _arm(recorded, row)) is not None)
         found += [Waiting(block.case, arms)] if arms else []
     return tuple(found)
 
 
 def _arm(block: Block, row: Row) -> ArmWait | None:
-    launches = [spent for generation in block.generations if (spent := _launch(generation, row.arm)).window_ns > 0]
+    launches = [windows for windows in _counted(block, row.arm) if windows]
     if not launches:
         return None
-    shares = [spent.waited_ns / spent.window_ns for spent in launches]
-    items = block.case.batch * sum(spent.calls for spent in launches)
-    whole_ns = sum(spent.window_ns for spent in launches)
-    step_ns = whole_ns - sum(spent.waited_ns for spent in launches)
-    if step_ns <= 0:
-        return None
+    shares = [_waited_ns(windows) / _duration_ns(windows) for windows in launches]
+    windows = [window for launch in launches for window in launch]
+    items = block.case.batch * sum(len(window.samples_ns) for window in windows)
     return ArmWait(
         arm=row.arm,
         share=Estimate(statistics.median(shares), min(shares), max(shares)),
-        items_per_s=1e9 * items / whole_ns,
-        step_items_per_s=1e9 * items / step_ns,
+        items_per_s=1e9 * items / _duration_ns(windows),
+        step_items_per_s=1e9 * items / (_duration_ns(windows) - _waited_ns(windows)),
         feed=row.settings.get(FEED, ""),
         workers=row.settings.get(WORKERS, ""),
     )
 
 
-def _launch(generation: Generation, arm: str) -> _Spent:
-    """Sum an arm's windows in the rounds that count."""
-    rounds = [each for each in generation.rounds if not each.disturbed] or list(generation.rounds)
-    spent = _Spent()
-    for turn in (turn for each in rounds for turn in each.turns if turn.arm == arm):
-        window = turn.window
-        if window is not None and window.waited_ns is not None and 0 <= window.waited_ns < window.window_ns:
-            spent.waited_ns += window.waited_ns
-            spent.window_ns += window.window_ns
-            spent.calls += len(window.samples_ns)
-    return spent
+def _counted(block: Block, arm: str) -> Iterator[list[Window]]:
+    """Yield, for each generation, the windows of an arm that waited for data, in the rounds that count."""
+    counted = counted_rounds([[bool(each.disturbed) for each in generation.rounds] for generation in block.generations])
+    for generation, counts in zip(block.generations, counted, strict=True):
+        rounds = itertools.compress(generation.rounds, counts)
+        windows = (turn.window for each in rounds for turn in each.turns if turn.arm == arm)
+        yield [
+            window
+            for window in windows
+            if window is not None and window.waited_ns is not None and 0 <= window.waited_ns < window.window_ns
+        ]
+
+
+def _waited_ns(windows: Iterable[Window]) -> int:
+    return sum(window.waited_ns or 0 for window in windows)
+
+
+def _duration_ns(windows: Iterable[Window]) -> int:
+    return sum(window.window_ns for window in windows)

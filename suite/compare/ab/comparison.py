@@ -7,6 +7,7 @@ import msgspec
 
 from suite.analysis.ending import ended_by
 from suite.analysis.launch_levels import level_matrix
+from suite.analysis.status import SMOKE
 from suite.compare import changes, conclusion, drift, notes, phrases
 from suite.compare.ab import containers
 from suite.compare.ab.rows import judge_arms
@@ -60,7 +61,7 @@ def compare_arms(run: Run, gate: Gate, sha256: str) -> Comparison:
     run
         The record, finished or cut off.
     gate
-        What was asked.
+        Margin, false discovery rate and largest slowdown.
     sha256
         Of the record's file.
 
@@ -75,7 +76,7 @@ def compare_arms(run: Run, gate: Gate, sha256: str) -> Comparison:
     pairs = [(old.id, new.id)]
     drifts = drift.find_drift(pairs, [before], [after], same_hardware=True)
     ended = max((ended_by(run.settings, block.case) for block in run.blocks), key=list(_ENDS).index)
-    around = (*containers.compare_places(run, old, new), *changes.compare_environments([before], [after], pairs))
+    around = (*containers.compare_launchers(run, old, new), *changes.compare_environments([before], [after], pairs))
     found = Comparison(
         answer=answer(rows, drifts, gate),
         exit_code=0,
@@ -103,7 +104,7 @@ def undecided(run: Run, gate: Gate) -> dict[str, str]:
     run
         The record so far. A case without a complete generation of both arms is not decided.
     gate
-        What was asked.
+        Margin, false discovery rate and largest slowdown.
 
     Returns
     -------
@@ -124,7 +125,7 @@ def undecided(run: Run, gate: Gate) -> dict[str, str]:
 
 
 def _view(run: Run, own: Arm, other: Arm) -> Run:
-    """Return the run as if only one of its arms had been asked."""
+    """Return the run with one of its arms alone."""
     image, foreign = (
         (arm.launcher or run.settings.launcher, arm.image, stem(arm.variant, arm.version)) for arm in (own, other)
     )
@@ -142,7 +143,7 @@ def _notes(run: Run, old: Arm, new: Arm) -> tuple[str, ...]:
     if msgspec.structs.replace(new, ordinal=old.ordinal, inject=old.inject) == old:
         found.append("Both arms are the same thing: this run shows what no difference looks like here.")
     found += [f"{arm.id} was slowed down by {arm.inject} on purpose." for arm in (old, new) if arm.inject]
-    if "smoke" in run.labels:
+    if SMOKE in run.labels:
         found.append("A smoke run shows that everything works; it has too few launches for any verdict.")
     widest = _widest(run)
     if widest is not None:
@@ -177,18 +178,17 @@ def answer(rows: Sequence[Row], drifts: Sequence[Drift], gate: Gate) -> str:
         return "Nothing was compared."
     old, new = rows[0].old_arm, rows[0].new_arm
     total = "the only case" if len(rows) == 1 else f"{len(rows)} cases"
-    kinds = (
-        ("slower than", (Verdict.SLOWER,)),
-        ("faster than", (Verdict.FASTER,)),
-        ("takes more memory than", (Verdict.HUNGRIER,)),
-        ("takes less memory than", (Verdict.LEANER,)),
-    )
+    phrases_by_verdict = {
+        Verdict.SLOWER: "is slower than",
+        Verdict.FASTER: "is faster than",
+        Verdict.HUNGRIER: "takes more memory than",
+        Verdict.LEANER: "takes less memory than",
+    }
     clauses = []
-    for phrase, verdicts in kinds:
-        found = [row for row in rows if row.verdict in verdicts]
+    for verdict, phrase in phrases_by_verdict.items():
+        found = [row for row in rows if row.verdict is verdict]
         if found:
-            verb = "" if phrase.startswith("takes") else "is "
-            clauses.append(f"{verb}{phrase} {old} in {_share_of_cases(len(found), len(rows))} ({_largest(found)})")
+            clauses.append(f"{phrase} {old} in {_share_of_cases(len(found), len(rows))} ({_largest(found)})")
     same = sum(row.verdict is Verdict.SAME for row in rows)
     if same:
         clauses.append(f"is the same within {100 * gate.margin:g} % in {_share_of_cases(same, len(rows))}")
@@ -216,9 +216,9 @@ def _share_of_cases(count: int, total: int) -> str:
 def _largest(found: Sequence[Row]) -> str:
     """Name the largest of some changes, with its interval."""
     row = max(found, key=lambda row: abs(math.log(row.ratio.value)) if row.ratio else 0.0)
-    place = phrases.case(row)
+    case = phrases.case(row)
     if row.ratio is None or row.ratio.low is None or row.ratio.high is None:
-        return place
+        return case
     low, high = (units.percent(edge - 1, signed=True) for edge in (row.ratio.low, row.ratio.high))
     most = "most: " if len(found) > 1 else ""
-    return f"{most}{place}: {units.percent(row.ratio.value - 1, signed=True)}, {low} to {high}"
+    return f"{most}{case}: {units.percent(row.ratio.value - 1, signed=True)}, {low} to {high}"

@@ -22,7 +22,7 @@ from suite.record.schema import Absent, Arm, Block, Image, Run, Startup
 from suite.report import names, units
 from suite.report.sentences import join
 from suite.statistics.ending import EndedBy
-from suite.statistics.student import MIN_LAUNCHES, half_width, spread_of
+from suite.statistics.student import MIN_LAUNCHES, mean_of
 
 CONFIDENCE = 0.95
 _FURTHEST_FIRST = ("docker", "venv", "host")
@@ -46,12 +46,12 @@ _STAGES: tuple[tuple[str, Callable[[Startup], int | Absent]], ...] = (
 class _Sides(msgspec.Struct, frozen=True):
     """The two arms, by how far they are from the machine."""
 
-    box: Arm
-    bare: Arm
-    box_place: str
-    bare_place: str
+    outer: Arm
+    inner: Arm
+    outer_launcher: str
+    inner_launcher: str
     turned: bool
-    """The comparison's ratios are bare over box."""
+    """The comparison's ratios are inner over outer."""
 
 
 def _sides(run: Run, old: Arm, new: Arm) -> _Sides | None:
@@ -80,19 +80,21 @@ def notes(run: Run, old: Arm, new: Arm, rows: Sequence[Row]) -> tuple[str, ...]:
     sides = _sides(run, old, new)
     if sides is None:
         return ()
-    places = f"{sides.box.id} ran {_WHERE[sides.box_place]}, {sides.bare.id} {_WHERE[sides.bare_place]}."
+    where = f"{sides.outer.id} ran {_WHERE[sides.outer_launcher]}, {sides.inner.id} {_WHERE[sides.inner_launcher]}."
     other = _other_differences(run, sides)
     if other:
-        return (f"{places} They differ in more than that ({other}): what the place costs cannot be told apart.",)
+        return (
+            f"{where} They differ in more than that ({other}): what the launcher costs cannot be separated from that.",
+        )
     costs = (*_costs(run, sides, rows), *_cold_starts(run, sides))
-    return (places, *costs) if costs else (f"{places} What that costs was not measured.",)
+    return (where, *costs) if costs else (f"{where} What that costs was not measured.",)
 
 
 def _other_differences(run: Run, sides: _Sides) -> str:
     """Return in what the arms differ beside the launcher."""
-    alike = msgspec.structs.replace(sides.bare, ordinal=sides.box.ordinal, launcher=sides.box.launcher)
-    if alike != sides.box:
-        return "backend, version, settings or a slowdown that was asked for"
+    alike = msgspec.structs.replace(sides.inner, ordinal=sides.outer.ordinal, launcher=sides.outer.launcher)
+    if alike != sides.outer:
+        return "backend, version, settings or an injected slowdown"
     versions = {
         arm.id: sorted(
             {
@@ -102,10 +104,10 @@ def _other_differences(run: Run, sides: _Sides) -> str:
                 if launch.framework_version
             }
         )
-        for arm in (sides.box, sides.bare)
+        for arm in (sides.outer, sides.inner)
     }
-    if all(versions.values()) and versions[sides.box.id] != versions[sides.bare.id]:
-        first, second = (join(versions[arm.id]) for arm in (sides.box, sides.bare))
+    if all(versions.values()) and versions[sides.outer.id] != versions[sides.inner.id]:
+        first, second = (join(versions[arm.id]) for arm in (sides.outer, sides.inner))
         return f"version {first} and {second}"
     return ""
 
@@ -122,7 +124,7 @@ def _costs(run: Run, sides: _Sides, rows: Sequence[Row]) -> Iterator[str]:
             costs.setdefault(phrases.metric(row.metric), []).append(f"{_case(block, threads=several)} {cost}")
     for metric, of_cases in costs.items():
         by_case = "; ".join(of_cases)
-        yield f"What {_NAMES[sides.box_place]} costs in {metric}, over {_NAMES[sides.bare_place]}: {by_case}."
+        yield f"What {_NAMES[sides.outer_launcher]} costs in {metric}, over {_NAMES[sides.inner_launcher]}: {by_case}."
 
 
 def _case(block: Block, *, threads: bool) -> str:
@@ -136,9 +138,8 @@ def _case(block: Block, *, threads: bool) -> str:
 
 def _percents(ratio: Estimate, *, turned: bool) -> str:
     """`+1.2 % (+0.4 % to +2.0 %)` of a ratio of costs."""
-    value, low, high = ratio.value, ratio.low, ratio.high
-    if turned:
-        value, low, high = 1 / value, 1 / high if high else None, 1 / low if low else None
+    found = ratio.inverse if turned else ratio
+    value, low, high = found.value, found.low, found.high
     text = units.percent(value - 1, signed=True)
     if low is None or high is None:
         return f"{text} ({_FEW})"
@@ -149,27 +150,27 @@ def _cold_starts(run: Run, sides: _Sides) -> Iterator[str]:
     """Yield one sentence for each block of cold starts: how much longer each stage takes."""
     several = len({block.case.threads for block in run.blocks}) > 1
     for block in run.blocks:
-        if block.case.scenario != "cold-start":
+        if block.case.definition.sample != "cold start":
             continue
         ended = ended_by(run.settings, block.case)
-        stages = {name: added(block, sides.box, sides.bare, stage, ended=ended) for name, stage in _STAGES}
+        stages = {name: added(block, sides.outer, sides.inner, stage, ended=ended) for name, stage in _STAGES}
         known = {name: found for name, found in stages.items() if found is not None}
         if known:
             few = "" if any(found.low is not None for found in known.values()) else f" ({_FEW})"
             times = ", ".join(f"{name} {_milliseconds(found)}" for name, found in known.items())
             case = _case(block, threads=several)
-            yield f"What {_NAMES[sides.box_place]} adds to a cold start of {case}: {times}{few}."
+            yield f"What {_NAMES[sides.outer_launcher]} adds to a cold start of {case}: {times}{few}."
 
 
 def added(
-    block: Block, box: Arm, bare: Arm, stage: Callable[[Startup], int | Absent], *, ended: EndedBy = EndedBy.PLAN
+    block: Block, outer: Arm, inner: Arm, stage: Callable[[Startup], int | Absent], *, ended: EndedBy = EndedBy.PLAN
 ) -> Estimate | None:
     """Return how much longer a stage takes in one arm than in the other, nanoseconds; None where it was not timed.
 
     Parameters
     ----------
-    box, bare
-        Arms of the block; the result is the time of `box` less that of `bare`.
+    outer, inner
+        Arms of the block; the result is the time of `outer` less that of `inner`.
     block
         Of cold starts.
     stage
@@ -177,16 +178,15 @@ def added(
     ended
         Whether precision was allowed to end the run, which widens the interval (`suite.statistics.student`).
     """
-    first, second = (_stages(block, arm, stage) for arm in (box, bare))
+    first, second = (_stages(block, arm, stage) for arm in (outer, inner))
     differences = np.array([first[index] - second[index] for index in sorted(first.keys() & second.keys())])
-    count = differences.size
-    if not count:
+    if not differences.size:
         return None
-    mean = float(differences.mean())
-    if count < MIN_LAUNCHES:
-        return Estimate(mean)
-    half = half_width(spread_of(differences), count, confidence=CONFIDENCE, ended=ended)
-    return Estimate(mean, mean - half, mean + half)
+    mean = mean_of(differences, ended)
+    if mean.launches < MIN_LAUNCHES:
+        return Estimate(mean.value)
+    half = mean.half_width(CONFIDENCE)
+    return Estimate(mean.value, mean.value - half, mean.value + half)
 
 
 def _stages(block: Block, arm: Arm, stage: Callable[[Startup], int | Absent]) -> dict[int, float]:
@@ -215,7 +215,7 @@ def _signed(value: float, decimals: int) -> str:
     return f"+{plain}" if value > 0 else plain
 
 
-def compare_places(run: Run, old: Arm, new: Arm) -> tuple[ChangeGroup, ...]:
+def compare_launchers(run: Run, old: Arm, new: Arm) -> tuple[ChangeGroup, ...]:
     """Compare the environments of two arms' workers, as far as the record holds them.
 
     Parameters
@@ -242,12 +242,12 @@ def compare_places(run: Run, old: Arm, new: Arm) -> tuple[ChangeGroup, ...]:
 
 
 def _facts(run: Run, arm: Arm) -> dict[str, str]:
-    place = arm.launcher or run.settings.launcher
-    image = _image(run, arm, place)
+    launcher = arm.launcher or run.settings.launcher
+    image = _image(run, arm, launcher)
     system = run.machine.get("system", {})
     python = (image.python if image is not None else "") or "not known"
-    shown = {"launcher": place, "Python": python}
-    if place == "docker":
+    shown = {"launcher": launcher, "Python": python}
+    if launcher == "docker":
         limit = run.settings.worker_memory_bytes
         return shown | {
             "system": f"the image's: {image.base}" if image is not None and image.base else "the image's",
@@ -265,6 +265,6 @@ def _facts(run: Run, arm: Arm) -> dict[str, str]:
     }
 
 
-def _image(run: Run, arm: Arm, place: str) -> Image | None:
-    wanted = place, arm.image, stem(arm.variant, arm.version)
-    return next((each for each in run.images if (each.launcher, each.name, each.variant) == wanted), None)
+def _image(run: Run, arm: Arm, launcher: str) -> Image | None:
+    key = launcher, arm.image, stem(arm.variant, arm.version)
+    return next((each for each in run.images if (each.launcher, each.name, each.variant) == key), None)

@@ -24,16 +24,16 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     yield ""
     yield from (f"- {text(note)}" for note in comparison.notes)
     yield ""
-    loud = [row for row in comparison.rows if row.outcome != "fine"]
-    calm = [row for row in comparison.rows if row.outcome == "fine"]
+    other = [row for row in comparison.rows if row.outcome != "fine"]
+    fine = [row for row in comparison.rows if row.outcome == "fine"]
     shared = phrases.shared(comparison.rows)
     if shared:
         yield text(f"All cases: {shared}.")
         yield ""
-    yield from _cases(loud, comparison.replicate, brief=bool(shared))
-    if calm:
-        yield from _folded(f"{len(calm)} cases that are not worse" if loud else f"All {len(calm)} cases")
-        yield from _cases(calm, comparison.replicate, brief=bool(shared))
+    yield from _cases(other, comparison.replicate, brief=bool(shared))
+    if fine:
+        yield from _folded(f"{len(fine)} cases that are not worse" if other else f"All {len(fine)} cases")
+        yield from _cases(fine, comparison.replicate, brief=bool(shared))
         yield "</details>"
         yield ""
     yield from _answers(comparison)

@@ -29,7 +29,7 @@ def show(comparison: Comparison, console: Console) -> None:
         Where to print; its width decides on the columns.
     """
     answer = Text(phrases.first_line(comparison), _ANSWER_STYLES.get(comparison.exit_code, "bold"))
-    console.print(answer, soft_wrap=True)  # one line, for whoever reads only that: a person or `head -1`
+    console.print(answer, soft_wrap=True)  # one line, so that `head -1` shows all of it
     for part in _parts(comparison, wide=console.width >= WIDE):
         console.print(part, highlight=False, markup=False)
 

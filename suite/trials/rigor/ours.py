@@ -113,7 +113,7 @@ def as_ab(levels: Floats, frozen: Rules) -> Answer:
         The rules that the stream is judged by.
     """
     ended = EndedBy.PRECISION if frozen.verdict is None else EndedBy.VERDICT
-    effect = from_pairs(ratio_interval(levels[:, 1], levels[:, 0], ended=ended))
+    effect = from_pairs(ratio_interval(levels[:, 1], levels[:, 0], ended=ended).mean)
     policy = change_policy(Gate(margin=frozen.judge.margin, q=frozen.judge.ab_false_discovery_rate))
     answer: Answer = judge([effect], policy)[0].verdict.value
     return answer

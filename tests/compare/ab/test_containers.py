@@ -54,14 +54,14 @@ def test_arms_of_one_place_are_not_told_of_places() -> None:
     found = judged(run(1.0, first=BOX, second=twin, models=("mlp",), scenarios=("latency",)))
     assert not any("container" in each for each in found.notes)
     assert not any(group.title == "Where workers ran" for group in found.changes)
-    assert containers.compare_places(run(1.0), BOX, twin) == ()
+    assert containers.compare_launchers(run(1.0), BOX, twin) == ()
 
 
 @pytest.mark.parametrize(
     ("other", "says"),
     [
         (Arm("onnxruntime", "onnxruntime", launcher="venv", settings={"spinning": "off"}), "settings"),
-        (Arm("onnxruntime", "onnxruntime", launcher="venv", inject="5%"), "a slowdown"),
+        (Arm("onnxruntime", "onnxruntime", launcher="venv", inject="5%"), "injected slowdown"),
     ],
 )
 def test_what_differs_in_more_is_not_the_containers(other: Arm, says: str) -> None:
