@@ -137,12 +137,7 @@ class JAX:
         compilation_cache.reset_cache()  # it asks once, at its first compilation
 
     def computed(self, inputs: Arrays) -> Computed:
-        text = self.compiled_text(inputs)
-        found = hlo.products(text)
-        if self._options.precision == "tf32" and "fp32" in found:
-            found["tf32"] = found.pop("fp32")
-        source = "XLA's text of the compiled module"
-        return Computed(found, source, hlo.kernels(text), f"{source}, which names no instruction set")
+        return hlo.computed(self.compiled_text(inputs), self._options.precision)
 
     def compiled_text(self, inputs: Arrays) -> str:
         """Return XLA's text of the compiled model; empty where none is loaded."""

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from suite.backends import torch_common
+from suite.backends.parallel import torch as engine
 from suite.backends.protocol import Arrays, TrainingSource
 from suite.zoo import models, torch_module
 from suite.zoo.native import definition
@@ -32,7 +32,7 @@ class TorchTrainer:
     def __init__(self, source: TrainingSource, device: str, *, compiled: bool) -> None:
         model = models.get(source.model)
         defined = definition(model, "torch")
-        network = torch_common.channels_last(torch, torch_module.load(model, source.weights), device)
+        network = torch_module.load(model, source.weights).to(device=device, memory_format=torch.channels_last)
         self._network = defined.prepare(network).train().requires_grad_()
         self._model, self._optimizer_rule = model, source.optimizer
         self._begin = source.weights
@@ -41,8 +41,6 @@ class TorchTrainer:
         loss = self._with_loss = _WithLoss(self._network, defined.loss)
         self._together = source.replica is not None
         if source.replica is not None:
-            from suite.backends.parallel import torch as engine
-
             loss = engine.replicated(loss, source.replica, device)
         self._eager_loss = loss
         self._loss = torch.compile(loss, dynamic=False) if compiled else loss
@@ -113,14 +111,7 @@ class TorchTrainer:
             "optimizer": f"torch.optim.{type(self._optimizer).__name__}, "
             + ("fused" if rule.get("fused") else "foreach" if rule.get("foreach") else "as torch chooses"),
             "output": "the loss, a Python float",
-        } | self._engine()
-
-    def _engine(self) -> dict[str, str]:
-        if not self._together:
-            return {}
-        from suite.backends.parallel import torch as engine
-
-        return engine.settings()
+        } | (engine.settings() if self._together else {})
 
 
 class _WithLoss(torch.nn.Module):  # type: ignore[misc,unused-ignore]

@@ -17,9 +17,12 @@ from suite.zoo.spec import Own
 PROTOCOL = 1
 """Version of this vocabulary; a worker that speaks another one is refused."""
 
-
 FROM_DATASET = "data-pipeline"
 """Scenario whose batches come from a dataset on disk."""
+
+
+class NotLoadedError(RuntimeError):
+    """A request came before the `Load` that it needs: a mistake of the supervisor."""
 
 
 class Task(msgspec.Struct, frozen=True):

@@ -76,7 +76,9 @@ class Team:
         self._fail_and_exit = fail_and_exit
         self._gone = threading.Event()
         self._peers = [_Peer(Replica(rank, processes, ports), shares[rank], self._lose) for rank in range(1, processes)]
-        self.ask(Joined, lambda peer: Join(peer.replica))
+        for peer in self._peers:
+            peer.send(_encoder.encode(Join(peer.replica)) + b"\n")
+        self.collect(Joined)
 
     def post(self, request: Request) -> None:
         """Send a request to all others; `collect` waits for what they answer."""
@@ -100,20 +102,6 @@ class Team:
             found.append(reply)
         return found
 
-    def ask(self, expect: type[_R], request: "Callable[[_Peer], Request]") -> list[_R]:
-        """Send each of the others a request of its own, and return their replies; raises as `collect` does.
-
-        Parameters
-        ----------
-        expect
-            Type of the replies.
-        request : callable
-            Makes the request for one of the others.
-        """
-        for peer in self._peers:
-            peer.send(_encoder.encode(request(peer)) + b"\n")
-        return self.collect(expect)
-
     def led(self, step: Callable[[Any], object]) -> Callable[[Any], object]:
         """Return a step that the others take too: the word to them, a write for each, is part of its time."""
         sends = [peer.send for peer in self._peers]
@@ -129,17 +117,12 @@ class Team:
         """Return what all processes have used since their start, in all."""
         from suite.worker.probes import usage
 
-        processes = [*self.ask(Used, lambda _: Use()), usage()]
+        self.post(Use())
+        processes = [*self.collect(Used), usage()]
         return Used(*(sum(counts) for counts in zip(*map(msgspec.structs.astuple, processes), strict=True)))
 
     def combined(self, own: Trained) -> Trained:
-        """Return what all processes' steps were: the losses' mean, and gradients and weights, of which all hold copies.
-
-        Raises
-        ------
-        ValueError
-            The copies are not equal: gradients were not averaged, or were applied otherwise.
-        """
+        """Return what all processes' steps were; raises as `combine_trained`."""
         return combine_trained([own, *self.collect(Trained)])
 
     def equal(self, own: Updated) -> Updated:
@@ -147,8 +130,9 @@ class Team:
         return require_equal([own, *self.collect(Updated)])
 
     def probe_all(self, own: Probed) -> Probed:
-        """Return what this process says of itself, with the memory of all."""
-        return sum_memory([own, *self.ask(Probed, lambda _: Probe(installed=False))])
+        """Return what this process reports, with the memory of all."""
+        self.post(Probe(installed=False))
+        return sum_memory([own, *self.collect(Probed)])
 
     def await_loss(self) -> Failed | None:
         """Return what became of one of the others, where that is seen soon: the reason of an error of this process."""
@@ -215,7 +199,13 @@ def exit_failure(code: int) -> Failed:
 
 
 def combine_trained(trained: list[Trained]) -> Trained:
-    """Put together what processes with equal shares of every batch say of the same steps; raises as `Team.combined`."""
+    """Combine the steps of processes with equal shares of every batch: the losses' mean, and what all hold copies of.
+
+    Raises
+    ------
+    ValueError
+        The copies of gradients or weights are not equal: gradients were not averaged, or were applied otherwise.
+    """
     own, *others = trained
     if any((each.gradients, each.weights) != (own.gradients, own.weights) for each in others):
         raise ValueError(_APART)

@@ -73,7 +73,11 @@ def encode(model: Model, start: int, count: int) -> Records:
 
 def decode(records: Records) -> npt.NDArray[np.float32]:
     """Return what a model takes, shape (count, …); images are (count, channels, height, width), not so in memory."""
-    values = (records.astype(np.float32) - OFFSET) * SCALE
+    return channels_first((records.astype(np.float32) - OFFSET) * SCALE)
+
+
+def channels_first(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Show (batch, height, width, channels) images as (batch, channels, height, width), without a copy."""
     return values.transpose(0, 3, 1, 2) if values.ndim == 4 else values
 
 

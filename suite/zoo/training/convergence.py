@@ -211,8 +211,3 @@ def error(found: tuple[float, ...], reference: tuple[float, ...], *, own: bool =
         return error
     first, second = np.asarray(found, dtype=np.float64), np.asarray(reference, dtype=np.float64)
     return float(np.abs(first - second).max() / np.abs(second).max())
-
-
-def describe(goal: Goal) -> str:
-    """Return all hyper-parameters on one line, for settings and reports."""
-    return f"{recipe.describe(goal)}; batch {goal.batch}, {goal.steps} steps, evaluated every {goal.every}"

@@ -117,7 +117,7 @@ class Goal(msgspec.Struct, frozen=True):
 
 
 def describe(rule: Recipe | Goal) -> str:
-    """Return the optimizer's hyper-parameters and the loss on one line, for settings and reports.
+    """Return all hyper-parameters and the loss on one line, for settings and reports.
 
     Examples
     --------
@@ -128,4 +128,7 @@ def describe(rule: Recipe | Goal) -> str:
     optimizer = rule.optimizer
     values = [f"{name.replace('_', ' ')} {value:g}" for name, value in msgspec.structs.asdict(optimizer).items()]
     decay = "matrices, kernels and embeddings only"
-    return f"{type(optimizer).__name__}, {', '.join(values)} ({decay}); {rule.loss}"
+    text = f"{type(optimizer).__name__}, {', '.join(values)} ({decay}); {rule.loss}"
+    if isinstance(rule, Goal):
+        text += f"; batch {rule.batch}, {rule.steps} steps, evaluated every {rule.every}"
+    return text
