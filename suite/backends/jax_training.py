@@ -1,6 +1,6 @@
 """Training in JAX: one jitted function with value_and_grad and the update, its state donated.
 
-The optimizer is written out, as the recipe has it: optax is a package of its own, and its defaults are others.
+The optimizer is written out, as the recipe has it: optax is a package of its own, and its defaults differ.
 
 References
 ----------

@@ -103,12 +103,12 @@ class OpenVINO:
         }
 
     def _require_capability(self) -> None:
-        wanted = _CAPABILITIES.get(self._options.precision)
-        there = [str(each) for each in self._core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")]
-        if wanted is not None and wanted not in there:
+        needed = _CAPABILITIES.get(self._options.precision)
+        available = [str(each) for each in self._core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")]
+        if needed is not None and needed not in available:
             raise Unsupported(
                 f"openvino computes {self._options.precision} on processors with instructions for it, and finds "
-                f"{', '.join(there)} here."
+                f"{', '.join(available)} here."
             )
 
     def computed(self, inputs: Arrays) -> Computed:
@@ -123,7 +123,7 @@ class OpenVINO:
             if kind in _PRODUCTS:
                 counted[precision_of(_entry(runtime_info, "runtimePrecision").lower())] += 1
                 primitives.append(_entry(runtime_info, "primitiveType") or "unknown")
-        # With one thread it fuses a chain of products into a subgraph, and tells nothing of what is inside.
+        # With one thread it fuses a chain of products into a subgraph, and reports nothing of what is inside.
         hidden = ", which hides them in a fused subgraph" if fused and not counted else ""
         source = f"OpenVINO's runtime graph{hidden}"
         return Computed(dict(counted), source, kernels.count_openvino(primitives), source)

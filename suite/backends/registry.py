@@ -22,7 +22,7 @@ _NATIVE = {
     "cuda": {"fp32": FP32, "tf32": _TF32, "bf16": _STORED, "fp16": _STORED_FP16},
 }
 _CAST: dict[str, tuple[str, ...]] = {"cast": ("stored", "autocast")}
-"""How torch computes in bf16 and fp16: weights stored in it, or cast in every call. In others it does nothing."""
+"""How torch computes in bf16 and fp16: weights stored in it, or cast in every call. No effect in other precisions."""
 _FROZEN: dict[str, tuple[str, ...]] = {"frozen": ("on", "off")}
 """Whether the compiler may prepare what follows from the weights alone. In training, where they change, nothing is."""
 _EAGER: dict[str, tuple[str, ...]] = {"frozen": ("off", "on"), "linear": ("aten", "onednn")}
@@ -238,8 +238,8 @@ def get(name: str) -> BackendInfo:
     if name in _BACKENDS:
         return _BACKENDS[name]
     close = difflib.get_close_matches(name, _BACKENDS, n=3, cutoff=0.4)
-    there = (*names(), *names_on_gpus_only())
-    hint = f"Did you mean {' or '.join(close)}?" if close else f"There are {', '.join(there)}."
+    known = (*names(), *names_on_gpus_only())
+    hint = f"Did you mean {' or '.join(close)}?" if close else f"There are {', '.join(known)}."
     raise ValueError(f"There is no backend {name!r}. {hint}")
 
 

@@ -273,7 +273,7 @@ def choose_tf32(torch: Any, *, on: bool) -> None:  # noqa: ANN401 (the same)
 
     From 2.9 on torch has two ways to say it, and refuses to be asked in one what was said in the other alone. Its own
     compiler asks in both (https://github.com/pytorch/pytorch/issues/166387: every product that inductor lowers asks
-    `torch.get_float32_matmul_precision`), so both are said: first the old one, which keeps the whole of torch in step,
+    `torch.get_float32_matmul_precision`), so both are set: first the old one, which keeps the whole of torch in step,
     then operator by operator.
 
     Parameters

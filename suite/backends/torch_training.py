@@ -132,10 +132,10 @@ def _linear_loss(network: Any, *given: Any) -> Any:  # noqa: ANN401 (the same)
 
 
 def _optimizer(model: Model, network: Any, rule: Optimizer) -> Any:  # noqa: ANN401 (the same)
-    """Make torch's optimizer with every hyper-parameter said, decay in a group of its own.
+    """Make torch's optimizer with every hyper-parameter given, decay in a group of its own.
 
     `torch.optim.Adam` has a `weight_decay` too, which is the coupled one: another algorithm. SGD's default dampening
-    and momentum buffer are as the recipe wants them; they are said all the same.
+    and momentum buffer are as the recipe has them; they are given all the same.
     """
     parameters = dict(network.named_parameters())
     groups = [
@@ -145,25 +145,10 @@ def _optimizer(model: Model, network: Any, rule: Optimizer) -> Any:  # noqa: ANN
         }
         for decaying in (True, False)
     ]
+    common = {"lr": rule.learning_rate, "maximize": False, "fused": True}
     if isinstance(rule, SGD):
-        return torch.optim.SGD(
-            groups,
-            lr=rule.learning_rate,
-            momentum=rule.momentum,
-            dampening=0.0,
-            nesterov=False,
-            maximize=False,
-            fused=True,
-        )
-    return torch.optim.AdamW(
-        groups,
-        lr=rule.learning_rate,
-        betas=(rule.beta1, rule.beta2),
-        eps=rule.epsilon,
-        amsgrad=False,
-        maximize=False,
-        fused=True,
-    )
+        return torch.optim.SGD(groups, momentum=rule.momentum, dampening=0.0, nesterov=False, **common)
+    return torch.optim.AdamW(groups, betas=(rule.beta1, rule.beta2), eps=rule.epsilon, amsgrad=False, **common)
 
 
 def _array(tensor: Any) -> np.ndarray[Any, Any]:  # noqa: ANN401 (the same)

@@ -14,7 +14,7 @@ from suite.worker.window import measure_window
 from suite.zoo import dataset, models
 
 READY = 8
-"""Batches that may lie ready when a window begins, since they were made while others had their turns. So many calls are
+"""Batches that may be ready when a window begins, since they were made in the windows of other arms. So many calls are
 made before it at the least, or the first samples would not wait as the later ones do."""
 
 

@@ -3,6 +3,8 @@
 import time
 from collections.abc import Callable
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 from suite.backends import registry
@@ -42,3 +44,19 @@ def test_the_next_window_takes_the_batches_that_were_made_last(session: Session)
     assert session.rotate(3).sets == 3
     measured = session.measure(messages.Measure(window_ns=0, min_calls=4, rewarm_calls=0), None)
     assert len(measured.samples_ns) == 4
+
+
+def test_outputs_of_a_feed_are_copied_before_the_next_call_overwrites_them(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OpenVINO returns a view of the same memory from every call."""
+    memory = np.zeros((1, 2), np.float32)
+
+    class Fed:
+        def answer(self) -> npt.NDArray[np.float32]:
+            memory[:] += 1
+            return memory
+
+    monkeypatch.setattr(session, "_fed", Fed())
+    verified = session.verify(messages.Verify(3))
+    np.testing.assert_array_equal(np.frombuffer(verified.output, "<f4"), [1, 1, 2, 2, 3, 3])

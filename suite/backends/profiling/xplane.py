@@ -87,7 +87,7 @@ def read(folder: Path, compiled: str = "") -> list[Span]:
 
 
 def _with_origin(span: Span, origins: Mapping[str, tuple[str, str]]) -> Span:
-    """Say of an instruction what it computes: `ynn_fusion` alone tells nobody that it is a convolution."""
+    """Add what an instruction computes: the name `ynn_fusion` does not say that it is a convolution."""
     if span.name not in origins:
         return span
     of, shape = origins[span.name]

@@ -156,7 +156,7 @@ def conv(tape: Tape, name: str, x: Array, stride: int = 1, padding: int = 0) -> 
         d = d.reshape(-1, d.shape[3])
         tape.gradients[f"{name}.weight"] = (d.T @ columns()).reshape(kernel.shape).transpose(0, 3, 1, 2)
         if name == "conv1":
-            return x  # nothing is before it, and nobody asks
+            return x  # it is the first layer: the slope is not used
         slope = np.zeros(padded.shape)
         for place, part in zip(places, np.split(flat, len(places), axis=1), strict=True):
             slope[place] += (d @ part).reshape(n, height, width, -1)
