@@ -34,6 +34,7 @@ class TorchCompile(Torch):
         require_supported(self.name, options)
         _require_compiler()
         # Without a folder to keep, compile into one that goes with this object.
+        tempfile.tempdir = None  # not in the folder of an earlier backend, which goes with that
         self._temporary = None if options.cache else tempfile.TemporaryDirectory(prefix="levelfield-inductor-")
         folder = self._temporary.name if self._temporary else str(options.cache)
         # Inductor reads this when it is imported; its precompiled C++ header, 5 s of g++, follows the temporary folder.
