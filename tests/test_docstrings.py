@@ -8,9 +8,7 @@ Exempt are:
 - commands of click: the help of their options describes these, and their docstring is printed by `--help`;
 - `__init__` and other special methods: the class's docstring describes the arguments;
 - methods that implement a protocol, with the same arguments as the protocol's method: it is documented there;
-- overloads: the implementation is documented;
-- the networks (`NETWORKS`): each fits a screen, and is read beside the same network in another framework, with the same
-  names and arguments; the first lines of each file say the shapes.
+- overloads: the implementation is documented.
 """
 
 import ast
@@ -23,7 +21,6 @@ import pytest
 
 SUITE = Path(__file__).parent.parent / "suite"
 PACKAGES = sorted(path.name for path in SUITE.iterdir() if (path / "__init__.py").is_file())
-NETWORKS = re.compile(r"zoo/\w+/(backward|jax|reference|tensorflow|torch)\.py")
 LEAST_ARGUMENTS = 2
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -101,7 +98,6 @@ def test_every_argument_of_a_public_function_is_described(package: str) -> None:
         for file in sorted((SUITE / package).rglob("*.py"))
         for found in functions(ast.parse(file.read_text(encoding="utf-8")), str(file.relative_to(SUITE)))
         if (lacking := [name for name in found.arguments if name not in documented(found.docstring)])
-        and not NETWORKS.fullmatch(found.place)
         and not ("." in found.name and (found.name.rpartition(".")[2], found.arguments) in implemented)
     ]
     assert not missing

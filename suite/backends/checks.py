@@ -1,4 +1,4 @@
-"""Questions every backend asks before it starts, so that all refuse in the same words."""
+"""Checks that every backend makes before it starts, so that all refuse with the same messages."""
 
 import importlib
 from collections.abc import Collection
@@ -39,8 +39,8 @@ def require_supported(backend: str, options: Options) -> None:
         raise Unsupported(f"{backend} needs at least one thread; {options.threads} were asked for.")
     for name, value in sorted(options.settings.items()):
         if value not in info.settings.get(name, ()):
-            there = "; ".join(f"{each}: {', '.join(values)}" for each, values in info.settings.items()) or "none"
-            raise Unsupported(f"{backend} has no setting {name}={value} to choose. There are: {there}.")
+            available = "; ".join(f"{each}: {', '.join(values)}" for each, values in info.settings.items()) or "none"
+            raise Unsupported(f"{backend} has no setting {name}={value} to choose. There are: {available}.")
 
 
 def import_framework(backend: str, module: str) -> ModuleType:

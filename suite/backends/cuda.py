@@ -64,14 +64,14 @@ _MEANINGS = (
     (
         "busy or unavailable",
         (
-            "The GPU let this process not in: another one has it to itself (nvidia-smi lists who), or its compute mode "
-            "allows one at a time; nvidia-smi -c DEFAULT (as root) lets several in."
+            "The GPU refused this process: another one uses it exclusively (nvidia-smi lists it), or its compute mode "
+            "allows one process at a time; nvidia-smi -c DEFAULT (as root) allows several."
         ),
     ),
 )
-"""Part of CUDA's own words, which frameworks pass on; what they mean here, and what to do."""
+"""Part of an error message of CUDA's, which frameworks pass on; what it means, and what to do."""
 
 
 def meaning(text: str) -> str:
-    """Return what an error of CUDA's means, in one sentence with the fix; empty where it says enough itself."""
+    """Return what an error of CUDA's means, in one sentence with the fix; empty where its own message suffices."""
     return next((sentence for part, sentence in _MEANINGS if part in text), "")

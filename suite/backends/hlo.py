@@ -9,7 +9,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from suite.backends.dtypes import precision_of
+from suite.backends.dtypes import as_computed, precision_of
+from suite.zoo.honesty import Computed
 
 _INSTRUCTION = re.compile(
     r"^\s*(?:ROOT\s+)?%?(?P<name>[\w.\-]+) = (?:\((?P<first>\w+)\[.*?\)|(?P<type>\w+)\[[^ ]*)"
@@ -35,6 +36,22 @@ def origins(text: str) -> dict[str, tuple[str, str]]:
     """
     found = (_DESCRIBED.match(line) for line in text.splitlines())
     return {each["name"]: (each["of"].rpartition("/")[2], each["shape"]) for each in found if each}
+
+
+def computed(text: str, precision: str) -> Computed:
+    """Return what the text of a compiled module says that it computes in.
+
+    Parameters
+    ----------
+    text
+        As `products` takes it.
+    precision
+        The precision that the backend was asked for.
+    """
+    source = "XLA's text of the compiled module"
+    return Computed(
+        as_computed(products(text), precision), source, kernels(text), f"{source}, which names no instruction set"
+    )
 
 
 def products(text: str) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""What can be said of a backend without importing its framework. All of it is plain data."""
+"""What is known of a backend without importing its framework. All of it is plain data."""
 
 import msgspec
 

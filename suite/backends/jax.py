@@ -25,7 +25,7 @@ class JAX:
     """A jitted pure function, lowered and compiled ahead of time for the example's shapes.
 
     On CUDA it is unverified (see `suite.backends.cuda`). Memory is then taken as it is needed: by default JAX takes
-    three quarters of the GPU at its start, and others are to live beside it.
+    three quarters of the GPU at its start, and other workers share the GPU.
 
     On the CPU a frozen function is compiled at every launch, and not kept in the compile cache: its executable holds
     the weights, and to write and read those takes longer than to compile (docs/method.md, "What is prepared once").
@@ -49,7 +49,7 @@ class JAX:
             os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
         self._jax: Any = import_framework("jax", "jax")
         config = self._jax.config
-        # In bf16 and fp16 the types of the operands say it all.
+        # In bf16 and fp16 the types of the operands decide.
         config.update("jax_default_matmul_precision", _PRODUCTS.get(options.precision, "default"))
         if options.cache is not None:
             config.update("jax_compilation_cache_dir", str(options.cache))
@@ -63,7 +63,7 @@ class JAX:
     def _require_gpu(self) -> None:
         try:
             platform = self._jax.devices()[0].platform
-        # JAX's words for a platform that does not start, and for one that it was not installed with.
+        # JAX's messages for a platform that does not start, and for one that it was not installed with.
         except (RuntimeError, AssertionError) as error:
             why = " ".join(str(error).split())[:200] or f"jax {self.version} has no plugin for CUDA"
             raise cuda.sees_none("jax", why) from error
@@ -99,7 +99,7 @@ class JAX:
         Frozen, the function has its weights as constants and is called with none.
         """
         jax = self._jax
-        self._executable = None  # the model before this one goes first
+        self._executable = None  # frees the model that was loaded before
         self._use_cache(on=not self._holds_weights)
         model = models.get(source.model)
         network = definition(model, "jax")
@@ -137,12 +137,7 @@ class JAX:
         compilation_cache.reset_cache()  # it asks once, at its first compilation
 
     def computed(self, inputs: Arrays) -> Computed:
-        text = self.compiled_text(inputs)
-        found = hlo.products(text)
-        if self._options.precision == "tf32" and "fp32" in found:
-            found["tf32"] = found.pop("fp32")
-        source = "XLA's text of the compiled module"
-        return Computed(found, source, hlo.kernels(text), f"{source}, which names no instruction set")
+        return hlo.computed(self.compiled_text(inputs), self._options.precision)
 
     def compiled_text(self, inputs: Arrays) -> str:
         """Return XLA's text of the compiled model; empty where none is loaded."""
@@ -151,7 +146,7 @@ class JAX:
 
     def load_training(self, source: TrainingSource) -> Trainer:
         """Compile value_and_grad and the update as one function."""
-        self._executable = None  # the model before this one goes first
+        self._executable = None  # frees the model that was loaded before
         self._use_cache(on=True)
         from suite.backends.jax_training import JAXTrainer
 

@@ -1,6 +1,6 @@
 """Training in JAX: one jitted function with value_and_grad and the update, its state donated.
 
-The optimizer is written out, as the recipe has it: optax is a package of its own, and its defaults are others.
+The optimizer is written out, as the recipe has it: optax is a package of its own, and its defaults differ.
 
 References
 ----------
@@ -11,22 +11,20 @@ https://docs.jax.dev/en/latest/buffer_donation.html
 import functools
 import math
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from suite.backends.checks import images_last
+from suite.backends.parallel.jax import Mesh
 from suite.backends.protocol import Arrays, TrainingSource
 from suite.zoo import models
 from suite.zoo.native import channels_first, channels_last, definition
 from suite.zoo.training import batches
 from suite.zoo.training.recipe import SGD, AdamW, Optimizer
 from suite.zoo.training.update import Amplification, amplified
-
-if TYPE_CHECKING:
-    from suite.backends.parallel.jax import Mesh
 
 Tensors: TypeAlias = dict[str, Any]
 State: TypeAlias = dict[str, Any]
@@ -47,7 +45,7 @@ class JAXTrainer:
         self._rule = source.optimizer
         self._statistics = {each.name for each in model.statistics}
         self._decays = {each.name for each in model.trained if each.decays}
-        self._mesh = _mesh(jax, source)
+        self._mesh = Mesh(jax, source.replica) if source.replica is not None else None
         self._options = options or None
         self._call = self._compiled(self._network.loss, Amplification())
         self._forward = jax.jit(self._network.forward, compiler_options=self._options)
@@ -172,12 +170,3 @@ def _linear_loss(names: tuple[str, ...], weights: Tensors, statistics: Tensors, 
     """Return Σ⟨given, weight⟩, mean over the items; its gradients are what is given."""
     items = len(given[0])
     return sum((weights[name] * each).sum() for name, each in zip(names, given, strict=True)) / items, statistics
-
-
-def _mesh(jax: Any, source: TrainingSource) -> "Mesh | None":  # noqa: ANN401 (a module)
-    """Meet the other processes, where there are any."""
-    if source.replica is None:
-        return None
-    from suite.backends.parallel.jax import Mesh
-
-    return Mesh(jax, source.replica)

@@ -74,9 +74,8 @@ def count_verbose(text: str) -> dict[str, int]:
 
 
 def _instructions(architecture: str) -> str:
-    """Return the instruction set that MKL names, or its own words where it names none: then it is the generic path."""
-    words = _TRADE_MARKS.sub("", architecture)
-    named = _WIDTH.findall(words)
+    """Return the instruction set that MKL names, or that it takes the generic path where it names none."""
+    named = _WIDTH.findall(_TRADE_MARKS.sub("", architecture))
     return str(named[-1]) if named else "generic x86-64"
 
 

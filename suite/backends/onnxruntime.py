@@ -20,7 +20,7 @@ _CPU = "CPUExecutionProvider"
 _CUDA = "CUDAExecutionProvider"
 _CUDA_OPTIONS = {
     "device_id": "0",
-    "arena_extend_strategy": "kSameAsRequested",  # others live on the GPU beside it
+    "arena_extend_strategy": "kSameAsRequested",  # other workers share the GPU
 }
 _PRODUCTS = re.compile(r"Conv|Gemm|MatMul|Attention")
 """Operators that multiply or convolve, whatever they were fused with (`QLinearConv`, `QGemm`, `FusedMatMul`)."""
@@ -75,9 +75,9 @@ class ONNXRuntime:
 
     def _require_cuda(self) -> None:
         """Load CUDA and cuDNN from the wheels beside ONNX Runtime, and forbid it to fall back to the CPU."""
-        there = self._ort.get_available_providers()
-        if _CUDA not in there:
-            raise cuda.sees_none("onnxruntime", f"onnxruntime {self.version} has {', '.join(there)}")
+        available = self._ort.get_available_providers()
+        if _CUDA not in available:
+            raise cuda.sees_none("onnxruntime", f"onnxruntime {self.version} has {', '.join(available)}")
         self._ort.preload_dlls()
         self._options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
 
@@ -138,9 +138,9 @@ class ONNXRuntime:
 
     def _open(self, path: Path) -> Any:  # noqa: ANN401 (the same)
         retry = int(self._device == "cpu")
-        return self._ort.InferenceSession(str(path), self._options, providers=self._wanted(), enable_fallback=retry)
+        return self._ort.InferenceSession(str(path), self._options, providers=self._requested(), enable_fallback=retry)
 
-    def _wanted(self) -> list[Any]:
+    def _requested(self) -> list[Any]:
         tf32 = "1" if self._precision == "tf32" else "0"
         return [_CPU] if self._device == "cpu" else [(_CUDA, _CUDA_OPTIONS | {"use_tf32": tf32})]
 

@@ -64,6 +64,8 @@ class OpenVINO:
         self._options = options
         self._settings: dict[str, str] = {}
         self._compiled: Any = None
+        self.request: Any = None
+        """The inference request that is used for every call."""
         self.version = str(self._ov.__version__).partition("-")[0]
 
     def load(self, source: Source) -> Step:
@@ -75,7 +77,7 @@ class OpenVINO:
             If the file is missing or of another model, or OpenVINO would compute in another precision.
         """
         path = require_onnx("openvino", source)
-        self._compiled = None  # the model before this one goes first
+        self._compiled = self.request = None  # frees the model that was loaded before
         precision = _PRECISIONS[self._options.precision]
         self._require_capability()
         compiled = self._core.compile_model(self._core.read_model(path), "CPU", self._config(precision))
@@ -86,7 +88,7 @@ class OpenVINO:
             found = self._settings["INFERENCE_PRECISION_HINT"]
             raise Unsupported(f"openvino would compute in {found} and not in {precision}.")
         self._compiled = compiled
-        request = self._request(compiled)
+        request = self.request = compiled.create_infer_request()
         small = sum(array.nbytes for array in source.example.values()) <= COPIED_BYTES
         self._settings["INPUTS"] = "copied into the request's tensors" if small else "shared"
         count = len(compiled.outputs)
@@ -100,16 +102,13 @@ class OpenVINO:
             "INFERENCE_NUM_THREADS": self._options.threads,
         }
 
-    def _request(self, compiled: Any) -> Any:  # noqa: ANN401  (OpenVINO's own types)
-        return compiled.create_infer_request()
-
     def _require_capability(self) -> None:
-        wanted = _CAPABILITIES.get(self._options.precision)
-        there = [str(each) for each in self._core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")]
-        if wanted is not None and wanted not in there:
+        needed = _CAPABILITIES.get(self._options.precision)
+        available = [str(each) for each in self._core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")]
+        if needed is not None and needed not in available:
             raise Unsupported(
                 f"openvino computes {self._options.precision} on processors with instructions for it, and finds "
-                f"{', '.join(there)} here."
+                f"{', '.join(available)} here."
             )
 
     def computed(self, inputs: Arrays) -> Computed:
@@ -119,15 +118,12 @@ class OpenVINO:
         fused = 0
         for node in self._compiled.get_runtime_model().get_ordered_ops():
             runtime_info = node.get_rt_info()
-            kind = _said(runtime_info["layerType"]) if "layerType" in runtime_info else ""
+            kind = _entry(runtime_info, "layerType")
             fused += kind == "Subgraph"
             if kind in _PRODUCTS:
-                type_ = _said(runtime_info["runtimePrecision"]).lower()
-                counted[precision_of(type_)] += 1
-                primitives.append(
-                    _said(runtime_info["primitiveType"]) if "primitiveType" in runtime_info else "not told"
-                )
-        # With one thread it fuses a chain of products into a subgraph, and tells nothing of what is inside.
+                counted[precision_of(_entry(runtime_info, "runtimePrecision").lower())] += 1
+                primitives.append(_entry(runtime_info, "primitiveType") or "unknown")
+        # With one thread it fuses a chain of products into a subgraph, and reports nothing of what is inside.
         hidden = ", which hides them in a fused subgraph" if fused and not counted else ""
         source = f"OpenVINO's runtime graph{hidden}"
         return Computed(dict(counted), source, kernels.count_openvino(primitives), source)
@@ -144,8 +140,11 @@ class OpenVINO:
         }
 
 
-def _said(value: object) -> str:
-    """Show an entry of a node's runtime information, which OpenVINO may wrap."""
+def _entry(runtime_info: Any, name: str) -> str:  # noqa: ANN401  (OpenVINO's own type)
+    """Return an entry of a node's runtime information, which OpenVINO may wrap; empty where it has none."""
+    if name not in runtime_info:
+        return ""
+    value = runtime_info[name]
     return str(getattr(value, "value", value))
 
 

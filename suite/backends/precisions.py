@@ -39,8 +39,8 @@ def supported(backend: str, device: str = "cpu") -> tuple[str, ...]:
     tuple of str
         Widest first; empty where it does not run on the device.
     """
-    there = registry.get(backend).ways.get(device, {})
-    return tuple(precision for precision in PRECISIONS if precision in there)
+    ways = registry.get(backend).ways.get(device, {})
+    return tuple(precision for precision in PRECISIONS if precision in ways)
 
 
 def why_not(backend: str, precision: str, device: str = "cpu") -> str:
@@ -57,12 +57,12 @@ def why_not(backend: str, precision: str, device: str = "cpu") -> str:
         A sentence; empty where it does, and where it does not run on the device at all, which the backend itself
         refuses.
     """
-    there = supported(backend, device)
-    if precision in there or not there:
+    possible = supported(backend, device)
+    if precision in possible or not possible:
         return ""
     own = registry.get(backend).why_not.get((device, precision))
     reason = own or _WHY_NOT.get((device, precision), "this version does not ask it to")
-    return f"{backend} runs {', '.join(there)} here, not {precision}: {reason}."
+    return f"{backend} runs {', '.join(possible)} here, not {precision}: {reason}."
 
 
 def way(backend: str, precision: str, device: str = "cpu") -> Way:

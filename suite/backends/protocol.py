@@ -35,7 +35,7 @@ class Resident(msgspec.Struct, frozen=True):
     """Whether what is placed takes the place of what was placed before."""
 
 
-class Unsupported(Exception):  # noqa: N818  (it says what is so; nothing went wrong)
+class Unsupported(Exception):  # noqa: N818  (a statement about the backend, no failure)
     """This backend cannot do what was asked here; the message says why and what would help."""
 
 
@@ -100,7 +100,7 @@ class WithDeviceMemory(Protocol):
 
 @runtime_checkable
 class SaysPrecision(Protocol):
-    """A backend that can say in what it really computes the model that it has loaded."""
+    """A backend that can report in what it really computes the loaded model."""
 
     def computed(self, inputs: Arrays) -> Computed:
         """Count matrix products and convolutions by the type that they multiply; asked outside of all that is timed.
@@ -115,7 +115,7 @@ class SaysPrecision(Protocol):
 
 @runtime_checkable
 class SaysCompiled(Protocol):
-    """A backend whose compiler can write down what it made of the model that is loaded for inference."""
+    """A backend whose compiler can print the compiled model that is loaded for inference."""
 
     def compiled_text(self, inputs: Arrays) -> str:
         """Return XLA's text of the compiled module; empty where no model is loaded for inference."""
@@ -171,7 +171,7 @@ class Trainer(Protocol):
         ...
 
     def restart(self, weights: Arrays | None = None) -> None:
-        """Begin again, with an optimizer that has seen nothing.
+        """Begin again, with an optimizer in its initial state.
 
         Parameters
         ----------

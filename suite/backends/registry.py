@@ -4,6 +4,8 @@ import difflib
 import importlib
 from typing import Any, cast
 
+import msgspec
+
 from suite.backends.info import FP32, BackendInfo, Way
 from suite.backends.protocol import Backend, Options
 
@@ -19,98 +21,83 @@ _NATIVE = {
     "cpu": {"fp32": FP32, "bf16": _STORED},
     "cuda": {"fp32": FP32, "tf32": _TF32, "bf16": _STORED, "fp16": _STORED_FP16},
 }
-_TENSORFLOW_INT8 = "TensorFlow quantises after training for LiteRT (TensorFlow Lite), which is another runtime"
-
 _CAST: dict[str, tuple[str, ...]] = {"cast": ("stored", "autocast")}
-"""How torch computes in bf16 and fp16: weights stored in it, or cast in every call. In others it does nothing."""
+"""How torch computes in bf16 and fp16: weights stored in it, or cast in every call. No effect in other precisions."""
 _FROZEN: dict[str, tuple[str, ...]] = {"frozen": ("on", "off")}
 """Whether the compiler may prepare what follows from the weights alone. In training, where they change, nothing is."""
 _EAGER: dict[str, tuple[str, ...]] = {"frozen": ("off", "on"), "linear": ("aten", "onednn")}
 """Eager mode prepares nothing. `frozen=on` traces and freezes the module; `linear=onednn` packs the weights of linear
 layers for oneDNN, where ATen would choose the library."""
 
+_TORCH = BackendInfo(
+    name="torch",
+    title="PyTorch",
+    class_name="Torch",
+    image="torch",
+    reads="native",
+    distribution="torch",
+    imports=("torch",),
+    layout="NHWC",
+    ways=_NATIVE,
+    trains=True,
+    why_not={
+        ("cpu", "int8"): (
+            "PyTorch's static quantisation (torch.ao.quantization) is deprecated for torchao, which is not locked here"
+        )
+    },
+    process_bytes=1024 << 20,
+    feed="torch_loader",
+    profiler="torch",
+    settings=_CAST | _EAGER,
+    instead_of_mkl="linear=onednn",
+    control_rank=3,
+    colours=("#cf4a0c", "#ff8a50"),
+)
+_TENSORFLOW = BackendInfo(
+    name="tensorflow",
+    title="TensorFlow",
+    class_name="TensorFlow",
+    image="tensorflow",
+    reads="native",
+    distribution="tensorflow-cpu",
+    imports=("tensorflow",),
+    layout="NHWC",
+    ways=_NATIVE,
+    trains=True,
+    why_not={
+        ("cpu", "int8"): "TensorFlow quantises after training for LiteRT (TensorFlow Lite), which is another runtime"
+    },
+    feed="tf_data",
+    profiler="tensorflow",
+    settings=_FROZEN,
+    colours=("#1565b0", "#6aa9f0"),
+)
 _BACKENDS = {
     info.name: info
     for info in (
-        BackendInfo(
-            name="torch",
-            title="PyTorch",
-            class_name="Torch",
-            image="torch",
-            reads="native",
-            distribution="torch",
-            imports=("torch",),
-            layout="NHWC",
-            ways=_NATIVE,
-            trains=True,
-            why_not={
-                ("cpu", "int8"): (
-                    "PyTorch's static quantisation (torch.ao.quantization) is deprecated for torchao, which is not "
-                    "locked here"
-                )
-            },
-            process_bytes=1024 << 20,
-            feed="torch_loader",
-            profiler="torch",
-            settings=_CAST | _EAGER,
-            instead_of_mkl="linear=onednn",
-            control_rank=3,
-            colours=("#cf4a0c", "#ff8a50"),
-        ),
-        BackendInfo(
+        _TORCH,
+        msgspec.structs.replace(
+            _TORCH,
             name="torch-compile",
             title="PyTorch, compiled",
             class_name="TorchCompile",
-            image="torch",
-            reads="native",
-            distribution="torch",
-            imports=("torch",),
-            layout="NHWC",
-            ways=_NATIVE,
-            trains=True,
             why_not={
                 ("cpu", "int8"): (
                     "quantisation for torch.compile has left PyTorch for torchao, which is not locked here"
                 )
             },
             process_bytes=1280 << 20,
-            feed="torch_loader",
-            profiler="torch",
             settings=_CAST | _FROZEN,
+            instead_of_mkl="",
+            control_rank=None,
             colours=("#a86f00", "#e3ae3f"),
         ),
-        BackendInfo(
-            name="tensorflow",
-            title="TensorFlow",
-            class_name="TensorFlow",
-            image="tensorflow",
-            reads="native",
-            distribution="tensorflow-cpu",
-            imports=("tensorflow",),
-            layout="NHWC",
-            ways=_NATIVE,
-            trains=True,
-            why_not={("cpu", "int8"): _TENSORFLOW_INT8},
-            feed="tf_data",
-            profiler="tensorflow",
-            settings=_FROZEN,
-            colours=("#1565b0", "#6aa9f0"),
-        ),
-        BackendInfo(
+        _TENSORFLOW,
+        msgspec.structs.replace(
+            _TENSORFLOW,
             name="tensorflow-xla",
             title="TensorFlow, XLA",
             class_name="TensorFlowXLA",
-            image="tensorflow",
-            reads="native",
-            distribution="tensorflow-cpu",
-            imports=("tensorflow",),
-            layout="NHWC",
-            ways=_NATIVE,
-            trains=True,
-            why_not={("cpu", "int8"): _TENSORFLOW_INT8},
-            feed="tf_data",
-            profiler="tensorflow",
-            settings=_FROZEN,
             colours=("#2f8fc4", "#6fc8f2"),
         ),
         BackendInfo(
@@ -251,8 +238,8 @@ def get(name: str) -> BackendInfo:
     if name in _BACKENDS:
         return _BACKENDS[name]
     close = difflib.get_close_matches(name, _BACKENDS, n=3, cutoff=0.4)
-    there = (*names(), *names_on_gpus_only())
-    hint = f"Did you mean {' or '.join(close)}?" if close else f"There are {', '.join(there)}."
+    known = (*names(), *names_on_gpus_only())
+    hint = f"Did you mean {' or '.join(close)}?" if close else f"There are {', '.join(known)}."
     raise ValueError(f"There is no backend {name!r}. {hint}")
 
 

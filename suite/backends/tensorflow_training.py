@@ -11,21 +11,19 @@ https://www.tensorflow.org/guide/function and https://www.tensorflow.org/guide/c
 import functools
 import math
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from suite.backends.checks import images_last
+from suite.backends.parallel.tensorflow import Workers
 from suite.backends.protocol import Arrays, TrainingSource
 from suite.zoo import models
 from suite.zoo.native import channels_first, channels_last, definition
 from suite.zoo.training import batches
 from suite.zoo.training.recipe import SGD, AdamW, Optimizer
 from suite.zoo.training.update import Amplification, amplified
-
-if TYPE_CHECKING:
-    from suite.backends.parallel.tensorflow import Workers
 
 Loss: TypeAlias = Callable[..., tuple[Any, dict[str, Any]]]
 """From weights, statistics and a batch to the loss and the next statistics."""
@@ -41,7 +39,7 @@ class TensorFlowTrainer:
         place: str,
         *,
         xla: bool,
-        workers: "Workers | None" = None,
+        workers: Workers | None = None,
     ) -> None:
         model = models.get(source.model)
         self._tf, self._network = tf, definition(model, "tensorflow")
@@ -116,7 +114,7 @@ class TensorFlowTrainer:
         return loss
 
     @staticmethod
-    def _train_together(workers: "Workers", slopes_of: Any, move: Any, *batch: Any) -> Any:  # noqa: ANN401 (the same)
+    def _train_together(workers: Workers, slopes_of: Any, move: Any, *batch: Any) -> Any:  # noqa: ANN401 (the same)
         loss, slopes, statistics = slopes_of(*batch)
         move(workers.mean(slopes), statistics)
         return loss

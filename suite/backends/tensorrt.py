@@ -61,8 +61,8 @@ class TensorRT:
         code, count = self._cuda.cudaGetDeviceCount()
         if int(code) or not count:  # without a driver, or a GPU, that is an error and no number
             raise cuda.sees_none(_NAME, f"tensorrt {self.version}; CUDA says: {self._meaning(code)}")
-        self._said: list[str] = []
-        self._logger = _listener(self._trt, self._said)
+        self._errors: list[str] = []
+        self._logger = _listener(self._trt, self._errors)
         self._runtime = self._trt.Runtime(self._logger)  # an engine may not outlive it
         self._stream = self._checked(self._cuda.cudaStreamCreate(), "cudaStreamCreate")
 
@@ -165,8 +165,8 @@ class TensorRT:
         network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
         parser = trt.OnnxParser(network, self._logger)
         if not parser.parse_from_file(str(path)):
-            said = "; ".join(str(parser.get_error(index)) for index in range(parser.num_errors))
-            raise Unsupported(f"tensorrt cannot parse the ONNX file: {said[:300]}.")
+            errors = "; ".join(str(parser.get_error(index)) for index in range(parser.num_errors))
+            raise Unsupported(f"tensorrt cannot parse the ONNX file: {errors[:300]}.")
         config = builder.create_builder_config()
         if self._precision != "tf32":
             config.clear_flag(trt.BuilderFlag.TF32)  # on by default
@@ -186,10 +186,10 @@ class TensorRT:
         return RuntimeError(message) if _MEMORY.search(message) else Unsupported(message)
 
     def _with_log(self, what: str) -> str:
-        """Say what went wrong in TensorRT's own last words: it answers with nothing, and says why in its log."""
-        words = "; ".join(self._said[-2:])[-300:]
-        self._said.clear()
-        return f"TensorRT {what}: {words}" if words else f"TensorRT {what}."
+        """Add the end of TensorRT's log to a message: its calls return nothing, and the reason is in the log."""
+        log = "; ".join(self._errors[-2:])[-300:]
+        self._errors.clear()
+        return f"TensorRT {what}: {log}" if log else f"TensorRT {what}."
 
     def _allocated(self, size_bytes: int) -> int:
         self._held.append(int(self._checked(self._cuda.cudaMalloc(size_bytes), "cudaMalloc")))
@@ -213,9 +213,9 @@ class TensorRT:
         return values[0] if values else None
 
     def _meaning(self, code: Any) -> str:  # noqa: ANN401 (an error code)
-        """Return CUDA's own words for an error: `out of memory`."""
-        _, words = self._cuda.cudaGetErrorString(code)
-        return words.decode() if isinstance(words, bytes) else str(code)
+        """Return CUDA's own text for an error: `out of memory`."""
+        _, text = self._cuda.cudaGetErrorString(code)
+        return text.decode() if isinstance(text, bytes) else str(code)
 
     def settings(self) -> dict[str, str]:
         """Read back what can tilt the field."""
@@ -230,8 +230,8 @@ class TensorRT:
         }
 
 
-def _listener(trt: Any, said: list[str]) -> Any:  # noqa: ANN401 (a module, and a logger of its)
-    """Return a logger that keeps what TensorRT says of errors; nothing else is heard."""
+def _listener(trt: Any, errors: list[str]) -> Any:  # noqa: ANN401 (a module, and a logger of its)
+    """Return a logger that keeps TensorRT's errors and drops its other messages."""
 
     class Listener(trt.ILogger):  # type: ignore[misc]
         def __init__(self) -> None:
@@ -239,7 +239,7 @@ def _listener(trt: Any, said: list[str]) -> Any:  # noqa: ANN401 (a module, and 
 
         def log(self, severity: object, msg: str) -> None:
             if severity in (trt.ILogger.INTERNAL_ERROR, trt.ILogger.ERROR):
-                said.append(" ".join(msg.split()))
+                errors.append(" ".join(msg.split()))
 
     return Listener()
 
@@ -253,7 +253,7 @@ def _digest_of(path: Path) -> str:
 
 @contextlib.contextmanager
 def _build_lock(folder: Path | None) -> Iterator[None]:
-    """Let one launch build while the others, which load beside it, wait for its engine."""
+    """Let one launch build while other launches, which load at the same time, wait for its engine."""
     if folder is None:
         yield
         return

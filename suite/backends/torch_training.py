@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from suite.backends import torch_common
+from suite.backends.parallel import torch as engine
 from suite.backends.protocol import Arrays, TrainingSource
 from suite.zoo import models, torch_module
 from suite.zoo.native import definition
@@ -32,7 +32,7 @@ class TorchTrainer:
     def __init__(self, source: TrainingSource, device: str, *, compiled: bool) -> None:
         model = models.get(source.model)
         defined = definition(model, "torch")
-        network = torch_common.channels_last(torch, torch_module.load(model, source.weights), device)
+        network = torch_module.load(model, source.weights).to(device=device, memory_format=torch.channels_last)
         self._network = defined.prepare(network).train().requires_grad_()
         self._model, self._optimizer_rule = model, source.optimizer
         self._begin = source.weights
@@ -41,8 +41,6 @@ class TorchTrainer:
         loss = self._with_loss = _WithLoss(self._network, defined.loss)
         self._together = source.replica is not None
         if source.replica is not None:
-            from suite.backends.parallel import torch as engine
-
             loss = engine.replicated(loss, source.replica, device)
         self._eager_loss = loss
         self._loss = torch.compile(loss, dynamic=False) if compiled else loss
@@ -113,14 +111,7 @@ class TorchTrainer:
             "optimizer": f"torch.optim.{type(self._optimizer).__name__}, "
             + ("fused" if rule.get("fused") else "foreach" if rule.get("foreach") else "as torch chooses"),
             "output": "the loss, a Python float",
-        } | self._engine()
-
-    def _engine(self) -> dict[str, str]:
-        if not self._together:
-            return {}
-        from suite.backends.parallel import torch as engine
-
-        return engine.settings()
+        } | (engine.settings() if self._together else {})
 
 
 class _WithLoss(torch.nn.Module):  # type: ignore[misc,unused-ignore]
@@ -141,10 +132,10 @@ def _linear_loss(network: Any, *given: Any) -> Any:  # noqa: ANN401 (the same)
 
 
 def _optimizer(model: Model, network: Any, rule: Optimizer) -> Any:  # noqa: ANN401 (the same)
-    """Make torch's optimizer with every hyper-parameter said, decay in a group of its own.
+    """Make torch's optimizer with every hyper-parameter given, decay in a group of its own.
 
     `torch.optim.Adam` has a `weight_decay` too, which is the coupled one: another algorithm. SGD's default dampening
-    and momentum buffer are as the recipe wants them; they are said all the same.
+    and momentum buffer are as the recipe has them; they are given all the same.
     """
     parameters = dict(network.named_parameters())
     groups = [
@@ -154,25 +145,10 @@ def _optimizer(model: Model, network: Any, rule: Optimizer) -> Any:  # noqa: ANN
         }
         for decaying in (True, False)
     ]
+    common = {"lr": rule.learning_rate, "maximize": False, "fused": True}
     if isinstance(rule, SGD):
-        return torch.optim.SGD(
-            groups,
-            lr=rule.learning_rate,
-            momentum=rule.momentum,
-            dampening=0.0,
-            nesterov=False,
-            maximize=False,
-            fused=True,
-        )
-    return torch.optim.AdamW(
-        groups,
-        lr=rule.learning_rate,
-        betas=(rule.beta1, rule.beta2),
-        eps=rule.epsilon,
-        amsgrad=False,
-        maximize=False,
-        fused=True,
-    )
+        return torch.optim.SGD(groups, momentum=rule.momentum, dampening=0.0, nesterov=False, **common)
+    return torch.optim.AdamW(groups, betas=(rule.beta1, rule.beta2), eps=rule.epsilon, amsgrad=False, **common)
 
 
 def _array(tensor: Any) -> np.ndarray[Any, Any]:  # noqa: ANN401 (the same)

@@ -16,19 +16,19 @@ PR_SET_PDEATHSIG = 1
 def main() -> None:
     _pin()
     _die_with_supervisor()
-    # Frameworks print to stdout, in C and in Python. The protocol gets a private copy of it; everybody else's words
-    # go to stderr, of which the supervisor keeps the end.
+    # Frameworks print to stdout, in C and in Python. The protocol gets a private copy of it; all other
+    # output goes to stderr, of which the supervisor keeps the end.
     private = os.dup(1)
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     with os.fdopen(0, "rb", closefd=False) as requests, os.fdopen(private, "wb") as replies:
         serve(requests, replies)
     sys.stderr.flush()
-    os._exit(0)  # frameworks may hang in their exit handlers; everything has been said
+    os._exit(0)  # frameworks may hang in their exit handlers; all replies are written
 
 
 def _die_with_supervisor() -> None:
-    """A supervisor that is gone, or has no more use for this worker, must not leave it compiling for minutes.
+    """End with the supervisor, or when it closes stdin: do not go on to compile for minutes.
 
     Its end closes stdin, in a container too (the engine sees to it). A thread cannot run while a framework holds the
     interpreter's lock, so outside of containers, where the worker is no process 1, the kernel is asked as well.
@@ -39,7 +39,7 @@ def _die_with_supervisor() -> None:
 
 
 def _end_with_stdin() -> None:
-    """Sleep in the kernel until nobody can write to stdin any more; that costs what is measured nothing."""
+    """Sleep in the kernel until stdin is closed at the other end; that costs what is measured nothing."""
     poller = select.poll()
     poller.register(0, 0)  # a hang-up is always reported
     poller.poll()

@@ -7,14 +7,14 @@ from pathlib import Path
 import msgspec
 
 from suite.backends import registry
-from suite.backends.feeds.protocol import Feed, Wanted
+from suite.backends.feeds.protocol import Feed, FeedRequest
 from suite.backends.protocol import Arrays, Resident
 from suite.worker.messages import FROM_DATASET, Measure, Measured, Task
 from suite.worker.window import measure_window
 from suite.zoo import dataset, models
 
 READY = 8
-"""Batches that may lie ready when a window begins, since they were made while others had their turns. So many calls are
+"""Batches that may be ready when a window begins, since they were made in the windows of other arms. So many calls are
 made before it at the least, or the first samples would not wait as the later ones do."""
 
 
@@ -50,24 +50,15 @@ class Fed:
 
 
 def open_feed(task: Task) -> Feed:
-    """Open the feed of a task's backend.
-
-    Raises
-    ------
-    ValueError
-        No dataset was given, or it is not one.
-    """
-    if task.dataset_path is None:
-        raise ValueError(f"{FROM_DATASET} reads a dataset, and none was given.")
-    model = models.get(task.model)
-    wanted = Wanted(
-        path=Path(task.dataset_path),
-        name=dataset.tensor(model).name,
+    """Open the feed of a task's backend; raises `ValueError` where no dataset was given, or it is not one."""
+    request = FeedRequest(
+        path=_path(task),
+        name=dataset.tensor(models.get(task.model)).name,
         batch=task.batch,
         workers=max(1, task.threads // 2),
     )
     module = importlib.import_module(f"suite.backends.feeds.{registry.get(task.backend).feed}")
-    feed: Feed = module.open_feed(wanted)
+    feed: Feed = module.open_feed(request)
     return feed
 
 
@@ -86,6 +77,10 @@ def batch_of(task: Task, start: int) -> Arrays:
     ValueError
         No dataset was given.
     """
+    return dataset.batch(models.get(task.model), _path(task), start, task.batch)
+
+
+def _path(task: Task) -> Path:
     if task.dataset_path is None:
         raise ValueError(f"{FROM_DATASET} reads a dataset, and none was given.")
-    return dataset.batch(models.get(task.model), Path(task.dataset_path), start, task.batch)
+    return Path(task.dataset_path)

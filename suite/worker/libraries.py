@@ -39,7 +39,7 @@ _MARKS = (
     (b"5Eigen", "Eigen"),
     (b"N3xla", "XLA"),
 )
-"""Texts that stand for a library linked into another: its own version text, or the names of its C++ types."""
+"""Texts that mark a library linked into another: its own version text, or the names of its C++ types."""
 _INSIDE = {"onnxruntime_pybind11_state": "MLAS", "libonnxruntime.": "MLAS"}
 """ONNX Runtime's own kernels, which leave no text of their own."""
 _CHUNK_BYTES = 1 << 22
@@ -60,7 +60,7 @@ def libraries(paths: list[str]) -> tuple[Library, ...]:
     """Return those libraries that decide speed or numbers, and what is linked into them.
 
     Paths are relative to the folder of installed packages, or the file's name alone for libraries of the system:
-    where a person keeps an environment is nobody's business. A library found inside another has that one's path.
+    where a person keeps an environment is private. A library found inside another has that one's path.
     """
     found: list[Library] = []
     for path in paths:
@@ -89,7 +89,7 @@ def relative(path: str) -> str:
 
 
 def version(path: str, kind: str) -> str:
-    """Ask a library that is loaded for its version; empty when it does not export the question.
+    """Ask a library that is loaded for its version; empty when it exports no such function.
 
     Parameters
     ----------
@@ -149,12 +149,12 @@ def _openblas(library: ctypes.CDLL) -> str:
 
 
 def _inside(path: str) -> list[str]:
-    """Return the libraries whose texts stand in the read-only data of this one."""
-    wanted = dict(_MARKS)
+    """Return the libraries whose texts are in the read-only data of this one."""
+    missing = dict(_MARKS)
     found: list[str] = []
     try:
         for chunk in _read_only_data(Path(path)):
-            found.extend(wanted.pop(mark) for mark in list(wanted) if mark in chunk)
+            found.extend(missing.pop(mark) for mark in list(missing) if mark in chunk)
     except (OSError, struct.error, ValueError):
         return found  # not a file we can read: what is inside stays unknown
     return sorted(found)

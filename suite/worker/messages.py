@@ -1,6 +1,6 @@
-"""What a supervisor and a worker say to each other: one JSON object a line.
+"""The protocol of a supervisor and a worker: one JSON object a line.
 
-The supervisor sends one request and reads one reply; a worker never speaks unasked, but for the `Ready` line at its
+The supervisor sends one request and reads one reply; a worker writes nothing else but the `Ready` line at its
 start. Times are integer nanoseconds of the worker's own monotonic clock, differences only: no clock is compared
 between processes.
 """
@@ -17,9 +17,12 @@ from suite.zoo.spec import Own
 PROTOCOL = 1
 """Version of this vocabulary; a worker that speaks another one is refused."""
 
-
 FROM_DATASET = "data-pipeline"
 """Scenario whose batches come from a dataset on disk."""
+
+
+class NotLoadedError(RuntimeError):
+    """A request came before the `Load` that it needs: a mistake of the supervisor."""
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -54,8 +57,8 @@ class Load(msgspec.Struct, frozen=True, tag="load"):
 
     task: Task
     launch_measured: bool = True
-    """This launch is itself what is measured: nothing is done to hasten it, and its first call is timed too. Beside
-    others that load, a first call would only wait for a core."""
+    """This launch is itself what is measured: nothing is done to hasten it, and its first call is timed too. While
+    other workers load, a first call would only wait for a core."""
 
 
 class Verify(msgspec.Struct, frozen=True, tag="verify"):
@@ -119,7 +122,7 @@ class Measure(msgspec.Struct, frozen=True, tag="measure"):
 class Profile(msgspec.Struct, frozen=True, tag="profile"):
     """Run what is loaded under its framework's own profiler, between two plain windows.
 
-    Each window is preceded by calls that nobody looks at (at least three, and until `rewarm_ns` have passed).
+    Each window is preceded by calls that are not recorded (at least three, and until `rewarm_ns` have passed).
     """
 
     window_ns: int
@@ -148,7 +151,7 @@ class MeasureRoofline(msgspec.Struct, frozen=True, tag="measure-roofline"):
 
 
 class Join(msgspec.Struct, frozen=True, tag="join"):
-    """From a worker to one that it started: train together with it and the others."""
+    """From a worker to one that it started: train together with it and its other processes."""
 
     replica: Replica
 
@@ -158,7 +161,7 @@ class Step(msgspec.Struct, frozen=True, tag="step"):
 
 
 class Use(msgspec.Struct, frozen=True, tag="use"):
-    """From a worker to those it trains with: say what the process has used since its start."""
+    """From a worker to those it trains with: report what the process has used since its start."""
 
 
 class Export(msgspec.Struct, frozen=True, tag="export"):
@@ -219,18 +222,24 @@ class Loaded(msgspec.Struct, frozen=True, tag="loaded"):
     """Effective settings, read back from the framework where it can say."""
 
 
-class Measured(msgspec.Struct, frozen=True, tag="measured"):
-    rewarm_ns: tuple[int, ...]
-    samples_ns: tuple[int, ...]
-    window_ns: int
-    """From before the first timed call to after the last one."""
+class Usage(msgspec.Struct, frozen=True):
+    """What processes use, all threads."""
+
     user_ns: int
-    """CPU time of the whole process during the window, all threads; of all processes that train together."""
     system_ns: int
     voluntary_switches: int
     involuntary_switches: int
     minor_faults: int
     major_faults: int
+
+
+class Measured(Usage, frozen=True, tag="measured"):
+    """A window, and what the whole process used in it; all processes that train together count."""
+
+    rewarm_ns: tuple[int, ...]
+    samples_ns: tuple[int, ...]
+    window_ns: int
+    """From before the first timed call to after the last one."""
     waited_ns: int | None = None
     """What of the samples was spent waiting for data, in all (scenario `data-pipeline`)."""
 
@@ -252,7 +261,7 @@ class Verified(msgspec.Struct, frozen=True, tag="verified"):
     output: bytes
     """float32, little endian, C order."""
     computed: Computed | None = None
-    """What the framework says that it computes in; None where the backend cannot ask it."""
+    """What the framework reports that it computes in; None where it reports nothing."""
     outputs: tuple[Output, ...] = ()
     """Of a user's own file, all that it answers, in the file's order; then `output` is empty."""
     calls: Measured | None = None
@@ -267,7 +276,7 @@ class Rotated(msgspec.Struct, frozen=True, tag="rotated"):
 
 
 class Trained(msgspec.Struct, frozen=True, tag="trained"):
-    """What came of the steps, as `suite.zoo.training.trajectory` defines it; all numbers are finite."""
+    """Result of the steps, as `suite.zoo.training.trajectory` defines it; all numbers are finite."""
 
     losses: tuple[float, ...]
     gradients: tuple[float, ...]
@@ -296,7 +305,7 @@ class Evaluated(msgspec.Struct, frozen=True):
 
 
 class Converged(msgspec.Struct, frozen=True, tag="converged"):
-    """What came of a training to a target; all numbers are finite."""
+    """Result of a training to a target; all numbers are finite."""
 
     points: tuple[Evaluated, ...]
     losses: tuple[float, ...]
@@ -310,7 +319,7 @@ class Converged(msgspec.Struct, frozen=True, tag="converged"):
 
 class Profiled(msgspec.Struct, frozen=True, tag="profiled"):
     source: str
-    """Whose word it is: `torch.profiler`."""
+    """Name of the profiler: `torch.profiler`."""
     operators: tuple[Operator, ...]
     """The longest first."""
     plain_ns: tuple[int, ...]
@@ -366,18 +375,11 @@ class Exported(msgspec.Struct, frozen=True, tag="exported"):
 
 
 class Joined(msgspec.Struct, frozen=True, tag="joined"):
-    """It will; the engine meets the others when something is loaded."""
+    """It will; the engine connects to the other processes when something is loaded."""
 
 
-class Used(msgspec.Struct, frozen=True, tag="used"):
-    """What a process has used since its start, all threads."""
-
-    user_ns: int
-    system_ns: int
-    voluntary_switches: int
-    involuntary_switches: int
-    minor_faults: int
-    major_faults: int
+class Used(Usage, frozen=True, tag="used"):
+    """What a process has used since its start."""
 
 
 class Failed(msgspec.Struct, frozen=True, tag="failed"):

@@ -1,4 +1,4 @@
-"""What a worker says about itself: memory, libraries, distributions, settings, and CPU time used."""
+"""What a worker reports about itself: memory, libraries, distributions, settings, and CPU time used."""
 
 import contextlib
 import os
@@ -18,16 +18,16 @@ _KEPT = re.compile(
     r"LD_LIBRARY_PATH|LD_BIND_NOW|GLIBC_TUNABLES|NUMEXPR_\w+|PYTHON(HASHSEED|MALLOC|OPTIMIZE|DONTWRITEBYTECODE|"
     r"UNBUFFERED|NOUSERSITE|_GIL|_JIT)|CC|CXX|CFLAGS|CXXFLAGS"
 )
-"""Variables that may change speed or numbers; all others stay private."""
+"""Variables that may change speed or numbers; no other variable is recorded."""
 _UUID = re.compile(r"GPU-[0-9a-fA-F-]{8,}")
-"""What tells one GPU from all others in the world."""
+"""The identifier of one GPU."""
 _PRIVATE = re.compile(
     r"TOKEN|KEY|SECRET|PASSWORD|CREDENTIAL|(CUDA|TRITON)_CACHE_|TF_(CLI|VAR|LOG|DATA|STATE|WORKSPACE|REGISTRY|PLUGIN)|"
     r"LEVELFIELD_PADDING",
     re.IGNORECASE,
 )
-"""Secrets, folders that are others in every run, the variables of Terraform, which begin as TensorFlow's do, and the
-padding, which is another in every launch: the record has its length."""
+"""Secrets, folders that differ in every run, the variables of Terraform, which begin as TensorFlow's do, and the
+padding, which differs in every launch: the record has its length."""
 
 
 def usage() -> Used:
@@ -145,7 +145,7 @@ def _linked(place: Path) -> list[str]:
 
 
 def environment(variables: dict[str, str]) -> dict[str, str]:
-    """Return the variables that may change speed or numbers, without anybody's home folder or secrets."""
+    """Return the variables that may change speed or numbers, without home folders and secrets."""
     home = variables.get("HOME", "")
     return {
         name: _UUID.sub("GPU-…", value.replace(home, "~") if len(home) > 1 else value)
@@ -155,7 +155,7 @@ def environment(variables: dict[str, str]) -> dict[str, str]:
 
 
 def affinity() -> tuple[int, ...]:
-    """Return the CPUs this process may run on; empty where the system does not say."""
+    """Return the CPUs this process may run on; empty where the system has no such call."""
     return tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else ()
 
 

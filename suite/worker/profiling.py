@@ -1,16 +1,14 @@
 """A worker's part of `levelfield explain`: plain calls, profiled calls, plain calls again, all in one launch."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from suite.backends.profiling import protocol
+from suite.backends.protocol import Backend, Options
 from suite.worker import training
 from suite.worker.messages import Measure, Profile, Profiled, Task
-from suite.worker.sources import source_of
+from suite.worker.sources import source_of, training_rule
 from suite.worker.window import measure_window
-from suite.zoo import models
-
-if TYPE_CHECKING:
-    from suite.backends.protocol import Backend, Options
 
 _REWARM_CALLS = 3
 _PLAIN_CALLS = 10_000
@@ -18,7 +16,7 @@ _PLAIN_CALLS = 10_000
 
 
 def profile(
-    request: Profile, task: Task, backend: "Backend", options: "Options", step: Callable[[Any], object], inputs: object
+    request: Profile, task: Task, backend: Backend, options: Options, step: Callable[[Any], object], inputs: object
 ) -> Profiled:
     """Profile the loaded model with its framework's own profiler.
 
@@ -40,13 +38,10 @@ def profile(
     Unsupported
         The backend has no profiler that is read here, or the scenario is not that of a single call.
     """
-    from suite.backends.profiling import protocol
 
-    def reload(other: "Backend") -> Callable[[Any], object]:
-        source = source_of(task)
-        if task.scenario == training.SCENARIO:
-            return training.load(other, task, source, models.recipe(task.model).optimizer).step
-        return other.load(source)
+    def reload(other: Backend) -> Callable[[Any], object]:
+        source, rule = source_of(task), training_rule(task)
+        return other.load(source) if rule is None else training.load(other, task, source, rule.optimizer).step
 
     def warm(call: Callable[[Any], object]) -> None:
         measure_window(call, (inputs,), _window(request, window_ns=0, most=1))

@@ -35,9 +35,9 @@ class ReplyWriter:
             self._write(reply)
 
     def fail_and_exit(self, failed: Failed) -> None:
-        """Answer in place of the thread that ought to, which waits for what cannot come any more; end the process.
+        """Reply in place of the serving thread, which waits for a lost peer, and end the process.
 
-        Does nothing where no reply is owed: nobody asks for one.
+        Does nothing where no reply is owed.
         """
         with self._lock:
             if self._owed:

@@ -1,26 +1,45 @@
 """What a backend is given to load, made or read by what a task says."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from suite.backends import registry
+from suite.backends.protocol import Arrays, Source, Unsupported
+from suite.worker import converging, training
+from suite.worker.feeding import batch_of
+from suite.worker.files import digest_of, files_in
 from suite.worker.messages import FROM_DATASET, Task
+from suite.zoo import inputs, models, own_inputs, weights
+from suite.zoo.digits import data
+from suite.zoo.spec import Model
+from suite.zoo.training import batches, convergence
+from suite.zoo.training.recipe import Goal, Recipe
 
-if TYPE_CHECKING:
-    from suite.backends.protocol import Arrays, Source
-    from suite.zoo.spec import Model
+
+def training_rule(task: Task) -> Recipe | Goal | None:
+    """Return how a task's model is trained, by a recipe or to a target; None: it is not trained."""
+    if task.scenario == training.SCENARIO:
+        return models.recipe(task.model)
+    if task.scenario == converging.SCENARIO:
+        return convergence.goal(task.model, images=Path(task.dataset_path) if task.dataset_path else None)
+    return None
 
 
-def source_of(task: Task) -> "Source":
+def trained_model(task: Task) -> Model:
+    """Return the model that a task loads: training to a target has a network of its own."""
+    rule = training_rule(task)
+    return models.get(rule.network if isinstance(rule, Goal) else task.model)
+
+
+def source_of(task: Task) -> Source:
     """Return the weights (or the ONNX file) and the example inputs of a task.
 
     Raises
     ------
     ValueError
         No ONNX file was given to a backend that reads one, or another than the plan names.
+    Unsupported
+        The task has a user's own file, and the backend does not read ONNX.
     """
-    from suite.backends import registry
-    from suite.backends.protocol import Source, Unsupported
-
     reads_onnx = registry.get(task.backend).reads == "onnx"
     if task.own is not None and not reads_onnx:
         raise Unsupported(f"{task.backend} reads no ONNX file.")
@@ -35,26 +54,15 @@ def source_of(task: Task) -> "Source":
     return Source(model=name, batch=task.batch, weights=parameters, example=example, onnx=onnx)
 
 
-def trained_model(task: Task) -> "Model":
-    """Return the model that a task loads: training to a target has a network of its own."""
-    from suite.worker import converging
-    from suite.zoo import models
-
-    return converging.network(task) if task.scenario == converging.SCENARIO else models.get(task.model)
-
-
-def initial_weights(task: Task) -> "Arrays":
+def initial_weights(task: Task) -> Arrays:
     """Return the seeded weights of a task's model: read where a file of them was given, else made."""
-    from suite.worker import converging
-    from suite.zoo import weights
-
-    if task.scenario == converging.SCENARIO:
-        return converging.initial_weights(task)
     model = trained_model(task)
+    if task.scenario == converging.SCENARIO:
+        return convergence.weights(model, 0)
     return weights.load(Path(task.weights_path), model) if task.weights_path else weights.make(model)
 
 
-def inputs_of(task: Task, first: int) -> "Arrays":
+def inputs_of(task: Task, first: int) -> Arrays:
     """Return the inputs of one call.
 
     Parameters
@@ -65,38 +73,22 @@ def inputs_of(task: Task, first: int) -> "Arrays":
         Number of the first item; the task's batch says how many follow.
     """
     if task.own is not None:
-        from suite.zoo import own_inputs
-
         return own_inputs.make(task.own, first, task.batch)
-    from suite.backends import registry
-    from suite.zoo import inputs, models
-
     return inputs.make(models.get(task.model), first, task.batch, layout=registry.get(task.backend).layout)
 
 
-def _example(task: Task) -> "Arrays":
+def _example(task: Task) -> Arrays:
     """Return inputs of the task's batch, to compile with."""
-    from suite.worker import converging, training
-
-    if task.scenario == converging.SCENARIO:
-        return converging.example(task)
-    if task.scenario == FROM_DATASET:
-        from suite.worker.feeding import batch_of
-
-        return batch_of(task, 0)
-    if task.scenario == training.SCENARIO:
-        from suite.backends import registry
-        from suite.zoo.training import batches
-
-        layout = registry.get(task.backend).layout
-        return batches.make(trained_model(task), 0, task.batch, layout=layout)
-    return inputs_of(task, 0)
+    rule = training_rule(task)
+    if isinstance(rule, Goal):
+        return next(data.batches(convergence.split(rule).train, convergence.schedule(rule, 0)[:1]))
+    if rule is not None:
+        return batches.make(models.get(task.model), 0, task.batch, layout=registry.get(task.backend).layout)
+    return batch_of(task, 0) if task.scenario == FROM_DATASET else inputs_of(task, 0)
 
 
 def _check_onnx(task: Task) -> None:
     """Refuse an ONNX file that is not the one the plan names."""
-    from suite.worker.files import digest_of, files_in
-
     if task.onnx_path is None:
         raise ValueError(f"The backend {task.backend} reads ONNX, and no file was given to it.")
     pattern = "model.onnx*" if task.own is None else "*"

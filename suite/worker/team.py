@@ -1,10 +1,10 @@
-"""Several processes that train one model together: the first is the worker, which starts the others and leads them.
+"""Several processes that train one model together: the worker starts the other processes (its peers) and leads them.
 
-The supervisor speaks with the first alone. The others are workers too, with pipes to the first in place of streams to
-the supervisor: they load what it loads, and take a step whenever it takes one. They meet over the loopback interface,
-which a container without a network has too. Their end is the first one's: its pipes close, and the kernel kills what
-does not see that. One that ends before its time is reported with its reason: an engine that waits for it may wait for
-minutes, or for ever.
+The supervisor communicates with the leading worker alone. Its peers are workers too, with pipes to it in place of
+streams to the supervisor: they load what it loads, and take a step whenever it takes one. They connect over the
+loopback interface, which a container without a network has too. They end with the leading worker: its pipes close, and
+the kernel kills a peer that does not notice. A peer that ends early is reported with its reason: an engine that waits
+for it may wait for minutes, or for ever.
 """
 
 import os
@@ -42,24 +42,24 @@ _decoder: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
 _STEP = _encoder.encode(Step()) + b"\n"
 COMMAND = ("-P", "-m", "suite.worker")
 GRACE_S = 2.0
-"""How long the leading thread may take to see by itself that another process is gone, and to say what is owed."""
+"""How long the leading thread may take to notice by itself that a peer has ended, and to reply."""
 SIGKILLED = -9
 _APART = "The processes hold different weights after the same steps: they did not train together."
 
 
 class PeerLostError(RuntimeError):
-    """One of the other processes is gone, or has failed; `Team.lost` says how."""
+    """A peer has ended or failed; `Team.lost` says how."""
 
 
 class Team:
-    """The other processes.
+    """The peers of a leading worker.
 
     Parameters
     ----------
     processes
         How many there are to be, this one among them.
     fail_and_exit
-        Says a failure in place of the thread that waits for one that is gone, and ends this process.
+        Reports a failure in place of the thread that waits for a lost peer, and ends this process.
 
     Raises
     ------
@@ -76,20 +76,22 @@ class Team:
         self._fail_and_exit = fail_and_exit
         self._gone = threading.Event()
         self._peers = [_Peer(Replica(rank, processes, ports), shares[rank], self._lose) for rank in range(1, processes)]
-        self.ask(Joined, lambda peer: Join(peer.replica))
+        for peer in self._peers:
+            peer.send(_encoder.encode(Join(peer.replica)) + b"\n")
+        self.collect(Joined)
 
     def post(self, request: Request) -> None:
-        """Send a request to all others; `collect` waits for what they answer."""
+        """Send a request to all peers; `collect` waits for their replies."""
         for peer in self._peers:
             peer.send(_encoder.encode(request) + b"\n")
 
     def collect(self, expect: type[_R]) -> list[_R]:
-        """Return the others' replies, in the order of ranks.
+        """Return the peers' replies, in the order of ranks.
 
         Raises
         ------
         PeerLostError
-            One of them has none.
+            A peer failed, or replied with another message.
         """
         found: list[_R] = []
         for peer in self._peers:
@@ -100,22 +102,8 @@ class Team:
             found.append(reply)
         return found
 
-    def ask(self, expect: type[_R], request: "Callable[[_Peer], Request]") -> list[_R]:
-        """Send each of the others a request of its own, and return their replies; raises as `collect` does.
-
-        Parameters
-        ----------
-        expect
-            Type of the replies.
-        request : callable
-            Makes the request for one of the others.
-        """
-        for peer in self._peers:
-            peer.send(_encoder.encode(request(peer)) + b"\n")
-        return self.collect(expect)
-
     def led(self, step: Callable[[Any], object]) -> Callable[[Any], object]:
-        """Return a step that the others take too: the word to them, a write for each, is part of its time."""
+        """Return a step that the peers take too: the request to them, a write for each, is part of its time."""
         sends = [peer.send for peer in self._peers]
 
         def led_step(inputs: object) -> object:
@@ -129,17 +117,12 @@ class Team:
         """Return what all processes have used since their start, in all."""
         from suite.worker.probes import usage
 
-        processes = [*self.ask(Used, lambda _: Use()), usage()]
+        self.post(Use())
+        processes = [*self.collect(Used), usage()]
         return Used(*(sum(counts) for counts in zip(*map(msgspec.structs.astuple, processes), strict=True)))
 
     def combined(self, own: Trained) -> Trained:
-        """Return what all processes' steps were: the losses' mean, and gradients and weights, of which all hold copies.
-
-        Raises
-        ------
-        ValueError
-            The copies are not equal: gradients were not averaged, or were applied otherwise.
-        """
+        """Return what all processes' steps were; raises as `combine_trained`."""
         return combine_trained([own, *self.collect(Trained)])
 
     def equal(self, own: Updated) -> Updated:
@@ -147,16 +130,17 @@ class Team:
         return require_equal([own, *self.collect(Updated)])
 
     def probe_all(self, own: Probed) -> Probed:
-        """Return what this process says of itself, with the memory of all."""
-        return sum_memory([own, *self.ask(Probed, lambda _: Probe(installed=False))])
+        """Return what this process reports, with the memory of all."""
+        self.post(Probe(installed=False))
+        return sum_memory([own, *self.collect(Probed)])
 
     def await_loss(self) -> Failed | None:
-        """Return what became of one of the others, where that is seen soon: the reason of an error of this process."""
+        """Return how a peer was lost, if that is noticed soon: the reason of an error of this process."""
         self._gone.wait(GRACE_S)
         return self.lost
 
     def _lose(self, replica: Replica, failed: Failed) -> None:
-        """Note what became of one of the others; called by the thread that listens to it."""
+        """Record how a peer was lost; called by the thread that listens to it."""
         if self._gone.is_set():
             return
         self.lost = msgspec.structs.replace(
@@ -168,13 +152,13 @@ class Team:
 
 
 class _Peer:
-    """One of the others, and the thread that listens to it."""
+    """Another process, and the thread that listens to it."""
 
     def __init__(self, replica: Replica, cpus: list[int], lose: Callable[[Replica, Failed], None]) -> None:
         self.replica = replica
         self.replies: queue.SimpleQueue[Reply] = queue.SimpleQueue()
         self._lose = lose
-        # Its words to stderr are this process's: the supervisor keeps the end of them.
+        # It inherits this process's stderr, of which the supervisor keeps the end.
         self._process = subprocess.Popen(
             [sys.executable, *COMMAND],
             stdin=subprocess.PIPE,
@@ -185,7 +169,7 @@ class _Peer:
         threading.Thread(target=self._listen, daemon=True).start()
 
     def send(self, line: bytes) -> None:
-        """Write a line; raises `BrokenPipeError` where nobody reads any more."""
+        """Write a line; raises `BrokenPipeError` if the process has ended."""
         if self._process.stdin is not None:
             self._process.stdin.write(line)
 
@@ -208,16 +192,22 @@ class _Peer:
 
 
 def exit_failure(code: int) -> Failed:
-    """Return what is said of a process that ended before its time."""
+    """Return the failure of a process that ended early."""
     if code == SIGKILLED:
         return Failed("crashed", "was killed (SIGKILL); the usual reason is memory: the processes share one limit.")
     return Failed("crashed", f"ended before its time, with code {code}.")
 
 
 def combine_trained(trained: list[Trained]) -> Trained:
-    """Put together what processes with equal shares of every batch say of the same steps; raises as `Team.combined`."""
-    own, *others = trained
-    if any((each.gradients, each.weights) != (own.gradients, own.weights) for each in others):
+    """Combine the steps of processes with equal shares of every batch: the losses' mean, and what all hold copies of.
+
+    Raises
+    ------
+    ValueError
+        The copies of gradients or weights are not equal: gradients were not averaged, or were applied otherwise.
+    """
+    own, *peers = trained
+    if any((each.gradients, each.weights) != (own.gradients, own.weights) for each in peers):
         raise ValueError(_APART)
     losses = tuple(sum(each) / len(trained) for each in zip(*(one.losses for one in trained), strict=True))
     return msgspec.structs.replace(own, losses=losses)
@@ -231,8 +221,8 @@ def require_equal(updated: list[Updated]) -> Updated:
     ValueError
         They are not equal, to the last bit.
     """
-    own, *others = updated
-    if any(each != own for each in others):
+    own, *peers = updated
+    if any(each != own for each in peers):
         raise ValueError(_APART)
     return own
 
@@ -279,7 +269,7 @@ def split_cpus(cpus: list[int], processes: int) -> list[list[int]]:
 
 
 def free_ports(count: int) -> tuple[int, ...]:
-    """Return ports of the loopback interface that nobody listens on, as the kernel chooses them."""
+    """Return ports of the loopback interface that are free, as the kernel chooses them."""
     sockets = [socket.create_server((HOST, 0)) for _ in range(count)]
     try:
         return tuple(each.getsockname()[1] for each in sockets)

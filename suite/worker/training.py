@@ -1,17 +1,16 @@
 """A worker's part of the scenario `training`: load a trainer, follow the reference's ten steps, watch the loss."""
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from suite.backends import registry
+from suite.backends.protocol import Arrays, Backend, Source, Trainer, TrainingBackend, TrainingSource, Unsupported
+from suite.backends.replica import Replica
 from suite.worker.messages import CheckUpdate, Task, Trained, Updated
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from suite.backends.protocol import Arrays, Backend, Source, Trainer
-    from suite.backends.replica import Replica
-    from suite.zoo.spec import Model
-    from suite.zoo.training.recipe import Optimizer
+from suite.zoo import models
+from suite.zoo.spec import Model
+from suite.zoo.training import batches, recipe, trajectory, update
+from suite.zoo.training.recipe import Goal, Optimizer, Recipe
 
 SCENARIO = "training"
 
@@ -20,7 +19,7 @@ class DivergedError(ArithmeticError):
     """A loss, or what follows from it, is not a finite number: no further step means anything."""
 
 
-def share(batch: "Arrays", replica: "Replica | None") -> "Arrays":
+def share(batch: Arrays, replica: Replica | None) -> Arrays:
     """Return this process's items of a batch: all of them where it trains alone.
 
     Parameters
@@ -40,9 +39,7 @@ def share(batch: "Arrays", replica: "Replica | None") -> "Arrays":
     return {name: array[replica.share(len(array))] for name, array in batch.items()}
 
 
-def load(
-    backend: "Backend", task: Task, source: "Source", optimizer: "Optimizer", replica: "Replica | None" = None
-) -> "Trainer":
+def load(backend: Backend, task: Task, source: Source, optimizer: Optimizer, replica: Replica | None = None) -> Trainer:
     """Build the model with its loss and optimizer, and compile them.
 
     Parameters
@@ -63,8 +60,6 @@ def load(
     Unsupported
         The backend cannot train.
     """
-    from suite.backends.protocol import TrainingBackend, TrainingSource, Unsupported
-
     if not isinstance(backend, TrainingBackend):
         raise Unsupported(f"{task.backend} cannot train: it reads a finished model. Ask for another scenario.")
     example = share(source.example, replica)
@@ -80,11 +75,11 @@ def load(
     )
 
 
-def watched(step: "Callable[[Arrays], float]") -> "Callable[[Arrays], float]":
+def watched(step: Callable[[Arrays], float]) -> Callable[[Arrays], float]:
     """Return the step, which fails where its loss is not finite: a test of one number, far below a microsecond."""
     finite = math.isfinite
 
-    def watched_step(batch: "Arrays") -> float:
+    def watched_step(batch: Arrays) -> float:
         loss = step(batch)
         if not finite(loss):
             raise DivergedError(f"Training diverged: the loss is {loss}. Nothing that is timed after it is training.")
@@ -94,11 +89,11 @@ def watched(step: "Callable[[Arrays], float]") -> "Callable[[Arrays], float]":
 
 
 def follow(
-    trainer: "Trainer", task: Task, weights: "Arrays", steps: int, batch: int, replica: "Replica | None" = None
+    trainer: Trainer, task: Task, weights: Arrays, steps: int, batch: int, replica: Replica | None = None
 ) -> Trained:
-    """Train from the seeded weights, each step with a batch of its own, and tell what the reference tells.
+    """Train from the seeded weights, each step with a batch of its own, and return what the reference returns.
 
-    Of several processes each takes its share of every batch, and tells the losses that its engine tells it.
+    Of several processes each takes its share of every batch, and returns the losses that its engine gives it.
 
     Parameters
     ----------
@@ -120,10 +115,6 @@ def follow(
     DivergedError
         A loss, a gradient or a weight is not finite.
     """
-    from suite.backends import registry
-    from suite.zoo import models
-    from suite.zoo.training import batches, trajectory
-
     model, layout = models.get(task.model), registry.get(task.backend).layout
     trainer.restart()
     losses: list[float] = []
@@ -140,7 +131,7 @@ def follow(
     return Trained(losses=tuple(losses), gradients=norms, weights=moved, statistics=followed)
 
 
-def check_update(trainer: "Trainer", model: "Model", request: CheckUpdate, replica: "Replica | None" = None) -> Updated:
+def check_update(trainer: Trainer, model: Model, request: CheckUpdate, replica: Replica | None = None) -> Updated:
     """Take steps with given gradients, each process with its own, and return what they made of the weights.
 
     They are not the seeded weights: restart the trainer from those afterwards.
@@ -156,8 +147,6 @@ def check_update(trainer: "Trainer", model: "Model", request: CheckUpdate, repli
     replica
         Which of several processes this one is; None: it trains alone.
     """
-    from suite.zoo.training import update
-
     rank = replica.rank if replica is not None else 0
     trainer.restart(update.begin(model))
     trainer.step_with_gradients(
@@ -167,18 +156,14 @@ def check_update(trainer: "Trainer", model: "Model", request: CheckUpdate, repli
     return Updated(update.sample(model, trainer.weights()).tobytes())
 
 
-def settings(trainer: "Trainer", model: str) -> dict[str, str]:
-    """Return what a trainer sets, and every hyper-parameter, the same for all.
+def settings(trainer: Trainer, rule: Recipe | Goal) -> dict[str, str]:
+    """Return what a trainer sets, and every hyper-parameter, the same for all backends.
 
     Parameters
     ----------
     trainer
         A loaded trainer.
-    model
-        Name of the model.
+    rule
+        How the model is trained.
     """
-    from suite.zoo import models
-    from suite.zoo.training import recipe
-
-    rule = models.recipe(model)
     return trainer.settings() | {"training recipe": recipe.describe(rule)}

@@ -1,8 +1,8 @@
 """A synthetic dataset on disk, without JPEG: a model's own structured inputs as 8-bit records of one length.
 
 The file is one header of 4,096 bytes (a line of JSON, padded with spaces) and then record after record, images as
-(height, width, channels). A record becomes float32 by exact operations only (less 128, times 2⁻⁵), so that whoever
-decodes it gets the same bits.
+(height, width, channels). A record becomes float32 by exact operations only (less 128, times 2⁻⁵), so that every
+decoder gets the same bits.
 """
 
 import hashlib
@@ -73,7 +73,11 @@ def encode(model: Model, start: int, count: int) -> Records:
 
 def decode(records: Records) -> npt.NDArray[np.float32]:
     """Return what a model takes, shape (count, …); images are (count, channels, height, width), not so in memory."""
-    values = (records.astype(np.float32) - OFFSET) * SCALE
+    return channels_first((records.astype(np.float32) - OFFSET) * SCALE)
+
+
+def channels_first(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Show (batch, height, width, channels) images as (batch, channels, height, width), without a copy."""
     return values.transpose(0, 3, 1, 2) if values.ndim == 4 else values
 
 
@@ -95,8 +99,8 @@ def save(model: Model, path: Path, items: int | None = None) -> Header:
         If the model has no dataset.
     """
     if not model.dataset_items:
-        there = (name for name in models.names() if models.get(name).dataset_items)
-        raise ValueError(f"{model.title} has no dataset; there is one for {', '.join(there)}.")
+        with_one = (name for name in models.names() if models.get(name).dataset_items)
+        raise ValueError(f"{model.title} has no dataset; there is one for {', '.join(with_one)}.")
     count = items if items is not None else model.dataset_items
     digest = hashlib.sha256()
     with replacing(path) as file:

@@ -41,7 +41,7 @@ def count(model: Model, batch: int = 1) -> Count:
         If the model has no definition to walk over.
     """
     if not model.has_inputs:
-        raise ValueError(f"The layers of {model.name} are not told anywhere, so its arithmetic cannot be counted.")
+        raise ValueError(f"{model.name} does not describe its layers, so its arithmetic cannot be counted.")
     layers: tuple[Layer, ...] = model.module("spec").layers()
     by_kind: dict[str, int] = {}
     for layer in layers:

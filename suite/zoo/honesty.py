@@ -1,13 +1,13 @@
-"""In which precision was it really computed? What a framework says of itself, held against the size of its error.
+"""In which precision was it really computed? What a framework reports, compared with the size of its error.
 
-Defaults lie: OpenVINO computes in bf16 where it may, at twice the speed, and calls it nothing. Two witnesses are heard.
+Defaults mislead: OpenVINO computes in bf16 where it may, at twice the speed, and does not say so. Two sources are used.
 The framework's own introspection counts its matrix products and convolutions by the type that they multiply. And the
-error is held against a yardstick (`suite.zoo.rounding`): what rounding the weights alone, in that precision, makes of
+error is compared with a yardstick (`suite.zoo.rounding`): what rounding the weights alone, in that precision, makes of
 this model's answer to these inputs. Between the yardstick of bf16 and what float32 leaves lie four orders of magnitude,
-so that one order to each side is room enough.
+so that a margin of one order to each side is enough.
 
-* A claim of fp32 with an error of the size that a lower precision makes, or whose products are said to be in one, is
-  *dishonest*, whatever its tolerance.
+* A claim of fp32 with an error of the size that a lower precision makes, or whose products are reported to be in one,
+  is *dishonest*, whatever its tolerance.
 * A claim of a lower precision with an error far below that precision's yardstick was *computed in fp32*.
 * Products in fp32 between tensors of the claimed precision, with an error of its size, are that precision *emulated*:
   the claim holds, and its speed is not that of instructions for it.
@@ -25,7 +25,7 @@ _WIDE = ("fp64", FP32)
 
 
 class Computed(msgspec.Struct, frozen=True):
-    """What a framework says that it computes in, read back after it was set up."""
+    """What a framework reports that it computes in, read back after it was set up."""
 
     products: dict[str, int]
     """Matrix products and convolutions by the type that they multiply: `fp32`, `bf16`, `int8`, …"""
@@ -43,10 +43,10 @@ class Computed(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """What the two witnesses come to."""
+    """What the two sources imply."""
 
     computed_in: str
-    """Empty where neither could tell."""
+    """Empty where neither source says."""
     holds: bool
     reason: str = ""
     """One sentence where the claim does not hold."""
@@ -67,47 +67,40 @@ def judge(claimed: str, error: float, yardsticks: Mapping[str, float], computed:
         Precision to the relative error that rounding the weights in it makes. Of the claimed precision; for a claim of
         fp32, of those that it may hide.
     computed
-        What the framework says; None where it was not asked.
+        What the framework reports; None where it was not asked.
     """
-    said = computed.mostly if computed is not None else ""
+    reported = computed.mostly if computed is not None else ""
     if claimed == FP32:
-        return _full(error, yardsticks, computed, said)
+        return _of_fp32(error, yardsticks, computed, reported)
     yardstick = yardsticks.get(claimed, 0.0)
     if error < yardstick / LIKE:
-        return Finding(
-            computed_in=said if said in _WIDE else FP32,
-            holds=False,
-            reason=(
-                f"It was asked for {claimed} and computed in {said if said in _WIDE else FP32}: its relative error is "
-                f"{error:.1e}, where rounding the weights to {claimed} alone makes {yardstick:.1e}."
-            ),
+        wide = reported if reported in _WIDE else FP32
+        reason = (
+            f"It was asked for {claimed} and computed in {wide}: its relative error is {error:.1e}, where rounding the "
+            f"weights to {claimed} alone makes {yardstick:.1e}."
         )
-    if computed is None or said in {"", claimed} or claimed == "tf32":
+        return Finding(computed_in=wide, holds=False, reason=reason)
+    if computed is None or reported in {"", claimed} or claimed == "tf32":
         return Finding(computed_in=claimed, holds=True)
-    if said in _WIDE:
-        return Finding(computed_in=claimed, holds=True, emulated=_in_words(computed, said))
-    return Finding(
-        computed_in=said, holds=False, reason=f"It was asked for {claimed}, and {_in_words(computed, said)}."
+    if reported in _WIDE:
+        return Finding(computed_in=claimed, holds=True, emulated=_share(computed))
+    return Finding(computed_in=reported, holds=False, reason=f"It was asked for {claimed}, and {_share(computed)}.")
+
+
+def _of_fp32(error: float, yardsticks: Mapping[str, float], computed: Computed | None, reported: str) -> Finding:
+    if computed is not None and reported and reported not in _WIDE:
+        return Finding(computed_in=reported, holds=False, reason=f"It was asked for fp32, and {_share(computed)}.")
+    near = {name: size for name, size in yardsticks.items() if 0 < size / LIKE <= error <= size * LIKE}
+    if not near:
+        return Finding(computed_in=FP32, holds=True)
+    nearest = min(near, key=lambda name: abs(math.log(error / near[name])))
+    reason = (
+        f"It was asked for fp32, and its relative error of {error:.1e} is of the size that {nearest} makes (rounding "
+        f"the weights to it alone: {near[nearest]:.1e})."
     )
+    return Finding(computed_in=nearest, holds=False, reason=reason)
 
 
-def _full(error: float, yardsticks: Mapping[str, float], computed: Computed | None, said: str) -> Finding:
-    if computed is not None and said and said not in _WIDE:
-        return Finding(computed_in=said, holds=False, reason=f"It was asked for fp32, and {_in_words(computed, said)}.")
-    alike = {name: size for name, size in yardsticks.items() if 0 < size / LIKE <= error <= size * LIKE}
-    if alike:
-        nearest = min(alike, key=lambda name: abs(math.log(error / alike[name])))
-        return Finding(
-            computed_in=nearest,
-            holds=False,
-            reason=(
-                f"It was asked for fp32, and its relative error of {error:.1e} is of the size that {nearest} makes "
-                f"(rounding the weights to it alone: {alike[nearest]:.1e})."
-            ),
-        )
-    return Finding(computed_in=FP32, holds=True)
-
-
-def _in_words(computed: Computed, said: str) -> str:
-    total = sum(computed.products.values())
-    return f"{computed.products[said]} of {total} products are in {said} by {computed.source}"
+def _share(computed: Computed) -> str:
+    total, mostly = sum(computed.products.values()), computed.mostly
+    return f"{computed.products[mostly]} of {total} products are in {mostly} by {computed.source}"

@@ -14,10 +14,10 @@ FRAMEWORKS = ("torch", "jax", "tensorflow")
 def definition(model: Model, framework: str) -> ModuleType:
     """Import a model's definition, and with it the framework.
 
-    A `torch` definition has `build(model)`, and for training `prepare(network)` and `loss(network, *batch)`. The others
-    have `forward(weights, *inputs)`, with weights as `channels_last` returns them and images as (batch, height, width,
-    channels), and `loss(weights, statistics, *batch)`, which also returns the new running statistics. Batches are in
-    the order of `suite.zoo.training.batches.names`.
+    A `torch` definition has `build(model)`, and for training `prepare(network)` and `loss(network, *batch)`. The other
+    definitions have `forward(weights, *inputs)`, with weights as `channels_last` returns them and images as (batch,
+    height, width, channels), and `loss(weights, statistics, *batch)`, which also returns the new running statistics.
+    Batches are in the order of `suite.zoo.training.batches.names`.
 
     Parameters
     ----------

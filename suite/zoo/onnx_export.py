@@ -127,19 +127,13 @@ def _size_bytes(model: Model, precision: str) -> int:
 
 def _strip(proto: Any, model: Model) -> None:  # noqa: ANN401 (a protobuf message has no type here)
     """Remove what depends on the machine: source paths, stack traces and names of Python objects."""
-    proto.doc_string = ""
-    proto.graph.name = model.name
-    del proto.metadata_props[:]
     graph = proto.graph
-    for part in (graph, *graph.node, *graph.input, *graph.output, *graph.value_info, *graph.initializer):
+    graph.name = model.name
+    functions = [part for function in proto.functions for part in (function, *function.node)]
+    tensors = (*graph.input, *graph.output, *graph.value_info, *graph.initializer)
+    for part in (proto, graph, *graph.node, *tensors, *functions):
         part.doc_string = ""
         del part.metadata_props[:]
-    for function in proto.functions:
-        function.doc_string = ""
-        del function.metadata_props[:]
-        for node in function.node:
-            node.doc_string = ""
-            del node.metadata_props[:]
 
 
 def _sha256(path: Path) -> str:

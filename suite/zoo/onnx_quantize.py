@@ -43,7 +43,22 @@ def quantise(model: Model, source: Path, target: Path, batch: int) -> None:
     """
     if not model.quantized:
         raise ValueError(f"{model.title} is not quantised: leave out --precision int8.")
-    from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType, quantize_static
+    from onnxruntime.quantization import (
+        CalibrationDataReader,
+        CalibrationMethod,
+        QuantFormat,
+        QuantType,
+        quantize_static,
+    )
+
+    stop = CALIBRATION_START + CALIBRATION_INPUTS
+    batches = (inputs.make(model, start, batch) for start in range(CALIBRATION_START, stop, batch))
+
+    class Reader(CalibrationDataReader):  # type: ignore[misc]
+        """Gives the calibrator one batch after the other, then None."""
+
+        def get_next(self) -> Arrays | None:
+            return next(batches, None)
 
     quiet = logging.getLogger().level
     logging.getLogger().setLevel(logging.ERROR)  # it suggests its own preprocessing, which the export has done
@@ -51,7 +66,7 @@ def quantise(model: Model, source: Path, target: Path, batch: int) -> None:
         quantize_static(
             source,
             target,
-            _Reader(model, batch),
+            Reader(),
             quant_format=QuantFormat.QDQ,
             op_types_to_quantize=list(model.quantized),
             per_channel=True,
@@ -61,30 +76,3 @@ def quantise(model: Model, source: Path, target: Path, batch: int) -> None:
         )
     finally:
         logging.getLogger().setLevel(quiet)
-
-
-class _Reader:
-    """Gives the calibrator one batch after the other; ONNX Runtime asks for `get_next` until there is nothing."""
-
-    def __init__(self, model: Model, batch: int) -> None:
-        self._model = model
-        self._batch = batch
-        self._left = -(-CALIBRATION_INPUTS // batch)
-        self._next = CALIBRATION_START
-
-    def get_next(self) -> Arrays | None:
-        if not self._left:
-            return None
-        made = inputs.make(self._model, self._next, self._batch)
-        self._left -= 1
-        self._next += self._batch
-        return made
-
-    def __iter__(self) -> "_Reader":
-        return self
-
-    def __next__(self) -> Arrays:
-        found = self.get_next()
-        if found is None:
-            raise StopIteration
-        return found

@@ -103,7 +103,7 @@ def read(path: Path, own_input: OwnInput) -> npt.NDArray[np.generic]:
         raise ValueError(f"It cannot be read: {error}.") from error
     if isinstance(found, np.lib.npyio.NpzFile):
         found.close()
-        raise ValueError("It is an archive of several arrays.")  # noqa: TRY004  (a value, to whoever asks)
+        raise ValueError("It is an archive of several arrays.")  # noqa: TRY004  (a wrong value to the caller)
     values: npt.NDArray[np.generic] = found
     items = values.shape[:1] if own_input.batched else ()
     if (
@@ -111,10 +111,10 @@ def read(path: Path, own_input: OwnInput) -> npt.NDArray[np.generic]:
         or values.shape != (*items, *own_input.shape)
         or (own_input.batched and not items)
     ):
-        wanted = ", ".join([*(["items"] if own_input.batched else []), *map(str, own_input.shape)])
+        shape = ", ".join([*(["items"] if own_input.batched else []), *map(str, own_input.shape)])
         raise ValueError(
             f"It holds {values.dtype.name} of shape {values.shape}, and {own_input.name} takes "
-            f"{own_input.dtype} of ({wanted})."
+            f"{own_input.dtype} of ({shape})."
         )
     if items == (0,):
         raise ValueError("It holds no item.")

@@ -1,4 +1,4 @@
-"""Do two outputs say the same? Errors against the reference, the gate, and a fingerprint of the output."""
+"""Are two outputs the same? Errors against the reference, the gate, and a fingerprint of the output."""
 
 import math
 from types import MappingProxyType
@@ -20,7 +20,7 @@ fp32
 bf16
     8 bits of significand round by u = 2⁻⁸ = 3.9e-3 at the most. Roundings that know nothing of each other add up as the
     root of their number, and are averaged in sums: 4e-3 … 2e-2 (u … 5 u) were measured over all models, and the gate is
-    8 u. It tells only the coarsest of the mistakes above from rounding; the same definition in fp32 catches the others.
+    8 u. It tells only the coarsest of the mistakes above from rounding; the same definition in fp32 catches the rest.
 fp16, tf32
     11 bits, u = 2⁻¹¹: an eighth of bf16's, where nothing leaves fp16's range. The gate is a quarter of bf16's, 15 u,
     since neither has been measured yet: they run on GPUs alone.

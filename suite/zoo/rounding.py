@@ -1,8 +1,8 @@
 """Tensors rounded to a lower precision, in NumPy alone: what rounding the weights by itself makes of an answer.
 
-The error of a model whose weights were rounded, and which is computed in float64 otherwise, is a yardstick: whoever
-really computes in that precision rounds the weights too, and activations besides, so that the error cannot well be much
-smaller; and one who computes in float32 stays thousands of times below.
+The error of a model whose weights were rounded, and which is computed in float64 otherwise, is a yardstick: a program
+that really computes in that precision rounds the weights too, and activations besides, so that its error cannot be much
+smaller; a program that computes in float32 stays thousands of times below.
 """
 
 from collections.abc import Mapping

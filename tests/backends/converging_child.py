@@ -9,10 +9,11 @@ import sys
 import msgspec
 
 from suite.backends import registry
-from suite.backends.protocol import Options, Source
+from suite.backends.protocol import Options
 from suite.worker import converging, training
 from suite.worker.messages import Converge, Converged, Load, Loaded, Task
 from suite.worker.server import Service
+from suite.worker.sources import source_of
 from suite.zoo.training import convergence
 
 THREADS = min(2, len(os.sched_getaffinity(0)))
@@ -41,13 +42,7 @@ def otherwise(backend_name: str, task: Task, how: str) -> Converged:
     else:
         goal = msgspec.structs.replace(goal, steps=20)
     backend = registry.create(backend_name, Options(threads=THREADS))
-    source = Source(
-        model=goal.network,
-        batch=goal.batch,
-        weights=converging.initial_weights(task),
-        example=converging.example(task),
-    )
-    return converging.train(training.load(backend, task, source, goal.optimizer), goal, 0)
+    return converging.train(training.load(backend, task, source_of(task), goal.optimizer), goal, 0)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import suite
 from suite.backends import registry
 from suite.schedule.verification import judge_convergence
 from suite.worker.messages import Converged, Loaded
-from suite.zoo.training import convergence, update
+from suite.zoo.training import convergence, recipe, update
 
 ROOT = Path(suite.__file__).parents[1]
 CHILD = Path(__file__).with_name("converging_child.py")
@@ -53,7 +53,7 @@ def test_every_seed_reaches_the_target(backend: str, model: str) -> None:
     *_, answer, loaded_line = child(backend, model, str(SEEDS[model]))
     loaded = msgspec.json.decode(loaded_line, type=Loaded)
     assert (loaded.weights_sha256, loaded.inputs_sha256) == convergence.loaded_sha256(goal)
-    assert loaded.settings["training recipe"] == convergence.describe(goal)
+    assert loaded.settings["training recipe"] == recipe.describe(goal)
     found = msgspec.json.decode(answer, type=list[Converged])
     assert len(found) == SEEDS[model]
     for seed, converged in enumerate(found):

@@ -88,14 +88,14 @@ def test_a_resident_call_equals_the_reference(backend: str, model: str, artifact
 TF32 = """
 import sys, warnings
 import torch
-from suite.backends import torch_common
-torch_common.choose_tf32(torch, on=sys.argv[1] == "on")
+from suite.backends import torch as backend
+backend.choose_tf32(torch, on=sys.argv[1] == "on")
 old = (torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32, torch.get_float32_matmul_precision())
-new = torch_common._precisions(torch, "cuda")
+new = backend._precisions(torch, "cuda")
 with torch.backends.cudnn.flags(enabled=True):  # reads all of cuDNN's flags, and puts them back
     pass
 print(old, new)
-print(torch_common._reductions(torch))
+print(backend._reductions(torch))
 """
 
 
@@ -117,18 +117,19 @@ def test_torch_says_the_same_of_tf32_in_both_its_ways(backend: str, asked: str, 
 
 PLACED = """
 import json, sys
-from suite.backends import registry, tensorflow_common
+from suite.backends import registry
+from suite.backends import tensorflow as module
 from suite.backends.protocol import Options, Source
 from suite.zoo import inputs, models, weights
 backend, model = registry.create("tensorflow", Options(threads=2)), models.get("mlp")
 example = inputs.make(model, 0, 1, layout="NHWC")
 source = Source(model="mlp", batch=1, weights=weights.make(model), example=example)
 given = [backend._tf.constant(example[tensor.name]) for tensor in model.inputs]
-there = [tensorflow_common.placed_elsewhere(backend._trace(source).call, given, kind)[1] for kind in ("CPU", "GPU")]
-tensorflow_common.waiting(backend._tf, "/CPU:0")()
-traced = backend._trace(source)
+there = [module.placed_elsewhere(backend._trace(source), given, kind)[1] for kind in ("CPU", "GPU")]
+module.waiting(backend._tf, "/CPU:0")()
+backend._trace(source)
 try:
-    tensorflow_common._require_on_gpu(traced, given, "tensorflow")
+    backend._require_on_gpu(given)
 except Exception as refusal:
     print(json.dumps([*there, str(refusal)]))
 """

@@ -53,7 +53,7 @@ def main() -> None:
     again = trained
     if model_name == "mlp":  # the others take too long to do it twice
         again = msgspec.to_builtins(training.follow(trainer, task, made, recipe.STEPS, batch))
-    settings = backend.settings() | training.settings(trainer, model_name)
+    settings = backend.settings() | training.settings(trainer, models.recipe(model_name))
     print(json.dumps({"trained": trained, "again": again, "settings": settings}))
 
 

@@ -28,7 +28,7 @@ from tests.launchers.scripts import NEXT, PATIENCE_S, READY, gone, worker
 
 _R = TypeVar("_R", bound=Reply)
 SECOND_NS = 1_000_000_000
-WINDOW = Measured((10,), (100, 200), 350, 300, 20, 0, 1, 2, 0)
+WINDOW = Measured(300, 20, 0, 1, 2, 0, (10,), (100, 200), 350)
 LOADED = Loaded(1, 2, 3, None, "1.0", "", "", {"threads": "1"})
 TRAINED = Converged((Evaluated(10, 100, 2.0, 0.5), Evaluated(20, 200, 1.0, 0.9)), (2.0,), "", "")
 ROOFLINE = RooflineMeasured(64, (1, 2), 1024, (3,), (4,), "1")

@@ -22,8 +22,9 @@ from suite.schedule import convergence as converging
 from suite.schedule.listener import SilentListener
 from suite.schedule.preparation import prepare
 from suite.schedule.resources import task_for
-from suite.worker import converging as working
+from suite.worker.sources import trained_model, training_rule
 from suite.zoo.training import convergence
+from suite.zoo.training.recipe import Goal
 from tests import canaries
 from tests.prepare.own_images import pictures
 from tests.records_builder import make_run
@@ -152,12 +153,10 @@ def test_a_worker_is_reported_the_file_and_makes_the_same_of_it(
     site = prepare(plan, HostLauncher(), SilentListener(), training_data=TrainingDataRequest(data=folder, target=0.8))
     worker_paths = WorkerPaths(artifacts=str(site.artifacts.root), cache="/cache", export=None)
     task = task_for(site, TRAINING.case, TRAINING.arms[0], worker_paths)
-    there, here = working.goal_of(task), site.goal("mlp")
-    assert there.network == here.network
-    assert (working.network(task).name, working.inputs_sha256(task)) == (
-        here.network,
-        convergence.loaded_sha256(here)[1],
-    )
+    there, here = training_rule(task), site.goal("mlp")
+    assert isinstance(there, Goal)
+    assert there.network == here.network == trained_model(task).name
+    assert convergence.loaded_sha256(there) == convergence.loaded_sha256(here)
     assert task_for(site, LATENCY.case, LATENCY.arms[0], worker_paths).dataset_path is None
     record = journal.fold(journal.read(start_run(plan, Options(seed=7, reports=tmp_path / "reports"), site) / JOURNAL))
     assert record.settings.target == 0.8

@@ -85,7 +85,7 @@ def test_what_is_not_a_training_cannot_follow_one(worker: Conversation) -> None:
         assert isinstance(worker.ask(Load(CANARY)), Loaded)
     refused = worker.ask(Load(msgspec.structs.replace(CANARY, scenario="training")))
     assert isinstance(refused, Failed)
-    assert "is not trained" in refused.message
+    assert "There is no recipe to train 'canary'" in refused.message
     assert isinstance(worker.ask(Load(CANARY)), Loaded), "the worker goes on"
 
 

@@ -1,53 +1,37 @@
-"""A thread that decodes whole batches with NumPy ahead of the one who takes them."""
+"""A thread that decodes whole batches with NumPy ahead of the calls that take them."""
 
-import queue
-import threading
+import itertools
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
 
-from suite.backends.feeds.protocol import AHEAD, Feed, Wanted
+from suite.backends.feeds.protocol import AHEAD, Feed, FeedRequest
 from suite.backends.protocol import Arrays
 from suite.zoo import dataset
 
 
-def open_feed(wanted: Wanted) -> Feed:
+def open_feed(request: FeedRequest) -> Feed:
     """Start the thread; it ends when the feed is closed."""
-    records = dataset.records(wanted.path)
-    ready: queue.Queue[Arrays | BaseException] = queue.Queue(AHEAD)
-    over = threading.Event()
+    records = dataset.records(request.path)
+    starts = itertools.count(0, request.batch)
+    pool = ThreadPoolExecutor(1)
 
-    def make() -> None:
-        start = 0
-        while not over.is_set():
-            try:
-                batch: Arrays | BaseException = {wanted.name: dataset.decode(_next(records, start, wanted.batch))}
-            except BaseException as error:  # noqa: BLE001  (whoever takes next gets it)
-                batch = error
-            start = (start + wanted.batch) % len(records)
-            while not over.is_set():
-                try:
-                    ready.put(batch, timeout=0.1)
-                    break
-                except queue.Full:
-                    continue
+    def make(start: int) -> Arrays:
+        return {request.name: dataset.decode(_next(records, start % len(records), request.batch))}
+
+    # Beside the batches that are ready, one is being made.
+    batches: deque[Future[Arrays]] = deque(pool.submit(make, next(starts)) for _ in range(AHEAD + 1))
 
     def take() -> Arrays:
-        batch = ready.get()
-        if isinstance(batch, BaseException):
-            raise batch
+        batch = batches.popleft().result()
+        batches.append(pool.submit(make, next(starts)))
         return batch
 
-    thread = threading.Thread(target=make, daemon=True)
-    thread.start()
-
-    def close() -> None:
-        over.set()
-        thread.join()
-
-    return Feed(take, {"feed": "NumPy in a thread", "feed workers": "1", "batches ahead": str(AHEAD)}, close)
+    settings = {"feed": "NumPy in a thread", "feed workers": "1", "batches ahead": str(AHEAD)}
+    return Feed(take, settings, lambda: pool.shutdown(cancel_futures=True))
 
 
 def _next(records: dataset.Records, start: int, count: int) -> dataset.Records:
     """Return the next records; after the last the first follows."""
-    indices = range(start, start + count)
-    if indices.stop <= len(records):
+    if start + count <= len(records):
         return records[start : start + count]
-    return records.take([index % len(records) for index in indices], axis=0)
+    return records.take(range(start, start + count), axis=0, mode="wrap")

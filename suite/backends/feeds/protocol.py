@@ -1,4 +1,4 @@
-"""What a feed is: batches without end, in the order of the file, made ahead of the one who takes them."""
+"""What a feed is: batches without end, in the order of the file, made ahead of the calls that take them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,13 +11,13 @@ AHEAD = 2
 """Batches that are kept ready, each framework's own default where it has one of that kind."""
 
 
-class Wanted(msgspec.Struct, frozen=True):
-    """What is to be fed."""
+class FeedRequest(msgspec.Struct, frozen=True):
+    """What a feed reads, and in which batches."""
 
     path: Path
     """A dataset as `suite.zoo.dataset` writes it."""
     name: str
-    """Of the model's only input."""
+    """Name of the model's only input."""
     batch: int
     workers: int
     """Processes or threads that make batches, beside the one that takes them."""

@@ -2,44 +2,39 @@
 
 from typing import Any
 
-from suite.backends.feeds.protocol import AHEAD, Feed, Wanted
+from suite.backends.feeds.protocol import AHEAD, Feed, FeedRequest
 from suite.backends.protocol import Arrays
 from suite.zoo import dataset
 from suite.zoo.weights import HEADER_BYTES
 
 
-def open_feed(wanted: Wanted) -> Feed:
+def open_feed(request: FeedRequest) -> Feed:
     """Make the pipeline; its threads end with it."""
     import tensorflow as tf
 
-    header = dataset.read(wanted.path)
+    header = dataset.read(request.path)
 
     def decoded(record: Any) -> Any:  # noqa: ANN401  (a tensor)
         values = tf.reshape(tf.io.decode_raw(record, tf.uint8), header.shape)
         return (tf.cast(values, tf.float32) - float(dataset.OFFSET)) * float(dataset.SCALE)
 
     files = tf.data.FixedLengthRecordDataset(
-        str(wanted.path), record_bytes=header.record_bytes, header_bytes=HEADER_BYTES
+        str(request.path), record_bytes=header.record_bytes, header_bytes=HEADER_BYTES
     )
     pipeline = (
         files.repeat()
-        .map(decoded, num_parallel_calls=wanted.workers, deterministic=True)
-        .batch(wanted.batch, drop_remainder=True)
+        .map(decoded, num_parallel_calls=request.workers, deterministic=True)
+        .batch(request.batch, drop_remainder=True)
         .prefetch(AHEAD)
     )
     batches = pipeline.as_numpy_iterator()
 
     def take() -> Arrays:
-        values = next(batches)
-        return {wanted.name: values.transpose(0, 3, 1, 2) if values.ndim == 4 else values}
+        return {request.name: dataset.channels_first(next(batches))}
 
     settings = {
         "feed": "tf.data, items decoded in threads",
-        "feed workers": str(wanted.workers),
+        "feed workers": str(request.workers),
         "batches ahead": str(AHEAD),
     }
-    return Feed(take, settings, _nothing)
-
-
-def _nothing() -> None:
-    """Close nothing: the pipeline ends with the process."""
+    return Feed(take, settings, lambda: None)  # the pipeline ends with the process

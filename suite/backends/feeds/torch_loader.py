@@ -1,11 +1,11 @@
 """PyTorch's DataLoader: processes of its own, which decode item by item and hand over whole batches."""
 
-from collections.abc import Iterator
+import itertools
 from typing import Any
 
 import numpy as np
 
-from suite.backends.feeds.protocol import AHEAD, Feed, Wanted
+from suite.backends.feeds.protocol import AHEAD, Feed, FeedRequest
 from suite.backends.protocol import Arrays
 from suite.zoo import dataset
 
@@ -13,9 +13,9 @@ from suite.zoo import dataset
 class Items:
     """A map-style dataset; every process maps the file for itself."""
 
-    def __init__(self, wanted: Wanted) -> None:
-        self._path = wanted.path
-        self._length = dataset.read(wanted.path).items
+    def __init__(self, request: FeedRequest) -> None:
+        self._path = request.path
+        self._length = dataset.read(request.path).items
         self._records: dataset.Records | None = None
 
     def __len__(self) -> int:
@@ -30,37 +30,23 @@ class Items:
         return torch.from_numpy(values)
 
 
-class Around:
-    """Indices without end, in order: a batch may reach over the end into the beginning."""
-
-    def __init__(self, length: int) -> None:
-        self._length = length
-
-    def __iter__(self) -> Iterator[int]:
-        index = 0
-        while True:
-            yield index
-            index = (index + 1) % self._length
-
-
-def open_feed(wanted: Wanted) -> Feed:
+def open_feed(request: FeedRequest) -> Feed:
     """Start the loader's processes; they end when the feed is closed."""
     from torch.utils.data import DataLoader
 
-    items: Any = Items(wanted)
-    sampler: Any = Around(len(items))
+    items: Any = Items(request)
+    in_turn: Any = itertools.cycle(range(len(items)))
     loader: Any = DataLoader(
-        items, batch_size=wanted.batch, sampler=sampler, num_workers=wanted.workers, prefetch_factor=AHEAD
+        items, batch_size=request.batch, sampler=in_turn, num_workers=request.workers, prefetch_factor=AHEAD
     )
     batches = iter(loader)
 
     def take() -> Arrays:
-        values = next(batches).numpy()
-        return {wanted.name: values.transpose(0, 3, 1, 2) if values.ndim == 4 else values}
+        return {request.name: dataset.channels_first(next(batches).numpy())}
 
     settings = {
         "feed": "DataLoader, items decoded in processes",
-        "feed workers": str(wanted.workers),
+        "feed workers": str(request.workers),
         "batches ahead": f"{AHEAD} a worker",
     }
     return Feed(take, settings, batches._shutdown_workers)  # noqa: SLF001  (it has no other way to end them)

@@ -11,7 +11,7 @@ from suite.backends.replica import HOST, Replica
 
 
 class Workers:
-    """The strategy, which must be made before TensorFlow computes anything, and lives as long as the process."""
+    """The strategy, which must be made before TensorFlow computes anything, and is kept as long as the process runs."""
 
     def __init__(self, tf: Any, replica: Replica, device: str) -> None:  # noqa: ANN401 (a module)
         self._tf = tf
@@ -19,7 +19,7 @@ class Workers:
         self._way = ways.RING if device == "cpu" else ways.NCCL
         addresses = [f"{HOST}:{port}" for port in replica.ports]
         self.strategy = tf.distribute.MultiWorkerMirroredStrategy(
-            # In place of the variable TF_CONFIG: its ports would be others in every launch's record.
+            # In place of the variable TF_CONFIG: its ports would differ in every launch's record.
             cluster_resolver=tf.distribute.cluster_resolver.SimpleClusterResolver(
                 tf.train.ClusterSpec({"worker": addresses}),
                 task_type="worker",

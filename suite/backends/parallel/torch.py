@@ -21,7 +21,7 @@ TIMEOUT = dt.timedelta(minutes=10)
 
 
 def replicated(module: Any, replica: Replica, device: str) -> Any:  # noqa: ANN401 (torch has no types here)
-    """Meet the others where that has not been done, and wrap a module so that its gradients are the mean of all.
+    """Connect to the other processes, unless that is done, and wrap a module so that its gradients are the mean of all.
 
     Parameters
     ----------

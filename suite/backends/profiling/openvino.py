@@ -5,13 +5,14 @@ References
 https://docs.openvino.ai/2025/api/ie_python_api/_autosummary/openvino.ProfilingInfo.html
 """
 
-from collections.abc import Iterable
+import datetime as dt
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
 from suite.backends.openvino import OpenVINO
-from suite.backends.profiling.operators import MAX_NAME_CHARS, Operator, operators
+from suite.backends.profiling.operators import operators
 from suite.backends.profiling.protocol import Profile, Subject, calls
 
 NOTE = (
@@ -20,27 +21,11 @@ NOTE = (
 )
 
 
-class Layer(msgspec.Struct, frozen=True):
-    """What OpenVINO says of one layer after a call."""
-
-    type: str
-    name: str
-    kernel: str
-    """`brgconv_avx512_f32`: which of its kernels was chosen."""
-    real_us: int
-
-
 class _Counting(OpenVINO):
-    """The same backend, which counts, and keeps its request."""
-
-    request: Any = None
+    """The same backend, with counters on."""
 
     def _config(self, precision: str) -> dict[str, Any]:
         return {**super()._config(precision), "PERF_COUNT": True}
-
-    def _request(self, compiled: Any) -> Any:  # noqa: ANN401  (OpenVINO's own types)
-        self.request = super()._request(compiled)
-        return self.request
 
 
 def profile(subject: Subject) -> Profile:
@@ -49,35 +34,14 @@ def profile(subject: Subject) -> Profile:
     backend = _Counting(msgspec.structs.replace(subject.options, cache=None))
     step = subject.reload(backend)
     subject.warm(step)
-    layers: list[Layer] = []
-
-    def note() -> None:
-        layers.extend(_layers(backend.request))
-
-    calls_ns = calls(step, subject.inputs, subject.budget, after=note)
-    return Profile("OpenVINO's performance counters", summed(layers, len(calls_ns)), calls_ns, NOTE)
+    found: list[tuple[str, str, float]] = []
+    calls_ns = calls(step, subject.inputs, subject.budget, after=lambda: found.extend(layers(backend.request)))
+    return Profile("OpenVINO's performance counters", operators(found, len(calls_ns)), calls_ns, NOTE)
 
 
-def _layers(request: Any) -> Iterable[Layer]:  # noqa: ANN401  (OpenVINO's own type)
+def layers(request: Any) -> Iterator[tuple[str, str, float]]:  # noqa: ANN401  (OpenVINO's own type)
+    """Yield each layer of a call: type, name with the kernel that was chosen (`brgconv_avx512_f32`), nanoseconds."""
     for info in request.get_profiling_info():
         if info.status == type(info).EXECUTED:
-            real = info.real_time
-            microseconds = (real.days * 86_400 + real.seconds) * 1_000_000 + real.microseconds
-            yield Layer(info.node_type, info.node_name, info.exec_type, microseconds)
-
-
-def summed(layers: Iterable[Layer], calls_: int) -> tuple[Operator, ...]:
-    """Return the layers of all calls as operators.
-
-    Parameters
-    ----------
-    layers
-        Of all calls, in their order.
-    calls_
-        How many calls were profiled.
-    """
-    executions: dict[tuple[str, str], list[float]] = {}
-    for layer in layers:
-        key = layer.type[:MAX_NAME_CHARS], f"{layer.name} ({layer.kernel})"[:MAX_NAME_CHARS]
-        executions.setdefault(key, []).append(layer.real_us * 1000.0)
-    return operators(executions, calls_)
+            microseconds = info.real_time // dt.timedelta(microseconds=1)
+            yield info.node_type, f"{info.node_name} ({info.exec_type})", microseconds * 1000.0

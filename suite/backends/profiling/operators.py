@@ -1,7 +1,7 @@
 """From the spans of a trace to operators: how often each ran, and how long it was in its own work."""
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -52,24 +52,24 @@ def summed(spans: Iterable[Span], calls: int) -> tuple[Operator, ...]:
     for span in spans:
         threads.setdefault(span.thread, []).append(span)
     alone = [each for found in threads.values() for each in _self_spans(found)]
-    executions: dict[tuple[str, str], list[float]] = {}
-    for span, self_ns in sorted(alone, key=lambda each: each[0].begin_ns):
-        key = span.kind[:MAX_NAME_CHARS], span.name[:MAX_NAME_CHARS]
-        executions.setdefault(key, []).append(self_ns)
-    return operators(executions, calls)
+    alone.sort(key=lambda each: each[0].begin_ns)
+    return operators(((span.kind, span.name, self_ns) for span, self_ns in alone), calls)
 
 
-def operators(executions: Mapping[tuple[str, str], Sequence[float]], calls: int) -> tuple[Operator, ...]:
-    """Return operators, the longest first, by kind and name, from the nanoseconds of their executions in order.
+def operators(executions: Iterable[tuple[str, str, float]], calls: int) -> tuple[Operator, ...]:
+    """Return operators, the longest first.
 
     Parameters
     ----------
     executions
-        Nanoseconds of every execution, in their order, by kind and name.
+        Kind, name and nanoseconds of every execution, in their order.
     calls
         How many calls were profiled.
     """
-    found = [Operator(*key, len(own_ns), _typical(own_ns, calls)) for key, own_ns in executions.items()]
+    by_operator: dict[tuple[str, str], list[float]] = {}
+    for kind, name, own_ns in executions:
+        by_operator.setdefault((kind[:MAX_NAME_CHARS], name[:MAX_NAME_CHARS]), []).append(own_ns)
+    found = [Operator(*key, len(own_ns), _typical(own_ns, calls)) for key, own_ns in by_operator.items()]
     return tuple(sorted(found, key=lambda each: (-each.self_ns, each.kind, each.name)))
 
 

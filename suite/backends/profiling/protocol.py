@@ -1,4 +1,4 @@
-"""What a framework's profiling is: a function that runs a loaded model under its profiler, and reads what came of it.
+"""What a framework's profiling is: a function that runs a loaded model under its profiler, and reads the result.
 
 Each module here has `profile(subject: Subject) -> Profile`.
 """
@@ -36,7 +36,7 @@ class Subject(msgspec.Struct, frozen=True):
     reload: Callable[[Backend], Callable[[Any], object]]
     """Load the same once more, for profilers that must be asked before: with that backend, and return its call."""
     warm: Callable[[Callable[[Any], object]], None]
-    """Make a few calls that nobody looks at."""
+    """Make a few calls that are not recorded."""
     budget: Budget
 
 
@@ -44,7 +44,7 @@ class Profile(msgspec.Struct, frozen=True):
     """What a profiler reported of some calls."""
 
     source: str
-    """Whose word it is: `torch.profiler`."""
+    """Name of the profiler: `torch.profiler`."""
     operators: tuple[Operator, ...]
     calls_ns: tuple[int, ...]
     """Each call's time, seen from outside, under the profiler."""
@@ -78,7 +78,7 @@ def profile(name: str, subject: Subject) -> Profile:
 
 
 def compiled(subject: Subject) -> str:
-    """Return XLA's text of what is profiled, where the backend can say; else nothing."""
+    """Return XLA's text of what is profiled; empty where the backend has none."""
     return subject.backend.compiled_text(subject.inputs) if isinstance(subject.backend, SaysCompiled) else ""
 
 

@@ -5,14 +5,12 @@ References
 https://www.tensorflow.org/api_docs/python/tf/profiler/experimental/start and .../ProfilerOptions
 """
 
+import functools
 import importlib
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from suite.backends.profiling import xplane
-from suite.backends.profiling.operators import summed
-from suite.backends.profiling.protocol import Profile, Subject, calls, compiled
+from suite.backends.profiling.protocol import Profile, Subject
 
 NOTE = (
     "An operator is a node of TensorFlow's graph after its rewriting (_Mkl… and _Fused… are what it made of several), "
@@ -24,14 +22,7 @@ _EVERYTHING = 3
 
 def profile(subject: Subject) -> Profile:
     """Profile what is loaded, as it is."""
-    tf: Any = importlib.import_module("tensorflow")
-    profiler = tf.profiler.experimental
-    with tempfile.TemporaryDirectory(prefix="levelfield-profile-") as folder:
-        options = profiler.ProfilerOptions(host_tracer_level=_EVERYTHING, python_tracer_level=0, device_tracer_level=0)
-        profiler.start(folder, options=options)
-        try:
-            calls_ns = calls(subject.step, subject.inputs, subject.budget)
-        finally:
-            profiler.stop()
-        operators = summed(xplane.read(Path(folder), compiled(subject)), len(calls_ns))
-    return Profile(source="TensorFlow's profiler", operators=operators, calls_ns=calls_ns, note=NOTE)
+    profiler: Any = importlib.import_module("tensorflow").profiler.experimental
+    options = profiler.ProfilerOptions(host_tracer_level=_EVERYTHING, python_tracer_level=0, device_tracer_level=0)
+    start = functools.partial(profiler.start, options=options)
+    return xplane.profile(subject, start, profiler.stop, source="TensorFlow's profiler", note=NOTE)

@@ -5,13 +5,15 @@ Its message, `XSpace`, is defined in `tsl/profiler/protobuf/xplane.proto` of htt
 """
 
 import re
-from collections.abc import Iterator, Mapping
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 
 from suite.backends import hlo
-from suite.backends.profiling.operators import Span
+from suite.backends.profiling.operators import Span, summed
+from suite.backends.profiling.protocol import Profile, Subject, calls, compiled
 from suite.backends.protobuf import Field, MalformedError, fields
 from suite.backends.protocol import Unsupported
 
@@ -28,6 +30,34 @@ _NUMBER = re.compile(r"\.\d+$")
 _COUNT = re.compile(r"_\d+$")
 _OPERATOR = re.compile(r"(?P<name>[A-Za-z0-9.][A-Za-z0-9_./>-]*):(?P<type>[A-Z_][A-Za-z0-9_]*)")
 """An operator of TensorFlow's own executor, `Relu_44:_FusedConv2D` (`tsl/profiler/utils/tf_op_utils.cc`)."""
+
+
+def profile(
+    subject: Subject, start: Callable[[str], object], stop: Callable[[], object], *, source: str, note: str
+) -> Profile:
+    """Profile what is loaded, as it is.
+
+    Parameters
+    ----------
+    subject
+        A loaded model.
+    start
+        Starts the profiler, which writes to the folder that it is given.
+    stop
+        Ends it.
+    source
+        Name of the profiler.
+    note
+        What must be known to read its operators.
+    """
+    with tempfile.TemporaryDirectory(prefix="levelfield-profile-") as folder:
+        start(folder)
+        try:
+            calls_ns = calls(subject.step, subject.inputs, subject.budget)
+        finally:
+            stop()
+        operators = summed(read(Path(folder), compiled(subject)), len(calls_ns))
+    return Profile(source=source, operators=operators, calls_ns=calls_ns, note=note)
 
 
 def read(folder: Path, compiled: str = "") -> list[Span]:
@@ -57,7 +87,7 @@ def read(folder: Path, compiled: str = "") -> list[Span]:
 
 
 def _with_origin(span: Span, origins: Mapping[str, tuple[str, str]]) -> Span:
-    """Say of an instruction what it computes: `ynn_fusion` alone tells nobody that it is a convolution."""
+    """Add what an instruction computes: the name `ynn_fusion` does not say that it is a convolution."""
     if span.name not in origins:
         return span
     of, shape = origins[span.name]

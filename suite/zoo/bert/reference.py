@@ -15,7 +15,15 @@ Array: TypeAlias = npt.NDArray[np.float64]
 
 
 def forward(w: Weights, inputs: Mapping[str, npt.NDArray[Any]]) -> Array:
-    """Compute `last_hidden_state`, shape (batch, 128, 768), from three int32 inputs of shape (batch, 128)."""
+    """Compute `last_hidden_state`, shape (batch, 128, 768), from three int32 inputs of shape (batch, 128).
+
+    Parameters
+    ----------
+    w
+        Weights by name, in the shapes of the specification.
+    inputs
+        `input_ids`, `token_type_ids` and `attention_mask`, int32, shape (batch, 128).
+    """
     x = embed(w, inputs["input_ids"], inputs["token_type_ids"])
     for number in range(LAYERS):
         x = layer(w, f"encoder.layer.{number}", x, inputs["attention_mask"])
@@ -23,7 +31,15 @@ def forward(w: Weights, inputs: Mapping[str, npt.NDArray[Any]]) -> Array:
 
 
 def embed(w: Weights, input_ids: npt.NDArray[Any], token_type_ids: npt.NDArray[Any]) -> Array:
-    """Add the embeddings of word, position and type, and normalise."""
+    """Add the embeddings of word, position and type, and normalise.
+
+    Parameters
+    ----------
+    w
+        Weights by name, in the shapes of the specification.
+    input_ids, token_type_ids
+        int32, shape (batch, 128).
+    """
     words = w["embeddings.word_embeddings.weight"][input_ids].astype(np.float64)
     positions = w["embeddings.position_embeddings.weight"][: input_ids.shape[1]].astype(np.float64)
     types = w["embeddings.token_type_embeddings.weight"][token_type_ids].astype(np.float64)
@@ -31,7 +47,19 @@ def embed(w: Weights, input_ids: npt.NDArray[Any], token_type_ids: npt.NDArray[A
 
 
 def layer(w: Weights, name: str, x: Array, mask: npt.NDArray[Any]) -> Array:
-    """Apply attention and the two-layer network, each added to its input and normalised after (post-norm)."""
+    """Apply attention and the two-layer network, each added to its input and normalised after (post-norm).
+
+    Parameters
+    ----------
+    w
+        Weights by name, in the shapes of the specification.
+    name
+        Prefix of the names of its weights.
+    x
+        Hidden state, shape (batch, 128, 768).
+    mask
+        The attention mask, shape (batch, 128): zero where a token is padding.
+    """
     attended = dense(w, f"{name}.attention.output.dense", attention(w, f"{name}.attention.self", x, mask))
     x = norm(w, f"{name}.attention.output.LayerNorm", x + attended)
     inner = gelu(dense(w, f"{name}.intermediate.dense", x))
@@ -39,7 +67,13 @@ def layer(w: Weights, name: str, x: Array, mask: npt.NDArray[Any]) -> Array:
 
 
 def attention(w: Weights, name: str, x: Array, mask: npt.NDArray[Any]) -> Array:
-    """Let every token look at the tokens that are not padding."""
+    """Let every token look at the tokens that are not padding.
+
+    Parameters
+    ----------
+    w, name, x, mask
+        As in `layer`.
+    """
     query, key, value = (heads(dense(w, f"{name}.{part}", x)) for part in ("query", "key", "value"))
     scores = query @ key.transpose(0, 1, 3, 2) / math.sqrt(HEAD)  # (batch, heads, from, to)
     scores = np.where(mask[:, None, None, :] != 0, scores, -np.inf)
@@ -53,14 +87,30 @@ def heads(x: Array) -> Array:
 
 
 def dense(w: Weights, name: str, x: Array) -> Array:
-    """Apply a dense layer to the last axis."""
+    """Apply a dense layer to the last axis.
+
+    Parameters
+    ----------
+    w
+        Weights by name, in the shapes of the specification.
+    name
+        Prefix of the names of its weights.
+    x
+        Shape (batch, 128, fan in).
+    """
     product: Array = x @ w[f"{name}.weight"].astype(np.float64, copy=False).T
     product += w[f"{name}.bias"]
     return product
 
 
 def norm(w: Weights, name: str, x: Array) -> Array:
-    """Apply LayerNorm over the last axis."""
+    """Apply LayerNorm over the last axis.
+
+    Parameters
+    ----------
+    w, name, x
+        As in `layer`.
+    """
     centred = x - x.mean(axis=-1, keepdims=True)
     variance = (centred * centred).mean(axis=-1, keepdims=True)
     normal: Array = centred / np.sqrt(variance + EPSILON)

@@ -10,7 +10,15 @@ Variables = dict[str, tf.Variable]
 
 
 def forward(w: Variables, input_ids: tf.Tensor, token_type_ids: tf.Tensor, attention_mask: tf.Tensor) -> tf.Tensor:
-    """Compute `last_hidden_state`, shape (batch, 128, 768), from three int32 inputs of shape (batch, 128)."""
+    """Compute `last_hidden_state`, shape (batch, 128, 768), from three int32 inputs of shape (batch, 128).
+
+    Parameters
+    ----------
+    w
+        Weights by name, as `suite.zoo.native.channels_last` returns them.
+    input_ids, token_type_ids, attention_mask
+        int32, shape (batch, 128).
+    """
     words = tf.gather(w["embeddings.word_embeddings.weight"], input_ids)
     positions = w["embeddings.position_embeddings.weight"][: input_ids.shape[1]]
     types = tf.gather(w["embeddings.token_type_embeddings.weight"], token_type_ids)
@@ -22,7 +30,19 @@ def forward(w: Variables, input_ids: tf.Tensor, token_type_ids: tf.Tensor, atten
 
 
 def layer(w: Variables, name: str, x: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
-    """Apply attention and the two-layer network, each added to its input and normalised after (post-norm)."""
+    """Apply attention and the two-layer network, each added to its input and normalised after (post-norm).
+
+    Parameters
+    ----------
+    w
+        Weights by name, as `suite.zoo.native.channels_last` returns them.
+    name
+        Prefix of the names of its weights.
+    x
+        Hidden state, shape (batch, 128, 768).
+    mask
+        What is added to the scores, or where they count, shape (batch, 1, 1, 128).
+    """
     attended = dense(w, f"{name}.attention.output.dense", attention(w, f"{name}.attention.self", x, mask))
     x = norm(w, f"{name}.attention.output.LayerNorm", x + attended)
     inner = tf.nn.gelu(dense(w, f"{name}.intermediate.dense", x), approximate=False)
@@ -30,7 +50,13 @@ def layer(w: Variables, name: str, x: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
 
 
 def attention(w: Variables, name: str, x: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
-    """Let every token look at the tokens that are not padding."""
+    """Let every token look at the tokens that are not padding.
+
+    Parameters
+    ----------
+    w, name, x, mask
+        As in `layer`.
+    """
     query, key, value = (heads(dense(w, f"{name}.{part}", x)) for part in ("query", "key", "value"))
     scores = tf.matmul(query, key, transpose_b=True) * (1 / math.sqrt(HEAD))  # (batch, heads, from, to)
     context = tf.matmul(tf.nn.softmax(scores + mask), value)
@@ -43,14 +69,30 @@ def heads(x: tf.Tensor) -> tf.Tensor:
 
 
 def dense(w: Variables, name: str, x: tf.Tensor) -> tf.Tensor:
-    """Apply a dense layer to the last axis, as one product of two matrices."""
+    """Apply a dense layer to the last axis, as one product of two matrices.
+
+    Parameters
+    ----------
+    w
+        Weights by name, as `suite.zoo.native.channels_last` returns them.
+    name
+        Prefix of the names of its weights.
+    x
+        Shape (batch, 128, fan in).
+    """
     flat = tf.reshape(x, [-1, x.shape[-1]])
     out = tf.nn.bias_add(tf.matmul(flat, w[f"{name}.weight"]), w[f"{name}.bias"])
     return tf.reshape(out, [*x.shape[:-1], out.shape[-1]])
 
 
 def norm(w: Variables, name: str, x: tf.Tensor) -> tf.Tensor:
-    """Apply LayerNorm over the last axis (768), in float32, whatever the precision, as Keras has it."""
+    """Apply LayerNorm over the last axis (768), in float32, whatever the precision, as Keras has it.
+
+    Parameters
+    ----------
+    w, name, x
+        As in `layer`.
+    """
     wide = tf.cast(x, tf.float32)
     mean, variance = tf.nn.moments(wide, [-1], keepdims=True)
     bias, weight = (tf.cast(w[f"{name}.{part}"], tf.float32) for part in ("bias", "weight"))
@@ -66,7 +108,21 @@ def loss(
     positions: tf.Tensor,
     labels: tf.Tensor,
 ) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
-    """Compute cross-entropy over the vocabulary, mean over the masked words; the head is the table of embeddings."""
+    """Compute cross-entropy over the vocabulary, mean over the masked words; the head is the table of embeddings.
+
+    Parameters
+    ----------
+    w
+        Weights by name, as `suite.zoo.native.channels_last` returns them.
+    statistics
+        Running statistics: there are none.
+    input_ids, token_type_ids, attention_mask
+        As in `forward`.
+    positions
+        Where words are masked, int32, shape (batch, 20).
+    labels
+        The words that stood there, int32, shape (batch, 20).
+    """
     del statistics  # there are none
     hidden = forward(w, input_ids, token_type_ids, attention_mask)
     masked = tf.reshape(tf.gather(hidden, positions, batch_dims=1), [-1, hidden.shape[-1]])

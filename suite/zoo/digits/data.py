@@ -83,8 +83,7 @@ def _table(path: Path) -> npt.NDArray[np.int64]:
             f"{path.name} is not the file that scikit-learn published: its SHA-256 is {found[:12]}…, and should be "
             f"{FILE_SHA256[:12]}…. Install Levelfield again."
         )
-    lines = gzip.decompress(raw).decode("ascii").split()
-    return np.array([[int(value) for value in line.split(",")] for line in lines], dtype=np.int64)
+    return np.loadtxt(gzip.decompress(raw).decode("ascii").split(), dtype=np.int64, delimiter=",")
 
 
 def order(name: str, count: int) -> npt.NDArray[np.int64]:

@@ -44,6 +44,15 @@ def loss(network: nn.Module, features: torch.Tensor, labels: torch.Tensor) -> to
     """Compute cross-entropy from the logits, mean over the batch: binary of one logit, else over the classes.
 
     From probabilities it would lose digits where they saturate.
+
+    Parameters
+    ----------
+    network
+        The network, in training mode.
+    features
+        float32, shape (batch, first width).
+    labels
+        Classes, shape (batch,); 0 or 1 where the network gives one logit.
     """
     z = network.logits(features)
     if network.binary:

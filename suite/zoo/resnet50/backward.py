@@ -92,7 +92,19 @@ def _head(tape: Tape) -> Layer:
 
 
 def bottleneck(tape: Tape, name: str, x: Array, stride: int) -> tuple[Array, Back]:
-    """Apply 1×1, 3×3 (which has the stride: v1.5) and 1×1 convolutions around a shortcut."""
+    """Apply 1×1, 3×3 (which has the stride: v1.5) and 1×1 convolutions around a shortcut.
+
+    Parameters
+    ----------
+    tape
+        Weights, and what receives the gradients.
+    name
+        Prefix of the names of its weights.
+    x
+        Shape (batch, height, width, channels).
+    stride
+        Of the 3×3 convolution and of the shortcut.
+    """
     shortcut = x
     back_shortcut: Back = _same
     if f"{name}.downsample.0.weight" in tape.w:
@@ -118,7 +130,15 @@ def _conv_norm(tape: Tape, conv_name: str, norm_name: str, x: Array, stride: int
 
 
 def conv(tape: Tape, name: str, x: Array, stride: int = 1, padding: int = 0) -> tuple[Array, Back]:
-    """Convolve: what each place of the kernel sees, side by side, times one matrix of all kernels."""
+    """Convolve: what each place of the kernel sees, side by side, times one matrix of all kernels.
+
+    Parameters
+    ----------
+    tape, name, x
+        As in `bottleneck`.
+    stride, padding
+        In both directions, pixels.
+    """
     # (out, height, width, in): a row of it is what one place after the other is multiplied by.
     kernel = np.ascontiguousarray(tape.w[f"{name}.weight"].transpose(0, 2, 3, 1), dtype=np.float64)
     flat = kernel.reshape(len(kernel), -1)
@@ -136,7 +156,7 @@ def conv(tape: Tape, name: str, x: Array, stride: int = 1, padding: int = 0) -> 
         d = d.reshape(-1, d.shape[3])
         tape.gradients[f"{name}.weight"] = (d.T @ columns()).reshape(kernel.shape).transpose(0, 3, 1, 2)
         if name == "conv1":
-            return x  # nothing is before it, and nobody asks
+            return x  # it is the first layer: the slope is not used
         slope = np.zeros(padded.shape)
         for place, part in zip(places, np.split(flat, len(places), axis=1), strict=True):
             slope[place] += (d @ part).reshape(n, height, width, -1)
@@ -146,7 +166,13 @@ def conv(tape: Tape, name: str, x: Array, stride: int = 1, padding: int = 0) -> 
 
 
 def norm(tape: Tape, name: str, x: Array) -> tuple[Array, Back]:
-    """Apply BatchNorm with the statistics of the batch, and follow them with the running ones."""
+    """Apply BatchNorm with the statistics of the batch, and follow them with the running ones.
+
+    Parameters
+    ----------
+    tape, name, x
+        As in `bottleneck`.
+    """
     count = x.size // x.shape[-1]
     gamma = tape.w[f"{name}.weight"].astype(np.float64, copy=False)
     mean: Array = x.mean(axis=(0, 1, 2))

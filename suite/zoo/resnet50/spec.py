@@ -120,7 +120,7 @@ def _parameters(
     sizes, shape, classes
         Of the network, of its images, and how many classes it tells apart.
     last_scale
-        Mean scale of the last BatchNorm of a bottleneck, and 1 of the others.
+        Mean scale of the last BatchNorm of a bottleneck; that of every other BatchNorm is 1.
     spread
         Standard deviation of what is no kernel and no matrix, relative to a scale of 1.
     """

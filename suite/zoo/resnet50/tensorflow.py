@@ -14,12 +14,28 @@ Norm: TypeAlias = Callable[[Variables, str, tf.Tensor], tf.Tensor]
 
 
 def forward(w: Variables, images: tf.Tensor) -> tf.Tensor:
-    """Compute `logits`, shape (batch, classes), from `images`, shape (batch, height, width, channels)."""
+    """Compute `logits`, shape (batch, classes), from `images`, shape (batch, height, width, channels).
+
+    Parameters
+    ----------
+    w
+        Weights by name, as `suite.zoo.native.channels_last` returns them.
+    images
+        float32, shape (batch, height, width, channels).
+    """
     return network(w, images, norm)
 
 
 def network(w: Variables, images: tf.Tensor, normalise: Norm) -> tf.Tensor:
-    """Compute `logits` with one or the other BatchNorm."""
+    """Compute `logits` with one or the other BatchNorm.
+
+    Parameters
+    ----------
+    w, images
+        As in `forward`.
+    normalise
+        BatchNorm: with stored statistics, or with those of the batch.
+    """
     sizes = sizes_of(w)
     x = conv(w, "conv1", images, stride=sizes.stride, padding=sizes.kernel // 2)
     x = tf.nn.relu(normalise(w, "bn1", x))
@@ -32,7 +48,21 @@ def network(w: Variables, images: tf.Tensor, normalise: Norm) -> tf.Tensor:
 
 
 def bottleneck(w: Variables, name: str, x: tf.Tensor, stride: int, normalise: Norm) -> tf.Tensor:
-    """Apply 1×1, 3×3 (which has the stride: v1.5) and 1×1 convolutions around a shortcut."""
+    """Apply 1×1, 3×3 (which has the stride: v1.5) and 1×1 convolutions around a shortcut.
+
+    Parameters
+    ----------
+    w
+        Weights by name, as `suite.zoo.native.channels_last` returns them.
+    name
+        Prefix of the names of its weights.
+    x
+        Shape (batch, height, width, channels).
+    stride
+        Of the 3×3 convolution and of the shortcut.
+    normalise
+        As in `network`.
+    """
     shortcut = x
     if f"{name}.downsample.0.weight" in w:
         shortcut = normalise(w, f"{name}.downsample.1", conv(w, f"{name}.downsample.0", x, stride=stride))
@@ -43,13 +73,27 @@ def bottleneck(w: Variables, name: str, x: tf.Tensor, stride: int, normalise: No
 
 
 def conv(w: Variables, name: str, x: tf.Tensor, stride: int = 1, padding: int = 0) -> tf.Tensor:
-    """Convolve with explicit padding ("SAME" would pad a stride of 2 differently)."""
+    """Convolve with explicit padding ("SAME" would pad a stride of 2 differently).
+
+    Parameters
+    ----------
+    w, name, x
+        As in `bottleneck`.
+    stride, padding
+        In both directions, pixels.
+    """
     around = [[0, 0], [padding, padding], [padding, padding], [0, 0]]
     return tf.nn.conv2d(x, w[f"{name}.weight"], stride, around if padding else "VALID")
 
 
 def norm(w: Variables, name: str, x: tf.Tensor) -> tf.Tensor:
-    """Apply BatchNorm with its stored statistics, which the kernel takes in float32, whatever the precision."""
+    """Apply BatchNorm with its stored statistics, which the kernel takes in float32, whatever the precision.
+
+    Parameters
+    ----------
+    w, name, x
+        As in `bottleneck`.
+    """
     parts = [tf.cast(w[f"{name}.{part}"], tf.float32) for part in ("weight", "bias", "running_mean", "running_var")]
     return tf.compat.v1.nn.fused_batch_norm(x, *parts, epsilon=EPSILON, is_training=False)[0]
 
@@ -57,7 +101,17 @@ def norm(w: Variables, name: str, x: tf.Tensor) -> tf.Tensor:
 def loss(
     w: Variables, statistics: Variables, images: tf.Tensor, labels: tf.Tensor
 ) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
-    """Compute cross-entropy over the classes, mean over the batch, and the running statistics after it."""
+    """Compute cross-entropy over the classes, mean over the batch, and the running statistics after it.
+
+    Parameters
+    ----------
+    w, images
+        As in `forward`.
+    statistics
+        Running means and variances, by name.
+    labels
+        Classes, int32, shape (batch,).
+    """
     new: dict[str, tf.Tensor] = {}
 
     def normalise(w: Variables, name: str, x: tf.Tensor) -> tf.Tensor:
@@ -72,6 +126,15 @@ def batch_norm(w: Variables, statistics: Variables, new: dict[str, tf.Tensor], n
 
     The operator itself is asked, since TensorFlow's function around it raises an epsilon of 1e-5 to 1.001e-5. Its
     variance for following is the unbiased one already.
+
+    Parameters
+    ----------
+    w, name, x
+        As in `bottleneck`.
+    statistics
+        Running means and variances before the batch.
+    new
+        Receives those after it.
     """
     out = tf.raw_ops.FusedBatchNormV3(
         x=x,

@@ -28,7 +28,7 @@ from suite.zoo.weights import SEED, Arrays, sha256
 Tensors: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
 OWN_TARGET = 0.9
-"""Of a user's own images, where nobody says another: how hard they are is not known here."""
+"""Default target for a user's own images, whose difficulty is not known."""
 OWN_SEEDS = 2
 """Seeds that the reference's sensitivity on a user's own images is taken from; it is never below that on the digits."""
 
@@ -87,7 +87,7 @@ def split(goal: Goal) -> Split:
     Raises
     ------
     ValueError
-        The images are not there, or are others than they should be.
+        The images are missing, or are not those that were published.
     """
     network = models.get(goal.network)
     return own_images.load(network, Path(goal.images)) if goal.images else data.load(network)
@@ -172,14 +172,14 @@ def expected_start(goal: Goal, seed: int) -> ExpectedStart:
 def sensitivity(goal: Goal, seeds: int = 10) -> float:
     """Return the largest error that weights perturbed by 2⁻²⁴ make of the reference's own first losses.
 
-    Many seeds are looked at: it is rare that so little turns a ReLU on or off, and then it tells.
+    Many seeds are needed: it is rare that so little turns a ReLU on or off, and then it matters.
 
     Parameters
     ----------
     goal
         What is trained.
     seeds
-        How many seeds are looked at, from 0 on.
+        How many seeds are computed, from 0 on.
     """
     network = models.get(goal.network)
     return max(
@@ -211,8 +211,3 @@ def error(found: tuple[float, ...], reference: tuple[float, ...], *, own: bool =
         return error
     first, second = np.asarray(found, dtype=np.float64), np.asarray(reference, dtype=np.float64)
     return float(np.abs(first - second).max() / np.abs(second).max())
-
-
-def describe(goal: Goal) -> str:
-    """Return all hyper-parameters on one line, for settings and reports."""
-    return f"{recipe.describe(goal)}; batch {goal.batch}, {goal.steps} steps, evaluated every {goal.every}"

@@ -9,10 +9,11 @@ import numpy.typing as npt
 from suite.zoo.spec import Model
 from suite.zoo.training.recipe import SGD, AdamW, Optimizer
 
-Tensors: TypeAlias = dict[str, npt.NDArray[np.float64]]
+Array: TypeAlias = npt.NDArray[np.float64]
+Tensors: TypeAlias = dict[str, Array]
 
 _CHUNK = 1 << 15
-"""Elements that AdamW updates at a time, so that what it computes on the way stays in a cache."""
+"""Elements that AdamW updates at a time, so that its intermediate results stay in a cache."""
 
 
 class Updater:
@@ -26,7 +27,7 @@ class Updater:
         self._second: Tensors = {}
         self._step = 0
 
-    def update(self, weights: Tensors, gradients: Mapping[str, npt.NDArray[np.float64]]) -> None:
+    def update(self, weights: Tensors, gradients: Mapping[str, Array]) -> None:
         """Take one step, changing the weights in place.
 
         Parameters
@@ -44,9 +45,7 @@ class Updater:
                 case AdamW() as rule:
                     self._adamw(rule, name, weights[name], gradients[name], decay=decay)
 
-    def _sgd(
-        self, rule: SGD, name: str, w: npt.NDArray[np.float64], g: npt.NDArray[np.float64], *, decay: bool
-    ) -> None:
+    def _sgd(self, rule: SGD, name: str, w: Array, g: Array, *, decay: bool) -> None:
         if name not in self._first:
             self._first[name] = np.zeros_like(w)
         b = self._first[name]
@@ -56,9 +55,7 @@ class Updater:
             b += rule.weight_decay * w
         w -= rule.learning_rate * b
 
-    def _adamw(
-        self, rule: AdamW, name: str, w: npt.NDArray[np.float64], g: npt.NDArray[np.float64], *, decay: bool
-    ) -> None:
+    def _adamw(self, rule: AdamW, name: str, w: Array, g: Array, *, decay: bool) -> None:
         if name not in self._first:
             self._first[name], self._second[name] = np.zeros_like(w), np.zeros_like(w)
         flat = (each.reshape(-1, copy=False) for each in (w, self._first[name], self._second[name]))
@@ -66,16 +63,7 @@ class Updater:
         for start in range(0, w.size, _CHUNK):
             self._adamw_of(rule, *(each[start : start + _CHUNK] for each in arrays), decay=decay)
 
-    def _adamw_of(
-        self,
-        rule: AdamW,
-        w: npt.NDArray[np.float64],
-        m: npt.NDArray[np.float64],
-        v: npt.NDArray[np.float64],
-        g: npt.NDArray[np.float64],
-        *,
-        decay: bool,
-    ) -> None:
+    def _adamw_of(self, rule: AdamW, w: Array, m: Array, v: Array, g: Array, *, decay: bool) -> None:
         m *= rule.beta1
         m += (1 - rule.beta1) * g
         v *= rule.beta2

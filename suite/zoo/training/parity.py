@@ -4,13 +4,14 @@ How far may a correct float32 program stray? Not more than some multiple of what
 the reference itself is run from weights that are perturbed by 2⁻²⁴ relative (half a unit in the last place of a
 float32, random signs, `DRAWS` seeded draws), and the largest error that this makes is the model's *sensitivity*. A
 float32 program rounds not once but in every layer, forward and back, and sums thousands of terms, so it may stray
-`FACTOR` times as far. It looks at no framework; the factor was doubled once, after errors of frameworks had been
+`FACTOR` times as far. No framework is involved; the factor was doubled once, after errors of frameworks had been
 seen: `docs/method.md` says why. Each model's recipe holds its sensitivity; `python -m suite.zoo.training.parity mlp`
-computes it again, in some seconds for the MLP and some minutes for the others.
+computes it again, in some seconds for the MLP and some minutes for the larger models.
 """
 
 import math
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -77,24 +78,18 @@ def sensitivity(model: Model, *, batch: int | None = None, steps: int = recipe.S
         compare(trajectory.run(model, perturbed(model, made, draw), batch=batch, steps=steps), exact)
         for draw in range(DRAWS)
     ]
-    statistics = [errors.statistics for errors in found if errors.statistics is not None]
-    return Errors(
-        losses=max(errors.losses for errors in found),
-        gradients=max(errors.gradients for errors in found),
-        weights=max(errors.weights for errors in found),
-        statistics=max(statistics) if statistics else None,
-    )
+    return _by_kind(max, *found)
 
 
 def tolerances(model: str) -> Errors:
     """Return what a float32 program may stray: the sensitivity, at least one rounding's size, times `FACTOR`."""
-    found = models.recipe(model).sensitivity
-    return Errors(
-        losses=allowed(found.losses),
-        gradients=allowed(found.gradients),
-        weights=allowed(found.weights),
-        statistics=None if found.statistics is None else allowed(found.statistics),
-    )
+    return _by_kind(allowed, models.recipe(model).sensitivity)
+
+
+def _by_kind(function: Callable[..., float], *errors: Errors) -> Errors:
+    """Apply a function to the errors of each kind; a kind that a model does not have stays None."""
+    kinds = zip(Errors.__struct_fields__, *map(msgspec.structs.astuple, errors), strict=True)
+    return msgspec.convert({name: None if None in found else function(*found) for name, *found in kinds}, Errors)
 
 
 def allowed(sensitivity: float) -> float:
@@ -140,7 +135,7 @@ def _reason(found: Trajectory, errors: Errors, allowed: Errors) -> str:
     bad = next((step for step, loss in enumerate(found.losses, start=1) if not math.isfinite(loss)), None)
     if bad is not None:
         return f"Training diverged: the loss of step {bad} is not a finite number."
-    said = (
+    compared = (
         ("losses of the first ten steps", errors.losses, allowed.losses),
         ("gradient norms of the first step", errors.gradients, allowed.gradients),
         ("weights after ten steps", errors.weights, allowed.weights),
@@ -148,7 +143,7 @@ def _reason(found: Trajectory, errors: Errors, allowed: Errors) -> str:
     )
     wrong = [
         f"the {what} are off by {error:.1e} ({limit:.0e} allowed)"
-        for what, error, limit in said
+        for what, error, limit in compared
         if error is not None and limit is not None and not error <= limit
     ]
     return f"It does not train as the reference does: {'; '.join(wrong)}." if wrong else ""

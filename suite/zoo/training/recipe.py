@@ -1,9 +1,9 @@
 """How a model is trained: every hyper-parameter, for all frameworks; nothing is left to a framework's default.
 
 Defaults differ where it hurts. Keras's AdamW has ε = 1e-7 and decay 0.004, torch's 1e-8 and 0.01, and optax decays what
-it is told to; Keras puts ε beside the *uncorrected* root, which makes it thirty times larger in the first step; of its
-old statistics BatchNorm keeps 0.9 by torch's default `momentum=0.1`, and 0.99 by Keras's and flax's `momentum=0.99`. So
-each rule is written down here as arithmetic, and the frameworks are given the numbers.
+its mask selects; Keras puts ε beside the *uncorrected* root, which makes it thirty times larger in the first step; of
+its old statistics BatchNorm keeps 0.9 by torch's default `momentum=0.1`, and 0.99 by Keras's and flax's
+`momentum=0.99`. So each rule is written down here as arithmetic, and the frameworks are given the numbers.
 """
 
 from typing import TypeAlias
@@ -106,7 +106,7 @@ class Goal(msgspec.Struct, frozen=True):
     """Of the reference on the digits, as `suite.zoo.training.convergence.sensitivity` finds it."""
     classes: int = 10
     images: str = ""
-    """File of a user's own images (`suite.zoo.own_images`), as whoever trains sees it; empty: the digits."""
+    """File of a user's own images (`suite.zoo.own_images`), as the training process sees it; empty: the digits."""
     own_sensitivity: float = 0.0
     """Of the reference on a user's own images."""
 
@@ -117,7 +117,7 @@ class Goal(msgspec.Struct, frozen=True):
 
 
 def describe(rule: Recipe | Goal) -> str:
-    """Return the optimizer's hyper-parameters and the loss on one line, for settings and reports.
+    """Return all hyper-parameters and the loss on one line, for settings and reports.
 
     Examples
     --------
@@ -128,4 +128,7 @@ def describe(rule: Recipe | Goal) -> str:
     optimizer = rule.optimizer
     values = [f"{name.replace('_', ' ')} {value:g}" for name, value in msgspec.structs.asdict(optimizer).items()]
     decay = "matrices, kernels and embeddings only"
-    return f"{type(optimizer).__name__}, {', '.join(values)} ({decay}); {rule.loss}"
+    text = f"{type(optimizer).__name__}, {', '.join(values)} ({decay}); {rule.loss}"
+    if isinstance(rule, Goal):
+        text += f"; batch {rule.batch}, {rule.steps} steps, evaluated every {rule.every}"
+    return text

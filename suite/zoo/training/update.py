@@ -6,13 +6,13 @@ depends on the model. Its loss is replaced by a linear one, Σ⟨gradient, weigh
 given, and everything else of the framework's step stays: backward pass, average over processes, update. Both optimizers
 work element by element, so the reference is computed for a sample of each tensor's elements only.
 
-What a rule is asked:
+What a rule is given:
 
 weights
     Uniform in (−1, 1).
 gradients
     Other ones in each step, so that momentum, bias correction and Nesterov's step show. Half of them are uniform in
-    (−1, 1); the others are smaller, down to 2⁻²³, so that AdamW's epsilon shows, wherever it stands.
+    (−1, 1); the others are smaller, down to 2⁻²³, so that AdamW's epsilon shows, wherever it is added.
 hyper-parameters
     The recipe's own, but for two: the learning rate and the weight decay are multiplied by powers of two (exact in any
     binary floating point) that bring each into [1/4, 1/2). With its own numbers a decay moves a weight by 4·10⁻⁹ of its
@@ -180,7 +180,7 @@ def tolerance(model: Model, optimizer: Optimizer, *, processes: int = 1) -> floa
     """Return how far a correct float32 program may stray.
 
     As in `suite.zoo.training.parity`: what half a unit in the last place of a float32 makes of the reference, in each
-    weight and each gradient that the rule is given, times the same factor. It looks at no framework.
+    weight and each gradient that the rule is given, times the same factor. No framework is involved.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def judge(values: bytes, model: Model, optimizer: Optimizer, *, processes: int =
     Parameters
     ----------
     values
-        What `sample` returned in the worker, float32, little endian; not trusted to be as many as they should.
+        What `sample` returned in the worker, float32, little endian; of any length: it is checked.
     model, optimizer, processes
         As in `reference`.
     """

@@ -6,50 +6,52 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from suite.backends.feeds.protocol import Feed, Wanted
+from suite.backends.feeds.protocol import Feed, FeedRequest
 from suite.zoo import dataset, models
 
 ITEMS = 10
 
 
 @pytest.fixture(params=["mlp", "resnet50"])
-def wanted(request: pytest.FixtureRequest, tmp_path: Path) -> Wanted:
+def feed_request(request: pytest.FixtureRequest, tmp_path: Path) -> FeedRequest:
     model = models.get(request.param)
     path = tmp_path / f"{model.name}.u8"
     dataset.save(model, path, ITEMS)
-    return Wanted(path, dataset.tensor(model).name, batch=4, workers=1)
+    return FeedRequest(path, dataset.tensor(model).name, batch=4, workers=1)
 
 
-def opened(feed: str, wanted: Wanted) -> Feed:
-    found: Feed = importlib.import_module(f"suite.backends.feeds.{feed}").open_feed(wanted)
+def opened(feed: str, feed_request: FeedRequest) -> Feed:
+    found: Feed = importlib.import_module(f"suite.backends.feeds.{feed}").open_feed(feed_request)
     return found
 
 
-def check(feed: Feed, wanted: Wanted) -> None:
+def check(feed: Feed, feed_request: FeedRequest) -> None:
     """Whoever reads it, batch 0 … 5 are the records in order, over the end and on from the beginning."""
-    records = dataset.records(wanted.path)
+    records = dataset.records(feed_request.path)
     try:
         for number in range(6):
             batch = feed.take()
-            indices = [(number * wanted.batch + offset) % ITEMS for offset in range(wanted.batch)]
-            assert set(batch) == {wanted.name}
-            np.testing.assert_array_equal(batch[wanted.name], dataset.decode(records[indices]))
-            assert batch[wanted.name].dtype == np.float32
+            indices = [(number * feed_request.batch + offset) % ITEMS for offset in range(feed_request.batch)]
+            assert set(batch) == {feed_request.name}
+            np.testing.assert_array_equal(batch[feed_request.name], dataset.decode(records[indices]))
+            assert batch[feed_request.name].dtype == np.float32
     finally:
         feed.close()
     assert feed.settings["feed"]
 
 
-def test_a_thread_reads_it(wanted: Wanted) -> None:
-    check(opened("prefetch", wanted), wanted)
+def test_a_thread_reads_it(feed_request: FeedRequest) -> None:
+    check(opened("prefetch", feed_request), feed_request)
 
 
-def test_an_error_in_the_thread_reaches_whoever_takes(wanted: Wanted, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_in_the_thread_reaches_whoever_takes(
+    feed_request: FeedRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(records: dataset.Records) -> None:
         raise OSError("the disk is gone")
 
     monkeypatch.setattr(dataset, "decode", broken)
-    feed = opened("prefetch", wanted)
+    feed = opened("prefetch", feed_request)
     with pytest.raises(OSError, match="the disk is gone"):
         feed.take()
     feed.close()
@@ -59,6 +61,6 @@ def test_an_error_in_the_thread_reaches_whoever_takes(wanted: Wanted, monkeypatc
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("framework", "feed"), [("torch", "torch_loader"), ("tensorflow", "tf_data")])
-def test_a_framework_reads_it(framework: str, feed: str, wanted: Wanted) -> None:
+def test_a_framework_reads_it(framework: str, feed: str, feed_request: FeedRequest) -> None:
     pytest.importorskip(framework, reason=f"{framework} is not installed here")
-    check(opened(feed, wanted), wanted)
+    check(opened(feed, feed_request), feed_request)

@@ -68,7 +68,7 @@ def test_no_time_is_made_up(given_: list[tuple[str, int, int, str]]) -> None:
 
 
 def test_nothing_ran() -> None:
-    assert operators({}, 5) == ()
+    assert operators([], 5) == ()
     assert summed([], 5) == ()
 
 

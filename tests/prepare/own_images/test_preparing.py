@@ -12,7 +12,7 @@ from suite.prepare.own_images.preparing import prepare
 from suite.prepare.own_images.resizing import square
 from suite.zoo import models, own_images
 from suite.zoo.digits.data import batches
-from suite.zoo.training import convergence
+from suite.zoo.training import convergence, recipe
 from tests.prepare.own_images import pictures
 
 BATCH = 64
@@ -96,7 +96,7 @@ def test_networks_follow_the_classes_and_take_the_images(
     assert goal.network == f"{convergence.goal(model).network}@3x16x16-3"
     assert network.output.shape == (3,)
     assert (goal.target, goal.batch) == (0.8, 64)
-    assert "3 classes" in convergence.describe(goal)
+    assert "3 classes" in recipe.describe(goal)
     split = convergence.split(goal)
     chosen = convergence.schedule(goal, 0)
     assert chosen.shape == (goal.steps, 64)

@@ -8,7 +8,7 @@ from suite.zoo import models, weights
 from suite.zoo.digits import data
 from suite.zoo.mlp.reference import dense
 from suite.zoo.resnet50.spec import SMALL, convolutions
-from suite.zoo.training import convergence, parity
+from suite.zoo.training import convergence, parity, recipe
 from suite.zoo.training.optimizers import Updater
 from suite.zoo.training.trajectory import loss_and_gradients
 
@@ -23,7 +23,7 @@ def test_there_is_a_goal_for_what_a_user_can_name() -> None:
     for goal in convergence.GOALS.values():
         assert goal.target == 0.97
         assert goal.steps % goal.every == 0
-        assert f"batch {goal.batch}, {goal.steps} steps" in convergence.describe(goal)
+        assert f"batch {goal.batch}, {goal.steps} steps" in recipe.describe(goal)
     assert not set(models.names()) & {goal.network for goal in convergence.GOALS.values()}
 
 

@@ -1,0 +1,62 @@
+"""A loaded task by itself, with the canary's backend."""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from suite.backends import registry
+from suite.backends.protocol import Options
+from suite.worker import messages
+from suite.worker.session import Session
+from tests.worker.conversation import CANARY
+
+
+@pytest.fixture
+def session() -> Session:
+    options = Options(threads=1)
+    backend = registry.create("canary", options)
+    return Session(CANARY, backend, options, None, first_call=False, since_ns=time.perf_counter_ns())
+
+
+def test_a_first_call_that_is_not_asked_for_is_not_timed(session: Session) -> None:
+    assert session.loaded.first_call_ns is None
+    assert min(session.loaded.weights_ns, session.loaded.load_ns) > 0
+    assert session.loaded.settings["precision"] == "fp32"
+
+
+@pytest.mark.parametrize(
+    ("ask", "says"),
+    [
+        (lambda session: session.train(messages.Train(1, 1), None), "latency is not training"),
+        (lambda session: session.check_update(messages.CheckUpdate(1.0, 1.0), None), "latency is not training"),
+        (lambda session: session.converge(messages.Converge(0)), "latency is not training to a target"),
+    ],
+)
+def test_inference_is_not_training(session: Session, ask: Callable[[Session], object], says: str) -> None:
+    with pytest.raises(messages.NotLoadedError, match=says):
+        ask(session)
+
+
+def test_the_next_window_takes_the_batches_that_were_made_last(session: Session) -> None:
+    assert session.rotate(3).sets == 3
+    measured = session.measure(messages.Measure(window_ns=0, min_calls=4, rewarm_calls=0), None)
+    assert len(measured.samples_ns) == 4
+
+
+def test_outputs_of_a_feed_are_copied_before_the_next_call_overwrites_them(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OpenVINO returns a view of the same memory from every call."""
+    memory = np.zeros((1, 2), np.float32)
+
+    class Fed:
+        def answer(self) -> npt.NDArray[np.float32]:
+            memory[:] += 1
+            return memory
+
+    monkeypatch.setattr(session, "_fed", Fed())
+    verified = session.verify(messages.Verify(3))
+    np.testing.assert_array_equal(np.frombuffer(verified.output, "<f4"), [1, 1, 2, 2, 3, 3])
