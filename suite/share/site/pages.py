@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
-from markupsafe import Markup
 
 from suite import __version__
 from suite.analysis.types import Analysis
@@ -161,17 +160,13 @@ def _index(filled: Shelf, pairs: dict[tuple[str, str], str], found: Sequence[Pag
 
 
 def _page(template: str, *, script: str = "", **values: object) -> str:
-    style = pages.style(TEMPLATES / "site.css")
-    return (
-        pages.templates(TEMPLATES)
-        .get_template(template)
-        .render(
-            policy=pages.policy(style, script=script, images="'self' data:"),
-            style=Markup(style),  # noqa: S704  (our own files)
-            script=Markup(script),  # noqa: S704  (our own file)
-            version=__version__,
-            **values,
-        )
+    return pages.render(
+        pages.templates(TEMPLATES).get_template(template),
+        style=pages.style(TEMPLATES / "site.css"),
+        script=script,
+        images="'self' data:",
+        version=__version__,
+        **values,
     )
 
 
