@@ -259,11 +259,28 @@ def _value(point: Point, unit: str, *, interval: bool = True) -> str:
             return units.rate_with_interval(estimate)
 
 
+def value(number: float, unit: str) -> str:
+    """Write a value of a result with its unit: `2.50 ms`, `3.00 GiB`, `46.5 items/s`.
+
+    Parameters
+    ----------
+    number, unit
+        An estimate, and the unit of its series.
+    """
+    match unit:
+        case "ns":
+            return units.time(number)
+        case "bytes":
+            return units.size(number)
+        case _:
+            return f"{units.rate(number)} {unit}"
+
+
 def _range(values: Sequence[float], unit: str) -> str:
     if len(values) < 2:
         return ""
-    scale = {"ns": units.time, "bytes": units.size}.get(unit, units.rate)
-    return f"{scale(min(values))} to {scale(max(values))}"
+    low, high = (value(end, unit).removesuffix(" items/s") for end in (min(values), max(values)))
+    return f"{low} to {high}"
 
 
 def _remark(point: Point, change_: Change | None, unit: str) -> str:
