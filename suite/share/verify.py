@@ -12,7 +12,7 @@ import msgspec
 
 from suite.analysis import guarded
 from suite.record.schema import Run
-from suite.report import embedded_record, restoring
+from suite.report import restoring
 from suite.report.embedded_record import Evidence
 from suite.report.units import plural
 from suite.share import attestation, rendering
@@ -114,9 +114,10 @@ def _records(read: Read, tool_sha256: str) -> list[Check]:
 
 
 def _check_record(read: Read) -> Check:
-    digest = hashlib.sha256(read.inputs.record or b"").hexdigest()
-    if read.inside is not None and read.inside.embedded.record_sha256 != digest:
-        says = f"run.json has the SHA-256 {digest}, and the page names {read.inside.embedded.record_sha256}."
+    if read.inside is not None and read.inside.embedded.record_sha256 != read.record_sha256:
+        says = (
+            f"run.json has the SHA-256 {read.record_sha256}, and the page names {read.inside.embedded.record_sha256}."
+        )
         return Check("record", "broken", says)
     says = "run.json follows the schema" + ("." if read.inside is None else " and has the digest that the page names.")
     return Check("record", "holds", says)
@@ -128,8 +129,7 @@ def _check_record(read: Read) -> Check:
 def _figures(read: Read, tool_sha256: str) -> list[Check]:
     if read.page is None or read.inside is None:
         return [Check("figures", "open", "There is no page here, so that there are no figures to compute again.")]
-    carried = embedded_record.attested(read.page.statement.encode()) if read.page.statement is not None else ("", "")
-    evidence = Evidence(read.inside, *carried)
+    evidence = Evidence(read.inside, *(read.page_statement or ("", "")))
     if read.full_record is not None:
         again = rendering.from_record(read.full_record, evidence, read.page.around)
     else:
