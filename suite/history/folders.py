@@ -71,7 +71,7 @@ def rebuild(address: str, reports: Path, progress: Progress, *, own: bool) -> Ou
     address
         URL of the store.
     own
-        Whether it belongs to this folder alone: then it is made from nothing and put in the place of the old one,
+        Whether it belongs to this folder alone: then a new one replaces it,
         however damaged that is. A store that others share keeps their runs; those of this folder are entered again.
     """
     folders = files.runs_in(reports)

@@ -156,8 +156,8 @@ def unsaid(ceilings: Sequence[Ceilings]) -> Iterator[str]:
     for each in ceilings:
         if each.disturbed:
             yield (
-                f"What bounds the cases on {units.plural(each.threads, 'thread')} is not told: while their yardstick "
-                f"was measured, the machine was disturbed ({each.disturbed})."
+                f"What bounds the cases on {units.plural(each.threads, 'thread')} is not reported: while their "
+                f"yardstick was measured, the machine was disturbed ({each.disturbed})."
             )
 
 
@@ -291,7 +291,7 @@ def waiting(found: Waiting) -> str:
             f"The pipeline, not the model, sets the pace of {join(starved)}: whole batches decoded at once, more "
             "workers or a ready-made format come before a faster framework."
             if starved
-            else "More workers or cheaper decoding gain at the most what is told."
+            else "More workers or cheaper decoding gain at most the factor above."
         )
     return f"{title(found.case)}, waited: {'; '.join(arms)}. {advice}"
 

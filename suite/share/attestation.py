@@ -139,7 +139,11 @@ def of_signature(read: Read, signers: Path | None) -> tuple[str, Check]:
         ssh-keygen is missing, or the file of signers is.
     """
     if read.statement is None or not read.signature:
-        return "", Check("signature", "open", "Nobody signed: whoever changed a sample could have made all else fit.")
+        return "", Check(
+            "signature",
+            "open",
+            "It is not signed: with a changed sample, everything else could have been made anew to fit.",
+        )
     found = signing.check(read.statement, read.signature, signers)
     if not found.good:
         return "", Check("signature", "broken", "The signature is not of this statement.")
@@ -148,5 +152,5 @@ def of_signature(read: Read, signers: Path | None) -> tuple[str, Check]:
     if signers is None:
         says = f"It is by the key {found.key}; name the signers that you know with --signers to learn whose that is."
     else:
-        says = f"It is by the key {found.key}, which is nobody's whom {signers} names."
+        says = f"It is by the key {found.key}, which {signers} does not list."
     return "", Check("signature", "open", says)

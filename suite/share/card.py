@@ -34,7 +34,7 @@ def markdown(run: Run, analysis: Analysis) -> str:
 def _lines(run: Run, analysis: Analysis) -> Iterator[str]:
     yield f"**{cell(sentences.overall(analysis))}**"
     yield ""
-    yield cell(f"{sentences.parity(analysis)} {sentences.place(run)} Run {run.id}, {run.started[:10]}.")
+    yield cell(f"{sentences.parity(analysis)} {sentences.where_measured(run)} Run {run.id}, {run.started[:10]}.")
     for block in analysis.timed:
         yield from ("", f"### {cell(sentences.title(block.case))}", "")
         value = "items/s" if block.case.per_item else "geometric mean"

@@ -1,4 +1,4 @@
-"""Make the page that follows from a record again, every figure from the samples."""
+"""Render the page of a record again, every figure from the samples, and compare it with the given one."""
 
 import msgspec
 

@@ -1,7 +1,8 @@
 """Whether a report holds: its digests, its statement, its signature, and every figure anew from the samples.
 
-A signature says who stands for a report. Without one that a reader knows, whoever changed a sample can make everything
-else fit again: such a report is *consistent, not authentic*. Whether what was signed was ever measured, nothing tells.
+A signature names who published a report. Without one by a signer that the reader knows, a report with a changed sample
+and everything else computed again passes all checks: it is *consistent, not authentic*. No check proves that what was
+signed was ever measured.
 """
 
 import hashlib
@@ -16,7 +17,7 @@ from suite.report import restoring
 from suite.report.embedded_record import Evidence
 from suite.report.units import plural
 from suite.share import attestation, rendering
-from suite.share.active_content import not_ours
+from suite.share.active_content import unknown_content
 from suite.share.inputs import VerificationInput
 from suite.share.reading import Check, Read, read
 
@@ -31,14 +32,14 @@ class Verified(msgspec.Struct, frozen=True):
     checks: tuple[Check, ...]
     verdict: Verdict
     signer: str = ""
-    signers_asked: bool = False
+    signers_given: bool = False
 
     @property
     def exit_code(self) -> int:
         """0 nothing is wrong; 1 something is; 3 it is undecided, or signers were named and it is by none of them."""
         if self.verdict == "does not hold":
             return 1
-        unknown = self.verdict == "not verified" or (self.signers_asked and self.verdict != "verified")
+        unknown = self.verdict == "not verified" or (self.signers_given and self.verdict != "verified")
         return INCONCLUSIVE if unknown else 0
 
 
@@ -50,7 +51,7 @@ def verify(inputs: VerificationInput, *, tool_sha256: str = "", signers: Path | 
     inputs
         As `suite.share.inputs.open_input` read it.
     tool_sha256
-        Digest of this tool's own sources, as records hold it: where a page was made by others, that is said.
+        Digest of this tool's own sources, as records hold it: a page of another version is checked less strictly.
     signers
         A file of the signers that the reader knows.
 
@@ -70,8 +71,8 @@ def verify(inputs: VerificationInput, *, tool_sha256: str = "", signers: Path | 
             signature,
         ]
     broken = any(check.state == "broken" for check in checks)
-    judged = found.page is None or all(check.state == "holds" for check in checks if check.topic == "figures")
-    covered = bool(signed) and found.statement is not None and judged
+    figures_hold = found.page is None or all(check.state == "holds" for check in checks if check.topic == "figures")
+    covered = bool(signed) and found.statement is not None and figures_hold
     verdict: Verdict = "verified" if covered else "consistent, not authentic"
     if broken:
         verdict = "does not hold"
@@ -82,7 +83,7 @@ def verify(inputs: VerificationInput, *, tool_sha256: str = "", signers: Path | 
         checks=tuple(checks),
         verdict=verdict,
         signer=signed,
-        signers_asked=signers is not None,
+        signers_given=signers is not None,
     )
 
 
@@ -149,11 +150,11 @@ def _not_following(again: rendering.RenderedPage, read: Read) -> str:
 def _by_another_version(again: rendering.RenderedPage, read: Read) -> Check:
     """Judge a page that another version may have written: rightly, its words and drawings may differ.
 
-    Which version wrote it is said by the record, which a stranger may have written, too. So such a page is never called
-    consistent: it is *broken* where it could act on its reader, and otherwise *unverified*; what differs is named.
+    The version is read from the record, which is not trusted either. So such a page is never called consistent: it is
+    *broken* where it could act on its reader, and otherwise *unverified*; what differs is named.
     """
     assert read.page is not None  # it differs from the page made again
-    active = not_ours(read.page.around)
+    active = unknown_content(read.page.around)
     if active:
         says = "The page holds what no version of Levelfield that is known here writes. If a newer version wrote it, "
         return Check("figures", "broken", f"{says}verify it with that version.", active)

@@ -82,7 +82,8 @@ def test_by_a_disturbed_yardstick_nothing_is_said_but_that() -> None:
     run = make_run(models=("bert",), noise_scale=0.0, roofline=(probe,))
     text = insights_text(run)
     assert (
-        "What bounds the cases on 2 threads is not told: while their yardstick was measured, the machine was " in text
+        "What bounds the cases on 2 threads is not reported: while their yardstick was measured, the machine was "
+        in text
     )
     assert "(other processes took 9.0% of the CPU time)." in text
     assert "Compute-bound" not in text

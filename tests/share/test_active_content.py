@@ -24,7 +24,7 @@ def page() -> str:
 
 
 def found_in(page: str) -> tuple[str, ...]:
-    return active_content.not_ours(parse_page(page).around)
+    return active_content.unknown_content(parse_page(page).around)
 
 
 def test_a_page_of_this_version_holds_nothing_else(page: str) -> None:
@@ -125,5 +125,5 @@ def test_no_forged_page_is_called_consistent(tmp_path_factory: pytest.TempPathFa
 @pytest.mark.parametrize("piece", ["<a ", "<!--", "<", "&", "<a b='", "</", "<!", "<?", "<script", "<a x=1 "])
 def test_a_page_made_to_keep_its_reader_busy_does_not(piece: str) -> None:
     began = time.process_time()
-    active_content.not_ours(piece * (active_content.MAX_BYTES // len(piece)))
+    active_content.unknown_content(piece * (active_content.MAX_BYTES // len(piece)))
     assert time.process_time() - began < 5
