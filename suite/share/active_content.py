@@ -24,6 +24,11 @@ EARLIER = (
         "9ebe1f21c9fb255c4148491b68430177a370086200283714ca6e54b66937b628",
         "340cdfa445d400f547221e8783a009120a129d2d05013fd1a1dde25ce84470a6",
     ),
+    # The reports of 21 and 22 November 2026 that are in this repository.
+    (
+        "9ebe1f21c9fb255c4148491b68430177a370086200283714ca6e54b66937b628",
+        "d8e1dfa674dc519ce019bcdb2f6d78d386b965c81be1facd926ad1ad8d1e89f1",
+    ),
 )
 """SHA-256 of the style sheet and of the script of the pages of earlier versions."""
 _MOST_NAMED = 20

@@ -12,6 +12,7 @@ from suite.share import active_content
 from suite.share.inputs import VerificationInput
 from suite.share.page import parse_page
 from suite.share.verify import verify
+from tests.commands import ROOT
 from tests.report.hostile import make_hostile
 from tests.share.evidence import broken, leave, small
 
@@ -29,6 +30,11 @@ def found_in(page: str) -> tuple[str, ...]:
 
 def test_a_page_of_this_version_holds_nothing_else(page: str) -> None:
     assert found_in(page) == ()
+
+
+@pytest.mark.parametrize("folder", sorted(path.parent.name for path in (ROOT / "reports").glob("*/report.html")))
+def test_every_page_in_this_repository_is_of_a_known_version(folder: str) -> None:
+    assert found_in((ROOT / "reports" / folder / "report.html").read_text(encoding="utf-8")) == ()
 
 
 def test_a_page_of_a_hostile_record_neither() -> None:
