@@ -1,5 +1,6 @@
 """The end of a run: its summary is written beside the record and entered in the store, whatever else happens."""
 
+from contextlib import closing
 from pathlib import Path
 
 from suite.analysis.types import Analysis
@@ -33,11 +34,8 @@ def enter(folder: Path, run: Run, result: Analysis) -> str:
         summary.write(made, folder)
         from suite.history import store as stores  # the summary is there even where the database library is not
 
-        store = stores.Store(stores.address(None, folder.parent))
-        try:
+        with closing(stores.Store(stores.address(None, folder.parent))) as store:
             store.enter([made])
-        finally:
-            store.close()
     except LevelfieldError as error:
         return f"This run is not in the history yet: {error.message}"
     except Exception as error:  # noqa: BLE001  (hours of measuring must not end in an error of a database's driver)

@@ -3,6 +3,7 @@
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TypeAlias
 
@@ -70,25 +71,19 @@ def rebuild(address: str, reports: Path, progress: Progress, *, own: bool) -> Ou
     address
         URL of the store.
     own
-        Whether it belongs to this folder alone: then it is made from nothing and put in the place of the old one,
+        Whether it belongs to this folder alone: then a new one replaces it,
         however damaged that is. A store that others share keeps their runs; those of this folder are entered again.
     """
     folders = files.runs_in(reports)
     if not own:
-        store = Store(address)
-        try:
+        with closing(Store(address)) as store:
             return _enter(store, folders, {}, progress, verify=True, replace=True)
-        finally:
-            store.close()
     target = Path(address.removeprefix("sqlite:///"))
     try:
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as place:
-            fresh = Path(place) / target.name
-            store = Store(f"sqlite:///{fresh}")
-            try:
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
+            fresh = Path(folder) / target.name
+            with closing(Store(f"sqlite:///{fresh}")) as store:
                 outcome = _enter(store, folders, {}, progress, verify=True)
-            finally:
-                store.close()
             fresh.replace(target)
     except OSError as error:
         raise LevelfieldError(
@@ -107,11 +102,11 @@ def _enter(
     analysed = 0
     for folder, run, is_new in _summaries(folders, known, skipped, verify=verify, progress=progress):
         analysed += is_new
-        rivals = {chosen[run.id].record_bytes} if run.id in chosen else {known.get(run.id)} - {None}
-        if folder.name == run.id or not rivals:  # a folder that bears its run's name speaks for that run
+        other = chosen[run.id].record_bytes if run.id in chosen else known.get(run.id)
+        if folder.name == run.id or other is None:  # of folders with one run id, the one of that name is entered
             chosen[run.id] = run
-        elif rivals != {run.record_bytes}:
-            skipped.append(Skipped(folder.name, f"it claims to be {run.id}, which is another record"))
+        elif other != run.record_bytes:
+            skipped.append(Skipped(folder.name, f"its run id {run.id} belongs to another record"))
     entered = store.enter(chosen.values(), replace=replace)
     return Outcome(len(folders), entered, analysed, tuple(skipped), time.monotonic() - began)
 

@@ -26,7 +26,7 @@ _BAR = 12
 """Columns of the longest bar."""
 _LONGEST_VALUE = 48
 _MOST_DIFFERENCES = 20
-_PLACES = {"docker": "in containers", "venv": "in virtual environments", "host": "in an interpreter of the host"}
+_LAUNCHERS = {"docker": "in containers", "venv": "in virtual environments", "host": "in an interpreter of the host"}
 _WORDS = {"ns": ("slower", "faster"), "items/s": ("faster", "slower"), "bytes": ("larger", "smaller")}
 """What more of a unit means, and less."""
 RULE = (
@@ -45,7 +45,7 @@ def heading(series: Series, found: Trend) -> Iterator[RenderableType]:
     """
     yield note(f"{series.result}: {answer(series, found)}", "bold")
     metric = _metric(series)
-    yield note(f"{metric[:1].upper()}{metric[1:]} on {_place(series)}.", "dim")
+    yield note(f"{metric[:1].upper()}{metric[1:]} on {_origin(series)}.", "dim")
 
 
 def _metric(series: Series) -> str:
@@ -64,8 +64,8 @@ def answer(series: Series, found: Trend) -> str:
     """
     numbers = sum(point.estimate is not None for point in series.points)
     counted = units.plural(numbers, "run")
-    if found.unjudged:
-        return f"{found.unjudged}."
+    if found.not_analysed:
+        return f"{found.not_analysed}."
     if found.drift is not None:
         return f"it drifts, {_change(found.drift, series.unit)} over {counted}, and no single run is to blame."
     if not found.changes:
@@ -91,26 +91,26 @@ def table(series: Series, found: Trend, *, last: int) -> Table:
     first = len(series.points) - len(points)
     changed = {change.at: change for change in found.changes}
     values = [point.estimate for point in points if point.estimate is not None]
-    laid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    laid.add_column("started (UTC)", no_wrap=True)
-    laid.add_column("run", overflow="fold")
-    laid.add_column(
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    drawn.add_column("started (UTC)", no_wrap=True)
+    drawn.add_column("run", overflow="fold")
+    drawn.add_column(
         _text(_metric(series) + ("\n(95 % in the minutes of the run)" if any(point.low for point in points) else "")),
         justify="right",
         no_wrap=True,
     )
-    laid.add_column(_text(_range(values, series.unit)), no_wrap=True, min_width=_BAR)
-    laid.add_column("", overflow="fold")
+    drawn.add_column(_text(_range(values, series.unit)), no_wrap=True, min_width=_BAR)
+    drawn.add_column("", overflow="fold")
     for index, point in enumerate(points, start=first):
         change = changed.get(index)
-        laid.add_row(
+        drawn.add_row(
             _text(f"{_day(point.started)} {point.started[11:16]}"),
             _text(point.run),
             _text(_value(point, series.unit)),
             _text(bar(point.estimate, values)),
             note(_remark(point, change, series.unit), "bold yellow" if change else "dim"),
         )
-    return laid
+    return drawn
 
 
 def change(series: Series, one: Change, differing: Sequence[Difference]) -> Iterator[RenderableType]:
@@ -128,41 +128,41 @@ def change(series: Series, one: Change, differing: Sequence[Difference]) -> Iter
     if not differing:
         yield note("  nothing that a record tells: look at what else ran there, and measure again.", "dim")
         return
-    laid = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1))
+    drawn = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1))
     for _ in range(4):
-        laid.add_column(overflow="fold")
+        drawn.add_column(overflow="fold")
     for fact in differing[:_MOST_DIFFERENCES]:
-        laid.add_row(
+        drawn.add_row(
             _text(f"  {fact.group}"),
             _text(fact.name),
             _text(f"was {_value_of(fact, fact.before)}"),
             _text(f"is {_value_of(fact, fact.after)}"),
         )
-    yield laid
+    yield drawn
     if len(differing) > _MOST_DIFFERENCES:
         yield note(f"  and {len(differing) - _MOST_DIFFERENCES} more.", "dim")
 
 
 def overview(all_series: Sequence[Series]) -> Iterator[RenderableType]:
     """List every series with its newest value, machine by machine."""
-    for place in dict.fromkeys(map(_place, all_series)):
-        laid = Table(title=note(place, "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-        laid.add_column("result", overflow="fold")
-        laid.add_column("runs", justify="right", no_wrap=True)
-        laid.add_column("newest", justify="right", no_wrap=True)
-        laid.add_column("", no_wrap=True)
+    for origin in dict.fromkeys(map(_origin, all_series)):
+        drawn = Table(title=note(origin, "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+        drawn.add_column("result", overflow="fold")
+        drawn.add_column("runs", justify="right", no_wrap=True)
+        drawn.add_column("newest", justify="right", no_wrap=True)
+        drawn.add_column("", no_wrap=True)
         for one in all_series:
-            if _place(one) == place:
+            if _origin(one) == origin:
                 values = [point.estimate for point in one.points if point.estimate is not None]
                 newest = _value(one.points[-1], one.unit, interval=False)
-                laid.add_row(
+                drawn.add_row(
                     _text(one.result), _text(str(len(one.points))), _text(newest), _text(sparkline(values[-20:]))
                 )
-        yield laid
+        yield drawn
 
 
-def _place(one: Series) -> str:
-    where = _PLACES.get(one.launcher, one.launcher)
+def _origin(one: Series) -> str:
+    where = _LAUNCHERS.get(one.launcher, one.launcher)
     return f"{one.machine_title} (machine {one.machine}), {where}"
 
 
@@ -259,11 +259,28 @@ def _value(point: Point, unit: str, *, interval: bool = True) -> str:
             return units.rate_with_interval(estimate)
 
 
+def value(number: float, unit: str) -> str:
+    """Write a value of a result with its unit: `2.50 ms`, `3.00 GiB`, `46.5 items/s`.
+
+    Parameters
+    ----------
+    number, unit
+        An estimate, and the unit of its series.
+    """
+    match unit:
+        case "ns":
+            return units.time(number)
+        case "bytes":
+            return units.size(number)
+        case _:
+            return f"{units.rate(number)} {unit}"
+
+
 def _range(values: Sequence[float], unit: str) -> str:
     if len(values) < 2:
         return ""
-    scale = {"ns": units.time, "bytes": units.size}.get(unit, units.rate)
-    return f"{scale(min(values))} to {scale(max(values))}"
+    low, high = (value(end, unit).removesuffix(" items/s") for end in (min(values), max(values)))
+    return f"{low} to {high}"
 
 
 def _remark(point: Point, change_: Change | None, unit: str) -> str:

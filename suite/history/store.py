@@ -221,12 +221,12 @@ def _enter_environments(connection: Connection, summaries: Sequence[Summary], nu
 
 
 def _found(
-    connection: Connection, column: _Column, values: Sequence[str], wanted: _Column | None = None
+    connection: Connection, column: _Column, values: Sequence[str], selected: _Column | None = None
 ) -> Iterator[Any]:
-    """Yield the wanted column (else the one asked about) of every row whose column is among the values."""
+    """Yield a column (`selected`, or else `column`) of every row whose `column` is among the values."""
     for part in _parts(values):
         yield from connection.execute(
-            select(wanted if wanted is not None else column).where(column.in_(part))
+            select(selected if selected is not None else column).where(column.in_(part))
         ).scalars()
 
 

@@ -262,9 +262,9 @@ def _results(result: Analysis, arms: dict[tuple[str, str], Arm], settings: Setti
             name = f"{row.arm}/{block.case.id}{_goal(block.case, settings)}"
             yield _result(name, arm, image, metric, unit, row.standing, estimate)
     if result.canary is not None:
-        stands = Arm(backend=result.canary.arm, image="canary")
-        image = _image_group(stands, settings.launcher)
-        yield _result(CANARY, stands, image, "median call", "ns", "shown", Estimate(result.canary.median_ns))
+        canary = Arm(backend=result.canary.arm, image="canary")
+        image = _image_group(canary, settings.launcher)
+        yield _result(CANARY, canary, image, "median call", "ns", "shown", Estimate(result.canary.median_ns))
 
 
 def _image_group(arm: Arm, launcher: str) -> str:

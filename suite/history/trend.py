@@ -20,7 +20,7 @@ from suite.statistics.segments import change_points, is_straight
 FEWEST_RUNS = 5
 """Runs below which the noise between them is not known well enough to call a change."""
 MOST_RUNS = 500
-"""Runs that are looked at, newest first: segmentation takes time in the square of them."""
+"""Most runs that are analysed, newest first: the time of segmentation grows with their square."""
 
 
 class Point(msgspec.Struct, frozen=True):
@@ -38,7 +38,7 @@ class Point(msgspec.Struct, frozen=True):
 
 
 class Series(msgspec.Struct, frozen=True):
-    """One result on one machine, in one kind of place; runs in order of time."""
+    """One result on one machine, with one launcher; runs in order of time."""
 
     result: str
     arm: str
@@ -68,8 +68,8 @@ class Trend(msgspec.Struct, frozen=True):
     changes: tuple[Change, ...]
     drift: float | None
     """Change from the first run to the last, as a ratio, where a straight line describes the runs best."""
-    unjudged: str = ""
-    """Why no change was looked for; empty where it was."""
+    not_analysed: str = ""
+    """Why changes were not searched for; empty where they were."""
 
 
 def trend(series: Series, *, margin: float) -> Trend:
@@ -82,9 +82,9 @@ def trend(series: Series, *, margin: float) -> Trend:
     margin
         Relative difference below which two levels count as one.
     """
-    places = [index for index, point in enumerate(series.points) if point.estimate is not None][-MOST_RUNS:]
-    if len(places) < FEWEST_RUNS:
-        counted = f"{len(places)} {'run' if len(places) == 1 else 'runs'} with a number"
+    indices = [index for index, point in enumerate(series.points) if point.estimate is not None][-MOST_RUNS:]
+    if len(indices) < FEWEST_RUNS:
+        counted = f"{len(indices)} {'run' if len(indices) == 1 else 'runs'} with a number"
         return Trend((), None, f"{counted}, and a change is called from {FEWEST_RUNS} on")
     values = np.log([point.estimate for point in series.points if point.estimate is not None][-MOST_RUNS:])
     starts = change_points(values)
@@ -98,8 +98,8 @@ def trend(series: Series, *, margin: float) -> Trend:
     return Trend(
         tuple(
             Change(
-                at=places[starts[number]],
-                before=places[starts[number] - 1],
+                at=indices[starts[number]],
+                before=indices[starts[number] - 1],
                 ratio=math.exp(levels[number] - levels[number - 1]),
                 runs=ends[number] - starts[number],
             )
@@ -116,17 +116,17 @@ def _level(values: Floats, start: int, end: int) -> float:
 def _without_outliers(values: Floats, starts: Sequence[int]) -> list[int]:
     """Assign a single run between two levels to the nearer one."""
     kept = list(starts)
-    place = 0
-    while place < len(kept) - 1:
-        if kept[place + 1] - kept[place] > 1:
-            place += 1
+    number = 0
+    while number < len(kept) - 1:
+        if kept[number + 1] - kept[number] > 1:
+            number += 1
             continue
-        alone = values[kept[place]]
+        single = values[kept[number]]
         edges = [*kept, values.size]
-        after = abs(_level(values, edges[place + 1], edges[place + 2]) - alone)
-        before = abs(_level(values, edges[place - 1], edges[place]) - alone) if place else math.inf
-        del kept[place + 1 if after <= before else place]
-        place = max(0, place - 1)
+        after = abs(_level(values, edges[number + 1], edges[number + 2]) - single)
+        before = abs(_level(values, edges[number - 1], edges[number]) - single) if number else math.inf
+        del kept[number + 1 if after <= before else number]
+        number = max(0, number - 1)
     return kept
 
 

@@ -70,8 +70,8 @@ def make(values: Sequence[float], factor: float, label: str, better: str, *, zer
     return msgspec.structs.replace(bare, ticks=ticks)
 
 
-def _linear_ticks(low: float, high: float, wanted: int = 5) -> list[float]:
-    raw = (high - low) / wanted
+def _linear_ticks(low: float, high: float, count: int = 5) -> list[float]:
+    raw = (high - low) / count
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(power * nice for nice in (1, 2, 2.5, 5, 10) if power * nice >= raw)
     first = math.ceil(low / step - 1e-9)

@@ -1,4 +1,4 @@
-"""Where things lie on a chart, in percent of its width. Templates draw; nothing here knows SVG."""
+"""Charts on one value axis: positions in percent of the width, which the templates draw as SVG."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
@@ -6,31 +6,8 @@ from typing import TypeAlias
 import msgspec
 
 from suite.analysis.types import ArmRow, Canary, ColdBlock, Estimate, MemoryBlock, RankedRow, TimedBlock
-from suite.report import axes, names, units
+from suite.report import axes, units
 from suite.report.axes import Axis, Tick
-
-
-class Mark(msgspec.Struct, frozen=True):
-    """One arm's point, interval and launches; an arm without numbers has a row, and no point."""
-
-    name: str
-    backend: str
-    colour: str
-    standing: str
-    at: float | None
-    low: float | None
-    high: float | None
-    dots: tuple[float, ...]
-    value: str
-
-
-class IntervalChart(msgspec.Struct, frozen=True):
-    axis: Axis
-    marks: tuple[Mark, ...]
-    intervals: bool
-    """Whether any arm has one."""
-    summary: str
-    """The chart in words, for readers who cannot see it."""
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -42,23 +19,39 @@ class Part(msgspec.Struct, frozen=True):
     value: str
 
 
-class Bar(msgspec.Struct, frozen=True):
-    name: str
-    backend: str
-    colour: str
-    standing: str
-    parts: tuple[Part, ...]
-    low: float | None
-    high: float | None
+class Mark(msgspec.Struct, frozen=True):
+    """One arm in a chart: a point or the segments of a bar, an interval and launches, as far as it has them."""
+
+    row: ArmRow
     value: str
+    """In words: the estimate with its unit, or the standing of an arm without numbers."""
+    at: float | None = None
+    low: float | None = None
+    high: float | None = None
+    dots: tuple[float, ...] = ()
+    parts: tuple[Part, ...] = ()
 
 
-class BarChart(msgspec.Struct, frozen=True):
+class Chart(msgspec.Struct, frozen=True):
+    """Arms one below the other on one value axis, as points with intervals or as bars."""
+
     axis: Axis
-    bars: tuple[Bar, ...]
-    phases: bool
+    marks: tuple[Mark, ...]
+    phases: bool = False
     """Whether segments are coloured by phase; else by backend."""
-    summary: str
+
+    @property
+    def intervals(self) -> bool:
+        """Whether any arm has an interval."""
+        return any(mark.low is not None for mark in self.marks)
+
+    @property
+    def summary(self) -> str:
+        """The chart in words, for readers who cannot see it."""
+        return "; ".join(
+            f"{mark.row.arm} {mark.value}{' (not equal to the reference)' if mark.row.standing == 'unequal' else ''}"
+            for mark in self.marks
+        )
 
 
 class Point(msgspec.Struct, frozen=True):
@@ -76,7 +69,7 @@ class Course(msgspec.Struct, frozen=True):
     summary: str
 
 
-def timed(block: TimedBlock) -> IntervalChart | None:
+def timed(block: TimedBlock) -> Chart | None:
     """Return a chart of every arm that has numbers, on one axis; None where none has."""
     throughput = block.case.per_item
     results = [
@@ -111,7 +104,7 @@ def plotted_values(results: Iterable[Result]) -> list[float]:
     ]
 
 
-def interval_chart(results: Iterable[Result], axis: Axis, write: Callable[[float], str]) -> IntervalChart:
+def interval_chart(results: Iterable[Result], axis: Axis, write: Callable[[float], str]) -> Chart:
     """Draw estimates with their intervals and launches, arm by arm.
 
     Parameters
@@ -123,30 +116,18 @@ def interval_chart(results: Iterable[Result], axis: Axis, write: Callable[[float
     write
         Writes a value with its unit.
     """
-    marks = tuple(
-        Mark(
-            name=row.arm,
-            backend=row.backend,
-            colour=names.colour(row.backend),
-            standing=row.standing,
-            at=None if estimate is None else axis.at(estimate.value),
-            low=None if estimate is None or estimate.low is None else axis.at(estimate.low),
-            high=None if estimate is None or estimate.high is None else axis.at(estimate.high),
-            dots=() if estimate is None else tuple(axis.at(value) for value in launches),
-            value=row.standing if estimate is None else write(estimate.value),
-        )
-        for row, estimate, launches in results
-    )
-    return IntervalChart(
-        axis=axis,
-        marks=marks,
-        intervals=any(mark.low is not None for mark in marks),
-        summary="; ".join(map(_in_words, marks)),
-    )
+
+    def mark(row: RankedRow, estimate: Estimate | None, launches: tuple[float, ...]) -> Mark:
+        if estimate is None:
+            return Mark(row, row.standing)
+        low, high = _bounds(axis, estimate.low, estimate.high)
+        return Mark(row, write(estimate.value), axis.at(estimate.value), low, high, tuple(map(axis.at, launches)))
+
+    return Chart(axis, tuple(mark(*result) for result in results))
 
 
-def _in_words(mark: Mark) -> str:
-    return f"{mark.name} {mark.value}{' (not equal to the reference)' if mark.standing == 'unequal' else ''}"
+def _bounds(axis: Axis, *bounds: float | None) -> list[float | None]:
+    return [None if bound is None else axis.at(bound) for bound in bounds]
 
 
 def _rate(items_per_second: float) -> str:
@@ -156,7 +137,7 @@ def _rate(items_per_second: float) -> str:
 PHASES = ("start", "import", "load", "first call")
 
 
-def cold(block: ColdBlock) -> BarChart | None:
+def cold(block: ColdBlock) -> Chart | None:
     """Stack the phases of a cold start, arm by arm; None where no arm has them."""
     totals = [row.total_ns.value for row in block.rows if row.total_ns is not None]
     if not totals:
@@ -173,11 +154,11 @@ def cold(block: ColdBlock) -> BarChart | None:
             width = axis.at(value or 0.0)
             parts.append(Part(phase=phase, start=round(start, 2), width=width, value=units.time(value)))
             start += width
-        bars.append(_bar(row, units.time(row.total_ns.value), *parts))
+        bars.append(Mark(row, units.time(row.total_ns.value), parts=tuple(parts)))
     return _bar_chart(axis, block, bars, phases=True)
 
 
-def memory(block: MemoryBlock) -> BarChart | None:
+def memory(block: MemoryBlock) -> Chart | None:
     """Draw peak memory, arm by arm, with the range over launches; None where no arm has one."""
     most = [row.most_bytes or 0.0 for row in block.rows if row.peak_bytes is not None]
     if not most:
@@ -188,30 +169,16 @@ def memory(block: MemoryBlock) -> BarChart | None:
     for row in block.rows:
         if row.peak_bytes is not None:
             peak = Part(phase="peak", start=0.0, width=axis.at(row.peak_bytes), value=units.size(row.peak_bytes))
-            low, high = (None if bound is None else axis.at(bound) for bound in (row.least_bytes, row.most_bytes))
-            bars.append(_bar(row, peak.value, peak, low=low, high=high))
+            low, high = _bounds(axis, row.least_bytes, row.most_bytes)
+            bars.append(Mark(row, peak.value, low=low, high=high, parts=(peak,)))
     return _bar_chart(axis, block, bars, phases=False)
 
 
-def _bar(row: ArmRow, value: str, *parts: Part, low: float | None = None, high: float | None = None) -> Bar:
-    return Bar(
-        name=row.arm,
-        backend=row.backend,
-        colour=names.colour(row.backend),
-        standing=row.standing,
-        parts=parts,
-        low=low,
-        high=high,
-        value=value,
-    )
-
-
-def _bar_chart(axis: Axis, block: ColdBlock | MemoryBlock, bars: list[Bar], *, phases: bool) -> BarChart:
-    """Add an empty bar for every arm without numbers: what is not there should be seen."""
-    drawn = {bar.name for bar in bars}
-    bars += [_bar(row, row.standing) for row in block.rows if row.arm not in drawn]
-    summary = "; ".join(f"{bar.name} {bar.value}" for bar in bars)
-    return BarChart(axis=axis, bars=tuple(bars), phases=phases, summary=summary)
+def _bar_chart(axis: Axis, block: ColdBlock | MemoryBlock, bars: list[Mark], *, phases: bool) -> Chart:
+    """Add an empty bar for every arm without numbers: what is missing must be visible."""
+    drawn = {bar.row.arm for bar in bars}
+    bars += [Mark(row, row.standing) for row in block.rows if row.arm not in drawn]
+    return Chart(axis, tuple(bars), phases)
 
 
 def canary(course: Canary) -> Course:

@@ -1,16 +1,15 @@
 """Charts of trainings to a target accuracy: how long each arm takes, and how it gets there. Positions are percents."""
 
-import itertools
 import statistics
 from collections.abc import Sequence
 
 import msgspec
 
 from suite.analysis.types import ConvergenceBlock, ConvergenceRow
-from suite.report import axes, charts, names, units
+from suite.report import axes, charts, units
 from suite.report.axes import Axis, Tick
-from suite.report.charts import IntervalChart
-from suite.report.xy_charts import Line, Plane, Spot, legend
+from suite.report.charts import Chart
+from suite.report.xy_charts import Path, Plane, Spot, legend
 
 MOST_POINTS = 120
 """Of an arm's curve; a longer one is drawn at as many of its steps, evenly taken."""
@@ -26,7 +25,7 @@ class CurvePoint(msgspec.Struct, frozen=True):
     accuracy: float
 
 
-def times(block: ConvergenceBlock) -> IntervalChart | None:
+def times(block: ConvergenceBlock) -> Chart | None:
     """Return a chart of every arm's time to the target, on one axis; None where no arm has one."""
     results = [(row, row.time_ns, row.launch_times_ns) for row in block.rows]
     values = charts.plotted_values(results)
@@ -59,7 +58,7 @@ def median_curve(row: ConvergenceRow) -> tuple[CurvePoint, ...]:
 
 def accuracy(block: ConvergenceBlock) -> Plane | None:
     """Return a chart of every arm's test accuracy against its time of training, with the target; None without one."""
-    curves = [(row, middle) for row in block.rows if (middle := median_curve(row))]
+    curves = [(row, curve) for row in block.rows if (curve := median_curve(row))]
     if not curves or block.target is None or not 0 < block.target <= 1:
         return None
     times = [each.elapsed_ns for _, curve in curves for each in curve]
@@ -70,25 +69,19 @@ def accuracy(block: ConvergenceBlock) -> Plane | None:
     def y(share: float) -> float:
         return round(100 - _AIR - (100 - 2 * _AIR) * (share - bottom) / max(1 - bottom, 1e-9), 2)
 
-    lines = [
-        Line(
-            x.at(a.elapsed_ns), y(a.accuracy), x.at(b.elapsed_ns), y(b.accuracy), row.backend, names.colour(row.backend)
-        )
-        for row, curve in curves
-        for a, b in itertools.pairwise(curve)
-    ]
-    spots = [spot for row, _ in curves if (spot := _target_spot(row, block.target, x, y(block.target))) is not None]
+    paths = (
+        Path(row.backend, tuple((x.at(each.elapsed_ns), y(each.accuracy)) for each in curve)) for row, curve in curves
+    )
+    spots = (_target_spot(row, block.target, x, y(block.target)) for row, _ in curves)
     return Plane(
         x_ticks=x.ticks,
         y_ticks=tuple(Tick(label=f"{100 * share:g} %", at=y(share)) for share in _shares(bottom)),
         x_label=f"{x.label}{', logarithmic' if x.log else ''}",
         y_label="test accuracy · higher is better",
-        spots=tuple(spots),
-        lines=tuple(lines),
-        shapes=(),
+        spots=tuple(filter(None, spots)),
+        paths=tuple(paths),
         arms=legend(row for row, _ in curves),
-        summary="; ".join(spot.label for spot in spots) or "no arm reached the target",
-        ideal=(Line(0.0, y(block.target), 100.0, y(block.target), "", ""),),
+        ideal=((0.0, y(block.target)), (100.0, y(block.target))),
     )
 
 
@@ -99,9 +92,7 @@ def _target_spot(row: ConvergenceRow, target: float, x: Axis, y: float) -> Spot 
     return Spot(
         x=x.at(row.median_time_ns),
         y=y,
-        shape="circle",
         backend=row.backend,
-        colour=names.colour(row.backend),
         standing=row.standing,
         label=f"{row.arm}: {100 * target:g} % after {units.time(row.median_time_ns)} and "
         f"{units.digits(row.median_steps)} steps (medians over {units.plural(row.seeds_reached, 'seed')})",

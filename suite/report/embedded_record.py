@@ -1,7 +1,7 @@
 """The record inside a page: thinned, packed, and named by digests; and the way back, which trusts nothing.
 
-A page carries one inert block of JSON. Its `data` is the thinned record as compressed JSON; beside it stand the digest
-of the packed bytes, that of the JSON in them, and that of the whole record's file.
+A page carries one inert block of JSON. Its `data` is the thinned record as compressed JSON; beside it are the digests
+of the packed bytes, of the JSON in them, and of the whole record's file.
 """
 
 import base64

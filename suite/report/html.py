@@ -56,47 +56,19 @@ def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None, ev
     str
         The page, to be written as UTF-8.
     """
-    style_text = style()
-    script = page_script.script()
     if evidence is None:
         evidence = Evidence(embedded_record.carry(run, analysis))
-    embedded = evidence.inside.embedded
-    return (
-        _environment()
-        .get_template("page.html.j2")
-        .render(
-            run=run,
-            analysis=analysis,
-            style=Markup(style_text),  # noqa: S704  (our own file)
-            script=Markup(script),  # noqa: S704  (our own files)
-            policy=pages.policy(style_text, script=script),
-            anchors=names.anchors(_case_ids(analysis)),
-            backends=tuple(dict.fromkeys(row.backend for block in analysis.blocks for row in block.rows)),
-            scenarios=tuple(dict.fromkeys(block.case.scenario for block in analysis.blocks)),
-            embedded=_data_block(embedded_record.pack(evidence.inside)),
-            attested=_data_block(embedded_record.attest(evidence)),
-            thinned=embedded.thinned,
-            cap=embedded.cap,
-            digest=embedded.record_sha256,
-            models=tuple(dict.fromkeys(block.case.model for block in analysis.blocks if not block.case.converges)),
-            parity_table=parity.table(analysis),
-            training_tables=parity.trainings(analysis),
-            essentials=machine.essentials(run.machine, run.settings.gpu),
-            machine_groups=machine.groups(run.machine),
-            settings_ledger=settings_table.settings(run),
-            environment_ledger=settings_table.environment(run),
-            library_ledger=settings_table.libraries(run),
-            library_paths=settings_table.library_paths(run),
-            comparison=comparison,
-            devices=device.summarise(run),
-            energies=energy.summarise(run),
-            insight_sections=insights.sections(analysis.insights),
-            tradeoffs=precision.summarise(run, analysis),
-            scalings=scaling.summarise(run, analysis),
-            time_spent=time_spent.summarise(run),
-            command=rerun.command(run),
-            typed=rerun.as_typed(run),
-        )
+    return pages.render(
+        _environment().get_template("page.html.j2"),
+        style=style(),
+        script=page_script.script(),
+        run=run,
+        analysis=analysis,
+        comparison=comparison,
+        anchors=names.anchors(_case_ids(analysis)),
+        inside=evidence.inside.embedded,
+        embedded=_data_block(embedded_record.pack(evidence.inside)),
+        attested=_data_block(embedded_record.attest(evidence)),
     )
 
 
@@ -111,14 +83,23 @@ def _environment() -> jinja2.Environment:
     environment.globals |= {
         "charts": charts,
         "curves": curves,
-        "fate": disturbances.fate,
+        "device": device,
+        "disturbances": disturbances,
+        "energy": energy,
         "insights": insights,
+        "machine": machine,
         "names": names,
+        "parity": parity,
         "planes": xy_charts,
+        "precision": precision,
         "processor": processor,
+        "rerun": rerun,
         "saturation": saturation,
+        "scaling": scaling,
         "sentences": sentences,
         "separation": separation,
+        "settings_table": settings_table,
+        "spending": time_spent,
         "units": units,
     }
     environment.filters |= {"elapsed": elapsed, "code": code}

@@ -292,7 +292,7 @@ def waiting(found: Waiting) -> str:
             f"The pipeline, not the model, sets the pace of {join(starved)}: whole batches decoded at once, more "
             "workers or a ready-made format come before a faster framework."
             if starved
-            else "More workers or cheaper decoding gain at the most what is told."
+            else "More workers or cheaper decoding gain at most the factor above."
         )
     return f"{title(found.case)}, waited: {'; '.join(arms)}. {advice}"
 

@@ -52,13 +52,11 @@ def essentials(machine: Fingerprint, gpu: int | None = None) -> tuple[Line, ...]
     tuple of Line
         Only what the fingerprint holds.
     """
-    wanted = [
+    facts = [
         (group, f"device {gpu} name" if (group, name) == ("gpu", "name") else name, title)
         for group, name, title in _ESSENTIALS
     ]
-    found = [
-        _line(title, name, machine[group][name]) for group, name, title in wanted if name in machine.get(group, {})
-    ]
+    found = [_line(title, name, machine[group][name]) for group, name, title in facts if name in machine.get(group, {})]
     processor_facts = {
         "processor family": processor.identity(machine),
         "instruction set": processor.instructions(machine),

@@ -1,7 +1,7 @@
 """The page's own script: light interaction on top of what can be read without it.
 
-It is one text, joined from small files, and its hash stands in the page's policy. It builds elements and sets their
-text, and never makes markup out of a string: what a record says stays text.
+It is one text, joined from small files, and the page's policy names its hash. It builds elements and sets their text,
+and never makes markup out of a string, so that texts of a record stay text.
 """
 
 from pathlib import Path

@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 import jinja2
+from markupsafe import Markup
 
 from suite.report import names
 
@@ -59,6 +60,26 @@ def policy(style: str, *, script: str = "", images: str = "data:") -> str:
     return (
         f"default-src 'none'; style-src 'sha256-{_hash(style)}';{scripts} img-src {images}; base-uri 'none'; "
         "form-action 'none'"
+    )
+
+
+def render(template: jinja2.Template, *, style: str, script: str = "", images: str = "data:", **values: object) -> str:
+    """Return a page, with its style sheet, its script and the policy that names both.
+
+    Parameters
+    ----------
+    template
+        It writes `style`, `script` and `policy` where they belong.
+    style, script, images
+        As in `policy`; our own texts, which are not escaped.
+    values
+        What else the template uses.
+    """
+    return template.render(
+        style=Markup(style),  # noqa: S704  (our own files)
+        script=Markup(script),  # noqa: S704  (our own files)
+        policy=policy(style, script=script, images=images),
+        **values,
     )
 
 

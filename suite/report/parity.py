@@ -1,9 +1,14 @@
 """The tables of errors against the reference: arms by models, and arms by models that are trained."""
 
+from collections.abc import Hashable, Iterable
+from typing import TypeVar
+
 import msgspec
 
-from suite.analysis.types import Analysis
-from suite.record.schema import Parity, TrainingParity
+from suite.analysis.types import Analysis, ArmRow
+from suite.record.schema import Parity
+
+_Key = TypeVar("_Key", bound=Hashable)
 
 
 class ParityLine(msgspec.Struct, frozen=True):
@@ -19,51 +24,38 @@ class ParityTable(msgspec.Struct, frozen=True):
     tolerances: tuple[float | None, ...]
 
 
-def table(analysis: Analysis) -> ParityTable:
-    """Return a table of every arm's parity by model and precision."""
-    columns: dict[tuple[str, str], None] = {}
-    backends: dict[str, str] = {}
-    found: dict[tuple[str, tuple[str, str]], Parity] = {}
-    for block in analysis.blocks:
-        if block.case.trains or block.case.converges:
-            continue
-        column = (block.case.model, block.case.precision)
-        columns[column] = None
-        for row in block.rows:
-            backends.setdefault(row.arm, row.backend)
-            if row.parity is not None:
-                # The first scenario that compared speaks, unless a later one found it not equal.
-                known = found.get((row.arm, column))
-                if known is None or (known.equal and not row.parity.equal):
-                    found[row.arm, column] = row.parity
-    return ParityTable(
-        columns=tuple(columns),
-        lines=tuple(
-            ParityLine(arm=arm, backend=backend, parities=tuple(found.get((arm, column)) for column in columns))
-            for arm, backend in sorted(backends.items())
-        ),
-        tolerances=tuple(
-            next((parity.tolerance for (_, place), parity in found.items() if place == column), None)
-            for column in columns
-        ),
-    )
-
-
-class TrainingLine(msgspec.Struct, frozen=True):
-    arm: str
-    backend: str
-    equal: bool
-    reason: str
-    training: TrainingParity
-
-
 class TrainingTable(msgspec.Struct, frozen=True):
     """One model's training, arm by arm."""
 
     model: str
     processes: int
     """That trained together."""
-    lines: tuple[TrainingLine, ...]
+    rows: tuple[ArmRow, ...]
+    """Each with a parity of its training."""
+
+
+def table(analysis: Analysis) -> ParityTable:
+    """Return a table of every arm's parity by model and precision."""
+    rows = [
+        ((block.case.model, block.case.precision), row)
+        for block in analysis.blocks
+        if not (block.case.trains or block.case.converges)
+        for row in block.rows
+    ]
+    columns = tuple(dict.fromkeys(column for column, _ in rows))
+    arms = {row.arm: row.backend for _, row in reversed(rows)}
+    found = _decisive(((column, row.arm), row) for column, row in rows)
+    return ParityTable(
+        columns=columns,
+        lines=tuple(
+            ParityLine(arm, backend, tuple(_parity(found.get((column, arm))) for column in columns))
+            for arm, backend in sorted(arms.items())
+        ),
+        tolerances=tuple(
+            next((row.parity.tolerance for (of, _), row in found.items() if of == column and row.parity), None)
+            for column in columns
+        ),
+    )
 
 
 def trainings(analysis: Analysis) -> tuple[TrainingTable, ...]:
@@ -71,19 +63,28 @@ def trainings(analysis: Analysis) -> tuple[TrainingTable, ...]:
 
     A training in several processes has a table of its own.
     """
-    found: dict[tuple[str, int], dict[str, TrainingLine]] = {}
-    for block in analysis.timed:
-        if not block.case.trains:
-            continue
-        lines = found.setdefault((block.case.model, block.case.processes), {})
-        for row in block.rows:
-            parity = row.parity
-            if parity is None or parity.training is None:
-                continue
-            # The first batch size that compared speaks, unless a later one found it not equal.
-            known = lines.get(row.arm)
-            if known is None or (known.equal and not parity.equal):
-                lines[row.arm] = TrainingLine(row.arm, row.backend, parity.equal, parity.reason, parity.training)
-    return tuple(
-        TrainingTable(model, processes, tuple(lines.values())) for (model, processes), lines in found.items() if lines
+    found = _decisive(
+        ((block.case.model, block.case.processes, row.arm), row)
+        for block in analysis.timed
+        if block.case.trains
+        for row in block.rows
+        if row.parity is not None and row.parity.training is not None
     )
+    tables: dict[tuple[str, int], list[ArmRow]] = {}
+    for (model, processes, _), row in found.items():
+        tables.setdefault((model, processes), []).append(row)
+    return tuple(TrainingTable(*key, tuple(rows)) for key, rows in tables.items())
+
+
+def _decisive(rows: Iterable[tuple[_Key, ArmRow]]) -> dict[_Key, ArmRow]:
+    """Return by key the first row that was compared, or a later one that is not equal."""
+    found: dict[_Key, ArmRow] = {}
+    for key, row in rows:
+        known = _parity(found.get(key))
+        if row.parity is not None and (known is None or (known.equal and not row.parity.equal)):
+            found[key] = row
+    return found
+
+
+def _parity(row: ArmRow | None) -> Parity | None:
+    return row.parity if row is not None else None

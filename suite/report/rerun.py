@@ -34,7 +34,7 @@ def command(run: Run) -> str:
         words += ["--precision-target", f"{100 * settings.precision_target:g}%"]
     words += ["--margin", f"{100 * settings.margin:g}%"]
     if settings.own_images is not None:
-        words += ["--data", "FOLDER"]  # where it was is nobody's business; its digest is checked by `reproduce`
+        words += ["--data", "FOLDER"]  # its path is private; `reproduce` checks its digest
     if settings.target is not None:
         words += ["--target", f"{100 * settings.target:g}%"]
     words += ["--seed", str(settings.seed)]
@@ -49,13 +49,13 @@ def _of_ab(run: Run, arms: list[str]) -> list[str]:
     if "ab" in run.labels and len(arms) == 2:
         return ["ab", _typable(arms[0]), _typable(arms[1].partition("#")[0])]
     if "cross" in run.labels and len(arms) in {4, 8}:  # the last change varies fastest: 1, 2 and 4 have one change each
-        first, *others = (_typable(arms[place]) for place in (4, 2, 1) if place < len(arms))
+        first, *others = (_typable(arms[index]) for index in (4, 2, 1) if index < len(arms))
         return ["ab", _typable(arms[0]), first, *(word for each in others for word in ("--cross", each))]
     return []
 
 
 def _own(own: OwnFile) -> list[str]:
-    """Name the user's own file as it was called; where it lies is for the reader to say."""
+    """Return the words for the user's own file, by its name: records hold no path."""
     words = ["--model", own.file]
     for name, size in own.dimensions.items():
         words += ["--dim", f"{name}={size}"]

@@ -9,14 +9,14 @@ import msgspec
 from suite.analysis import collect
 from suite.analysis.types import Analysis, TimedBlock
 from suite.record.schema import Run, Window
-from suite.report.thinning import Embedded, Place, WindowFacts, replace_windows
+from suite.report.thinning import Embedded, WindowFacts, WindowKey, replace_windows
 
 
 def restored(embedded: Embedded) -> Run:
-    """Return the record with every thinned window standing for all its calls.
+    """Return the record in which every thinned window has all its calls again.
 
     Such a window has as many calls as it had, before it and in it, and their median: all that an analysis takes from it
-    but the upper quantiles of a result, which `with_tails` puts in place.
+    but the upper quantiles of a result, which `with_tails` restores.
     """
     if not embedded.thinned:
         return embedded.record
@@ -26,8 +26,8 @@ def restored(embedded: Embedded) -> Run:
         for facts in thinned.windows
     }
 
-    def restore(case: str, place: Place, window: Window) -> Window:
-        facts = known.get((f"{place[0]}/{case}", place))
+    def restore(case: str, key: WindowKey, window: Window) -> Window:
+        facts = known.get((f"{key[0]}/{case}", key))
         return window if facts is None else restore_window(window, facts)
 
     blocks = (replace_windows(block, partial(restore, block.case.id)) for block in embedded.record.blocks)
@@ -82,10 +82,10 @@ def with_tails(analysis: Analysis, embedded: Embedded) -> Analysis:
 
 
 def unsupported(embedded: Embedded) -> Iterator[str]:
-    """Name the thinned results whose kept samples cannot be of windows such as are stated.
+    """Yield the thinned results whose kept samples contradict the stated facts of their windows.
 
     A window's median lies between the least and the greatest of its calls. With twenty samples or more, evenly taken,
-    it lies between those of them; a pattern that beats with the taking may break this in a window, hardly in a tenth.
+    it lies between those of them; a periodic signal may break this in a window, but hardly in a tenth of them.
     """
     kept: dict[tuple[str, int, int], Window] = {
         (f"{turn.arm}/{block.case.id}", generation.index, round_.index): turn.window
@@ -94,19 +94,19 @@ def unsupported(embedded: Embedded) -> Iterator[str]:
         if turn.window is not None
     }
     for thinned in embedded.thinned:
-        judged = outside = 0
+        compared = outside = 0
         for facts in thinned.windows:
             window = kept.get((thinned.result, facts.generation, facts.round))
             samples = window.samples_ns if window is not None else ()
             if len(samples) > facts.calls or (window is None):
-                outside = judged = 1
+                outside = compared = 1
                 break
             if len(samples) >= 20 and facts.median_ns > 0:
-                judged += 1
+                compared += 1
                 outside += not min(samples) <= facts.median_ns <= max(samples)
         sizes = (
-            sum(len(window.samples_ns) for place, window in kept.items() if place[0] == thinned.result),
+            sum(len(window.samples_ns) for key, window in kept.items() if key[0] == thinned.result),
             sum(facts.calls for facts in thinned.windows),
         )
-        if outside * 10 > judged or sizes != (thinned.kept, thinned.of):
+        if outside * 10 > compared or sizes != (thinned.kept, thinned.of):
             yield thinned.result

@@ -37,8 +37,7 @@ def overall(analysis: Analysis) -> str:
     groups: dict[str, list[str]] = {}
     for block in chosen:
         if block.also_first:
-            places = groups.setdefault(_leading(block), [])
-            places.append(f"{_where(block, chosen)} ({_widest(block)})")
+            groups.setdefault(_leading(block), []).append(f"{_where(block, chosen)} ({_widest(block)})")
         elif block.best is not None:
             groups.setdefault(f"{block.best} {_sole_leader(block, 'is fastest')}", []).append(_where(block, chosen))
     if not groups:
@@ -277,7 +276,7 @@ def shortened(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
-def place(run: Run) -> str:
+def where_measured(run: Run) -> str:
     """Return the launcher of the workers, and the reason where the user did not choose it."""
     settings = run.settings
     where = {
@@ -297,14 +296,14 @@ def place(run: Run) -> str:
 
 def _other_launchers(run: Run) -> str:
     """Return the arms with another launcher than the run's: `; onnxruntime+launcher=venv in …`."""
-    places = {
+    launchers = {
         "docker": "in containers",
         "venv": "in virtual environments",
         "host": "in the current interpreter",
     }
     arms = {arm.id: arm.launcher for block in run.blocks for arm in block.arms if arm.launcher}
-    found = {name: place for name, place in arms.items() if place != run.settings.launcher}
-    return "".join(f"; {name} {places[place]}" for name, place in found.items())
+    found = {name: launcher for name, launcher in arms.items() if launcher != run.settings.launcher}
+    return "".join(f"; {name} {launchers[launcher]}" for name, launcher in found.items())
 
 
 def parity(analysis: Analysis) -> str:
@@ -429,7 +428,7 @@ def time_spent(spent: TimeSpent) -> str:
 LABELS = {
     "smoke": "A smoke run: it shows that everything works and computes the same. It ranks nothing.",
     "injected": "An arm of this run was slowed down on purpose, to test the method. It is no result.",
-    "ab": "Two arms were compared with each other: the comparison says what differs between them.",
+    "ab": "Two arms were compared with each other: the comparison shows what differs between them.",
     "demonstration": "A demonstration: not to be cited as a result.",
 }
 

@@ -77,7 +77,7 @@ def _parts(run: Run, analysis: Analysis, *, columns: int) -> Iterator[Renderable
     yield Text()
     for name in run.labels:
         yield _text(sentences.label(name), "bold yellow")
-    yield _text(sentences.place(run), "bold yellow" if loud else "dim")
+    yield _text(sentences.where_measured(run), "bold yellow" if loud else "dim")
     yield _text(sentences.overall(analysis), "bold")
     if sentences.parity(analysis) not in sentences.overall(analysis):
         yield _text(sentences.parity(analysis), _parity_style(analysis))

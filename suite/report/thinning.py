@@ -20,8 +20,8 @@ BUDGET_BYTES = 1_500_000
 """What the record inside a page may take before fewer samples are kept, so that a page stays below 2 MB."""
 
 
-Place: TypeAlias = tuple[str, int, int]
-"""Place of a window in its block: arm, generation and round."""
+WindowKey: TypeAlias = tuple[str, int, int]
+"""Key of a window in its block: arm, generation and round."""
 
 
 class WindowFacts(msgspec.Struct, frozen=True, array_like=True):
@@ -204,7 +204,7 @@ def _thin_block(block: Block, factors: Mapping[str, float]) -> Block:
         warmup = tuple(thin_window(launch.arm, window) for window in launch.warmup)
         return msgspec.structs.replace(launch, warmup=warmup)
 
-    thinned = replace_windows(block, lambda place, window: thin_window(place[0], window))
+    thinned = replace_windows(block, lambda key, window: thin_window(key[0], window))
     generations = tuple(
         msgspec.structs.replace(generation, launches=tuple(map(thin_warmup, generation.launches)))
         for generation in thinned.generations
@@ -212,7 +212,7 @@ def _thin_block(block: Block, factors: Mapping[str, float]) -> Block:
     return msgspec.structs.replace(thinned, generations=generations)
 
 
-def replace_windows(block: Block, change: Callable[[Place, Window], Window]) -> Block:
+def replace_windows(block: Block, change: Callable[[WindowKey, Window], Window]) -> Block:
     """Return a block with other windows in its turns.
 
     Parameters
@@ -220,7 +220,7 @@ def replace_windows(block: Block, change: Callable[[Place, Window], Window]) -> 
     block
         A block of the record.
     change
-        Called with the place of every window and the window; returns the new one.
+        Called with the key of every window and the window; returns the new one.
     """
 
     def changed(generation: Generation, round_: Round, turn: Turn) -> Turn:

@@ -5,7 +5,7 @@ Positions are percents; y is from the top.
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
@@ -13,37 +13,32 @@ from suite.analysis.precision import Level, Tradeoff
 from suite.analysis.scaling import Curve, Scaling
 from suite.analysis.types import ArmRow, Row
 from suite.record.schema import Absent
-from suite.report import axes, names, units
+from suite.report import axes, units
 from suite.report.axes import Tick
 
 SHAPES = ("circle", "square", "triangle", "diamond", "cross")
-"""Of the precisions of a chart, in the order of the run: colour alone would not do, it tells the backend."""
+"""Of the precisions of a chart, in the order of the run: the colour of a mark is that of its backend."""
 _AIR = 0.06
 
 
 class Spot(msgspec.Struct, frozen=True):
-    """A point with a shape; `low` and `high` are the ends of its interval on one axis."""
+    """A point with a shape; `low` and `high` are the ends of its interval on the vertical axis."""
 
     x: float
     y: float
-    shape: str
     backend: str
-    colour: str
     standing: str
     label: str
+    shape: str = SHAPES[0]
     low: float | None = None
     high: float | None = None
 
 
-class Line(msgspec.Struct, frozen=True):
-    """From one point to another: the same arm."""
+class Path(msgspec.Struct, frozen=True):
+    """A line through the points of one arm."""
 
-    x1: float
-    y1: float
-    x2: float
-    y2: float
     backend: str
-    colour: str
+    points: tuple[tuple[float, float], ...]
 
 
 class Plane(msgspec.Struct, frozen=True):
@@ -54,15 +49,18 @@ class Plane(msgspec.Struct, frozen=True):
     x_label: str
     y_label: str
     spots: tuple[Spot, ...]
-    lines: tuple[Line, ...]
-    shapes: tuple[tuple[str, str], ...]
+    paths: tuple[Path, ...]
+    arms: tuple[tuple[str, str], ...]
+    """Arm and backend, for the legend."""
+    shapes: tuple[tuple[str, str], ...] = ()
     """Shape, and its meaning."""
-    arms: tuple[tuple[str, str, str], ...]
-    """Arm, its colour and its backend."""
-    summary: str
-    """The chart in words."""
-    ideal: tuple[Line, ...] = ()
-    """Where everything would be if threads, or processes, cost nothing."""
+    ideal: tuple[tuple[float, float], ...] = ()
+    """Ends of a dashed line: the target, or the speed-up of threads and processes that cost nothing."""
+
+    @property
+    def summary(self) -> str:
+        """The chart in words."""
+        return "; ".join(spot.label for spot in self.spots)
 
 
 def tradeoff(found: Tradeoff) -> Plane | None:
@@ -78,65 +76,46 @@ def tradeoff(found: Tradeoff) -> Plane | None:
     rates = [rate for _, rate, _ in plotted]
     scale = units.scale_count(max(rates))
     x = axes.make(rates, scale.factor, f"{scale.unit} items/s".strip(), "higher is better")
-    y_of, y_ticks = _decades([error for _, _, error in plotted])
+    y, y_ticks = _decades([error for _, _, error in plotted])
     shape_of = dict(zip(found.precisions, SHAPES, strict=False))
     spots = {
         (level.row.arm, level.precision): Spot(
             x=x.at(rate),
-            y=y_of(error),
+            y=y(math.log10(error)),
             shape=shape_of.get(level.precision, SHAPES[-1]),
             backend=level.row.backend,
-            colour=names.colour(level.row.backend),
             standing=level.row.standing,
             label=f"{level.row.arm}, {level.precision}: {units.rate(rate)} items/s, error {units.error(error)}",
         )
         for level, rate, error in plotted
     }
+    arms = legend(level.row for level, _, _ in plotted)
     return Plane(
         x_ticks=x.ticks,
         y_ticks=y_ticks,
         x_label=f"{x.label}{', logarithmic' if x.log else ''} · {x.better}",
         y_label="relative error, logarithmic · lower is better",
         spots=tuple(spots.values()),
-        lines=tuple(_steps(found, spots)),
+        paths=tuple(
+            path_of(spots[arm, precision] for precision in found.precisions if (arm, precision) in spots)
+            for arm, _ in arms
+        ),
+        arms=arms,
         shapes=tuple((shape_of.get(precision, SHAPES[-1]), precision) for precision in found.precisions),
-        arms=legend(level.row for level, _, _ in plotted),
-        summary="; ".join(spot.label for spot in spots.values()),
     )
 
 
-def _steps(found: Tradeoff, spots: dict[tuple[str, str], Spot]) -> Iterable[Line]:
-    """Join each arm's precisions in the order of the run: what it gains and loses by the step."""
-    for arm in dict.fromkeys(arm for arm, _ in spots):
-        path = [spots[arm, precision] for precision in found.precisions if (arm, precision) in spots]
-        for start, end in itertools.pairwise(path):
-            yield Line(start.x, start.y, end.x, end.y, start.backend, start.colour)
+def _decades(values: Sequence[float]) -> tuple[Callable[[float], float], tuple[Tick, ...]]:
+    """Return the position on a logarithmic axis by the power of ten, from the top, and ticks at whole decades."""
+    low = math.floor(math.log10(min(values)))
+    high = max(math.ceil(math.log10(max(values)) + 1e-9), low + 1)
 
-
-def _decades(values: Sequence[float]) -> tuple["_Position", tuple[Tick, ...]]:
-    """Return where a value lies on a logarithmic axis of whole decades, from the top, and the ticks of these."""
-    low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)) + 1e-9)
-    high = max(high, low + 1)
-    place = _Position(low, high)
-    step = math.ceil((high - low) / 6)
-    return place, tuple(
-        Tick(label=units.power(exponent), at=place.of_power(exponent)) for exponent in range(low, high + 1, step)
-    )
-
-
-class _Position(msgspec.Struct, frozen=True):
-    """From a value to percents from the top of a logarithmic axis."""
-
-    low: float
-    high: float
-
-    def __call__(self, value: float) -> float:
-        return self.of_power(math.log10(value))
-
-    def of_power(self, exponent: float) -> float:
-        """Return the same for a power of ten, which itself may be no float."""
-        share = (exponent - self.low) / (self.high - self.low)
+    def y(exponent: float) -> float:
+        share = (exponent - low) / (high - low)
         return round(100 * (1 - _AIR - (1 - 2 * _AIR) * share), 2)
+
+    exponents = range(low, high + 1, math.ceil((high - low) / 6))
+    return y, tuple(Tick(label=units.power(exponent), at=y(exponent)) for exponent in exponents)
 
 
 def scaling(found: Scaling) -> Plane | None:
@@ -157,17 +136,12 @@ def scaling(found: Scaling) -> Plane | None:
     def y(speed_up: float) -> float:
         return round(100 * (top - speed_up) / (top - bottom), 2)
 
-    spots: list[Spot] = []
-    lines: list[Line] = []
-    for curve, points in curves:
-        colour = names.colour(curve.backend)
-        drawn = [
+    spots = [
+        [
             Spot(
                 x=x(number),
                 y=y(value),
-                shape=SHAPES[0],
                 backend=curve.backend,
-                colour=colour,
                 standing="ranked",
                 label=f"{curve.arm}, {units.plural(number, found.one, found.over)}: {value:.2f} times",
                 low=None if low is None else y(low),
@@ -175,19 +149,17 @@ def scaling(found: Scaling) -> Plane | None:
             )
             for number, value, low, high in points
         ]
-        spots += drawn
-        lines += [Line(a.x, a.y, b.x, b.y, curve.backend, colour) for a, b in itertools.pairwise(drawn)]
+        for curve, points in curves
+    ]
     return Plane(
         x_ticks=tuple(Tick(label=str(number), at=x(number)) for number in found.counts),
         y_ticks=tuple(Tick(label=f"{value:g}×", at=y(value)) for value in _steps_of(bottom, top)),
         x_label=found.over,
         y_label=f"speed-up over {units.plural(fewest, found.one, found.over)} · higher is better",
-        spots=tuple(spots),
-        lines=tuple(lines),
-        shapes=(),
+        spots=tuple(itertools.chain.from_iterable(spots)),
+        paths=tuple(map(path_of, spots)),
         arms=legend(curve for curve, _ in curves),
-        summary="; ".join(spot.label for spot in spots),
-        ideal=(Line(x(fewest), y(1.0), x(most), y(most / fewest), "", ""),),
+        ideal=((x(fewest), y(1.0)), (x(most), y(most / fewest))),
     )
 
 
@@ -208,9 +180,15 @@ def _steps_of(bottom: float, top: float) -> list[float]:
     return [index * step for index in range(first, math.floor(top / step) + 1)]
 
 
-def legend(rows: Iterable[ArmRow | Curve]) -> tuple[tuple[str, str, str], ...]:
-    """Return each arm once, with its colour and its backend."""
-    return tuple(dict.fromkeys((row.arm, names.colour(row.backend), row.backend) for row in rows))
+def legend(rows: Iterable[ArmRow | Curve]) -> tuple[tuple[str, str], ...]:
+    """Return each arm once, with its backend."""
+    return tuple(dict.fromkeys((row.arm, row.backend) for row in rows))
+
+
+def path_of(spots: Iterable[Spot]) -> Path:
+    """Join the points of one arm, in the given order."""
+    found = list(spots)
+    return Path(found[0].backend, tuple((spot.x, spot.y) for spot in found))
 
 
 def _rate(row: Row) -> float | None:

@@ -17,12 +17,17 @@ from suite.report import page_script, pages
 from suite.report.sentences import shortened
 
 MAX_BYTES = 8 * 1024 * 1024
-"""Longest page that is looked through, its data blocks left out; the longest of ours has 1 MB."""
+"""Most characters of a page that is checked, without its data blocks; standard reports have up to 1 MB."""
 EARLIER = (
     # The first version, as of 22 November 2026.
     (
         "9ebe1f21c9fb255c4148491b68430177a370086200283714ca6e54b66937b628",
         "340cdfa445d400f547221e8783a009120a129d2d05013fd1a1dde25ce84470a6",
+    ),
+    # The reports of 21 and 22 November 2026 that are in this repository.
+    (
+        "9ebe1f21c9fb255c4148491b68430177a370086200283714ca6e54b66937b628",
+        "d8e1dfa674dc519ce019bcdb2f6d78d386b965c81be1facd926ad1ad8d1e89f1",
     ),
 )
 """SHA-256 of the style sheet and of the script of the pages of earlier versions."""
@@ -37,7 +42,7 @@ _REFERENCES = frozenset({"href", "src", "srcset", "xlink:href", "action", "forma
 _ICON = "data:,"
 
 
-def not_ours(page: str) -> tuple[str, ...]:
+def unknown_content(page: str) -> tuple[str, ...]:
     """Return what a page holds that no known version of Levelfield writes; empty where there is nothing.
 
     Parameters
@@ -58,13 +63,13 @@ def not_ours(page: str) -> tuple[str, ...]:
     styles, scripts = ([_digest(text) for text in texts] for texts in (reader.styles, reader.scripts))
     known = [*EARLIER, (_digest(report.style()), _digest(page_script.script()))]
     if not any(styles == [style] and scripts == [script] for style, script in known):
-        for what, texts, digests, place in (
+        for what, texts, digests, index in (
             ("a style sheet", reader.styles, styles, 0),
             ("a script", reader.scripts, scripts, 1),
         ):
-            ours = {each[place] for each in known}
-            strange = [text for text, digest in zip(texts, digests, strict=True) if digest not in ours]
-            found += [f"{what}: {_start(text)}" for text in strange]
+            published = {each[index] for each in known}
+            unknown = [text for text, digest in zip(texts, digests, strict=True) if digest not in published]
+            found += [f"{what}: {_start(text)}" for text in unknown]
         found.append(f"{len(scripts)} scripts and {len(styles)} style sheets, not one of each of the same version")
     elif reader.policies != [pages.policy(reader.styles[0], script=reader.scripts[0])]:
         found.append("another Content-Security-Policy than its own: " + (_start("; ".join(reader.policies)) or "none"))
@@ -95,22 +100,22 @@ class _Reader:
 
     def read(self, page: str) -> None:
         """Go through a page once."""
-        place = len(_DOCTYPE) if page.startswith(_DOCTYPE) else 0
-        while (place := page.find("<", place)) >= 0 and len(self.found) < _MOST_NAMED:
-            match = _TAG.match(page, place)
+        position = len(_DOCTYPE) if page.startswith(_DOCTYPE) else 0
+        while (position := page.find("<", position)) >= 0 and len(self.found) < _MOST_NAMED:
+            match = _TAG.match(page, position)
             if match is None:
-                self.found.append(f"markup that no version writes: {_start(page[place : place + 100])}")
-                place += 1
+                self.found.append(f"markup that no version writes: {_start(page[position : position + 100])}")
+                position += 1
                 continue
-            place = match.end()
+            position = match.end()
             if match["close"]:
                 continue
             self._opened(match["name"], match["attributes"])
             if match["name"] in _RAW:
-                end = page.find(f"</{match['name']}>", place)
-                content = page[place:end] if end >= 0 else page[place:]
+                end = page.find(f"</{match['name']}>", position)
+                content = page[position:end] if end >= 0 else page[position:]
                 self._content(match["name"], content, match["attributes"])
-                place = end if end >= 0 else len(page)
+                position = end if end >= 0 else len(page)
 
     def _opened(self, tag: str, text: str) -> None:
         attributes = [(name.lower(), html.unescape(value)) for name, value in _ATTRIBUTE.findall(text)]

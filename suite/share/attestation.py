@@ -32,20 +32,19 @@ def of_statement(read: Read, tool_sha256: str) -> list[Check]:
     if read.statement is None:
         return [Check("statement", "open", "There is none: nothing binds record, images and inputs together.")]
     checks: list[Check] = []
-    if read.page is not None and read.page.statement is not None and read.inputs.statement is not None:
-        text, signature = embedded_record.attested(read.page.statement.encode())
-        if text.encode(errors="replace") != read.statement or signature != read.signature:
-            checks.append(Check("statement inside the page", "broken", "It or its signature is not the one beside it."))
+    text, signature = read.page_statement or ("", "")
+    carried = (text.encode(errors="replace"), signature)
+    if read.page_statement is not None and carried != (read.statement, read.signature):
+        checks.append(Check("statement inside the page", "broken", "It or its signature is not the one beside it."))
     stated = statement.read(read.statement)
     if stated is None:
         return [*checks, Check("statement", "broken", "It is no statement of Levelfield.")]
     wrong = [name for name in stated.sboms if not SBOM_NAME.fullmatch(name)]
     if wrong:
         return [*checks, Check("statement", "broken", "It names files that no run writes.", tuple(wrong[:10]))]
-    record = hashlib.sha256(read.inputs.record).hexdigest() if read.inputs.record is not None else None
     expected = statement.make(
         read.run,
-        record_sha256=record or (read.inside.embedded.record_sha256 if read.inside is not None else ""),
+        record_sha256=read.record_sha256 or (read.inside.embedded.record_sha256 if read.inside is not None else ""),
         inside_sha256=_inside_sha256(read, tool_sha256) or stated.inside_sha256,
         sboms=stated.sboms,
     )
@@ -62,8 +61,7 @@ def _inside_sha256(read: Read, tool_sha256: str) -> str:
         return read.inside.sha256
     if read.run.tool_sha256 != tool_sha256:  # another version may choose other samples
         return ""
-    digest = hashlib.sha256(read.inputs.record or b"").hexdigest()
-    return embedded_record.carry(read.run, analysis.analyse(read.run), digest).sha256
+    return embedded_record.carry(read.run, analysis.analyse(read.run), read.record_sha256).sha256
 
 
 def of_bills(read: Read) -> list[Check]:
@@ -141,7 +139,11 @@ def of_signature(read: Read, signers: Path | None) -> tuple[str, Check]:
         ssh-keygen is missing, or the file of signers is.
     """
     if read.statement is None or not read.signature:
-        return "", Check("signature", "open", "Nobody signed: whoever changed a sample could have made all else fit.")
+        return "", Check(
+            "signature",
+            "open",
+            "It is not signed: with a changed sample, everything else could have been made anew to fit.",
+        )
     found = signing.check(read.statement, read.signature, signers)
     if not found.good:
         return "", Check("signature", "broken", "The signature is not of this statement.")
@@ -150,5 +152,5 @@ def of_signature(read: Read, signers: Path | None) -> tuple[str, Check]:
     if signers is None:
         says = f"It is by the key {found.key}; name the signers that you know with --signers to learn whose that is."
     else:
-        says = f"It is by the key {found.key}, which is nobody's whom {signers} names."
+        says = f"It is by the key {found.key}, which {signers} does not list."
     return "", Check("signature", "open", says)

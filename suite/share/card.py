@@ -1,19 +1,22 @@
 """A run as a card: an SVG for a README, and Markdown for a pull request."""
 
 from collections.abc import Iterator
-from xml.sax.saxutils import escape
+from pathlib import Path
+
+import msgspec
 
 from suite.analysis.types import Analysis, RankedBlock, RankedRow, TimedBlock
 from suite.errors import printable
 from suite.history.environment import machine_title
 from suite.record.schema import Run
-from suite.report import names, sentences, separation, units
+from suite.report import names, pages, sentences, separation, units
 from suite.report.sentences import shortened
 from suite.report.separation import IN_THESE_MINUTES
 from suite.safety.markdown import text as cell
 
+TEMPLATES = Path(__file__).parent / "templates"
 WIDTH = 720
-_ROW, _TITLE, _EDGE = 22, 46, 20
+"""Pixels."""
 _MOST_ROWS = 8
 
 
@@ -31,7 +34,7 @@ def markdown(run: Run, analysis: Analysis) -> str:
 def _lines(run: Run, analysis: Analysis) -> Iterator[str]:
     yield f"**{cell(sentences.overall(analysis))}**"
     yield ""
-    yield cell(f"{sentences.parity(analysis)} {sentences.place(run)} Run {run.id}, {run.started[:10]}.")
+    yield cell(f"{sentences.parity(analysis)} {sentences.where_measured(run)} Run {run.id}, {run.started[:10]}.")
     for block in analysis.timed:
         yield from ("", f"### {cell(sentences.title(block.case))}", "")
         value = "items/s" if block.case.per_item else "geometric mean"
@@ -69,55 +72,38 @@ def svg(run: Run, analysis: Analysis) -> str:
     str
         An SVG document, `WIDTH` pixels wide.
     """
-    parts: list[str] = []
-    top = _EDGE + 22
-    for text, size, weight in (
+    blocks = [block for block in analysis.timed if block.case.scenario == "latency"] or analysis.timed[:3]
+    lines = [
         (shortened(sentences.overall(analysis), 92), 15, 700),
         (shortened(f"{sentences.parity(analysis)} {run.started[:10]}, {machine_title(run.machine)}.", 110), 12, 400),
-    ):
-        parts.append(_text(_EDGE, top, text, size=size, weight=weight))
-        top += 20
-    for block in [block for block in analysis.timed if block.case.scenario == "latency"] or list(analysis.timed[:3]):
-        parts.append(_text(_EDGE, top + 22, sentences.title(block.case), size=13, weight=600))
-        top += _TITLE - 12
-        parts += _bars(block, top)
-        top += _ROW * min(_MOST_ROWS, len(block.rows)) + 6
-    height = top + _EDGE
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
-        f'role="img" aria-label="{_xml(shortened(sentences.overall(analysis), 200))}" '
-        'font-family="system-ui, sans-serif">'
-        f'<rect width="{WIDTH}" height="{height}" rx="10" fill="#fcfcfa" stroke="#dddfe3"/>'
-        + "".join(parts)
-        + "</svg>\n"
+    ]
+    template = pages.templates(TEMPLATES).get_template("card.svg.j2")
+    made = template.render(
+        label=shortened(sentences.overall(analysis), 200),
+        lines=lines,
+        blocks=[(sentences.title(block.case), list(_bars(block))) for block in blocks],
+        width=WIDTH,
+        printable=printable,
     )
+    return f"{made}\n"
 
 
-def _bars(block: TimedBlock, top: int) -> Iterator[str]:
+class Bar(msgspec.Struct, frozen=True):
+    """One arm: a bar with its value, or the standing of an arm without numbers."""
+
+    arm: str
+    value: str
+    width: float | None = None
+    colour: str = ""
+
+
+def _bars(block: TimedBlock) -> Iterator[Bar]:
     costs = {row.arm: row.compared(block.case) for row in block.rows if row.standing in ("ranked", "shown")}
     longest = max((cost.value for cost in costs.values() if cost is not None), default=1.0)
-    for place, row in enumerate(block.rows[:_MOST_ROWS]):
-        y = top + _ROW * place
-        cost = costs.get(row.arm)
-        yield _text(_EDGE + 126, y + 14, shortened(row.arm, 22), size=12, anchor="end")
+    for row in block.rows[:_MOST_ROWS]:
+        arm, cost = shortened(row.arm, 22), costs.get(row.arm)
         if cost is None:
-            yield _text(_EDGE + 136, y + 14, row.standing, size=12, colour="#5a6069")
+            yield Bar(arm, row.standing)
             continue
-        width = max(2.0, 380 * cost.value / longest)
-        colour = names.colour_on_white(row.backend)
-        yield f'<rect x="{_EDGE + 136}" y="{y + 3}" width="{width:.1f}" height="14" rx="2" fill="{colour}"/>'
-        value = units.rate(cost.value) + " items/s" if block.case.per_item else units.time(cost.value)
-        yield _text(_EDGE + 142 + width, y + 14, value, size=12)
-
-
-def _text(
-    x: float, y: float, text: str, *, size: int, weight: int = 400, anchor: str = "start", colour: str = "#1a1d21"
-) -> str:
-    return (
-        f'<text x="{x:g}" y="{y:g}" font-size="{size}" font-weight="{weight}" text-anchor="{anchor}" fill="{colour}">'
-        f"{_xml(text)}</text>"
-    )
-
-
-def _xml(text: str) -> str:
-    return escape(printable(text), {'"': "&quot;"})
+        value = f"{units.rate(cost.value)} items/s" if block.case.per_item else units.time(cost.value)
+        yield Bar(arm, value, max(2.0, 380 * cost.value / longest), names.colour_on_white(row.backend))

@@ -1,4 +1,4 @@
-"""Make the page that follows from a record again, every figure from the samples."""
+"""Render the page of a record again, every figure from the samples, and compare it with the given one."""
 
 import msgspec
 
@@ -7,10 +7,10 @@ from suite.analysis.types import Analysis
 from suite.compare.ab import comparison as pairs
 from suite.compare.formats.html import within
 from suite.compare.types import Gate
-from suite.errors import LevelfieldError
 from suite.record.schema import Run
 from suite.report import embedded_record, html, restoring, units
 from suite.report.embedded_record import Evidence, PageRecord
+from suite.report.thinning import thin
 from suite.share.page import Difference, Tables, differences, parse_page, tables
 
 
@@ -20,7 +20,7 @@ class RenderedPage(msgspec.Struct, frozen=True):
     differing: int
     named: tuple[Difference, ...]
     tables: Tables
-    """Looked at where parts differ, for pages of other versions."""
+    """Compared only where parts differ, for pages of other versions."""
 
 
 def from_record(run: Run, evidence: Evidence, given: str) -> RenderedPage:
@@ -55,27 +55,22 @@ def from_inside(evidence: Evidence, given: str) -> RenderedPage:
 
 
 def _compare(run: Run, found: Analysis, evidence: Evidence, given: str) -> RenderedPage:
-    best: RenderedPage | None = None
+    rendered = []
     for gate in _gates(run):
-        within_page = None
+        comparison = None
         if gate is not None:
-            within_page = within(pairs.compare_arms(run, gate, evidence.inside.embedded.record_sha256))
-        page = html.render(run, found, comparison=within_page, evidence=evidence)
+            comparison = within(pairs.compare_arms(run, gate, evidence.inside.embedded.record_sha256))
+        page = html.render(run, found, comparison=comparison, evidence=evidence)
         around = parse_page(page).around
         count, named = differences(given, around)
-        if best is None or count < best.differing:
-            best = RenderedPage(
-                differing=count, named=named, tables=tables(given, around) if count else Tables(0, 0, ())
-            )
+        rendered.append(RenderedPage(count, named, tables(given, around) if count else Tables(0, 0, ())))
         if not count:
             break
-    if best is None:
-        raise LevelfieldError("The page of this record cannot be made again.")
-    return best
+    return min(rendered, key=lambda each: each.differing)
 
 
 def _gates(run: Run) -> tuple[Gate | None, ...]:
-    """Return what an `ab` run may have been asked: what was typed, or what its record alone says."""
+    """Return the gates that the page of an `ab` run may be made with: as typed, or as its record alone says."""
     if pairs.LABEL not in run.labels:
         return (None,)
     plain = Gate(margin=run.settings.margin)
@@ -98,7 +93,5 @@ def same_inside(run: Run, given: PageRecord) -> bool:
     given
         The record inside the page; it is thinned again to the same number of samples.
     """
-    from suite.report.thinning import thin
-
     found = embedded_record.tails(analysis.analyse(run))
     return thin(run, given.embedded.record_sha256, given.embedded.cap, found) == given.embedded

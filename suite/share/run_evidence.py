@@ -85,7 +85,7 @@ def _bills(folder: Path, run: Run) -> tuple[dict[str, str], tuple[str, ...]]:
     return written, tuple(missing)
 
 
-def read_evidence(record: Path, run: Run, result: Analysis, key: Path | None = None) -> tuple[Evidence | None, str]:
+def read_evidence(record: Path, run: Run, result: Analysis, key: Path | None = None) -> tuple[Evidence, str]:
     """Return what the page of an earlier run carries; with a key, its statement is made and signed again.
 
     Parameters
@@ -127,15 +127,11 @@ def evidence_of(record: Path, run: Run, result: Analysis) -> Evidence:
     record_sha256 = hashlib.sha256(files.content_of(record)).hexdigest()
     carried = embedded_record.carry(run, result, record_sha256)
     content = content_of(record.parent / statement.NAME, statement.MAX_BYTES)
-    stated = statement.read(content) if content is not None else None
-    if (
-        content is None
-        or stated is None
-        or (stated.record_sha256, stated.inside_sha256) != (record_sha256, carried.sha256)
-    ):
+    stated = statement.read(content or b"")
+    if stated is None or (stated.record_sha256, stated.inside_sha256) != (record_sha256, carried.sha256):
         return Evidence(inside=carried)
     signature = content_of(record.parent / statement.SIGNATURE, signing.MAX_BYTES) or b""
     try:
-        return Evidence(inside=carried, statement=content.decode(), signature=signature.decode("ascii"))
+        return Evidence(inside=carried, statement=(content or b"").decode(), signature=signature.decode("ascii"))
     except UnicodeDecodeError:
         return Evidence(inside=carried)

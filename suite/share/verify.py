@@ -1,8 +1,8 @@
 """Verify a report: its digests, its statement, its signature, and every figure, computed again from the samples.
 
-A signature says who stands for a report. Without one that a reader knows, whoever changed a sample can make everything
-else fit again: such a report is *consistent, but unsigned*, or *consistent, but signer unknown*. Nothing shows whether
-what was signed was ever measured.
+A signature names who published a report. Without one by a signer that the reader knows, a report with a changed sample
+and everything else computed again passes all checks: it is *consistent, but unsigned*, or *consistent, but signer
+unknown*. No check proves that what was signed was ever measured.
 """
 
 import hashlib
@@ -13,11 +13,11 @@ import msgspec
 
 from suite.analysis import guarded
 from suite.record.schema import Run
-from suite.report import embedded_record, restoring
+from suite.report import restoring
 from suite.report.embedded_record import Evidence
 from suite.report.units import plural
 from suite.share import attestation, rendering
-from suite.share.active_content import not_ours
+from suite.share.active_content import unknown_content
 from suite.share.inputs import VerificationInput
 from suite.share.reading import Check, Read, read
 
@@ -38,14 +38,14 @@ class Verified(msgspec.Struct, frozen=True):
     checks: tuple[Check, ...]
     verdict: Verdict
     signer: str = ""
-    signers_asked: bool = False
+    signers_given: bool = False
 
     @property
     def exit_code(self) -> int:
         """0 nothing is wrong; 1 something is; 3 it is undecided, or signers were named and it is by none of them."""
         if self.verdict == "verification failed":
             return 1
-        unknown = self.verdict == "not verified" or (self.signers_asked and self.verdict != "verified")
+        unknown = self.verdict == "not verified" or (self.signers_given and self.verdict != "verified")
         return INCONCLUSIVE if unknown else 0
 
 
@@ -57,7 +57,7 @@ def verify(inputs: VerificationInput, *, tool_sha256: str = "", signers: Path | 
     inputs
         As `suite.share.inputs.open_input` read it.
     tool_sha256
-        Digest of this tool's own sources, as records hold it: where a page was made by others, that is said.
+        Digest of this tool's own sources, as records hold it: a page of another version is checked less strictly.
     signers
         A file of the signers that the reader knows.
 
@@ -77,8 +77,8 @@ def verify(inputs: VerificationInput, *, tool_sha256: str = "", signers: Path | 
             signature,
         ]
     broken = any(check.state == "broken" for check in checks)
-    judged = found.page is None or all(check.state == "holds" for check in checks if check.topic == "figures")
-    covered = bool(signed) and found.statement is not None and judged
+    figures_hold = found.page is None or all(check.state == "holds" for check in checks if check.topic == "figures")
+    covered = bool(signed) and found.statement is not None and figures_hold
     verdict: Verdict = "consistent, but signer unknown" if found.signature else "consistent, but unsigned"
     if broken:
         verdict = "verification failed"
@@ -91,7 +91,7 @@ def verify(inputs: VerificationInput, *, tool_sha256: str = "", signers: Path | 
         checks=tuple(checks),
         verdict=verdict,
         signer=signed,
-        signers_asked=signers is not None,
+        signers_given=signers is not None,
     )
 
 
@@ -123,9 +123,10 @@ def _records(read: Read, tool_sha256: str) -> list[Check]:
 
 
 def _check_record(read: Read) -> Check:
-    digest = hashlib.sha256(read.inputs.record or b"").hexdigest()
-    if read.inside is not None and read.inside.embedded.record_sha256 != digest:
-        says = f"run.json has the SHA-256 {digest}, and the page names {read.inside.embedded.record_sha256}."
+    if read.inside is not None and read.inside.embedded.record_sha256 != read.record_sha256:
+        says = (
+            f"run.json has the SHA-256 {read.record_sha256}, and the page names {read.inside.embedded.record_sha256}."
+        )
         return Check("record", "broken", says)
     says = "run.json follows the schema" + ("." if read.inside is None else " and has the digest that the page names.")
     return Check("record", "holds", says)
@@ -137,8 +138,7 @@ def _check_record(read: Read) -> Check:
 def _figures(read: Read, tool_sha256: str) -> list[Check]:
     if read.page is None or read.inside is None:
         return [Check("figures", "open", "There is no page here, so that there are no figures to compute again.")]
-    carried = embedded_record.attested(read.page.statement.encode()) if read.page.statement is not None else ("", "")
-    evidence = Evidence(read.inside, *carried)
+    evidence = Evidence(read.inside, *(read.page_statement or ("", "")))
     if read.full_record is not None:
         again = rendering.from_record(read.full_record, evidence, read.page.around)
     else:
@@ -158,11 +158,11 @@ def _not_following(again: rendering.RenderedPage, read: Read) -> str:
 def _by_another_version(again: rendering.RenderedPage, read: Read) -> Check:
     """Judge a page that another version may have written: rightly, its words and drawings may differ.
 
-    Which version wrote it is said by the record, which a stranger may have written, too. So such a page is never called
-    consistent: it is *broken* where it could act on its reader, and otherwise *unverified*; what differs is named.
+    The version is read from the record, which is not trusted either. So such a page is never called consistent: it is
+    *broken* where it could act on its reader, and otherwise *unverified*; what differs is named.
     """
     assert read.page is not None  # it differs from the page made again
-    active = not_ours(read.page.around)
+    active = unknown_content(read.page.around)
     if active:
         says = "The page holds what no version of Levelfield that is known here writes. If a newer version wrote it, "
         return Check("figures", "broken", f"{says}verify it with that version.", active)

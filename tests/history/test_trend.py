@@ -75,8 +75,8 @@ def test_failures_are_passed_over_and_places_still_fit() -> None:
 def test_a_few_runs_call_no_change() -> None:
     found = trend(series([1e6, 1e6, 2e6, 2e6]), margin=0.02)
     assert found.changes == ()
-    assert f"called from {FEWEST_RUNS} on" in found.unjudged
-    assert trend(series([]), margin=0.02).unjudged
+    assert f"called from {FEWEST_RUNS} on" in found.not_analysed
+    assert trend(series([]), margin=0.02).not_analysed
 
 
 def test_the_last_run_alone_is_a_change_of_one_run() -> None:

@@ -16,9 +16,9 @@ def test_every_arm_has_a_row_those_without_numbers_too() -> None:
     assert cold is not None
     assert memory is not None
     for names, last in (
-        ([mark.name for mark in timed.marks], timed.marks[-1].value),
-        ([bar.name for bar in cold.bars], cold.bars[-1].value),
-        ([bar.name for bar in memory.bars], memory.bars[-1].value),
+        ([mark.row.arm for mark in timed.marks], timed.marks[-1].value),
+        ([bar.row.arm for bar in cold.marks], cold.marks[-1].value),
+        ([bar.row.arm for bar in memory.marks], memory.marks[-1].value),
     ):
         assert len(names) == 7
         assert (names[-1], last) == ("jax", "failed")
@@ -33,13 +33,13 @@ def test_a_mark_lies_within_its_interval_and_the_summary_tells_all() -> None:
         assert mark.high is not None
         assert mark.low <= mark.at <= mark.high
         assert len(mark.dots) == 5
-        assert f"{mark.name} {mark.value}" in chart.summary
+        assert f"{mark.row.arm} {mark.value}" in chart.summary
 
 
 def test_segments_of_a_cold_start_follow_one_another() -> None:
     chart = charts.cold(analyse(make_run(models=("bert",))).cold[0])
     assert chart is not None
-    for bar in chart.bars:
+    for bar in chart.marks:
         ends = [part.start + part.width for part in bar.parts]
         assert [part.start for part in bar.parts[1:]] == pytest.approx(ends[:-1], abs=0.02)
         assert ends[-1] <= 100

@@ -135,10 +135,10 @@ def test_a_single_arm_leads_nobody() -> None:
 
 
 def test_the_place_is_reported_and_why() -> None:
-    assert sentences.place(make_run()) == "Measured in one pinned container per framework."
-    venv = sentences.place(make_run(launcher="venv"))
+    assert sentences.where_measured(make_run()) == "Measured in one pinned container per framework."
+    venv = sentences.where_measured(make_run(launcher="venv"))
     assert venv.startswith("Measured in virtual environments, not in containers: no container engine answered")
-    host = sentences.place(make_run(launcher="host"))
+    host = sentences.where_measured(make_run(launcher="host"))
     assert host.endswith("torch, tensorflow, jax, onnxruntime and openvino (the current interpreter's own packages).")
 
 

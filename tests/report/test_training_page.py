@@ -41,7 +41,9 @@ def test_the_page_tells_steps_memory_and_parity() -> None:
 
 def test_the_update_rule_stands_beside_its_tolerance_and_older_records_have_none() -> None:
     table = parity.trainings(ANALYSIS)[0]
-    assert table.lines[0].training.tolerances.update == 2e-6
+    assert table.rows[0].parity is not None
+    assert table.rows[0].parity.training is not None
+    assert table.rows[0].parity.training.tolerances.update == 2e-6
     page = html.render(RUN, ANALYSIS)
     assert f'<th scope="row">Tolerance</th><td class="num">{units.error(2e-6)}</td>' in page
     assert "an older version did not check" not in page
@@ -81,7 +83,7 @@ def test_the_terminal_has_step_quantiles_and_peak_memory() -> None:
 def test_trainings_stand_in_a_table_of_their_own() -> None:
     tables = parity.trainings(ANALYSIS)
     assert [table.model for table in tables] == ["mlp", "resnet50"]
-    assert [line.arm for line in tables[1].lines if not line.equal] == ["tensorflow"]
+    assert [row.arm for row in tables[1].rows if row.parity is not None and not row.parity.equal] == ["tensorflow"]
     assert parity.table(ANALYSIS).columns == (("mlp", "fp32"), ("resnet50", "fp32"))
     only = analyse(make_run(models=("mlp",), scenarios=("training",)))
     assert parity.table(only).columns == ()

@@ -12,6 +12,7 @@ from suite.share import active_content
 from suite.share.inputs import VerificationInput
 from suite.share.page import parse_page
 from suite.share.verify import verify
+from tests.commands import ROOT
 from tests.report.hostile import make_hostile
 from tests.share.evidence import broken, leave, small
 
@@ -24,11 +25,16 @@ def page() -> str:
 
 
 def found_in(page: str) -> tuple[str, ...]:
-    return active_content.not_ours(parse_page(page).around)
+    return active_content.unknown_content(parse_page(page).around)
 
 
 def test_a_page_of_this_version_holds_nothing_else(page: str) -> None:
     assert found_in(page) == ()
+
+
+@pytest.mark.parametrize("folder", sorted(path.parent.name for path in (ROOT / "reports").glob("*/report.html")))
+def test_every_page_in_this_repository_is_of_a_known_version(folder: str) -> None:
+    assert found_in((ROOT / "reports" / folder / "report.html").read_text(encoding="utf-8")) == ()
 
 
 def test_a_page_of_a_hostile_record_neither() -> None:
@@ -125,5 +131,5 @@ def test_no_forged_page_is_called_consistent(tmp_path_factory: pytest.TempPathFa
 @pytest.mark.parametrize("piece", ["<a ", "<!--", "<", "&", "<a b='", "</", "<!", "<?", "<script", "<a x=1 "])
 def test_a_page_made_to_keep_its_reader_busy_does_not(piece: str) -> None:
     began = time.process_time()
-    active_content.not_ours(piece * (active_content.MAX_BYTES // len(piece)))
+    active_content.unknown_content(piece * (active_content.MAX_BYTES // len(piece)))
     assert time.process_time() - began < 5

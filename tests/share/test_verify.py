@@ -1,6 +1,5 @@
 """A report that holds is said to hold, and a single changed digit is found."""
 
-import json
 import re
 import shutil
 from functools import cache
@@ -8,22 +7,15 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from suite.analysis import analyse
-from suite.compare.ab.comparison import compare_arms
-from suite.compare.formats.html import within
-from suite.compare.types import Gate
 from suite.errors import LevelfieldError
 from suite.record import files
 from suite.record.schema import Run
-from suite.report import html
-from suite.share import run_evidence, statement
+from suite.share import statement
 from suite.share.inputs import VerificationInput
 from suite.share.verify import Verified, verify
-from tests.compare.ab import pairs
 from tests.records_builder import make_run
 from tests.share.evidence import TOOL_SHA256, broken, check, key, large, leave, small
 
@@ -60,25 +52,6 @@ def test_it_says_from_which_samples_it_computed(left: Path, thinned: Path) -> No
     inside = says(check(thinned / "report.html"), "figures")
     assert re.search(r"the samples inside the page; of \d results they are [\d,]+ of [\d,]+", inside)
     assert "no page here" in says(check(left / "run.json"), "figures")
-
-
-def test_a_page_of_two_arms_holds_whatever_gate_was_asked(tmp_path: Path) -> None:
-    for number, (words, gate) in enumerate(
-        [((), Gate()), (("--max-slowdown", "3%"), Gate(max_slowdown=0.03)), (("--max-slowdown=x",), Gate())]
-    ):
-        run = msgspec.structs.replace(
-            pairs.run(models=("mlp",)), command=("levelfield", "ab", *words), tool_sha256=TOOL_SHA256
-        )
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        record = files.write(run, folder)
-        found = analyse(run)
-        evidence = run_evidence.evidence_of(record, run, found)
-        compared = within(compare_arms(run, gate, evidence.inside.embedded.record_sha256))
-        page = html.render(run, found, comparison=compared, evidence=evidence)
-        (folder / "report.html").write_text(page)
-        assert broken(check(folder)) == ""
-        assert broken(check(folder / "report.html")) == ""
 
 
 # ---- a single digit ------------------------------------------------------------------------------------------------
@@ -262,33 +235,3 @@ def test_a_record_of_a_run_without_statement_is_consistent(tmp_path: Path) -> No
     found = check(tmp_path)
     assert found.verdict == CONSISTENT
     assert "There is none" in says(found, "statement")
-
-
-def test_a_later_page_keeps_the_statement_and_its_signature(tmp_path: Path) -> None:
-    from suite.cli.tools import report
-
-    ada, signers = key(tmp_path)
-    folder = leave(small(), tmp_path / "run", ada)
-    (folder / "report.html").unlink()
-    assert CliRunner().invoke(report, [str(folder)]).exit_code == 0
-    assert check(folder / "report.html", signers).verdict == "verified"
-    (folder / statement.NAME).write_text("{}")
-    assert CliRunner().invoke(report, [str(folder)]).exit_code == 0
-    assert "There is none" in says(check(folder / "report.html"), "statement")
-
-
-def test_a_bill_that_is_not_there_is_said_and_one_that_is_a_link_not_followed(tmp_path: Path) -> None:
-    folder = leave(small(), tmp_path / "run")
-    bill = folder / "sbom" / "canary-cpu.cdx.json"
-    elsewhere = tmp_path / "elsewhere.json"
-    bill.rename(elsewhere)
-    assert "not here" in says(check(folder), "bills of materials")
-    bill.symlink_to(elsewhere)
-    with pytest.raises(LevelfieldError, match="it is a link"):
-        check(folder)
-
-
-def test_the_statement_names_no_place_of_this_machine(left: Path, tmp_path: Path) -> None:
-    text = (left / statement.NAME).read_text() + (left / "sbom" / "canary-cpu.cdx.json").read_text()
-    assert str(tmp_path.parent) not in text
-    assert json.loads((left / statement.NAME).read_text())["_type"]

@@ -4,9 +4,10 @@ Every row repeats what names it (run, case, arm), so that rows of many runs can 
 """
 
 import statistics
-from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
-from typing import TypeAlias
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+
+import msgspec
 
 from suite.analysis import collect
 from suite.analysis.types import (
@@ -22,6 +23,7 @@ from suite.analysis.types import (
 )
 from suite.record.schema import Absent, Arm, Block, Case, Run, Window
 from suite.report import separation
+from suite.report.export.columns import COLUMNS
 from suite.statistics.windows import quantiles_absent
 
 Value: TypeAlias = str | int | float | bool | None
@@ -38,20 +40,31 @@ def rows(table: str, run: Run, analysis: Analysis) -> Rows:
     run, analysis
         A record, and what follows from it.
     """
-    return _TABLES[table](run, analysis)
+    match table:
+        case "results":
+            return _results(run, analysis)
+        case "launches":
+            return _launches(run)
+        case "windows":
+            return _windows(run)
+        case _:
+            return _calls(run)
+
+
+def _cells(table: str, *parts: Mapping[str, Any] | msgspec.Struct | None) -> dict[str, Value]:
+    """Return a row: the columns of a table that its parts have, the later part first; what is absent is None."""
+    found: dict[str, Any] = {}
+    for part in parts:
+        found |= msgspec.structs.asdict(part) if isinstance(part, msgspec.Struct) else part or {}
+    return {name: None if isinstance(found[name], Absent) else found[name] for name in COLUMNS[table] if name in found}
 
 
 def _named(run: Run, case: Case, arm: Arm) -> dict[str, Value]:
+    """Return what every table begins with: the run, the case and the arm."""
     return {
         "run": run.id,
         "started": run.started,
-        "model": case.model,
-        "scenario": case.scenario,
-        "precision": case.precision,
-        "batch": case.batch,
-        "threads": case.threads,
-        "processes": case.processes,
-        "device": case.device,
+        **msgspec.structs.asdict(case),
         "arm": arm.id,
         "backend": arm.backend,
     }
@@ -62,28 +75,15 @@ def _results(run: Run, analysis: Analysis) -> Rows:
         arms = {arm.id: arm for arm in block.arms}
         for row in found.rows:
             metric, unit, estimate = _estimate(row, block.case)
-            plain = {
-                "standing": row.standing,
-                "metric": metric,
-                "unit": unit,
-                "value": estimate.value if estimate else None,
-                "low": estimate.low if estimate else None,
-                "high": estimate.high if estimate else None,
-                "relative_error": _known(row.parity.relative_error) if row.parity is not None else None,
-                "equal": row.parity.equal if row.parity is not None else None,
-                "launches": row.launches,
-            }
+            derived: dict[str, Value] = {"metric": metric, "unit": unit, "launches": row.launches}
             if isinstance(row, Row):
-                plain |= {
-                    "p90_ns": row.p90_ns,
-                    "p99_ns": row.p99_ns,
-                    "cpu_cores": row.cpu_cores,
+                derived |= {
                     "calls": row.counts.calls,
                     "quantiles_absent": quantiles_absent(row.counts.calls) if row.median_ns is not None else "",
                 }
             if isinstance(found, RankedBlock) and isinstance(row, RankedRow):
-                plain |= {"version": row.version, "rank": row.rank} | _behind(row, found)
-            yield _named(run, block.case, arms[row.arm]) | plain
+                derived |= _behind(row, found)
+            yield _cells("results", row.parity, row, estimate, derived, _named(run, block.case, arms[row.arm]))
 
 
 def _behind(row: RankedRow, block: RankedBlock) -> dict[str, Value]:
@@ -113,55 +113,33 @@ def _estimate(row: AnyRow, case: Case) -> tuple[str, str, Estimate | None]:
             return "peak memory", "bytes", peak
 
 
-def _launches(run: Run, analysis: Analysis) -> Rows:
-    del analysis
+def _launches(run: Run) -> Rows:
     for block, arms in _blocks(run):
         for generation, launch in collect.launches(block):
             if launch.arm not in arms:
                 continue
-            startup, parity, memory = launch.startup, launch.parity, launch.memory
-            yield _named(run, block.case, arms[launch.arm]) | {
+            derived = {
                 "generation": generation.index,
                 "version": launch.framework_version,
                 "started_launch": launch.started,
-                "start_ns": startup.start_ns if startup is not None else None,
-                "import_ns": startup.import_ns if startup is not None else None,
-                "load_ns": startup.load_ns if startup is not None else None,
-                "first_call_ns": _known(startup.first_call_ns) if startup is not None else None,
-                "peak_rss_bytes": _known(memory.peak_rss_bytes) if memory is not None else None,
-                "environment_padding_bytes": launch.environment_padding_bytes,
-                "relative_error": _known(parity.relative_error) if parity is not None else None,
-                "equal": parity.equal if parity is not None else None,
                 "failure": launch.failure.message if launch.failure is not None else None,
-                "cache_warm": launch.cache_warm,
             }
+            named = _named(run, block.case, arms[launch.arm])
+            yield _cells("launches", launch.startup, launch.memory, launch.parity, launch, derived, named)
 
 
-def _known(value: float | Absent) -> float | None:
-    return None if isinstance(value, Absent) else value
+def _windows(run: Run) -> Rows:
+    for number, window, named in _turns(run):
+        if window.samples_ns:
+            derived = {
+                "turn": number,
+                "calls": len(window.samples_ns),
+                "median_ns": float(statistics.median(window.samples_ns)),
+            }
+            yield _cells("windows", window, derived, named)
 
 
-def _windows(run: Run, analysis: Analysis) -> Rows:
-    del analysis
-    for place, window, named in _turns(run):
-        if not window.samples_ns:
-            continue
-        yield named | {
-            "turn": place,
-            "calls": len(window.samples_ns),
-            "median_ns": float(statistics.median(window.samples_ns)),
-            "window_ns": window.window_ns,
-            "user_ns": window.user_ns,
-            "system_ns": window.system_ns,
-            "voluntary_switches": window.voluntary_switches,
-            "involuntary_switches": window.involuntary_switches,
-            "minor_faults": window.minor_faults,
-            "major_faults": window.major_faults,
-        }
-
-
-def _calls(run: Run, analysis: Analysis) -> Rows:
-    del analysis
+def _calls(run: Run) -> Rows:
     for _, window, named in _turns(run):
         for number, call_ns in enumerate(window.samples_ns):
             yield named | {"call": number, "call_ns": call_ns}
@@ -172,18 +150,14 @@ def _turns(run: Run) -> Iterator[tuple[int, Window, dict[str, Value]]]:
     for block, arms in _blocks(run):
         for generation in block.generations:
             for round_ in generation.rounds:
-                for place, turn in enumerate(round_.turns, start=1):
+                where = {
+                    "generation": generation.index,
+                    "round": round_.index,
+                    "disturbed": bool(round_.disturbed),
+                }
+                for number, turn in enumerate(round_.turns, start=1):
                     if turn.window is not None and turn.arm in arms:
-                        yield (
-                            place,
-                            turn.window,
-                            _named(run, block.case, arms[turn.arm])
-                            | {
-                                "generation": generation.index,
-                                "round": round_.index,
-                                "disturbed": bool(round_.disturbed),
-                            },
-                        )
+                        yield number, turn.window, _named(run, block.case, arms[turn.arm]) | where
 
 
 def _blocks(run: Run) -> Iterator[tuple[Block, dict[str, Arm]]]:
@@ -193,8 +167,3 @@ def _blocks(run: Run) -> Iterator[tuple[Block, dict[str, Arm]]]:
         if block.canary is not None:
             arms[block.canary] = Arm(backend=block.canary, image=block.canary)
         yield block, arms
-
-
-_TABLES: Mapping[str, Callable[[Run, Analysis], Rows]] = MappingProxyType(
-    {"results": _results, "launches": _launches, "windows": _windows, "calls": _calls}
-)

@@ -41,7 +41,7 @@ class Entry(msgspec.Struct, frozen=True):
     """`torch 2.13.0`, one for every framework."""
 
 
-class Shelf(msgspec.Struct, frozen=True):
+class SiteRuns(msgspec.Struct, frozen=True):
     """What a site is made of."""
 
     entries: tuple[Entry, ...]
@@ -51,7 +51,7 @@ class Shelf(msgspec.Struct, frozen=True):
     """Folders that are left out, and why."""
 
 
-def fill(reports: Path, say: Callable[[str], None], keep: Callable[[Entry, Run, Analysis], None]) -> Shelf:
+def read_runs(reports: Path, say: Callable[[str], None], keep: Callable[[Entry, Run, Analysis], None]) -> SiteRuns:
     """Read every run of a folder, once; what cannot be read, or calls itself what no folder can be called, is left out.
 
     Parameters
@@ -94,7 +94,7 @@ def fill(reports: Path, say: Callable[[str], None], keep: Callable[[Entry, Run, 
                     summary.summarise(run, found, record_sha256=record.sha256, record_bytes=record.size_bytes)
                 )
     newest = sorted(entries.values(), key=lambda entry: (entry.started, entry.id), reverse=True)
-    return Shelf(tuple(newest), tuple(summaries), tuple(skipped))
+    return SiteRuns(tuple(newest), tuple(summaries), tuple(skipped))
 
 
 def _entry(run: Run, found: Analysis, folder: Path) -> Entry:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
-from markupsafe import Markup
 
 from suite import __version__
 from suite.analysis.types import Analysis
@@ -22,7 +21,7 @@ from suite.record.schema import Run
 from suite.report import html, pages
 from suite.share import card, run_evidence
 from suite.share.site import listing, trends
-from suite.share.site.listing import Entry, Shelf
+from suite.share.site.listing import Entry, SiteRuns
 from suite.share.site.trends import Page
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -64,19 +63,19 @@ def publish(reports: Path, out: Path, say: Callable[[str], None]) -> Published:
         fresh = Path(place) / "site"
         fresh.mkdir()
         (fresh / MARK).write_text(f"{__version__}\n", encoding="utf-8")
-        filled = listing.fill(reports, say, lambda one, run, found: _run(one, run, found, fresh / "runs" / one.id))
-        if not filled.entries:
-            why = f" {filled.skipped[0]}" if filled.skipped else ""
+        runs = listing.read_runs(reports, say, lambda one, run, found: _run(one, run, found, fresh / "runs" / one.id))
+        if not runs.entries:
+            why = f" {runs.skipped[0]}" if runs.skipped else ""
             raise LevelfieldError(
                 f"There is no run under {reports} that can be published.{why}", fix="Measure one with levelfield bench."
             )
-        pairs = _comparisons(filled.entries, fresh / "compare", say)
-        found = trends.pages(filled.summaries)
+        pairs = _comparisons(runs.entries, fresh / "compare", say)
+        found = trends.pages(runs.summaries)
         for page in found:
             _write(fresh / "trends" / f"{page.name}.html", _page("trends.html.j2", page=page))
-        _write(fresh / "index.html", _index(filled, pairs, found))
+        _write(fresh / "index.html", _index(runs, pairs, found))
         _put(fresh, out)
-    return Published(len(filled.entries), len(pairs), len(found), filled.skipped)
+    return Published(len(runs.entries), len(pairs), len(found), runs.skipped)
 
 
 def _replaceable(out: Path) -> None:
@@ -143,8 +142,8 @@ def _comparisons(entries: Sequence[Entry], folder: Path, say: Callable[[str], No
     return found
 
 
-def _index(filled: Shelf, pairs: dict[tuple[str, str], str], found: Sequence[Page]) -> str:
-    entries = filled.entries
+def _index(runs: SiteRuns, pairs: dict[tuple[str, str], str], found: Sequence[Page]) -> str:
+    entries = runs.entries
     script = (TEMPLATES / "filters.js").read_text(encoding="utf-8")
     return _page(
         "index.html.j2",
@@ -156,22 +155,18 @@ def _index(filled: Shelf, pairs: dict[tuple[str, str], str], found: Sequence[Pag
         backends=sorted({name for one in entries for name in one.backends}),
         models=sorted({name for one in entries for name in one.models}),
         launchers=sorted({one.launcher for one in entries}),
-        skipped=len(filled.skipped),
+        skipped=len(runs.skipped),
     )
 
 
 def _page(template: str, *, script: str = "", **values: object) -> str:
-    style = pages.style(TEMPLATES / "site.css")
-    return (
-        pages.templates(TEMPLATES)
-        .get_template(template)
-        .render(
-            policy=pages.policy(style, script=script, images="'self' data:"),
-            style=Markup(style),  # noqa: S704  (our own files)
-            script=Markup(script),  # noqa: S704  (our own file)
-            version=__version__,
-            **values,
-        )
+    return pages.render(
+        pages.templates(TEMPLATES).get_template(template),
+        style=pages.style(TEMPLATES / "site.css"),
+        script=script,
+        images="'self' data:",
+        version=__version__,
+        **values,
     )
 
 

@@ -1,13 +1,15 @@
 """The trends of one machine as a page: every result that was measured more than once, with its changes marked."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from contextlib import closing
 
 import msgspec
 
-from suite.history.show import answer
-from suite.history.summary import Result, Summary
-from suite.history.trend import Point, Series, trend
-from suite.report import units
+from suite.history import queries
+from suite.history.show import answer, value
+from suite.history.store import Store
+from suite.history.summary import Summary
+from suite.history.trend import Series, trend
 
 MARGIN = 0.02
 WIDTH, HEIGHT, EDGE = 640, 150, 8
@@ -51,52 +53,19 @@ class Page(msgspec.Struct, frozen=True):
 
 def pages(summaries: Iterable[Summary]) -> tuple[Page, ...]:
     """Lay out one page for every machine and launcher that has a result with two numbers or more."""
-    groups: dict[tuple[str, str], list[Summary]] = {}
-    for one in summaries:
-        if not one.labels:
+    groups: dict[tuple[str, str], list[Series]] = {}
+    with closing(Store("sqlite://")) as store:
+        store.enter(sorted(summaries, key=lambda one: (one.started, one.id)))
+        for one in queries.series(store, queries.results(store), labelled=False):
             groups.setdefault((one.machine, one.launcher), []).append(one)
     found = []
-    for (machine, launcher), runs in sorted(groups.items()):
-        runs.sort(key=lambda one: (one.started, one.id))
-        lines = tuple(line for series in _series(runs) if (line := _line(series)) is not None)
+    for (machine, launcher), group in sorted(groups.items()):
+        lines = tuple(filter(None, map(_line, group)))
         if lines:
-            found.append(Page(f"{machine}-{launcher}", runs[-1].machine_title, launcher, len(runs), lines))
+            newest = max(group, key=lambda one: one.points[-1].number)
+            runs = {point.number for one in group for point in one.points}
+            found.append(Page(f"{machine}-{launcher}", newest.machine_title, launcher, len(runs), lines))
     return tuple(found)
-
-
-def _series(runs: Sequence[Summary]) -> list[Series]:
-    points: dict[tuple[str, str], list[Point]] = {}
-    newest: dict[tuple[str, str], tuple[Summary, Result]] = {}
-    for number, run in enumerate(runs):
-        for result in run.results:
-            key = (result.id, result.metric)
-            newest[key] = (run, result)
-            points.setdefault(key, []).append(
-                Point(
-                    number=number,
-                    run=run.id,
-                    started=run.started,
-                    standing=result.standing,
-                    labels="",
-                    estimate=result.estimate,
-                    low=result.low,
-                    high=result.high,
-                )
-            )
-    return [
-        Series(
-            result=result.id,
-            arm=result.arm,
-            image=result.image,
-            metric=result.metric,
-            unit=result.unit,
-            machine=run.machine,
-            machine_title=run.machine_title,
-            launcher=run.launcher,
-            points=tuple(points[key]),
-        )
-        for key, (run, result) in sorted(newest.items())
-    ]
 
 
 def _line(series: Series) -> Line | None:
@@ -110,12 +79,12 @@ def _line(series: Series) -> Line | None:
     last = max(1, len(series.points) - 1)
     dots = tuple(
         Dot(
-            x=round(EDGE + (WIDTH - 2 * EDGE) * place / last, 1),
+            x=round(EDGE + (WIDTH - 2 * EDGE) * index / last, 1),
             y=round(HEIGHT - EDGE - (HEIGHT - 2 * EDGE) * (point.estimate - low) / reach, 1),
-            label=f"{point.started[:10]}: {_value(point.estimate, series.unit)} ({point.run})",
-            changed=place in changed,
+            label=f"{point.started[:10]}: {value(point.estimate, series.unit)} ({point.run})",
+            changed=index in changed,
         )
-        for place, point in enumerate(series.points)
+        for index, point in enumerate(series.points)
         if point.estimate is not None
     )
     return Line(
@@ -123,17 +92,7 @@ def _line(series: Series) -> Line | None:
         says=answer(series, judged),
         dots=dots,
         path=" ".join(f"{dot.x},{dot.y}" for dot in dots),
-        top=_value(high, series.unit),
-        bottom=_value(low, series.unit),
-        latest=_value(numbers[-1], series.unit),
+        top=value(high, series.unit),
+        bottom=value(low, series.unit),
+        latest=value(numbers[-1], series.unit),
     )
-
-
-def _value(value: float, unit: str) -> str:
-    match unit:
-        case "bytes":
-            return units.size(value)
-        case "items/s":
-            return f"{units.rate(value)} items/s"
-        case _:
-            return units.time(value)

@@ -72,7 +72,7 @@ def test_where_data_come_fast_enough_it_says_what_little_is_to_be_gained() -> No
 
 
 def test_between_the_two_no_pace_is_set() -> None:
-    assert "More workers or cheaper decoding gain at the most what is told." in waiting_text(
+    assert "More workers or cheaper decoding gain at most the factor above." in waiting_text(
         waiting_run({"torch": 0.2})
     )
 

@@ -191,7 +191,7 @@ def test_the_command_that_measures_it_again_names_both_places() -> None:
 
 
 def test_the_report_says_who_ran_elsewhere() -> None:
-    said = sentences.place(record(1.0, scenarios=("latency",)))
+    said = sentences.where_measured(record(1.0, scenarios=("latency",)))
     assert said == (
         "Measured in one pinned container per framework; onnxruntime+launcher=venv in virtual environments."
     )

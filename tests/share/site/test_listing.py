@@ -10,7 +10,7 @@ from suite.errors import LevelfieldError
 from suite.record import files
 from suite.record.schema import Run
 from suite.share.site import listing
-from suite.share.site.listing import Entry, Shelf
+from suite.share.site.listing import Entry, SiteRuns
 from tests.share.site.shelves import fill, made
 
 
@@ -25,29 +25,29 @@ def put(reports: Path, *runs: Run) -> Path:
     return reports
 
 
-def listed(reports: Path) -> Shelf:
-    return listing.fill(reports, lambda _: None, keep_nothing)
+def listed(reports: Path) -> SiteRuns:
+    return listing.read_runs(reports, lambda _: None, keep_nothing)
 
 
 @pytest.fixture(scope="module")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> SiteRuns:
     return listed(fill(tmp_path_factory.mktemp("listed") / "reports"))
 
 
-def test_the_newest_comes_first_and_each_has_its_summary(shelf: Shelf) -> None:
+def test_the_newest_comes_first_and_each_has_its_summary(shelf: SiteRuns) -> None:
     started = [entry.started for entry in shelf.entries]
     assert started == sorted(started, reverse=True)
     assert len(shelf.entries) == 10
     assert {one.id for one in shelf.summaries} == {entry.id for entry in shelf.entries}
 
 
-def test_a_run_that_cannot_be_read_is_named_with_the_reason(shelf: Shelf) -> None:
+def test_a_run_that_cannot_be_read_is_named_with_the_reason(shelf: SiteRuns) -> None:
     (skipped,) = shelf.skipped
     assert skipped.startswith("broken: ")
     assert len(skipped) > len("broken: ")
 
 
-def test_an_entry_says_what_was_measured_where(shelf: Shelf) -> None:
+def test_an_entry_says_what_was_measured_where(shelf: SiteRuns) -> None:
     entry = next(entry for entry in shelf.entries if entry.id == "run-00")
     assert (entry.models, entry.backends, entry.launcher) == (("MLP",), ("onnxruntime", "openvino"), "docker")
     assert entry.stack == ("onnxruntime 1.31.1", "openvino 2026.4.1"), "frameworks, and none of their dependencies"
@@ -63,7 +63,7 @@ def test_an_entry_says_what_was_measured_where(shelf: Shelf) -> None:
 def test_what_is_read_is_said_beforehand_and_given_away_once(tmp_path: Path) -> None:
     told: list[str] = []
     kept: list[str] = []
-    listing.fill(put(tmp_path, made(1), made(2)), told.append, lambda entry, *_: kept.append(entry.id))
+    listing.read_runs(put(tmp_path, made(1), made(2)), told.append, lambda entry, *_: kept.append(entry.id))
     assert told == ["reading 0 (1 of 2)", "reading 1 (2 of 2)"]
     assert kept == ["run-01", "run-02"]
 
@@ -71,7 +71,7 @@ def test_what_is_read_is_said_beforehand_and_given_away_once(tmp_path: Path) -> 
 @pytest.mark.parametrize("name", ["", ".", "../outside", "a/b", "-a", "a b", "x" * 121, "a\n"])
 def test_an_id_that_can_be_no_folder_s_name_is_left_out(tmp_path: Path, name: str) -> None:
     found = listed(put(tmp_path, msgspec.structs.replace(made(1), id=name)))
-    assert found == Shelf((), (), ("0: its run's id is taken, or can be no folder's name",))
+    assert found == SiteRuns((), (), ("0: its run's id is taken, or can be no folder's name",))
 
 
 def test_the_second_run_of_one_id_is_left_out(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_run_at_which_a_page_fails_is_left_out_and_a_full_disk_ends_it(tmp_pat
         if entry.id == "run-02":
             raise ZeroDivisionError
 
-    found = listing.fill(tmp_path, lambda _: None, fails)
+    found = listing.read_runs(tmp_path, lambda _: None, fails)
     assert [entry.id for entry in found.entries] == ["run-03"]
     assert [one.id for one in found.summaries] == ["run-03"]
     assert found.skipped == ("0: Its page cannot be made.", "1: its analysis ended with ZeroDivisionError")
@@ -99,11 +99,11 @@ def test_a_run_at_which_a_page_fails_is_left_out_and_a_full_disk_ends_it(tmp_pat
         raise OSError(28, "No space left on device")
 
     with pytest.raises(OSError, match="No space left"):
-        listing.fill(tmp_path, lambda _: None, full)
+        listing.read_runs(tmp_path, lambda _: None, full)
 
 
 def test_a_folder_that_is_none_is_a_sentence_and_an_empty_one_lists_nothing(tmp_path: Path) -> None:
-    assert listed(tmp_path) == Shelf((), (), ())
+    assert listed(tmp_path) == SiteRuns((), (), ())
     (tmp_path / "file").write_text("x")
     with pytest.raises(LevelfieldError, match="cannot be read: Not a directory"):
         listed(tmp_path / "file")

@@ -1,0 +1,84 @@
+"""Statements and bills of materials against their record, and who signed."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from suite.errors import LevelfieldError
+from suite.share import attestation, statement
+from suite.share.inputs import PAGE, open_input
+from suite.share.reading import Check, read
+from tests.share.evidence import TOOL_SHA256, check, key, leave, small
+
+BILL = "sbom/canary-cpu.cdx.json"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return leave(small(), tmp_path / "run")
+
+
+def bills(folder: Path) -> Check:
+    (found,) = attestation.of_bills(read(open_input(folder)))
+    return found
+
+
+def test_a_statement_of_its_record_holds_with_and_without_a_page(folder: Path) -> None:
+    for path in (folder, folder / PAGE, folder / "run.json"):
+        assert [each.state for each in attestation.of_statement(read(open_input(path)), TOOL_SHA256)] == ["holds"]
+
+
+def test_a_statement_of_another_record_is_broken_and_says_where(folder: Path) -> None:
+    (folder / PAGE).unlink()
+    file = folder / statement.NAME
+    file.write_bytes(file.read_bytes().replace(small().id.encode(), b"another-run"))
+    (found,) = attestation.of_statement(read(open_input(folder)), TOOL_SHA256)
+    assert found.state == "broken"
+    assert found.named[0].startswith("predicate.runDetails.metadata.invocationId is 'another-run'")
+
+
+def test_a_page_with_another_statement_than_the_one_beside_it_is_broken(folder: Path) -> None:
+    file = folder / statement.NAME
+    file.write_bytes(file.read_bytes() + b" ")
+    found = attestation.of_statement(read(open_input(folder)), TOOL_SHA256)
+    assert [each.topic for each in found] == ["statement inside the page", "statement"]
+    assert {each.state for each in found} == {"broken"}
+
+
+def test_bills_are_compared_with_digests_and_with_the_record(folder: Path) -> None:
+    assert bills(folder).state == "holds"
+    assert bills(folder / PAGE).state == "open", "a page alone has no bills beside it"
+    (folder / BILL).write_text((folder / BILL).read_text().replace("numpy", "numbat", 1))
+    changed = bills(folder)
+    assert changed.state == "broken"
+    assert changed.named[0].startswith(f"{BILL} is not the file that the statement names")
+    (folder / BILL).unlink()
+    assert bills(folder).state == "open"
+
+
+def test_a_folder_of_bills_that_is_a_link_is_not_followed(folder: Path, tmp_path: Path) -> None:
+    shutil.move(folder / "sbom", tmp_path / "elsewhere")
+    (folder / "sbom").symlink_to(tmp_path / "elsewhere")
+    assert bills(folder).state == "open"
+
+
+def test_a_bill_that_is_not_there_is_said_and_one_that_is_a_link_not_followed(tmp_path: Path) -> None:
+    folder = leave(small(), tmp_path / "run")
+    bill = folder / "sbom" / "canary-cpu.cdx.json"
+    elsewhere = tmp_path / "elsewhere.json"
+    bill.rename(elsewhere)
+    assert "not here" in bills(folder).says
+    bill.symlink_to(elsewhere)
+    with pytest.raises(LevelfieldError, match="it is a link"):
+        check(folder)
+
+
+def test_a_signature_is_the_signers_who_is_known(tmp_path: Path) -> None:
+    ada, signers = key(tmp_path)
+    found = read(open_input(leave(small(), tmp_path / "run", ada)))
+    assert attestation.of_signature(found, signers)[0] == "ada@example.org"
+    name, unknown = attestation.of_signature(found, None)
+    assert (name, unknown.state) == ("", "open")
+    _, others = key(tmp_path / "others", "eve")
+    assert attestation.of_signature(found, others)[1].state == "open"
