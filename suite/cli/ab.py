@@ -32,7 +32,8 @@ from suite.safety import terminals
     "--cross",
     multiple=True,
     metavar="ARM",
-    help="A with another change: measure all combinations with B's change, and report each effect and the interaction.",
+    help="A with another change, or a distribution such as numpy==2.3.5: measure all combinations with B's change, and "
+    "report each effect and the interaction.",
 )
 @LAUNCHER
 @BASE

@@ -125,16 +125,29 @@ def _with_cuda(image_name: str, variant: str) -> list[str]:
 
 
 def _failure(image_name: str, name: str, version: str, problem: str, variant: str) -> LevelfieldError:
-    available = _released(name)
-    if available and version not in available:
-        return LevelfieldError(
-            f"There is no {name} {version} for Python {PYTHON} on Linux x86_64.",
-            fix=f"Near it: {', '.join(nearest(version, available))}.",
-        )
+    if (missing := no_release(name, version)) is not None:
+        return missing
     fix = "Choose another version."
     if variant != "cpu":
         fix += f" Where it needs another CUDA release, say which in images/{image_name}/{variant}@{version}.in."
     return LevelfieldError(f"{image_name} cannot be resolved with {name} {version}: {problem}", fix=fix)
+
+
+def no_release(name: str, version: str) -> LevelfieldError | None:
+    """Return the error that a distribution has no such version, with the nearest; None where the index has it.
+
+    Parameters
+    ----------
+    name, version
+        Of the distribution. An index that does not answer says nothing.
+    """
+    available = _released(name)
+    if not available or version in available:
+        return None
+    return LevelfieldError(
+        f"There is no {name} {version} for Python {PYTHON} on Linux x86_64.",
+        fix=f"Near it: {', '.join(nearest(version, available))}.",
+    )
 
 
 def _released(name: str) -> tuple[str, ...]:

@@ -1,8 +1,12 @@
 """All combinations of changes to an arm."""
 
+from pathlib import Path
+
+import msgspec
 import pytest
 
 from suite.errors import LevelfieldError
+from suite.images import catalogue, locks, version_locks
 from suite.plan import Selection, several
 from suite.plan.crossing import cross
 
@@ -46,3 +50,26 @@ def test_a_plan_holds_them_in_their_order() -> None:
     _, arms = cross("onnxruntime", ["onnxruntime+graph=off", "onnxruntime+spinning=off"])
     made = several(Selection(models=("mlp",), scenarios=("latency",)), arms, available=(0, 1))
     assert [arm.id for block in made.blocks for arm in block.arms] == [arm.id for arm in arms]
+
+
+def test_a_distribution_is_replaced_in_the_lock_of_each_version(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path))
+    other = catalogue.lock("canary").pins
+
+    def replaced(base: catalogue.Lock, name: str, version: str) -> catalogue.Lock:
+        pins = tuple(msgspec.structs.replace(pin, version=version) for pin in other if pin.name == name)
+        return version_locks.mix(base, msgspec.structs.replace(base, pins=pins, sha256=version), [name])
+
+    monkeypatch.setattr(locks, "with_distribution", replaced)
+    axes, arms = cross("onnxruntime@1.29.0", ["onnxruntime@1.30.0", "numpy==2.3.5"])
+    assert [axis.name for axis in axes] == ["@1.30.0", "numpy==2.3.5"]
+    held = [catalogue.lock("onnxruntime", "cpu", arm.version).versions for arm in arms]
+    assert [each["onnxruntime"] for each in held] == ["1.29.0", "1.29.0", "1.30.0", "1.30.0"]
+    assert [each["numpy"] for each in held] == ["2.4.6", "2.3.5", "2.4.6", "2.3.5"]
+
+
+def test_two_versions_of_one_distribution_are_no_axes() -> None:
+    with pytest.raises(LevelfieldError, match="same thing: numpy"):
+        cross("onnxruntime", ["numpy==2.3.5", "numpy==2.3.4"])
