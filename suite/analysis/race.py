@@ -1,6 +1,7 @@
 """The race of a block so far: which arms leave it, which continue, and how well the lead is known."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
@@ -14,7 +15,9 @@ from suite.statistics.arrays import Floats
 from suite.statistics.ending import EndedBy
 
 LEAD_PRECISION = 0.02
-"""Half-width of the interval of a contender's ratio to the best, log scale, from which a race is over."""
+"""Half-width of the interval of the second's ratio to the best, log scale, from which a race is over."""
+LEAD_SHARE = 0.05
+"""The same as a share of the lead itself: a ratio of three need not be known to 2 %."""
 
 _OUT = frozenset({"unequal", "failed", "absent"})
 """Standings of arms that no further launch would rank."""
@@ -28,10 +31,11 @@ class Race(msgspec.Struct, frozen=True):
     leaving: tuple[Left, ...]
     """Arms that leave now."""
     half_width: float | None
-    """Widest interval among the contenders' ratios to the best, upper half, log scale; None: there are too few
-    launches."""
+    """Half-width of the interval of the second's ratio to the best, log scale; None: there are too few launches."""
     settled: bool
-    """Whether the race is over: one contender, or every lead is precise, now and one generation before."""
+    """Whether the race is over: one contender, or the lead is precise, now and one generation before."""
+    unlikely: frozenset[str] = frozenset()
+    """Arms that are probably neither first nor second; they are launched less often."""
 
 
 def races(run: Run) -> dict[str, Race]:
@@ -59,13 +63,14 @@ def _race(block: Block, known: eligibility.Known, margin: float) -> Race:
     missing = any(
         arm.id not in out and arm.id not in ranked and ranks.original(arm, block) is None for arm in block.arms
     )
-    widths = [_half_width(each, ranked, contenders, margin) for each in (levels, levels[:-1])]
-    precise = all(width is not None and width <= LEAD_PRECISION for width in widths)
+    leads = [_lead(each, ranked, contenders, margin) for each in (levels, levels[:-1])]
+    precise = all(lead is not None and lead.half_width <= lead.target for lead in leads)
     return Race(
         arms=tuple(arm.id for arm in block.arms if arm.id not in out | gone),
         leaving=leaving,
-        half_width=widths[0],
+        half_width=None if leads[0] is None else leads[0].half_width,
         settled=not missing and (len(contenders) <= 1 or precise),
+        unlikely=frozenset(ranked[arm] for arm in racing.unlikely(levels, contenders)) if ranked else frozenset(),
     )
 
 
@@ -95,28 +100,36 @@ def _leaving(block: Block, ranked: Sequence[str], levels: Floats, gone: set[str]
     if not ranked:
         return ()
     still = [number for number, arm in enumerate(ranked) if arm not in gone]
-    launches = len(block.generations)
+    launches = Counter(launch.arm for generation in block.generations for launch in generation.launches)
     found = {
-        ranked[arm]: Left(ranked[arm], launches, tuple(ranked[each] for each in ahead))
+        ranked[arm]: Left(ranked[arm], launches[ranked[arm]], tuple(ranked[each] for each in ahead))
         for arm, ahead in racing.leaving(levels, still).items()
     }
     controls = [
-        Left(arm.id, launches, ())
+        Left(arm.id, launches[arm.id], ())
         for arm in block.arms
         if ranks.original(arm, block) in found and arm.id not in gone and arm.id not in found
     ]
     return (*found.values(), *controls)
 
 
-def _half_width(levels: Floats, ranked: Sequence[str], contenders: Sequence[int], margin: float) -> float | None:
-    """Return the widest upper half of a contender's interval against the best; None where one has none."""
+class _Lead(msgspec.Struct, frozen=True):
+    half_width: float
+    """Of the logarithm of the second's ratio to the best."""
+    target: float
+    """What is narrow enough."""
+
+
+def _lead(levels: Floats, ranked: Sequence[str], contenders: Sequence[int], margin: float) -> _Lead | None:
+    """Return how well the lead of the best over the second is known; None where there are too few launches."""
     if not ranked:
         return None
     gone = [number for number in range(len(ranked)) if number not in contenders]
     found = ranking.rank(levels, margin=margin, ended=EndedBy.RACE, left=gone)
-    widths = [
-        None if each.high is None or each.ratio is None else math.log(each.high / each.ratio)
-        for each in found
-        if each.arm in contenders
-    ]
-    return max((width for width in widths if width is not None), default=None) if None not in widths else None
+    ratios = [(each.ratio or math.inf, each.low, each.high) for each in found if each.arm in contenders]
+    if len(ratios) < 2:
+        return None
+    ratio, low, high = sorted(ratios, key=lambda each: each[0])[1]
+    if low is None or high is None:
+        return None
+    return _Lead(math.log(high / low) / 2, max(LEAD_PRECISION, LEAD_SHARE * math.log(ratio)))

@@ -346,7 +346,7 @@ def left(found: Left) -> str:
 
 def launches(blocks: Sequence[TimedBlock]) -> str:
     """Return how many launches the arms of these blocks had: `5`, or `5 to 20` where some left a race."""
-    counts = [row.left.launches if row.left else block.generations for block in blocks for row in block.rows]
+    counts = [row.left.launches if row.left else row.launches for block in blocks for row in block.rows]
     fewest, most = min(counts, default=0), max(counts, default=0)
     return str(most) if fewest == most else f"{fewest} to {most}"
 
@@ -355,9 +355,10 @@ def race() -> str:
     """Say how a run with races divided its time, and what that does to intervals."""
     return (
         "Every arm had the same first launches. Then an arm left its case as soon as it was surely slower than two "
-        "others, and those that may be first or second went on until every lead was known within "
-        f"±{units.percent(LEAD_PRECISION)} or the time was over. The looks have a fifth of the level, and intervals "
-        "are widened accordingly."
+        "others. The others were launched again, expensive ones and those that are probably third less often, until "
+        f"the lead of the best over the second was known within ±{units.percent(LEAD_PRECISION)} or to a twentieth "
+        "of itself, or the time was over. The interim analyses have a fifth of the level, and intervals are widened "
+        "accordingly."
     )
 
 

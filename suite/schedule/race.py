@@ -2,8 +2,8 @@
 
 The variance of a lead lies mostly between launches, and launches differ in their cost: `torch-compile` loads for
 seconds, ONNX Runtime for a fifth of one. So an arm that is expensive to launch is launched less often, in proportion to
-the inverse square root of its cost, which is the optimal allocation for a mean (Cochran 1977, section 5.5). Its cost
-alone decides that, never its results, so the number of its launches tells nothing of them.
+the inverse square root of its cost, which is the optimal allocation for a mean (Cochran 1977, section 5.5). The same
+holds for an arm that is probably neither first nor second (`suite.statistics.racing.unlikely`).
 
 References
 ----------
@@ -119,8 +119,9 @@ def _next_launches(block: Block, race: Race, launch_s: Mapping[str, float]) -> B
     number = max(0, block.generations[-1].index + 1 - block.planned_generations)
     windows_s = _windows_seconds(block)
     costs_s = {arm: launch_s.get(arm, 0.0) + windows_s for arm in race.arms}
-    cheap_s = sorted(costs_s.values())[:FEWEST_TOGETHER][-1]
-    launched = {arm for arm, cost_s in costs_s.items() if number % pause(cost_s, cheap_s) == 0}
+    cheap_s = sorted(costs_s[arm] for arm in race.arms if arm not in race.unlikely)[:FEWEST_TOGETHER][-1]
+    pauses = {arm: LONGEST_PAUSE if arm in race.unlikely else pause(costs_s[arm], cheap_s) for arm in race.arms}
+    launched = {arm for arm, every in pauses.items() if (number + 1) % every == 0}
     return msgspec.structs.replace(block, arms=tuple(arm for arm in block.arms if arm.id in launched))
 
 

@@ -4,6 +4,9 @@ After every launch of all arms, from the fewest that carry a rank on, each pair 
 arm leaves as soon as it is surely slower than two others: it is then neither first nor second, so the lead of the best
 over the next one does not wait for it.
 
+One that is probably behind two others is launched less often from then on (`unlikely`); the simulation of ranks and
+intervals includes that.
+
 What an arm was found to be when it left is final. A pair of which one has left was tested at every look, as `ab` does
 (`suite.statistics.student`, ended by a verdict), with `LOOKS_SHARE` of the level; a pair of which none has left is
 tested once, when the race ends, with the rest. An error at a look and one at the end are the only ones there are, so
@@ -26,7 +29,7 @@ from collections.abc import Collection
 
 from numpy.typing import ArrayLike
 
-from suite.statistics.arrays import checked_confidence, finite_or_missing, without_missing
+from suite.statistics.arrays import Floats, checked_confidence, finite_or_missing, without_missing
 from suite.statistics.ending import EndedBy
 from suite.statistics.student import fewest_launches, mean_of
 
@@ -35,6 +38,8 @@ LOOKS_SHARE = 0.2
 ten launches than they would be with all."""
 AHEAD = 2
 """Arms that must surely be faster before one leaves: readers ask for the lead of the first over the second."""
+UNLIKELY = 0.05
+"""Level of the test that decides which arms are launched less often; it is not corrected for their number."""
 
 
 def leaving(log_levels: ArrayLike, racing: Collection[int], *, confidence: float = 0.95) -> dict[int, tuple[int, ...]]:
@@ -62,12 +67,37 @@ def leaving(log_levels: ArrayLike, racing: Collection[int], *, confidence: float
     checked_confidence(confidence)
     levels = finite_or_missing(log_levels, dimensions=2, what="launch levels")
     level = LOOKS_SHARE * (1 - confidence) / max(1, math.comb(levels.shape[1], 2))
+    return _behind(levels, racing, level, EndedBy.VERDICT)
+
+
+def unlikely(log_levels: ArrayLike, racing: Collection[int]) -> frozenset[int]:
+    """Return the arms that are probably neither first nor second: at `UNLIKELY`, two others are faster.
+
+    They are launched less often. Nothing else follows from it: their ranks and intervals are those of all arms in the
+    race.
+
+    Parameters
+    ----------
+    log_levels, racing
+        As in `leaving`.
+
+    Raises
+    ------
+    UnusableData
+        As in `leaving`.
+    """
+    levels = finite_or_missing(log_levels, dimensions=2, what="launch levels")
+    return frozenset(_behind(levels, racing, UNLIKELY, EndedBy.PLAN))
+
+
+def _behind(levels: Floats, racing: Collection[int], level: float, ended: EndedBy) -> dict[int, tuple[int, ...]]:
+    """Return the arms that are behind `AHEAD` others at a level, with those others."""
     ahead: dict[int, list[int]] = {arm: [] for arm in racing}
     for first, second in itertools.combinations(sorted(racing), 2):
         difference = without_missing(levels[:, first] - levels[:, second])
         if difference.size < fewest_launches(EndedBy.RACE):
             continue
-        mean = mean_of(difference, EndedBy.VERDICT)
+        mean = mean_of(difference, ended)
         if mean.p_value <= level:
             slow, fast = (first, second) if mean.value > 0 else (second, first)
             ahead[slow].append(fast)

@@ -82,7 +82,9 @@ def test_a_race_is_over_when_every_lead_is_precise() -> None:
     assert few.half_width is not None
     assert many.half_width is not None
     assert many.half_width < few.half_width
-    assert (many.half_width <= LEAD_PRECISION) == many.settled
+    assert not few.settled
+    assert many.settled
+    assert many.half_width <= LEAD_PRECISION
     assert race(raced(generations=6, noise_scale=0.01)).settled
 
 

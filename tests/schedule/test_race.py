@@ -95,7 +95,16 @@ def test_an_expensive_arm_is_launched_less_often_whatever_it_showed() -> None:
         each = loading("mlp", generations, {"a": 0.5, "b": 0.5, "c": 8.0})
         ((first, _),) = next_group([each], {NAMES[0]: everyone}, {NAMES[0]: 5.0}, 100.0)
         launched.append([arm.id for arm in first.arms])
-    assert launched == [["a", "b", "c"], *[["a", "b"]] * 3] * 2
+    assert launched == [*[["a", "b"]] * 3, ["a", "b", "c"]] * 2
+
+
+def test_an_arm_that_is_probably_third_is_launched_less_often() -> None:
+    everyone = msgspec.structs.replace(OPEN, arms=("a", "b", "c"), unlikely=frozenset({"a"}))
+    groups = [
+        next_group([loading("mlp", count, dict.fromkeys("abc", 1.0))], {NAMES[0]: everyone}, {NAMES[0]: 5.0}, 100.0)
+        for count in (5, 8)
+    ]
+    assert [[arm.id for arm in group[0][0].arms] for group in groups] == [["b", "c"], ["a", "b", "c"]]
 
 
 @pytest.mark.parametrize(("cost_s", "expected"), [(0.1, 1), (1.0, 1), (2.0, 1), (4.0, 2), (9.0, 3), (1000.0, 4)])

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from suite.statistics import ranking
 from suite.statistics.ending import EndedBy
-from suite.statistics.racing import LOOKS_SHARE, leaving
+from suite.statistics.racing import LOOKS_SHARE, leaving, unlikely
 from suite.statistics.student import MIN_LAUNCHES
 
 Floats = NDArray[np.float64]
@@ -34,14 +34,17 @@ def race(
 ) -> tuple[list[ranking.ArmRank], set[int]]:
     """Run one race to its end: arms that are in get one launch more, until all leads are precise.
 
-    After the first launches an arm is launched in one of `pauses` generations, as its cost says.
+    After the first launches an arm is launched in one of `pauses` generations, as its cost says, and in one of four if
+    it is probably neither first nor second.
     """
     arms = truth.size
     levels, racing = np.full((most, arms), np.nan), set(range(arms))
     narrow = 0
     for launches in range(1, most + 1):
         drawn = truth + SPREADS * noise(rng, arms)
-        launched = [arm for arm in racing if launches <= MIN_LAUNCHES or (launches - MIN_LAUNCHES) % pauses[arm] == 0]
+        rare = unlikely(levels[: launches - 1], racing) if launches > MIN_LAUNCHES else frozenset()
+        after = launches - MIN_LAUNCHES
+        launched = [arm for arm in racing if after <= 0 or after % (4 if arm in rare else pauses[arm]) == 0]
         levels[launches - 1, launched] = drawn[launched]
         if launches < MIN_LAUNCHES:
             continue
@@ -81,6 +84,19 @@ def test_who_is_far_behind_leaves_and_the_first_two_never_do() -> None:
         _, left = race(truth, rng, normal, most=30)
         assert {0, 1}.isdisjoint(left)
         assert {3, 4, 5} <= left
+
+
+def test_the_two_fastest_are_never_launched_less_often() -> None:
+    rng = np.random.default_rng(11)
+    truth = np.array([0.0, 0.02, 0.06, 0.08, 0.3, 0.0])
+    rare: list[int] = []
+    for _ in range(50):
+        levels = truth + SPREADS * rng.standard_normal((6, 6))
+        found = unlikely(levels, set(range(6)))
+        assert set(np.argsort(levels.mean(axis=0))[:2]).isdisjoint(found)
+        rare += found
+    assert rare.count(4) == 50
+    assert unlikely(levels[: MIN_LAUNCHES - 1], set(range(6))) == frozenset()
 
 
 def test_two_arms_race_to_the_end() -> None:
