@@ -220,7 +220,8 @@ def sentence(found: Crossed, case: str) -> str:
                     else f"{name} do not interact"
                 )
             case "undecided":
-                clauses.append(f"{name} is not decided ({interval})")
+                what = name if alone else f"the interaction of {name}"
+                clauses.append(f"{what} is not decided ({interval})")
             case _:
                 clauses.append(
                     f"{name} makes it {effect.finding} ({interval})"

@@ -76,7 +76,7 @@ _CONSTANTS: Sequence[tuple[str, str, Sequence[object]]] = (
     (README, "Of the changes reported at most {} % are wrong", [_percent(DEFAULT_Q)]),
     (README, "interval lies within ±{} %", [_percent(DEFAULT_MARGIN)]),
     (METHOD, "with the profile `standard` launches every arm {} times", _FIVE),
-    (METHOD, "until every lead is known within ±{} %", [_percent(LEAD_PRECISION)]),
+    (METHOD, "the half-width of its interval is at most {} %, or", [_percent(LEAD_PRECISION)]),
     (METHOD, "the race is over: {} s from the beginning", [PROFILES["standard"].race_seconds]),
     (METHOD, "no later than {} times that time", [prints.in_words(MOST_FIRST_PASSES)]),
     (METHOD, "both relative errors must be at most {}.", [_power(TOLERANCES["fp32"])]),

@@ -3,8 +3,10 @@
 import math
 from functools import partial
 
+from suite.analysis import launch_levels
 from suite.analysis.time_spent import summarise
 from suite.statistics.proportions import proportion
+from suite.statistics.variance import split_variance
 from suite.trials.record import read
 from suite.trials.regressions.record import Record, summary
 from tests.figures import prints, records
@@ -14,6 +16,7 @@ from tests.figures.trials import found_in
 
 METHOD = "docs/method.md"
 TWO, FIVE, TEN = (f"upgrades-2026-11-24-{effect}pct" for effect in (2, 5, 10))
+BERT_TWO, BERT_FIVE, BERT_TEN = (f"upgrades-2026-11-24-bert-{effect}pct" for effect in (2, 5, 10))
 
 
 def _spent_s(*phases: str) -> float:
@@ -49,8 +52,8 @@ def _effect_found(name: str) -> list[object]:
     return [records.upgrades(name).settings["effect"].removesuffix("%"), *found_in(name, "injected")]
 
 
-def _same() -> list[object]:
-    finding = records.counted(TWO)["same"]
+def _same(name: str) -> list[object]:
+    finding = records.counted(name)["same"]
     equal = proportion(finding.verdicts["same"], finding.by_trial.trials)
     return [prints.of(finding.by_trial), prints.share(finding.by_trial), prints.of(equal), prints.share(equal)]
 
@@ -66,6 +69,19 @@ def _regressions() -> list[object]:
 
 def _lasted_min() -> str:
     return f"{_spent_s() / 60:.1f}"
+
+
+def _variances() -> list[object]:
+    """Return the standard deviations between launches and between windows, latency of each model, in percent."""
+    found: list[object] = []
+    for model in ("resnet50", "bert", "mlp"):
+        block = next(
+            each for each in records.run(DEFAULT).blocks if (each.case.model, each.case.scenario) == (model, "latency")
+        )
+        split = split_variance(launch_levels.reduce(block).log_counted)
+        assert split.launch_sd > 0
+        found += [f"{100 * split.launch_sd:.1f}", f"{100 * split.window_sd:.1f}"]
+    return found
 
 
 def _rest() -> list[object]:
@@ -87,12 +103,29 @@ FIGURES = [
         Figure(METHOD, "`ab`, {} %, ResNet-50 | {} found ({} %), {} s | at most", partial(_effect_found, name))
         for name in (TEN, FIVE, TWO)
     ),
-    Figure(METHOD, "called different: {} ({} %); called the same: {} ({} %)", _same),
+    *(
+        Figure(METHOD, "`ab`, {} %, BERT | {} found ({} %), {} s | at most", partial(_effect_found, name))
+        for name in (BERT_TEN, BERT_FIVE, BERT_TWO)
+    ),
+    *(
+        Figure(
+            METHOD,
+            f"twice, {title} | called different: {{}} ({{}} %); called the same: {{}} ({{}} %)",
+            partial(_same, name),
+        )
+        for title, name in (("ResNet-50", TWO), ("BERT", BERT_TWO))
+    ),
     Figure(METHOD, "| {} found, each in at most {} min; {} false alarms |", _regressions),
     Figure(
         METHOD,
         "Loading took {} s ({} %), cold starts {} s ({} %), windows {} s ({} %), verifying {} s ({} %), peak memory "
         "{} s ({} %), warming up {} s ({} %) and the canary {} s ({} %)",
         _rest,
+    ),
+    Figure(
+        METHOD,
+        "is {} % for ResNet-50 (that between windows of a launch is {} %), {} % ({} %) for BERT and {} % ({} %) for the "
+        "MLP",
+        _variances,
     ),
 ]

@@ -17,7 +17,7 @@ from tests.commands import ROOT
 
 REPORTS = ROOT / "reports"
 TRIALS = REPORTS / "trials"
-DEFAULT = "20261124-054401-standard-cef3"
+DEFAULT = "20261124-213024-standard-a2f1"
 """The run whose report the README shows: the default profile, images there, on a quiet machine."""
 EXAMPLE = "20261121-163925-standard-22a3"
 """An older one, which measured the throughput of every model."""
