@@ -124,8 +124,8 @@ FIGURES = [
     ),
     Figure(
         METHOD,
-        "is {} % for ResNet-50 (that between windows of a launch is {} %), {} % ({} %) for BERT and {} % ({} %) for the "
-        "MLP",
+        "is {} % for ResNet-50 (that between windows of a launch is {} %), {} % ({} %) for BERT and {} % ({} %) "
+        "for the MLP",
         _variances,
     ),
 ]
