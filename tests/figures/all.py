@@ -2,7 +2,20 @@
 
 from functools import cache
 
-from tests.figures import attacks, code, explained, forms, goals, overhead, regressions, runs, sequential, spin, trials
+from tests.figures import (
+    attacks,
+    code,
+    explained,
+    forms,
+    goals,
+    overhead,
+    padding,
+    regressions,
+    runs,
+    sequential,
+    spin,
+    trials,
+)
 from tests.figures.checking import Figure, Passage, constants, filled
 
 FIGURES: list[Figure] = [
@@ -10,6 +23,7 @@ FIGURES: list[Figure] = [
     *trials.FIGURES,
     *forms.FIGURES,
     *spin.FIGURES,
+    *padding.FIGURES,
     *overhead.FIGURES,
     *explained.FIGURES,
     *code.FIGURES,
