@@ -98,7 +98,9 @@ FIGURES = [
     Figure(METHOD, "inside counted windows | {} % | at least", _counted),
     Figure(METHOD, "of a default run, images there | {} min | at most", lambda: [_lasted_min()]),
     *(
-        Figure(METHOD, f"over the second, latency of {title} | {{}} % and {{}} % | at most", partial(_half_widths, model))
+        Figure(
+            METHOD, f"over the second, latency of {title} | {{}} % and {{}} % | at most", partial(_half_widths, model)
+        )
         for model, title in (("resnet50", "ResNet-50"), ("bert", "BERT"), ("mlp", "the MLP"))
     ),
     *(
