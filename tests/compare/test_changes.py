@@ -103,15 +103,6 @@ def test_a_group_that_one_side_lacks_is_one_line() -> None:
     assert by_title["Image torch"] == [Change("all of it", "not there", "there", "changed")]
 
 
-def test_a_fact_of_a_gpu_that_an_older_release_did_not_ask_for_was_not_recorded() -> None:
-    device = {"driver": "580.95.05", "device 0 name": "NVIDIA H100"}
-    old, new = with_machine(run("a"), gpu=device), with_machine(run("b"), gpu=device | {"device 0 GSP": True})
-    assert found([old], [new])["GPU, driver and CUDA"][0] == Change("device 0 GSP", "not recorded", "yes", "unrecorded")
-    second = with_machine(run("b"), gpu=device | {"device 1 name": "NVIDIA H100"})
-    gone = found([second], [old])["GPU, driver and CUDA"][0]
-    assert gone == Change("device 1 name", "NVIDIA H100", "not there", "changed")
-
-
 def test_what_a_record_lacks_was_not_recorded() -> None:
     """A group of the fingerprint that an older release did not ask for, and an image without its Python."""
     old, new = run("a"), run("b")
