@@ -57,7 +57,7 @@ def changed(before: Fingerprint, after: Fingerprint) -> list[str]:
     Parameters
     ----------
     before, after
-        Fingerprints, the older one first. What only one of them has, another release of Levelfield did not ask for.
+        Fingerprints, the older one first.
 
     Returns
     -------
@@ -74,14 +74,16 @@ def changed(before: Fingerprint, after: Fingerprint) -> list[str]:
         for each in (before, after)
     )
     return [
-        f"{', '.join(key)}: {_shown(old[key])} became {_shown(new[key])}"
-        for key in sorted(old.keys() & new.keys())
-        if old[key] != new[key]
+        f"{', '.join(key)}: {_shown(old.get(key))} became {_shown(new.get(key))}"
+        for key in sorted(old.keys() | new.keys())
+        if old.get(key) != new.get(key)
     ]
 
 
-def _shown(fact: Fact) -> str:
+def _shown(fact: Fact | None) -> str:
     match fact:
+        case None:
+            return "not asked"
         case Absent(reason=reason):
             return f"unknown ({reason})"
         case _:
