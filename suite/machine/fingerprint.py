@@ -57,7 +57,8 @@ def changed(before: Fingerprint, after: Fingerprint) -> list[str]:
     Parameters
     ----------
     before, after
-        Fingerprints, the older one first.
+        Fingerprints, the older one first. A fact that one of them lacks, in a group of which it has others, is no
+        difference: another release of Levelfield did not ask for it.
 
     Returns
     -------
@@ -77,6 +78,8 @@ def changed(before: Fingerprint, after: Fingerprint) -> list[str]:
         f"{', '.join(key)}: {_shown(old.get(key))} became {_shown(new.get(key))}"
         for key in sorted(old.keys() | new.keys())
         if old.get(key) != new.get(key)
+        and (key in old or not before.get(key[0]))
+        and (key in new or not after.get(key[0]))
     ]
 
 
