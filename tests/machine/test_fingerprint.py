@@ -56,6 +56,13 @@ def test_what_changed_is_said() -> None:
     assert changed(before, after) == ["cpu, microcode: 1 became unknown (hidden)"]
 
 
+def test_what_an_older_release_did_not_ask_for_is_no_change() -> None:
+    before: Fingerprint = {"gpu": {"devices": 1}}
+    after: Fingerprint = {"gpu": {"devices": 1, "kernel module": "open"}}
+    assert changed(before, after) == changed(after, before) == []
+    assert changed(before, {}) == ["gpu, devices: 1 became not asked"]
+
+
 def test_an_empty_root_is_all_absent_and_never_fails(tmp_path: Path) -> None:
     assert all(isinstance(value, Absent) for value in kernel.memory(tmp_path).values())
     assert isinstance(cpu.caches(tmp_path)["caches"], Absent)

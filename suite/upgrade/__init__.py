@@ -1,0 +1,1 @@
+"""Whether an upgrade of the machine's software is safe, measured over restarts."""
