@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from selenium import webdriver
 
 ENGINE_EXPECTED = "LEVELFIELD_EXPECT_ENGINE"
-LONGEST = ("docker", "browser")
-"""Marks of files that begin, in this order."""
+LONGEST = ("test_training_docker.py", "test_bench_docker.py", "test_ab_docker.py", "test_compare_docker.py")
+"""Files with real containers that take minutes, in the order in which they begin."""
 
 # How long an example took says more of the machine, and of the tests beside this one, than of what is tested.
 settings.register_profile("anywhere", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -36,15 +36,18 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put files with real containers first, then those with a browser: xdist hands files out in this order.
+    """Put files with real containers last, the longest of them first: xdist hands files out in this order.
 
-    They take longest, and the others fill up what is left at the end.
+    Their images are built while the others run (`noxfile.py`), and short files at the end fill up what is left.
     """
-    weights = {item.path: len(LONGEST) for item in items}
-    for item in items:
-        found = [place for place, name in enumerate(LONGEST) if item.get_closest_marker(name)]
-        weights[item.path] = min([weights[item.path], *found])
-    items.sort(key=lambda item: weights[item.path])
+    containers = {item.path for item in items if item.get_closest_marker("docker")}
+
+    def place(item: pytest.Item) -> int:
+        if item.path not in containers:
+            return 0
+        return 1 + (LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
+
+    items.sort(key=place)
 
 
 @pytest.fixture(scope="session")

@@ -28,7 +28,6 @@ ENGINES = {
 
 @pytest.mark.docker
 @pytest.mark.slow
-@pytest.mark.alone  # it needs two CPUs
 def test_two_processes_train_as_one_does(engine: docker.DockerClient, reports: Path) -> None:
     chosen = plan.make(
         plan.Selection(

@@ -15,8 +15,6 @@ from suite.trials.rigor.record import Stream
 from suite.trials.rigor.sequential_record import Sequential, markdown
 from tests.trials.rigor.streams import Machine, stream, two_frameworks
 
-pytestmark = pytest.mark.alone
-
 
 def test_a_record_is_analysed_anew_without_measuring(tmp_path: Path) -> None:
     path = tmp_path / "rigor.json"
@@ -113,6 +111,7 @@ def test_the_cost_is_reported_before() -> None:
 
 
 @pytest.mark.docker
+@pytest.mark.alone
 def test_the_quick_trial_measures_and_goes_on(tmp_path: Path) -> None:
     out = tmp_path / "rigor.json"
     command = [sys.executable, "-m", "suite.trials.rigor", "--quick", "--busy", "--out", str(out)]
