@@ -9,12 +9,11 @@ import fcntl
 import os
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Generic, Self, TypeVar
 
 import msgspec
 
 from suite.errors import LevelfieldError
-from suite.safety import untrusted
 
 E = TypeVar("E", bound=msgspec.Struct)
 
@@ -130,26 +129,18 @@ def _holder(descriptor: int) -> str:
     return "another process"
 
 
-def read_lines(path: Path, decoder: msgspec.json.Decoder[E], most_bytes: int) -> list[E | Lost]:
-    """Read a file of events, with `Lost` for each line that cannot be read.
+def read_lines(content: bytes, decoder: msgspec.json.Decoder[E]) -> list[E | Lost]:
+    """Read the events of a file, with `Lost` for each line that cannot be read.
 
     Parameters
     ----------
-    path
-        The file; it is not trusted.
+    content
+        Of the file; it is not trusted.
     decoder
         Of one event.
-    most_bytes
-        Longest file that is read.
-
-    Raises
-    ------
-    OSError
-        There is no such file, it is not a plain one, or it is too long.
     """
-    lines = untrusted.read_plain(path, most_bytes).split(b"\n")
-    events: list[Any] = []
-    for number, line in enumerate(lines[:-1], start=1):  # what follows the last newline is nothing, or torn
+    events: list[E | Lost] = []
+    for number, line in enumerate(content.split(b"\n")[:-1], start=1):  # behind the last newline is nothing, or torn
         try:
             events.append(decoder.decode(line))
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):

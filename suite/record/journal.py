@@ -15,6 +15,7 @@ from suite.errors import LevelfieldError
 from suite.record import notices
 from suite.record.append_only import AppendOnly, Lost, read_lines
 from suite.record.schema import Absent, Block, Generation, Image, Launch, Left, Roofline, Round, Run, Turn, Warning_
+from suite.safety import untrusted
 
 
 class Started(msgspec.Struct, frozen=True, tag="started"):
@@ -141,7 +142,7 @@ def read(path: Path) -> list[Event | Lost]:
         There is no journal.
     """
     try:
-        return read_lines(path, _decoder, MAX_BYTES)
+        return read_lines(untrusted.read_plain(path, MAX_BYTES), _decoder)
     except OSError as error:
         raise LevelfieldError(
             f"There is no journal to read at {path}: {error.strerror or error}.",
