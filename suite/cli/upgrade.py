@@ -1,15 +1,18 @@
 """`levelfield upgrade`: is a driver, kernel or CUDA upgrade safe, measured over reboots."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
+from suite.cli.compare import formats_of, write
 from suite.cli.measuring import options_of, selection
-from suite.cli.options import BASE, BUDGET, DATA, IDENTIFY, LAUNCHER, MARGIN, NAMES, PERCENT, REPORTS
+from suite.cli.options import BASE, BUDGET, DATA, IDENTIFY, LAUNCHER, MARGIN, NAMES, OUTPUT, PERCENT, REPORTS
 from suite.safety import terminals
 
 MOST_BOOTS = 100
+_NAME = click.argument("name", required=False)
 
 
 @click.group()
@@ -61,7 +64,7 @@ def begin(name: str, boots: int, *, one_way: bool, sides: tuple[str, ...], **val
 
 
 @upgrade.command(name="next")
-@click.argument("name", required=False)
+@_NAME
 @click.option("--all", "all_", is_flag=True, help="With --sides: measure all runs that are left, one after the other.")
 @REPORTS
 def next_(name: str | None, *, all_: bool, reports: Path) -> None:
@@ -90,7 +93,7 @@ def next_(name: str | None, *, all_: bool, reports: Path) -> None:
 
 
 @upgrade.command()
-@click.argument("name", required=False)
+@_NAME
 @REPORTS
 def status(name: str | None, *, reports: Path) -> None:
     """Show how far the upgrade NAME is, or all of them, and what comes next."""
@@ -103,3 +106,68 @@ def status(name: str | None, *, reports: Path) -> None:
     for each in found:
         for line in show.lines(store.load(each, reports), reports):
             terminals.say(console, line)
+
+
+@upgrade.command()
+@click.argument("name")
+@click.option(
+    "--accept",
+    multiple=True,
+    metavar="PATTERN",
+    help="A setting that may differ between the sides, such as 'clock, governor' or 'gpu, * power limit*'. May be "
+    "repeated.",
+)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["terminal", "markdown", "junit", "json", "html"]),
+    help="Format to print; also that of an --output file with an unknown suffix.",
+)
+@OUTPUT
+@REPORTS
+def verdict(
+    name: str, *, accept: tuple[str, ...], format_: str | None, output: tuple[Path, ...], reports: Path
+) -> None:
+    """Say of each case whether the upgrade NAME is safe, and what else changed with it.
+
+    Exit codes: 0 safe or faster in every case; 1 slower, fails, or answers moved; 2 could not compare; 3 not decided,
+    drifted, or not attributable.
+    """
+    from suite.compare.formats import WRITERS, terminal
+    from suite.upgrade import store
+    from suite.upgrade import verdict as judging
+
+    targets = formats_of(output, format_, hint=" Or say which with --format.")
+    state = store.load(name, reports)
+    found = judging.judge(state.begun, judging.load(state, reports), accept)
+    write(found, targets)
+    if format_ in (None, "terminal") or targets:
+        terminal.show(found, terminals.console())
+    else:
+        terminals.write(WRITERS[format_](found))
+    sys.exit(found.exit_code)
+
+
+@upgrade.command()
+@click.argument("name")
+@click.option("--cron", is_flag=True, help="Print a line for crontab, for machines without systemd.")
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write it to this file.")
+@REPORTS
+def unit(name: str, *, cron: bool, output: Path | None, reports: Path) -> None:
+    """Print a systemd unit that runs `levelfield upgrade next NAME` at every boot.
+
+    Paths in it are those of this machine: the folder it is run in, the interpreter, and the reports folder.
+    """
+    from suite.record.files import write_atomically
+    from suite.upgrade import store
+    from suite.upgrade import unit as units
+
+    store.load(name, reports)
+    call = units.call_of(name, reports)
+    text = units.cron_line(call) if cron else units.systemd_unit(call)
+    if output is None:
+        terminals.write(text)
+        return
+    write_atomically(output, text.encode())
+    terminals.say(terminals.console(), f"Written: {output}")
+    terminals.say(terminals.console(), units.how_to_install(output, cron=cron))

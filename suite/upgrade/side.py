@@ -103,11 +103,10 @@ def recognise(state: State, seen: Seen) -> Side:
 
 
 def _differences(before: Mapping[str, str], now: Mapping[str, str]) -> str:
-    """`kernel release: 6.1.0 became 6.12.0`, the first of them; empty where there are none."""
-    found = [
-        f"{name}: {before.get(name, 'not known')} became {now.get(name, 'not known')}"
-        for name in dict.fromkeys((*before, *now))
-        if before.get(name) != now.get(name)
-    ]
+    """`kernel, release: 6.1.0 became 6.12.0`, the first of them; empty where there are none.
+
+    A fact that one of the two does not know is no difference: a container engine may not have started yet.
+    """
+    found = [f"{name}: {value} became {now[name]}" for name, value in before.items() if now.get(name, value) != value]
     rest = f"; and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
     return "; ".join(found[:MOST_NAMED]) + rest
