@@ -1,6 +1,7 @@
 """The environment of a record's numbers: facts that may explain a change, and the hardware."""
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
@@ -9,6 +10,7 @@ import msgspec
 from suite.analysis import collect, kernels, processor
 from suite.record.references import suffix
 from suite.record.schema import Absent, Fact, Fingerprint, Image, Launch, Run, elsewhere
+from suite.record.volatile import is_volatile
 from suite.report.sentences import shortened
 
 Environment: TypeAlias = dict[str, dict[str, str]]
@@ -16,9 +18,6 @@ Environment: TypeAlias = dict[str, dict[str, str]]
 
 LONGEST = 1000
 """Characters that are kept of a value: a list of CPU flags has some hundreds."""
-
-VOLATILE = frozenset({("kernel", "timer step ns")})
-"""Measured anew each time: it differs between two runs on a machine on which nothing changed."""
 
 PRIVATE = frozenset({"identity"})
 """Groups of the fingerprint that name a host or a person: they stay in the record."""
@@ -44,7 +43,7 @@ _GIB = 2**30
 def environment(run: Run) -> Environment:
     """Return every fact of a record that may explain why its numbers are what they are."""
     found = {
-        group: {name: text(fact) for name, fact in facts.items() if (group, name) not in VOLATILE}
+        group: {name: text(fact) for name, fact in facts.items() if not is_volatile(group, name)}
         for group, facts in run.machine.items()
         if group not in PRIVATE
     }
@@ -92,8 +91,9 @@ def arm_group(arm: str) -> str:
 
 NOT_RECORDED = "not recorded"
 NOT_THERE = "not there"
-_LISTS = ("image ", "arm ", "gpu", "inputs")
-"""Groups that list what there is: distributions, settings, devices, artifacts. What such a list lacks was not there."""
+_LISTS = ("image ", "arm ", "inputs")
+"""Groups that list what there is: distributions, settings, artifacts. What such a list lacks was not there."""
+_DEVICE = re.compile(r"device \d+")
 
 
 def recorded(facts: Mapping[str, str] | None, group: str, name: str) -> str:
@@ -109,13 +109,22 @@ def recorded(facts: Mapping[str, str] | None, group: str, name: str) -> str:
     Returns
     -------
     str
-        `not there` for what a list lacks (a distribution that was not installed), else `not recorded`: another release
-        of Levelfield may ask for facts that this one does not, and an empty value says nothing either.
+        `not there` for what a list lacks (a distribution that was not installed, a GPU), else `not recorded`: another
+        release of Levelfield may ask for facts that this one does not, and an empty value says nothing either.
     """
     value = None if facts is None else facts.get(name)
     if value:
         return value
-    return NOT_THERE if value is None and group.startswith(_LISTS) else NOT_RECORDED
+    return NOT_THERE if value is None and _lists(facts, group, name) else NOT_RECORDED
+
+
+def _lists(facts: Mapping[str, str] | None, group: str, name: str) -> bool:
+    """Return whether a group that lacks a fact says so that there was no such thing."""
+    if group != "gpu":
+        return group.startswith(_LISTS)
+    device = _DEVICE.match(name)
+    # A device of which other facts are there was there.
+    return facts is None or (device is not None and not any(one.startswith(device[0] + " ") for one in facts))
 
 
 def concerns(group: str, *, arm: str, image: str) -> bool:

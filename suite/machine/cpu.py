@@ -148,23 +148,60 @@ def last_cache_bytes(cpus: Sequence[int], root: Path = ROOT) -> int | Absent:
 
 
 def clock(root: Path = ROOT) -> Facts:
-    """Return how the frequency is governed; on most virtual machines the kernel cannot say."""
-    cpus = online(root)
-    policy = root / _CPU / f"cpu{cpus[0] if cpus else 0}/cpufreq"
-    if not policy.is_dir():
-        why = Absent("the kernel shows no frequency control (usual on a virtual machine)")
-        names = ("governor", "driver", "minimum kHz", "maximum kHz", "boost", "preference")
-        unknown: Facts = dict.fromkeys(names, why)
-        return unknown | {"idle driver": text(root / _CPU / "cpuidle/current_driver")}
-    return {
-        "governor": text(policy / "scaling_governor"),
-        "driver": text(policy / "scaling_driver"),
-        "minimum kHz": integer(policy / "scaling_min_freq"),
-        "maximum kHz": integer(policy / "scaling_max_freq"),
-        "boost": boost(root),
-        "preference": text(policy / "energy_performance_preference"),
+    """Return how the frequency is governed; on most virtual machines the kernel cannot say.
+
+    A value that is not the same for all CPUs lists them: `performance (CPUs 0-2), powersave (CPUs 3)`.
+    """
+    cpus = online(root) or (0,)
+    always: Facts = {
         "idle driver": text(root / _CPU / "cpuidle/current_driver"),
+        "performance bias": _of_all(cpus, "power/energy_perf_bias", root),
     }
+    if not (root / _CPU / f"cpu{cpus[0]}/cpufreq").is_dir():
+        why = Absent("the kernel shows no frequency control (usual on a virtual machine)")
+        return dict.fromkeys((*_POLICY, "driver mode", "boost"), why) | always
+    return {
+        **{name: _of_all(cpus, f"cpufreq/{file}", root) for name, file in _POLICY.items()},
+        "driver mode": _driver_mode(root),
+        "boost": boost(root),
+        **always,
+    }
+
+
+_POLICY = {
+    "governor": "scaling_governor",
+    "driver": "scaling_driver",
+    "minimum kHz": "scaling_min_freq",
+    "maximum kHz": "scaling_max_freq",
+    "hardware minimum kHz": "cpuinfo_min_freq",
+    "hardware maximum kHz": "cpuinfo_max_freq",
+    "preference": "energy_performance_preference",
+}
+"""Facts of a CPU's frequency policy, and their files in `cpufreq/` (kernel documentation, admin-guide/pm/cpufreq)."""
+
+
+def _of_all(cpus: Sequence[int], file: str, root: Path) -> Fact:
+    """Return what a file of each CPU says, where all that have it say the same; else each value with its CPUs."""
+    answers = {number: text(root / _CPU / f"cpu{number}" / file) for number in cpus}
+    found: dict[str, list[int]] = {}
+    for number, answer in answers.items():
+        if not isinstance(answer, Absent):
+            found.setdefault(answer, []).append(number)
+    if not found:
+        return answers[cpus[0]]
+    if len(found) == 1:
+        (value,) = found
+        return int(value) if value.isdecimal() else value
+    return ", ".join(f"{value} (CPUs {as_text(tuple(having))})" for value, having in found.items())
+
+
+def _driver_mode(root: Path) -> str | Absent:
+    """Return whether the processor chooses its frequency (`active`, `guided`) or the kernel does (`passive`)."""
+    modes = (text(root / _CPU / driver / "status") for driver in ("intel_pstate", "amd_pstate"))
+    return next(
+        (mode for mode in modes if not isinstance(mode, Absent)),
+        Absent("neither intel_pstate nor amd_pstate controls the frequency"),
+    )
 
 
 def boost(root: Path = ROOT) -> bool | Absent:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from suite.machine.cpu import clock, cpu, mitigations
+from suite.machine.cuda import host_libraries
 from suite.machine.engine import engine
 from suite.machine.gpu import gpu
 from suite.machine.kernel import kernel, memory
@@ -13,6 +14,7 @@ from suite.machine.reading import ROOT, Facts
 from suite.machine.signals import sources
 from suite.machine.system import limits, system, virtualisation
 from suite.record.schema import Absent, Fact, Fingerprint
+from suite.record.volatile import is_volatile
 
 
 def fingerprint(cpus: Sequence[int] | None = None, *, identify: bool = False, root: Path = ROOT) -> Fingerprint:
@@ -38,10 +40,10 @@ def fingerprint(cpus: Sequence[int] | None = None, *, identify: bool = False, ro
         "memory": memory(root),
         "kernel": kernel(root),
         "virtualisation": virtualisation(root),
-        "system": system(root),
+        "system": system(root) | host_libraries(root),
         "limits": limits(root),
         "engine": engine(),
-        "gpu": gpu(),
+        "gpu": gpu(root),
         "signals": sources(root),
     }
     if identify:
@@ -49,12 +51,8 @@ def fingerprint(cpus: Sequence[int] | None = None, *, identify: bool = False, ro
     return groups
 
 
-VOLATILE = frozenset({("kernel", "timer step ns")})
-"""What is measured anew each time, and so differs a little between two fingerprints of the same machine."""
-
-
 def changed(before: Fingerprint, after: Fingerprint) -> list[str]:
-    """Return the differences between two fingerprints, except those in `VOLATILE`.
+    """Return the differences between two fingerprints, except those that are volatile.
 
     Parameters
     ----------
@@ -67,12 +65,17 @@ def changed(before: Fingerprint, after: Fingerprint) -> list[str]:
         One phrase for each difference, sorted by group and name; empty for the same machine in the same state.
     """
     old, new = (
-        {(group, name): fact for group, facts in each.items() for name, fact in facts.items()}
+        {
+            (group, name): fact
+            for group, facts in each.items()
+            for name, fact in facts.items()
+            if not is_volatile(group, name)
+        }
         for each in (before, after)
     )
     return [
         f"{', '.join(key)}: {_shown(old.get(key))} became {_shown(new.get(key))}"
-        for key in sorted((old.keys() | new.keys()) - VOLATILE)
+        for key in sorted(old.keys() | new.keys())
         if old.get(key) != new.get(key)
     ]
 

@@ -2,12 +2,14 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from suite.machine.reading import Facts, if_known
-from suite.record.schema import Absent, Fact
+from suite.machine import gpu_facts
+from suite.machine.reading import ROOT, Facts, if_known, text
+from suite.record.schema import Absent
 
 _RESTART = "Restart the machine; then see `levelfield doctor` again."
 
@@ -43,10 +45,16 @@ _PROBLEMS = {
 """NVML's errors, and what each means."""
 
 
-def gpu() -> Facts:
-    """Return driver, CUDA version it supports, and each device; serial numbers and identifiers are never read."""
+def gpu(root: Path = ROOT) -> Facts:
+    """Return driver, CUDA version it supports, and each device; serial numbers and identifiers are never read.
+
+    Parameters
+    ----------
+    root
+        Root of the file system in which the kernel module tells which one it is.
+    """
     with session() as nvml:
-        return {"driver": Absent(nvml.reason)} if isinstance(nvml, Problem) else _facts(nvml)
+        return {"driver": Absent(nvml.reason)} if isinstance(nvml, Problem) else _facts(nvml, root)
 
 
 def problem() -> Problem | None:
@@ -92,7 +100,7 @@ def close(nvml: Any) -> None:  # noqa: ANN401
         return  # everything has been read by now
 
 
-def _facts(nvml: Any) -> Facts:  # noqa: ANN401  (a module without types)
+def _facts(nvml: Any, root: Path) -> Facts:  # noqa: ANN401  (a module without types)
     def ask(question: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401  (NVML answers with many types)
         try:
             answer = question(*arguments)
@@ -104,6 +112,7 @@ def _facts(nvml: Any) -> Facts:  # noqa: ANN401  (a module without types)
     count = ask(nvml.nvmlDeviceGetCount)
     facts: Facts = {
         "driver": ask(nvml.nvmlSystemGetDriverVersion),
+        "kernel module": kernel_module(root),
         "CUDA supported": if_known(lambda number: f"{number // 1000}.{number % 1000 // 10}", cuda),
         "devices": count,
     }
@@ -112,27 +121,17 @@ def _facts(nvml: Any) -> Facts:  # noqa: ANN401  (a module without types)
         if isinstance(device, Absent):
             facts[f"device {index}"] = device
             continue
-        questions: dict[str, Fact] = {
-            "name": ask(nvml.nvmlDeviceGetName, device),
-            "compute capability": if_known(
-                "{0[0]}.{0[1]}".format, ask(nvml.nvmlDeviceGetCudaComputeCapability, device)
-            ),
-            "memory bytes": if_known(lambda memory: int(memory.total), ask(nvml.nvmlDeviceGetMemoryInfo, device)),
-            "power limit mW": ask(nvml.nvmlDeviceGetEnforcedPowerLimit, device),
-            "maximum SM clock MHz": ask(nvml.nvmlDeviceGetMaxClockInfo, device, nvml.NVML_CLOCK_SM),
-            "maximum memory clock MHz": ask(nvml.nvmlDeviceGetMaxClockInfo, device, nvml.NVML_CLOCK_MEM),
-            "persistence mode": if_known(_is_on, ask(nvml.nvmlDeviceGetPersistenceMode, device)),
-            "ECC": if_known(_is_on, ask(nvml.nvmlDeviceGetEccMode, device)),
-            "MIG": if_known(_is_on, ask(nvml.nvmlDeviceGetMigMode, device)),
-            "compute mode": ask(nvml.nvmlDeviceGetComputeMode, device),
-            "PCIe generation": ask(nvml.nvmlDeviceGetMaxPcieLinkGeneration, device),
-            "PCIe width": ask(nvml.nvmlDeviceGetMaxPcieLinkWidth, device),
-            "firmware": ask(nvml.nvmlDeviceGetVbiosVersion, device),
-        }
-        facts.update({f"device {index} {name}": value for name, value in questions.items()})
+        facts.update({f"device {index} {name}": value for name, value in gpu_facts.of(nvml, ask, device).items()})
     return facts
 
 
-def _is_on(answer: Any) -> bool:  # noqa: ANN401
-    """Return the present state; NVML may answer with a pair of the present and the pending one."""
-    return bool((answer[0] if isinstance(answer, list | tuple) else answer) == 1)
+def kernel_module(root: Path) -> str | Absent:
+    """Return which of NVIDIA's two kernel modules is loaded: `open` or `proprietary`.
+
+    Parameters
+    ----------
+    root
+        Root of the file system that is read.
+    """
+    told = text(root / "proc/driver/nvidia/version")
+    return if_known(lambda words: "open" if "Open Kernel Module" in words else "proprietary", told)

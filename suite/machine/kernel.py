@@ -22,6 +22,7 @@ _KEPT = re.compile(
 )
 """Parameters whose values say something about speed and nothing about whose machine it is."""
 _PAGES = Path("sys/kernel/mm/transparent_hugepage")
+_SIZES = Path("sys/kernel/mm/hugepages")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}")
 
 
@@ -57,6 +58,7 @@ def memory(root: Path = ROOT) -> Facts:
         "swap bytes": kibibytes(info, "SwapTotal"),
         "huge pages reserved": _count(info, "HugePages_Total"),
         "huge page bytes": kibibytes(info, "Hugepagesize"),
+        **_other_huge_pages(info, root),
         "transparent huge pages": chosen(root / _PAGES / "enabled"),
         "transparent huge pages defrag": chosen(root / _PAGES / "defrag"),
         "NUMA nodes": nodes,
@@ -66,6 +68,17 @@ def memory(root: Path = ROOT) -> Facts:
         "same-page merging": integer(root / "sys/kernel/mm/ksm/run"),
         "zone reclaim": integer(root / "proc/sys/vm/zone_reclaim_mode"),
         "compaction proactiveness": integer(root / "proc/sys/vm/compaction_proactiveness"),
+    }
+
+
+def _other_huge_pages(info: dict[str, str], root: Path) -> Facts:
+    """Return how many huge pages of each size but the default one are reserved."""
+    default = info.get("Hugepagesize", "").removesuffix(" kB")
+    sizes = sorted(folder.name.removeprefix("hugepages-") for folder in (root / _SIZES).glob("hugepages-*kB"))
+    return {
+        f"huge pages of {size.removesuffix('kB')} KiB": integer(root / _SIZES / f"hugepages-{size}/nr_hugepages")
+        for size in sizes
+        if size != f"{default}kB"
     }
 
 

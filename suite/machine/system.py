@@ -93,6 +93,7 @@ def virtualisation(root: Path = ROOT) -> Facts:
         "product": text(root / _DMI / "product_name"),
         "board": text(root / _DMI / "board_name"),
         "firmware": text(root / _DMI / "bios_version"),
+        "firmware date": text(root / _DMI / "bios_date"),
     }
 
 

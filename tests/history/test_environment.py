@@ -56,6 +56,14 @@ def test_software_does_not_make_another_machine_and_hardware_does() -> None:
     assert changed("gpu", "device 0 name", "NVIDIA H100") != key
 
 
+def test_a_gpu_that_is_missing_is_told_from_a_fact_that_an_older_release_did_not_ask_for() -> None:
+    facts = {"driver": "580.95.05", "device 0 name": "NVIDIA H100"}
+    assert environment.recorded(facts, "gpu", "device 0 GSP") == environment.NOT_RECORDED
+    assert environment.recorded(facts, "gpu", "kernel module") == environment.NOT_RECORDED
+    assert environment.recorded(facts, "gpu", "device 1 name") == environment.NOT_THERE
+    assert environment.recorded(None, "gpu", "driver") == environment.NOT_THERE
+
+
 def test_a_machine_in_a_line() -> None:
     assert environment.machine_title(MACHINE) == "AMD EPYC (family 25), 2 cores, 24 GiB"
     gpus = {"device 0 name": "NVIDIA H100", "device 0 compute capability": "9.0"}

@@ -48,6 +48,17 @@ def test_the_governor_of_real_metal(tmp_path: Path) -> None:
     assert isinstance(facts["preference"], Absent)
 
 
+def test_a_governor_that_is_not_the_same_everywhere_lists_the_cpus(tmp_path: Path) -> None:
+    governors = ["performance", "performance", "powersave", "performance"]
+    cpus = "sys/devices/system/cpu"
+    files = {f"{cpus}/cpu{number}/cpufreq/scaling_governor": name for number, name in enumerate(governors)}
+    write(tmp_path, files | {f"{cpus}/online": "0-3", f"{cpus}/amd_pstate/status": "active"})
+    facts = cpu.clock(tmp_path)
+    assert facts["governor"] == "performance (CPUs 0-1,3), powersave (CPUs 2)"
+    assert facts["driver mode"] == "active"
+    assert isinstance(facts["hardware maximum kHz"], Absent)
+
+
 def test_the_last_level_of_cache_is_summed_over_those_that_are_used(tmp_path: Path) -> None:
     files: dict[str, str] = {}
     for number in range(4):
