@@ -35,9 +35,9 @@ def of(rows: Sequence[Row], drifts: Sequence[Drift], lost: Sequence[Setting], ga
     """
     if not rows:
         return "Not decided: nothing was measured on both sides."
-    return " ".join(
-        filter(None, (f"{_head(rows, drifts)}: {'; '.join(_clauses(rows, lost, gate))}.", numerics(drifts)))
-    )
+    head = _head(rows, drifts)
+    text = f"{head}: {'; '.join(_clauses(rows, lost, gate, head))}."
+    return " ".join(filter(None, (text, numerics(drifts))))
 
 
 def _head(rows: Sequence[Row], drifts: Sequence[Drift]) -> str:
@@ -52,12 +52,16 @@ def _head(rows: Sequence[Row], drifts: Sequence[Drift]) -> str:
     return "Not decided" if "undecided" in outcomes or "fine" not in outcomes else "Safe"
 
 
-def _clauses(rows: Sequence[Row], lost: Sequence[Setting], gate: Gate) -> Iterator[str]:
+def _clauses(rows: Sequence[Row], lost: Sequence[Setting], gate: Gate, head: str) -> Iterator[str]:
     counts = Counter(row.verdict for row in rows)
     order = (*_ORDER, *(verdict for verdict in Verdict if verdict not in _ORDER))
     words = {Verdict.SAFE: f"safe within {units.percent(gate.margin)}"}
-    parts = [f"{counts[verdict]} {words.get(verdict, verdict.value)}" for verdict in order if counts[verdict]]
-    yield f"of {units.plural(len(rows), 'case')}, {', '.join(parts)}"
+    parts = [(counts[verdict], words.get(verdict, verdict.value)) for verdict in order if counts[verdict]]
+    everything = "the only case" if len(rows) == 1 else f"all {len(rows)} cases"
+    if len(parts) == 1:
+        yield everything if parts[0][1] == head.lower() else f"{everything} {parts[0][1]}"
+    else:
+        yield f"of {len(rows)} cases, {', '.join(f'{count} {word}' for count, word in parts)}"
     slower = [row for row in rows if row.verdict is Verdict.SLOWER and row.ratio is not None]
     if slower:
         worst = max(slower, key=lambda row: row.ratio.value if row.ratio is not None else 0.0)

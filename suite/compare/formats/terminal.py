@@ -79,7 +79,7 @@ def _cases(rows: Sequence[Row], replicate: str, *, wide: bool) -> Table:
     for name in ("old", "new") if wide else ():
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("new/old", justify="right", no_wrap=True)
-    drifts = any(row.drift is not None for row in rows)
+    drifts = wide and any(row.drift is not None for row in rows)
     if drifts:
         table.add_column("after/before", justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
