@@ -70,8 +70,8 @@ def _clauses(rows: Sequence[Row], lost: Sequence[Setting], gate: Gate, head: str
     if lost:
         first = lost[0]
         more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
-        change = f"{phrases.clean(first.name, 80)} {phrases.clean(first.old, 60)} → {phrases.clean(first.new, 60)}"
-        yield f"settings changed that were not meant to: {phrases.clean(first.where, 40)}, {change}{more}"
+        change = f"{phrases.clean(first.name, 80)}: {phrases.clean(first.old, 60)} → {phrases.clean(first.new, 60)}"
+        yield f"settings changed that were not meant to: {phrases.clean(first.where, 40)} {change}{more}"
     further = [row.further for row in rows if row.outcome == "undecided" and row.further is not None]
     if further:
         yield f"{units.plural(max(further), 'more boot')} in each phase would decide"

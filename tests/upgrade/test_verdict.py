@@ -51,7 +51,7 @@ def test_a_lost_setting_makes_nothing_attributable_unless_it_is_accepted() -> No
     found = upgraded(LOST, slower={"onnxruntime": 1.25})
     assert set(verdicts(found).values()) == {Verdict.NOT_ATTRIBUTABLE}
     assert found.exit_code == 3
-    assert found.answer.startswith("Not attributable: all 2 cases; settings changed that were not meant to: clock, gov")
+    assert found.answer.startswith("Not attributable: all 2 cases; settings changed that were not meant to: clock gov")
     lost, stack = found.settings
     assert (lost.name, lost.meant, stack.meant) == ("governor", "not meant", "upgrade")
     assert lost.restore
