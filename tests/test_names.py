@@ -1,4 +1,7 @@
-from suite.names import unknown
+import pytest
+
+from suite.errors import LevelfieldError
+from suite.names import check_file_name, unknown
 
 
 def test_close_names_are_offered_first() -> None:
@@ -9,3 +12,14 @@ def test_close_names_are_offered_first() -> None:
 def test_all_names_are_offered_where_none_is_close() -> None:
     assert unknown("model", "zzz", ["mlp", "bert"]).fix == "Known: bert, mlp."
     assert unknown("model", "zzz", []).fix == "There are none."
+
+
+@pytest.mark.parametrize("name", ["up", "driver-580.95_a", "x" * 64])
+def test_a_file_s_name_is_accepted(name: str) -> None:
+    check_file_name("An upgrade", name)
+
+
+@pytest.mark.parametrize("name", ["", ".hidden", "a/b", "a b", "x" * 65])
+def test_what_no_file_can_be_called_is_refused(name: str) -> None:
+    with pytest.raises(LevelfieldError, match="An upgrade cannot be called"):
+        check_file_name("An upgrade", name)

@@ -23,6 +23,7 @@ from suite.cli.measuring import options_of, selection
 from suite.cli.options import BASE, BUDGET, DATA, IDENTIFY, LAUNCHER, MARGIN, NAMES, PERCENT, REPORTS, SEED, SIGN
 from suite.cli.publish import card, publish
 from suite.cli.reproduce import reproduce
+from suite.cli.upgrade import upgrade
 from suite.cli.verify import verify
 from suite.errors import LevelfieldError
 from suite.safety import terminals
@@ -80,7 +81,7 @@ def bench(**values: Any) -> None:  # noqa: ANN401  (each option has a type of it
 
 
 for _command in (
-    *(ab, baseline, bundle, card, compare, explain, export, history, publish, reproduce, unbundle, verify),
+    *(ab, baseline, bundle, card, compare, explain, export, history, publish, reproduce, unbundle, upgrade, verify),
     *(tools.build, tools.clean, tools.doctor, tools.list_, tools.lock, tools.report, tools.schema),
 ):
     cli.add_command(_command)

@@ -5,7 +5,6 @@ nothing outside of it: reports can be moved, and an untrusted baseline cannot na
 """
 
 import hashlib
-import re
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Annotated
@@ -13,13 +12,12 @@ from typing import Annotated
 import msgspec
 
 from suite.errors import LevelfieldError
-from suite.names import unknown
+from suite.names import FILE_NAME, check_file_name, unknown
 from suite.record import files
 from suite.safety import untrusted
 
 FOLDER = "baselines"
 MAX_BYTES = 1 << 20
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _LONGEST_PATH = 1024
 
 
@@ -57,11 +55,7 @@ def define(name: str, records: list[Path], reports: Path) -> Baseline:
     LevelfieldError
         The name cannot be a file's, or a record lies elsewhere, is named twice, or is none.
     """
-    if not _NAME.fullmatch(name):
-        raise LevelfieldError(
-            f"A baseline cannot be called {name[:80]!r}.",
-            fix="Use up to 64 letters, digits, dots, hyphens and underscores.",
-        )
+    check_file_name("A baseline", name)
     pointers = tuple(_pointer(record, reports) for record in records)
     if len({pointer.file for pointer in pointers}) < len(pointers):
         raise LevelfieldError("A run is named twice in this baseline.", fix="Name every run once.")
@@ -98,7 +92,7 @@ def all_of(reports: Path) -> tuple[Baseline, ...]:
 
 def _names(reports: Path) -> list[str]:
     """Return the names of what `define` may have made; another file of the folder is none of ours."""
-    return [path.stem for path in sorted((reports / FOLDER).glob("*.json")) if _NAME.fullmatch(path.stem)]
+    return [path.stem for path in sorted((reports / FOLDER).glob("*.json")) if FILE_NAME.fullmatch(path.stem)]
 
 
 def read(name: str, reports: Path) -> Baseline:

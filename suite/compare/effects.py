@@ -1,28 +1,21 @@
 """From replicates to an effect: the log ratio of two sides, its standard error and its degrees of freedom.
 
 Two designs give the same kind of effect. Runs of one side are independent of those of the other: their logs are
-compared as two samples of unequal variance (Welch). Arms of one run are paired by generation: one sample of
-differences.
-
-References
-----------
-B. L. Welch (1947). The generalization of "Student's" problem when several different population variances are involved.
-Biometrika 34, 28–35.
-F. E. Satterthwaite (1946). An approximate distribution of estimates of variance components. Biometrics Bulletin 2,
-110–114.
+compared as two samples of unequal variance (`suite.statistics.welch`). Arms of one run are paired by generation: one
+sample of differences.
 """
 
 import math
 
 import msgspec
-import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from suite.statistics.arrays import Floats, finite_or_missing
+from suite.statistics.arrays import Floats, logs_of
 from suite.statistics.ending import EndedBy
 from suite.statistics.errors import InsufficientData
 from suite.statistics.student import LaunchMean, look_cost, spread_of, widening
+from suite.statistics.welch import standard_error
 
 MIN_RUNS = 3
 """Fewest runs a side that are judged. With two, the spread of a side rests on a single difference: at 99 % the quantile
@@ -111,7 +104,7 @@ def from_runs(old: ArrayLike, new: ArrayLike) -> Effect:
     >>> round(math.exp(effect.log_ratio), 3), effect.freedom > 3
     (1.04, True)
     """
-    first, second = _logs(old, "old runs"), _logs(new, "new runs")
+    first, second = logs_of(old, "old runs"), logs_of(new, "new runs")
     if min(first.size, second.size) < MIN_RUNS:
         raise InsufficientData(
             f"{first.size} and {second.size} runs: a judgement needs at least {MIN_RUNS} a side. Measure more runs."
@@ -140,7 +133,7 @@ def pooled(old: ArrayLike, new: ArrayLike) -> Effect:
     >>> round(math.exp(effect.log_ratio), 3), effect.freedom
     (1.05, 2.0)
     """
-    first, second = _logs(old, "old replicates"), _logs(new, "new replicates")
+    first, second = logs_of(old, "old replicates"), logs_of(new, "new replicates")
     freedom = first.size + second.size - 2
     if min(first.size, second.size) < 1 or freedom < MIN_RUNS - 1:
         raise InsufficientData(
@@ -165,20 +158,13 @@ def _between(old: Floats, new: Floats, spreads: tuple[float, float], *, pooled: 
     )
 
 
-def _logs(costs: ArrayLike, what: str) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = finite_or_missing(np.log(np.asarray(costs, dtype=np.float64)), dimensions=1, what=what)
-    found: Floats = logs[~np.isnan(logs)]
-    return found
-
-
 def _error(spreads: tuple[float, float], sizes: tuple[int, int], *, pooled: bool) -> tuple[float, float]:
-    """Return the standard error of a difference of means, and its degrees of freedom (Satterthwaite 1946)."""
+    """Return the standard error of a difference of means, and its degrees of freedom."""
     parts = spreads[0] ** 2 / sizes[0], spreads[1] ** 2 / sizes[1]
-    total = sum(parts)
-    if pooled or total == 0:
-        return math.sqrt(total), float(sum(sizes) - 2)
-    return math.sqrt(total), total**2 / (parts[0] ** 2 / (sizes[0] - 1) + parts[1] ** 2 / (sizes[1] - 1))
+    if pooled:
+        return math.sqrt(sum(parts)), float(sum(sizes) - 2)
+    error, freedom = standard_error(parts[0], sizes[0] - 1, parts[1], sizes[1] - 1)
+    return float(error), float(freedom)
 
 
 def from_pairs(mean: LaunchMean) -> Effect:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 
 from suite import scenarios
-from suite.compare.types import Change, ChangeGroup, Comparison, Drift, Metric, Movement, Row, Verdict
+from suite.compare.types import Change, ChangeGroup, Comparison, Drift, Metric, Movement, Row, Setting, Verdict
 from suite.report import names, units
 from suite.report.markdown import interval
 from suite.report.sentences import shortened
@@ -106,6 +106,11 @@ def ratio(row: Row) -> str:
     return interval(row.ratio.value, row.ratio.low, row.ratio.high, factor)
 
 
+def drift(row: Row) -> str:
+    """`1.004 (0.991–1.017)`: the old side after the new one over itself before; empty where it is not known."""
+    return "" if row.drift is None else interval(row.drift.value, row.drift.low, row.drift.high, factor)
+
+
 def factor(value: float) -> str:
     """`1.031`, `12.4`, `0.0021`; `>1000` and `<0.001` beyond."""
     if value >= 1000:
@@ -171,7 +176,8 @@ def further(row: Row, replicate: str = "run") -> str:
     if row.further is None:
         return f"no number of {replicates(2, replicate)} within reach would decide"
     time = f" (about {roughly(row.further_seconds)})" if row.further_seconds else ""
-    return f"{units.count(row.further)} more {replicates(row.further, replicate)} a side would decide{time}"
+    where = "in each phase" if replicate == "boot" else "a side"
+    return f"{units.count(row.further)} more {replicates(row.further, replicate)} {where} would decide{time}"
 
 
 def replicates(count: int, replicate: str) -> str:
@@ -221,6 +227,20 @@ def change_cells(title: str, found: Change) -> tuple[str, str, str, str]:
     """
     name = found.name + (" (differs within a side)" if found.state == "varies" else "")
     return clean(title), clean(name), value(found.old), value(found.new)
+
+
+def setting_cells(found: Setting) -> tuple[str, str, str, str, str]:
+    """Return the texts of a setting that changed: where, name, old, new, and what to do about it."""
+    return clean(found.where), clean(found.name), value(found.old), value(found.new), setting_note(found)
+
+
+def setting_note(found: Setting) -> str:
+    """`part of the upgrade`, `accepted`, or `not meant: cpupower frequency-set -g performance brings it back`."""
+    if found.meant == "upgrade":
+        return "part of the upgrade"
+    restored = f"{clean(found.restore)} brings it back" if found.restore else ""
+    parts = [clean(found.reason), restored]
+    return ": ".join([found.meant, "; ".join(filter(None, parts))]) if any(parts) else found.meant
 
 
 def drifted(drift: Drift) -> str:

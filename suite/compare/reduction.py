@@ -24,6 +24,7 @@ from suite.record.schema import (
     Case,
     Fact,
     FailureKind,
+    Fingerprint,
     Image,
     Launch,
     Parity,
@@ -78,10 +79,14 @@ class Reduced(msgspec.Struct, frozen=True):
     parities: dict[tuple[str, Question], tuple[Parity, ...]]
     """Arm id and question to the outputs seen, each digest once."""
     hardware: dict[str, str]
-    gpu: dict[str, Fact]
-    """Driver and devices, as the fingerprint has them."""
+    machine: Fingerprint
     images: tuple[Image, ...]
     environment: environment.Environment
+
+    @property
+    def gpu(self) -> dict[str, Fact]:
+        """Driver and devices, as the fingerprint has them."""
+        return self.machine.get("gpu", {})
 
 
 def question(case: Case) -> Question:
@@ -127,7 +132,7 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
         answers=answers,
         parities={key: tuple(values.values()) for key, values in parities.items() if values},
         hardware=environment.hardware(run.machine),
-        gpu=run.machine.get("gpu", {}),
+        machine=run.machine,
         images=run.images,
         environment=_surroundings(run),
     )

@@ -56,6 +56,16 @@ class Verdict(enum.StrEnum):
     """Only the new side measured it."""
     RECOVERED = "recovered"
     """The old side failed, and the new one answers."""
+    SAFE = "safe"
+    """Of an upgrade: equivalence shown, whatever drift there was."""
+    MOVED = "answers moved"
+    """Of an upgrade: the answers moved further than rounding explains, or became unequal."""
+    DRIFTED = "drifted"
+    """Of an upgrade: the old side is not what it was before the new one, so that nothing is said of the new one."""
+    UNDECIDED = "not decided"
+    """Of an upgrade: neither shown nor ruled out."""
+    NOT_ATTRIBUTABLE = "not attributable"
+    """Of an upgrade: something else changed with it, which was not intended."""
 
 
 class Movement(enum.StrEnum):
@@ -105,6 +115,8 @@ class Row(msgspec.Struct, frozen=True):
     """Inconclusive: replicates a side to add until it would be decided, if estimates and spread stay what they are."""
     further_seconds: float | None = None
     """What measuring them would take, both sides together."""
+    drift: Estimate | None = None
+    """Of an upgrade: the old side after the new one over the old side before it."""
 
     @property
     def id(self) -> str:
@@ -180,6 +192,20 @@ class ChangeGroup(msgspec.Struct, frozen=True):
         return tuple(change for change in self.changes if change.state == "unrecorded")
 
 
+class Setting(msgspec.Struct, frozen=True):
+    """One fact of the machine that changed together with what was to be changed."""
+
+    where: str
+    name: str
+    old: str
+    new: str
+    meant: Literal["upgrade", "accepted", "not meant"]
+    """`upgrade`: it belongs to the software stack that was exchanged."""
+    restore: str = ""
+    """Command that brings the old value back."""
+    reason: str = ""
+
+
 class RunFacts(msgspec.Struct, frozen=True):
     """Which record this is."""
 
@@ -217,7 +243,7 @@ class Comparison(msgspec.Struct, frozen=True):
     """One line for a reader who does not know the tool."""
     exit_code: int
     """0 nothing worse; 1 worse; 3 could not be decided."""
-    kind: Literal["compare", "ab"]
+    kind: Literal["compare", "ab", "upgrade"]
     old: Side
     new: Side
     notes: tuple[str, ...]
@@ -229,11 +255,13 @@ class Comparison(msgspec.Struct, frozen=True):
     gate: Gate
     method: str
     """How the intervals and verdicts were made, in a sentence or two."""
-    replicate: Literal["run", "launch"] = "run"
+    replicate: Literal["run", "launch", "boot"] = "run"
     order: Order = "unknown"
     """Of the runs in time; of an `ab`, whose arms take turns within a run, it is `turns`."""
     same_hardware: bool | None = True
     """None: it is not known."""
+    settings: tuple[Setting, ...] = ()
+    """Of an upgrade: what else changed, which is shown before the verdicts."""
 
     @property
     def moved(self) -> tuple[Drift, ...]:

@@ -3,22 +3,17 @@
 `fold` is the only way to build a record, whether the run finished, was killed, or was resumed. An incomplete last line,
 left by a kill, is dropped. Where any other line is damaged, the rest of its generation is ignored and the record has a
 warning.
-
-Only one process may write: an open `Journal` locks its file (flock(2)).
 """
 
-import contextlib
-import fcntl
-import os
 from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
-from typing import Self, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
 from suite.errors import LevelfieldError
 from suite.record import notices
+from suite.record.append_only import AppendOnly, Lost, read_lines
 from suite.record.schema import Absent, Block, Generation, Image, Launch, Left, Roofline, Round, Run, Turn, Warning_
 from suite.safety import untrusted
 
@@ -117,113 +112,25 @@ MAX_BYTES = 2 * 1024 * 1024 * 1024
 """Longest journal that is read: it is longer than its record by what was measured again."""
 
 
-class Lost(msgspec.Struct, frozen=True):
-    """Marks a line of the journal that cannot be read."""
-
-    line: int
+_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
 
-_encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(Event)
-
-
-class Journal:
-    """An open journal, locked for this process; every `write` is on the disk when it returns.
+class Journal(AppendOnly[Event]):
+    """The open journal of a run, as `AppendOnly` says.
 
     Parameters
     ----------
     path
-        The file; it is made where there is none.
-
-    Raises
-    ------
-    LevelfieldError
-        Another process has the journal open, the folder cannot be written, or the disk is full. What was written
-        before is kept.
+        The file, in the run's folder; it is made where there is none.
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        try:
-            # Unbuffered: a buffer would be flushed again, and fail again, on closing.
-            self._file = path.open("a+b", buffering=0)
-            try:
-                self._lock()
-                self._drop_torn_tail()
-            except BaseException:
-                self._file.close()
-                raise
-        except OSError as error:
-            raise _cannot_write(path, error) from error
-
-    def _lock(self) -> None:
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise LevelfieldError(
-                f"The run {self.path.parent.name} is being measured by {_holder(self._file.fileno())}.",
-                fix="Wait until it has ended, or end it; then go on with --resume.",
-            ) from error
-
-    def _drop_torn_tail(self) -> None:
-        """Remove an incomplete last line, which a kill during a write leaves."""
-        whole = size = os.fstat(self._file.fileno()).st_size
-        while whole:
-            begin = max(0, whole - _TAIL_BYTES)
-            newline = os.pread(self._file.fileno(), whole - begin, begin).rfind(b"\n")
-            if newline >= 0:
-                whole = begin + newline + 1
-                break
-            whole = begin
-        if whole != size:
-            self._file.truncate(whole)
-
-    def write(self, event: Event) -> None:
-        line = memoryview(_encoder.encode(event) + b"\n")
-        try:
-            before = os.fstat(self._file.fileno()).st_size
-            try:
-                while line:  # a disk that fills up takes a part of the line, and refuses the rest
-                    line = line[self._file.write(line) :]
-                os.fsync(self._file.fileno())
-            except OSError:
-                self._file.truncate(before)
-                raise
-        except OSError as error:
-            raise _cannot_write(self.path, error) from error
-
-    def close(self) -> None:
-        self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-_TAIL_BYTES = 1 << 20
-"""Bytes that are read at once when the last complete line is searched from the end."""
-
-
-def _holder(descriptor: int) -> str:
-    """Name the process that holds a lock on an open file: /proc/locks, proc(5)."""
-    inode = str(os.fstat(descriptor).st_ino)
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        for line in Path("/proc/locks").read_text().splitlines():
-            fields = line.split()
-            if fields[1] == "FLOCK" and fields[5].rpartition(":")[2] == inode and int(fields[4]) > 0:
-                return f"process {fields[4]}"
-    return "another process"
-
-
-def _cannot_write(path: Path, error: OSError) -> LevelfieldError:
-    return LevelfieldError(
-        f"The journal {path} cannot be written: {error.strerror or error}.",
-        fix="Free space on that disk or choose another folder with --reports, then go on with --resume.",
-    )
+        super().__init__(
+            path,
+            busy=f"The run {path.parent.name} is being measured",
+            wait="Wait until it has ended, or end it; then go on with --resume.",
+            unwritable="Free space on that disk or choose another folder with --reports, then go on with --resume.",
+        )
 
 
 def read(path: Path) -> list[Event | Lost]:
@@ -235,19 +142,12 @@ def read(path: Path) -> list[Event | Lost]:
         There is no journal.
     """
     try:
-        lines = untrusted.read_plain(path, MAX_BYTES).split(b"\n")
+        return read_lines(untrusted.read_plain(path, MAX_BYTES), _decoder)
     except OSError as error:
         raise LevelfieldError(
             f"There is no journal to read at {path}: {error.strerror or error}.",
             fix="Name a folder under reports/ that holds a journal.jsonl.",
         ) from error
-    events: list[Event | Lost] = []
-    for number, line in enumerate(lines[:-1], start=1):  # what follows the last newline is nothing, or torn
-        try:
-            events.append(_decoder.decode(line))
-        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-            events.append(Lost(number))
-    return events
 
 
 def fold(events: Iterable[Event | Lost]) -> Run:

@@ -1,7 +1,7 @@
 """The `bench` command, step by step: plan, show the cost, prepare, measure, and show the result in any case."""
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -153,6 +153,7 @@ def conduct(
     *,
     resumed: tuple[Path, Run] | None = None,
     undecided: Undecided | None = None,
+    begun: Callable[[Path], None] | None = None,
 ) -> Path:
     """Make what a plan needs and measure it, or resume it.
 
@@ -168,6 +169,8 @@ def conduct(
         Folder and record so far of the run to resume; None: a new one begins.
     undecided
         Says which cases have no verdict yet, for a run that ends on verdicts.
+    begun
+        Called with the folder of a new run before anything is measured; an error that it raises ends the run.
 
     Returns
     -------
@@ -202,27 +205,27 @@ def conduct(
             with resources.watch.phase("preparing"):
                 if resumed is None:
                     folder = start_run(chosen, msgspec.structs.replace(options, launcher_reason=reason), resources)
+                    if begun is not None:
+                        begun(folder)
                 else:
                     folder = resumed[0]
                     _check_resume(resumed[1], chosen, resources.images.values())
             with resources.watch.phase("roofline"):
                 roofline.probe(folder, resources, listener)
             run = RunInProgress(folder, resources, listener, resumed=resumed is not None, undecided=undecided)
-            _measure(run, folder, console)
+            _measure(run, folder, console, options.go_on or f"--resume {folder.name}")
         finally:
             scratch.remove(resources.caches)
     return folder
 
 
-def _measure(bench: RunInProgress, folder: Path, console: Console) -> None:
+def _measure(bench: RunInProgress, folder: Path, console: Console, go_on: str) -> None:
     """Measure everything; if an error ends it early, the results so far are shown first."""
     try:
         bench.measure()
     except KeyboardInterrupt:
         finish(folder, console)
-        raise LevelfieldError(
-            "Interrupted; everything measured so far is kept.", fix=f"Go on with --resume {folder.name}."
-        ) from None
+        raise LevelfieldError("Interrupted; everything measured so far is kept.", fix=f"Go on with {go_on}.") from None
     except (LevelfieldError, OSError):
         _try_to_finish(folder, console)
         raise

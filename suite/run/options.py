@@ -30,6 +30,8 @@ class Options(msgspec.Struct, frozen=True):
     """As the record holds it."""
     launcher_reason: str = ""
     """Why this launcher, where it is not the user's own choice."""
+    go_on: str = ""
+    """What continues a run that was interrupted; empty: --resume."""
     labels: tuple[str, ...] = ()
     training_data: TrainingDataRequest = TrainingDataRequest()
     """Data of training to a target."""

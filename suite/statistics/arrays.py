@@ -75,6 +75,26 @@ def without_missing(values: Floats) -> Floats:
     return values[~np.isnan(values)]
 
 
+def logs_of(costs: ArrayLike, what: str) -> Floats:
+    """Return the logarithms of the costs that are not missing, in one dimension.
+
+    Parameters
+    ----------
+    costs : array_like, shape (n,), any unit
+        Above zero; NaN where one is missing.
+    what : str
+        What the costs are called in a refusal.
+
+    Raises
+    ------
+    UnusableData
+        Not one dimension, or a cost is zero, below zero or infinite.
+    """
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.maximum(np.asarray(costs, dtype=np.float64), 0.0))
+    return without_missing(finite_or_missing(logs, dimensions=1, what=what))
+
+
 def median_of_present(values: Floats, *, axis: int, keepdims: bool = False) -> Floats:
     """Return medians along an axis over what is not missing.
 

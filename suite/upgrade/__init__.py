@@ -1,1 +1,6 @@
-"""Whether an upgrade of the machine's software is safe, measured over restarts."""
+"""`levelfield upgrade`: is a driver, kernel or CUDA upgrade safe, measured over reboots: old, new, old.
+
+A boot is the unit of replication: each is measured by one run. What happens is written to a journal (`events`), and
+the state is a pure fold of it (`progress`). `store` keeps the journals, `side` sees which stack this is, `measure`
+makes the run of one boot, `verdict` compares the boots, and `unit` writes what calls the command at every boot.
+"""

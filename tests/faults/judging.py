@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from suite.machine.fingerprint import changed
-from suite.record.journal import Event, Lost, RoundDone, TurnTaken
+from suite.record.append_only import Lost
+from suite.record.journal import Event, RoundDone, TurnTaken
 from suite.record.schema import Generation, Run, Turn
 
 

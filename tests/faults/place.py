@@ -12,7 +12,8 @@ import docker
 import msgspec
 
 from suite.record import files, journal
-from suite.record.journal import Event, Lost
+from suite.record.append_only import Lost
+from suite.record.journal import Event
 from suite.record.schema import Run
 from tests.commands import Command, eventually
 from tests.engines import containers, none_left

@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
 from suite.cli.main import main as levelfield
 from suite.record import journal
 from suite.record.journal import Event, Journal
@@ -34,7 +36,7 @@ def _at(number: int, fault: str, folder: Path, write: Callable[[Journal, Event],
         nonlocal written
         written += 1
         if written == number and fault == "torn":
-            line = journal._encoder.encode(event)
+            line = msgspec.json.encode(event)
             self._file.write(line[: len(line) // 2])
             os.kill(os.getpid(), signal.SIGKILL)
         write(self, event)

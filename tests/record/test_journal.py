@@ -13,6 +13,7 @@ import pytest
 from suite import analysis
 from suite.errors import LevelfieldError
 from suite.record import journal
+from suite.record.append_only import Lost
 from suite.record.journal import (
     ArmLeft,
     Event,
@@ -22,7 +23,6 @@ from suite.record.journal import (
     ImageKnown,
     Journal,
     LaunchDone,
-    Lost,
     Resumed,
     RooflineKnown,
     RoundDone,

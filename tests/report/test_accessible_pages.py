@@ -19,6 +19,7 @@ from tests.browsers import click, open_details, show
 from tests.compare.formats.samples import upgrade
 from tests.records_builder import make_run
 from tests.share.site.shelves import fill
+from tests.upgrade.samples import lost_setting
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -45,12 +46,14 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     within = comparison_page.within(upgrade())
     (folder / "troubled.html").write_text(html.render(troubled, analyse(troubled), comparison=within), encoding="utf-8")
     (folder / "comparison.html").write_text(comparison_page.write(upgrade()), encoding="utf-8")
+    (folder / "upgrade.html").write_text(comparison_page.write(lost_setting()), encoding="utf-8")
     publish(fill(folder / "reports"), folder / "site", print)
     site = folder / "site"
     return {
         "example": folder / "example.html",
         "troubled": folder / "troubled.html",
         "comparison": folder / "comparison.html",
+        "upgrade": folder / "upgrade.html",
         "site": site / "index.html",
         "site comparison": next((site / "compare").glob("*.html")),
         "trends": next((site / "trends").glob("*.html")),
@@ -67,7 +70,7 @@ def test_axe_finds_what_is_wrong(browser: webdriver.Chrome, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["example", "troubled", "comparison", "site", "site comparison", "trends"])
+@pytest.mark.parametrize("name", ["example", "troubled", "comparison", "upgrade", "site", "site comparison", "trends"])
 def test_axe_finds_nothing(
     browser: webdriver.Chrome, pages: dict[str, Path], name: str, scheme: str, width: int
 ) -> None:

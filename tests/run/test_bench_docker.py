@@ -12,7 +12,8 @@ import pytest
 
 from suite.images import catalogue
 from suite.record import files, journal
-from suite.record.journal import Event, LaunchDone, Lost, RoundDone, Started, TurnTaken
+from suite.record.append_only import Lost
+from suite.record.journal import Event, LaunchDone, RoundDone, Started, TurnTaken
 from suite.record.schema import Run
 from suite.run.bench import turns
 from suite.run.results import REPORT

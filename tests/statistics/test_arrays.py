@@ -8,6 +8,7 @@ import pytest
 from suite.statistics.arrays import (
     checked_confidence,
     finite_or_missing,
+    logs_of,
     median_of_present,
     positive_times,
     without_missing,
@@ -42,3 +43,10 @@ def test_times_are_positive_and_there_are_some() -> None:
 def test_a_confidence_is_no_percentage() -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):
         checked_confidence(95)
+
+
+def test_logs_are_of_costs_above_zero() -> None:
+    assert logs_of([1.0, np.nan, np.e], "boots").tolist() == pytest.approx([0, 1])
+    for bad in (0.0, -1.0, np.inf):
+        with pytest.raises(UnusableData, match="boots hold an infinite value"):
+            logs_of([1.0, bad], "boots")

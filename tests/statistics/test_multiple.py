@@ -2,8 +2,10 @@ import math
 
 import numpy as np
 import pytest
+import scipy
 
-from suite.statistics.multiple import benjamini_hochberg
+from suite.statistics.multiple import benjamini_hochberg, holm_levels
+from suite.statistics.proportions import proportion
 
 
 def test_the_example_of_benjamini_and_hochberg() -> None:
@@ -65,3 +67,22 @@ def test_what_is_no_p_value_is_refused(bad: list[float]) -> None:
 def test_what_is_no_rate_is_refused(q: float) -> None:
     with pytest.raises(ValueError, match="false discovery rate"):
         benjamini_hochberg([0.1], q=q)
+
+
+def test_holm_rejects_step_by_step() -> None:
+    p_values = np.array([[0.04, 0.001, 0.2, 0.003], [0.9, 0.9, 0.9, 0.9], [0.001, 0.002, 0.003, 0.004]])
+    levels = holm_levels(p_values, 0.01)
+    assert (p_values <= levels).tolist() == [[False, True, False, True], [False] * 4, [True] * 4]
+    assert levels[0].tolist() == pytest.approx([0.005, 0.01 / 3, 0.005, 0.01 / 3])
+    assert levels[1].tolist() == pytest.approx([0.0025] * 4)
+
+
+def test_holm_keeps_the_level_whatever_cases_have_in_common() -> None:
+    rng = np.random.default_rng(5)
+    for shared in (0.0, 0.9):
+        noise = shared**0.5 * rng.standard_normal((4000, 1)) + (1 - shared) ** 0.5 * rng.standard_normal((4000, 20))
+        noise[:, :5] += 9.0  # truly different: they must not loosen the level of the others
+        p_values = scipy.special.ndtr(-noise)
+        wrong = int((p_values <= holm_levels(p_values, 0.05))[:, 5:].any(axis=1).sum())
+        assert proportion(wrong, 4000, confidence=0.999).low <= 0.05
+        assert wrong > 0

@@ -15,10 +15,11 @@ def write(comparison: Comparison) -> str:
         "answer": comparison.answer,
         "exit_code": comparison.exit_code,
         "format": FORMAT,
+        "settings": comparison.settings,
         **{
             name: getattr(comparison, name)
             for name in comparison.__struct_fields__
-            if name not in ("answer", "exit_code", "rows", "drifts")
+            if name not in ("answer", "exit_code", "settings", "rows", "drifts")
         },
         "rows": [{"id": row.id, **msgspec.structs.asdict(row)} for row in comparison.rows],
         "drifts": [{"id": drift.id, **msgspec.structs.asdict(drift)} for drift in comparison.drifts],
@@ -28,7 +29,7 @@ def write(comparison: Comparison) -> str:
 
 
 def _value(value: object) -> str:
-    if isinstance(value, list) and value:
+    if isinstance(value, list | tuple) and value:
         return "[\n  " + ",\n  ".join(map(_encoded, value)) + "]"
     return _encoded(value)
 

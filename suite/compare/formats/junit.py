@@ -1,7 +1,8 @@
 """A comparison for CI systems: JUnit XML, one test a case, in which nothing undecided looks like a success.
 
 A regression, an unequal answer and a case that fails now are *failures*; a case that could not be compared is an
-*error*; one that was compared and not decided is *skipped*. A ratio is never turned into a duration: times in JUnit
+*error*; one that was compared and not decided is *skipped*, and so is a setting that
+changed and was not meant to. A ratio is never turned into a duration: times in JUnit
 are those of tests.
 """
 
@@ -13,7 +14,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from suite.compare import phrases
-from suite.compare.types import Comparison, Drift, Movement, Outcome, Row, Verdict
+from suite.compare.types import Comparison, Drift, Movement, Outcome, Row, Setting, Verdict
 
 _Kind: TypeAlias = Literal["failure", "error", "skipped", ""]
 _NO_ANSWER = frozenset({Verdict.FAILED, Verdict.MISSING, Verdict.INCOMPARABLE, Verdict.UNEQUAL})
@@ -30,6 +31,7 @@ class _Test(msgspec.Struct, frozen=True):
 def write(comparison: Comparison) -> str:
     """Return the comparison as JUnit XML; the answer is the name of the whole, on the first line."""
     suites = {
+        **({"what else changed": [_of_setting(each) for each in comparison.settings]} if comparison.settings else {}),
         "speed and memory": [_of_row(row, comparison.replicate) for row in comparison.rows],
         "numerics": [_of_drift(drift) for drift in comparison.drifts],
     }
@@ -46,6 +48,12 @@ def write(comparison: Comparison) -> str:
                 ET.SubElement(case, "system-out").text = _text(test.message)
     ET.indent(root)
     return ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _of_setting(found: Setting) -> _Test:
+    where, name, old, new, note = phrases.setting_cells(found)
+    kind: _Kind = "skipped" if found.meant == "not meant" else ""
+    return _Test(f"{where}/{name}", "settings", kind, found.meant, f"{old} → {new}: {note}")
 
 
 def _of_row(row: Row, replicate: str) -> _Test:

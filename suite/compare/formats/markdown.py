@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from suite.compare import phrases
-from suite.compare.types import Comparison, Row
+from suite.compare.types import Comparison, Row, Setting
 from suite.report.markdown import table
 from suite.safety.markdown import code, text
 
@@ -24,6 +24,7 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     yield ""
     yield from (f"- {text(note)}" for note in comparison.notes)
     yield ""
+    yield from _settings(comparison.settings)
     other = [row for row in comparison.rows if row.outcome != "fine"]
     fine = [row for row in comparison.rows if row.outcome == "fine"]
     shared = phrases.shared(comparison.rows)
@@ -39,6 +40,21 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     yield from _answers(comparison)
     yield from _changes(comparison)
     yield text(comparison.method)
+
+
+def _settings(settings: Sequence[Setting]) -> Iterator[str]:
+    if not settings:
+        return
+    yield "What else changed:"
+    yield ""
+    yield from table(
+        ("where", "what", "old", "new", ""),
+        (
+            (text(where), text(name), code(old), code(new), text(note))
+            for where, name, old, new, note in map(phrases.setting_cells, settings[:MOST_ROWS])
+        ),
+    )
+    yield ""
 
 
 def _cases(rows: Sequence[Row], replicate: str, *, brief: bool) -> Iterator[str]:

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from suite.compare import phrases
-from suite.compare.types import Comparison, Drift, Outcome, Row
+from suite.compare.types import Comparison, Drift, Outcome, Row, Setting
 
 WIDE = 120
 """Columns from which the costs themselves stand beside their ratio; also the width of a text file."""
@@ -48,6 +48,8 @@ def _parts(comparison: Comparison, *, wide: bool) -> Iterator[RenderableType]:
     for note in comparison.notes:
         yield Text(phrases.clean(note, 1000))
     yield Text()
+    if comparison.settings:
+        yield _settings(comparison.settings)
     yield _cases(comparison.rows, comparison.replicate, wide=wide)
     if comparison.moved:
         yield _answers(comparison.moved)
@@ -59,6 +61,16 @@ def _grid(title: str) -> Table:
     return Table(title=Text(title, "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
 
 
+def _settings(settings: Sequence[Setting]) -> Table:
+    table = _grid("What else changed")
+    for name in ("where", "what", "old", "new", ""):
+        table.add_column(name, overflow="fold")
+    for found in settings[:MOST_CHANGES]:
+        *cells, note = phrases.setting_cells(found)
+        table.add_row(*map(Text, cells), Text(note, "yellow" if found.meant == "not meant" else "dim"))
+    return table
+
+
 def _cases(rows: Sequence[Row], replicate: str, *, wide: bool) -> Table:
     shared = phrases.shared(rows)
     table = _grid(f"Case by case ({shared})" if shared else "Case by case")
@@ -67,11 +79,15 @@ def _cases(rows: Sequence[Row], replicate: str, *, wide: bool) -> Table:
     for name in ("old", "new") if wide else ():
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("new/old", justify="right", no_wrap=True)
+    drifts = wide and any(row.drift is not None for row in rows)
+    if drifts:
+        table.add_column("after/before", justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     table.add_column("", overflow="fold")
     for row in rows:
         arms, case, old, new, ratio, verdict, note = phrases.row_cells(row, replicate, brief=bool(shared))
-        plain_cells = (arms, case, old, new, ratio) if wide else (arms, case, ratio)
+        costs = (old, new) if wide else ()
+        plain_cells = (arms, case, *costs, ratio, *([phrases.drift(row)] if drifts else []))
         table.add_row(*map(Text, plain_cells), Text(verdict, _STYLES[row.outcome]), Text(note, "dim"))
     return table
 

@@ -1,0 +1,48 @@
+"""Upgrades of synthetic runs: five boots a phase, with what a test wants to be different about them."""
+
+from collections.abc import Callable
+from functools import cache
+
+from suite.compare.reduction import Reduced
+from suite.compare.types import Comparison
+from suite.record.schema import Run
+from suite.upgrade.verdict import Phases, judge
+from tests.compare.runs import reduced, run, with_machine
+from tests.upgrade.journals import begun
+
+BOOTS = 5
+OLD_MACHINE = {"kernel": {"release": "6.1"}, "clock": {"governor": "performance"}}
+UPGRADED = OLD_MACHINE | {"kernel": {"release": "6.12"}}
+LOST = UPGRADED | {"clock": {"governor": "powersave"}}
+Change = Callable[[Run], Run]
+
+
+def boots(
+    phase: str, machine: dict[str, dict[str, str]], change: Change = lambda each: each, **options: object
+) -> list[Reduced]:
+    """Five boots, each a run with a little noise of its own."""
+    first = {"before": 10, "new": 20, "after": 30}[phase]
+    return [
+        reduced(change(with_machine(run(f"{phase}-{number}", first + number, noise_scale=0.1, **options), **machine)))
+        for number in range(BOOTS)
+    ]
+
+
+def upgraded(
+    new: dict[str, dict[str, str]] = UPGRADED,
+    *,
+    change: Change = lambda each: each,
+    accepted: tuple[str, ...] = (),
+    after: dict[str, float] | None = None,
+    one_way: bool = False,
+    **options: object,
+) -> Comparison:
+    back = [] if one_way else boots("after", OLD_MACHINE, slower=after)
+    phases = Phases(boots("before", OLD_MACHINE), boots("new", new, change, **options), back)
+    return judge(begun(boots=BOOTS, one_way=one_way), phases, accepted)
+
+
+@cache
+def lost_setting() -> Comparison:
+    """The kernel was exchanged, the governor was lost, and one arm is slower."""
+    return upgraded(LOST, slower={"onnxruntime": 1.25})

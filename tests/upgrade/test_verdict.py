@@ -1,0 +1,139 @@
+"""Verdicts on upgrades from synthetic runs: what is said of each case, of what else changed, and of the whole."""
+
+import json
+from xml.etree import ElementTree as ET
+
+import msgspec
+import pytest
+
+from suite.compare.formats import WRITERS
+from suite.compare.types import Comparison, Verdict
+from suite.record.schema import Arm, Failure, Parity
+from suite.upgrade.verdict import Phases, judge
+from tests.compare.runs import row, with_arm, with_parity
+from tests.upgrade.journals import declared
+from tests.upgrade.samples import BOOTS, LOST, OLD_MACHINE, UPGRADED, Change, boots, upgraded
+
+
+def verdicts(found: Comparison) -> dict[str, Verdict]:
+    return {each.new_arm: each.verdict for each in found.rows}
+
+
+def test_an_upgrade_that_changes_nothing_is_safe() -> None:
+    found = upgraded()
+    assert verdicts(found) == {"jax": Verdict.SAFE, "onnxruntime": Verdict.SAFE}
+    assert found.exit_code == 0
+    assert found.answer.startswith("Safe: all 2 cases safe within 2")
+    assert [(each.name, each.meant) for each in found.settings] == [("release", "upgrade")]
+
+
+def test_a_slowdown_is_found_with_its_size_and_the_drift_beside_it() -> None:
+    found = upgraded(slower={"onnxruntime": 1.25})
+    slow = row(found, "onnxruntime")
+    assert (slow.verdict, slow.outcome) == (Verdict.SLOWER, "worse")
+    assert slow.ratio is not None
+    assert slow.ratio.value == pytest.approx(1.25, rel=0.02)
+    assert slow.drift is not None
+    assert slow.drift.value == pytest.approx(1.0, rel=0.02)
+    assert row(found, "jax").verdict is Verdict.SAFE
+    assert found.exit_code == 1
+    assert found.answer.startswith("Not safe: of 2 cases, 1 slower, 1 safe within 2")
+
+
+def test_a_drift_is_not_the_upgrade_s() -> None:
+    found = upgraded(slower={"onnxruntime": 1.25}, after={"onnxruntime": 1.25})
+    assert row(found, "onnxruntime").verdict is Verdict.DRIFTED
+    assert found.exit_code == 3
+    assert found.answer.startswith("Drifted: ")
+
+
+def test_a_lost_setting_makes_nothing_attributable_unless_it_is_accepted() -> None:
+    found = upgraded(LOST, slower={"onnxruntime": 1.25})
+    assert set(verdicts(found).values()) == {Verdict.NOT_ATTRIBUTABLE}
+    assert found.exit_code == 3
+    assert found.answer.startswith("Not attributable: all 2 cases; settings changed that were not meant to: clock gov")
+    lost, stack = found.settings
+    assert (lost.name, lost.meant, stack.meant) == ("governor", "not meant", "upgrade")
+    assert lost.restore
+    accepted = upgraded(LOST, slower={"onnxruntime": 1.25}, accepted=("clock, *",))
+    assert accepted.exit_code == 1
+    assert {each.meant for each in accepted.settings} == {"accepted", "upgrade"}
+
+
+def moved(parity: Parity) -> Parity:
+    return msgspec.structs.replace(
+        parity, output_sha256="0" * 64, projection=tuple(1.001 * each for each in parity.projection)
+    )
+
+
+def test_answers_that_moved_are_worse_whatever_their_speed() -> None:
+    found = upgraded(change=lambda each: with_parity(each, "jax", moved))
+    assert row(found, "jax").verdict is Verdict.MOVED
+    assert row(found, "jax").reason == "of its speed: safe"
+    assert found.exit_code == 1
+    lost = upgraded(LOST, change=lambda each: with_parity(each, "jax", moved))
+    assert lost.exit_code == 3
+
+
+def test_a_case_that_fails_on_the_new_stack_is_worse_even_beside_a_lost_setting() -> None:
+    crash = Failure(stage="load", kind="crashed", message="It ended with signal 9.")
+    for machine in (UPGRADED, LOST):
+        found = upgraded(machine, failures={("jax", "mlp"): crash})
+        assert row(found, "jax").verdict is Verdict.FAILED
+        assert found.exit_code == 1
+        assert found.answer.startswith("Not safe: of 2 cases, 1 failed")
+
+
+def test_without_a_way_back_it_is_said_what_stays_open() -> None:
+    found = upgraded(one_way=True, slower={"onnxruntime": 1.25})
+    assert row(found, "onnxruntime").verdict is Verdict.SLOWER
+    assert row(found, "onnxruntime").drift is None
+    assert any("was not measured again" in note for note in found.notes)
+
+
+def test_smoke_runs_are_not_judged() -> None:
+    found = upgraded(change=lambda each: msgspec.structs.replace(each, labels=("smoke",)))
+    assert set(verdicts(found).values()) == {Verdict.UNDECIDED}
+    assert found.exit_code == 3
+
+
+def test_arms_that_are_declared_as_sides_are_compared() -> None:
+    versions = [Arm("onnxruntime", "onnxruntime", version=version) for version in ("1.29.0", "1.30.0")]
+
+    def only(version: Arm) -> Change:
+        return lambda each: with_arm(each, "onnxruntime", version)
+
+    one = {"backends": ["onnxruntime"]}
+    phases = Phases(
+        boots("before", OLD_MACHINE, only(versions[0]), **one),
+        boots("new", OLD_MACHINE, only(versions[1]), slower={"onnxruntime": 1.25}, **one),
+        boots("after", OLD_MACHINE, only(versions[0]), **one),
+    )
+    found = judge(msgspec.structs.replace(declared(), boots=BOOTS), phases)
+    (slow,) = found.rows
+    assert (slow.old_arm, slow.new_arm, slow.verdict) == ("onnxruntime@1.29.0", "onnxruntime@1.30.0", Verdict.SLOWER)
+    assert "a run stands for a boot" in found.notes[0]
+    assert found.old.label == "onnxruntime@1.29.0 (5 runs before, 5 after)"
+    assert not found.settings
+
+
+@pytest.mark.parametrize("name", [name for name in WRITERS if name != "junit"])
+def test_what_else_changed_stands_before_the_verdicts_in_every_format(name: str) -> None:
+    found = upgraded(LOST)
+    text = WRITERS[name](found)
+    assert 0 < text.index("governor") < text.rindex("not attributable")
+    assert found.settings[0].restore.split()[0] in text
+
+
+def test_junit_has_what_else_changed_first() -> None:
+    root = ET.fromstring(WRITERS["junit"](upgraded(LOST)))
+    assert [suite.attrib["name"] for suite in root] == ["what else changed", "speed and memory", "numerics"]
+    skipped = root[0].find("testcase/skipped")
+    assert skipped is not None
+    assert "performance → powersave" in skipped.attrib["message"]
+
+
+def test_json_is_read_again() -> None:
+    found = json.loads(WRITERS["json"](upgraded(LOST)))
+    assert (found["kind"], found["exit_code"], found["settings"][0]["meant"]) == ("upgrade", 3, "not meant")
+    assert found["rows"][0]["drift"]["value"] == pytest.approx(1.0, rel=0.02)
