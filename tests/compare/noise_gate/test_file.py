@@ -9,6 +9,7 @@ import pytest
 from suite.compare.noise_gate import file
 from suite.compare.noise_gate.file import NoiseGate
 from suite.errors import LevelfieldError
+from tests.commands import ROOT
 from tests.compare.noise_gate.gates import derive, unchanged
 
 
@@ -108,3 +109,12 @@ def test_text_of_a_record_cannot_leave_its_string(gate: NoiseGate) -> None:
     found = tomllib.loads(file.content(hostile).decode())
     assert found["format"] == 1
     assert found["hardware"] == hostile.hardware
+
+
+def test_the_published_gate_is_read_and_the_page_shows_lines_of_it() -> None:
+    path = ROOT / "reports" / "trials" / "gate-2026-11-25.toml"
+    assert len(file.read(path).evidence) == 8
+    page = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+    example = page.partition("```toml\n")[2].partition("```")[0].split()
+    assert len(example) > 20
+    assert set(example) <= set(path.read_text(encoding="utf-8").split())
