@@ -92,6 +92,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "report.html").write_bytes((place / "reports" / "RUN" / "report.html").read_bytes())
     (place / "people").write_text("", encoding="utf-8")
     assert run("baseline", "set", "good", "A1", "A2", "A3", folder=place).code == 0
+    assert run("baseline", "derive", "good", folder=place).code == 0
     return place
 
 

@@ -1,4 +1,4 @@
-"""`levelfield compare` and `levelfield baseline`: compare runs that were measured before."""
+"""`levelfield compare`: compare runs that were measured before."""
 
 import sys
 from collections.abc import Iterable
@@ -9,7 +9,6 @@ import click
 
 from suite import scenarios
 from suite.cli.options import MARGIN, MAX_SLOWDOWN, OUTPUT, REPORTS
-from suite.errors import LevelfieldError
 from suite.safety import terminals
 
 if TYPE_CHECKING:
@@ -21,6 +20,12 @@ if TYPE_CHECKING:
 @click.option("--old", multiple=True, metavar="RUN", help="A run of the old side. May be repeated.")
 @click.option("--new", multiple=True, metavar="RUN", help="A run of the new side. May be repeated.")
 @click.option("--baseline", metavar="NAME", help="Use this baseline as the old side; all runs named are new.")
+@click.option(
+    "--gate",
+    "gate_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Compare with the limits of this file, which `baseline derive` wrote; all runs named are new, one is enough.",
+)
 @MAX_SLOWDOWN
 @MARGIN
 @click.option(
@@ -46,6 +51,7 @@ def compare(
     old: tuple[str, ...],
     new: tuple[str, ...],
     baseline: str | None,
+    gate_file: Path | None,
     max_slowdown: float | None,
     margin: float,
     metric: "tuple[Metric, ...]",
@@ -58,7 +64,7 @@ def compare(
 
     A run is named by its id, its folder or its run.json. One run per side shows what changed in the environment and
     whether outputs changed. Speed is compared from three runs per side: `compare A1 B1 --old A2 --old A3 --new B2
-    --new B3`.
+    --new B3`; with a gate from one new run: `compare --gate FILE NEW`.
 
     Exit codes: 0 nothing is worse; 1 something is worse, fails or is no longer equal; 2 could not compare; 3 not
     decided.
@@ -71,15 +77,28 @@ def compare(
     from suite.compatibility import table
 
     targets = formats_of(output, format_, hint=" Or say which with --format.")
-    before, after = _sides(runs, old, new, baseline=baseline is not None)
-    kept = baselines.records(baselines.read(baseline, reports), reports) if baseline is not None else []
-    records = [*kept, *(sides.find(name, reports) for name in before)], [sides.find(name, reports) for name in after]
+    if gate_file is not None and baseline is not None:
+        raise click.UsageError("A gate names its own baseline: leave --baseline out.")
+    option = "--gate FILE" if gate_file is not None else "--baseline NAME" if baseline is not None else ""
+    before, after = _sides(runs, old, new, option=option)
+    gate = Gate(margin=margin, max_slowdown=max_slowdown)
+    label = f"baseline {baseline}" if baseline is not None else ""
+    if gate_file is not None:
+        from suite.compare.noise_gate import old_side
+
+        loaded = sides.load_all([sides.find(name, reports) for name in after])
+        first, gate, label = old_side.with_gate(gate_file, loaded, reports, gate)
+    else:
+        kept = baselines.records(baselines.read(baseline, reports), reports) if baseline is not None else []
+        records = [*kept, *(sides.find(name, reports) for name in before)]
+        found_new = [sides.find(name, reports) for name in after]
+        first, loaded = tuple(sides.load_all(records)), sides.load_all(found_new)
     found = compare_runs(
-        sides.load_all(records[0]),
-        sides.load_all(records[1]),
-        gate=Gate(margin=margin, max_slowdown=max_slowdown),
+        first,
+        loaded,
+        gate=gate,
         selection=Selection(only=only, metrics=metric),
-        labels=(f"baseline {baseline}" if baseline is not None else "", ""),
+        labels=(label, ""),
         table=table.read(),
     )
     write(found, targets)
@@ -93,12 +112,12 @@ def compare(
 
 
 def _sides(
-    runs: tuple[str, ...], old: tuple[str, ...], new: tuple[str, ...], *, baseline: bool
+    runs: tuple[str, ...], old: tuple[str, ...], new: tuple[str, ...], *, option: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the runs of the old and the new side."""
-    if baseline:
+    """Return the runs of the old and the new side; with an `option` that names the old one, all are new."""
+    if option:
         if old or not (runs or new):
-            raise click.UsageError("With --baseline, name the new runs alone: compare --baseline NAME NEW.")
+            raise click.UsageError(f"With {option.partition(' ')[0]}, name the new runs alone: compare {option} NEW.")
         return (), (*runs, *new)
     if len(runs) not in (0, 2):
         raise click.UsageError(
@@ -153,48 +172,3 @@ def write(found: "Comparison", targets: Iterable[tuple[Path, str]]) -> None:
 
     for path, name in targets:
         write_atomically(path, WRITERS[name](found).encode("utf-8", "replace"))
-
-
-@click.group()
-def baseline() -> None:
-    """Name runs, to compare later runs with them."""
-
-
-@baseline.command(name="set")
-@click.argument("name")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN…")
-@REPORTS
-def set_(name: str, runs: tuple[str, ...], reports: Path) -> None:
-    """Define the baseline NAME as one or more runs.
-
-    An existing baseline of that name is replaced.
-    """
-    from suite.compare import baselines, sides
-
-    made = baselines.define(name, [sides.find(run, reports) for run in runs], reports)
-    count = len(made.runs)
-    terminals.say(
-        terminals.console(),
-        f"The baseline {name} is {count} {'run' if count == 1 else 'runs'}: "
-        f"{', '.join(pointer.file for pointer in made.runs)}",
-    )
-
-
-@baseline.command(name="list")
-@REPORTS
-def list_(reports: Path) -> None:
-    """List the baselines, and whether their runs are unchanged."""
-    from suite.compare import baselines, phrases
-
-    console = terminals.console()
-    found = baselines.all_of(reports)
-    if not found:
-        console.print("There are no baselines. `levelfield baseline set NAME RUN` makes one.", highlight=False)
-    for each in found:
-        try:
-            baselines.records(each, reports)
-            state = "unchanged"
-        except LevelfieldError as error:
-            state = error.message
-        names = ", ".join(pointer.file for pointer in each.runs)
-        terminals.say(console, phrases.clean(f"{each.name}  set {each.set_at}  {names}  {state}", 1000))

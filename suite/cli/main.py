@@ -14,8 +14,9 @@ from rich.markup import escape
 from suite import __version__
 from suite.cli import tools
 from suite.cli.ab import ab
+from suite.cli.baseline import baseline
 from suite.cli.bundle import bundle, unbundle
-from suite.cli.compare import baseline, compare
+from suite.cli.compare import compare
 from suite.cli.explain import explain
 from suite.cli.export import export
 from suite.cli.history import history

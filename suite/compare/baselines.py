@@ -144,6 +144,29 @@ def records(baseline: Baseline, reports: Path) -> list[Path]:
     LevelfieldError
         A record is missing or was changed, or its path lies outside of the reports folder.
     """
+    found = places(baseline, reports)
+    for file, pointer in zip(found, baseline.runs, strict=True):
+        if hashlib.sha256(files.content_of(file)).hexdigest() != pointer.sha256:
+            raise LevelfieldError(
+                f"{file} was changed since it became part of the baseline {baseline.name}.",
+                fix="Bring the record back, or set the baseline again if the change is meant.",
+            )
+    return found
+
+
+def places(baseline: Baseline, reports: Path) -> list[Path]:
+    """Return where the records of a baseline should be; none of them is opened.
+
+    Parameters
+    ----------
+    baseline, reports
+        As `records` takes them.
+
+    Raises
+    ------
+    LevelfieldError
+        A path lies outside of the reports folder.
+    """
     found = []
     for pointer in baseline.runs:
         inside = PurePosixPath(pointer.file)
@@ -152,13 +175,7 @@ def records(baseline: Baseline, reports: Path) -> list[Path]:
                 f"The baseline {baseline.name} names a file outside of {reports}.",
                 fix="Set it again with `baseline set`.",
             )
-        file = reports / inside
-        if hashlib.sha256(files.content_of(file)).hexdigest() != pointer.sha256:
-            raise LevelfieldError(
-                f"{file} was changed since it became part of the baseline {baseline.name}.",
-                fix="Bring the record back, or set the baseline again if the change is meant.",
-            )
-        found.append(file)
+        found.append(reports / inside)
     return found
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from suite.compare import changes, conclusion, drift, matching, notes, order_in_time, rows
+from suite.compare.noise_gate import notes as gate_notes
 from suite.compare.reduction import Reduced, question
 from suite.compare.rows import Selection
 from suite.compare.types import Comparison, Gate, Side
@@ -50,16 +51,22 @@ def compare_runs(
         raise _nothing_selected(old, new, selection)
     if not any(rows.in_common(old, new, pair, selection) for pair in pairs):
         raise _unrelated(old, new)
+    whole = gate.derived is None or gate.derived.at_hand  # a gate's file alone holds no outputs and no environment
     kept = {(row.old_arm, row.new_arm, question(row.case)) for row in judged}
     drifts = tuple(
         found
-        for found in drift.find_drift(pairs, old, new, same_hardware=same)
+        for found in (drift.find_drift(pairs, old, new, same_hardware=same) if whole else ())
         if (found.old_arm, found.new_arm, (found.model, found.precision, found.batch, found.threads, found.device))
         in kept
     )
-    changed = changes.compare_environments(old, new, pairs)
+    changed = changes.compare_environments(old, new, pairs) if whole else ()
     share = order_in_time.share_of_step(*([run.facts.started for run in side] for side in (old, new)))
-    order = (order_in_time.sentence(share, min(len(old), len(new))),) if any(row.confidence for row in judged) else ()
+    if gate.derived is not None:
+        order = tuple(gate_notes.notes(old, new, judged, gate.derived))
+    else:
+        order = (
+            (order_in_time.sentence(share, min(len(old), len(new))),) if any(row.confidence for row in judged) else ()
+        )
     return conclusion.conclude(
         Comparison(
             answer="",

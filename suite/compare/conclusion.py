@@ -9,7 +9,7 @@ from suite import scenarios
 from suite.compare import phrases
 from suite.compare.answers import NOT_MEASURED
 from suite.compare.effects import MIN_RUNS
-from suite.compare.types import Comparison, Drift, Gate, Movement, Row, Verdict
+from suite.compare.types import Comparison, Derived, Drift, Gate, Movement, Row, Verdict
 from suite.report import units
 
 FINE, WORSE, UNDECIDED = 0, 1, 3
@@ -34,7 +34,8 @@ def _answer(comparison: Comparison) -> str:
         return _worse(comparison)
     if code == UNDECIDED:
         return _undecided(comparison)
-    return f"Nothing got worse: {_counts(comparison)}. {numerics(comparison.drifts)}".strip()
+    nothing = "Nothing got worse" if comparison.gate.derived is None else "No case is above its limit"
+    return f"{nothing}: {_counts(comparison)}. {numerics(comparison.drifts)}".strip()
 
 
 def _worse(comparison: Comparison) -> str:
@@ -180,6 +181,8 @@ def method(rows: Sequence[Row], gate: Gate) -> str:
     B. L. Welch (1947), as in `suite.compare.effects`.
     """
     judged = sum(row.confidence is not None for row in rows)
+    if gate.derived is not None:
+        return _method_of_derived(gate.derived, gate)
     same = f"“Same” means that the whole interval lies within {_share(gate.margin)} of no change."
     if not judged:
         return (
@@ -197,6 +200,23 @@ def method(rows: Sequence[Row], gate: Gate) -> str:
             if gate.max_slowdown
             else ""
         )
+    )
+
+
+def _method_of_derived(derived: Derived, gate: Gate) -> str:
+    limit = (
+        f" The gate asks whether an interval lies above or below {_share(gate.max_slowdown)}."
+        if gate.max_slowdown
+        else ""
+    )
+    return (
+        f"Ratios are new over old, above 1 is worse. Limits come from how far {units.plural(derived.runs, 'run')} "
+        "without a change lie apart. A case is worse where more than half of the new runs are above its limit. In at "
+        f"most {_share(derived.false_alarms)} of comparisons without a change is any case called worse, "
+        f"{units.plural(len(derived.cases), 'case')} together, for noise with tails up to those of Student’s t with 3 "
+        "degrees of freedom. A change of the size that a row says it finds is called worse with a probability of "
+        f"{_share(derived.power)}. That holds where new runs scatter as those did, and the machine is what it was then."
+        f"{limit}"
     )
 
 

@@ -32,11 +32,12 @@ def notes_on_runs(
     rows
         The judged rows.
     changes
-        The environments, compared.
+        The environments, compared; none where one side holds no environment.
     same_hardware
         Whether both sides ran on the same hardware; None where that is not known.
     """
-    yield note_on_changes(changes)
+    if changes:
+        yield note_on_changes(changes)
     if same_hardware is False:
         others = (hardware_differences(old[0].hardware, run.hardware) for run in (*new, *old))
         found = next(filter(None, others))

@@ -169,9 +169,9 @@ def further(row: Row, replicate: str = "run") -> str:
     Returns
     -------
     str
-        Empty where the row was not judged, or more replicates cannot help.
+        Empty where the row was not judged, more replicates cannot help, or a derived gate has said it as its reason.
     """
-    if row.confidence is None or row.reason == "on other hardware":
+    if row.confidence is None or row.limit is not None or row.reason == "on other hardware":
         return ""
     if row.further is None:
         return f"no number of {replicates(2, replicate)} within reach would decide"

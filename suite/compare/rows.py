@@ -12,6 +12,7 @@ from suite.compare import answers, effects, matching
 from suite.compare.answers import CaseResults
 from suite.compare.effects import Effect
 from suite.compare.matching import Pair
+from suite.compare.noise_gate import judging
 from suite.compare.reduction import Reduced
 from suite.compare.types import Gate, Metric, Outcome, Row, Verdict
 from suite.compare.verdicts import Judgement, change_policy, judge, of_metric
@@ -89,6 +90,7 @@ def _judged(draft: Draft, found: Judgement, longest_seconds: float) -> Row:
 class _Sides(msgspec.Struct, frozen=True):
     old: Sequence[Reduced]
     new: Sequence[Reduced]
+    gate: Gate
 
     @property
     def labels(self) -> set[str]:
@@ -133,7 +135,7 @@ def compare_rows(
     same_hardware
         Whether both sides ran on the same hardware; None where that is not known.
     """
-    sides = _Sides(old, new)
+    sides = _Sides(old, new, gate)
     drafts = [
         draft
         for draft in _drafts(sides, pairs)
@@ -255,7 +257,11 @@ def _draft(case: Case, arms: Pair, verdict: Verdict, outcome: Outcome, reason: s
 def _measured(case: Case, arms: Pair, costs: tuple[list[float], list[float]], sides: _Sides) -> Draft:
     first, second = (math.exp(float(np.mean(np.log(side)))) for side in costs)
     counts = len(costs[0]), len(costs[1])
-    reason = answers.why_not_judged(counts, sides.labels)
+    derived = sides.gate.derived
+    if derived is not None:
+        reason = judging.why_not_judged(f"{arms[0]}/{case.id}", derived, sides.labels)
+    else:
+        reason = answers.why_not_judged(counts, sides.labels)
     row = Row(
         case=case,
         metric=case.scenario,
@@ -270,6 +276,8 @@ def _measured(case: Case, arms: Pair, costs: tuple[list[float], list[float]], si
         old_replicates=counts[0],
         new_replicates=counts[1],
     )
+    if derived is not None:
+        return Draft(row if reason else judging.judged(row, costs, sides.gate, derived))
     return Draft(row) if reason else Draft(row, effects.from_runs(*costs), sides.seconds)
 
 

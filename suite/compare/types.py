@@ -40,6 +40,8 @@ class Verdict(enum.StrEnum):
     """Takes more memory."""
     SAME = "same"
     """Equivalence shown: the whole interval inside the margin."""
+    WITHIN = "within noise"
+    """Inside what runs without a change do, by a gate that was derived from them."""
     INCONCLUSIVE = "inconclusive"
     """Enough replicates for an interval, and it decides nothing."""
     UNDECIDABLE = "not decidable"
@@ -105,7 +107,8 @@ class Row(msgspec.Struct, frozen=True):
     ratio: Estimate | None = None
     """New over old; bounds are None where replicates are too few for an interval."""
     confidence: float | None = None
-    """Of the interval, after correction for all rows that were judged together."""
+    """Of the interval, after correction for all rows that were judged together. Of a derived gate, each bound of the
+    interval misses with half of the rest."""
     p_value: float | None = None
     p_adjusted: float | None = None
     """Of *no change*, Benjamini–Hochberg adjusted over the rows that were judged together."""
@@ -117,6 +120,10 @@ class Row(msgspec.Struct, frozen=True):
     """What measuring them would take, both sides together."""
     drift: Estimate | None = None
     """Of an upgrade: the old side after the new one over the old side before it."""
+    limit: float | None = None
+    """Of a derived gate: worse is that more than half of the new runs cost more than this."""
+    finds: float | None = None
+    """Of a derived gate: smallest ratio that so many new runs find, with the probability that it states."""
 
     @property
     def id(self) -> str:
@@ -225,6 +232,29 @@ class Side(msgspec.Struct, frozen=True):
     runs: tuple[RunFacts, ...]
 
 
+class Derived(msgspec.Struct, frozen=True):
+    """Where the limits of a gate come from: the noise of runs without a change (`baseline derive`)."""
+
+    baseline: str
+    made: str
+    """When the limits were derived, ISO 8601."""
+    runs: int
+    """Runs that they come from."""
+    cases: tuple[str, ...]
+    """Result ids that have a limit; they share the rate."""
+    false_alarms: float
+    """Probability that a comparison without a change calls any of the cases worse."""
+    power: float
+    """Probability with which the smallest change that is named is found."""
+    at_hand: bool
+    """Whether the runs themselves are the old side; else the file's figures stand for them."""
+
+    @property
+    def level(self) -> float:
+        """Probability of a false alarm of one case (Bonferroni)."""
+        return self.false_alarms / len(self.cases)
+
+
 class Gate(msgspec.Struct, frozen=True):
     """What counts as the same and as worse, and at which error rate."""
 
@@ -233,7 +263,9 @@ class Gate(msgspec.Struct, frozen=True):
     max_slowdown: float | None = None
     """Where given, a row is worse only if it is shown to exceed this, and fine only if it is shown not to."""
     q: float = 0.01
-    """False discovery rate over all rows judged together."""
+    """False discovery rate over all rows judged together; a derived gate has a rate of its own instead."""
+    derived: Derived | None = None
+    """Where given, new runs are compared with limits from the old ones; then one new run is enough."""
 
 
 class Comparison(msgspec.Struct, frozen=True):

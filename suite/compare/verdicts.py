@@ -147,7 +147,7 @@ def _levels(effects: Sequence[Effect], policy: Policy) -> Iterator[tuple[float, 
 
 def _judgement(effect: Effect, policy: Policy, confidence: float, adjusted: float) -> Judgement:
     low, high = _interval(effect, confidence)
-    verdict, outcome = _verdict(low, high, policy)
+    verdict, outcome = of_interval(low, high, policy)
     return Judgement(
         ratio=Estimate(math.exp(effect.log_ratio), low, high),
         confidence=confidence,
@@ -169,7 +169,16 @@ def _bounded(log: float) -> float:
     return math.exp(min(max(log, -100.0), 100.0))
 
 
-def _verdict(low: float, high: float, policy: Policy) -> tuple[verdicts.Verdict, Outcome]:
+def of_interval(low: float, high: float, policy: Policy) -> tuple[verdicts.Verdict, Outcome]:
+    """Return the verdict on the interval of a ratio of costs, and what it means.
+
+    Parameters
+    ----------
+    low, high
+        Bounds of the ratio, new over old.
+    policy
+        What counts as the same, as a change and as worse.
+    """
     verdict = verdicts.verdict_of(
         low, high, margin=policy.margin, change_beyond_margin=policy.change == "excludes the margin"
     )
@@ -200,7 +209,7 @@ def _further(effect: Effect, policy: Policy, confidence: float) -> int | None:
 
     def decides(count: int) -> bool:
         later = effect.with_replicates(count if both else effect.old_replicates, count)
-        return _verdict(*_interval(later, confidence), policy)[1] != "undecided"
+        return of_interval(*_interval(later, confidence), policy)[1] != "undecided"
 
     if not both:
         return next((count - present for count in counts if decides(count)), None)

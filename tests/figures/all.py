@@ -7,6 +7,7 @@ from tests.figures import (
     code,
     explained,
     forms,
+    gates,
     goals,
     overhead,
     padding,
@@ -31,6 +32,7 @@ FIGURES: list[Figure] = [
     *regressions.FIGURES,
     *sequential.FIGURES,
     *goals.FIGURES,
+    *gates.FIGURES,
 ]
 
 

@@ -17,7 +17,7 @@ from tests.records_builder import make_run
 LATENCY: dict[str, Any] = {"models": ("resnet50",), "scenarios": ("latency",)}
 
 
-def judged(record: Run, **gate: float) -> Comparison:
+def judged(record: Run, **gate: Any) -> Comparison:
     return compare_arms(record, Gate(**gate), "0" * 64)
 
 

@@ -14,11 +14,11 @@ from tests.compare.ab.pairs import A, B, run
 LATENCY: dict[str, Any] = {"models": ("resnet50",), "scenarios": ("latency",)}
 
 
-def judged(record: Run, **gate: float) -> Comparison:
+def judged(record: Run, **gate: Any) -> Comparison:
     return compare_arms(record, Gate(**gate), "0" * 64)
 
 
-def only(record: Run, **gate: float) -> Row:
+def only(record: Run, **gate: Any) -> Row:
     (row,) = judged(record, **gate).rows
     return row
 

@@ -1,0 +1,75 @@
+"""What a reader of a comparison with a derived gate must know before the numbers."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from suite.compare import phrases
+from suite.compare.reduction import Reduced
+from suite.compare.types import Derived, Row
+from suite.report import units
+
+
+def notes(old: Sequence[Reduced], new: Sequence[Reduced], rows: Sequence[Row], derived: Derived) -> Iterator[str]:
+    """Yield sentences: what can be found, what the spread covers, and what is not compared.
+
+    Parameters
+    ----------
+    old, new
+        Runs of the two sides.
+    rows
+        The judged rows.
+    derived
+        Where the limits come from.
+    """
+    found = [row.finds - 1 for row in rows if row.finds is not None]
+    if found:
+        runs = units.plural(max(row.new_replicates for row in rows), "new run")
+        span = units.percent_range(min(found), max(found)) if len(found) > 1 else units.percent(found[0])
+        yield (
+            f"Slowdowns that {runs} would show with a probability of {units.percent(derived.power)}: {span}. "
+            "Smaller ones are not ruled out."
+        )
+    started = [run.facts.started for run in old]
+    span_s, since_s = span_seconds(started), since_seconds(started, [run.facts.started for run in new])
+    if span_s is not None and since_s is not None and since_s > 0:
+        yield (
+            f"The runs of the gate began within {phrases.roughly(span_s)}, and the new ones {phrases.roughly(since_s)} "
+            "later. What the machine did between counts as the change: only what varied within that time is in the "
+            "limits."
+        )
+    if not derived.at_hand:
+        yield (
+            "The runs of the gate are not at hand, so that only costs are compared: its file holds no environment and "
+            "no outputs. Whether outputs are equal to the reference was checked in the new runs."
+        )
+
+
+def span_seconds(started: Sequence[str]) -> float | None:
+    """Return the time from the first start to the last; None where one cannot be read.
+
+    Parameters
+    ----------
+    started
+        ISO 8601.
+    """
+    times = _times(started)
+    return None if times is None else max(times) - min(times)
+
+
+def since_seconds(old: Sequence[str], new: Sequence[str]) -> float | None:
+    """Return the time from the last old start to the first new one; None where one cannot be read.
+
+    Parameters
+    ----------
+    old, new
+        ISO 8601.
+    """
+    first, second = _times(old), _times(new)
+    return None if first is None or second is None else min(second) - max(first)
+
+
+def _times(started: Sequence[str]) -> list[float] | None:
+    try:
+        return [datetime.fromisoformat(each).timestamp() for each in started] or None
+    except (ValueError, OverflowError, OSError):
+        return None

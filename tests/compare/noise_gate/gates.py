@@ -1,0 +1,49 @@
+"""Reports with a baseline of unchanged runs, and gates derived from them."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from suite.compare import baselines, sides
+from suite.compare.noise_gate import derive as derivation
+from suite.compare.noise_gate.file import NoiseGate
+from suite.compare.reduction import Reduced
+from suite.record import files
+from suite.record.schema import Run
+from tests.compare.runs import run
+
+BASELINE = "good"
+
+
+def record(name: str, seed: int, **options: Any) -> Run:
+    """A run of two backends on one model that began at a time of its own."""
+    made = run(name, seed, **options)
+    return msgspec.structs.replace(made, started=f"2026-01-01T10:{seed:02}:00Z")
+
+
+def keep(made: Run, reports: Path) -> Path:
+    (reports / made.id).mkdir(parents=True)
+    return files.write(made, reports / made.id)
+
+
+def reports_of(folder: Path, records: list[Run]) -> Path:
+    """Write runs, and set a baseline to them."""
+    reports = folder / "reports"
+    baselines.define(BASELINE, [keep(made, reports) for made in records], reports)
+    return reports
+
+
+def unchanged(folder: Path, count: int = 5, **options: Any) -> Path:
+    return reports_of(folder, [record(f"old-{seed}", seed, **options) for seed in range(1, count + 1)])
+
+
+def derive(reports: Path, **wishes: Any) -> NoiseGate:
+    baseline = baselines.read(BASELINE, reports)
+    runs = sides.load_all(baselines.records(baseline, reports))
+    return derivation.derive(baseline, runs, derivation.Wishes(**wishes))
+
+
+def new(reports: Path, *numbers: int, **options: Any) -> list[Reduced]:
+    """Write later runs, one a number, and load them."""
+    return [sides.load(keep(record(f"new-{number}", number, **options), reports)) for number in numbers]

@@ -1,0 +1,23 @@
+"""What is said of a derived gate before the numbers."""
+
+import pytest
+
+from suite.compare.noise_gate.notes import notes, since_seconds, span_seconds
+from suite.compare.types import Derived
+from tests.compare.runs import side
+
+TIMES = ["2026-01-01T10:00:00Z", "2026-01-01T12:00:00Z", "2026-01-01T11:00:00Z"]
+
+
+def test_times() -> None:
+    assert span_seconds(TIMES) == 7200
+    assert since_seconds(TIMES, ["2026-01-02T12:00:00Z"]) == 86_400
+    assert span_seconds(["yesterday"]) is None
+    assert since_seconds(TIMES, []) is None
+
+
+@pytest.mark.parametrize("at_hand", [True, False])
+def test_what_is_missing_is_said(*, at_hand: bool) -> None:
+    derived = Derived("good", TIMES[0], 3, ("a",), 0.01, 0.9, at_hand=at_hand)
+    found = list(notes(side("old", 3), side("new", 1, 9), (), derived))
+    assert any("not at hand" in note for note in found) is not at_hand

@@ -1,0 +1,54 @@
+"""What is written as TOML is read again as it was, whatever its texts hold."""
+
+import tomllib
+
+import pytest
+
+from suite.safety import toml
+
+HOSTILE = [
+    'a"b\\c',
+    "\x1b[2J",
+    "two\nlines\ttab",
+    "\x7f\x9b31m",
+    "\u202etxt",
+    '"""',
+    "'",
+    "émoji 🚀",
+    "\u2028",
+    "]] = 1",
+    "",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_any_text_comes_back(text: str) -> None:
+    values: dict[str, toml.Value] = {
+        "text": text,
+        text: 1,
+        "table": {text: text, "inner": {text: [text]}},
+        "entry": [{"name": text, text: {text: 1.5}}],
+    }
+    written = toml.write(values)
+    assert tomllib.loads(written) == values
+    assert not any(ord(character) < 32 and character != "\n" for character in written)
+    assert "\x7f" not in written
+    assert "\u202e" not in written
+
+
+def test_numbers_come_back_to_the_last_bit() -> None:
+    values: dict[str, toml.Value] = {"a": [0.1, 1e-300, 1e22, 5e-5, -0.0, 2.0], "b": 2**62, "c": True, "d": []}
+    found = tomllib.loads(toml.write(values))
+    assert found == values
+    assert isinstance(found["a"][5], float)
+    assert found["c"] is True
+
+
+def test_null_is_left_out_and_half_a_character_replaced() -> None:
+    assert tomllib.loads(toml.write({"a": None, "b": {"c": None}, "d": "\ud800"})) == {"b": {}, "d": "\ufffd"}
+    with pytest.raises(ValueError, match="no null"):
+        toml.write({"a": [None]})
+
+
+def test_comments_stand_at_the_top() -> None:
+    assert toml.write({"a": 1}, ("Words.", "")) == "# Words.\n#\na = 1\n"
