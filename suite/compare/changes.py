@@ -8,6 +8,7 @@ from suite.compare.reduction import Reduced
 from suite.compare.types import Change, ChangeGroup, State
 from suite.history.environment import (
     NOT_RECORDED,
+    READINGS,
     Environment,
     arm_group,
     image_group,
@@ -20,6 +21,7 @@ MOST = 500
 
 _TITLES = {
     "gpu": "GPU, driver and CUDA",
+    "nvidia-smi": "GPU, by nvidia-smi",
     "kernel": "Kernel",
     "cpu": "Processor and microcode",
     "clock": "Clock and governor",
@@ -137,12 +139,16 @@ def _order_of(group: str) -> int:
         return 300 + _LAST.index(group)
     if group in _TITLES:
         return list(_TITLES).index(group)
+    if group.startswith(READINGS):
+        return 400
     return 200 if group.startswith("arm ") else 100
 
 
 def _title(group: str) -> str:
     if group in _TITLES:
         return _TITLES[group]
+    if group.startswith(READINGS):
+        return f"{group.capitalize()}: one each, without replicates, so there is no verdict"
     kind, _, name = group.partition(" ")
     return {"image": f"Image {name}", "arm": f"Settings and libraries of {name}"}.get(kind, group.capitalize())
 

@@ -5,6 +5,7 @@ import platform
 from collections.abc import Sequence
 from pathlib import Path
 
+from suite.machine import nvidia_smi
 from suite.machine.cpu import clock, cpu, mitigations
 from suite.machine.engine import engine
 from suite.machine.gpu import gpu
@@ -42,6 +43,7 @@ def fingerprint(cpus: Sequence[int] | None = None, *, identify: bool = False, ro
         "limits": limits(root),
         "engine": engine(),
         "gpu": gpu(),
+        "nvidia-smi": nvidia_smi.facts(),
         "signals": sources(root),
     }
     if identify:
