@@ -97,6 +97,11 @@ def hardware_differences(first: Mapping[str, str], second: Mapping[str, str]) ->
     ]
 
 
+def are_readings(group: ChangeGroup) -> bool:
+    """Return whether a group holds what other tools measured, which explains nothing and is not judged."""
+    return group.title.startswith(READINGS.capitalize())
+
+
 def _is_known(value: str) -> bool:
     return not value.startswith(("not asked", "not known"))
 
@@ -147,8 +152,6 @@ def _order_of(group: str) -> int:
 def _title(group: str) -> str:
     if group in _TITLES:
         return _TITLES[group]
-    if group.startswith(READINGS):
-        return f"{group.capitalize()}: one each, without replicates, so there is no verdict"
     kind, _, name = group.partition(" ")
     return {"image": f"Image {name}", "arm": f"Settings and libraries of {name}"}.get(kind, group.capitalize())
 

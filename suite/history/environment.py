@@ -97,8 +97,9 @@ def arm_group(arm: str) -> str:
 
 NOT_RECORDED = "not recorded"
 NOT_THERE = "not there"
-_LISTS = ("image ", "arm ", "gpu", "inputs")
-"""Groups that list what there is: distributions, settings, devices, artifacts. What such a list lacks was not there."""
+_LISTS = ("image ", "arm ", "gpu", "inputs", READINGS)
+"""Groups that list what there is: distributions, settings, devices, artifacts, readings. What such a list
+lacks was not there."""
 
 
 def recorded(facts: Mapping[str, str] | None, group: str, name: str) -> str:

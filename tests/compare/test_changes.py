@@ -147,6 +147,10 @@ def test_readings_of_other_tools_stand_last_and_are_not_judged() -> None:
     old, new = measured("a", 1, 56e9), with_machine(measured("b", 2, 28e9), kernel={"release": "6.2"})
     groups = changes.compare_environments([reduced(old)], [reduced(new)], SAME)
     changed = [group for group in groups if group.changed]
-    title = "Readings of nvbandwidth: one each, without replicates, so there is no verdict"
-    assert [group.title for group in changed] == ["Kernel", title]
+    assert [group.title for group in changed] == ["Kernel", "Readings of nvbandwidth"]
+    said = "1 reading of other tools differs: they have no replicates, so they are listed and not judged."
+    assert notes.note_on_changes(groups) == f"What changed: Kernel: release 6.1.0-37-amd64 → 6.2. {said}"
+    alike = changes.compare_environments([reduced(old)], [reduced(measured("c", 1, 28e9))], SAME)
+    assert notes.note_on_changes(alike).endswith(said)
+    assert notes.note_on_changes(alike).startswith("Nothing that is recorded about the environment changed")
     assert changed[-1].changed == (Change("copy, GPU 0, GPU 1", "56,000,000,000 B/s", "28,000,000,000 B/s", "changed"),)
