@@ -21,7 +21,20 @@ from suite.cli.explain import explain
 from suite.cli.export import export
 from suite.cli.history import history
 from suite.cli.measuring import options_of, selection
-from suite.cli.options import BASE, BUDGET, DATA, IDENTIFY, LAUNCHER, MARGIN, NAMES, PERCENT, REPORTS, SEED, SIGN
+from suite.cli.options import (
+    BASE,
+    BUDGET,
+    DATA,
+    FIELD_OUTPUT,
+    IDENTIFY,
+    LAUNCHER,
+    MARGIN,
+    NAMES,
+    PERCENT,
+    REPORTS,
+    SEED,
+    SIGN,
+)
 from suite.cli.publish import card, publish
 from suite.cli.reproduce import reproduce
 from suite.cli.upgrade import upgrade
@@ -67,6 +80,7 @@ def cli() -> None:
 )
 @click.option("--seed", type=SEED, help="Seed of the schedule (of the first run); it is stored in the record.")
 @click.option("--strict", is_flag=True, help="Exit with 3 if something could not be ranked.")
+@FIELD_OUTPUT
 @IDENTIFY
 @DATA
 @click.option("--target", type=PERCENT, help="Accuracy at which convergence ends, such as 90%.")

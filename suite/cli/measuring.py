@@ -88,8 +88,9 @@ def options_of(values: Mapping[str, Any]) -> "Options":
     Raises
     ------
     LevelfieldError
-        A file of the user's own cannot be measured.
+        A file of the user's own cannot be measured, or an output of another tool cannot be read.
     """
+    from suite.fieldtools import outputs
     from suite.plan import Selection
     from suite.prepare.own_model.request import read
     from suite.prepare.training_data import TrainingDataRequest
@@ -100,7 +101,7 @@ def options_of(values: Mapping[str, Any]) -> "Options":
 
     own = read(values["own"], values["dims"], values["values"])
     return Options(
-        **fields(Options),
+        **{**fields(Options), "field_outputs": outputs.read(values.get("field_outputs", ()))},
         selection=Selection(**{**fields(Selection), "own": own, "locked": values["launcher"] != "host"}),
         training_data=TrainingDataRequest(**fields(TrainingDataRequest)),
         command=("levelfield", *without_paths(sys.argv[1:])),

@@ -157,6 +157,14 @@ DATA = click.option(
     type=click.Path(path_type=Path),
     help="Your own images for the scenario convergence: train/CLASS/ and val/CLASS/, or CLASS/.",
 )
+FIELD_OUTPUT = click.option(
+    "--field-output",
+    "field_outputs",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Store recorded output of dcgmi diag --json, nvidia-smi -q -x, nvbandwidth -j or nccl-tests in the record.",
+)
 IDENTIFY = click.option("--identify", is_flag=True, help="Store this host's name in the record.")
 BASE = click.option(
     "--base",
@@ -219,7 +227,7 @@ def _is_path(word: str) -> bool:
 
 
 _PRIVATE = ("--reports", "--sign", "--data")
-_FILES = ("--model", "--input")
+_FILES = ("--model", "--input", "--field-output")
 
 
 def _without_folder(word: str) -> str:

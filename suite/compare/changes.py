@@ -8,6 +8,7 @@ from suite.compare.reduction import Reduced
 from suite.compare.types import Change, ChangeGroup, State
 from suite.history.environment import (
     NOT_RECORDED,
+    READINGS,
     Environment,
     arm_group,
     image_group,
@@ -20,6 +21,7 @@ MOST = 500
 
 _TITLES = {
     "gpu": "GPU, driver and CUDA",
+    "nvidia-smi": "GPU, by nvidia-smi",
     "kernel": "Kernel",
     "cpu": "Processor and microcode",
     "clock": "Clock and governor",
@@ -95,6 +97,11 @@ def hardware_differences(first: Mapping[str, str], second: Mapping[str, str]) ->
     ]
 
 
+def are_readings(group: ChangeGroup) -> bool:
+    """Return whether a group holds what other tools measured, which explains nothing and is not judged."""
+    return group.title.startswith(READINGS.capitalize())
+
+
 def _is_known(value: str) -> bool:
     return not value.startswith(("not asked", "not known"))
 
@@ -137,6 +144,8 @@ def _order_of(group: str) -> int:
         return 300 + _LAST.index(group)
     if group in _TITLES:
         return list(_TITLES).index(group)
+    if group.startswith(READINGS):
+        return 400
     return 200 if group.startswith("arm ") else 100
 
 

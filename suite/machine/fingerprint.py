@@ -5,6 +5,7 @@ import platform
 from collections.abc import Sequence
 from pathlib import Path
 
+from suite.machine import nvidia_smi
 from suite.machine.cpu import clock, cpu, mitigations
 from suite.machine.cuda import host_libraries
 from suite.machine.engine import engine
@@ -44,6 +45,7 @@ def fingerprint(cpus: Sequence[int] | None = None, *, identify: bool = False, ro
         "limits": limits(root),
         "engine": engine(),
         "gpu": gpu(root),
+        "nvidia-smi": nvidia_smi.facts(),
         "signals": sources(root),
     }
     if identify:

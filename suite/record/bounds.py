@@ -20,6 +20,9 @@ MAX_FACTS = 1_000_000
 """Distributions, libraries, settings and facts of the machine together: a launch has some forty, and a `full` run has
 some three thousand launches in one precision."""
 
+MAX_READINGS = 20_000
+"""Readings of other tools: thirty tests of nvbandwidth between eight GPUs have some two thousand."""
+
 
 def check(run: Run, name: str) -> None:
     """Refuse a record that is larger than any run.
@@ -45,6 +48,7 @@ def check(run: Run, name: str) -> None:
         arms = {turn.arm for each in block.generations for round_ in each.rounds for turn in round_.turns}
         _most(len(block.generations) * len(rounds) * max(len(arms), len(block.arms)), MAX_ROUND_ARMS, "places", name)
     facts = sum(map(len, run.machine.values())) + len(run.machine) + len(run.warnings) + len(run.artifacts)
+    facts += sum(len(output.facts) + 1 for output in run.field_outputs)
     facts += sum(len(image.distributions) + len(image.layers) + 1 for image in run.images)
     facts += sum(
         len(launch.libraries) + len(launch.settings) + len(launch.environment)
@@ -53,6 +57,7 @@ def check(run: Run, name: str) -> None:
         for launch in generation.launches
     )
     _most(facts, MAX_FACTS, "facts", name)
+    _most(sum(len(output.readings) for output in run.field_outputs), MAX_READINGS, "readings of other tools", name)
 
 
 def _windows(block: Block) -> int:

@@ -673,6 +673,31 @@ class ControlDraw(msgspec.Struct, frozen=True):
     high: float | None = None
 
 
+class FieldReading(msgspec.Struct, frozen=True):
+    """One figure or result that a tool of the field reported. It has no replicates, so it is never judged."""
+
+    measure: str
+    """Name of the test, and of what was read of it."""
+    at: str
+    """Where it holds: GPUs, a pair of devices, a size of message; empty: the whole test."""
+    value: float | str | Absent
+    unit: str = ""
+    """`B/s` or `ns`; empty: a result in words, or a count."""
+    note: str = ""
+    """What the tool says beside it."""
+
+
+class FieldOutput(msgspec.Struct, frozen=True):
+    """Recorded output of a tool of the field, as `suite.fieldtools` reads it."""
+
+    tool: Literal["dcgmi diag", "nvbandwidth", "nccl-tests", "nvidia-smi"]
+    version: str | Absent
+    sha256: str
+    """Of the file that was read."""
+    facts: dict[str, Fact] = {}
+    readings: tuple[FieldReading, ...] = ()
+
+
 class Run(msgspec.Struct, frozen=True):
     schema: int
     id: str
@@ -705,3 +730,5 @@ class Run(msgspec.Struct, frozen=True):
     time_spent_s: dict[str, float] | None = None
     """Wall-clock time by `Phase`, from the start of preparation, without the time lost in a kill. None: an earlier
     version did not measure it."""
+    field_outputs: tuple[FieldOutput, ...] = ()
+    """Recorded outputs of other tools that the user gave with the run; when they were recorded is not known."""

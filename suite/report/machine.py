@@ -22,7 +22,7 @@ _ESSENTIALS = (
     ("kernel", "release", "kernel"),
     ("engine", "version", "container engine"),
 )
-_TITLES = {"cpu": "CPU", "gpu": "GPU"}
+_TITLES = {"cpu": "CPU", "gpu": "GPU", "nvidia-smi": "GPU, by nvidia-smi"}
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -71,11 +71,12 @@ def essentials(machine: Fingerprint, gpu: int | None = None) -> tuple[Line, ...]
 def groups(machine: Fingerprint) -> tuple[Group, ...]:
     """Return every fact by group."""
     return tuple(
-        Group(title=_TITLES.get(name, name.capitalize()), lines=_lines(facts)) for name, facts in machine.items()
+        Group(title=_TITLES.get(name, name.capitalize()), lines=all_lines(facts)) for name, facts in machine.items()
     )
 
 
-def _lines(facts: dict[str, Fact]) -> tuple[Line, ...]:
+def all_lines(facts: dict[str, Fact]) -> tuple[Line, ...]:
+    """Return a line for each known fact, then one for each reason why others are not known."""
     known = [_line(name, name, value) for name, value in facts.items() if not isinstance(value, Absent)]
     missing: dict[str, list[str]] = {}
     for name, value in facts.items():

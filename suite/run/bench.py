@@ -61,12 +61,16 @@ def run_bench(options: Options, console: Console) -> int:
     ------
     LevelfieldError
         Nothing could be measured (once something was, the record and the report are written first); or a run is to be
-        resumed and repeated at once.
+        resumed and repeated at once, or resumed with other outputs of other tools.
     """
     if options.alternate and (options.repeat < MIN_PAIRS or not options.selection.backends):
         raise LevelfieldError(
             "--alternate makes runs of a second side in turns with those of --backends.",
             fix="Name the first side with --backends, and how many runs of each with --repeat 3.",
+        )
+    if options.resume is not None and options.field_outputs:
+        raise LevelfieldError(
+            "A run that is continued keeps the outputs that it began with.", fix="Leave out --field-output."
         )
     if options.sign is not None:
         signing.try_key(options.sign)

@@ -7,6 +7,7 @@ import msgspec
 from suite.images.base import Kind
 from suite.plan import Selection
 from suite.prepare.training_data import TrainingDataRequest
+from suite.record.schema import FieldOutput
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -43,3 +44,5 @@ class Options(msgspec.Struct, frozen=True):
     """Whole runs, one after the other: replicates to compare with others."""
     alternate: tuple[str, ...] = ()
     """Backends of a second side, whose runs take turns with those of the selection; none: there is one side."""
+    field_outputs: tuple[FieldOutput, ...] = ()
+    """Recorded outputs of other tools, which become part of the record."""

@@ -103,6 +103,7 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
         calibrated=calibration.cited(machine),
         earlier_controls=controls.before(options.reports, machine),
         work=_work(plan),
+        field_outputs=options.field_outputs,
     )
     _readable(run)
     folder = options.reports / run.id

@@ -128,6 +128,7 @@ RULES = (
     Rule("memory, huge pages of *", "setting", f"Or the kernel's parameters hugepagesz= and hugepages=. {_SYSFS}"),
     Rule("memory, same-page merging", "setting", _SYSFS),
     Rule("memory, *", "setting", _SYSCTL),
+    Rule("nvidia-smi, *", "default", "The driver decides it, unless somebody sets it.", providers=DRIVER),
     # What runs on the machine.
     Rule("virtualisation, firmware*", "stack", _VERSION, identifies=True),
     Rule("virtualisation, container", "setting", _PROCESS),

@@ -20,7 +20,18 @@ def machine() -> Fingerprint:
 
 def test_this_machine_has_a_fingerprint_that_a_record_can_hold(machine: Fingerprint) -> None:
     assert msgspec.json.decode(msgspec.json.encode(machine), type=Fingerprint) == machine
-    assert {"cpu", "memory", "kernel", "virtualisation", "system", "limits", "engine", "gpu", "signals"} <= set(machine)
+    assert {
+        "cpu",
+        "memory",
+        "kernel",
+        "virtualisation",
+        "system",
+        "limits",
+        "engine",
+        "gpu",
+        "nvidia-smi",
+        "signals",
+    } <= set(machine)
 
 
 def test_what_it_says_of_this_machine_is_so(machine: Fingerprint) -> None:
