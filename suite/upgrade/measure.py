@@ -1,7 +1,7 @@
 """`upgrade begin` and `upgrade next`: declare an upgrade, and measure one boot of it."""
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -12,10 +12,12 @@ from suite import __version__, plan
 from suite.errors import LevelfieldError
 from suite.launchers.choice import choose
 from suite.plan import Plan, Selection
+from suite.plan.placement import AUTO
 from suite.prepare.own_model import store as own_files
 from suite.prepare.training_data import TrainingDataRequest
 from suite.record import files, journal
-from suite.record.schema import Run
+from suite.record.references import DEFAULT_VARIANT
+from suite.record.schema import Image
 from suite.run import bench
 from suite.run.options import Options
 from suite.run.start import tool_sha256
@@ -69,6 +71,7 @@ def begin(
     selections = tuple(msgspec.structs.replace(options.selection, backends=(each,)) for each in sides)
     selections = selections or (options.selection,)
     plans = tuple(map(plan.make, selections))
+    selections = tuple(map(_fixed, selections, plans))
     seen = see(plans[0].cpus)
     data = options.training_data
     return store.create(
@@ -147,11 +150,16 @@ def advance(name: str, reports: Path, console: Console, *, see: See = side.see) 
                 chosen = _planned_again(state.begun, which)
 
                 def begun(folder: Path) -> None:
-                    tags = _images(journal.fold(journal.read(folder / files.JOURNAL)))
-                    _check_images(state, which, tags)
+                    tags = _tags(journal.fold(journal.read(folder / files.JOURNAL)).images)
                     written.write(MeasurementBegun(utc_now(), boot, folder.name, which, seen.identity, tags))
 
-                folder = bench.conduct(chosen, _options(state.begun, reports), console, begun=begun)
+                folder = bench.conduct(
+                    chosen,
+                    _options(state.begun, reports),
+                    console,
+                    prepared=lambda images: _check_images(state, which, _tags(images)),
+                    begun=begun,
+                )
                 _count(folder.name, reports, written, console)
     state = store.load(name, reports)
     terminals.say(console, progress.advice(state))
@@ -182,10 +190,20 @@ def _options(begun: Begun, reports: Path) -> Options:
         precision_target=how.precision_target,
         margin=how.margin,
         identify=how.identify,
-        command=("levelfield", "upgrade", "next", begun.name),
+        command=(*bench.OF_AN_UPGRADE, begun.name),
         go_on=f"levelfield upgrade next {begun.name}, in this boot",
         training_data=TrainingDataRequest(data=Path(how.data) if how.data is not None else None, target=how.target),
     )
+
+
+def _fixed(selection: Selection, made: Plan) -> Selection:
+    """Return a selection that asks for what was chosen for it here, where another driver would have more to offer."""
+    if selection.variant != AUTO:
+        return selection
+    if made.gpu is None:
+        return msgspec.structs.replace(selection, variant=DEFAULT_VARIANT)
+    backends = made.backends if selection.locked else selection.backends  # what is installed has no variant to name
+    return msgspec.structs.replace(selection, backends=backends, gpu=selection.gpu or str(made.gpu))
 
 
 def _planned(made: Plan) -> Planned:
@@ -226,8 +244,8 @@ def _found(selection: Selection) -> Selection:
     return msgspec.structs.replace(selection, own=own_files.find_recorded(selection.own))
 
 
-def _images(run: Run) -> dict[str, str]:
-    return {" ".join(filter(None, (each.launcher, each.name, each.variant))): each.tag for each in run.images}
+def _tags(images: Iterable[Image]) -> dict[str, str]:
+    return {" ".join(filter(None, (each.launcher, each.name, each.variant))): each.tag for each in images}
 
 
 def _check_images(state: State, which: Side, tags: dict[str, str]) -> None:
