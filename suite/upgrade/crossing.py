@@ -26,11 +26,14 @@ from suite.compare.phrases import factor
 from suite.compare.reduction import Reduced
 from suite.compare.types import Gate, Outcome, Row, Verdict
 from suite.compare.verdicts import of_metric
+from suite.errors import LevelfieldError
 from suite.record.schema import Case
 from suite.statistics import verdicts
 from suite.statistics.bracket import Costs
 from suite.statistics.paired import Paired, Ratios, judge_pairs
 
+ARMS = 2
+"""That are crossed with the stack."""
 ARMS_SHARE = 0.25
 """Part of the level that the effects of the arms have."""
 Boot = tuple[float, float]
@@ -77,8 +80,18 @@ def questions(before: Sequence[Reduced], new: Sequence[Reduced], after: Sequence
     ----------
     before, new, after
         Runs of each phase; each holds the two arms, in their order.
+
+    Raises
+    ------
+    LevelfieldError
+        The first run holds another number of arms.
     """
     runs = (*before, *new, *after)
+    if len(before[0].arms) != ARMS:
+        raise LevelfieldError(
+            f"The upgrade crosses two arms, and its run {before[0].facts.id} holds {len(before[0].arms)}.",
+            fix="Bring its journal and its runs back from a copy, or begin another upgrade.",
+        )
     first, second = before[0].arms
     cases = {name: case for run in runs for name, case in run.cases.items()}
     smoke = any(SMOKE in run.facts.labels for run in runs)

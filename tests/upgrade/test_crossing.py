@@ -4,16 +4,24 @@ import json
 from xml.etree import ElementTree as ET
 
 import msgspec
+import numpy as np
 import pytest
+import scipy
 
 from suite.compare.formats import WRITERS
-from suite.compare.types import Comparison, Effect, Row, Verdict
-from suite.record.schema import Parity, Run
+from suite.compare.types import Comparison, Effect, Gate, Row, Verdict
+from suite.errors import LevelfieldError
+from suite.record.schema import Case, Parity, Run
+from suite.statistics import bracket
+from suite.statistics.bracket import Costs
+from suite.upgrade.crossing import ARMS_SHARE, Question, effects
 from suite.upgrade.verdict import Phases, judge
 from tests.compare.runs import only, with_parity
 from tests.upgrade.journals import begun
 from tests.upgrade.samples import BOOTS, LOST, OLD_MACHINE, UPGRADED, Change, boots
 
+CASE = Case("mlp", "latency", "fp32", 1, 2)
+GATE = Gate()
 ARMS = FIRST, SECOND = "onnxruntime", "openvino"
 
 
@@ -138,6 +146,35 @@ def test_without_a_way_back_there_is_an_interaction_without_a_drift() -> None:
     found = crossed(together=1.2, one_way=True)
     assert effect(found, "interaction").verdict is Verdict.LARGER_TOGETHER
     assert effect(found, "interaction").drift is None
+
+
+def test_an_honest_machine_with_equal_arms_is_called_otherwise_in_one_percent_of_upgrades() -> None:
+    """All that is judged of five cases: the stack in either arm, the interactions, and the arms."""
+    rng = np.random.default_rng(11)
+    trials, wrong = 600, 0
+    for _ in range(trials):
+        shared = rng.normal(0, 0.01, (9, 1, 1))
+        costs = np.exp(shared + rng.normal(0, 0.005, (9, 2, 5)))
+        asked = [
+            Question(CASE, ARMS, *(tuple(map(tuple, costs[phase * 3 :][:3, :, case])) for phase in range(3)))  # type: ignore[arg-type]  # three phases
+            for case in range(5)
+        ]
+        stacks = [
+            Costs(*(tuple(costs[phase * 3 :][:3, arm, case]) for phase in range(3)))
+            for arm in range(2)
+            for case in range(5)
+        ]
+        found = bracket.judge([*stacks, *(each.ratios for each in asked)], level=(1 - ARMS_SHARE) * GATE.q)
+        calm = {"safe", "same", "not decided"}
+        said = {each.verdict.value for each in found} | {row.verdict.value for row in effects(asked, GATE)}
+        wrong += bool(said - calm)
+    assert wrong <= scipy.stats.binom.ppf(0.999, trials, GATE.q)
+
+
+def test_runs_of_another_number_of_arms_are_refused() -> None:
+    one = boots("before", OLD_MACHINE, backends=[FIRST])
+    with pytest.raises(LevelfieldError, match="crosses two arms, and its run before-0 holds 1"):
+        judge(begun(boots=BOOTS, crossed=True), Phases(one, one, one))
 
 
 def test_ids_are_all_different() -> None:
