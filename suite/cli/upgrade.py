@@ -40,6 +40,14 @@ def upgrade() -> None:
     default=(),
     help="Two arms stand for the sides, and a run for a boot: onnxruntime@1.29.0,onnxruntime@1.30.0.",
 )
+@click.option(
+    "--cross",
+    metavar="A,B",
+    type=NAMES,
+    default=(),
+    help="Every boot measures both arms in turns: onnxruntime@1.29.0,onnxruntime@1.30.0. The verdict then holds the "
+    "effect of either change, and what they do together.",
+)
 @BUDGET
 @click.option("--precision-target", type=PERCENT, help="Continue each run until every ratio is known to ± this.")
 @MARGIN
@@ -49,7 +57,15 @@ def upgrade() -> None:
 @IDENTIFY
 @DATA
 @click.option("--target", type=PERCENT, help="Accuracy at which convergence ends, such as 90%.")
-def begin(name: str, boots: int, *, one_way: bool, sides: tuple[str, ...], **values: Any) -> None:  # noqa: ANN401  (each option has a type of its own)
+def begin(
+    name: str,
+    boots: int,
+    *,
+    one_way: bool,
+    sides: tuple[str, ...],
+    cross: tuple[str, ...],
+    **values: Any,  # noqa: ANN401  (each option has a type of its own)
+) -> None:
     """Declare the upgrade NAME on the old stack, before anything is changed.
 
     Nothing is measured yet. Run `levelfield upgrade next` in this boot and after every reboot.
@@ -58,8 +74,10 @@ def begin(name: str, boots: int, *, one_way: bool, sides: tuple[str, ...], **val
 
     if sides and (len(sides) != 2 or values["backends"]):
         raise click.UsageError("--sides names two arms, OLD,NEW, and takes the place of --backends.")
+    if cross and (len(cross) != 2 or values["backends"] or sides):
+        raise click.UsageError("--cross names two arms, A,B, and takes the place of --backends and --sides.")
     console = terminals.console()
-    state = measure.begin(name, options_of(values), console, boots=boots, one_way=one_way, sides=sides)
+    state = measure.begin(name, options_of(values), console, boots=boots, one_way=one_way, sides=sides, cross=cross)
     terminals.say(console, progress.advice(state))
 
 

@@ -22,7 +22,8 @@ def conclude(comparison: Comparison) -> Comparison:
 
 def exit_code(comparison: Comparison) -> int:
     """Return 1 where anything is worse, 3 where anything is undecided or nothing was compared, else 0."""
-    outcomes = {row.outcome for row in comparison.rows} | {drift.outcome for drift in comparison.drifts}
+    rows = (*comparison.rows, *comparison.crossed)
+    outcomes = {row.outcome for row in rows} | {drift.outcome for drift in comparison.drifts}
     if "worse" in outcomes:
         return WORSE
     return FINE if "undecided" not in outcomes and "fine" in outcomes else UNDECIDED

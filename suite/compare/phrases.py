@@ -39,6 +39,8 @@ def value(text: str) -> str:
 
 def arms(row: Row | Drift) -> str:
     """`onnxruntime`, `onnxruntime@1.30.0 → onnxruntime` where the sides have other names for it."""
+    if isinstance(row, Row) and row.effect == "interaction":
+        return clean(f"{row.old_arm} → {row.new_arm}, × stack")
     if row.old_arm and row.new_arm and row.old_arm != row.new_arm:
         return clean(f"{row.old_arm} → {row.new_arm}")
     return clean(row.new_arm or row.old_arm)
@@ -81,6 +83,14 @@ def shared(rows: Iterable[Row]) -> str:
 def metric(name: Metric) -> str:
     """`cold start`, `peak memory`: what a scenario measures."""
     return scenarios.get(name).phrase
+
+
+CROSSED = "The arms against each other"
+"""Title of the rows on two arms in the boots of an upgrade."""
+CROSSED_CAPTION = (
+    "Old and new are the arms here, over both stacks. “× stack” is how many times larger their ratio is on the new "
+    "stack than on the old one."
+)
 
 
 def cost(value: float | None, metric: Metric) -> str:

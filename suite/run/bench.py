@@ -1,7 +1,7 @@
 """The `bench` command, step by step: plan, show the cost, prepare, measure, and show the result in any case."""
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -35,7 +35,8 @@ from suite.share import signing
 from suite.statistics.student import FIRST_LOOK
 
 INCONCLUSIVE = 3
-
+OF_AN_UPGRADE = ("levelfield", "upgrade", "next")
+"""First words of the command that records of an upgrade's runs hold."""
 
 MIN_PAIRS = 2
 """Fewest runs a side that can take turns."""
@@ -164,6 +165,7 @@ def conduct(
     *,
     resumed: tuple[Path, Run] | None = None,
     undecided: Undecided | None = None,
+    prepared: Callable[[Collection[Image]], None] | None = None,
     begun: Callable[[Path], None] | None = None,
 ) -> Path:
     """Make what a plan needs and measure it, or resume it.
@@ -180,6 +182,8 @@ def conduct(
         Folder and record so far of the run to resume; None: a new one begins.
     undecided
         Says which cases have no verdict yet, for a run that ends on verdicts.
+    prepared
+        Called with the images of a new run before its folder is made; an error that it raises prevents the run.
     begun
         Called with the folder of a new run before anything is measured; an error that it raises ends the run.
 
@@ -215,6 +219,8 @@ def conduct(
         try:
             with resources.watch.phase("preparing"):
                 if resumed is None:
+                    if prepared is not None:
+                        prepared(resources.images.values())
                     folder = start_run(chosen, msgspec.structs.replace(options, launcher_reason=reason), resources)
                     if begun is not None:
                         begun(folder)
@@ -319,7 +325,8 @@ def find(name: str, reports: Path) -> tuple[Path, Run]:
     Raises
     ------
     LevelfieldError
-        There is no such run, nothing of it is left to measure, or another process is measuring it.
+        There is no such run, nothing of it is left to measure, another process is measuring it, or it is the run of one
+        boot of an upgrade.
     """
     folder = next((path for path in (reports / name, Path(name)) if (path / files.JOURNAL).is_file()), None)
     if folder is None:
@@ -331,6 +338,11 @@ def find(name: str, reports: Path) -> tuple[Path, Run]:
         )
     with journal.Journal(folder / files.JOURNAL):  # refused at once, and not after images were built
         run = journal.fold(journal.read(folder / files.JOURNAL))
+    if run.command[: len(OF_AN_UPGRADE)] == OF_AN_UPGRADE:
+        raise LevelfieldError(
+            f"The run {name!r} measures one boot of an upgrade, and must not hold windows of another boot.",
+            fix="Go on with it by `levelfield upgrade next`, which knows the boot in which it began.",
+        )
     if run.finished and (folder / files.NAME).is_file() and not _something_left(run):
         raise _finished(name)
     return folder, run

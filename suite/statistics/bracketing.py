@@ -177,7 +177,15 @@ def bracket(phases: Phases) -> Bracket:
 
 
 def levels(found: Bracket, level: float) -> Levels:
-    """Return the levels at which the cases of each upgrade are tested; cases are along the last axis."""
+    """Return the levels at which the cases of each upgrade are tested.
+
+    Parameters
+    ----------
+    found : Bracket
+        Of the cases, which are along the last axis.
+    level : float
+        Of all cases of one upgrade together.
+    """
     return Levels(
         slower=holm_levels(found.slower_p, level),
         faster=holm_levels(found.faster_p, level),

@@ -2,5 +2,6 @@
 
 A boot is the unit of replication: each is measured by one run. What happens is written to a journal (`events`), and
 the state is a pure fold of it (`progress`). `store` keeps the journals, `side` sees which stack this is, `measure`
-makes the run of one boot, `verdict` compares the boots, and `unit` writes what calls the command at every boot.
+makes the run of one boot, `verdict` compares the boots, `crossing` two arms that every boot measured, and `unit` writes
+what calls the command at every boot.
 """

@@ -21,7 +21,9 @@ _ORDER = (
 )
 
 
-def of(rows: Sequence[Row], drifts: Sequence[Drift], lost: Sequence[Setting], gate: Gate) -> str:
+def of(
+    rows: Sequence[Row], drifts: Sequence[Drift], lost: Sequence[Setting], gate: Gate, crossed: Sequence[Row] = ()
+) -> str:
     """Return the answer in one line.
 
     Parameters
@@ -32,11 +34,13 @@ def of(rows: Sequence[Row], drifts: Sequence[Drift], lost: Sequence[Setting], ga
         Settings that changed and were not meant to.
     gate
         Its margin is named.
+    crossed
+        Of two arms: their effects and interactions, judged.
     """
     if not rows:
         return "Not decided: nothing was measured on both sides."
-    head = _head(rows, drifts)
-    text = f"{head}: {'; '.join(_clauses(rows, lost, gate, head))}."
+    head = _head((*rows, *crossed), drifts)
+    text = f"{head}: {'; '.join((*_clauses(rows, lost, gate, head), *_crossed(crossed)))}."
     return " ".join(filter(None, (text, numerics(drifts))))
 
 
@@ -77,7 +81,19 @@ def _clauses(rows: Sequence[Row], lost: Sequence[Setting], gate: Gate, head: str
         yield f"{units.plural(max(further), 'more boot')} in each phase would decide"
 
 
-def method(gate: Gate, *, bracketed: bool) -> str:
+def _crossed(rows: Sequence[Row]) -> Iterator[str]:
+    """`onnxruntime@1.30.0 over onnxruntime@1.29.0: 2 same; that ratio on the new stack over the old one: 2 same`."""
+    for effect in ("arms", "interaction"):
+        found = [row for row in rows if row.effect == effect]
+        if not found:
+            continue
+        counts = Counter(row.verdict for row in found)
+        said = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
+        arms = f"{phrases.clean(found[0].new_arm, 80)} over {phrases.clean(found[0].old_arm, 80)}"
+        yield f"{arms if effect == 'arms' else 'that ratio on the new stack over the old one'}: {said}"
+
+
+def method(gate: Gate, *, bracketed: bool, crossed: bool = False) -> str:
     """Return a paragraph on how verdicts were reached.
 
     Parameters
@@ -86,6 +102,8 @@ def method(gate: Gate, *, bracketed: bool) -> str:
         Margin and level.
     bracketed
         Whether the old stack was measured again afterwards.
+    crossed
+        Whether every boot measured two arms against each other.
     """
     margin = f"{100 * gate.margin:.3g}{units.NBSP}%"
     design = (
@@ -99,4 +117,11 @@ def method(gate: Gate, *, bracketed: bool) -> str:
         f"{design} Ratios are new over old, above 1 is worse; safe means that the whole interval lies within {margin} "
         f"of no change. Over all cases together, an upgrade that changes nothing is called slower or drifted with a "
         f"probability of at most {100 * gate.q:.3g}{units.NBSP}%."
+        + (
+            " That includes the two arms where they do the same. They are compared within each boot: their effect is "
+            "the mean over the boots, both stacks weighted equally, and the interaction compares their ratio between "
+            "the stacks as costs are compared."
+            if crossed
+            else ""
+        )
     )

@@ -1,7 +1,7 @@
 """`upgrade begin` and `upgrade next`: declare an upgrade, and measure one boot of it."""
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -12,10 +12,13 @@ from suite import __version__, plan
 from suite.errors import LevelfieldError
 from suite.launchers.choice import choose
 from suite.plan import Plan, Selection
+from suite.plan import arms as arm_names
+from suite.plan.placement import AUTO
 from suite.prepare.own_model import store as own_files
 from suite.prepare.training_data import TrainingDataRequest
 from suite.record import files, journal
-from suite.record.schema import Run
+from suite.record.references import DEFAULT_VARIANT
+from suite.record.schema import Image
 from suite.run import bench
 from suite.run.options import Options
 from suite.run.start import tool_sha256
@@ -37,6 +40,7 @@ def begin(
     boots: int,
     one_way: bool = False,
     sides: Sequence[str] = (),
+    cross: Sequence[str] = (),
     see: See = side.see,
 ) -> State:
     """Declare an upgrade, on the old stack.
@@ -55,6 +59,8 @@ def begin(
         There is no going back to the old stack.
     sides
         Two arms that stand for the old and the new side; none: the machine's own stacks are the sides.
+    cross
+        Two arms that every boot measures against each other; none: what the selection names.
     see
         Looks at this boot.
 
@@ -67,8 +73,16 @@ def begin(
     if reason:
         terminals.say(console, reason)
     selections = tuple(msgspec.structs.replace(options.selection, backends=(each,)) for each in sides)
-    selections = selections or (options.selection,)
-    plans = tuple(map(plan.make, selections))
+    selections = selections or (
+        msgspec.structs.replace(options.selection, backends=cross or options.selection.backends),
+    )
+    plans = tuple(_plan(each, crossed=bool(cross)) for each in selections)
+    if cross and len(plans[0].backends) == 1:
+        raise LevelfieldError(
+            f"{' and '.join(cross)} are the same arm: {plans[0].backends[0]}.",
+            fix="Name two arms that differ, such as two versions.",
+        )
+    selections = tuple(map(_fixed, selections, plans))
     seen = see(plans[0].cpus)
     data = options.training_data
     return store.create(
@@ -95,6 +109,7 @@ def begin(
             salt=secrets.token_hex(16),
             identity=seen.identity,
             hardware=seen.hardware,
+            crossed=bool(cross),
         ),
         options.reports,
     )
@@ -147,11 +162,16 @@ def advance(name: str, reports: Path, console: Console, *, see: See = side.see) 
                 chosen = _planned_again(state.begun, which)
 
                 def begun(folder: Path) -> None:
-                    tags = _images(journal.fold(journal.read(folder / files.JOURNAL)))
-                    _check_images(state, which, tags)
+                    tags = _tags(journal.fold(journal.read(folder / files.JOURNAL)).images)
                     written.write(MeasurementBegun(utc_now(), boot, folder.name, which, seen.identity, tags))
 
-                folder = bench.conduct(chosen, _options(state.begun, reports), console, begun=begun)
+                folder = bench.conduct(
+                    chosen,
+                    _options(state.begun, reports),
+                    console,
+                    prepared=lambda images: _check_images(state, which, _tags(images)),
+                    begun=begun,
+                )
                 _count(folder.name, reports, written, console)
     state = store.load(name, reports)
     terminals.say(console, progress.advice(state))
@@ -182,10 +202,20 @@ def _options(begun: Begun, reports: Path) -> Options:
         precision_target=how.precision_target,
         margin=how.margin,
         identify=how.identify,
-        command=("levelfield", "upgrade", "next", begun.name),
+        command=(*bench.OF_AN_UPGRADE, begun.name),
         go_on=f"levelfield upgrade next {begun.name}, in this boot",
         training_data=TrainingDataRequest(data=Path(how.data) if how.data is not None else None, target=how.target),
     )
+
+
+def _fixed(selection: Selection, made: Plan) -> Selection:
+    """Return a selection that asks for what was chosen for it here, where another driver would have more to offer."""
+    if selection.variant != AUTO:
+        return selection
+    if made.gpu is None:
+        return msgspec.structs.replace(selection, variant=DEFAULT_VARIANT)
+    backends = made.backends if selection.locked else selection.backends  # what is installed has no variant to name
+    return msgspec.structs.replace(selection, backends=backends, gpu=selection.gpu or str(made.gpu))
 
 
 def _planned(made: Plan) -> Planned:
@@ -196,7 +226,7 @@ def _planned(made: Plan) -> Planned:
 def _planned_again(begun: Begun, which: Side) -> Plan:
     """Plan what a side measures, and refuse a plan that is no longer the one that was declared."""
     index = int(begun.declared and which == "new")
-    made = plan.make(_found(begun.selections[index]))
+    made = _plan(_found(begun.selections[index]), crossed=begun.crossed)
     was, now = begun.plans[index], _planned(made)
     if was == now:
         return made
@@ -215,6 +245,12 @@ def _planned_again(begun: Begun, which: Side) -> Plan:
     )
 
 
+def _plan(selection: Selection, *, crossed: bool) -> Plan:
+    if not crossed:
+        return plan.make(selection)
+    return plan.several(selection, arm_names.of_one_launcher(tuple(map(arm_names.parse, selection.backends))))
+
+
 def _listed(cpus: Sequence[int]) -> str:
     return ",".join(map(str, cpus))
 
@@ -226,8 +262,8 @@ def _found(selection: Selection) -> Selection:
     return msgspec.structs.replace(selection, own=own_files.find_recorded(selection.own))
 
 
-def _images(run: Run) -> dict[str, str]:
-    return {" ".join(filter(None, (each.launcher, each.name, each.variant))): each.tag for each in run.images}
+def _tags(images: Iterable[Image]) -> dict[str, str]:
+    return {" ".join(filter(None, (each.launcher, each.name, each.variant))): each.tag for each in images}
 
 
 def _check_images(state: State, which: Side, tags: dict[str, str]) -> None:

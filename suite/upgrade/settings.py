@@ -207,7 +207,7 @@ def _difference(key: str, sides: _Sides) -> Iterator[Difference]:
     command = restore.command(key, *sides.agreed) if kind == "setting" and _agree(old) else ""
     group, name = key.split(", ", 1)
     yield Difference(
-        group=group,
+        group=shortened(group, _LONGEST),
         name=shortened(name, _LONGEST),
         old=_summary(old),
         new=_summary(new),

@@ -19,7 +19,7 @@ from suite.errors import LevelfieldError
 from suite.report.units import plural
 from suite.statistics import bracket
 from suite.statistics.bracket import Bracketed, Costs, Ratio
-from suite.upgrade import answer, records, settings
+from suite.upgrade import answer, crossing, records, settings
 from suite.upgrade.events import Begun
 from suite.upgrade.progress import Phase, State, advice
 from suite.upgrade.settings import Difference
@@ -85,14 +85,16 @@ def judge(begun: Begun, phases: Phases, accepted: Collection[str] = ()) -> Compa
     pairs = _pairs(begun, phases)
     drifts = drift.find_drift(pairs, phases.old, phases.new, same_hardware=True)
     compared = rows.compare_rows(phases.old, phases.new, pairs, gate, rows.Selection(), same_hardware=True)
-    judged = _with_answers(_bracketed(compared, phases, gate), drifts)
+    judged, crossed = _bracketed(begun, compared, phases, gate)
+    judged, crossed = _with_answers(judged, drifts), _with_answers(crossed, drifts)
     lost = [each for each in meant if each.meant == "not meant"]
     if lost:
         judged = tuple(map(_not_attributable, judged))
+        crossed = tuple(_not_attributable(row) if row.effect == "interaction" else row for row in crossed)
         drifts = tuple(map(_drift_not_attributable, drifts))
-    judged = rows.in_order(judged)
+    judged, crossed = rows.in_order(judged), rows.in_order(crossed)
     comparison = Comparison(
-        answer=answer.of(judged, drifts, lost, gate),
+        answer=answer.of(judged, drifts, lost, gate, crossed),
         exit_code=0,
         kind="upgrade",
         old=Side(_label("old stack", begun, 0, (len(phases.before), len(phases.after))), _facts(phases.old)),
@@ -102,10 +104,11 @@ def judge(begun: Begun, phases: Phases, accepted: Collection[str] = ()) -> Compa
         drifts=drifts,
         changes=changes.compare_environments(phases.old, phases.new, pairs),
         gate=gate,
-        method=answer.method(gate, bracketed=bool(phases.after)),
+        method=answer.method(gate, bracketed=bool(phases.after), crossed=begun.crossed),
         replicate="boot",
         order="turns" if phases.after else "lumps",
         settings=meant,
+        crossed=crossed,
     )
     return msgspec.structs.replace(comparison, exit_code=exit_code(comparison))
 
@@ -134,24 +137,30 @@ def _pairs(begun: Begun, phases: Phases) -> tuple[Pair, ...]:
     return matching.pair_arms(old, new)
 
 
-def _bracketed(compared: Sequence[Row], phases: Phases, gate: Gate) -> tuple[Row, ...]:
-    """Judge all rows that have costs on both sides together."""
-    measured = [row for row in compared if row.ratio is not None and row.reason != NOT_MEASURED]
-    cases = [
-        Costs(
+def _bracketed(
+    begun: Begun, compared: Sequence[Row], phases: Phases, gate: Gate
+) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
+    """Judge all rows that have costs on both sides together; and, of two arms, their effects and interactions."""
+    asked = crossing.questions(phases.before, phases.new, phases.after) if begun.crossed else ()
+    level = gate.q * (1 - crossing.ARMS_SHARE) if begun.crossed else gate.q
+    interactions = {row.id: (row, each) for each in asked for row in (crossing.interaction(each),)}
+    costs = {
+        row.id: Costs(
             before=_costs(phases.before, row.old_arm, row.case.id),
             new=_costs(phases.new, row.new_arm, row.case.id),
             after=_costs(phases.after, row.old_arm, row.case.id),
         )
-        for row in measured
-    ]
-    judged = {
-        row.id: _judged(row, found, costs)
-        for row, found, costs in zip(
-            measured, bracket.judge(cases, margin=gate.margin, level=gate.q), cases, strict=True
-        )
-    }
-    return tuple(judged.get(row.id, _unmeasured(row)) for row in compared)
+        for row in compared
+        if row.ratio is not None and row.reason != NOT_MEASURED
+    } | {name: each.ratios for name, (_, each) in interactions.items() if each.verdict is None}
+    found = bracket.judge(list(costs.values()), margin=gate.margin, level=level)
+    judged = dict(zip(costs, found, strict=True))
+
+    def of(row: Row) -> Row:
+        return _judged(row, judged[row.id], costs[row.id]) if row.id in judged else _unmeasured(row)
+
+    crossed = (crossing.in_words(of(row), each) for row, each in interactions.values())
+    return tuple(map(of, compared)), (*crossing.effects(asked, gate), *crossed)
 
 
 def _costs(runs: Sequence[Reduced], arm: str, case: str) -> tuple[float, ...]:
@@ -197,11 +206,16 @@ def _with_answers(judged: Sequence[Row], drifts: Sequence[Drift]) -> tuple[Row, 
         for each in drifts
         if each.movement is Movement.BEYOND and each.outcome == "worse"
     }
+
+    def has_moved(row: Row) -> bool:
+        pairs = ((arm, arm) for arm in (row.old_arm, row.new_arm)) if row.effect else ((row.old_arm, row.new_arm),)
+        return any((*pair, question(row.case)) in moved for pair in pairs)
+
     return tuple(
         msgspec.structs.replace(
             row, verdict=Verdict.MOVED, outcome="worse", reason=f"of its speed: {row.verdict}", further=None
         )
-        if row.ratio is not None and (row.old_arm, row.new_arm, question(row.case)) in moved
+        if row.ratio is not None and has_moved(row)
         else row
         for row in judged
     )
@@ -246,6 +260,8 @@ def _notes(begun: Begun, phases: Phases, found: Sequence[Difference]) -> Iterato
         )
     elif not any(each.kind == "stack" for each in found):
         yield "Nothing that is recorded of the software stack differs between the sides."
+    if begun.crossed:
+        yield f"Every boot measured both arms in turns: {' and '.join(phases.before[0].arms)}."
     if not phases.after:
         yield (
             "The old stack was not measured again afterwards: a drift of the machine cannot be told from the upgrade."

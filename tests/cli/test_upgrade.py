@@ -5,13 +5,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from suite import plan
+from suite.compatibility.devices import Gpu, Nvidia
+from suite.plan import Plan, Selection
 from suite.record import files
-from suite.upgrade import records
+from suite.upgrade import records, store
 from suite.upgrade.events import Event, MeasurementDone
 from suite.upgrade.store import FOLDER
 from tests import commands
 from tests.commands import one_clear_sentence
 from tests.compare.runs import run, with_machine
+from tests.machine.fake_nvml import compile_library, environment
 from tests.upgrade.journals import begun, events
 
 
@@ -82,6 +86,46 @@ def test_the_unit_and_the_line_of_cron(place: Path) -> None:
 )
 def test_what_is_refused_is_one_sentence(place: Path, words: list[str], says: str) -> None:
     one_clear_sentence(commands.run("upgrade", *words, folder=place), says)
+
+
+def results(made: Plan) -> tuple[str, ...]:
+    return tuple(f"{arm.id}/{block.case.id}" for block in made.blocks for arm in block.arms)
+
+
+@pytest.mark.parametrize(("before", "variant"), [("570.124.06", "jax@cu12/"), (None, "jax/")])
+def test_a_driver_that_allows_another_variant_changes_no_plan(tmp_path: Path, before: str | None, variant: str) -> None:
+    there = environment(compile_library(tmp_path / "nvml", driver=before, cuda=12080)) if before else {}
+    words = ("--models", "mlp", "--scenarios", "latency", "--launcher", "venv")
+    command = commands.run("upgrade", "begin", "driver", *words, folder=tmp_path, environment=there)
+    assert command.code == 0, command.err
+    begun = store.load("driver", tmp_path / "reports").begun
+    assert any(each.startswith(variant) for each in begun.plans[0].results)
+    newer = Nvidia(driver="595.58.03", gpus=(Gpu(0, "NVIDIA H100", "9.0"),))
+    assert results(plan.make(begun.selections[0], here=newer)) == begun.plans[0].results
+    asked = Selection(variant="auto", models=("mlp",), scenarios=("latency",))
+    assert results(plan.make(asked, here=newer)) != begun.plans[0].results
+
+
+@pytest.mark.parametrize(
+    ("cross", "says"),
+    [
+        ("onnxruntime,onnxruntime", "are the same arm: onnxruntime."),
+        ("onnxruntime,nothing", "There is no backend called 'nothing'"),
+        ("onnxruntime,onnxruntime+launcher=venv", "names a launcher"),
+    ],
+)
+def test_arms_that_cannot_be_crossed_are_refused_in_one_sentence(place: Path, cross: str, says: str) -> None:
+    words = ("begin", "x", "--cross", cross, "--launcher", "venv", "--variant", "cpu")
+    one_clear_sentence(commands.run("upgrade", *words, folder=place), says)
+    assert not (place / "reports" / FOLDER / "x").exists()
+
+
+@pytest.mark.parametrize("further", [(), ("--backends", "jax"), ("--sides", "a,b")])
+def test_crossed_arms_are_two_and_take_the_place_of_backends(place: Path, further: tuple[str, ...]) -> None:
+    cross = "onnxruntime,jax" if further else "onnxruntime"
+    command = commands.run("upgrade", "begin", "x", "--cross", cross, *further, folder=place)
+    assert command.code == 2
+    assert "--cross names two arms" in command.err
 
 
 @pytest.mark.parametrize("sides", ["a", "a,b,c"])

@@ -4,6 +4,7 @@ Files are mounted over those in which the kernel says its release and which boot
 another boot, or another kernel.
 """
 
+import json
 import os
 from pathlib import Path
 
@@ -14,9 +15,13 @@ from suite.upgrade import store
 from suite.upgrade.progress import Phase
 from tests.commands import Command
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow]
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.slow,
+    pytest.mark.skipif(os.getuid() != 0, reason="Mounting needs root."),
+]
 
-PLAN = ("--profile", "smoke", "--models", "mlp", "--scenarios", "latency", "--backends", "onnxruntime")
+PLAN = ("--profile", "smoke", "--models", "mlp", "--scenarios", "latency")
 _MOUNT = """
 mount --bind boot_id /proc/sys/kernel/random/boot_id && mount --bind release /proc/sys/kernel/osrelease && exec "$@"
 """
@@ -29,9 +34,8 @@ def in_boot(folder: Path, number: int, release: str, *words: str) -> Command:
     return Command("upgrade", *words, folder=folder, within=within).wait()
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="Mounting needs root.")
 def test_a_kernel_is_upgraded_and_taken_back(tmp_path: Path) -> None:
-    begun = in_boot(tmp_path, 1, "6.1.0", "begin", "kernel", *PLAN, "--boots", "1")
+    begun = in_boot(tmp_path, 1, "6.1.0", "begin", "kernel", *PLAN, "--backends", "onnxruntime", "--boots", "1")
     assert begun.code == 0, begun.err
     last = []
     for number, release in ((1, "6.1.0"), (2, "6.12.0"), (2, "6.12.0"), (3, "6.1.0")):
@@ -48,3 +52,23 @@ def test_a_kernel_is_upgraded_and_taken_back(tmp_path: Path) -> None:
     verdict = in_boot(tmp_path, 3, "6.1.0", "verdict", "kernel")
     assert verdict.code == 3, "smoke runs are not judged"
     assert verdict.out.index("6.12.0") < verdict.out.index("Case by case")
+
+
+def test_two_arms_are_crossed_with_a_kernel(tmp_path: Path) -> None:
+    arms = ["onnxruntime", "onnxruntime+spinning=off"]
+    begun = in_boot(tmp_path, 1, "6.1.0", "begin", "both", *PLAN, "--cross", ",".join(arms), "--boots", "1")
+    assert begun.code == 0, begun.err
+    for number, release in enumerate(("6.1.0", "6.12.0", "6.1.0"), start=1):
+        command = in_boot(tmp_path, number, release, "next")
+        assert command.code == 0, command.err
+    found = store.load("both", tmp_path / "reports")
+    assert [boot.phase for boot in found.boots] == list(Phase)
+    for boot in found.boots:
+        (block,) = files.read(tmp_path / "reports" / boot.begun.run).blocks
+        assert [arm.id for arm in block.arms] == arms
+    verdict = in_boot(tmp_path, 3, "6.1.0", "verdict", "both", "--format", "json")
+    assert verdict.code == 3, "smoke runs are not judged"
+    rows = json.loads(verdict.out)["crossed"]
+    assert {row["effect"]: (row["old_arm"], row["new_arm"]) for row in rows} == dict.fromkeys(
+        ("arms", "interaction"), tuple(arms)
+    )

@@ -17,6 +17,7 @@ from suite.errors import LevelfieldError
 from suite.plan import Plan, Selection
 from suite.record import files, journal
 from suite.record.journal import TurnTaken
+from suite.run import bench
 from suite.run.options import Options
 from suite.schedule.outcomes import utc_now
 from suite.upgrade import measure, store
@@ -214,9 +215,18 @@ def test_changed_images_are_refused_before_anything_is_measured(machine: Machine
     path = machine.reports / store.FOLDER / "up" / files.JOURNAL
     path.write_bytes(path.read_bytes().replace(b'"host:canary"', b'"host:other"'))
     machine.reboot()
-    with pytest.raises(LevelfieldError, match="The image host canary cpu is host:canary now, and was host:other"):
-        machine.next()
-    assert len(store.load("up", machine.reports).boots) == 1
+    machine.refuses("The image host canary cpu is host:canary now, and was host:other", "begin another upgrade")
+
+
+def test_a_run_of_an_upgrade_is_not_resumed_by_hand(machine: Machine) -> None:
+    machine.begin()
+    run = _killed_in_a_window(machine)
+    with pytest.raises(LevelfieldError, match=f"The run '{run}' measures one boot of an upgrade") as caught:
+        bench.find(run, machine.reports)
+    assert "`levelfield upgrade next`" in caught.value.fix
+    assert runs(machine.next()) == [run]
+    with pytest.raises(LevelfieldError, match="measures one boot"):
+        bench.find(run, machine.reports)
 
 
 def test_a_clock_that_went_back_is_refused(machine: Machine) -> None:

@@ -19,9 +19,10 @@ def write(comparison: Comparison) -> str:
         **{
             name: getattr(comparison, name)
             for name in comparison.__struct_fields__
-            if name not in ("answer", "exit_code", "settings", "rows", "drifts")
+            if name not in ("answer", "exit_code", "settings", "rows", "drifts", "crossed")
         },
         "rows": [{"id": row.id, **msgspec.structs.asdict(row)} for row in comparison.rows],
+        "crossed": [{"id": row.id, **msgspec.structs.asdict(row)} for row in comparison.crossed],
         "drifts": [{"id": drift.id, **msgspec.structs.asdict(drift)} for drift in comparison.drifts],
     }
     lines = (f"{msgspec.json.encode(name).decode()}: {_value(value)}" for name, value in plain.items())

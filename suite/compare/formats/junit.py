@@ -33,6 +33,11 @@ def write(comparison: Comparison) -> str:
     suites = {
         **({"what else changed": [_of_setting(each) for each in comparison.settings]} if comparison.settings else {}),
         "speed and memory": [_of_row(row, comparison.replicate) for row in comparison.rows],
+        **(
+            {"arms against each other": [_of_row(row, comparison.replicate) for row in comparison.crossed]}
+            if comparison.crossed
+            else {}
+        ),
         "numerics": [_of_drift(drift) for drift in comparison.drifts],
     }
     everything = [test for tests in suites.values() for test in tests]

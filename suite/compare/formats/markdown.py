@@ -37,6 +37,10 @@ def _lines(comparison: Comparison) -> Iterator[str]:
         yield from _cases(fine, comparison.replicate, brief=bool(shared))
         yield "</details>"
         yield ""
+    if comparison.crossed:
+        yield text(f"{phrases.CROSSED}. {phrases.CROSSED_CAPTION}")
+        yield ""
+        yield from _cases(comparison.crossed, comparison.replicate, brief=bool(shared))
     yield from _answers(comparison)
     yield from _changes(comparison)
     yield text(comparison.method)

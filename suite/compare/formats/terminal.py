@@ -50,7 +50,10 @@ def _parts(comparison: Comparison, *, wide: bool) -> Iterator[RenderableType]:
     yield Text()
     if comparison.settings:
         yield _settings(comparison.settings)
-    yield _cases(comparison.rows, comparison.replicate, wide=wide)
+    yield _cases("Case by case", comparison.rows, comparison.replicate, wide=wide)
+    if comparison.crossed:
+        yield _cases(phrases.CROSSED, comparison.crossed, comparison.replicate, wide=wide)
+        yield Text(phrases.CROSSED_CAPTION, "dim")
     if comparison.moved:
         yield _answers(comparison.moved)
     yield from _changes(comparison)
@@ -71,9 +74,9 @@ def _settings(settings: Sequence[Setting]) -> Table:
     return table
 
 
-def _cases(rows: Sequence[Row], replicate: str, *, wide: bool) -> Table:
+def _cases(title: str, rows: Sequence[Row], replicate: str, *, wide: bool) -> Table:
     shared = phrases.shared(rows)
-    table = _grid(f"Case by case ({shared})" if shared else "Case by case")
+    table = _grid(f"{title} ({shared})" if shared else title)
     table.add_column("arm", overflow="fold")
     table.add_column("case", overflow="fold")
     for name in ("old", "new") if wide else ():

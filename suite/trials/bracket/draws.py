@@ -120,6 +120,15 @@ def _judged(setting: Setting, upgrades: int, seed: int, margin: float, level: fl
 def draw(rng: np.random.Generator, upgrades: int, cases: int, boots: int, noise: Noise) -> Floats:
     """Return what boots have of their own, with variance 1.
 
+    Parameters
+    ----------
+    rng
+        Source of the noise.
+    upgrades, cases, boots
+        Numbers of upgrades, of cases in each, and of boots in each phase.
+    noise
+        Its distribution.
+
     Returns
     -------
     ndarray, shape (3, boots, upgrades, cases)
