@@ -17,14 +17,15 @@ lies inside what is tolerated.
 
 **Spread.** The variance between boots is taken from the old stack (before and after together) and from the new one
 apart, with Welch's degrees of freedom (`suite.statistics.welch`). One pooled variance has more power where both are
-equal. Where the new stack scatters a third as much, a test for drift with the pooled variance calls an honest machine
-*drifted* in 2.4 % of upgrades instead of 1 %, and where it scatters five times as much, three percent are called
-*slower* (simulated, five boots a phase).
+equal. Where the new stack hardly scatters, a pooled standard error of the drift is 0.82 (the root of two thirds) of
+what it should be, and an honest machine is called *drifted* too often; where the new stack scatters far more than the
+old one, that of its difference is 0.82 of what it should be, with three times the degrees of freedom, and it is called
+*slower* too often.
 
 **One bad boot.** With n boots a phase, one boot that is off by D moves its phase by D/n, and raises the estimated
-standard error as well: for large D, t tends to 1.1 (a bad boot of the new stack: 1). This is far from any quantile that
-is used, so one boot makes no verdict, however bad it is; it can prevent one. A robust mean would need more boots than
-three a phase.
+standard error as well. For large D, t tends to 1 for the drift and for a bad boot of the new stack, and to 1.4 for the
+new stack against the phase of the bad boot. All are far from any quantile that is used, so one boot makes no verdict,
+however bad it is; it can prevent one. A robust mean would need more boots than three a phase.
 
 **Many cases.** A single wrong case makes a wrong upgrade, so *slower*, *faster* and *drifted* are each corrected for
 their number (Holm), which holds whatever the cases of one boot have in common. *Safe* is not: that the whole upgrade is
@@ -177,7 +178,15 @@ def bracket(phases: Phases) -> Bracket:
 
 
 def levels(found: Bracket, level: float) -> Levels:
-    """Return the levels at which the cases of each upgrade are tested; cases are along the last axis."""
+    """Return the levels at which the cases of each upgrade are tested.
+
+    Parameters
+    ----------
+    found : Bracket
+        With the cases of an upgrade along the last axis.
+    level : float
+        Of all cases together.
+    """
     return Levels(
         slower=holm_levels(found.slower_p, level),
         faster=holm_levels(found.faster_p, level),

@@ -118,7 +118,16 @@ def _judged(setting: Setting, upgrades: int, seed: int, margin: float, level: fl
 
 
 def draw(rng: np.random.Generator, upgrades: int, cases: int, boots: int, noise: Noise) -> Floats:
-    """Return what boots have of their own, with variance 1.
+    """Return what boots add to their costs, with variance 1.
+
+    Parameters
+    ----------
+    rng : Generator
+        Source of random numbers.
+    upgrades, cases, boots : int
+        How many: upgrades, cases of each, and boots of each phase.
+    noise : Noise
+        Distribution.
 
     Returns
     -------
