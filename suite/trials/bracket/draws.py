@@ -113,7 +113,7 @@ def _judged(setting: Setting, upgrades: int, seed: int, margin: float, level: fl
         part = min(upgrades, max(_CASES_AT_ONCE // setting.cases, 1))
         noise = draw(rng, part, setting.cases, setting.boots, setting.noise)
         compared = bracket(phases(noise, setting, rng))
-        yield judged(compared, levels(compared, level), margin=margin, level=level)
+        yield judged(compared, levels(compared, margin=margin, level=level), margin=margin, level=level)
         upgrades -= part
 
 

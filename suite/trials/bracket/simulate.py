@@ -131,7 +131,7 @@ class Found:
         """
         setting = Setting(self._boots, self._cases, spread, effect=effect)
         compared = bracket(phases(self._noise, setting, np.random.default_rng(0)))
-        found = judged(compared, levels(compared, LEVEL), margin=MARGIN, level=LEVEL)
+        found = judged(compared, levels(compared, margin=MARGIN, level=LEVEL), margin=MARGIN, level=LEVEL)
         return float((found.verdict[:, 0] == Verdict.SLOWER).mean())
 
     def least_effect(self, spread: float, power: float) -> float | None:
