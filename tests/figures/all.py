@@ -4,6 +4,7 @@ from functools import cache
 
 from tests.figures import (
     attacks,
+    bracket,
     code,
     explained,
     forms,
@@ -30,6 +31,7 @@ FIGURES: list[Figure] = [
     *attacks.FIGURES,
     *regressions.FIGURES,
     *sequential.FIGURES,
+    *bracket.FIGURES,
     *goals.FIGURES,
 ]
 

@@ -20,7 +20,7 @@ UPGRADES = 20_000
     type=click.IntRange(10),
     default=UPGRADES,
     show_default=True,
-    help="Simulated upgrades of one case in each setting; of many cases a tenth.",
+    help="Simulated upgrades in each setting; of many cases on machines that are not honest, a tenth.",
 )
 @click.option("--seed", type=click.IntRange(0), default=20_261_125, show_default=True, help="Seed of the simulation.")
 @commands.out_option

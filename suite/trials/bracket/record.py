@@ -35,7 +35,7 @@ class Record(record.Record, frozen=True, kw_only=True):
     tool_version: str
     seed: int
     upgrades: int
-    """Of each setting of one case; of many cases there are a tenth."""
+    """Of each setting; of many cases there are a tenth, where the machine is not honest."""
     margin: float
     level: float
     honest: tuple[Tally, ...]
@@ -153,9 +153,10 @@ def _lines(found: Record) -> Iterator[str]:
     yield ""
     yield (
         f"Margin {100 * found.margin:g} %, level {100 * found.level:g} %, seed {found.seed}: {found.upgrades} upgrades "
-        f"of each setting of one case, {found.upgrades // 10} of many. Half of the variance between boots is common to "
-        "all cases. Of spreads between boots, kinds of noise and places of a trouble that share a row, the one with "
-        "the highest rate is shown, with its exact 95 % interval: a maximum over many, so somewhat too high."
+        f"of each setting, {found.upgrades // 10} of many cases where the machine is not honest. Half of the variance "
+        "between boots is common to all cases. Of spreads between boots, kinds of noise and places of a trouble that "
+        "share a row, the one with the highest rate is shown, with its exact 95 % interval: a maximum over many, so "
+        "somewhat too high."
     )
     yield from ("", "## An honest machine", "", *_honest(found))
     yield from ("", "## A machine in trouble, and no effect", "", *_drifts(found))

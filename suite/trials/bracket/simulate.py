@@ -34,21 +34,22 @@ def simulate(upgrades: int, seed: int, say: Callable[[str], None]) -> Record:
     Parameters
     ----------
     upgrades : int
-        Of each setting of one case; of many cases a tenth.
+        Of each setting; of many cases a tenth, where the machine is not honest.
     seed : int
         Of the draws.
     say : callable
         Prints a line.
     """
 
-    def tallies(title: str, settings: Iterator[Setting]) -> tuple[Tally, ...]:
+    def tallies(title: str, settings: Iterator[Setting], *, fewer_of_many: int = 10) -> tuple[Tally, ...]:
         say(title)
+        many = upgrades // fewer_of_many
         return tuple(
-            tally(each, upgrades if each.cases == 1 else upgrades // 10, seed + number, margin=MARGIN, level=LEVEL)
+            tally(each, upgrades if each.cases == 1 else many, seed + number, margin=MARGIN, level=LEVEL)
             for number, each in enumerate(settings)
         )
 
-    honest = tallies("Honest machines", _honest())
+    honest = tallies("Honest machines", _honest(), fewer_of_many=1)
     drifts = tallies("Machines in trouble", _drifts())
     beside = tallies("A slowdown beside a drift", _beside())
     power = tallies("Power", _power())
