@@ -193,6 +193,12 @@ def exchange(session: nox.Session) -> None:
 
 
 @nox.session
+def bracket(session: nox.Session) -> None:
+    """Simulate how often the verdict on an upgrade is wrong, and what so many boots can find: ten minutes or so."""
+    trial(session, "suite.trials.bracket", *session.posargs)
+
+
+@nox.session
 def spin(session: nox.Session) -> None:
     """Measure whether one arm's spinning threads reach the next arm's timed calls: a quiet machine for six minutes."""
     trial(session, "suite.trials.spin", *session.posargs)

@@ -117,7 +117,7 @@ def _short(missing: int, level: float) -> Bracketed:
 def _judge(logs: Sequence[Sequence[Floats]], margin: float, level: float) -> Iterator[Bracketed]:
     phases = _phases(logs)
     compared = bracket(phases)
-    at = levels(compared, level)
+    at = levels(compared, margin=margin, level=level)
     found = judged(compared, at, margin=margin, level=level)
     ratios = _ratios(compared.sides.value.mean(axis=0), *compared.bounds(found.level))
     reach = compared.drift.reach(level)
@@ -127,7 +127,7 @@ def _judge(logs: Sequence[Sequence[Floats]], margin: float, level: float) -> Ite
         drift = drifts[place] if boots[2].size else None
         undecided = verdict is Verdict.UNDECIDED
         sentences = [
-            _reason(verdict, drift, bounded=bool(found.bounded[place]), margin=margin),
+            _reason(verdict, drift, drift_open=bool(found.drift_open[place]), margin=margin),
             "" if drift else "Without a way back, a drift of the machine cannot be told from the change.",
             _odd_boot(boots) if undecided else "",
         ]
@@ -169,7 +169,7 @@ def _further(phases: Phases, at: Levels, place: int, margin: float, level: float
     return int(counts[decided.argmax()]) if decided.any() else None
 
 
-def _reason(verdict: Verdict, drift: Ratio | None, *, bounded: bool, margin: float) -> str:
+def _reason(verdict: Verdict, drift: Ratio | None, *, drift_open: bool, margin: float) -> str:
     match verdict:
         case Verdict.SAFE:
             return f"The whole interval lies inside ±{_percent(margin)}."
@@ -182,7 +182,7 @@ def _reason(verdict: Verdict, drift: Ratio | None, *, bounded: bool, margin: flo
                 f"After the way back, the old stack is not what it was before ({drift.value - 1:+.1%}), so nothing is "
                 "said of the new one."
             ).replace("%", " %")
-    if drift and not bounded:
+    if drift and drift_open:
         furthest = max(drift.high, 1 / drift.low) - 1
         return f"The boots before and after leave a drift of up to {_percent(furthest)} open."
     return f"The interval neither excludes no change nor lies inside ±{_percent(margin)}."

@@ -10,21 +10,22 @@ interval is the hull of both intervals; it covers the effect of the new stack un
 free of a ramp. On a machine that does not drift, both tests have to be wrong in the same direction, which is rare: most
 of the level is therefore left to the test for drift.
 
-**Drift.** *Drifted*: after and before differ, and the difference is not shown to be tolerable. A drift of up to the
-margin is tolerated, and one of up to half of the effect that is shown. A drift that the test did not find may still be
-there. It moves the estimate by half of itself at most, so any other verdict asks for an interval of half the drift that
-lies inside what is tolerated.
+**Drift.** *Drifted*: after and before differ, and the difference is not shown to be tolerable, that is, inside the
+margin or below half of the effect that is shown. A drift that this test did not find may still be there, so *slower*
+and *faster* ask for one thing more, at the same level: the drift is shown to be within twice the margin (it moves the
+estimate by half of itself at most), or to be smaller than the effect on the nearer side. *Safe* asks for the former.
 
 **Spread.** The variance between boots is taken from the old stack (before and after together) and from the new one
 apart, with Welch's degrees of freedom (`suite.statistics.welch`). One pooled variance has more power where both are
-equal. Where the new stack scatters a third as much, a test for drift with the pooled variance calls an honest machine
-*drifted* in 2.4 % of upgrades instead of 1 %, and where it scatters five times as much, three percent are called
-*slower* (simulated, five boots a phase).
+equal. Where the new stack hardly scatters, a pooled standard error of the drift is 0.82 (the root of two thirds) of
+what it should be, and an honest machine is called *drifted* too often; where the new stack scatters far more than the
+old one, that of its difference is 0.82 of what it should be, with three times the degrees of freedom, and it is called
+*slower* too often.
 
 **One bad boot.** With n boots a phase, one boot that is off by D moves its phase by D/n, and raises the estimated
-standard error as well: for large D, t tends to 1.1 (a bad boot of the new stack: 1). This is far from any quantile that
-is used, so one boot makes no verdict, however bad it is; it can prevent one. A robust mean would need more boots than
-three a phase.
+standard error as well. For large D, t tends to 1 for the drift and for a bad boot of the new stack, and to 1.4 for the
+new stack against the phase of the bad boot. All are far from any quantile that is used, so one boot makes no verdict,
+however bad it is; it can prevent one. A robust mean would need more boots than three a phase.
 
 **Many cases.** A single wrong case makes a wrong upgrade, so *slower*, *faster* and *drifted* are each corrected for
 their number (Holm), which holds whatever the cases of one boot have in common. *Safe* is not: that the whole upgrade is
@@ -92,9 +93,9 @@ class Difference:
         reach: Floats = scipy.special.stdtrit(self.freedom, 1 - np.asarray(level)) * self.error
         return reach
 
-    def tail(self, sign: int) -> Floats:
-        """Return the one-sided p value of *the difference does not have this sign*."""
-        away = sign * self.value
+    def tail(self, sign: int, beyond: float = 0.0) -> Floats:
+        """Return the p value of *the difference, times `sign`, is `beyond` or less*, against that it is more."""
+        away = sign * self.value - beyond
         with np.errstate(divide="ignore", invalid="ignore"):
             p_values = scipy.special.stdtr(self.freedom, -away / self.error)
         found: Floats = np.where(self.error > 0, p_values, np.where(away > 0, 0.0, 1.0))
@@ -103,23 +104,43 @@ class Difference:
 
 @dataclass(frozen=True)
 class Bracket:
-    """The new stack against the old one on both sides, and the old one against itself."""
+    """The new stack against the old one on both sides, and the old one against itself.
+
+    Where there is no after, both sides are that of before, and there is no drift, without error.
+    """
 
     sides: Difference
-    """Shape (2, ..., cases): new minus before, and new minus after (before once more where there is no after)."""
+    """Shape (2, ..., cases): new minus before, and new minus after."""
+    beyond_drift: Difference
+    """Shape (2, ..., cases): each side plus, or minus, the drift. Both have the sign of the effect where it is larger
+    than the drift on both sides."""
     drift: Difference
-    """After minus before; zero, without error, where there is no after."""
+    """After minus before."""
 
-    @property
-    def slower_p(self) -> Floats:
-        """P value of *it is no slower than before, or no slower than after*."""
-        larger: Floats = self.sides.tail(1).max(axis=0)
+    def both_sides_p(self, sign: int) -> Floats:
+        """Return the p value of *not changed in this direction, against before or against after*."""
+        larger: Floats = self.sides.tail(sign).max(axis=0)
         return larger
 
-    @property
-    def faster_p(self) -> Floats:
-        """P value of *it is no faster than before, or no faster than after*."""
-        larger: Floats = self.sides.tail(-1).max(axis=0)
+    def small_drift_p(self, margin: float) -> Floats:
+        """Return the p value of *the drift is twice the margin or more*, in either direction."""
+        reach = 2 * math.log1p(margin)
+        larger: Floats = np.maximum(self.drift.tail(1, -reach), self.drift.tail(-1, -reach))
+        return larger
+
+    def change_p(self, sign: int, margin: float) -> Floats:
+        """Return the p value of *not changed in this direction, or beside a drift that could explain much of it*.
+
+        Parameters
+        ----------
+        sign : int
+            1: slower; -1: faster.
+        margin : float
+            Relative difference that does not matter.
+        """
+        smaller_drift = self.beyond_drift.tail(sign).max(axis=0)
+        tolerable = np.minimum(self.small_drift_p(margin), smaller_drift)
+        larger: Floats = np.maximum(self.both_sides_p(sign), tolerable)
         return larger
 
     @property
@@ -152,43 +173,49 @@ class Judged:
     verdict: NDArray[np.str_]
     level: Floats
     """Of either bound of the interval by which the verdict was reached."""
-    tolerated: Floats
-    """Drift that is tolerated, log scale."""
-    bounded: NDArray[np.bool_]
-    """Whether half the drift is shown to be inside what is tolerated."""
+    drift_open: NDArray[np.bool_]
+    """Whether only the drift, which may be too large, prevents a verdict."""
 
 
 def bracket(phases: Phases) -> Bracket:
     """Compare the phases of each case."""
-    before, new, after = phases.means
-    with_after = phases.boots[2] > 0
-    of_old, of_new, of_after = (np.maximum(boots - 1, 0) for boots in (*phases.boots[:2], phases.boots[2]))
+    means, variances, boots = np.broadcast_arrays(phases.means, phases.variances, phases.boots)
+    of_old, of_new, of_after = np.maximum(boots - 1, 0)
     freedom = of_old + of_after
-    old = (of_old * phases.variances[0] + np.where(with_after, of_after * phases.variances[2], 0.0)) / freedom
-    boots = phases.boots[0], np.where(with_after, phases.boots[2], phases.boots[0])
-    means = before, np.where(with_after, after, before)
-    errors = [standard_error(phases.variances[1] / phases.boots[1], of_new, old / count, freedom) for count in boots]
-    sides = [np.broadcast_arrays(new - mean, *error) for mean, error in zip(means, errors, strict=True)]
-    spread = np.where(with_after, np.sqrt(old / boots[0] + old / boots[1]), 0.0)
+    with_after = boots[2] > 0
+    old = (of_old * variances[0] + np.where(with_after, of_after * variances[2], 0.0)) / freedom
+    before, new, after = means
+    after = np.where(with_after, after, before)
+    drift = after - before
+    # Variances of the means; what is not there varies with what stands for it.
+    of_before = old / boots[0]
+    of_after_mean = old / np.where(with_after, boots[2], boots[0])
+    error = standard_error(variances[1] / boots[1], of_new, np.stack([of_before, of_after_mean]), freedom)
+    further = np.where(with_after, np.stack([4 * of_before + of_after_mean, of_before + 4 * of_after_mean]), of_before)
+    beyond = standard_error(variances[1] / boots[1], of_new, further, freedom)
+    sides = np.stack([new - before, new - after])
     return Bracket(
-        Difference(*(np.stack(parts) for parts in zip(*sides, strict=True))),
-        Difference(means[1] - before, spread, np.broadcast_to(freedom, spread.shape)),
+        Difference(sides, *error),
+        Difference(sides + np.stack([drift, -drift]), *beyond),
+        Difference(drift, np.where(with_after, np.sqrt(of_before + of_after_mean), 0.0), freedom),
     )
 
 
-def levels(found: Bracket, level: float) -> Levels:
+def levels(found: Bracket, *, margin: float, level: float) -> Levels:
     """Return the levels at which the cases of each upgrade are tested.
 
     Parameters
     ----------
     found : Bracket
-        Of the cases, which are along the last axis.
+        With the cases of an upgrade along the last axis.
+    margin : float
+        Relative difference that does not matter.
     level : float
-        Of all cases of one upgrade together.
+        Of all cases together.
     """
     return Levels(
-        slower=holm_levels(found.slower_p, level),
-        faster=holm_levels(found.faster_p, level),
+        slower=holm_levels(found.change_p(1, margin), level),
+        faster=holm_levels(found.change_p(-1, margin), level),
         drift=holm_levels(found.drift_p, DRIFT_SHARE * level),
     )
 
@@ -205,24 +232,23 @@ def judged(found: Bracket, at: Levels, *, margin: float, level: float) -> Judged
     margin : float
         Relative difference that does not matter.
     level : float
-        Of what is not corrected: *safe*, and the bound of the drift.
+        Of *safe*, which is not corrected.
     """
     none = math.log1p(margin)
     low, high = found.bounds(level)
     equal = (low >= -none) & (high <= none)
-    slower, faster = found.slower_p <= at.slower, found.faster_p <= at.faster
+    slower, faster = found.change_p(1, margin) <= at.slower, found.change_p(-1, margin) <= at.faster
     shown = np.maximum(
         np.where(slower, found.bounds(at.slower)[0], 0), np.where(faster, -found.bounds(at.faster)[1], 0)
     )
-    tolerated = np.maximum(none, shown / 2)
-    drift = np.abs(found.drift.value)
-    drifted = (found.drift_p <= at.drift) & (drift + found.drift.reach(at.drift / 2) > tolerated)
-    bounded = (drift + found.drift.reach(level)) / 2 <= tolerated
-    kinds = [drifted, equal & bounded, slower & bounded, faster & bounded]
+    furthest = np.abs(found.drift.value) + found.drift.reach(at.drift / 2)
+    drifted = (found.drift_p <= at.drift) & (furthest > np.maximum(none, shown / 2))
+    changed = (found.both_sides_p(1) <= at.slower) | (found.both_sides_p(-1) <= at.faster)
+    kinds = [drifted, equal & (found.small_drift_p(margin) <= level), slower, faster]
     widest = np.minimum(at.slower, at.faster)
+    verdict = np.select(kinds, [Verdict.DRIFTED, Verdict.SAFE, Verdict.SLOWER, Verdict.FASTER], Verdict.UNDECIDED)
     return Judged(
-        verdict=np.select(kinds, [Verdict.DRIFTED, Verdict.SAFE, Verdict.SLOWER, Verdict.FASTER], Verdict.UNDECIDED),
+        verdict=verdict,
         level=np.select(kinds, [widest, np.full_like(widest, level), at.slower, at.faster], widest),
-        tolerated=tolerated,
-        bounded=bounded,
+        drift_open=(verdict == Verdict.UNDECIDED) & (equal | changed),
     )

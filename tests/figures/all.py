@@ -4,6 +4,7 @@ from functools import cache
 
 from tests.figures import (
     attacks,
+    bracket,
     code,
     explained,
     forms,
@@ -31,6 +32,7 @@ FIGURES: list[Figure] = [
     *attacks.FIGURES,
     *regressions.FIGURES,
     *sequential.FIGURES,
+    *bracket.FIGURES,
     *goals.FIGURES,
     *gates.FIGURES,
 ]

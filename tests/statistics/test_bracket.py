@@ -13,7 +13,7 @@ from suite.statistics.proportions import Proportion
 from suite.trials.bracket.draws import BAD_BOOTS, STEPS, Noise, Setting, Tally, Trouble, draw, phases, tally
 
 OLD = (10.0, 10.02, 9.98, 10.01, 9.99)
-LEVEL = 0.01
+MARGIN, LEVEL = 0.02, 0.01
 SPREADS = (0.003, 0.008, 0.02)
 
 
@@ -161,7 +161,7 @@ def test_judge_is_what_the_simulations_count() -> None:
     noise = draw(rng, 30, 6, 4, Noise.NORMAL)
     made = phases(noise, setting, np.random.default_rng(1))
     compared = bracket(made)
-    counted = judged(compared, levels(compared, LEVEL), margin=0.02, level=LEVEL).verdict
+    counted = judged(compared, levels(compared, margin=MARGIN, level=LEVEL), margin=MARGIN, level=LEVEL).verdict
     assert len(set(counted.flat)) > 3
     # The same boots, one by one, with the means and variances of each phase.
     for upgrade in range(30):
@@ -230,6 +230,17 @@ def test_a_slowdown_beside_a_larger_lasting_drift_is_not_called_the_upgrades(
         if trouble is not Trouble.STEP_ANYWHERE:  # among the boots of before or after, it moves them by less than it is
             _rate_is_at_most(found.slower, rate)
         _rate_is_at_most(found.faster, LEVEL)
+
+
+def test_the_same_holds_where_it_happens_to_many_cases() -> None:
+    drifting = {"trouble": Trouble.STEP_BEFORE_NEW, "size": 0.05, "effect": 0.03, "changed": 40}
+    for found in _tallies(1_000, boots=5, cases=40, **drifting):
+        _rate_is_at_most(found.slower, 0.002)
+
+
+def test_a_large_slowdown_is_found_where_boots_scatter() -> None:
+    assert tally(Setting(3, spread=0.01, effect=0.1), 2_000, seed=1).slower.share > 0.94
+    assert tally(Setting(5, spread=0.015, effect=0.1), 2_000, seed=1).slower.share > 0.96
 
 
 def test_a_drift_that_stays_is_found() -> None:

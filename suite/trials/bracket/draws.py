@@ -113,12 +113,21 @@ def _judged(setting: Setting, upgrades: int, seed: int, margin: float, level: fl
         part = min(upgrades, max(_CASES_AT_ONCE // setting.cases, 1))
         noise = draw(rng, part, setting.cases, setting.boots, setting.noise)
         compared = bracket(phases(noise, setting, rng))
-        yield judged(compared, levels(compared, level), margin=margin, level=level)
+        yield judged(compared, levels(compared, margin=margin, level=level), margin=margin, level=level)
         upgrades -= part
 
 
 def draw(rng: np.random.Generator, upgrades: int, cases: int, boots: int, noise: Noise) -> Floats:
-    """Return what boots have of their own, with variance 1.
+    """Return what boots add to their costs, with variance 1.
+
+    Parameters
+    ----------
+    rng : Generator
+        Source of random numbers.
+    upgrades, cases, boots : int
+        How many: upgrades, cases of each, and boots of each phase.
+    noise : Noise
+        Distribution.
 
     Parameters
     ----------
