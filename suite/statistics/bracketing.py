@@ -94,7 +94,15 @@ class Difference:
         return reach
 
     def tail(self, sign: int, beyond: float = 0.0) -> Floats:
-        """Return the p value of *the difference, times `sign`, is `beyond` or less*, against that it is more."""
+        """Return the p value of *the difference, times `sign`, is `beyond` or less*, against that it is more.
+
+        Parameters
+        ----------
+        sign : int
+            1 or -1.
+        beyond : float
+            Log scale.
+        """
         away = sign * self.value - beyond
         with np.errstate(divide="ignore", invalid="ignore"):
             p_values = scipy.special.stdtr(self.freedom, -away / self.error)

@@ -122,7 +122,7 @@ FIGURES = [
     ),
     *(Figure(PAGE, "| {} | {} % ({}–{}) | {} % ({}–{}) |", partial(_honest, boots)) for boots in (2, *BOOTS)),
     Figure(PAGE, "a third as much, {} % are called *slower* and {} % *drifted*", partial(_scattered, 1 / 3)),
-    Figure(PAGE, "three times as much, {} % and {} %", partial(_scattered, 3.0)),
+    Figure(PAGE, "threefold, {} % and {} %", partial(_scattered, 3.0)),
     Figure(PAGE, "without a way back, {} % are called *slower*", _one_way),
     *(
         Figure(
