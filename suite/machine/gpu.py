@@ -1,4 +1,4 @@
-"""NVIDIA devices and their driver, read through NVML (never by parsing the output of nvidia-smi)."""
+"""NVIDIA devices and their driver, read through NVML; what it lacks is in `suite.machine.nvidia_smi`."""
 
 import contextlib
 from collections.abc import Callable, Iterator

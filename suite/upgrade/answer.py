@@ -78,7 +78,8 @@ def _clauses(rows: Sequence[Row], lost: Sequence[Setting], gate: Gate, head: str
         yield f"settings changed that were not meant to: {phrases.clean(first.where, 40)} {change}{more}"
     further = [row.further for row in rows if row.outcome == "undecided" and row.further is not None]
     if further:
-        yield f"{units.plural(max(further), 'more boot')} in each phase would decide"
+        where = "in each phase" if any(row.drift is not None for row in rows) else "of the new stack"
+        yield f"{units.plural(max(further), 'more boot')} {where} would decide"
 
 
 def _crossed(rows: Sequence[Row]) -> Iterator[str]:
