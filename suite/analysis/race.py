@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
-import numpy as np
 
 from suite.analysis import eligibility, estimates, ranks, timed_windows
 from suite.analysis.estimates import Levels
@@ -35,8 +34,6 @@ class Race(msgspec.Struct, frozen=True):
     """Half-width of the interval of the second's ratio to the best, log scale; None: there are too few launches."""
     settled: bool
     """Whether the race is over: one contender, or the lead is precise, now and one generation before."""
-    further: int | None = None
-    """Generations until it is over, if the lead and its spread stay what they are; None: it is not known."""
     unlikely: frozenset[str] = frozenset()
     """Arms that are probably neither first nor second; they are launched less often."""
 
@@ -73,7 +70,6 @@ def _race(block: Block, known: eligibility.Known, margin: float) -> Race:
         leaving=leaving,
         half_width=None if leads[0] is None else leads[0].half_width,
         settled=not missing and (len(contenders) <= 1 or precise),
-        further=None if leads[0] is None else leads[0].further,
         unlikely=frozenset(ranked[arm] for arm in racing.unlikely(levels, contenders)) if ranked else frozenset(),
     )
 
@@ -122,18 +118,6 @@ class _Lead(msgspec.Struct, frozen=True):
     """Of the logarithm of the second's ratio to the best."""
     target: float
     """What is narrow enough."""
-    launches: int
-    """Generations in which both were launched."""
-
-    @property
-    def further(self) -> int:
-        """Generations until it is precise at two ends of generations, if the spread stays what it is.
-
-        The half-width falls with the square root of the launches. The quantile of t falls as well, so this is rather
-        too many.
-        """
-        needed = math.ceil(self.launches * (self.half_width / self.target) ** 2)
-        return max(needed - self.launches, 0) + 1
 
 
 def _lead(levels: Floats, ranked: Sequence[str], contenders: Sequence[int], margin: float) -> _Lead | None:
@@ -142,14 +126,10 @@ def _lead(levels: Floats, ranked: Sequence[str], contenders: Sequence[int], marg
         return None
     gone = [number for number in range(len(ranked)) if number not in contenders]
     found = ranking.rank(levels, margin=margin, ended=EndedBy.RACE, left=gone)
-    known = [each for each in found if each.arm in contenders and each.ratio is not None]
-    if len(known) < 2:
+    ratios = [(each.ratio or math.inf, each.low, each.high) for each in found if each.arm in contenders]
+    if len(ratios) < 2:
         return None
-    best, second = sorted(known, key=lambda each: each.ratio or math.inf)[:2]
-    if second.ratio is None or second.low is None or second.high is None:
+    ratio, low, high = sorted(ratios, key=lambda each: each[0])[1]
+    if low is None or high is None:
         return None
-    return _Lead(
-        half_width=math.log(second.high / second.low) / 2,
-        target=max(LEAD_PRECISION, LEAD_SHARE * math.log(second.ratio)),
-        launches=int((~np.isnan(levels[:, [best.arm, second.arm]])).all(axis=1).sum()),
-    )
+    return _Lead(math.log(high / low) / 2, max(LEAD_PRECISION, LEAD_SHARE * math.log(ratio)))

@@ -16,8 +16,7 @@ class Profile(msgspec.Struct, frozen=True):
     says: str
     scenarios: tuple[ScenarioName, ...]
     generations: int
-    """Launches of every arm in the latency and throughput blocks; a race begins with `FIRST_LOOK` of them
-    (`suite.statistics.student`). Fewer than five, or four in a race, are never ranked."""
+    """Launches of every arm in the latency and throughput blocks; fewer than five are never ranked."""
     rounds: int
     """Rounds in each generation, where the calls are quick."""
     rounds_ns: int
@@ -78,7 +77,7 @@ SMOKE = Profile(
 )
 STANDARD = Profile(
     name="standard",
-    says="the default: four launches of everything, and more of the arms that may be first or second; ranked with "
+    says="the default: five launches of everything, and more of the arms that may be first or second; ranked with "
     "intervals, the MLP's throughput and training among it; some ten minutes on two cores",
     scenarios=("latency", "throughput", "training", "cold-start", "memory"),
     generations=5,

@@ -25,14 +25,13 @@ from suite.record.schema import Image, Run
 from suite.report.progress import Terminal
 from suite.run.options import Options
 from suite.run.results import show_result
-from suite.run.start import check_same, races, start_run
+from suite.run.start import check_same, start_run
 from suite.safety import terminals
 from suite.schedule import roofline, scratch
 from suite.schedule.launch_groups import remaining_groups
 from suite.schedule.preparation import prepare
 from suite.schedule.run import RunInProgress, Undecided
 from suite.share import signing
-from suite.statistics.student import FIRST_LOOK
 
 INCONCLUSIVE = 3
 OF_AN_UPGRADE = ("levelfield", "upgrade", "next")
@@ -83,16 +82,10 @@ def run_bench(options: Options, console: Console) -> int:
             )
         return _repeat(options, console)
     resumed = find(options.resume, options.reports) if options.resume is not None else None
-    chosen = plan.of_record(resumed[1]) if resumed else _planned(options.selection, options)
+    chosen = plan.of_record(resumed[1]) if resumed else plan.make(options.selection)
     _check_training_data(options.training_data, chosen)
     folder = conduct(chosen, options, console, resumed=resumed)
     return finish(folder, console, strict=options.strict, sign=options.sign)
-
-
-def _planned(selection: plan.Selection, options: Options) -> plan.Plan:
-    """Return the plan of a selection; one that races begins with the fewest launches that carry a rank."""
-    chosen = plan.make(selection)
-    return plan.with_timed_launches(chosen, FIRST_LOOK) if races(chosen, options) else chosen
 
 
 def _repeat(options: Options, console: Console) -> int:
@@ -103,7 +96,7 @@ def _repeat(options: Options, console: Console) -> int:
     selections = [options.selection]
     if options.alternate:
         selections.append(msgspec.structs.replace(options.selection, backends=options.alternate))
-    chosen = [_planned(selection, options) for selection in selections]
+    chosen = [plan.make(selection) for selection in selections]
     order = turns(options.repeat, options.seed) if options.alternate else [0] * options.repeat
     codes: set[int] = set()
     made: list[list[str]] = [[] for _ in chosen]

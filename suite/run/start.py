@@ -24,17 +24,6 @@ from suite.schedule.resources import RunResources
 from suite.zoo import flops, models
 
 
-def races(plan: Plan, options: Options) -> bool:
-    """Return whether arms that are surely behind leave the cases of a run, and the others are launched again.
-
-    Parameters
-    ----------
-    plan, options
-        What is measured, and how.
-    """
-    return plan.profile.race_seconds is not None and options.precision_target is None and not options.ends_on_verdict
-
-
 def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
     """Write the run's folder and the first line of its journal.
 
@@ -81,15 +70,14 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
             training_batches=plan.training_batches,
             process_counts=plan.processes if max(plan.processes) > 1 else (),
             cpus=plan.cpus,
-            generations=max(
-                (block.planned_generations for block in plan.blocks if block.case.timed),
-                default=plan.profile.generations,
-            ),
+            generations=plan.profile.generations,
             rounds=plan.profile.rounds,
             budget_seconds=options.budget_seconds,
             precision_target=options.precision_target,
             ends_on_verdict=options.ends_on_verdict,
-            races=races(plan, options),
+            races=plan.profile.race_seconds is not None
+            and options.precision_target is None
+            and not options.ends_on_verdict,
             margin=options.margin,
             seed=options.seed if options.seed is not None else secrets.randbits(SEED_BITS),
             launcher=resources.launcher.kind,

@@ -32,6 +32,13 @@ GIVE_UP_AFTER = 2
 """Failures of an arm in one block after which it is not launched again there."""
 
 
+class Cost(msgspec.Struct, frozen=True):
+    """What one arm of a block costs: a launch until it is warm, and a turn."""
+
+    launch_s: float
+    window_s: float
+
+
 class Generations:
     """Measure one generation at a time, and own the workers that are kept from one case to the next.
 
@@ -73,8 +80,8 @@ class Generations:
         budget_s = run.settings.budget_seconds
         self._generation_s = math.inf if budget_s is None else budget_s / max(planned, 1)
         """Share of the budget that each planned generation has."""
-        self._window_s: dict[str, float] = {}
-        """What one turn took in the last generation of a case, by its id."""
+        self._costs: dict[str, Cost] = {}
+        """By case, as its last generation showed."""
         for block in run.blocks:
             for generation in block.generations:
                 for launch in generation.launches:
@@ -218,16 +225,15 @@ class Generations:
         canary = self._live_canary(pace)
         turns = [*outcomes, canary]
         if by_variance or self._open_ended:
-            # A race launches other arms than the generation before, so launches cost what they cost now.
-            launch_s = (time.monotonic() - began) / len(outcomes)
-            window_s = self._window_s.get(case.id, round_ns(turns, pace) / 1e9 / len(turns))
-            rounds = pacing.rounds_for(block, launch_s=launch_s, window_s=window_s)
+            launch_s, window_s = (time.monotonic() - began) / len(outcomes), round_ns(turns, pace) / 1e9 / len(turns)
+            cost = self._costs.get(case.id, Cost(launch_s, window_s))
+            rounds = pacing.rounds_for(block, launch_s=cost.launch_s, window_s=cost.window_s)
             if index < block.planned_generations:
                 rounds = pacing.rounds_within(
                     rounds,
                     seconds=self._generation_s,
-                    launch_s=launch_s * len(outcomes),
-                    round_s=window_s * len(turns),
+                    launch_s=cost.launch_s * len(outcomes),
+                    round_s=cost.window_s * len(turns),
                 )
         else:
             rounds = affordable(turns, pace, self._profile.rounds_ns)
@@ -252,7 +258,10 @@ class Generations:
         with self._phase("around windows"):
             lost = scheduler.measure_rounds(pace)
         self._sharing.record_memory_use(case, scheduler.held_bytes)
-        self._window_s[case.id] = (time.monotonic() - launched) / max(scheduler.windows, 1)
+        self._costs[case.id] = Cost(
+            launch_s=(launched - began) / len(outcomes),
+            window_s=(time.monotonic() - launched) / max(scheduler.windows, 1),
+        )
         for turn in lost:
             self._count_failure(case.id, turn.arm, turn.failure)
         for outcome in outcomes:

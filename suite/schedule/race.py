@@ -1,8 +1,4 @@
-"""Which arms of a race are launched next: those whose lead becomes known soonest.
-
-A case whose lead can be known within the time that is left comes first, the cheapest before others. Where no case can
-be finished, the one whose interval narrows most for its time is launched: a lead that varies by tens of per cent from
-launch to launch does not take the time of one that needs three launches more.
+"""Which arms of a race are launched next: those whose lead becomes known soonest for the time that it takes.
 
 The variance of a lead lies mostly between launches, and launches differ in their cost: `torch-compile` loads for
 seconds, ONNX Runtime for a fifth of one. So an arm that is expensive to launch is launched less often, in proportion to
@@ -70,30 +66,20 @@ def next_group(
     Returns
     -------
     LaunchGroup
-        One case, or all cases that the same launches serve: those that are finished soonest, or else those whose
-        intervals narrow most for their time.
+        One case, or all cases that the same launches serve: what narrows intervals most for its time.
     """
     best: LaunchGroup = []
-    best_worth = (False, False, 0.0)
+    best_rate = 0.0
     for together in by_launch(blocks):
         launch_s = launch_seconds(together)
         racing = [_next_launches(block, races[block.case.id], launch_s) for block in together if _is_open(block, races)]
         alone = [[block] for block in racing]
         for chosen in [*alone, racing] if len(racing) > 1 else alone:
-            cost_s = max(cost(chosen, launch_s, generation_s), 1e-3)
-            finished_s = cost_s * _further(chosen, races)
-            gains = [_gain(block) for block in chosen]
-            finishes = all(gains) and finished_s <= left_s
-            worth = (max(gains) >= 1, finishes, len(chosen) / finished_s if finishes else sum(gains) / cost_s)
-            if cost_s <= left_s and worth > best_worth:
-                best, best_worth = [(block, block.generations[-1].index + 1) for block in chosen], worth
+            cost_s = cost(chosen, launch_s, generation_s)
+            rate = sum(map(_gain, chosen)) / max(cost_s, 1e-3)
+            if cost_s <= left_s and rate > best_rate:
+                best, best_rate = [(block, block.generations[-1].index + 1) for block in chosen], rate
     return best
-
-
-def _further(blocks: Sequence[Block], races: Mapping[str, Race]) -> float:
-    """Return in how many generations the leads of all blocks are known; infinity where it is not known."""
-    counts = [races[block.case.id].further for block in blocks]
-    return math.inf if None in counts else max(count for count in counts if count is not None)
 
 
 def _is_open(block: Block, races: Mapping[str, Race]) -> bool:

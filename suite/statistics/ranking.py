@@ -218,7 +218,7 @@ def _ending(ended: EndedBy, *, left: bool) -> tuple[EndedBy, float]:
     """Return what could end the launches of a pair, and its share of the level."""
     if ended is not EndedBy.RACE:
         return ended, 1.0
-    return (EndedBy.VERDICT, LOOKS_SHARE) if left else (EndedBy.RACE, 1 - LOOKS_SHARE)
+    return (EndedBy.VERDICT, LOOKS_SHARE) if left else (EndedBy.PRECISION, 1 - LOOKS_SHARE)
 
 
 def _pair(levels: Floats, first: int, second: int, ended: EndedBy, share: float) -> _Pair:

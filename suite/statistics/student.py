@@ -49,18 +49,15 @@ from suite.statistics.arrays import Floats
 from suite.statistics.ending import EndedBy
 
 MIN_LAUNCHES = 5
-"""Fewest launches an interval is given for where their number was fixed or precision ended it. With fewer, the t
-quantile is so large that little is decided (4.3 at three launches), and resampling instead covers only 86–94 % of what
-it says."""
+"""Fewest launches an interval is given for. With fewer, the t quantile is so large that nothing is decided (4.3 at
+three launches), and resampling instead covers only 86–94 % of what it says."""
 
 SEQUENTIAL_WIDENING = 1.0
 """Factor c of the widening 1 + c (n - 5) / n², chosen by simulation: nothing at five launches, where no run can have
-been ended by its precision yet, most (5 %) at ten, and fading where hardly any spread is underestimated. Races have
-their first look one launch sooner: 1 + c (n - 4) / n²."""
+been ended by its precision yet, most (5 %) at ten, and fading where hardly any spread is underestimated."""
 
 FIRST_LOOK = 4
-"""Launches after which a verdict may end a run, and arms may leave a race. With three, the quantile of t is 19 and more
-at 1 %."""
+"""Launches after which a verdict may end a run. With three, the quantile of t is 19 and more at 1 %."""
 
 LOOK_COST = 1.5
 """The look after n launches tests at the level alpha / (1.5 n)."""
@@ -68,7 +65,7 @@ LOOK_COST = 1.5
 
 def fewest_launches(ended: EndedBy) -> int:
     """Return how many launches an interval needs at least."""
-    return FIRST_LOOK if ended in {EndedBy.VERDICT, EndedBy.RACE} else MIN_LAUNCHES
+    return FIRST_LOOK if ended is EndedBy.VERDICT else MIN_LAUNCHES
 
 
 def spread_of(values: Floats) -> float:
@@ -93,7 +90,7 @@ def widening(launches: int, ended: EndedBy) -> float:
     """
     if ended not in {EndedBy.PRECISION, EndedBy.RACE}:
         return 1.0
-    return 1 + SEQUENTIAL_WIDENING * max(launches - fewest_launches(ended), 0) / launches**2
+    return 1 + SEQUENTIAL_WIDENING * max(launches - MIN_LAUNCHES, 0) / launches**2
 
 
 def look_cost(launches: int, ended: EndedBy) -> float:

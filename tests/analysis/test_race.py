@@ -52,14 +52,14 @@ def test_arms_far_behind_leave_and_say_behind_whom() -> None:
 
 
 def test_too_few_launches_end_nothing() -> None:
-    found = race(raced(generations=3))
+    found = race(raced(generations=4))
     assert not found.leaving
     assert not found.settled
     assert found.half_width is None
 
 
 def test_generations_that_may_not_count_in_the_end_make_nobody_leave() -> None:
-    run = raced(generations=5)
+    run = raced(generations=6)
     (block,) = run.blocks
     busy = tuple(
         msgspec.structs.replace(

@@ -11,7 +11,7 @@ from suite.report import axes
 from suite.schedule import padding, roofline
 from suite.schedule.race import MOST_FIRST_PASSES
 from suite.statistics.multiple import DEFAULT_Q
-from suite.statistics.student import FIRST_LOOK, MIN_LAUNCHES
+from suite.statistics.student import MIN_LAUNCHES
 from suite.statistics.verdicts import DEFAULT_MARGIN
 from suite.statistics.windows import TAILS, least_calls
 from suite.trials.padding.command import LAUNCHES, TOGETHER
@@ -63,19 +63,19 @@ def _layers() -> list[object]:
     return ["-".join(str(width) for width in DIGITS_WIDTHS)]
 
 
-_FOUR = [prints.in_words(FIRST_LOOK)]
 _FIVE = [prints.in_words(MIN_LAUNCHES)]
 _LENGTHS = range(1 << padding.BITS)
 _STEPS = [prints.in_words(recipe.STEPS)]
 
 _CONSTANTS: Sequence[tuple[str, str, Sequence[object]]] = (
     (README, "Over {} the result is *not equal*", [_power(TOLERANCES["fp32"])]),
-    (README, "Every backend is launched {} times or more", _FOUR),
+    (README, "Every backend is launched {} times or more", _FIVE),
+    (README, "Fewer than {} launches show numbers and no rank", _FIVE),
     (README, "Before that, {} steps from the seeded weights", _STEPS),
     (README, "batches by seed, {} seeds or more", _FIVE),
     (README, "Of the changes reported at most {} % are wrong", [_percent(DEFAULT_Q)]),
     (README, "interval lies within ±{} %", [_percent(DEFAULT_MARGIN)]),
-    (METHOD, "with the profile `standard` launches every arm {} times", _FOUR),
+    (METHOD, "with the profile `standard` launches every arm {} times", _FIVE),
     (METHOD, "the half-width of its interval is at most {} %, or", [_percent(LEAD_PRECISION)]),
     (METHOD, "the race is over: {} s from the beginning", [PROFILES["standard"].race_seconds]),
     (METHOD, "no later than {} times that time", [prints.in_words(MOST_FIRST_PASSES)]),

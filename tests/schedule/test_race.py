@@ -37,22 +37,6 @@ def test_the_interval_that_narrows_most_for_its_time_comes_first() -> None:
     assert (later.case, index) == (BERT.case, 5)
 
 
-def test_a_case_that_can_be_finished_comes_before_one_that_cannot() -> None:
-    far, near = msgspec.structs.replace(OPEN, further=60), msgspec.structs.replace(OPEN, further=3)
-    seconds = dict(zip(NAMES, (2.0, 9.0), strict=True))
-    races = dict(zip(NAMES, (far, near), strict=True))
-    ((first, _),) = next_group([MLP, BERT], races, seconds, 30.0)
-    assert first.case == BERT.case
-    ((first, _),) = next_group([MLP, BERT], races, seconds, 15.0)
-    assert first.case == MLP.case, "neither can be finished in 15 s, and the MLP costs less"
-
-
-def test_the_case_that_is_finished_soonest_comes_first() -> None:
-    races = dict(zip(NAMES, (msgspec.structs.replace(OPEN, further=each) for each in (20, 2)), strict=True))
-    ((first, _),) = next_group([MLP, BERT], races, dict(zip(NAMES, (2.0, 9.0), strict=True)), 300.0)
-    assert first.case == BERT.case
-
-
 def test_a_case_whose_generations_were_disturbed_comes_first() -> None:
     disturbed = tuple(
         msgspec.structs.replace(each, rounds=(Round(index=0, turns=(), disturbed="busy"),)) for each in BERT.generations

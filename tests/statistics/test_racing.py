@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from suite.statistics import ranking
 from suite.statistics.ending import EndedBy
 from suite.statistics.racing import LOOKS_SHARE, leaving, unlikely
-from suite.statistics.student import FIRST_LOOK
+from suite.statistics.student import MIN_LAUNCHES
 
 Floats = NDArray[np.float64]
 SPREADS = np.array([0.02, 0.03, 0.02, 0.04, 0.03, 0.02])
@@ -42,11 +42,11 @@ def race(
     narrow = 0
     for launches in range(1, most + 1):
         drawn = truth + SPREADS * noise(rng, arms)
-        rare = unlikely(levels[: launches - 1], racing) if launches > FIRST_LOOK else frozenset()
-        after = launches - FIRST_LOOK
+        rare = unlikely(levels[: launches - 1], racing) if launches > MIN_LAUNCHES else frozenset()
+        after = launches - MIN_LAUNCHES
         launched = [arm for arm in racing if after <= 0 or after % (4 if arm in rare else pauses[arm]) == 0]
         levels[launches - 1, launched] = drawn[launched]
-        if launches < FIRST_LOOK:
+        if launches < MIN_LAUNCHES:
             continue
         racing -= set(leaving(levels[:launches], racing))
         places = ranking.rank(levels[:launches], ended=EndedBy.RACE, left=set(range(arms)) - racing)
@@ -96,7 +96,7 @@ def test_the_two_fastest_are_never_launched_less_often() -> None:
         assert set(np.argsort(levels.mean(axis=0))[:2]).isdisjoint(found)
         rare += found
     assert rare.count(4) == 50
-    assert unlikely(levels[: FIRST_LOOK - 1], set(range(6))) == frozenset()
+    assert unlikely(levels[: MIN_LAUNCHES - 1], set(range(6))) == frozenset()
 
 
 def test_two_arms_race_to_the_end() -> None:
@@ -105,9 +105,7 @@ def test_two_arms_race_to_the_end() -> None:
 
 
 def test_nobody_leaves_before_a_rank_could_be_given() -> None:
-    levels = np.tile([0.0, 1.0, 2.0], (FIRST_LOOK, 1)) + 1e-3 * np.random.default_rng(1).standard_normal(
-        (FIRST_LOOK, 3)
-    )
+    levels = np.tile([0.0, 1.0, 2.0], (MIN_LAUNCHES, 1)) + 1e-3 * np.random.default_rng(1).standard_normal((5, 3))
     assert leaving(levels[:-1], {0, 1, 2}) == {}
     assert leaving(levels, {0, 1, 2}) == {2: (0, 1)}
 
