@@ -13,6 +13,7 @@ from suite.schedule.race import MOST_FIRST_PASSES
 from suite.statistics.multiple import DEFAULT_Q
 from suite.statistics.student import MIN_LAUNCHES
 from suite.statistics.verdicts import DEFAULT_MARGIN
+from suite.upgrade.unit import SETTLE_S
 from suite.statistics.windows import TAILS, least_calls
 from suite.trials.padding.command import LAUNCHES, TOGETHER
 from suite.worker import converging
@@ -26,7 +27,7 @@ from tests.commands import ROOT
 from tests.figures import prints
 from tests.figures.checking import Figure
 
-README, METHOD, READING = "README.md", "docs/method.md", "docs/reading-a-report.md"
+README, METHOD, READING, UPGRADE = "README.md", "docs/method.md", "docs/reading-a-report.md", "docs/upgrade.md"
 
 
 def _power(value: float) -> str:
@@ -68,6 +69,8 @@ _LENGTHS = range(1 << padding.BITS)
 _STEPS = [prints.in_words(recipe.STEPS)]
 
 _CONSTANTS: Sequence[tuple[str, str, Sequence[object]]] = (
+    (UPGRADE, "calls `next` {} minutes after every boot", [prints.in_words(SETTLE_S / 60)]),
+    (UPGRADE, "inside the margin (`--margin`, {} %)", [_percent(DEFAULT_MARGIN)]),
     (README, "Over {} the result is *not equal*", [_power(TOLERANCES["fp32"])]),
     (README, "Every backend is launched {} times or more", _FIVE),
     (README, "Fewer than {} launches show numbers and no rank", _FIVE),
