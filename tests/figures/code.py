@@ -13,9 +13,9 @@ from suite.schedule.race import MOST_FIRST_PASSES
 from suite.statistics.multiple import DEFAULT_Q
 from suite.statistics.student import MIN_LAUNCHES
 from suite.statistics.verdicts import DEFAULT_MARGIN
-from suite.upgrade.unit import SETTLE_S
 from suite.statistics.windows import TAILS, least_calls
 from suite.trials.padding.command import LAUNCHES, TOGETHER
+from suite.upgrade.unit import SETTLE_S
 from suite.worker import converging
 from suite.zoo import flops, honesty, models, onnx_quantize, own_images
 from suite.zoo.bert import spec as bert
