@@ -217,6 +217,12 @@ def trials(session: nox.Session) -> None:
 
 
 @nox.session
+def upgrade(session: nox.Session) -> None:
+    """Try `levelfield upgrade` on a machine in QEMU that reboots into another kernel: as root, in 35 minutes."""
+    trial(session, "suite.trials.reboots", *session.posargs)
+
+
+@nox.session
 def regressions(session: nox.Session) -> None:
     """Try `levelfield ab` on released versions that are known to differ, or not to; `-- classify` comes before."""
     trial(session, "suite.trials.regressions", *(session.posargs or ["run"]))

@@ -323,9 +323,7 @@ class Artifacts:
         LevelfieldError
             The exporter fails, or reports other files than it wrote.
         """
-        made_by = exporter.lock_sha256 or f"{exporter.tag} {exporter.python}"
-        key = hashlib.sha256(f"{made_by}\n{self._definition}".encode()).hexdigest()[:KEY_CHARS]
-        relative = f"onnx/{name}-{precision}-b{batch}-{key}"
+        relative = self.onnx_folder(name, precision, batch, exporter)
         folder = self.root / relative
         manifest = _manifest(folder)
         if manifest is None:
@@ -343,6 +341,18 @@ class Artifacts:
                 made_by={**manifest.versions, "opset": str(manifest.opset)},
             ),
         )
+
+    def onnx_folder(self, name: str, precision: str, batch: int, exporter: Image) -> str:
+        """Return where a model's export by this exporter is kept, under the artifacts folder, whether it exists or not.
+
+        Parameters
+        ----------
+        name, precision, batch, exporter
+            As `onnx` takes them.
+        """
+        made_by = exporter.lock_sha256 or f"{exporter.tag} {exporter.python}"
+        key = hashlib.sha256(f"{made_by}\n{self._definition}".encode()).hexdigest()[:KEY_CHARS]
+        return f"onnx/{name}-{precision}-b{batch}-{key}"
 
     def _export(self, name: str, precision: str, batch: int, folder: Path, exporter: Image, launcher: Launcher) -> None:
         _make_folder(folder.parent)
