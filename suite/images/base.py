@@ -20,6 +20,8 @@ from suite.paths import cache_folder, file_lock, images_root
 
 Kind: TypeAlias = Literal["debian", "registry"]
 
+_INHERITED = ("PATH", "HOME", "TMPDIR")
+"""What making a base takes from the user's environment: the rest could change its bytes."""
 OPTIONS = (
     "--variant=minbase",
     "--format=tar",
@@ -170,7 +172,11 @@ def make(name: str, tar: Path, *, progress: Progress = silent) -> None:
         source = f"deb [trusted=yes] copy:{repository} ./"
         command = ["mmdebstrap", "--quiet", *OPTIONS, f"--include={','.join(debian.package_names(name))}"]
         command += [lock.release, str(tar), source]
-        environment = {**os.environ, "SOURCE_DATE_EPOCH": str(lock.epoch), "LC_ALL": "C.UTF-8"}
+        environment = {name: os.environ[name] for name in _INHERITED if name in os.environ} | {
+            "SOURCE_DATE_EPOCH": str(lock.epoch),
+            "LC_ALL": "C.UTF-8",
+            "PYTHONDONTWRITEBYTECODE": "1",  # else what packages run on being installed leaves bytecode
+        }
         result = subprocess.run(
             command, capture_output=True, text=True, check=False, env=environment, stdin=subprocess.DEVNULL
         )

@@ -48,6 +48,7 @@ EXTREMES: dict[str, tuple[str, ...]] = {
     "--data": (LONG, "/dev/null"),
     "--target": ("1e-300", "99.999999%"),
     "--sign": (LONG, "/dev/null"),
+    "--field-output": (LONG, "/dev/null"),
 }
 """Option to values: least and most of what is taken, and what lies beyond."""
 
