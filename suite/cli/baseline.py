@@ -112,8 +112,8 @@ def derive(
 
     found = baselines.read(name, reports)
     runs = sides.load_all(baselines.records(found, reports))
-    wishes = derivation.Wishes(runs_each=runs_each, false_alarms=false_alarms, power=power, accept=accept)
-    gate = derivation.derive(found, runs, wishes)
+    demands = derivation.Demands(runs_each=runs_each, false_alarms=false_alarms, power=power, accept=accept)
+    gate = derivation.derive(found, runs, demands)
     target = output or Path(f"{name}.gate.toml")
     write_atomically(target, file.content(gate))
     table.show(gate, terminals.console())

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from suite.compare.noise_gate import file, notes
-from suite.compare.noise_gate.derive import Wishes
+from suite.compare.noise_gate.derive import Demands
 from suite.compare.noise_gate.file import GateCase, NoiseGate
 from suite.statistics.prediction import Earlier
 from tests.figures.checking import Figure
@@ -40,11 +40,11 @@ def _row(name: str, metric: str) -> Any:
 
 def _finds() -> list[object]:
     """Return the head of the table and its rows: the smallest change found, in standard deviations."""
-    wishes = Wishes()
+    demands = Demands()
     cells: list[object] = []
     for runs in RUNS:
         earlier = Earlier(mean=0.0, spread=1.0, runs=runs)
-        sizes = [earlier.finds(new, wishes.false_alarms / cases, wishes.power) for cases in CASES for new in NEW]
+        sizes = [earlier.finds(new, demands.false_alarms / cases, demands.power) for cases in CASES for new in NEW]
         cells += [runs, *(f"{size:.1f}" if size < 10 else f"{size:.0f}" for size in sizes)]
     return [*NEW, CASES[1], *NEW, *cells]
 

@@ -23,7 +23,7 @@ MOST_NAMED = 5
 _DIGESTS = ("inputs", "weights", "onnx", "images", "target")
 
 
-class Wishes(msgspec.Struct, frozen=True):
+class Demands(msgspec.Struct, frozen=True):
     """What a gate shall hold."""
 
     runs_each: int = 1
@@ -35,14 +35,14 @@ class Wishes(msgspec.Struct, frozen=True):
     """Globs on differences between the runs that do not matter, such as `Kernel: *`."""
 
 
-def derive(baseline: Baseline, runs: Sequence[Reduced], wishes: Wishes) -> NoiseGate:
+def derive(baseline: Baseline, runs: Sequence[Reduced], demands: Demands) -> NoiseGate:
     """Derive a gate.
 
     Parameters
     ----------
     baseline, runs
         The baseline, and its runs in its order.
-    wishes
+    demands
         Rate, power and number of new runs.
 
     Raises
@@ -52,7 +52,7 @@ def derive(baseline: Baseline, runs: Sequence[Reduced], wishes: Wishes) -> Noise
         have a limit.
     """
     _check_number(baseline, runs)
-    accepted = _check_alike(baseline, runs, wishes.accept)
+    accepted = _check_alike(baseline, runs, demands.accept)
     pairs = {
         (arm, case): results
         for arm, cases in answers.by_arm(runs).items()
@@ -66,15 +66,15 @@ def derive(baseline: Baseline, runs: Sequence[Reduced], wishes: Wishes) -> Noise
             f"No case of the baseline {baseline.name} can have a limit: {next(iter(reasons.values()), 'none ran')}.",
             fix="Set the baseline to runs that measured the same cases without failures.",
         )
-    level = wishes.false_alarms / len(judged)
+    level = demands.false_alarms / len(judged)
     return NoiseGate(
         format=FORMAT,
         made=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         version=__version__,
         baseline=baseline.name,
-        false_alarms=wishes.false_alarms,
-        power=wishes.power,
-        runs_each=wishes.runs_each,
+        false_alarms=demands.false_alarms,
+        power=demands.power,
+        runs_each=demands.runs_each,
         launcher=runs[0].launcher,
         hardware=runs[0].hardware,
         settings=settings_of(runs[0]),
@@ -82,7 +82,7 @@ def derive(baseline: Baseline, runs: Sequence[Reduced], wishes: Wishes) -> Noise
             Evidence(file=pointer.file, sha256=pointer.sha256, id=run.facts.id, started=run.facts.started)
             for pointer, run in zip(baseline.runs, runs, strict=True)
         ),
-        case=tuple(_case(key, pairs[key], runs, level, wishes) for key in judged),
+        case=tuple(_case(key, pairs[key], runs, level, demands) for key in judged),
         without=tuple(Without(id="/".join(key), reason=reason) for key, reason in reasons.items() if reason),
         accepted=accepted,
     )
@@ -154,13 +154,13 @@ def _why_none(results: CaseResults) -> str:
 
 
 def _case(
-    key: tuple[str, str], results: CaseResults, runs: Sequence[Reduced], level: float, wishes: Wishes
+    key: tuple[str, str], results: CaseResults, runs: Sequence[Reduced], level: float, demands: Demands
 ) -> GateCase:
     arm = next(run.arms[key[0]] for run in runs if key[0] in run.arms)
     question = next(run.cases[key[1]] for run in runs if key[1] in run.cases)
     costs = tuple(results.costs)
     given = {name: _union(results.answers, name) for name in _DIGESTS}
-    found = figures(costs, wishes.runs_each, level, wishes.power)
+    found = figures(costs, demands.runs_each, level, demands.power)
     return msgspec.convert(
         {
             "id": "/".join(key),

@@ -38,10 +38,10 @@ def unchanged(folder: Path, count: int = 5, **options: Any) -> Path:
     return reports_of(folder, [record(f"old-{seed}", seed, **options) for seed in range(1, count + 1)])
 
 
-def derive(reports: Path, **wishes: Any) -> NoiseGate:
+def derive(reports: Path, **demands: Any) -> NoiseGate:
     baseline = baselines.read(BASELINE, reports)
     runs = sides.load_all(baselines.records(baseline, reports))
-    return derivation.derive(baseline, runs, derivation.Wishes(**wishes))
+    return derivation.derive(baseline, runs, derivation.Demands(**demands))
 
 
 def new(reports: Path, *numbers: int, **options: Any) -> list[Reduced]:
