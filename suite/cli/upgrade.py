@@ -136,6 +136,11 @@ def status(name: str | None, *, reports: Path) -> None:
     "repeated.",
 )
 @click.option(
+    "--one-way",
+    is_flag=True,
+    help="There turned out to be no going back: judge the upgrade without measuring the old stack again.",
+)
+@click.option(
     "--format",
     "format_",
     type=click.Choice(["terminal", "markdown", "junit", "json", "html"]),
@@ -144,19 +149,29 @@ def status(name: str | None, *, reports: Path) -> None:
 @OUTPUT
 @REPORTS
 def verdict(
-    name: str, *, accept: tuple[str, ...], format_: str | None, output: tuple[Path, ...], reports: Path
+    name: str,
+    *,
+    accept: tuple[str, ...],
+    one_way: bool,
+    format_: str | None,
+    output: tuple[Path, ...],
+    reports: Path,
 ) -> None:
     """Say of each case whether the upgrade NAME is safe, and what else changed with it.
+
+    Speed gets a verdict when all boots are measured: asked before, this shows what is known so far.
 
     Exit codes: 0 safe or faster in every case; 1 slower, fails, or answers moved; 2 could not compare; 3 not decided,
     drifted, or not attributable.
     """
     from suite.compare.formats import WRITERS, terminal
-    from suite.upgrade import store
+    from suite.upgrade import progress, store
     from suite.upgrade import verdict as judging
 
     targets = formats_of(output, format_, hint=" Or say which with --format.")
     state = store.load(name, reports)
+    if one_way:
+        state = progress.without_way_back(state)
     found = judging.judge(state.begun, judging.load(state, reports), accept)
     write(found, targets)
     if format_ in (None, "terminal") or targets:

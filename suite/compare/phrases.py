@@ -186,7 +186,8 @@ def further(row: Row, replicate: str = "run") -> str:
     if row.further is None:
         return f"no number of {replicates(2, replicate)} within reach would decide"
     time = f" (about {roughly(row.further_seconds)})" if row.further_seconds else ""
-    where = "in each phase" if replicate == "boot" else "a side"
+    stacks = "of the new stack" if row.drift is None and not row.effect else "in each phase"
+    where = stacks if replicate == "boot" else "a side"
     return f"{units.count(row.further)} more {replicates(row.further, replicate)} {where} would decide{time}"
 
 

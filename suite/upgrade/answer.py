@@ -22,7 +22,12 @@ _ORDER = (
 
 
 def of(
-    rows: Sequence[Row], drifts: Sequence[Drift], lost: Sequence[Setting], gate: Gate, crossed: Sequence[Row] = ()
+    rows: Sequence[Row],
+    drifts: Sequence[Drift],
+    lost: Sequence[Setting],
+    gate: Gate,
+    crossed: Sequence[Row] = (),
+    missing: str = "",
 ) -> str:
     """Return the answer in one line.
 
@@ -36,11 +41,14 @@ def of(
         Its margin is named.
     crossed
         Of two arms: their effects and interactions, judged.
+    missing
+        Boots that are still to be measured, in words; empty where all were.
     """
     if not rows:
         return "Not decided: nothing was measured on both sides."
     head = _head((*rows, *crossed), drifts)
-    text = f"{head}: {'; '.join((*_clauses(rows, lost, gate, head), *_crossed(crossed)))}."
+    early = (f"{missing} to come",) if missing else ()
+    text = f"{head}: {'; '.join((*early, *_clauses(rows, lost, gate, head), *_crossed(crossed)))}."
     return " ".join(filter(None, (text, numerics(drifts))))
 
 

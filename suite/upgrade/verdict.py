@@ -86,6 +86,8 @@ def judge(begun: Begun, phases: Phases, accepted: Collection[str] = ()) -> Compa
     drifts = drift.find_drift(pairs, phases.old, phases.new, same_hardware=True)
     compared = rows.compare_rows(phases.old, phases.new, pairs, gate, rows.Selection(), same_hardware=True)
     judged, crossed = _bracketed(begun, compared, phases, gate)
+    if missing := _missing(begun, phases):
+        judged, crossed = (tuple(_too_early(row, missing) for row in found) for found in (judged, crossed))
     judged, crossed = _with_answers(judged, drifts), _with_answers(crossed, drifts)
     lost = [each for each in meant if each.meant == "not meant"]
     if lost:
@@ -94,7 +96,7 @@ def judge(begun: Begun, phases: Phases, accepted: Collection[str] = ()) -> Compa
         drifts = tuple(map(_drift_not_attributable, drifts))
     judged, crossed = rows.in_order(judged), rows.in_order(crossed)
     comparison = Comparison(
-        answer=answer.of(judged, drifts, lost, gate, crossed),
+        answer=answer.of(judged, drifts, lost, gate, crossed, missing),
         exit_code=0,
         kind="upgrade",
         old=Side(_label("old stack", begun, 0, (len(phases.before), len(phases.after))), _facts(phases.old)),
@@ -104,7 +106,7 @@ def judge(begun: Begun, phases: Phases, accepted: Collection[str] = ()) -> Compa
         drifts=drifts,
         changes=changes.compare_environments(phases.old, phases.new, pairs),
         gate=gate,
-        method=answer.method(gate, bracketed=bool(phases.after), crossed=begun.crossed),
+        method=answer.method(gate, bracketed=not begun.one_way, crossed=begun.crossed),
         replicate="boot",
         order="turns" if phases.after else "lumps",
         settings=meant,
@@ -221,6 +223,30 @@ def _with_answers(judged: Sequence[Row], drifts: Sequence[Drift]) -> tuple[Row, 
     )
 
 
+def _missing(begun: Begun, phases: Phases) -> str:
+    """Name the boots that are still to be measured: `2 boots of the phase after`; empty where all are."""
+    counts = dict(zip(Phase, map(len, (phases.before, phases.new, phases.after)), strict=True))
+    if begun.one_way:
+        del counts[Phase.AFTER]
+    unit = "run" if begun.declared else "boot"
+    short = {phase: begun.boots - count for phase, count in counts.items() if count < begun.boots}
+    return " and ".join(f"{plural(count, unit)} of the phase {phase}" for phase, count in short.items())
+
+
+def _too_early(row: Row, missing: str) -> Row:
+    """Take back a verdict on speed that came before the last boot: one that can be asked at any time errs more."""
+    if row.ratio is None:
+        return row
+    return msgspec.structs.replace(
+        row,
+        verdict=Verdict.UNDECIDED,
+        outcome="undecided",
+        reason=f"too early: {missing} to come",
+        confidence=None,
+        further=None,
+    )
+
+
 def _not_attributable(row: Row) -> Row:
     if row.ratio is None or row.verdict in (Verdict.UNDECIDED, Verdict.DRIFTED):
         return row
@@ -262,14 +288,7 @@ def _notes(begun: Begun, phases: Phases, found: Sequence[Difference]) -> Iterato
         yield "Nothing that is recorded of the software stack differs between the sides."
     if begun.crossed:
         yield f"Every boot measured both arms in turns: {' and '.join(phases.before[0].arms)}."
-    if not phases.after:
+    if begun.one_way:
         yield (
             "The old stack was not measured again afterwards: a drift of the machine cannot be told from the upgrade."
         )
-    short = [
-        f"{count} {name}"
-        for name, count in zip(Phase, map(len, (phases.before, phases.new, phases.after)), strict=True)
-        if count < begun.boots and (name is not Phase.AFTER or not begun.one_way)
-    ]
-    if short:
-        yield f"The upgrade is not complete: of {plural(begun.boots, 'boot')} a phase there are {', '.join(short)}."

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from suite.errors import LevelfieldError
 from suite.record.append_only import Lost
 from suite.upgrade.events import Event, Side
-from suite.upgrade.progress import Here, Measure, Nothing, Phase, Resume, State, advice, fold, step
+from suite.upgrade.progress import Here, Measure, Nothing, Phase, Resume, State, advice, fold, step, without_way_back
 from tests.upgrade.journals import at, begun, declared, events, measured, measuring, state
 
 ONE_WAY = begun(one_way=True)
@@ -152,3 +152,9 @@ def test_no_sequence_of_boots_counts_too_many_or_in_another_order(
         counts(found)[: list(Phase).index(phase)] == (2,) * list(Phase).index(phase) for phase in phases
     )
     assert len({boot.begun.boot for boot in found.boots}) == len(found.boots)
+
+
+def test_an_upgrade_that_turns_out_to_have_no_way_back() -> None:
+    assert without_way_back(state("oonn")).phase is None
+    with pytest.raises(LevelfieldError, match="measured again in 1 boot"):
+        without_way_back(state("oonno"))

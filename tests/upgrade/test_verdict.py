@@ -7,11 +7,12 @@ import msgspec
 import pytest
 
 from suite.compare.formats import WRITERS
+from suite.compare.phrases import note
 from suite.compare.types import Comparison, Verdict
 from suite.record.schema import Arm, Failure, Parity
 from suite.upgrade.verdict import Phases, judge
 from tests.compare.runs import row, with_arm, with_parity
-from tests.upgrade.journals import declared
+from tests.upgrade.journals import begun, declared
 from tests.upgrade.samples import BOOTS, LOST, OLD_MACHINE, UPGRADED, Change, boots, upgraded
 
 
@@ -89,6 +90,35 @@ def test_without_a_way_back_it_is_said_what_stays_open() -> None:
     assert row(found, "onnxruntime").verdict is Verdict.SLOWER
     assert row(found, "onnxruntime").drift is None
     assert any("was not measured again" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("counts", "missing"),
+    [
+        ((5, 5, 0), "5 boots of the phase after"),
+        ((5, 3, 0), "2 boots of the phase new and 5 boots of the phase after"),
+        ((5, 5, 4), "1 boot of the phase after"),
+    ],
+)
+def test_speed_gets_no_verdict_before_the_last_boot(counts: tuple[int, int, int], missing: str) -> None:
+    """A verdict that may be asked again after every boot would err more often than it says."""
+    slow = {"onnxruntime": 1.25}
+    measured = (boots("before", OLD_MACHINE), boots("new", UPGRADED, slower=slow), boots("after", OLD_MACHINE))
+    found = judge(begun(boots=BOOTS), Phases(*(runs[:count] for runs, count in zip(measured, counts, strict=True))))
+    assert set(verdicts(found).values()) == {Verdict.UNDECIDED}
+    assert found.exit_code == 3
+    assert found.answer.startswith(f"Not decided: {missing} to come; all 2 cases.")
+    slower = row(found, "onnxruntime")
+    assert slower.ratio is not None
+    assert slower.ratio.value == pytest.approx(1.25, rel=0.02)
+    assert note(slower, "boot") == f"too early: {missing} to come"
+
+
+def test_answers_that_moved_are_said_before_the_last_boot() -> None:
+    new = boots("new", UPGRADED, lambda each: with_parity(each, "jax", moved))
+    found = judge(begun(boots=BOOTS), Phases(boots("before", OLD_MACHINE), new))
+    assert row(found, "jax").verdict is Verdict.MOVED
+    assert found.exit_code == 1
 
 
 def test_smoke_runs_are_not_judged() -> None:
