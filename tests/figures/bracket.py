@@ -1,4 +1,4 @@
-"""Figures of docs/upgrade.md: what simulated upgrades were called."""
+"""Figures of docs/upgrade-statistics.md, and of docs/upgrade.md: what simulated upgrades were called."""
 
 from collections.abc import Iterable, Sequence
 from functools import cache, partial
@@ -12,7 +12,7 @@ from suite.trials.record import read
 from tests.figures.checking import Figure
 from tests.figures.records import TRIALS
 
-PAGE = "docs/upgrade.md"
+PAGE, SUMMARY = "docs/upgrade-statistics.md", "docs/upgrade.md"
 TROUBLES: Sequence[tuple[str, Sequence[Trouble], float]] = (
     ("a step that stays", STEPS, 0.01),
     ("a step that stays", STEPS, 0.02),
@@ -112,6 +112,12 @@ def _statement() -> list[object]:
 
 
 FIGURES = [
+    Figure(SUMMARY, "At most {} % of upgrades of an honest machine", lambda: [f"{100 * _record().level:g}"]),
+    Figure(
+        SUMMARY,
+        "a slowdown of {} % wants five boots a phase and a spread between boots of {} % at most",
+        lambda: _statement()[:2],
+    ),
     Figure(PAGE, "at most {} % of upgrades of an honest machine", lambda: [f"{100 * _record().level:g}"]),
     Figure(PAGE, "Three quarters ({} %) of that belong", lambda: [f"{100 * DRIFT_SHARE:g}"]),
     Figure(PAGE, "fewer than {} boots", lambda: [LEAST_BOOTS]),
