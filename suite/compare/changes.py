@@ -118,7 +118,11 @@ def _names(
     for first, second in pairs:
         if not first or not second or first == second:
             continue
-        names[0][arm_group(first)] = names[1][arm_group(second)] = f"arm {first} → {second}"
+        for renamed, runs, arm in ((names[0], old, first), (names[1], new, second)):
+            groups = {group for run in runs for group in run.environment}
+            own = arm_group(arm)
+            for group in (own, *(each for each in groups if each.startswith(f"{own}#"))):  # also where it stands twice
+                renamed[group] = f"arm {first} → {second}{group.removeprefix(own)}"
         images = [_image(arms[0][first], old), _image(arms[1][second], new)]
         if images[0] != images[1]:
             names[0][images[0]] = names[1][images[1]] = f"{images[0]} → {images[1].removeprefix('image ')}"

@@ -150,6 +150,10 @@ def by_how_much(row: Row) -> str:
     return f"{text} ({units.percent_range(found.low - 1, found.high - 1)})"
 
 
+_NO_MORE_HELP = frozenset({Verdict.UNDECIDABLE, Verdict.DRIFTED})
+"""Verdicts beside which nothing is said of more replicates."""
+
+
 def note(row: Row, replicate: str = "run") -> str:
     """Return the note beside a verdict: why there is none, or how many more replicates would decide.
 
@@ -161,7 +165,7 @@ def note(row: Row, replicate: str = "run") -> str:
         Unit of replication, in the singular: `run` or `launch`.
     """
     parts = [clean(row.reason)] if row.reason else []
-    if row.outcome == "undecided" and row.verdict is not Verdict.UNDECIDABLE and row.ratio is not None:
+    if row.outcome == "undecided" and row.verdict not in _NO_MORE_HELP and row.ratio is not None:
         parts.append(further(row, replicate))
     return "; ".join(part for part in parts if part)
 

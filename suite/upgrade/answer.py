@@ -13,10 +13,12 @@ _ORDER = (
     Verdict.UNEQUAL,
     Verdict.MOVED,
     Verdict.SLOWER,
+    Verdict.HUNGRIER,
     Verdict.NOT_ATTRIBUTABLE,
     Verdict.DRIFTED,
     Verdict.UNDECIDED,
     Verdict.FASTER,
+    Verdict.LEANER,
     Verdict.SAFE,
 )
 
@@ -74,10 +76,10 @@ def _clauses(rows: Sequence[Row], lost: Sequence[Setting], gate: Gate, head: str
         yield everything if parts[0][1] == head.lower() else f"{everything} {parts[0][1]}"
     else:
         yield f"of {len(rows)} cases, {', '.join(f'{count} {word}' for count, word in parts)}"
-    slower = [row for row in rows if row.verdict is Verdict.SLOWER and row.ratio is not None]
-    if slower:
-        worst = max(slower, key=lambda row: row.ratio.value if row.ratio is not None else 0.0)
-        most = "most of all " if len(slower) > 1 else ""
+    worse = [row for row in rows if row.verdict in (Verdict.SLOWER, Verdict.HUNGRIER) and row.ratio is not None]
+    if worse:
+        worst = max(worse, key=lambda row: row.ratio.value if row.ratio is not None else 0.0)
+        most = "most of all " if len(worse) > 1 else ""
         yield f"{most}{phrases.where(worst)} {phrases.by_how_much(worst)}"
     if lost:
         first = lost[0]

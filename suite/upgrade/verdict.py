@@ -15,9 +15,10 @@ from suite.compare.conclusion import exit_code
 from suite.compare.matching import Pair
 from suite.compare.reduction import Reduced, question
 from suite.compare.types import Comparison, Drift, Gate, Movement, Outcome, Row, RunFacts, Setting, Side, Verdict
+from suite.compare.verdicts import of_metric
 from suite.errors import LevelfieldError
 from suite.report.units import plural
-from suite.statistics import bracket
+from suite.statistics import bracket, bracketing, verdicts
 from suite.statistics.bracket import Bracketed, Costs, Ratio
 from suite.upgrade import answer, crossing, records, settings
 from suite.upgrade.events import Begun
@@ -170,11 +171,19 @@ def _costs(runs: Sequence[Reduced], arm: str, case: str) -> tuple[float, ...]:
     return tuple(found.costs) if found is not None else ()
 
 
-_OUTCOMES: dict[Verdict, Outcome] = {Verdict.SAFE: "fine", Verdict.FASTER: "fine", Verdict.SLOWER: "worse"}
+_OUTCOMES: dict[Verdict, Outcome] = {
+    Verdict.SAFE: "fine",
+    Verdict.FASTER: "fine",
+    Verdict.LEANER: "fine",
+    Verdict.SLOWER: "worse",
+    Verdict.HUNGRIER: "worse",
+}
+_SPEEDS = {bracketing.Verdict.SLOWER: verdicts.Verdict.SLOWER, bracketing.Verdict.FASTER: verdicts.Verdict.FASTER}
 
 
 def _judged(row: Row, found: Bracketed, costs: Costs) -> Row:
-    verdict = Verdict(found.verdict.value)
+    speed = _SPEEDS.get(found.verdict) if not row.effect else None
+    verdict = of_metric(speed, row.metric) if speed is not None else Verdict(found.verdict.value)
     return msgspec.structs.replace(
         row,
         verdict=verdict,

@@ -98,6 +98,21 @@ def test_another_version_of_an_arm_is_laid_beside_the_old_one() -> None:
     assert ("1.30.0", "1.31.1") in [(change.old, change.new) for change in by_title[title]]
 
 
+def test_a_control_of_another_version_is_laid_beside_the_old_one() -> None:
+    sides = []
+    for seed, version in enumerate(("1.29.0", "1.30.0"), start=1):
+        record = run(f"r{seed}", seed=seed, backends=["onnxruntime"], control="onnxruntime")
+        for ordinal in (1, 2):
+            arm = Arm("onnxruntime", "onnxruntime", ordinal=ordinal)
+            record = with_arm(record, arm.id, msgspec.structs.replace(arm, version=version))
+        sides.append(reduced(record))
+    pair = ("onnxruntime@1.29.0", "onnxruntime@1.30.0")
+    groups = changes.compare_environments(sides[:1], sides[1:], [pair])
+    titles = [group.title for group in groups if "onnxruntime" in group.title and "mage" not in group.title]
+    assert len(titles) == 2
+    assert all(" → ".join(pair) in title for title in titles)
+
+
 def test_a_group_that_one_side_lacks_is_one_line() -> None:
     by_title = found([run("a")], [run("b", backends=["jax", "onnxruntime", "torch"])])
     assert by_title["Image torch"] == [Change("all of it", "not there", "there", "changed")]

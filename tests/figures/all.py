@@ -12,6 +12,7 @@ from tests.figures import (
     goals,
     overhead,
     padding,
+    reboots,
     regressions,
     runs,
     sequential,
@@ -33,6 +34,7 @@ FIGURES: list[Figure] = [
     *regressions.FIGURES,
     *sequential.FIGURES,
     *bracket.FIGURES,
+    *reboots.FIGURES,
     *goals.FIGURES,
     *gates.FIGURES,
 ]

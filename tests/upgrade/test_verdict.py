@@ -1,6 +1,7 @@
 """Verdicts on upgrades from synthetic runs: what is said of each case, of what else changed, and of the whole."""
 
 import json
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import msgspec
@@ -9,9 +10,9 @@ import pytest
 from suite.compare.formats import WRITERS
 from suite.compare.phrases import note
 from suite.compare.types import Comparison, Verdict
-from suite.record.schema import Arm, Failure, Parity
+from suite.record.schema import Arm, Failure, Launch, Parity
 from suite.upgrade.verdict import Phases, judge
-from tests.compare.runs import row, with_arm, with_parity
+from tests.compare.runs import row, with_arm, with_launches, with_parity
 from tests.upgrade.journals import begun, declared
 from tests.upgrade.samples import BOOTS, LOST, OLD_MACHINE, UPGRADED, Change, boots, upgraded
 
@@ -39,6 +40,27 @@ def test_a_slowdown_is_found_with_its_size_and_the_drift_beside_it() -> None:
     assert row(found, "jax").verdict is Verdict.SAFE
     assert found.exit_code == 1
     assert found.answer.startswith("Not safe: of 2 cases, 1 slower, 1 safe within 2")
+
+
+def test_memory_is_not_slower_but_more() -> None:
+    def hungrier(launch: Launch) -> Launch:
+        if launch.arm != "jax" or launch.memory is None or not isinstance(launch.memory.peak_rss_bytes, int):
+            return launch
+        return msgspec.structs.replace(
+            launch, memory=msgspec.structs.replace(launch.memory, peak_rss_bytes=2 * launch.memory.peak_rss_bytes)
+        )
+
+    memory: dict[str, Any] = {"scenarios": ["memory"]}
+    phases = Phases(
+        boots("before", OLD_MACHINE, **memory),
+        boots("new", UPGRADED, lambda each: with_launches(each, hungrier), **memory),
+        boots("after", OLD_MACHINE, **memory),
+    )
+    found = judge(begun(boots=BOOTS), phases)
+    assert verdicts(found) == {"jax": Verdict.HUNGRIER, "onnxruntime": Verdict.SAFE}
+    assert found.exit_code == 1
+    assert "1 hungrier, 1 safe" in found.answer
+    assert "more memory" in found.answer
 
 
 def test_a_drift_is_not_the_upgrade_s() -> None:
