@@ -35,7 +35,6 @@ def check(run: Run, models: tuple[str, ...], backends: tuple[str, ...]) -> None:
 @pytest.mark.docker
 @pytest.mark.browser
 @pytest.mark.slow
-@pytest.mark.alone  # it is the run that people make, on all CPUs
 def test_everything_in_containers(tmp_path: Path) -> None:
     run, page, out, code = once(plan.Selection(profile="smoke", variant="auto"), tmp_path / "reports", "docker")
     assert code == 0, out
