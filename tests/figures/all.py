@@ -16,6 +16,7 @@ from tests.figures import (
     regressions,
     runs,
     sequential,
+    sides,
     spin,
     trials,
 )
@@ -35,6 +36,7 @@ FIGURES: list[Figure] = [
     *sequential.FIGURES,
     *bracket.FIGURES,
     *reboots.FIGURES,
+    *sides.FIGURES,
     *goals.FIGURES,
     *gates.FIGURES,
 ]
