@@ -72,24 +72,55 @@ def test_the_workflow_calls_what_is_there() -> None:
     assert "pull_request_target" not in text  # a stranger's code must not run with this repository's rights
 
 
-def test_the_last_three_nights_are_held_against_a_baseline(tmp_path: Path) -> None:
-    """All but the measuring is real: what is called in its place adds no run."""
+def nights(folder: Path, *, last: float = 1.0, bench: int = 0) -> str:
+    """Write six nights, of which the last may be slower, and a baseline of the first three.
+
+    Return what to call as Levelfield: all but the measuring is real, which adds no run and ends with that code.
+    """
     for number in range(1, 7):
-        made = make_run(seed=number, models=("mlp",), backends=("onnxruntime",), generations=5, rounds=2, max_calls=5)
+        made = make_run(
+            seed=number,
+            models=("mlp",),
+            backends=("onnxruntime",),
+            scenarios=("latency",),
+            slower={"onnxruntime": last} if number == 6 else {},
+            generations=5,
+            rounds=2,
+            max_calls=5,
+        )
         made = msgspec.structs.replace(made, id=f"2026010{number}-night", started=f"2026-01-0{number}T02:00:00Z")
-        (tmp_path / "reports" / made.id).mkdir(parents=True)
-        files.write(made, tmp_path / "reports" / made.id)
+        (folder / "reports" / made.id).mkdir(parents=True)
+        files.write(made, folder / "reports" / made.id)
     earlier = [f"2026010{number}-night" for number in (1, 2, 3)]
-    assert run("baseline", "set", "good", *earlier, folder=tmp_path).code == 0
-    tool = tmp_path / "tool"
+    assert run("baseline", "set", "good", *earlier, folder=folder).code == 0
+    tool = folder / "tool"
     tool.write_text(
-        f'#!/bin/sh\n[ "$1" = bench ] && exit 0\nexec {sys.executable} -m suite.cli "$@"\n', encoding="utf-8"
+        f'#!/bin/sh\n[ "$1" = bench ] && exit {bench}\nexec {sys.executable} -m suite.cli "$@"\n', encoding="utf-8"
     )
     tool.chmod(0o755)
-    done = recipe("nightly.sh", folder=tmp_path, LEVELFIELD="./tool", BASELINE="good")
+    return "./tool"
+
+
+def test_the_last_three_nights_are_held_against_a_baseline(tmp_path: Path) -> None:
+    done = recipe("nightly.sh", folder=tmp_path, LEVELFIELD=nights(tmp_path), BASELINE="good")
     assert done.returncode in {0, 1, 3}, done.stdout + done.stderr
     page = (tmp_path / "reports" / "comparison.md").read_text(encoding="utf-8")
     assert "Old: `baseline good` · new: `3 runs`" in page
+    assert (tmp_path / "site" / "index.html").is_file()
+
+
+@pytest.mark.parametrize(
+    ("last", "bench", "code"), [(1.0, 0, 0), (1.0, 3, 3), (20.0, 0, 1), (20.0, 3, 1), (20.0, 2, 1)]
+)
+def test_the_last_night_is_held_against_a_gate(last: float, bench: int, code: int, tmp_path: Path) -> None:
+    tool = nights(tmp_path, last=last, bench=bench)
+    derived = run("baseline", "derive", "good", folder=tmp_path)
+    assert derived.code == 0, derived.err
+    done = recipe("nightly.sh", folder=tmp_path, LEVELFIELD=tool, GATE="good.gate.toml")
+    assert done.returncode == code, done.stdout + done.stderr
+    page = (tmp_path / "reports" / "gate.md").read_text(encoding="utf-8")
+    assert "new: `20260106-night`" in page
+    assert ("slower" in page) == (last > 1)
     assert (tmp_path / "site" / "index.html").is_file()
 
 

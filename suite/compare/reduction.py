@@ -24,6 +24,7 @@ from suite.record.schema import (
     Case,
     Fact,
     FailureKind,
+    FieldOutput,
     Fingerprint,
     Image,
     Launch,
@@ -82,6 +83,8 @@ class Reduced(msgspec.Struct, frozen=True):
     machine: Fingerprint
     images: tuple[Image, ...]
     environment: environment.Environment
+    field_outputs: tuple[FieldOutput, ...] = ()
+    """What other tools reported, as the record has it."""
 
     @property
     def gpu(self) -> dict[str, Fact]:
@@ -135,6 +138,7 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
         machine=run.machine,
         images=run.images,
         environment=_surroundings(run),
+        field_outputs=run.field_outputs,
     )
 
 

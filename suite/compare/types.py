@@ -51,7 +51,7 @@ class Verdict(enum.StrEnum):
     UNEQUAL = "not equal"
     """The new answer is not the reference's, or neither is: a time of something else."""
     FAILED = "failed"
-    """The new side could not answer. Never read as slower."""
+    """The new side could not answer, or a test of another tool fails there. Never read as slower."""
     MISSING = "missing"
     """The new side did not measure it, or was cut off before."""
     ADDED = "added"
@@ -100,11 +100,33 @@ interaction
 """
 
 
-class Row(msgspec.Struct, frozen=True):
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """What is said of something that both sides measured.
+
+    Ratios are always of *cost*, new over old. Above 1 is worse.
+    """
+
+    verdict: Verdict
+    outcome: Outcome
+    reason: str = ""
+    """Why there is no verdict, or what must be known beside it; a phrase without a full stop."""
+    ratio: Estimate | None = None
+    """New over old; bounds are None where replicates are too few for an interval."""
+    confidence: float | None = None
+    """Of the interval, after correction for all rows that were judged together. Of a derived gate, each bound of the
+    interval misses with half of the rest."""
+    old_replicates: int = 0
+    new_replicates: int = 0
+    further: int | None = None
+    """Inconclusive: replicates a side to add until it would be decided, if estimates and spread stay what they are."""
+    drift: Estimate | None = None
+    """Of an upgrade: the old side after the new one over the old side before it."""
+
+
+class Row(Judged, frozen=True):
     """One case and metric of one arm, old against new.
 
-    Ratios are always of *cost*, new over old: time of a call (latency), time of an item (throughput), time to the first
-    answer (cold start), bytes (memory). Above 1 is worse.
+    Cost is the time of a call (latency), of an item (throughput), to the first answer (cold start), or bytes (memory).
     """
 
     case: Case
@@ -112,29 +134,14 @@ class Row(msgspec.Struct, frozen=True):
     old_arm: str
     """Arm id; empty where the old side does not have it."""
     new_arm: str
-    verdict: Verdict
-    outcome: Outcome
-    reason: str = ""
-    """Why there is no verdict, or what must be known beside it; a phrase without a full stop."""
     old: float | None = None
     """Typical cost, nanoseconds or bytes."""
     new: float | None = None
-    ratio: Estimate | None = None
-    """New over old; bounds are None where replicates are too few for an interval."""
-    confidence: float | None = None
-    """Of the interval, after correction for all rows that were judged together. Of a derived gate, each bound of the
-    interval misses with half of the rest."""
     p_value: float | None = None
     p_adjusted: float | None = None
     """Of *no change*, Benjamini–Hochberg adjusted over the rows that were judged together."""
-    old_replicates: int = 0
-    new_replicates: int = 0
-    further: int | None = None
-    """Inconclusive: replicates a side to add until it would be decided, if estimates and spread stay what they are."""
     further_seconds: float | None = None
-    """What measuring them would take, both sides together."""
-    drift: Estimate | None = None
-    """Of an upgrade: the old side after the new one over the old side before it."""
+    """What measuring the further replicates would take, both sides together."""
     limit: float | None = None
     """Of a derived gate: worse is that more than half of the new runs cost more than this."""
     finds: float | None = None
@@ -149,6 +156,26 @@ class Row(msgspec.Struct, frozen=True):
         if self.old_arm and self.new_arm and self.old_arm != self.new_arm:
             return f"{self.old_arm}→{self.new_arm}/{self.case.id}"
         return f"{self.new_arm or self.old_arm}/{self.case.id}"
+
+
+class Reading(Judged, frozen=True):
+    """What another tool reported of one thing, in the boots of an upgrade (`suite.upgrade.readings`).
+
+    Cost is the time, or the inverse of the bandwidth.
+    """
+
+    tool: str
+    name: str
+    """Of what was read: `host_to_device_memcpy_ce, CPU 0, GPU 3`."""
+    unit: str = ""
+    """`B/s` or `ns`; empty: a result in words, or a count."""
+    old: float | str | None = None
+    """Typical reading in its unit; or the results in words."""
+    new: float | str | None = None
+
+    @property
+    def id(self) -> str:
+        return f"{self.tool}/{self.name}"
 
 
 class Drift(msgspec.Struct, frozen=True):
@@ -314,6 +341,8 @@ class Comparison(msgspec.Struct, frozen=True):
     """Of an upgrade: what else changed, which is shown before the verdicts."""
     crossed: tuple[Row, ...] = ()
     """Of an upgrade with two arms: their effect, and their interaction with the stack."""
+    readings: tuple[Reading, ...] = ()
+    """Of an upgrade: what other tools reported in its boots; worse ones first."""
 
     @property
     def moved(self) -> tuple[Drift, ...]:

@@ -18,11 +18,17 @@ from suite.record.schema import Absent, Fact, FieldOutput, FieldReading
 
 TOOL: Final = "nccl-tests"
 MARKS = (b"busbw",)
+TIME: Final = "time"
+BUS_BANDWIDTH: Final = "bus bandwidth"
+"""It follows from the time."""
+WRONG_VALUES: Final = "wrong values"
+STEP_BYTES_PER_S: Final = 1e7
+"""Steps of a bandwidth: GB/s are printed with two decimals."""
 _HALVES = ("out-of-place", "in-place")
 _COLUMNS = {
-    "time": ("time", "ns", 3),
-    "busbw": ("bus bandwidth", "B/s", 9),
-    "#wrong": ("wrong values", "", 0),
+    "time": (TIME, "ns", 3),
+    "busbw": (BUS_BANDWIDTH, "B/s", 9),
+    "#wrong": (WRONG_VALUES, "", 0),
     "error": ("largest error", "", 0),
 }
 """Title of a column, to its measure, the unit of its readings and the power of ten; `algbw` follows from the time."""

@@ -229,7 +229,7 @@ def _readings(outputs: Sequence[FieldOutput]) -> dict[str, str]:
             seen.setdefault(name, []).append(text(fact))
         for reading in output.readings:
             value = f"{reading.value:,.12g} {reading.unit}" if isinstance(reading.value, float) else text(reading.value)
-            seen.setdefault(", ".join(filter(None, (reading.measure, reading.at))), []).append(value.strip())
+            seen.setdefault(reading.name, []).append(value.strip())
     return {name: " | ".join(dict.fromkeys(values)) for name, values in seen.items()}
 
 

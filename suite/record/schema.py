@@ -674,7 +674,11 @@ class ControlDraw(msgspec.Struct, frozen=True):
 
 
 class FieldReading(msgspec.Struct, frozen=True):
-    """One figure or result that a tool of the field reported. It has no replicates, so it is never judged."""
+    """One figure or result that a tool of the field reported.
+
+    Within a run it has no replicates, so it is not judged. The boots of an upgrade are replicates of it
+    (`suite.upgrade.readings`).
+    """
 
     measure: str
     """Name of the test, and of what was read of it."""
@@ -685,6 +689,11 @@ class FieldReading(msgspec.Struct, frozen=True):
     """`B/s` or `ns`; empty: a result in words, or a count."""
     note: str = ""
     """What the tool says beside it."""
+
+    @property
+    def name(self) -> str:
+        """The measure and where it holds: `host_to_device_memcpy_ce, CPU 0, GPU 3`."""
+        return ", ".join(filter(None, (self.measure, self.at)))
 
 
 class FieldOutput(msgspec.Struct, frozen=True):

@@ -7,9 +7,10 @@ The stack is one axis, old and new, and its effect on each arm is judged as in a
   are (`suite.statistics.bracket`), so that a ratio that drifts gives no verdict. The level of a boot is in both arms
   alike, and cancels.
 
-Each case has four tests: of the stack in either arm, of the interaction, and of the arms. The first three are judged
-together at three quarters of the level, and the arms of all cases at the fourth one (`ARMS_SHARE`), so that the
-probability of any wrong verdict stays below the level whatever the tests have in common (Bonferroni).
+Each case has four tests: of the stack in either arm, of the interaction, and of the arms. The arms of all cases are
+judged at a quarter of the level (`ARMS_SHARE`), and the first three together at what that and the readings of other
+tools (`suite.upgrade.readings`) leave, so that the probability of any wrong verdict stays below the level whatever the
+tests have in common (Bonferroni).
 """
 
 import math

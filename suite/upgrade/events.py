@@ -71,6 +71,11 @@ class Begun(msgspec.Struct, frozen=True, tag="begun"):
         """Whether image sets stand for the sides, and a run for a boot."""
         return len(self.selections) > 1
 
+    @property
+    def replicate(self) -> str:
+        """What a phase has so many of: `boot`, or `run` where a run stands for a boot."""
+        return "run" if self.declared else "boot"
+
 
 class MeasurementBegun(msgspec.Struct, frozen=True, tag="measuring"):
     """The run of a boot has its folder; nothing is measured yet."""

@@ -6,7 +6,7 @@ of two boots are never mixed.
 """
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 import msgspec
@@ -50,26 +50,46 @@ class State(msgspec.Struct, frozen=True):
 
     @property
     def phases(self) -> tuple[Phase, ...]:
-        return (Phase.BEFORE, Phase.NEW) if self.begun.one_way else tuple(Phase)
+        return _phases(self.begun)
 
     @property
     def phase(self) -> Phase | None:
         """The first phase that is not complete; None: all are."""
-        return next((phase for phase in self.phases if self.missing(phase)), None)
+        return next(iter(self._missing), None)
 
     def missing(self, phase: Phase) -> int:
-        """Return how many boots of a phase are still to be measured.
+        """Return how many boots of a phase are still to be measured."""
+        return self._missing.get(phase, 0)
 
-        Where there is no going back, the old stack has no boots to come once the new one was measured.
-        """
-        if phase is Phase.BEFORE and self.begun.one_way and self.of_phase(Phase.NEW):
-            return 0
-        return max(self.begun.boots - len(self.of_phase(phase)), 0)
+    @property
+    def _missing(self) -> dict[Phase, int]:
+        return missing(self.begun, {phase: len(self.of_phase(phase)) for phase in Phase})
 
     @property
     def new_identity(self) -> dict[str, str] | None:
         """The new software stack, as its first boot that counts showed it; None: there is none yet."""
         return next((boot.begun.identity for boot in self.of_phase(Phase.NEW)), None)
+
+
+def _phases(begun: Begun) -> tuple[Phase, ...]:
+    return (Phase.BEFORE, Phase.NEW) if begun.one_way else tuple(Phase)
+
+
+def missing(begun: Begun, boots: Mapping[Phase, int]) -> dict[Phase, int]:
+    """Return how many boots of each phase are still to be measured; phases that are complete are left out.
+
+    Where there is no going back, the old stack has no boots to come once the new one was measured.
+
+    Parameters
+    ----------
+    begun
+        The upgrade.
+    boots
+        How many of each phase were measured.
+    """
+    closed = begun.one_way and boots[Phase.NEW] > 0
+    found = {phase: begun.boots - boots[phase] for phase in _phases(begun) if phase is not Phase.BEFORE or not closed}
+    return {phase: count for phase, count in found.items() if count > 0}
 
 
 def fold(events: Iterable[Event | Lost]) -> State:
@@ -220,17 +240,13 @@ def _check_order(state: State, side: Side) -> None:
     if side == "new" and before < boots and not state.begun.one_way:
         raise LevelfieldError(
             f"The new stack runs, and the old one was measured in {before} of {plural(boots, 'boot')}.",
-            fix=f"Go back to the old stack first: {_more(boots - before)} there.",
+            fix=f"Go back to the old stack first: {plural(boots - before, 'more boot')} there.",
         )
     if side == "old" and 0 < new < boots:
         raise LevelfieldError(
             f"The old stack runs, and the new one was measured in {new} of {plural(boots, 'boot')}.",
-            fix=f"Install the new stack again, and reboot: {_more(boots - new)} there.",
+            fix=f"Install the new stack again, and reboot: {plural(boots - new, 'more boot')} there.",
         )
-
-
-def _more(count: int) -> str:
-    return f"{count} more {'boot' if count == 1 else 'boots'}"
 
 
 def advice(state: State) -> str:
@@ -246,7 +262,7 @@ def advice(state: State) -> str:
     if not state.boots:
         return f"Next: {again} in this boot and after each reboot: {boots} on this side."
     if state.of_phase(phase):
-        return f"Next: reboot, {_more(missing)} on this side."
+        return f"Next: reboot, {plural(missing, 'more boot')} on this side."
     if phase is Phase.NEW:
         return f"Next: install the new driver, kernel or whatever is to be upgraded, then reboot: {boots} on that side."
     return f"Next: go back to the old stack, then reboot: {boots} there."

@@ -8,21 +8,19 @@ from pathlib import Path
 
 import msgspec
 
-from suite.analysis.types import Estimate
 from suite.compare import answers, changes, drift, matching, rows, sides
 from suite.compare.answers import NOT_MEASURED
 from suite.compare.conclusion import exit_code
 from suite.compare.matching import Pair
-from suite.compare.reduction import Reduced, question
-from suite.compare.types import Comparison, Drift, Gate, Movement, Outcome, Row, RunFacts, Setting, Side, Verdict
-from suite.compare.verdicts import of_metric
+from suite.compare.reduction import Reduced
+from suite.compare.types import Comparison, Gate, Row, RunFacts, Setting, Side, Verdict
 from suite.errors import LevelfieldError
 from suite.report.units import plural
-from suite.statistics import bracket, bracketing, verdicts
-from suite.statistics.bracket import Bracketed, Costs, Ratio
-from suite.upgrade import answer, crossing, records, settings
+from suite.statistics import bracket
+from suite.statistics.bracket import Costs
+from suite.upgrade import answer, crossing, judging, readings, records, settings
 from suite.upgrade.events import Begun
-from suite.upgrade.progress import Phase, State, advice
+from suite.upgrade.progress import Phase, State, advice, missing
 from suite.upgrade.settings import Difference
 
 
@@ -86,18 +84,22 @@ def judge(begun: Begun, phases: Phases, accepted: Collection[str] = ()) -> Compa
     pairs = _pairs(begun, phases)
     drifts = drift.find_drift(pairs, phases.old, phases.new, same_hardware=True)
     compared = rows.compare_rows(phases.old, phases.new, pairs, gate, rows.Selection(), same_hardware=True)
-    judged, crossed = _bracketed(begun, compared, phases, gate)
-    if missing := _missing(begun, phases):
-        judged, crossed = (tuple(_too_early(row, missing) for row in found) for found in (judged, crossed))
-    judged, crossed = _with_answers(judged, drifts), _with_answers(crossed, drifts)
+    asked = readings.questions(phases.before, phases.new, phases.after, gate.margin)
+    reported, taken = readings.judge(asked, gate), readings.share(asked)
+    judged, crossed = _bracketed(begun, compared, phases, gate, left=1 - taken)
+    if to_come := _to_come(begun, phases):
+        judged, crossed = (tuple(judging.too_early(row, to_come) for row in found) for found in (judged, crossed))
+        reported = tuple(judging.too_early(row, to_come) for row in reported)
+    judged, crossed = judging.with_answers(judged, drifts), judging.with_answers(crossed, drifts)
     lost = [each for each in meant if each.meant == "not meant"]
     if lost:
-        judged = tuple(map(_not_attributable, judged))
-        crossed = tuple(_not_attributable(row) if row.effect == "interaction" else row for row in crossed)
-        drifts = tuple(map(_drift_not_attributable, drifts))
-    judged, crossed = rows.in_order(judged), rows.in_order(crossed)
+        judged = tuple(map(judging.not_attributable, judged))
+        crossed = tuple(judging.not_attributable(row) if row.effect == "interaction" else row for row in crossed)
+        reported = tuple(map(judging.not_attributable, reported))
+        drifts = tuple(map(judging.drift_not_attributable, drifts))
+    judged, crossed, reported = rows.in_order(judged), rows.in_order(crossed), rows.in_order(reported)
     comparison = Comparison(
-        answer=answer.of(judged, drifts, lost, gate, crossed, missing),
+        answer=answer.of(judged, drifts, lost, gate, crossed, reported, to_come),
         exit_code=0,
         kind="upgrade",
         old=Side(_label("old stack", begun, 0, (len(phases.before), len(phases.after))), _facts(phases.old)),
@@ -105,13 +107,14 @@ def judge(begun: Begun, phases: Phases, accepted: Collection[str] = ()) -> Compa
         notes=tuple(_notes(begun, phases, found)),
         rows=judged,
         drifts=drifts,
-        changes=changes.compare_environments(phases.old, phases.new, pairs),
+        changes=readings.without(changes.compare_environments(phases.old, phases.new, pairs), reported),
         gate=gate,
-        method=answer.method(gate, bracketed=not begun.one_way, crossed=begun.crossed),
+        method=answer.method(gate, bracketed=not begun.one_way, crossed=begun.crossed, of_readings=taken),
         replicate="boot",
         order="turns" if phases.after else "lumps",
         settings=meant,
         crossed=crossed,
+        readings=reported,
     )
     return msgspec.structs.replace(comparison, exit_code=exit_code(comparison))
 
@@ -141,11 +144,14 @@ def _pairs(begun: Begun, phases: Phases) -> tuple[Pair, ...]:
 
 
 def _bracketed(
-    begun: Begun, compared: Sequence[Row], phases: Phases, gate: Gate
+    begun: Begun, compared: Sequence[Row], phases: Phases, gate: Gate, *, left: float
 ) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
-    """Judge all rows that have costs on both sides together; and, of two arms, their effects and interactions."""
+    """Judge all rows that have costs on both sides together; and, of two arms, their effects and interactions.
+
+    What is `left` of the level for them is shared: the effects of two arms have `crossing.ARMS_SHARE` of the whole.
+    """
     asked = crossing.questions(phases.before, phases.new, phases.after) if begun.crossed else ()
-    level = gate.q * (1 - crossing.ARMS_SHARE) if begun.crossed else gate.q
+    level = gate.q * (left - crossing.ARMS_SHARE if begun.crossed else left)
     interactions = {row.id: (row, each) for each in asked for row in (crossing.interaction(each),)}
     costs = {
         row.id: Costs(
@@ -160,7 +166,10 @@ def _bracketed(
     judged = dict(zip(costs, found, strict=True))
 
     def of(row: Row) -> Row:
-        return _judged(row, judged[row.id], costs[row.id]) if row.id in judged else _unmeasured(row)
+        if row.id not in judged:
+            return _unmeasured(row)
+        plain = msgspec.structs.replace(row, p_value=None, p_adjusted=None, further_seconds=None)
+        return judging.over_boots(plain, judged[row.id], costs[row.id])
 
     crossed = (crossing.in_words(of(row), each) for row, each in interactions.values())
     return tuple(map(of, compared)), (*crossing.effects(asked, gate), *crossed)
@@ -171,116 +180,23 @@ def _costs(runs: Sequence[Reduced], arm: str, case: str) -> tuple[float, ...]:
     return tuple(found.costs) if found is not None else ()
 
 
-_OUTCOMES: dict[Verdict, Outcome] = {
-    Verdict.SAFE: "fine",
-    Verdict.FASTER: "fine",
-    Verdict.LEANER: "fine",
-    Verdict.SLOWER: "worse",
-    Verdict.HUNGRIER: "worse",
-}
-_SPEEDS = {bracketing.Verdict.SLOWER: verdicts.Verdict.SLOWER, bracketing.Verdict.FASTER: verdicts.Verdict.FASTER}
-
-
-def _judged(row: Row, found: Bracketed, costs: Costs) -> Row:
-    speed = _SPEEDS.get(found.verdict) if not row.effect else None
-    verdict = of_metric(speed, row.metric) if speed is not None else Verdict(found.verdict.value)
-    return msgspec.structs.replace(
-        row,
-        verdict=verdict,
-        outcome=_OUTCOMES.get(verdict, "undecided"),
-        reason=found.reason.rstrip("."),
-        ratio=_estimate(found.ratio) or row.ratio,
-        drift=_estimate(found.drift),
-        confidence=found.confidence if found.ratio is not None else None,
-        p_value=None,
-        p_adjusted=None,
-        old_replicates=len(costs.before) + len(costs.after),
-        new_replicates=len(costs.new),
-        further=found.further,
-        further_seconds=None,
-    )
-
-
-def _estimate(found: Ratio | None) -> Estimate | None:
-    return Estimate(found.value, found.low, found.high) if found is not None else None
-
-
 def _unmeasured(row: Row) -> Row:
     """Return a row of a smoke run as undecided; others stand as they are."""
     return msgspec.structs.replace(row, verdict=Verdict.UNDECIDED) if row.reason == NOT_MEASURED else row
 
 
-def _with_answers(judged: Sequence[Row], drifts: Sequence[Drift]) -> tuple[Row, ...]:
-    """Say of the rows whose answers moved that they did: a time of something else is no comparison."""
-    moved = {
-        (each.old_arm, each.new_arm, (each.model, each.precision, each.batch, each.threads, each.device))
-        for each in drifts
-        if each.movement is Movement.BEYOND and each.outcome == "worse"
-    }
-
-    def has_moved(row: Row) -> bool:
-        pairs = ((arm, arm) for arm in (row.old_arm, row.new_arm)) if row.effect else ((row.old_arm, row.new_arm),)
-        return any((*pair, question(row.case)) in moved for pair in pairs)
-
-    return tuple(
-        msgspec.structs.replace(
-            row, verdict=Verdict.MOVED, outcome="worse", reason=f"of its speed: {row.verdict}", further=None
-        )
-        if row.ratio is not None and has_moved(row)
-        else row
-        for row in judged
-    )
-
-
-def _missing(begun: Begun, phases: Phases) -> str:
+def _to_come(begun: Begun, phases: Phases) -> str:
     """Name the boots that are still to be measured: `2 boots of the phase after`; empty where all are."""
     counts = dict(zip(Phase, map(len, (phases.before, phases.new, phases.after)), strict=True))
-    if begun.one_way:
-        del counts[Phase.AFTER]
-    unit = "run" if begun.declared else "boot"
-    short = {phase: begun.boots - count for phase, count in counts.items() if count < begun.boots}
-    return " and ".join(f"{plural(count, unit)} of the phase {phase}" for phase, count in short.items())
-
-
-def _too_early(row: Row, missing: str) -> Row:
-    """Take back a verdict on speed that came before the last boot: one that can be asked at any time errs more."""
-    if row.ratio is None:
-        return row
-    return msgspec.structs.replace(
-        row,
-        verdict=Verdict.UNDECIDED,
-        outcome="undecided",
-        reason=f"too early: {missing} to come",
-        confidence=None,
-        further=None,
-    )
-
-
-def _not_attributable(row: Row) -> Row:
-    if row.ratio is None or row.verdict in (Verdict.UNDECIDED, Verdict.DRIFTED):
-        return row
-    return msgspec.structs.replace(
-        row,
-        verdict=Verdict.NOT_ATTRIBUTABLE,
-        outcome="undecided",
-        reason=f"{row.verdict}, and settings changed with the upgrade",
-        further=None,
-        confidence=None,
-    )
-
-
-def _drift_not_attributable(found: Drift) -> Drift:
-    if found.movement is not Movement.BEYOND:
-        return found
-    return msgspec.structs.replace(found, outcome="undecided", reason="settings changed with the upgrade")
+    found = missing(begun, counts)
+    return " and ".join(f"{plural(count, begun.replicate)} of the phase {phase}" for phase, count in found.items())
 
 
 def _label(stack: str, begun: Begun, side: int, boots: tuple[int, ...]) -> str:
-    unit = "run" if begun.declared else "boot"
     name = ", ".join(begun.selections[side].backends) if begun.declared else stack
     if len(boots) > 1 and boots[1]:
-        return f"{name} ({plural(boots[0], unit)} before, {boots[1]} after)"
-    return f"{name} ({plural(boots[0], unit)})"
+        return f"{name} ({plural(boots[0], begun.replicate)} before, {boots[1]} after)"
+    return f"{name} ({plural(boots[0], begun.replicate)})"
 
 
 def _facts(runs: Sequence[Reduced]) -> tuple[RunFacts, ...]:

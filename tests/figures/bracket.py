@@ -9,6 +9,7 @@ from suite.trials.bracket.draws import BAD_BOOTS, STEPS, Noise, Tally, Trouble
 from suite.trials.bracket.record import Reach, Record, beside, called_slower_or_faster, drifts, honest, worst
 from suite.trials.bracket.simulate import BOOTS, MANY, SPREADS_OF_CURVE, WANTED
 from suite.trials.record import read
+from suite.upgrade.readings import SHARE
 from tests.figures.checking import Figure
 from tests.figures.records import TRIALS
 
@@ -121,6 +122,7 @@ FIGURES = [
     Figure(PAGE, "at most {} % of upgrades of an honest machine", lambda: [f"{100 * _record().level:g}"]),
     Figure(PAGE, "Three quarters ({} %) of that belong", lambda: [f"{100 * DRIFT_SHARE:g}"]),
     Figure(PAGE, "fewer than {} boots", lambda: [LEAST_BOOTS]),
+    Figure(PAGE, "they have a quarter ({} %) of the level and the cases the rest", lambda: [f"{100 * SHARE:g}"]),
     Figure(
         PAGE,
         "simulates {} upgrades in each setting, and {} of those of {} cases where the machine is not honest",

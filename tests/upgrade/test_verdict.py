@@ -136,6 +136,13 @@ def test_speed_gets_no_verdict_before_the_last_boot(counts: tuple[int, int, int]
     assert note(slower, "boot") == f"too early: {missing} to come"
 
 
+def test_an_old_stack_that_cannot_come_back_has_no_boots_to_come() -> None:
+    """Without a way back, the new stack may begin before the old one has all its boots."""
+    phases = Phases(boots("before", OLD_MACHINE)[:3], boots("new", UPGRADED, slower={"onnxruntime": 1.25}))
+    found = judge(begun(boots=BOOTS, one_way=True), phases)
+    assert row(found, "onnxruntime").verdict is Verdict.SLOWER
+
+
 def test_answers_that_moved_are_said_before_the_last_boot() -> None:
     new = boots("new", UPGRADED, lambda each: with_parity(each, "jax", moved))
     found = judge(begun(boots=BOOTS), Phases(boots("before", OLD_MACHINE), new))

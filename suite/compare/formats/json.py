@@ -7,6 +7,7 @@ from suite.compare.types import Comparison
 
 FORMAT = 1
 """Version of this layout: a field may be added, none changes its meaning."""
+_WITH_IDS = ("rows", "crossed", "readings", "drifts")
 
 
 def write(comparison: Comparison) -> str:
@@ -19,11 +20,12 @@ def write(comparison: Comparison) -> str:
         **{
             name: getattr(comparison, name)
             for name in comparison.__struct_fields__
-            if name not in ("answer", "exit_code", "settings", "rows", "drifts", "crossed")
+            if name not in ("answer", "exit_code", "settings", *_WITH_IDS)
         },
-        "rows": [{"id": row.id, **msgspec.structs.asdict(row)} for row in comparison.rows],
-        "crossed": [{"id": row.id, **msgspec.structs.asdict(row)} for row in comparison.crossed],
-        "drifts": [{"id": drift.id, **msgspec.structs.asdict(drift)} for drift in comparison.drifts],
+        **{
+            name: [{"id": each.id, **msgspec.structs.asdict(each)} for each in getattr(comparison, name)]
+            for name in _WITH_IDS
+        },
     }
     lines = (f"{msgspec.json.encode(name).decode()}: {_value(value)}" for name, value in plain.items())
     return "{" + ",\n ".join(lines) + "}\n"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from suite.compare import phrases
-from suite.compare.types import Comparison, Row, Setting
+from suite.compare.types import Comparison, Reading, Row, Setting
 from suite.report.markdown import table
 from suite.safety.markdown import code, text
 
@@ -25,22 +25,21 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     yield from (f"- {text(note)}" for note in comparison.notes)
     yield ""
     yield from _settings(comparison.settings)
-    other = [row for row in comparison.rows if row.outcome != "fine"]
-    fine = [row for row in comparison.rows if row.outcome == "fine"]
     shared = phrases.shared(comparison.rows)
     if shared:
         yield text(f"All cases: {shared}.")
         yield ""
-    yield from _cases(other, comparison.replicate, brief=bool(shared))
-    if fine:
-        yield from _folded(f"{len(fine)} cases that are not worse" if other else f"All {len(fine)} cases")
-        yield from _cases(fine, comparison.replicate, brief=bool(shared))
-        yield "</details>"
-        yield ""
+    yield from _worse_first(comparison.rows, "cases", comparison.replicate, brief=bool(shared))
     if comparison.crossed:
         yield text(f"{phrases.CROSSED}. {phrases.CROSSED_CAPTION}")
         yield ""
         yield from _cases(comparison.crossed, comparison.replicate, brief=bool(shared))
+    if comparison.readings:
+        yield text(f"{phrases.READINGS}. {phrases.READINGS_CAPTION}")
+        yield ""
+        yield from _worse_first(
+            comparison.readings, "readings", comparison.replicate, headings=phrases.READING_HEADINGS
+        )
     yield from _answers(comparison)
     yield from _changes(comparison)
     yield text(comparison.method)
@@ -61,14 +60,52 @@ def _settings(settings: Sequence[Setting]) -> Iterator[str]:
     yield ""
 
 
-def _cases(rows: Sequence[Row], replicate: str, *, brief: bool) -> Iterator[str]:
+def _worse_first(
+    rows: Sequence[Row | Reading],
+    what: str,
+    replicate: str,
+    *,
+    brief: bool = False,
+    headings: tuple[str, str, str] = phrases.HEADINGS,
+) -> Iterator[str]:
+    """Yield a table of what is not fine, and one of the rest, which is folded away."""
+    other = [row for row in rows if row.outcome != "fine"]
+    fine = [row for row in rows if row.outcome == "fine"]
+    yield from _cases(other, replicate, brief=brief, headings=headings)
+    if fine:
+        yield from _folded(f"{len(fine)} {what} that are not worse" if other else f"All {len(fine)} {what}")
+        yield from _cases(fine, replicate, brief=brief, headings=headings)
+        yield "</details>"
+        yield ""
+
+
+def _cases(
+    rows: Sequence[Row | Reading],
+    replicate: str,
+    *,
+    brief: bool,
+    headings: tuple[str, str, str] = phrases.HEADINGS,
+) -> Iterator[str]:
     if not rows:
         return
-    cells = [(row.outcome, *phrases.row_cells(row, replicate, brief=brief)) for row in rows[:MOST_ROWS]]
-    yield from table(
-        ("", "arm", "case", "old:", "new:", "new/old:", "verdict", ""),
-        ((_SIGNS[outcome], code(arms), *map(text, rest)) for outcome, arms, *rest in cells),
+    drifts = any(row.drift is not None for row in rows)
+
+    def cells(row: Row | Reading) -> tuple[str, ...]:
+        who, *rest, verdict, note = phrases.row_cells(row, replicate, brief=brief)
+        plain = (*rest, *([phrases.drift(row)] if drifts else []), verdict, note)
+        return _SIGNS[row.outcome], code(who), *map(text, plain)
+
+    columns = (
+        "",
+        *headings[:2],
+        "old:",
+        "new:",
+        f"{headings[2]}:",
+        *(["after/before:"] if drifts else []),
+        "verdict",
+        "",
     )
+    yield from table(columns, map(cells, rows[:MOST_ROWS]))
     yield ""
     if len(rows) > MOST_ROWS:
         yield f"{len(rows) - MOST_ROWS} more rows are left out here; `--format html` shows them."

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from suite.compare import phrases
-from suite.compare.types import Comparison, Drift, Outcome, Row, Setting
+from suite.compare.types import Comparison, Drift, Outcome, Reading, Row, Setting
 
 WIDE = 120
 """Columns from which the costs themselves stand beside their ratio; also the width of a text file."""
@@ -54,6 +54,7 @@ def _parts(comparison: Comparison, *, wide: bool) -> Iterator[RenderableType]:
     if comparison.crossed:
         yield _cases(phrases.CROSSED, comparison.crossed, comparison.replicate, wide=wide)
         yield Text(phrases.CROSSED_CAPTION, "dim")
+    yield from _readings(comparison, wide=wide)
     if comparison.moved:
         yield _answers(comparison.moved)
     yield from _changes(comparison)
@@ -74,23 +75,40 @@ def _settings(settings: Sequence[Setting]) -> Table:
     return table
 
 
-def _cases(title: str, rows: Sequence[Row], replicate: str, *, wide: bool) -> Table:
+def _readings(comparison: Comparison, *, wide: bool) -> Iterator[RenderableType]:
+    if not comparison.readings:
+        return
+    shown = comparison.readings[:MOST_CHANGES]
+    yield _cases(phrases.READINGS, shown, comparison.replicate, wide=wide, headings=phrases.READING_HEADINGS)
+    rest = len(comparison.readings) - len(shown)
+    more = f" {rest} more readings: --format html shows them." if rest else ""
+    yield Text(phrases.READINGS_CAPTION + more, "dim")
+
+
+def _cases(
+    title: str,
+    rows: Sequence[Row | Reading],
+    replicate: str,
+    *,
+    wide: bool,
+    headings: tuple[str, str, str] = phrases.HEADINGS,
+) -> Table:
     shared = phrases.shared(rows)
     table = _grid(f"{title} ({shared})" if shared else title)
-    table.add_column("arm", overflow="fold")
-    table.add_column("case", overflow="fold")
+    for name in headings[:2]:
+        table.add_column(name, overflow="fold")
     for name in ("old", "new") if wide else ():
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("new/old", justify="right", no_wrap=True)
+    table.add_column(headings[2], justify="right", no_wrap=True)
     drifts = wide and any(row.drift is not None for row in rows)
     if drifts:
         table.add_column("after/before", justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     table.add_column("", overflow="fold")
     for row in rows:
-        arms, case, old, new, ratio, verdict, note = phrases.row_cells(row, replicate, brief=bool(shared))
-        costs = (old, new) if wide else ()
-        plain_cells = (arms, case, *costs, ratio, *([phrases.drift(row)] if drifts else []))
+        who, what, old, new, ratio, verdict, note = phrases.row_cells(row, replicate, brief=bool(shared))
+        sides = (old, new) if wide else ()
+        plain_cells = (who, what, *sides, ratio, *([phrases.drift(row)] if drifts else []))
         table.add_row(*map(Text, plain_cells), Text(verdict, _STYLES[row.outcome]), Text(note, "dim"))
     return table
 

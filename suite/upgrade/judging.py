@@ -1,0 +1,128 @@
+"""What is said of a case or a reading over the boots of an upgrade, and what takes that back."""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import msgspec
+
+from suite.analysis.types import Estimate
+from suite.compare.reduction import question
+from suite.compare.types import Drift, Judged, Movement, Outcome, Row, Verdict
+from suite.compare.verdicts import of_metric
+from suite.statistics import bracketing, verdicts
+from suite.statistics.bracket import Bracketed, Costs, Ratio
+
+_Judged = TypeVar("_Judged", bound=Judged)
+_OUTCOMES: dict[Verdict, Outcome] = {
+    Verdict.SAFE: "fine",
+    Verdict.FASTER: "fine",
+    Verdict.LEANER: "fine",
+    Verdict.SLOWER: "worse",
+    Verdict.HUNGRIER: "worse",
+}
+_DIFFERENT = {bracketing.Verdict.SLOWER: verdicts.Verdict.SLOWER, bracketing.Verdict.FASTER: verdicts.Verdict.FASTER}
+
+
+def over_boots(row: _Judged, found: Bracketed, costs: Costs) -> _Judged:
+    """Return what is said of a case or a reading from its boots.
+
+    Parameters
+    ----------
+    row
+        Before it is judged.
+    found, costs
+        What was found, and what it was found from.
+    """
+    verdict = Verdict(found.verdict.value)
+    different = _DIFFERENT.get(found.verdict)
+    if different is not None and isinstance(row, Row) and not row.effect:  # an interaction has words of its own
+        verdict = of_metric(different, row.metric)
+    return msgspec.structs.replace(
+        row,
+        verdict=verdict,
+        outcome=_OUTCOMES.get(verdict, "undecided"),
+        reason=found.reason.rstrip("."),
+        ratio=_estimate(found.ratio) or row.ratio,
+        drift=_estimate(found.drift),
+        confidence=found.confidence if found.ratio is not None else None,
+        old_replicates=len(costs.before) + len(costs.after),
+        new_replicates=len(costs.new),
+        further=found.further,
+    )
+
+
+def _estimate(found: Ratio | None) -> Estimate | None:
+    return Estimate(found.value, found.low, found.high) if found is not None else None
+
+
+def with_answers(judged: Sequence[Row], drifts: Sequence[Drift]) -> tuple[Row, ...]:
+    """Say of the rows whose answers moved that they did: a time of something else is no comparison.
+
+    Parameters
+    ----------
+    judged
+        Rows, as their boots were judged.
+    drifts
+        Whether answers moved.
+    """
+    moved = {
+        (each.old_arm, each.new_arm, (each.model, each.precision, each.batch, each.threads, each.device))
+        for each in drifts
+        if each.movement is Movement.BEYOND and each.outcome == "worse"
+    }
+
+    def has_moved(row: Row) -> bool:
+        pairs = ((arm, arm) for arm in (row.old_arm, row.new_arm)) if row.effect else ((row.old_arm, row.new_arm),)
+        return any((*pair, question(row.case)) in moved for pair in pairs)
+
+    return tuple(
+        msgspec.structs.replace(
+            row, verdict=Verdict.MOVED, outcome="worse", reason=f"of its speed: {row.verdict}", further=None
+        )
+        if row.ratio is not None and has_moved(row)
+        else row
+        for row in judged
+    )
+
+
+def too_early(row: _Judged, missing: str) -> _Judged:
+    """Take back a verdict that came before the last boot: one that can be asked at any time errs more.
+
+    Parameters
+    ----------
+    row
+        Of a case or a reading. A case without a ratio stands as it is: it fails, or was not measured.
+    missing
+        Boots that are still to be measured, in words.
+    """
+    if row.ratio is None and isinstance(row, Row):
+        return row
+    return msgspec.structs.replace(
+        row,
+        verdict=Verdict.UNDECIDED,
+        outcome="undecided",
+        reason=f"too early: {missing} to come",
+        confidence=None,
+        further=None,
+    )
+
+
+def not_attributable(row: _Judged) -> _Judged:
+    """Take back a verdict on a difference that settings which changed with the upgrade may explain."""
+    if row.ratio is None or row.verdict in (Verdict.UNDECIDED, Verdict.DRIFTED):
+        return row
+    return msgspec.structs.replace(
+        row,
+        verdict=Verdict.NOT_ATTRIBUTABLE,
+        outcome="undecided",
+        reason=f"{row.verdict}, and settings changed with the upgrade",
+        further=None,
+        confidence=None,
+    )
+
+
+def drift_not_attributable(found: Drift) -> Drift:
+    """Say of answers that moved that settings which changed with the upgrade may be why."""
+    if found.movement is not Movement.BEYOND:
+        return found
+    return msgspec.structs.replace(found, outcome="undecided", reason="settings changed with the upgrade")
