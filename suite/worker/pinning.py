@@ -9,8 +9,9 @@ CPUS = "LEVELFIELD_CPUS"
 MEMORY_NODES = "LEVELFIELD_MEMORY_NODES"
 """Variable with the numbers of the NUMA nodes that memory is bound to; not there: it is not bound here."""
 _SET_MEMPOLICY = {"x86_64": 238, "aarch64": 237}
-"""Number of the system call set_mempolicy(2), for which the C library has no function (the kernel's
-`arch/x86/entry/syscalls/syscall_64.tbl` and `include/uapi/asm-generic/unistd.h`)."""
+_MIGRATE_PAGES = {"x86_64": 256, "aarch64": 238}
+"""Numbers of the system calls set_mempolicy(2) and migrate_pages(2), for which the C library has no functions (the
+kernel's `arch/x86/entry/syscalls/syscall_64.tbl` and `include/uapi/asm-generic/unistd.h`)."""
 _MPOL_BIND = 2
 """Mode in which memory comes from the named nodes alone (`include/uapi/linux/mempolicy.h`)."""
 _NO_MODE = -1
@@ -41,6 +42,9 @@ def named_cpus() -> list[int]:
 def bind_memory(nodes: list[int]) -> None:
     """Take this thread's memory from some NUMA nodes alone, and that of the threads and processes that it makes.
 
+    What this process has allocated until now is moved there, but for what it shares; where the kernel forbids that, it
+    stays where it is.
+
     Parameters
     ----------
     nodes
@@ -51,14 +55,17 @@ def bind_memory(nodes: list[int]) -> None:
     OSError
         The kernel refuses; `cannot_bind_memory` tells beforehand where it refuses whatever is named.
     """
-    mask = (ctypes.c_ulong * (max(nodes) // _WORD_BITS + 1))()
-    for node in nodes:
-        mask[node // _WORD_BITS] |= 1 << node % _WORD_BITS
-    # The kernel takes one bit less than it is told.
-    error = _set_mempolicy(_MPOL_BIND, mask, len(mask) * _WORD_BITS + 1)
+    with os.scandir("/sys/devices/system/node") as folders:
+        there = [int(each.name[4:]) for each in folders if each.name[:4] == "node" and each.name[4:].isdecimal()]
+    words = max([*nodes, *there]) // _WORD_BITS + 1
+    bits = words * _WORD_BITS + 1  # the kernel takes one less than it is told
+    mask = _mask(nodes, words)
+    error = _call(_SET_MEMPOLICY, ctypes.c_long(_MPOL_BIND), mask, ctypes.c_ulong(bits))
     if error:
         named = ", ".join(map(str, nodes))
         raise OSError(error, f"memory cannot be bound to the NUMA nodes {named}: {os.strerror(error)}")
+    others = _mask([node for node in there if node not in nodes], words)
+    _call(_MIGRATE_PAGES, ctypes.c_long(0), ctypes.c_ulong(bits), others, mask)
 
 
 def cannot_bind_memory() -> str:
@@ -66,20 +73,26 @@ def cannot_bind_memory() -> str:
 
     The kernel is asked for a mode that does not exist, which it refuses as invalid without changing anything.
     """
-    error = _set_mempolicy(_NO_MODE, None, 0)
+    error = _call(_SET_MEMPOLICY, ctypes.c_long(_NO_MODE), None, ctypes.c_ulong(0))
     if error == errno.EINVAL:
         return ""
     return f"the kernel refuses the system call set_mempolicy: {os.strerror(error)}"
 
 
-def _set_mempolicy(mode: int, mask: "ctypes.Array[ctypes.c_ulong] | None", bits: int) -> int:
-    """Call set_mempolicy(2); return its error number, 0 for success."""
-    number = _SET_MEMPOLICY.get(os.uname().machine)
+def _mask(nodes: list[int], words: int) -> "ctypes.Array[ctypes.c_ulong]":
+    mask = (ctypes.c_ulong * words)()
+    for node in nodes:
+        mask[node // _WORD_BITS] |= 1 << node % _WORD_BITS
+    return mask
+
+
+def _call(numbers: dict[str, int], *arguments: object) -> int:
+    """Call the kernel by a number that depends on the processor; return the error number, 0 for success."""
+    number = numbers.get(os.uname().machine)
     if number is None:
         return errno.ENOSYS
     libc = ctypes.CDLL(None, use_errno=True)
-    failed = libc.syscall(ctypes.c_long(number), ctypes.c_long(mode), mask, ctypes.c_ulong(bits))
-    return ctypes.get_errno() if failed else 0
+    return ctypes.get_errno() if libc.syscall(ctypes.c_long(number), *arguments) < 0 else 0
 
 
 def _numbers(variable: str) -> list[int]:
