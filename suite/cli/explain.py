@@ -8,7 +8,7 @@ from typing import Literal, TextIO
 import click
 from rich.markup import escape
 
-from suite.cli.options import BASE, CSV, LAUNCHER
+from suite.cli.options import BASE, CPUS, CSV, LAUNCHER
 from suite.errors import LevelfieldError, printable
 from suite.safety import terminals
 
@@ -21,6 +21,7 @@ from suite.safety import terminals
 @click.option("--top", type=click.IntRange(0), default=15, help="Rows of a table on the terminal; 0: all.")
 @click.option("--json", "json_file", metavar="FILE", help="Write JSON to this file; - for the terminal.")
 @CSV
+@CPUS
 @LAUNCHER
 @BASE
 def explain(
@@ -29,6 +30,7 @@ def explain(
     top: int,
     json_file: str | None,
     csv_file: str | None,
+    cpus: tuple[int, ...] | Literal["all"],
     launcher: str | None,
     base: Literal["debian", "registry"],
 ) -> None:
@@ -45,7 +47,7 @@ def explain(
 
     if json_file == csv_file == "-":
         raise click.UsageError("Either JSON or CSV can go to the terminal, not both.")
-    requested = list({each.id: each for each in map(request.parse, cases)}.values())
+    requested = list({each.id: each for each in (request.parse(case, cpus) for case in cases)}.values())
     progress = terminals.console(stderr=True)
     chosen, reason = choose(launcher, base=base)
     if reason:

@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from suite.cli.options import (
+    CPUS,
     GPU,
     INJECTION,
     NAMES,
@@ -64,6 +65,7 @@ _SELECTION = (
     click.option(
         "--threads", type=NUMBERS, default=(), help="Threads of each worker, or several numbers; default: one per core."
     ),
+    CPUS,
     PROCESSES,
     VARIANT,
     GPU,

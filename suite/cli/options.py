@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from pathlib import Path, PurePath
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 import click
 
@@ -13,6 +13,7 @@ from suite.report.units import parse_share
 LARGEST_NUMBER = 1_000_000
 """Largest batch, and largest number of threads or processes, that is accepted."""
 _DURATION = re.compile(r"(?P<count>\d+(?:\.\d+)?)\s*(?P<unit>s|m|min|h)?")
+_RANGE = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?")
 _AMOUNT = re.compile(r"\d{1,6}(\.\d{1,9})?")
 _SECONDS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, None: 1.0}
 
@@ -73,6 +74,16 @@ def _numbers(text: str) -> tuple[int, ...]:
     if any(number > LARGEST_NUMBER for number in numbers):
         raise ValueError(f"{text!r} holds a number above {LARGEST_NUMBER:,}.")
     return numbers
+
+
+def _cpus(text: str) -> tuple[int, ...] | Literal["all"]:
+    if text == "all":
+        return "all"
+    ranges = [_RANGE.fullmatch(word) for word in text.split(",")]
+    cpus = {cpu for each in ranges if each for cpu in range(int(each[1]), int(each[2] or each[1]) + 1)}
+    if not all(each and int(each[1]) <= int(each[2] or each[1]) for each in ranges):
+        raise ValueError(f"{text!r} is neither `all` nor a list of CPUs such as 0-15,32.")
+    return tuple(sorted(cpus))
 
 
 def _duration(text: str) -> float:
@@ -184,6 +195,12 @@ VARIANT = click.option(
     help="cpu or a CUDA variant (cu12, cu13); auto: the newest one that this machine's GPU runs, cpu without a GPU.",
 )
 GPU = click.option("--gpu", metavar="INDEX|UUID", help="The one GPU to use; `levelfield doctor` lists them.")
+CPUS = click.option(
+    "--cpus",
+    type=Parsed("list|all", _cpus),
+    default=(),
+    help="CPUs to choose from: a list such as 0-15, or all. Default: those of one NUMA node and one kind of core.",
+)
 PROCESSES = click.option(
     "--processes",
     type=NUMBERS,

@@ -58,6 +58,7 @@ def environment(run: Run) -> Environment:
         "rounds": str(settings.rounds),
         "CPUs": ",".join(map(str, settings.cpus)),
         "timed region": settings.timed_region,
+        **_memory_nodes(settings.memory_nodes),
     }
     found["inputs"] = dict(_inputs(run))
     for image in run.images:
@@ -197,6 +198,13 @@ def text(fact: Fact | None) -> str:
             return "yes" if fact else "no"
         case _:
             return str(fact)
+
+
+def _memory_nodes(nodes: tuple[int, ...] | Absent | None) -> dict[str, str]:
+    """Return the NUMA nodes that memory was bound to; nothing where a record does not say."""
+    if nodes is None:
+        return {}
+    return {"memory nodes": text(nodes) if isinstance(nodes, Absent) else ",".join(map(str, nodes))}
 
 
 def _inputs(run: Run) -> Iterator[tuple[str, str]]:

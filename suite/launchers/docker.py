@@ -108,6 +108,7 @@ class DockerLauncher:
                     # Compilers load what they write to /tmp, so it is mounted `exec`.
                     tmpfs={"/tmp": f"rw,exec,nosuid,nodev,size={TMP_BYTES},mode=1777"},  # noqa: S108
                     cpuset_cpus=",".join(str(cpu) for cpu in spec.cpus),
+                    cpuset_mems=",".join(str(node) for node in spec.memory_nodes) or None,
                     mem_limit=spec.memory_bytes,
                     memswap_limit=spec.memory_bytes,
                     pids_limit=PIDS_LIMIT,
@@ -127,6 +128,13 @@ class DockerLauncher:
             _remove(api, name, patient=isinstance(error, KeyboardInterrupt))
             raise
         return ContainerChannel(self._client, container, attached, LocalProcess.of_container(pid, container))
+
+    def cannot_bind_memory(self) -> str:
+        try:
+            supported = self._client.info().get("CPUSet")
+        except ENGINE_ERRORS as error:
+            raise engine_gone(error) from error
+        return "" if supported else "the container engine has no control group for CPUs and NUMA nodes (cpuset)"
 
     def check_gpu(self, image: Image, gpu: str) -> None:
         """Start one container with the GPU and end it, so that a failure is reported before gigabytes are fetched.

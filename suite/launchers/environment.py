@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from suite.worker.pinning import CPUS, MEMORY_NODES
+
 PADDING = "LEVELFIELD_PADDING"
 """Variable that nothing reads: its length shifts the stack and the heap (`suite.schedule.padding`)."""
 
@@ -16,7 +18,7 @@ def worker_environment(*, threads: int, cpus: Sequence[int], padding_bytes: int 
     threads
         Threads of every process of the worker.
     cpus
-        Numbers of the CPUs that the worker is pinned to.
+        Numbers of the CPUs that the worker is pinned to; several processes in it get equal shares, in this order.
     padding_bytes
         Length of the variable that nothing reads. It is there at length 0 too, so that lengths differ by nothing else.
     """
@@ -37,9 +39,17 @@ def worker_environment(*, threads: int, cpus: Sequence[int], padding_bytes: int 
         # the clock are a third of a millisecond.
         "OPENBLAS_THREAD_TIMEOUT": "20",
         "TF_CPP_MIN_LOG_LEVEL": "2",
-        "LEVELFIELD_CPUS": ",".join(str(cpu) for cpu in cpus),
+        CPUS: ",".join(str(cpu) for cpu in cpus),
         PADDING: "x" * padding_bytes,
     }
+
+
+def memory_environment(nodes: Sequence[int]) -> dict[str, str]:
+    """Return the variable that binds a process's memory to NUMA nodes; nothing where none are named.
+
+    A container has no such variable: the engine binds its memory.
+    """
+    return {MEMORY_NODES: ",".join(map(str, nodes))} if nodes else {}
 
 
 def gpu_environment(gpu: str, cache: str = "") -> dict[str, str]:

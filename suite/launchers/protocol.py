@@ -9,6 +9,7 @@ from suite.images.wheels import Progress
 from suite.launchers.disk_limit import LIMIT_BYTES
 from suite.launchers.worker import Worker
 from suite.record.schema import Image
+from suite.worker import pinning
 
 READY_TIMEOUT_S = 60.0
 """A container starts in half a second; a machine under load may need many times that."""
@@ -23,6 +24,7 @@ class LaunchSpec(msgspec.Struct, frozen=True):
     threads: int
     """Of every process in it."""
     cpus: tuple[int, ...]
+    """Several processes in it get equal shares of them, in this order."""
     memory_bytes: int
     artifacts: Path
     """Folder that the worker may read."""
@@ -34,6 +36,8 @@ class LaunchSpec(msgspec.Struct, frozen=True):
     """Folder that an exporter may write into."""
     gpu: str = ""
     """UUID of the one GPU that the worker may use; empty: none."""
+    memory_nodes: tuple[int, ...] = ()
+    """NUMA nodes that its memory is bound to; empty: any."""
     padding_bytes: int = 0
     """Length of a variable in the worker's environment that nothing reads."""
 
@@ -97,6 +101,10 @@ class Launcher(Protocol):
             When this one worker could not be started.
         """
         ...
+
+    def cannot_bind_memory(self) -> str:
+        """Return why the memory of workers cannot be bound to NUMA nodes here; empty: it can be."""
+        return pinning.cannot_bind_memory()
 
     def sweep(self) -> int:
         """Remove workers that earlier, killed supervisors left behind; return how many.

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from suite.machine.reading import ROOT, Facts, as_text, cpu_list, entry, if_known, integer, online, table, text
+from suite.machine.reading import ROOT, Facts, entry, if_known, integer, online, table, text
+from suite.machine.topology import placement, read
+from suite.record.cpu_lists import as_text, cpu_list
 from suite.record.schema import Absent, Fact
 
 _CPU = Path("sys/devices/system/cpu")
@@ -49,6 +51,7 @@ def cpu(pinned: Sequence[int] | None = None, root: Path = ROOT) -> Facts:
     else:
         facts["flags"] = facts["all flags sha256"] = Absent(f"{where} lists none")
     facts["CPUs measured on"] = as_text(tuple(pinned)) if pinned else Absent("none were chosen: all that are allowed")
+    facts |= placement(pinned, read(root))
     if hasattr(os, "sched_getaffinity"):
         facts["CPUs allowed"] = as_text(tuple(os.sched_getaffinity(0)))
     return facts

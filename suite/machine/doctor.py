@@ -31,6 +31,7 @@ def examine(needs: Needs | None = None, root: Path = ROOT) -> list[Finding]:
         *room.disks(needs),
         room.memory(needs, root),
         room.cpus(root),
+        *room.nodes(root),
         *quiet.now(),
         quiet.load(),
         *quiet.clock(root),

@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from suite.machine.reading import ROOT, Facts, chosen, if_known, integer, kibibytes, table, text
+from suite.machine.topology import layout, read
 from suite.record.schema import Absent
 
 _KEPT = re.compile(
@@ -62,6 +63,7 @@ def memory(root: Path = ROOT) -> Facts:
         "transparent huge pages": chosen(root / _PAGES / "enabled"),
         "transparent huge pages defrag": chosen(root / _PAGES / "defrag"),
         "NUMA nodes": nodes,
+        **layout(read(root)),
         "NUMA balancing": integer(root / "proc/sys/kernel/numa_balancing"),
         "swappiness": integer(root / "proc/sys/vm/swappiness"),
         "overcommit": integer(root / "proc/sys/vm/overcommit_memory"),

@@ -3,12 +3,12 @@
 Every reader takes the root of the file system, so that a test can give it a folder of its own.
 """
 
-import itertools
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from suite.record.cpu_lists import cpu_list
 from suite.record.schema import Absent, Fact
 
 ROOT = Path("/")
@@ -120,28 +120,6 @@ def kibibytes(info: dict[str, str], name: str) -> int | Absent:
     """
     found = re.fullmatch(r"(\d+) kB", info.get(name, ""))
     return int(found[1]) * 1024 if found else Absent(f"/proc/meminfo does not say {name}")
-
-
-def cpu_list(content: str) -> tuple[int, ...]:
-    """Read the kernel's way of listing CPUs: `0-2,5` gives (0, 1, 2, 5).
-
-    Raises
-    ------
-    ValueError
-        When it is something else.
-    """
-    cpus: list[int] = []
-    for part in filter(None, content.strip().split(",")):
-        first, _, last = part.partition("-")
-        cpus.extend(range(int(first), int(last or first) + 1))
-    return tuple(cpus)
-
-
-def as_text(cpus: tuple[int, ...]) -> str:
-    """Write CPUs the kernel's way: (0, 1, 2, 5) gives `0-2,5`."""
-    # Within a range of neighbours, a number and its index grow alike.
-    runs = [list(run) for _, run in itertools.groupby(enumerate(sorted(cpus)), lambda pair: pair[1] - pair[0])]
-    return ",".join(f"{run[0][1]}-{run[-1][1]}" if len(run) > 1 else str(run[0][1]) for run in runs)
 
 
 def online(root: Path = ROOT) -> tuple[int, ...]:

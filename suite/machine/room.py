@@ -4,9 +4,11 @@ import os
 import shutil
 from pathlib import Path
 
+from suite.machine import topology
 from suite.machine.findings import Finding, Needs, bad, gibibytes, ok, warn
-from suite.machine.reading import ROOT, as_text, kibibytes, online, table
+from suite.machine.reading import ROOT, kibibytes, online, table
 from suite.machine.system import limits
+from suite.record.cpu_lists import as_text
 from suite.record.schema import Absent
 
 
@@ -76,6 +78,15 @@ def cpus(root: Path = ROOT) -> Finding:
     present = online(root)
     allowed = tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else present
     return cpus_allowed(present, allowed, limits(root)["CPU limit"])
+
+
+def nodes(root: Path = ROOT) -> list[Finding]:
+    """Say which CPUs and how much memory each NUMA node has, where there are several."""
+    found = topology.read(root).nodes
+    if len(found) < 2:
+        return []
+    listed = "; ".join(map(topology.in_words, found))
+    return [ok("NUMA", f"{len(found)} nodes ({listed}). Workers are pinned within one, unless --cpus says otherwise.")]
 
 
 def cpus_allowed(present: tuple[int, ...], allowed: tuple[int, ...], quota: object) -> Finding:

@@ -16,7 +16,8 @@ from suite.machine import counters
 from suite.machine.counters import Open, Value, growth
 from suite.machine.cpu import siblings
 from suite.machine.rapl import Package, Rapl, spent_uj
-from suite.machine.reading import ROOT, Facts, as_text, if_known, online
+from suite.machine.reading import ROOT, Facts, if_known, online
+from suite.record.cpu_lists import as_text
 from suite.record.schema import Absent, Noise
 
 

@@ -37,7 +37,7 @@ def _has_gil() -> bool:
 
 
 def limits(root: Path = ROOT) -> Facts:
-    """Return the control group version and what it allows this process: CPUs, time, memory."""
+    """Return the control group version and what it allows this process: CPUs, time, memory and its NUMA nodes."""
     mount, groups = root / "sys/fs/cgroup", _groups(root)
 
     def own(controller: str, name: str) -> str | Absent:
@@ -48,17 +48,20 @@ def limits(root: Path = ROOT) -> Facts:
     if (mount / "cgroup.controllers").exists():
         version, quota = 2, own("", "cpu.max")
         memory, cpus = own("", "memory.max"), own("", "cpuset.cpus.effective")
-    elif (mount / "memory").is_dir() or (mount / "cpu").is_dir():
+        nodes = own("", "cpuset.mems.effective")
+    elif any((mount / controller).is_dir() for controller in ("memory", "cpu", "cpuset")):
         version, quota = 1, if_known("{} {}".format, own("cpu", "cpu.cfs_quota_us"), own("cpu", "cpu.cfs_period_us"))
         memory, cpus = own("memory", "memory.limit_in_bytes"), own("cpuset", "cpuset.effective_cpus")
+        nodes = own("cpuset", "cpuset.effective_mems")
     else:
         why = Absent("/sys/fs/cgroup shows no control groups")
-        return dict.fromkeys(("cgroup version", "CPU limit", "memory limit bytes", "CPU set"), why)
+        return dict.fromkeys(("cgroup version", "CPU limit", "memory limit bytes", "CPU set", "memory nodes"), why)
     return {
         "cgroup version": version,
         "CPU limit": if_known(lambda words: _quota(*words.split()), quota),
         "memory limit bytes": if_known(_bytes, memory),
         "CPU set": cpus,
+        "memory nodes": nodes,
     }
 
 

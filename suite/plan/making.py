@@ -1,6 +1,5 @@
 """Plans: of a user's selection, of two arms against each other, and of a record; what cannot be planned is refused."""
 
-import os
 from collections import Counter
 from collections.abc import Sequence
 
@@ -10,7 +9,8 @@ from suite import scenarios as registered
 from suite.backends import registry
 from suite.compatibility.devices import Nvidia
 from suite.errors import LevelfieldError
-from suite.machine import devices, driver
+from suite.machine import devices, driver, topology
+from suite.machine.topology import Topology
 from suite.plan import arms as arm_names
 from suite.plan import batches, cpu_pinning, installed, precision, processes
 from suite.plan.blocks import blocks, cases
@@ -23,7 +23,9 @@ from suite.record.schema import Arm, Run, Warning_
 from suite.scenarios import Scenario
 
 
-def make(selection: Selection, *, available: Sequence[int] | None = None, here: Nvidia | None = None) -> Plan:
+def make(
+    selection: Selection, *, available: Sequence[int] | Topology | None = None, here: Nvidia | None = None
+) -> Plan:
     """Turn a selection into a plan.
 
     Parameters
@@ -31,7 +33,7 @@ def make(selection: Selection, *, available: Sequence[int] | None = None, here: 
     selection
         What the user typed.
     available
-        CPUs this process may use; asked from the kernel where None.
+        CPUs this process may use, or how they are arranged; asked from the kernel where None.
     here
         NVIDIA's driver and GPUs; asked where None, and only where a GPU may be used.
 
@@ -64,7 +66,7 @@ def pair(
     first: str,
     second: str,
     *,
-    available: Sequence[int] | None = None,
+    available: Sequence[int] | Topology | None = None,
     here: Nvidia | None = None,
 ) -> Plan:
     """Plan blocks of exactly two arms, which may be the same thing twice.
@@ -93,7 +95,7 @@ def several(
     selection: Selection,
     arms: Sequence[Arm],
     *,
-    available: Sequence[int] | None = None,
+    available: Sequence[int] | Topology | None = None,
     here: Nvidia | None = None,
 ) -> Plan:
     """Plan blocks of exactly these arms, which may be the same thing more than once.
@@ -152,6 +154,7 @@ def of_record(run: Run) -> Plan:
         threads=settings.thread_counts or (settings.threads,),
         processes=settings.process_counts or (1,),
         cpus=settings.cpus,
+        cpus_requested=settings.cpus_requested,
         gpu=settings.gpu,
         training_batches=settings.training_batches,
         own=store.find_recorded(settings.own) if settings.own is not None else None,
@@ -205,7 +208,7 @@ def _place(selection: Selection, arms: tuple[Arm, ...], here: Nvidia | None, *, 
     return place(arms, request, here or driver.nvidia())
 
 
-def _assemble(selection: Selection, placement: Placement, available: Sequence[int] | None) -> Plan:
+def _assemble(selection: Selection, placement: Placement, available: Sequence[int] | Topology | None) -> Plan:
     """Make the plan of arms that have been placed; what the user did not name comes from the profile."""
     arms = placement.arms
     profile = PROFILES[known("profile", [selection.profile], PROFILES)[0]]
@@ -219,9 +222,9 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
     definitions = [registered.get(name) for name in scenarios]
     _check_device(definitions, placement)
     precisions = precision.chosen(precisions, arms, placement.device)
-    cpus = tuple(available if available is not None else sorted(os.sched_getaffinity(0)))
+    pool = cpu_pinning.pool(selection.cpus, _arranged(available))
     together = processes.counts(selection, scenarios, placement.device)
-    threads = processes.threads(selection, together, cpus)
+    threads = processes.threads(selection, together, pool)
     sizes = batches.by_scenario(selection, profile, models, definitions, arms, precisions)
     left_out: tuple[Warning_, ...] = ()
     if "training" in sizes:
@@ -237,12 +240,19 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
         batches=next((sizes[each.name] for each in definitions if each.batched), {}),
         threads=threads,
         processes=together,
-        cpus=cpu_pinning.pinned(max(threads) * max(together), cpus),
+        cpus=tuple(sorted(pool.cpus[: max(threads) * max(together)])),
+        cpus_requested=selection.cpus,
         training_batches=sizes.get("training", {}),
         gpu=placement.gpu,
         warnings=(*placement.warnings, *left_out),
         own=own,
     )
+
+
+def _arranged(available: Sequence[int] | Topology | None) -> Topology:
+    if available is None:
+        return topology.read()
+    return available if isinstance(available, Topology) else topology.unknown(available)
 
 
 def _check_device(requested: Sequence[Scenario], placement: Placement) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from suite.errors import LevelfieldError
 from suite.plan import cpu_pinning
+from suite.plan.cpu_pinning import Pool
 from suite.plan.names import rising
 from suite.plan.types import Selection
 from suite.record import notices
@@ -53,7 +54,7 @@ def counts(selection: Selection, scenarios: Sequence[str], device: str) -> tuple
     return found
 
 
-def threads(selection: Selection, numbers: Sequence[int], there: Sequence[int]) -> tuple[int, ...]:
+def threads(selection: Selection, numbers: Sequence[int], pool: Pool) -> tuple[int, ...]:
     """Return the numbers of threads of every process.
 
     Parameters
@@ -63,8 +64,8 @@ def threads(selection: Selection, numbers: Sequence[int], there: Sequence[int]) 
         more threads each, so that equal processes are compared, fewer and more of them.
     numbers
         All numbers of processes.
-    there
-        Numbers of the CPUs that this process may use.
+    pool
+        CPUs that the run may use.
 
     Raises
     ------
@@ -72,19 +73,24 @@ def threads(selection: Selection, numbers: Sequence[int], there: Sequence[int]) 
         There are not so many CPUs, or a number is refused by `suite.plan.cpu_pinning.counts`.
     """
     most = max(numbers)
-    if most > len(there):
-        raise LevelfieldError(
-            f"{most} processes were asked for, and this process may use {len(there)} CPUs.",
-            fix=f"Choose --processes {len(there)} or fewer: each needs a CPU of its own.",
+    there = len(pool.cpus)
+    if most > there:
+        raise pool.too_small(
+            f"{most} processes were asked for",
+            most,
+            choose=f"--processes {there}",
+            why="each needs a CPU of its own",
         )
-    found = cpu_pinning.counts(selection.threads, there)
+    found = cpu_pinning.counts(selection.threads, pool)
     if not selection.threads:
         return (max(1, found[0] // most),)
-    if max(found) * most > len(there):
-        raise LevelfieldError(
-            f"{most} processes with {max(found)} threads each need {max(found) * most} CPUs, and this process may use "
-            f"{len(there)}.",
-            fix=f"Choose --threads {len(there) // most} or fewer: they are those of every process.",
+    needed = max(found) * most
+    if needed > there:
+        raise pool.too_small(
+            f"{most} processes with {max(found)} threads each need {needed} CPUs",
+            needed,
+            choose=f"--threads {there // most}",
+            why="they are those of every process",
         )
     return found
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from suite.backends import precisions, registry
+from suite.plan.cpu_pinning import Requested
 from suite.plan.names import CANARY
 from suite.plan.profiles import Profile
 from suite.prepare.own_model import support
@@ -24,6 +25,8 @@ class Selection(msgspec.Struct, frozen=True):
     batches: tuple[int, ...] = ()
     threads: tuple[int, ...] = ()
     """Numbers of threads, each a case of its own; empty: one for every core."""
+    cpus: Requested = ()
+    """CPUs to choose from; empty: those of one NUMA node and one kind of core."""
     control: str = "auto"
     """Backend that occurs twice in one latency block, as the A/A control; `none` leaves it out."""
     inject: tuple[str, str] | None = None
@@ -60,6 +63,8 @@ class Plan(msgspec.Struct, frozen=True):
     """In rising order; each case names its own."""
     cpus: tuple[int, ...]
     """Those of the largest number of threads, in as many processes as there are at the most."""
+    cpus_requested: Requested | None = ()
+    """The user's own choice that they were taken from; empty: there was none; None: a record does not say."""
     gpu: int | None = None
     """Index of the GPU that is used, as NVML counts; None: none is."""
     training_batches: dict[str, tuple[int, ...]] = {}

@@ -95,6 +95,15 @@ def unlocked(image: str, reason: str) -> Warning_:
     )
 
 
+@_notice("memory-not-bound", "Use --launcher docker, or allow set_mempolicy where Levelfield itself is in a container.")
+def memory_not_bound(reason: str) -> str:
+    """Workers are pinned to CPUs of one NUMA node, and may take memory from any."""
+    return (
+        f"The memory of workers is not bound to the NUMA nodes that they run on ({reason}). The kernel takes it from "
+        "the nearest node while there is room, and launches differ where there is none."
+    )
+
+
 @_notice("machine-changed", "Start a new run: figures from before and after the change are not comparable.")
 def machine_changed(differences: Sequence[str]) -> str:
     """The machine's fingerprint changed during a run."""

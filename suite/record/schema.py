@@ -637,6 +637,11 @@ class Settings(msgspec.Struct, frozen=True):
     races: bool = False
     """Whether arms that are certainly slower leave, and the others are measured until their lead is precise or the time
     of the race is over; intervals widen accordingly."""
+    cpus_requested: tuple[int, ...] | Literal["all"] | None = None
+    """CPUs that the user named to choose from; empty: those of one NUMA node and one kind of core; None: an earlier
+    version did not record it, and chose from all."""
+    memory_nodes: tuple[int, ...] | Absent | None = None
+    """NUMA nodes that the memory of the largest worker was bound to; None: an earlier version did not record it."""
 
 
 Fingerprint: TypeAlias = dict[str, dict[str, Fact]]

@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from suite.analysis import device, disturbances, energy, precision, processor, scaling, time_spent
 from suite.analysis.types import Analysis
+from suite.record.cpu_lists import as_text
 from suite.record.schema import Absent, Run
 from suite.report import (
     charts,
@@ -104,7 +105,7 @@ def _environment() -> jinja2.Environment:
         "spending": time_spent,
         "units": units,
     }
-    environment.filters |= {"elapsed": elapsed, "code": code}
+    environment.filters |= {"elapsed": elapsed, "code": code, "cpu_list": as_text}
     environment.tests["absent"] = lambda value: isinstance(value, Absent)
     return environment
 

@@ -2,6 +2,7 @@
 
 import shlex
 
+from suite.record.cpu_lists import as_text
 from suite.record.schema import Arm, OwnFile, Run
 
 
@@ -20,6 +21,7 @@ def command(run: Run) -> str:
     words += [] if by_profile else ["--scenarios", ",".join(settings.scenarios)]
     words += ["--precision", ",".join(settings.precisions)]
     words += ["--threads", ",".join(map(str, settings.thread_counts or (settings.threads,)))]
+    words += ["--cpus", _cpus(settings.cpus_requested)] if settings.cpus_requested else []
     words += ["--processes", ",".join(map(str, settings.process_counts))] if settings.process_counts else []
     batches = {*settings.batches.values(), *settings.training_batches.values()}
     if len(batches) == 1 and not by_profile:  # a size for every model differs by profile alone, which is named above
@@ -42,6 +44,10 @@ def command(run: Run) -> str:
     # Left to choose, a machine with a GPU would take it.
     words += ["--variant", "cpu"] if settings.gpu is None else ["--gpu", str(settings.gpu)]
     return shlex.join(words)
+
+
+def _cpus(requested: tuple[int, ...] | str) -> str:
+    return requested if isinstance(requested, str) else as_text(requested)
 
 
 def _of_ab(run: Run, arms: list[str]) -> list[str]:

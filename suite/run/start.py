@@ -16,7 +16,7 @@ from suite.record import files, notices
 from suite.record.bounds import SEED_BITS
 from suite.record.files import JOURNAL
 from suite.record.journal import Journal, Started
-from suite.record.schema import SCHEMA, Artifact, Fingerprint, Run, Settings, Warning_, Work
+from suite.record.schema import SCHEMA, Absent, Artifact, Fingerprint, Run, Settings, Warning_, Work
 from suite.run import calibration
 from suite.run.options import Options
 from suite.schedule.outcomes import utc_now
@@ -87,6 +87,8 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
             own=plan.own,
             own_images=resources.trained.recorded if resources.trained is not None else None,
             target=resources.trained.target if resources.trained is not None else None,
+            cpus_requested=plan.cpus_requested,
+            memory_nodes=_memory_nodes(plan, resources),
         ),
         machine=machine,
         images=tuple(resources.images.values()),
@@ -152,6 +154,13 @@ def _work(plan: Plan) -> tuple[Work, ...]:
     )
 
 
+def _memory_nodes(plan: Plan, resources: RunResources) -> tuple[int, ...] | Absent:
+    """Return the NUMA nodes that memory is bound to, or why it is not."""
+    if resources.memory_unbound:
+        return Absent(resources.memory_unbound)
+    return resources.memory_nodes(plan.cpus) or Absent("no more than one NUMA node of this machine has memory")
+
+
 def _known_beforehand(
     plan: Plan, options: Options, resources: RunResources, machine: Fingerprint
 ) -> tuple[Warning_, ...]:
@@ -160,6 +169,8 @@ def _known_beforehand(
     if options.launcher_reason:
         found.append(notices.fell_back_to_venv(options.launcher_reason))
     found += [notices.unlocked(image.name, image.unlocked) for image in resources.images.values() if image.unlocked]
+    if resources.memory_unbound:
+        found.append(notices.memory_not_bound(resources.memory_unbound))
     if plan.injected:
         found.append(notices.injected(plan.injected))
     if plan.profile.name == "smoke":

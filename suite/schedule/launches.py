@@ -86,11 +86,13 @@ def bring_up(
 
 
 def _spec(resources: RunResources, case: Case, arm: Arm, padding_bytes: int = 0) -> LaunchSpec:
+    cpus = cpu_pinning.pinned(case.threads * case.processes, resources.cpus, resources.topology)
     return LaunchSpec(
         name=f"{arm.id}/{case.id}",
         image=resources.image(arm),
         threads=case.threads,
-        cpus=cpu_pinning.pinned(case.threads * case.processes, resources.cpus),
+        cpus=cpu_pinning.in_shares(cpus, case.processes, resources.topology),
+        memory_nodes=resources.memory_nodes(cpus),
         memory_bytes=resources.memory_bytes,
         artifacts=resources.artifacts.root,
         cache=cache_folder(resources, case, arm),

@@ -8,7 +8,7 @@ import psutil
 
 from suite.launchers.docker import DockerLauncher
 from suite.launchers.protocol import Launcher, LaunchSpec
-from suite.machine import devices
+from suite.machine import devices, topology
 from suite.plan import CANARY, EXPORTER, Plan
 from suite.prepare.artifacts import Artifacts, Onnx
 from suite.prepare.own_model import reference, store
@@ -22,7 +22,7 @@ from suite.schedule.verification import verify_count
 from suite.zoo import models, weights
 
 MEMORY_SHARE = 0.75
-"""Share of the machine's memory that one worker may take at the most."""
+"""Share of the memory of the machine, or of one NUMA node, that one worker may take at the most."""
 MEMORY_BYTES = 12 << 30
 IMAGES_AT_ONCE = 2
 """To make one waits for the network and the disk half of the time."""
@@ -61,6 +61,10 @@ def prepare(
         if gpu and container is not None:
             listener.say("asking the engine for the GPU")
             container.check_gpu(container.prepare(CANARY, "cpu", None, listener.say), gpu)
+        arranged = topology.read()
+        nodes = arranged.memory_nodes(plan.cpus)
+        asked_of = (launcher, *launchers.values()) if nodes else ()
+        unbound = next(filter(None, (each.cannot_bind_memory() for each in asked_of)), "")
         artifacts = Artifacts(progress=listener.say)
         trained = (
             prepare_training_data(training_data, plan.blocks, artifacts, listener.say)
@@ -92,7 +96,9 @@ def prepare(
                 **{name: artifacts.weights_artifact(name).sha256 for name in zoo},
             },
             cpus=plan.cpus,
-            memory_bytes=_memory_limit(),
+            topology=arranged,
+            memory_unbound=unbound,
+            memory_bytes=_memory_limit(arranged.least_memory_bytes(() if unbound else nodes)),
             caches=scratch.make_folder(),
             gpu=gpu,
             launchers=dict(launchers),
@@ -154,8 +160,9 @@ def _exports(
     return {key: artifacts.onnx(*key, exporter=exporter, launcher=launcher) for key in plan.files}
 
 
-def _memory_limit() -> int:
-    return min(MEMORY_BYTES, int(psutil.virtual_memory().total * MEMORY_SHARE))
+def _memory_limit(node_bytes: int | None = None) -> int:
+    """Return what a worker may take, in bytes: a share of the NUMA node that it is bound to, or of the machine."""
+    return min(MEMORY_BYTES, int((node_bytes or psutil.virtual_memory().total) * MEMORY_SHARE))
 
 
 def canary_arm() -> Arm:

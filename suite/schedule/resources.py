@@ -1,11 +1,13 @@
 """What preparation makes for a run: launchers, images and files; and the task that each worker loads."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from suite.backends import precisions, registry
 from suite.launchers.protocol import Launcher, WorkerPaths
+from suite.machine.topology import Topology
 from suite.prepare.artifacts import Artifacts, Onnx
 from suite.prepare.own_model import store
 from suite.prepare.own_model.reference import Reference
@@ -33,6 +35,10 @@ class RunResources(msgspec.Struct, frozen=True):
     memory_bytes: int
     caches: Path
     """Compile caches of this run."""
+    topology: Topology = Topology()
+    """Of this machine."""
+    memory_unbound: str = ""
+    """Why no worker's memory is bound to NUMA nodes; empty: it is, where several nodes have memory."""
     gpu: str = ""
     """UUID of the GPU that is used; empty: none is. It is never recorded."""
     launchers: dict[str, Launcher] = {}
@@ -45,6 +51,10 @@ class RunResources(msgspec.Struct, frozen=True):
     """What arms were found to compute in, filled by `verification`."""
     watch: Stopwatch = msgspec.field(default_factory=Stopwatch)
     """Of this run's time."""
+
+    def memory_nodes(self, cpus: Sequence[int]) -> tuple[int, ...]:
+        """Return the NUMA nodes that the memory of a worker on these CPUs is bound to; empty: it is not bound."""
+        return () if self.memory_unbound else self.topology.memory_nodes(cpus)
 
     def own_of(self, case: Case) -> Reference | None:
         """Return the user's own file where a case is about it: the canary's are not."""

@@ -65,12 +65,14 @@ def _budget_ns(run: Run) -> int:
 
 def _measured(resources: RunResources, threads: int, budget_ns: int) -> Roofline:
     cache_bytes = last_cache_bytes(resources.cpus)
+    cpus = cpu_pinning.pinned(threads, resources.cpus, resources.topology)
     worker = resources.launcher.launch(
         LaunchSpec(
             name=NAME,
             image=resources.image(canary_arm()),
             threads=threads,
-            cpus=cpu_pinning.pinned(threads, resources.cpus),
+            cpus=cpus,
+            memory_nodes=resources.memory_nodes(cpus),
             memory_bytes=resources.memory_bytes,
             artifacts=resources.artifacts.root,
         )

@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 
+from suite.worker import pinning
 from suite.worker.server import serve
 
 PR_SET_PDEATHSIG = 1
@@ -14,7 +15,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
-    _pin()
+    pinning.pin()
     _die_with_supervisor()
     # Frameworks print to stdout, in C and in Python. The protocol gets a private copy of it; all other
     # output goes to stderr, of which the supervisor keeps the end.
@@ -44,13 +45,6 @@ def _end_with_stdin() -> None:
     poller.register(0, 0)  # a hang-up is always reported
     poller.poll()
     os._exit(0)
-
-
-def _pin() -> None:
-    """Pin to the CPUs the supervisor names, before any thread is made: some frameworks obey nothing else."""
-    cpus = os.environ.get("LEVELFIELD_CPUS")
-    if cpus:
-        os.sched_setaffinity(0, {int(cpu) for cpu in cpus.split(",")})
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from suite.backends.replica import HOST, Replica
+from suite.worker import pinning
 from suite.worker.messages import (
     Failed,
     Join,
@@ -68,7 +69,7 @@ class Team:
     """
 
     def __init__(self, processes: int, fail_and_exit: Callable[[Failed], None]) -> None:
-        shares = split_cpus(sorted(os.sched_getaffinity(0)), processes)
+        shares = split_cpus(pinning.named_cpus() or sorted(os.sched_getaffinity(0)), processes)
         os.sched_setaffinity(0, shares[0])
         ports = free_ports(processes)
         self.replica = Replica(0, processes, ports)
@@ -163,7 +164,7 @@ class _Peer:
             [sys.executable, *COMMAND],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=os.environ | {"LEVELFIELD_CPUS": ",".join(map(str, cpus))},
+            env=os.environ | {pinning.CPUS: ",".join(map(str, cpus))},
             bufsize=0,
         )
         threading.Thread(target=self._listen, daemon=True).start()

@@ -29,11 +29,13 @@ def test_what_is_typed_arrives() -> None:
     words = [
         "--models", "mlp", "--precision", "fp32,bf16", "--batch", "8,2", "--budget", "90s", "--margin", "3%",
         "--launcher", "host", "--target", "90%", "--seed", "5", "--inject", "5%@torch",
+        "--cpus", "0-1,8",
     ]  # fmt: skip
     made = options_of(bench.make_context("bench", words).params)
     assert made.selection.models == ("mlp",)
     assert made.selection.precisions == ("fp32", "bf16")
     assert made.selection.batches == (8, 2)
+    assert made.selection.cpus == (0, 1, 8)
     assert made.selection.inject == ("5%", "torch")
     assert not made.selection.locked, "what is installed runs"
     assert (made.budget_seconds, made.margin, made.seed, made.launcher) == (90.0, 0.03, 5, "host")

@@ -5,6 +5,7 @@ from typing import Any
 import click
 import pytest
 
+from suite.cli.main import bench
 from suite.cli.options import DURATION, NAMES, NUMBERS, PERCENT, SIZE, VALUES, without_paths
 
 
@@ -73,3 +74,17 @@ def test_a_record_holds_no_folder_of_the_users() -> None:
         "--resume", "a-run", "--resume=a-run", "--gpu", "UUID", "--gpu=1",
         "--field-output", "diag.json",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("0-2,8,1", (0, 1, 2, 8)), ("7", (7,)), ("all", "all"), ("4-4", (4,)), (None, ())]
+)
+def test_cpus(text: str | None, value: object) -> None:
+    words = [] if text is None else ["--cpus", text]
+    assert bench.make_context("bench", words).params["cpus"] == value
+
+
+@pytest.mark.parametrize("text", ["", "0-", "3-1", "0,any", "0-999999999", "-1"])
+def test_what_is_no_list_of_cpus_says_what_one_looks_like(text: str) -> None:
+    with pytest.raises(click.BadParameter, match=r"neither `all` nor a list of CPUs such as 0-15,32\."):
+        bench.make_context("bench", [f"--cpus={text}"])

@@ -1,4 +1,5 @@
 import msgspec
+import pytest
 
 from suite.history import environment
 from suite.record.schema import Absent, FieldOutput, FieldReading, Fingerprint
@@ -111,3 +112,20 @@ def test_readings_of_other_tools_are_a_group_that_explains_nothing() -> None:
         "software": "pass | fail",
     }
     assert not environment.concerns("readings of nvbandwidth", arm="jax", image="image jax")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "listed"),
+    [
+        ((0, 1), {"memory nodes": "0,1"}),
+        (Absent("one node"), {"memory nodes": "not known: one node"}),
+        (None, {}),
+    ],
+)
+def test_the_memory_nodes_of_a_run_are_a_setting(
+    nodes: tuple[int, ...] | Absent | None, listed: dict[str, str]
+) -> None:
+    run = small_run()
+    run = msgspec.structs.replace(run, settings=msgspec.structs.replace(run.settings, memory_nodes=nodes))
+    found = environment.environment(run)["settings"]
+    assert {name: value for name, value in found.items() if name.startswith("memory")} == listed

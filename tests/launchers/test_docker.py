@@ -118,6 +118,23 @@ def test_a_container_may_do_little(engine: docker.DockerClient, worker: Worker, 
     }
 
 
+def test_a_container_takes_memory_from_the_nodes_of_its_launch(
+    engine: docker.DockerClient, launcher: DockerLauncher, spec: LaunchSpec
+) -> None:
+    assert launcher.cannot_bind_memory() == ""
+    one = launcher.launch(msgspec.structs.replace(spec, memory_nodes=(0,)))
+    try:
+        one.await_ready(PATIENCE_S)
+        (container,) = containers(engine)
+        container.reload()
+        assert container.attrs["HostConfig"]["CpusetMems"] == "0"
+    finally:
+        one.stop()
+    with pytest.raises(WorkerError, match="would not start"):
+        launcher.launch(msgspec.structs.replace(spec, memory_nodes=(0, 99)))
+    assert none_left(engine)
+
+
 def test_a_container_has_the_padding_of_its_launch(launcher: DockerLauncher, spec: LaunchSpec) -> None:
     one = launcher.launch(msgspec.structs.replace(spec, padding_bytes=4095))
     try:

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from suite.launchers.environment import PADDING, gpu_environment, worker_environment
+from suite.launchers.environment import PADDING, gpu_environment, memory_environment, worker_environment
 from suite.launchers.host import HostLauncher
 from suite.launchers.protocol import LaunchSpec
 from suite.worker.messages import Load, Loaded, Measure, Measured, Probe, Probed, Task
@@ -22,6 +22,25 @@ def test_threads_and_cpus_are_named() -> None:
     variables = worker_environment(threads=3, cpus=(0, 2, 5))
     assert {variables[f"{name}_NUM_THREADS"] for name in ("OMP", "MKL", "OPENBLAS")} == {"3"}
     assert variables["LEVELFIELD_CPUS"] == "0,2,5"
+
+
+def test_memory_is_bound_where_nodes_are_named() -> None:
+    assert memory_environment((0, 2)) == {"LEVELFIELD_MEMORY_NODES": "0,2"}
+    assert memory_environment(()) == {}
+
+
+@pytest.mark.skipif(bool(HostLauncher().cannot_bind_memory()), reason="the kernel refuses to bind memory")
+def test_the_memory_of_a_worker_is_bound_to_its_node(tmp_path: Path) -> None:
+    launcher = HostLauncher()
+    image = launcher.prepare("canary", "cpu", None, lambda _: None)
+    cpus = (min(os.sched_getaffinity(0)),)
+    worker = launcher.launch(LaunchSpec("canary", image, 1, cpus, 1 << 30, tmp_path, memory_nodes=(0,)))
+    worker.await_ready(PATIENCE_S)
+    worker.ask(Load(Task("canary", "canary", 1, 1)), Loaded, PATIENCE_S)
+    maps = Path(f"/proc/{worker.pid}/numa_maps").read_text().splitlines()
+    policies = {line.split()[1] for line in maps if "anon=" in line}
+    worker.stop()
+    assert policies - {"local"} == {"bind:0"}, "OpenBLAS asks for local memory for its own buffers"
 
 
 def test_the_padding_is_of_the_length_asked_for_and_is_always_there() -> None:

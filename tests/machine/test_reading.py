@@ -1,7 +1,5 @@
 from pathlib import Path
 
-import pytest
-
 from suite.machine import reading
 from suite.record.schema import Absent
 
@@ -39,9 +37,3 @@ def test_the_chosen_word_is_the_one_in_brackets(tmp_path: Path) -> None:
 def test_tables_of_both_kinds(tmp_path: Path) -> None:
     (tmp_path / "t").write_text('model name\t: A=B\nHOME_URL="https://x"\nmodel name: second\nnothing here\n')
     assert reading.table(tmp_path / "t") == {"model name": "A=B", "HOME_URL": "https://x"}
-
-
-@pytest.mark.parametrize(("written", "cpus"), [("0-2,5", (0, 1, 2, 5)), ("0", (0,)), ("", ()), ("1,3-4\n", (1, 3, 4))])
-def test_cpu_lists_go_there_and_back(written: str, cpus: tuple[int, ...]) -> None:
-    assert reading.cpu_list(written) == cpus
-    assert reading.as_text(cpus) == written.strip()

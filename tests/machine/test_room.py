@@ -9,6 +9,7 @@ from suite.machine import room
 from suite.machine.findings import Needs
 from suite.record.schema import Absent
 from tests.machine.folders import write
+from tests.machine.recorded import machine
 
 
 @pytest.mark.parametrize(("free", "state"), [(1 << 30, "bad"), (5 << 30, "warn"), (50 << 30, "ok")])
@@ -59,3 +60,10 @@ def test_cpus(there: tuple[int, ...], allowed: tuple[int, ...], quota: object, s
     finding = room.cpus_allowed(there, allowed, quota)
     assert finding.state == state
     assert words in finding.message
+
+
+def test_numa_nodes_are_listed_where_there_are_several(tmp_path: Path) -> None:
+    (finding,) = room.nodes(machine("xeon-2-sockets", tmp_path / "two"))
+    assert finding.state == "ok"
+    assert "2 nodes (node 0: CPUs " in finding.message
+    assert room.nodes(write(tmp_path, {"sys/devices/system/node/online": "0"})) == []

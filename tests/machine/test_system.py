@@ -17,6 +17,7 @@ def test_limits_of_control_groups_version_two(tmp_path: Path) -> None:
             "sys/fs/cgroup/user.slice/cpu.max": "150000 100000",
             "sys/fs/cgroup/user.slice/memory.max": "max",
             "sys/fs/cgroup/cpuset.cpus.effective": "0-3",
+            "sys/fs/cgroup/user.slice/cpuset.mems.effective": "1",
         },
     )
     assert system.limits(tmp_path) == {
@@ -24,6 +25,7 @@ def test_limits_of_control_groups_version_two(tmp_path: Path) -> None:
         "CPU limit": 1.5,
         "memory limit bytes": "none",
         "CPU set": "0-3",
+        "memory nodes": "1",
     }
 
 
@@ -36,12 +38,14 @@ def test_limits_of_control_groups_version_one(tmp_path: Path) -> None:
             "sys/fs/cgroup/cpu/job/cpu.cfs_period_us": "100000",
             "sys/fs/cgroup/memory/job/memory.limit_in_bytes": "1073741824",
             "sys/fs/cgroup/cpuset/cpuset.effective_cpus": "0-1",
+            "sys/fs/cgroup/cpuset/cpuset.effective_mems": "0",
         },
     )
     facts = system.limits(tmp_path)
     assert facts["CPU limit"] == "none"
     assert facts["memory limit bytes"] == 1 << 30
     assert facts["CPU set"] == "0-1"
+    assert facts["memory nodes"] == "0"
 
 
 @pytest.mark.parametrize(

@@ -3,19 +3,39 @@
 import pytest
 
 from suite.errors import LevelfieldError
+from suite.machine.topology import Cpu, Node, Topology, unknown
 from suite.plan import cpu_pinning
+from suite.plan.cpu_pinning import Requested
+
+SMT = Topology(cpus={number: Cpu(number, core=number % 4) for number in range(8)}, allowed=tuple(range(8)))
+"""Four cores with two threads each, numbered as Linux usually does."""
+GIB = 1 << 30
 
 
-@pytest.fixture(autouse=True)
-def four_cores_of_two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cpu_pinning, "core", lambda cpu: f"{cpu % 4},{cpu % 4 + 4}")
+def nodes(*sizes: int, memory_bytes: int = GIB) -> Topology:
+    """Nodes of so many cores with two threads each: all first threads are counted before all second ones."""
+    cores = [(node, core) for node, size in enumerate(sizes) for core in range(size)]
+    cpus = {
+        thread * len(cores) + index: Cpu(thread * len(cores) + index, core=index, node=node)
+        for thread in range(2)
+        for index, (node, _) in enumerate(cores)
+    }
+    return Topology(
+        cpus=cpus,
+        nodes=tuple(
+            Node(number, tuple(cpu.number for cpu in cpus.values() if cpu.node == number), memory_bytes, {})
+            for number in range(len(sizes))
+        ),
+        allowed=tuple(cpus),
+        allowed_memory=tuple(range(len(sizes))),
+    )
 
 
 @pytest.mark.parametrize(
     ("asked", "counted"), [((), (4,)), ((1,), (1,)), ((4, 1, 2), (1, 2, 4)), ((8,), (8,)), ((1, 8), (1, 8))]
 )
 def test_numbers_of_threads_rise(asked: tuple[int, ...], counted: tuple[int, ...]) -> None:
-    assert cpu_pinning.counts(asked, range(8)) == counted
+    assert cpu_pinning.counts(asked, cpu_pinning.pool((), SMT)) == counted
 
 
 @pytest.mark.parametrize(
@@ -23,13 +43,13 @@ def test_numbers_of_threads_rise(asked: tuple[int, ...], counted: tuple[int, ...
     [
         ((1, 0), "0 threads cannot compute anything", "at least 1"),
         ((-3,), "-3 threads", "at least 1"),
-        ((1, 9), "9 threads were asked for, and this process may use 8 CPUs", "--threads 8 or fewer"),
+        ((1, 9), "9 threads were asked for, and this process may use 8 CPUs.", "--threads 8 or fewer: more threads"),
         ((2, 4, 2), "--threads names 2 twice", "--threads 2,4."),
     ],
 )
 def test_impossible_numbers_say_why(asked: tuple[int, ...], message: str, fix: str) -> None:
     with pytest.raises(LevelfieldError) as caught:
-        cpu_pinning.counts(asked, range(8))
+        cpu_pinning.counts(asked, cpu_pinning.pool((), SMT))
     assert message in caught.value.message
     assert fix in caught.value.fix
 
@@ -39,11 +59,114 @@ def test_impossible_numbers_say_why(asked: tuple[int, ...], message: str, fix: s
     [(1, (0,)), (2, (0, 1)), (4, (0, 1, 2, 3)), (5, (0, 1, 2, 3, 4)), (8, tuple(range(8))), (20, tuple(range(8)))],
 )
 def test_one_of_every_core_first(threads: int, cpus: tuple[int, ...]) -> None:
-    assert cpu_pinning.pinned(threads, range(8)) == cpus
+    assert cpu_pinning.pinned(threads, range(8), SMT) == cpus
 
 
-def test_fewer_threads_are_pinned_to_some_of_the_cpus_of_more() -> None:
-    most = cpu_pinning.pinned(6, range(8))
+@pytest.mark.parametrize("topology", [SMT, nodes(2, 2), nodes(1, 2)])
+def test_fewer_threads_are_pinned_to_some_of_the_cpus_of_more(topology: Topology) -> None:
+    most = cpu_pinning.pinned(6, topology.allowed, topology)
     for threads in range(1, 7):
-        assert set(cpu_pinning.pinned(threads, most)) <= set(most)
-        assert len(cpu_pinning.pinned(threads, most)) == threads
+        chosen = cpu_pinning.pinned(threads, most, topology)
+        assert set(chosen) <= set(most)
+        assert len(chosen) == threads
+        assert chosen == cpu_pinning.pinned(threads, topology.allowed, topology)
+
+
+@pytest.mark.parametrize(
+    ("topology", "cpus"),
+    [
+        (nodes(2, 2), (0, 1, 4, 5)),
+        (nodes(2, 3), (2, 3, 4, 7, 8, 9)),
+        (nodes(3, 2, 3), (0, 1, 2, 8, 9, 10)),
+    ],
+)
+def test_the_node_with_the_most_cores_is_taken_and_of_equal_ones_the_first(
+    topology: Topology, cpus: tuple[int, ...]
+) -> None:
+    pool = cpu_pinning.pool((), topology)
+    assert pool.cpus == cpus
+    assert pool.cores == len(cpus) / 2
+
+
+def test_what_fits_into_no_node_is_refused_unless_all_are_asked_for() -> None:
+    topology = nodes(2, 2)
+    pool = cpu_pinning.pool((), topology)
+    with pytest.raises(LevelfieldError) as caught:
+        cpu_pinning.counts((5,), pool)
+    assert caught.value.message == (
+        "5 threads were asked for, and this process may use 4 CPUs in one NUMA node (node 0)."
+    )
+    assert "Choose --threads 4 or fewer, or add --cpus all, which lifts this limit" in caught.value.fix
+    with pytest.raises(LevelfieldError) as caught:
+        cpu_pinning.counts((9,), pool)
+    assert "--cpus" not in caught.value.fix, "all CPUs of the machine are too few for it"
+    everything = cpu_pinning.pool("all", topology)
+    assert everything.cpus == (0, 1, 2, 3, 4, 5, 6, 7), "cores first, node by node"
+    assert cpu_pinning.counts((5,), everything) == (5,)
+    assert cpu_pinning.counts((), everything) == (4,)
+
+
+@pytest.mark.parametrize(
+    ("named", "cpus", "cores"),
+    [((2, 3), (2, 3), 2), ((1, 5, 2), (1, 2, 5), 2), ((6, 7), (6, 7), 2), ((0, 2, 3), (2, 3, 0), 3)],
+)
+def test_named_cpus_are_taken_from_as_they_are(named: Requested, cpus: tuple[int, ...], cores: int) -> None:
+    pool = cpu_pinning.pool(named, nodes(2, 2))
+    assert (pool.cpus, pool.cores, pool.limits) == (cpus, cores, ())
+
+
+def test_cpus_that_may_not_be_used_are_refused() -> None:
+    allowed = Topology(cpus=SMT.cpus, allowed=(0, 1, 4))
+    with pytest.raises(LevelfieldError) as caught:
+        cpu_pinning.pool((0, 2, 3, 99), allowed)
+    assert caught.value.message == "--cpus names 2-3,99, and this process may use 0-1,4."
+
+
+def test_a_node_without_memory_comes_last() -> None:
+    with_memory = nodes(1, 2)
+    bare = Node(1, with_memory.nodes[1].cpus, 0, {0: 20, 1: 10})
+    topology = Topology(
+        cpus=with_memory.cpus,
+        nodes=(with_memory.nodes[0], bare),
+        allowed=with_memory.allowed,
+        allowed_memory=(0,),
+    )
+    assert cpu_pinning.pool((), topology).cpus == (0, 3)
+    assert topology.memory_nodes((1,)) == (), "there is one node with memory"
+
+
+@pytest.mark.parametrize(
+    ("topology", "processes", "threads", "divided"),
+    [
+        (SMT, 2, 4, 0),
+        (SMT, 4, 2, 0),
+        (SMT, 2, 3, 0),
+        (SMT, 2, 2, 0),
+        (SMT, 3, 2, 0),
+        (nodes(3), 2, 3, 1),
+        (nodes(4, 4), 2, 4, 0),
+        (nodes(4, 4), 2, 8, 0),
+        (nodes(3, 3), 3, 4, 0),
+    ],
+)
+def test_processes_share_no_core_where_none_need_be(
+    topology: Topology, processes: int, threads: int, divided: int
+) -> None:
+    cpus = cpu_pinning.pinned(processes * threads, topology.allowed, topology)
+    ordered = cpu_pinning.in_shares(cpus, processes, topology)
+    assert sorted(ordered) == list(cpus)
+    shares = [ordered[rank * threads : (rank + 1) * threads] for rank in range(processes)]
+    cores = [{topology.cpu(cpu).core for cpu in share} for share in shares]
+    assert sum(map(len, cores)) - len(set.union(*cores)) == divided
+
+
+def test_processes_are_kept_within_nodes() -> None:
+    topology = nodes(4, 4)
+    ordered = cpu_pinning.in_shares(topology.allowed, 2, topology)
+    assert [topology.cpu(cpu).node for cpu in ordered] == [0] * 8 + [1] * 8
+
+
+def test_of_cpus_that_are_not_known_each_is_a_core() -> None:
+    pool = cpu_pinning.pool((), unknown((3, 5)))
+    assert (pool.cpus, pool.cores) == ((3, 5), 2)
+    assert cpu_pinning.pinned(1, (3, 5), Topology()) == (3,)

@@ -7,7 +7,8 @@ import pytest
 
 from suite import plan
 from suite.errors import LevelfieldError
-from suite.plan import CANARY, Selection, cpu_pinning, make, pair, with_launches
+from suite.machine.topology import Cpu, Topology
+from suite.plan import CANARY, Selection, make, pair, with_launches
 from suite.plan.profiles import PROFILES
 from suite.record.schema import SCHEMA, Run, Settings
 
@@ -151,11 +152,6 @@ def test_versions_and_settings_stand_side_by_side() -> None:
     assert all([arm.id for arm in block.arms] == list(words) for block in made.blocks)
 
 
-def _siblings(cpu: int) -> str:
-    """A machine of four cores with two threads each, numbered as Linux usually does."""
-    return f"{cpu % 4},{cpu % 4 + 4}"
-
-
 @pytest.mark.parametrize(
     ("threads", "available", "cpus"),
     [
@@ -170,10 +166,10 @@ def _siblings(cpu: int) -> str:
     ],
 )
 def test_one_cpu_of_every_core_first(
-    monkeypatch: pytest.MonkeyPatch, threads: int | None, available: range | tuple[int, ...], cpus: tuple[int, ...]
+    threads: int | None, available: range | tuple[int, ...], cpus: tuple[int, ...]
 ) -> None:
-    monkeypatch.setattr(cpu_pinning, "core", _siblings)
-    made = make(Selection(threads=() if threads is None else (threads,)), available=tuple(available))
+    arranged = Topology(cpus={number: Cpu(number, core=number % 4) for number in range(8)}, allowed=tuple(available))
+    made = make(Selection(threads=() if threads is None else (threads,)), available=arranged)
     assert made.cpus == cpus
     assert made.threads == (len(cpus),)
     assert all(block.case.threads == len(cpus) for block in made.blocks)
@@ -211,6 +207,8 @@ def test_a_pair_is_two_arms_in_every_block(first: str, second: str, ids: tuple[s
         Selection(profile="full", models=("mlp",), batches=(3, 5), threads=(2,)),
         Selection(scenarios=("memory",), backends=("jax",)),
         Selection(precisions=("fp32", "bf16"), threads=(4, 1), models=("mlp",)),
+        Selection(cpus=(1, 3), models=("mlp",)),
+        Selection(cpus="all", models=("mlp",)),
     ],
 )
 def test_a_record_tells_its_plan(selection: Selection) -> None:
@@ -233,6 +231,7 @@ def test_a_record_tells_its_plan(selection: Selection) -> None:
             thread_counts=made.threads if len(made.threads) > 1 else (),
             training_batches=made.training_batches,
             cpus=made.cpus,
+            cpus_requested=made.cpus_requested,
             generations=made.profile.generations,
             rounds=made.profile.rounds,
             budget_seconds=None,

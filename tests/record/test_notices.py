@@ -17,6 +17,7 @@ ALL: list[Callable[[], Warning_]] = [
     lambda: notices.governor_not_performance("powersave"),
     notices.huge_pages_always,
     lambda: notices.addresses_not_randomised(0),
+    lambda: notices.memory_not_bound("the kernel refuses the system call set_mempolicy"),
     notices.smoke,
     lambda: notices.injected(["torch#2"]),
     lambda: notices.too_few_launches(2, 5, ["mlp/latency"]),

@@ -41,7 +41,8 @@ def make_hostile(*, variants: bool) -> Run:
         supervisor_window_share=Absent("unknown"),
         finished=False,
     )
-    run = msgspec.structs.replace(run, resumed=("2026-11-21T10:30:00Z",))
+    settings = msgspec.structs.replace(run.settings, memory_nodes=Absent("unknown"))
+    run = msgspec.structs.replace(run, resumed=("2026-11-21T10:30:00Z",), settings=settings)
     return msgspec.convert(_poisoned(msgspec.to_builtins(run), variants=variants), Run)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from suite.analysis import analyse
 from suite.record import files
-from suite.record.schema import Failure, Run, Warning_
+from suite.record.schema import Absent, Failure, Run, Warning_
 from suite.report import embedded_record, html, names, page_script, thinning
 from tests.records_builder import make_run
 from tests.report.hostile import PAYLOAD, make_hostile
@@ -257,6 +257,26 @@ def test_another_place_than_a_container_is_said_before_the_verdict(launcher: str
     place = page.text.index("not in containers" if launcher == "venv" else "in neither containers nor")
     assert place < page.text.index("is fastest on")
     assert any("place-loud" in str(attributes.get("class")) for _, attributes in page.elements)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "words"),
+    [
+        ((1, 2, 3), "memory of NUMA nodes 1-3"),
+        (Absent("one node"), "memory of NUMA nodes not bound: one node"),
+    ],
+)
+def test_where_workers_were_pinned_is_shown(nodes: tuple[int, ...] | Absent, words: str) -> None:
+    run = make_run(models=["mlp"], backends=["jax"])
+    facts = {"NUMA nodes measured on": "1", "SMT siblings measured on": "idle", "core kinds measured on": "performance"}
+    settings = msgspec.structs.replace(run.settings, cpus=(8, 9, 10), memory_nodes=nodes)
+    machine = {**run.machine, "cpu": {**run.machine["cpu"], **facts}}
+    text = render(msgspec.structs.replace(run, settings=settings, machine=machine)).text
+    assert words in text
+    assert "CPUs 8-10" in text
+    assert "NUMA nodes measured on 1" in text
+    assert "other threads of these cores idle" in text
+    assert "memory of NUMA nodes" not in render(run).text, "an earlier version did not record it"
 
 
 def test_a_failed_and_an_unequal_result_are_shown_as_such() -> None:

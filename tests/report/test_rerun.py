@@ -1,6 +1,7 @@
 """The command that measures the same plan again."""
 
 import shlex
+from typing import Literal
 
 import msgspec
 import pytest
@@ -37,6 +38,16 @@ def test_a_run_on_a_gpu_asks_for_that_gpu_again() -> None:
     assert parsed["gpu"] == "1"
     assert parsed["variant"] == "auto"
     assert parsed["backends"] == ("torch@cu13", "jax"), "cuda stands for what the host had"
+
+
+@pytest.mark.parametrize(("requested", "typed"), [("all", "all"), ((0, 2), (0, 2)), ((), ()), (None, ())])
+def test_cpus_that_were_asked_for_are_asked_for_again(
+    requested: tuple[int, ...] | Literal["all"] | None, typed: object
+) -> None:
+    run = make_run()
+    settings = msgspec.structs.replace(run.settings, cpus_requested=requested)
+    words = shlex.split(rerun.command(msgspec.structs.replace(run, settings=settings)))
+    assert bench.make_context("bench", words[2:]).params["cpus"] == typed
 
 
 def test_what_was_injected_is_injected_again() -> None:

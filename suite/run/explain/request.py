@@ -7,6 +7,7 @@ import msgspec
 from suite import plan, scenarios
 from suite.errors import LevelfieldError
 from suite.plan import Plan, Selection, arms
+from suite.plan.cpu_pinning import Requested
 from suite.record.schema import Arm, Case
 
 EXAMPLE = "onnxruntime/resnet50/latency/fp32/b1/t2/cpu"
@@ -27,8 +28,15 @@ class ExplainRequest(msgspec.Struct, frozen=True):
     """Of this case and this arm alone."""
 
 
-def parse(text: str) -> ExplainRequest:
+def parse(text: str, cpus: Requested = ()) -> ExplainRequest:
     """Read the id of a result; parts left out at its end are those of `latency`, fp32, one thread for every core.
+
+    Parameters
+    ----------
+    text
+        The id.
+    cpus
+        CPUs to choose from, as `suite.plan.cpu_pinning.pool` takes them.
 
     Raises
     ------
@@ -65,6 +73,7 @@ def parse(text: str) -> ExplainRequest:
             precisions=(parts.get("precision", "fp32"),),
             batches=() if batch is None else (batch,),
             threads=() if threads is None else (threads,),
+            cpus=cpus,
             control="none",
         )
     )

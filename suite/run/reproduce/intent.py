@@ -77,6 +77,8 @@ def read(run: Run, *, locked: bool = True, budget_seconds: float | None = None) 
             batches_of=settings.batches,
             training_batches_of=settings.training_batches,
             threads=settings.thread_counts or (settings.threads,),
+            # The numbers of another machine's CPUs mean nothing here, and earlier versions chose from all.
+            cpus=() if settings.cpus_requested == () else "all",
             processes=settings.process_counts,
             control=next((arm.backend for arm in arms.values() if arm.ordinal > 1), "none"),
             inject=_injected(arm for block in run.blocks for arm in block.arms),

@@ -159,7 +159,8 @@ def _cell(
     names = tuple(dict.fromkeys(name for each in contrasts for name in (each.first, each.second)))
     cell = Cell(backend=backend, case=case, arms=names, generations=(), findings=())
     title = f"{case.model}, {backend}{', benchmark_app' if app else ''}"
-    target = Target(connect(), resources, case, arm, cpu_pinning.pinned(case.threads, resources.cpus))
+    cpus = cpu_pinning.pinned(case.threads, resources.cpus, resources.topology)
+    target = Target(connect(), resources, case, arm, cpus)
     try:
         return measure(cell, contrasts, target, effort, app=app, seed=seed, say=lambda text: say(f"{title}: {text}"))
     except (LevelfieldError, WorkerError) as error:

@@ -8,6 +8,7 @@ import pytest
 from suite.errors import LevelfieldError
 from suite.images import catalogue
 from suite.plan import Selection, make, of_record
+from suite.plan.cpu_pinning import Requested
 from suite.plan.profiles import STANDARD
 from suite.record import files
 from suite.record.schema import Arm, Block, Case, Image, Run
@@ -36,6 +37,13 @@ def test_batches_are_those_of_the_record_though_a_profile_has_others_now() -> No
     assert run.settings.batches != STANDARD.batches
     chosen = make(intent.read(run).selection, available=[0, 1])
     assert {block.case.id for block in chosen.blocks} == {block.case.id for block in run.blocks}
+
+
+@pytest.mark.parametrize(("recorded", "planned"), [((), ()), ((0, 1), "all"), ("all", "all"), (None, "all")])
+def test_a_record_across_numa_nodes_may_use_several_here(recorded: Requested | None, planned: Requested) -> None:
+    run = record("theirs")
+    settings = msgspec.structs.replace(run.settings, cpus_requested=recorded)
+    assert intent.read(msgspec.structs.replace(run, settings=settings)).selection.cpus == planned
 
 
 def of_one_item(run: Run) -> Run:

@@ -1,0 +1,72 @@
+"""CPUs and memory of a worker, as the kernel carries them out."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from suite.worker import pinning
+
+ROOT = Path(pinning.__file__).parents[2]
+BOUND = """
+import os, re
+from suite.worker import pinning
+pinning.pin()
+memory = bytearray(os.urandom(1 << 24))
+maps = re.findall(r" (bind:0|default) anon=([0-9]+) .* N0=", open("/proc/self/numa_maps").read())
+print(sorted(os.sched_getaffinity(0)), [policy for policy, pages in maps if int(pages) >= 4096])
+"""
+cannot = pinning.cannot_bind_memory()
+binds = pytest.mark.skipif(bool(cannot), reason=cannot or "memory can be bound")
+
+
+def run(code: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PYTHONPATH": str(ROOT), **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+@binds
+def test_memory_comes_from_the_node_that_is_named() -> None:
+    cpu = min(os.sched_getaffinity(0))
+    done = run(BOUND, **{pinning.CPUS: str(cpu), pinning.MEMORY_NODES: "0"})
+    assert done.stdout.split("]") == [f"[{cpu}", " ['bind:0'", "\n"], done.stderr
+
+
+@binds
+def test_a_node_that_is_not_there_is_refused() -> None:
+    done = run("from suite.worker import pinning; pinning.pin()", **{pinning.MEMORY_NODES: "63,700"})
+    assert done.returncode
+    assert "memory cannot be bound to the NUMA nodes 63, 700: Invalid argument" in done.stderr
+
+
+def test_nothing_is_bound_where_nothing_is_named() -> None:
+    done = run(BOUND)
+    assert done.stdout.split("]") == [str(sorted(os.sched_getaffinity(0)))[:-1], " ['default'", "\n"], done.stderr
+
+
+def test_to_ask_whether_memory_can_be_bound_changes_nothing() -> None:
+    code = """
+from suite.worker import pinning
+before = open("/proc/self/numa_maps").read().count("default")
+pinning.cannot_bind_memory()
+print(before > 0, "bind" in open("/proc/self/numa_maps").read())
+"""
+    assert run(code).stdout == "True False\n"
+
+
+def test_a_cpu_that_is_not_there_is_refused() -> None:
+    done = run("from suite.worker import pinning; pinning.pin()", **{pinning.CPUS: "9999"})
+    assert "Invalid argument" in done.stderr
+
+
+def test_a_machine_without_the_system_call_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pinning, "_SET_MEMPOLICY", {})
+    assert pinning.cannot_bind_memory() == "the kernel refuses the system call set_mempolicy: Function not implemented"
