@@ -106,11 +106,11 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
     analysed
         The analysis of the run, if there is one already.
     """
-    found = analysed or analysis.analyse(run)
+    blocks = analysis.analyse_blocks(run) if analysed is None else analysed.blocks
     arms: dict[str, Arm] = {}
     answers: dict[ResultKey, Answer] = {}
     parities: dict[tuple[str, Question], dict[str, Parity]] = {}
-    for block, answered in zip(run.blocks, found.blocks, strict=True):
+    for block, answered in zip(run.blocks, blocks, strict=True):
         compared = {arm.id: arm for arm in block.arms if arm.id != block.canary and ranks.original(arm, block) is None}
         arms |= compared
         for row in answered.rows:
