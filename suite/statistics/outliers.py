@@ -13,6 +13,13 @@ normally and that runs scatter within a node with tails up to those of Student's
 (`suite.statistics.tails`). One run of a node may lie anywhere with such tails, so a node that is beyond what normal
 scatter explains and within what they do is *undecided*: more runs tell.
 
+**The canary.** Levels are absolute, and the canary is a case like any other. Levels relative to it would find a node
+that is slow in one case sooner where nodes have more than half of their variance in common with it, and would find
+nothing where a node is slow as a whole, which slows its canary too (`suite.trials.fleet` simulates both). Nothing
+measured says that they have so much in common: between two runs of one machine whose records are in `reports`, an hour
+apart, the canary moved by 11 % and 33 cases by 7.3 % in the root mean square, 7.1 % relative to the canary; between two
+others 6 cases moved by 13 %, and 24 % relative to it. On a GPU, it is another processor.
+
 **Noise.** The scatter of launches within runs, and of runs within a node, is the median distance of pairs, so that a
 few that are far off do not make it large. Its logarithm is compared with that of the peers, as a level is.
 """
