@@ -11,11 +11,8 @@ from suite.fleet.table import Entry, Table
 from suite.fleet.types import Cell, NodeVerdict, ResultFacts
 from suite.report import units
 from suite.statistics.arrays import without_missing
-from suite.statistics.outliers import Judged
+from suite.statistics.outliers import MOST, Judged
 from suite.statistics.peers import FEWEST_PEERS
-
-WIDEST = 7.0
-"""Half-width, log scale, of an interval that is shown: factors of 1,000 either way say nothing."""
 
 
 def cells(table: Table, judged: Judged) -> Iterator[Cell]:
@@ -98,7 +95,7 @@ def _cell(node: str, result: str, judged: Judged, at: tuple[int, int], runs: int
 
 def _ratio(deviation: float, half_width: float) -> Estimate:
     value = math.exp(deviation)
-    if not half_width <= WIDEST:
+    if not half_width <= math.log(MOST):
         return Estimate(value)
     return Estimate(value, math.exp(deviation - half_width), math.exp(deviation + half_width))
 

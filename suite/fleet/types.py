@@ -81,7 +81,7 @@ class ResultFacts(msgspec.Struct, frozen=True):
     spread: float | None = None
     """Robust standard deviation between peers of the logarithm of the cost: 0.01 is 1 %."""
     finds: float | None = None
-    """Smallest slowdown of one node that is found with a probability of 95 %: 1.05 is 5 %. None: too few peers."""
+    """Smallest slowdown of one node that is found with a probability of 95 %: 1.05 is 5 %. None: there is none."""
 
 
 class Group(msgspec.Struct, frozen=True):

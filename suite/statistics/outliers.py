@@ -13,6 +13,13 @@ normally and that runs scatter within a node with tails up to those of Student's
 (`suite.statistics.tails`). One run of a node may lie anywhere with such tails, so a node that is beyond what normal
 scatter explains and within what they do is *undecided*: more runs tell.
 
+**The canary.** Levels are absolute, and the canary is a case like any other. Levels relative to it would find a node
+that is slow in one case sooner where nodes have more than half of their variance in common with it, and would find
+nothing where a node is slow as a whole, which slows its canary too (`suite.trials.fleet` simulates both). Nothing
+measured says that they have so much in common: between two runs of one machine whose records are in `reports`, an hour
+apart, the canary moved by 11 % and 33 cases by 7.3 % in the root mean square, 7.1 % relative to the canary; between two
+others 6 cases moved by 13 %, and 24 % relative to it. On a GPU, it is another processor.
+
 **Noise.** The scatter of launches within runs, and of runs within a node, is the median distance of pairs, so that a
 few that are far off do not make it large. Its logarithm is compared with that of the peers, as a level is.
 """
@@ -37,6 +44,8 @@ FEWEST_PAIRS = 10
 """Pairs of runs or launches from which a scatter is estimated: those of five."""
 LEAST_SCATTER = 1e-4
 """Scatter that is not told from less: a clock's step, or a peak of memory that is the same to the page."""
+MOST = 1000.0
+"""Largest factor of a slowdown that is said to be found, or of an interval that is shown."""
 NOISY_FACTOR = 2.0
 """A scatter that is no larger than so many times that of the peers does not matter."""
 
@@ -125,13 +134,14 @@ class Levels:
         Returns
         -------
         ndarray, shape (nodes, cases)
-            0.05 is 5 %.
+            0.05 is 5 %. NaN where not even a factor of `MOST` is found.
         """
         found = np.full(self.level.shape, np.nan)
         for at, design in self._designs(heavy=True):
             beyond_chance = tails.needed(tails.critical(level / 2, **design), power, **design) * self.scale[at]
             above = math.log1p(margin) + tails.needed(0.0, power, **design) * self.scale[at]
-            found[at] = np.expm1(np.maximum(beyond_chance, above))
+            least = np.maximum(beyond_chance, above)
+            found[at] = np.expm1(np.where(least > math.log(MOST), np.nan, least))
         return found
 
     def _designs(self, *, heavy: bool) -> list[tuple[Bools, dict[str, int]]]:
@@ -179,7 +189,7 @@ class Judged:
     times_the_scatter: Floats
     """Scatter of runs or of launches over that of the peers, the larger one; NaN where neither is known."""
     finds: Floats
-    """Smallest slowdown that is found with a probability of 95 %: 0.05 is 5 %."""
+    """Smallest slowdown that is found with a probability of 95 %: 0.05 is 5 %; NaN where none is."""
     launch_scatter: Floats
     """Standard deviation of the launches of a run, log scale."""
 

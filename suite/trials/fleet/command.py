@@ -20,7 +20,7 @@ FLEETS = 2_000
     type=click.IntRange(10),
     default=FLEETS,
     show_default=True,
-    help="Simulated fleets in each setting; fewer where they have more than 100 nodes of 6 cases.",
+    help="Simulated fleets of like nodes in each setting; of others a quarter, and fewer of large ones.",
 )
 @click.option("--seed", type=click.IntRange(0), default=20_261_125, show_default=True, help="Seed of the simulation.")
 @commands.out_option

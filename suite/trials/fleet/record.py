@@ -44,7 +44,7 @@ class Record(record.Record, frozen=True, kw_only=True):
     tool_version: str
     seed: int
     fleets: int
-    """Of 100 nodes and fewer in each setting; of larger fleets there are fewer."""
+    """Of like nodes in each setting, of other settings a quarter; of large ones fewer."""
     margin: float
     level: float
     fits: tuple[Fit, ...]
@@ -89,7 +89,8 @@ def _lines(found: Record) -> Iterator[str]:
     yield ""
     yield (
         f"Level {100 * found.level:g} % for the whole fleet, margin {100 * found.margin:g} %, seed {found.seed}: "
-        f"{found.fleets} fleets of each setting, fewer of large ones. Shares have their exact 95 % intervals. Nodes "
+        f"{found.fleets} fleets of like nodes in each setting, a quarter of the others, fewer of large ones. Shares "
+        "have their exact 95 % intervals. Nodes "
         "differ normally; half of the variance between nodes is common to all cases of a node, unless it is said, and "
         "half of that between runs to all cases of a run."
     )

@@ -17,9 +17,11 @@ LEVELS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 NODE_SDS = (0.003, 0.005, 0.0075, 0.01, 0.0125, 0.015, 0.02, 0.03)
 RUN_SDS = (0.005, 0.01, 0.015)
 NODES_OF_CURVE = (4, 8, 16, 32, 100, 300)
-SHAPES = 400_000
+FEWER = 4
+"""All but like nodes are simulated so many times less often."""
+SHAPES = 200_000
 """Most shapes of peers that tails are averaged over."""
-_DISTANCES = 1 << 29
+_DISTANCES = 1 << 26
 """Most distances of pairs that are computed for them."""
 
 
@@ -29,28 +31,29 @@ def simulate(fleets: int, seed: int, say: Callable[[str], None]) -> Record:
     Parameters
     ----------
     fleets : int
-        Of 100 nodes and fewer, in each setting.
+        Of like nodes, 100 of 6 cases or fewer, in each setting; of the others a quarter.
     seed : int
         Of the draws.
     say : callable
         Prints a line.
     """
+    fewer = max(fleets // FEWER, 1)
 
-    def tallies(title: str, settings: Iterator[Setting]) -> tuple[Tally, ...]:
+    def tallies(title: str, settings: Iterator[Setting], fleets: int = fewer) -> tuple[Tally, ...]:
         say(title)
         return tuple(tally(each, of_size(fleets, each), seed + number) for number, each in enumerate(settings))
 
     alike, one, several = (
-        tallies("Like nodes", _alike()),
+        tallies("Like nodes", _alike(), fleets),
         tallies("One slow node", _one_slow()),
         tallies("Several slow nodes", _several_slow()),
     )
     say("Scatter")
-    noise = tuple(_noise(fleets, seed))
+    noise = tuple(_noise(fewer, seed))
     say("What is found")
-    finds = tuple(_finds(max(fleets // 2, 1), seed))
+    finds = tuple(_finds(fewer, seed))
     say("The canary")
-    pairs = [tuple(_canary(cases, fleets // 2, seed)) for cases in (1, None)]
+    pairs = [tuple(_canary(cases, fewer, seed)) for cases in (1, None)]
     say("Tails")
     drawn = [_shapes(peers, fleets, seed) for peers in PEERS]
     return Record(
@@ -115,7 +118,7 @@ def _several_slow() -> Iterator[Setting]:
 
 def _noise(fleets: int, seed: int) -> Iterator[Scatter]:
     for nodes, runs, launches, noise in itertools.product((8, 100), (1, 5), (5, 10), Noise):
-        yield draws.scatter(nodes, 6, runs, launches, noise, max(fleets // 2, 1), seed)
+        yield draws.scatter(nodes, 6, runs, launches, noise, fleets, seed)
 
 
 def _finds(fleets: int, seed: int) -> Iterator[Reach]:
