@@ -185,12 +185,19 @@ def _usable(window: Window | None) -> TypeGuard[Window]:
     return window is not None and bool(window.samples_ns) and min(window.samples_ns) > 0 and window.window_ns > 0
 
 
+def _median_of(samples: Floats) -> float:
+    """Return what `numpy.median` does, which takes ten times as long for the few samples of a window."""
+    ordered = np.sort(samples)
+    upper = ordered.size // 2
+    return float(ordered[upper] if ordered.size % 2 else (ordered[upper - 1] + ordered[upper]) / 2)
+
+
 def _summary(window: Window, position: tuple[int, int]) -> WindowSummary:
     samples = np.asarray(window.samples_ns, dtype=np.float64)
     return WindowSummary(
         position=position,
         samples_ns=samples,
-        median_ns=float(np.median(samples)),
+        median_ns=_median_of(samples),
         calls=int(samples.size),
         window_ns=window.window_ns,
         cpu_ns=window.user_ns + window.system_ns,

@@ -3,7 +3,10 @@
 import re
 from collections.abc import Iterable
 
+import msgspec
+
 from suite import scenarios
+from suite.analysis.types import Estimate
 from suite.compare.types import (
     Change,
     ChangeGroup,
@@ -51,6 +54,8 @@ def value(text: str) -> str:
 
 def arms(row: Row | Drift) -> str:
     """`onnxruntime`, `onnxruntime@1.30.0 → onnxruntime` where the sides have other names for it."""
+    if isinstance(row, Row) and row.node:
+        return f"{arms(msgspec.structs.replace(row, node=''))} ({clean(row.node, 80)})"
     if isinstance(row, Row) and row.effect == "interaction":
         return clean(f"{row.old_arm} → {row.new_arm}, × stack")
     if row.old_arm and row.new_arm and row.old_arm != row.new_arm:
@@ -157,13 +162,24 @@ def factor(value: float) -> str:
 
 def by_how_much(row: Row | Reading) -> str:
     """`12 % slower (9.8–14 %)`, in the words of the metric."""
-    found = row.ratio
-    if found is None:
-        return row.verdict.value
+    metric = row.metric if isinstance(row, Row) else None
+    return row.verdict.value if row.ratio is None else in_words(row.ratio, metric)
+
+
+def in_words(found: Estimate, metric: Metric | None) -> str:
+    """Return a ratio of costs in the words of what was measured: `12 % slower (9.8–14 %)`.
+
+    Parameters
+    ----------
+    found
+        The ratio; above 1 costs more.
+    metric
+        What was measured; None: a reading of another tool.
+    """
     more = found.value >= 1
     word = (
         ("more memory" if more else "less memory")
-        if isinstance(row, Row) and scenarios.get(row.metric).unit == "bytes"
+        if metric is not None and scenarios.get(metric).unit == "bytes"
         else ("slower" if more else "faster")
     )
     text = f"{units.percent(abs(found.value - 1))} {word}"

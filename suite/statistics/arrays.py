@@ -112,8 +112,12 @@ def median_of_present(values: Floats, *, axis: int, keepdims: bool = False) -> F
     ndarray
         NaN where nothing is present: a launch without any window, or a round of which no window counts.
     """
+    if values.size and not np.isnan(values).any():  # the same medians, in a third of the time
+        return np.asarray(np.median(values, axis=axis, keepdims=keepdims))
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="All-NaN slice encountered", category=RuntimeWarning)
+        warnings.filterwarnings(
+            "ignore", message="All-NaN slice encountered|Mean of empty slice", category=RuntimeWarning
+        )
         medians: Floats = np.nanmedian(values, axis=axis, keepdims=keepdims)
     return medians
 

@@ -1,9 +1,10 @@
 """Launches, turns and windows of a block, in the order of the record."""
 
 import msgspec
+import numpy as np
 
 from suite.analysis import collect
-from suite.record.schema import Absent, Launch, Memory
+from suite.record.schema import Absent, Launch, Memory, Window
 from tests.records_builder import CANARY, make_run
 
 BLOCK = make_run(models=("mlp",), backends=("jax", "torch"), scenarios=("latency",), generations=2, rounds=3).blocks[0]
@@ -22,6 +23,14 @@ def test_turns_come_with_their_generation_and_round() -> None:
     assert places == sorted(places)
     assert len(places) == 6
     assert all(turn.arm == "torch" for *_, turn in collect.turns(BLOCK, "torch"))
+
+
+def test_a_window_s_median_is_the_bits_that_numpy_gives() -> None:
+    rng = np.random.default_rng(1)
+    for calls in (*range(1, 40), 999, 1000):
+        samples = tuple(rng.integers(1, 10**9, calls).tolist())
+        window = Window((), samples, sum(samples), 0, 0, 0, 0, 0, 0)
+        assert collect._summary(window, (0, 0)).median_ns == float(np.median(samples))
 
 
 def test_the_canary_is_no_arm_and_a_block_without_one_has_no_summaries_of_it() -> None:

@@ -25,6 +25,14 @@ def test_medians_are_of_what_is_present() -> None:
     np.testing.assert_array_equal(without_missing(values[0]), [1.0, 3.0])
 
 
+def test_where_nothing_is_missing_medians_are_the_same_bits() -> None:
+    rng = np.random.default_rng(1)
+    for shape in [(5, 2, 8), (5, 7, 3), (1, 1, 1), (4, 6, 1)]:
+        values = rng.normal(size=shape)
+        for axis in range(3):
+            np.testing.assert_array_equal(median_of_present(values, axis=axis), np.nanmedian(values, axis=axis))
+
+
 def test_infinite_values_and_wrong_shapes_are_refused() -> None:
     assert np.isnan(finite_or_missing([1.0, np.nan], dimensions=1, what="levels")[1])
     with pytest.raises(UnusableData, match="levels hold an infinite value"):
