@@ -123,12 +123,12 @@ def few_peers(peers: int) -> str:
     return f"{number} of like hardware, {FEWEST_PEERS} are needed"
 
 
-def notes(groups: Sequence[Peers], judged: Sequence[Group], juries: Sequence[quorum.Verdicts]) -> Iterator[str]:
+def notes(groups: Sequence[Peers], judged: Sequence[Group], quorums: Sequence[quorum.Verdicts]) -> Iterator[str]:
     """Yield the sentences that a reader must know before the numbers.
 
     Parameters
     ----------
-    groups, judged, juries
+    groups, judged, quorums
         The nodes of like hardware, the largest group first; what is said of each group, and of its answers.
     """
     if len(groups) > 1:
@@ -148,8 +148,8 @@ def notes(groups: Sequence[Peers], judged: Sequence[Group], juries: Sequence[quo
         yield f"Cut off before the end, so that results may be missing: the newest run of {names}{more}."
     for one in judged:
         yield from _finds(one)
-    for jury in juries:
-        yield from _on_jury(jury)
+    for agreement in quorums:
+        yield from _on_answers(agreement)
 
 
 def _finds(group: Group) -> Iterator[str]:
@@ -162,12 +162,12 @@ def _finds(group: Group) -> Iterator[str]:
         )
 
 
-def _on_jury(jury: quorum.Verdicts) -> Iterator[str]:
-    if jury.agreed:
-        yield f"Most peers agree to the last bit in {units.plural(jury.agreed, 'answer')}."
-    if jury.open:
+def _on_answers(agreement: quorum.Verdicts) -> Iterator[str]:
+    if agreement.agreed:
+        yield f"Most peers agree to the last bit in {units.plural(agreement.agreed, 'answer')}."
+    if agreement.open:
         yield (
-            f"There is no majority for {units.plural(len(jury.open), 'answer')}, such as {jury.open[0]}: nobody is "
+            f"There is no majority for {units.plural(len(agreement.open), 'answer')}, such as {agreement.open[0]}: nobody is "
             "named. Kernels that add in another order each time make answers so."
         )
 
