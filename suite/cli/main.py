@@ -19,6 +19,7 @@ from suite.cli.bundle import bundle, unbundle
 from suite.cli.compare import compare
 from suite.cli.explain import explain
 from suite.cli.export import export
+from suite.cli.fleet import fleet
 from suite.cli.history import history
 from suite.cli.measuring import options_of, selection
 from suite.cli.options import (
@@ -96,7 +97,22 @@ def bench(**values: Any) -> None:  # noqa: ANN401  (each option has a type of it
 
 
 for _command in (
-    *(ab, baseline, bundle, card, compare, explain, export, history, publish, reproduce, unbundle, upgrade, verify),
+    *(
+        ab,
+        baseline,
+        bundle,
+        card,
+        compare,
+        explain,
+        export,
+        fleet,
+        history,
+        publish,
+        reproduce,
+        unbundle,
+        upgrade,
+        verify,
+    ),
     *(tools.build, tools.clean, tools.doctor, tools.list_, tools.lock, tools.report, tools.schema),
 ):
     cli.add_command(_command)
