@@ -69,7 +69,6 @@ def run(
     Exit codes: 0 every node has a run; 1 a node has none; 2 could not run.
     """
     from suite.fleet.run import cluster, head, store
-    from suite.report.units import plural
 
     console = terminals.console()
     local = cluster.local_nodes(on)
@@ -82,7 +81,7 @@ def run(
     state = head.conduct(chosen, reports, on, console, limits, begun)
     done = sum(node.done is not None for node in state.nodes.values())
     folder = store.folder(chosen, reports)
-    terminals.say(console, f"{done} of {plural(len(state.nodes), 'node')} have a run, in {folder}.")
+    terminals.say(console, f"Nodes with a run: {done} of {len(state.nodes)}, in {folder}.")
     terminals.say(console, f"Which node is not like the others: levelfield fleet gather {folder}")
     if done < len(state.nodes):
         terminals.say(console, f"Try the others again: add --resume {chosen}")
