@@ -14,7 +14,7 @@ from suite.errors import LevelfieldError
 MARK = ".levelfield"
 """File in every folder of the cache that Levelfield made."""
 _KEY_BYTES = 32
-CACHE_FOLDERS = ("artifacts", "debs", "downloads", "locks", "machines", "venvs", "wheels", "worker")
+CACHE_FOLDERS = ("artifacts", "debs", "downloads", "fleets", "locks", "machines", "venvs", "wheels", "worker")
 """All folders of the cache, which `levelfield clean` deletes."""
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from suite.cli.compare import formats_of, write
+from suite.cli.fleet_run import run
 from suite.cli.options import MARGIN, MAX_SLOWDOWN, OUTPUT, PERCENT
 from suite.safety import terminals
 
@@ -42,6 +43,9 @@ _HINT = " Or say which with --format."
 @click.group()
 def fleet() -> None:
     """Judge the nodes of a fleet: the same run on every node, each compared with nodes of like hardware."""
+
+
+fleet.add_command(run)
 
 
 @fleet.command()

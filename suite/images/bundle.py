@@ -56,7 +56,15 @@ class Manifest(msgspec.Struct, frozen=True):
     files: tuple[File, ...]
 
 
-def pack(images: Iterable[Reference], out: Path, *, artifacts: bool = False, progress: Progress = silent) -> Manifest:
+def pack(
+    images: Iterable[Reference],
+    out: Path,
+    *,
+    artifacts: bool = False,
+    bases: bool = True,
+    tool: bool = True,
+    progress: Progress = silent,
+) -> Manifest:
     """Fetch what is missing and write a bundle; a file that was there is replaced as a whole, or not at all.
 
     Parameters
@@ -67,6 +75,8 @@ def pack(images: Iterable[Reference], out: Path, *, artifacts: bool = False, pro
         The file: a tar archive, uncompressed, since wheels and packages are compressed already.
     artifacts
         Whether exported ONNX models that are in the cache travel too; without them they are exported again.
+    bases, tool
+        Whether the Debian packages of the images' bases travel, and the wheels of the tool itself.
     progress : callable
         Called with one short line whenever a step begins.
 
@@ -77,15 +87,16 @@ def pack(images: Iterable[Reference], out: Path, *, artifacts: bool = False, pro
     """
     chosen: dict[str, Path] = {}
     locks: dict[str, Path] = {}
-    bases: set[str] = set()
+    needed_bases: set[str] = set()
     for each in images:
         lock = catalogue.lock(each.name, each.variant, each.version)
         locks[f"{lock.image}/{lock.path.name}"] = lock.path
         chosen |= {f"wheels/{file.name}": file for file in wheels.fetch(lock, progress=progress)}
-        bases.add(catalogue.image(each.name).base)
+        if bases:
+            needed_bases.add(catalogue.image(each.name).base)
     base_lock = debian.read_lock()
     locks["base.lock"] = debian.lock_path()
-    for base in sorted(bases):
+    for base in sorted(needed_bases):
         chosen |= {f"debs/{file.name}": file for file in debian.fetch(base_lock, base, progress=progress)}
     if artifacts:
         root = cache_folder("artifacts")
@@ -95,7 +106,7 @@ def pack(images: Iterable[Reference], out: Path, *, artifacts: bool = False, pro
             if file.is_file()
         }
     with tempfile.TemporaryDirectory(prefix="bundling-", dir=cache_folder("downloads")) as temporary:
-        for name in TOOL_LOCKS:
+        for name in TOOL_LOCKS if tool else ():
             locks[f"tool/{name}"] = images_root() / "tool" / name
             progress(f"fetching the wheels of the tool's own {name}")
             chosen |= {

@@ -374,17 +374,28 @@ def _say_cost(chosen: plan.Plan, launcher: Launcher, base: Kind, console: Consol
     )
     for warning in chosen.warnings:
         console.print(f"[yellow]{escape(warning.message)}[/] {escape(warning.remedy)}", highlight=False)
-    needed = _needed(chosen, launcher)
-    for place, names in needed.items():
-        prefix = f"{_PLACES[place]}: " if len(needed) > 1 else ""
+    places = needed(chosen, launcher)
+    for place, names in places.items():
+        prefix = f"{_PLACES[place]}: " if len(places) > 1 else ""
         console.print(prefix + estimate(names, place, base).sentence(), highlight=False)
 
 
 _PLACES = {"docker": "Containers", "venv": "Virtual environments"}
 
 
-def _needed(chosen: plan.Plan, launcher: Launcher) -> dict[str, list[str]]:
-    """Return the images that are needed, by the launcher that makes them; the `host` launcher makes none."""
+def needed(chosen: plan.Plan, launcher: Launcher) -> dict[str, list[str]]:
+    """Return the images that are needed, by the launcher that makes them; the `host` launcher makes none.
+
+    Parameters
+    ----------
+    chosen, launcher
+        The plan, and the run's own launcher.
+
+    Returns
+    -------
+    dict
+        `docker` or `venv` to images, as `suite.record.references` spells them.
+    """
     found: dict[str, list[str]] = {}
     for arm in chosen.answering:
         found.setdefault(arm.launcher or launcher.kind, []).append(arm.image + suffix(arm.variant, arm.version))

@@ -1,0 +1,88 @@
+"""`levelfield fleet run`: the same run on every node of a Ray cluster."""
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from suite.cli.measuring import options_of, selection
+from suite.cli.options import BASE, BUDGET, DURATION, IDENTIFY, LAUNCHER, MARGIN, NAMES, PERCENT, REPORTS, SEED
+from suite.safety import terminals
+
+
+@click.command()
+@selection
+@click.option("--backends", type=NAMES, default=(), help="Only these backends, separated by commas.")
+@click.option("--control", default="auto", help="Backend to measure twice, as a control; auto or none.")
+@click.option(
+    "--on",
+    metavar="ADDRESS",
+    required=True,
+    help="The cluster: ray://HOST:PORT, HOST:PORT on one of its nodes, or local:3 for nodes that are started here.",
+)
+@click.option("--name", help="Name of the fleet and its folder; default: the time and the profile.")
+@click.option("--resume", metavar="NAME", help="Go on with a fleet: nodes that have a run are not measured again.")
+@click.option(
+    "--at-once",
+    type=click.IntRange(1),
+    help="How many nodes measure at the same time; default: all, and one with --on local:N.",
+)
+@click.option("--tries", type=click.IntRange(1, 10), default=2, help="How often a node is tried.")
+@click.option(
+    "--wait",
+    "patience_s",
+    type=DURATION,
+    default="60s",
+    help="How long to wait for nodes that are gone, when all others have ended.",
+)
+@click.option(
+    "--limit", "limit_s", type=DURATION, help="Time that the run of a node may take; default: three times its budget."
+)
+@BUDGET
+@click.option("--precision-target", type=PERCENT, help="Continue each run until every ratio is known to ± this.")
+@MARGIN
+@LAUNCHER
+@BASE
+@REPORTS
+@click.option("--seed", type=SEED, help="Seed of the first node's schedule; further nodes have the next ones.")
+@IDENTIFY
+@click.option("--target", type=PERCENT, help="Accuracy at which convergence ends, such as 90%.")
+def run(
+    *,
+    on: str,
+    name: str | None,
+    resume: str | None,
+    at_once: int | None,
+    tries: int,
+    patience_s: float,
+    limit_s: float | None,
+    reports: Path,
+    **values: Any,  # noqa: ANN401  (each option has a type of its own)
+) -> None:
+    """Measure the same on every node of a Ray cluster, and bring the runs back.
+
+    Each node runs `levelfield bench` with the options given here. A node that dies or hangs costs its own run only, and
+    is tried again.
+
+    Exit codes: 0 every node has a run; 1 a node has none; 2 could not run.
+    """
+    from suite.fleet.run import cluster, head, store
+
+    console = terminals.console()
+    local = cluster.local_nodes(on)
+    if resume is not None and name is not None:
+        raise click.UsageError("--resume names a fleet that was begun: leave --name out.")
+    chosen = resume or name or f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{values['profile']}"
+    asked = options_of({**values, "reports": reports})
+    begun = head.declare(chosen, asked, console, limit_s=limit_s) if resume is None else None
+    limits = head.Limits(at_once=at_once or (1 if local else None), tries=tries, patience_s=patience_s)
+    state = head.conduct(chosen, reports, on, console, limits, begun)
+    done = sum(node.done is not None for node in state.nodes.values())
+    folder = store.folder(chosen, reports)
+    terminals.say(console, f"Nodes with a run: {done} of {len(state.nodes)}, in {folder}.")
+    terminals.say(console, f"Which node is not like the others: levelfield fleet gather {folder}")
+    if done < len(state.nodes):
+        terminals.say(console, f"Try the others again: add --resume {chosen}")
+    sys.exit(int(done < len(state.nodes)))

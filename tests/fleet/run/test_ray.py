@@ -1,0 +1,249 @@
+"""A fleet on a real cluster of Ray: two nodes on this machine, one of which is killed, and a head that is killed."""
+
+import contextlib
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import psutil
+import pytest
+
+from suite.errors import LevelfieldError
+from suite.fleet.run import bundles, local, messages, place, store
+from suite.fleet.run import cluster as clusters
+from suite.fleet.run.messages import Failed, Measure
+from suite.fleet.run.state import State
+from suite.images.wheels import silent
+from suite.paths import cache_folder
+from suite.record import files, journal
+from suite.record.schema import Run
+from tests import commands
+from tests.commands import Command, eventually
+
+pytestmark = [
+    pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed"),
+    pytest.mark.slow,
+    pytest.mark.alone,
+]
+PLAN = (
+    "--profile", "smoke", "--models", "mlp", "--scenarios", "latency", "--backends", "onnxruntime", "--control", "none",
+    "--threads", "1,2", "--launcher", "venv",
+)  # fmt: skip
+MEASURES = {"suite.fleet.run.node", "suite.cli", "suite.worker"}
+"""Modules of the processes that measure, as against those of Ray."""
+QUICK = {"RAY_health_check_initial_delay_ms": "1000", "RAY_health_check_period_ms": "500"}
+"""Ray hears in seconds that a node is gone."""
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[str]:
+    variables = {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": str(commands.ROOT), **QUICK}
+    with local.surroundings(variables), local.nodes(2) as address:
+        yield address
+
+
+class Fleet:
+    """A fleet that a test runs."""
+
+    def __init__(self, name: str, folder: Path, cluster: str) -> None:
+        self.name, self.folder, self._cluster = name, folder, cluster
+        self.reports = folder / "reports"
+
+    def run(self, *words: str) -> Command:
+        return Command("fleet", "run", "--on", self._cluster, *words, folder=self.folder)
+
+    @property
+    def state(self) -> State:
+        return store.load(self.name, self.reports)
+
+    def on_node(self, node: str) -> Path:
+        """Return the folder of runs on a node: all nodes are this machine, and have one cache."""
+        return cache_folder("fleets") / self.state.begun.fleet / node / "reports"
+
+    def run_on_node(self, node: str) -> Path:
+        """Return the folder of the one run that a node has begun."""
+        (path,) = self.on_node(node).glob(f"*/{files.JOURNAL}")
+        return path.parent
+
+    def is_measuring(self, node: str) -> bool:
+        """Return whether a run of a node has a window, and is not done."""
+        with contextlib.suppress(Exception):
+            found = self.state
+            return found.nodes[node].done is None and any(
+                turns(so_far(path.parent)) for path in self.on_node(node).glob(f"*/{files.JOURNAL}")
+            )
+        return False
+
+    def record(self, node: str) -> Run:
+        done = self.state.nodes[node].done
+        assert done is not None
+        return files.read(store.folder(self.name, self.reports) / node / done.run)
+
+    def forget(self) -> None:
+        shutil.rmtree(cache_folder("fleets") / self.state.begun.fleet, ignore_errors=True)
+
+
+def so_far(folder: Path) -> Run:
+    return journal.fold(journal.read(folder / files.JOURNAL))
+
+
+def turns(run: Run) -> set[bytes]:
+    """Return all windows of a run."""
+    return {
+        msgspec.json.encode(turn)
+        for block in run.blocks
+        for generation in block.generations
+        for round_ in generation.rounds
+        for turn in round_.turns
+        if turn.window is not None
+    }
+
+
+def split() -> tuple[list[psutil.Process], list[psutil.Process]]:
+    """Return what runs of Ray on this machine's nodes, and what measures on them."""
+    ray: list[psutil.Process] = []
+    ours: list[psutil.Process] = []
+    for guard in psutil.Process().children():
+        if guard.status() != psutil.STATUS_ZOMBIE and "suite.fleet.run.guard" in guard.cmdline():
+            for each in guard.children(recursive=True):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    (ours if MEASURES & set(each.cmdline()) else ray).append(each)
+    return ray, ours
+
+
+def of_node(number: int) -> list[psutil.Process]:
+    """Return the raylet of a node, and all that runs below it."""
+    ray, _ = split()
+    (raylet,) = (
+        each for each in ray if each.name() == "raylet" and any(f"local-{number}" in word for word in each.cmdline())
+    )
+    return [raylet, *raylet.children(recursive=True)]
+
+
+def are_gone(processes: list[psutil.Process]) -> bool:
+    return not any(each.is_running() and each.status() != psutil.STATUS_ZOMBIE for each in processes)
+
+
+def node_of(fleet: Fleet, number: int) -> str:
+    """Return what the fleet calls a node of this machine."""
+    machine = clusters._digest(f"local-{number}")
+    with contextlib.suppress(LevelfieldError):
+        return next((node.name for node in fleet.state.nodes.values() if node.machine == machine), "")
+    return ""
+
+
+def test_a_node_that_is_killed_costs_no_finished_round(cluster: str, tmp_path: Path) -> None:
+    """All of Ray on the node is killed at once; what measures there has to end by itself."""
+    fleet = Fleet("first", tmp_path, cluster)
+    head = fleet.run("--name", "first", "--at-once", "2", *PLAN)
+    assert eventually(lambda: not head.running or fleet.is_measuring(node_of(fleet, 2)))
+    name = node_of(fleet, 2)
+    tree = of_node(2)
+    ours = [each for each in tree if MEASURES & set(each.cmdline())]
+    assert ours
+    for each in tree:
+        if each not in ours:
+            each.kill()
+    assert eventually(lambda: are_gone(ours))
+    cut_off = fleet.run_on_node(name)
+    before = so_far(cut_off)
+    head.wait()
+    assert head.code == 0, head.out + head.err
+    found = fleet.state.nodes
+    assert {node.name: node.attempts for node in found.values()} == {"node-01": 1, "node-02": 1} | {name: 2}, head.out
+    assert f"{name}: failed (1 try left). Ray lost the node" in head.out
+    record = fleet.record(name)
+    assert record.id == cut_off.name
+    assert record.resumed
+    assert turns(before) <= turns(record)
+    fleet.forget()
+
+
+def test_a_head_that_is_killed_goes_on(cluster: str, tmp_path: Path) -> None:
+    fleet = Fleet("second", tmp_path, cluster)
+    head = fleet.run("--name", "second", "--at-once", "1", *PLAN)
+    assert eventually(lambda: not head.running or fleet.is_measuring("node-02"))
+    _, ours = split()
+    assert ours, head.wait().out
+    head.send(signal.SIGKILL)
+    head.wait()
+    assert eventually(lambda: are_gone(ours))
+    first = fleet.state.nodes["node-01"]
+    assert first.done is not None
+    cut_off = fleet.run_on_node("node-02")
+    before = so_far(cut_off)
+    begun = time.time()
+    resumed = fleet.run("--resume", "second").wait()
+    assert resumed.code == 0, resumed.out + resumed.err
+    assert fleet.state.nodes["node-01"] == first
+    file = store.folder("second", fleet.reports) / "node-01" / first.done.run / files.NAME
+    assert file.stat().st_mtime < begun
+    record = fleet.record("node-02")
+    assert record.id == cut_off.name
+    assert record.resumed
+    assert turns(before) <= turns(record)
+    assert are_gone(split()[1])
+    fleet.forget()
+
+
+@pytest.mark.parametrize(
+    ("sha256", "says"),
+    [("", "There is no model called 'mpl'"), ("0" * 64, "The bundle that arrived here has the SHA-256")],
+)
+def test_a_bundle_reaches_a_node_in_pieces(
+    cluster: str, monkeypatch: pytest.MonkeyPatch, sha256: str, says: str
+) -> None:
+    monkeypatch.setattr(bundles, "CHUNK_BYTES", 1 << 22)
+    with clusters.connected(cluster):
+        bundle = bundles.put(["canary"], "venv", silent)
+        assert len(bundle.chunks) > 2
+        words = ("--models", "mpl", "--launcher", "venv")
+        request = Measure("bundle-test", "node-01", words, 1, 60.0, sha256 or bundle.sha256)
+        reference = place.ask(clusters.alive(identify=False)[0], messages.encode(request), bundle.chunks)
+        answer = messages.reply_of(place.reply(reference))
+    shutil.rmtree(cache_folder("fleets") / "bundle-test", ignore_errors=True)
+    assert isinstance(answer, Failed)
+    assert says in answer.reason
+
+
+def test_nodes_of_this_machine_are_reached_by_nobody_else(cluster: str) -> None:
+    """They listen on the loopback alone, and a client without their token is turned away."""
+    ray, _ = split()
+    listening = {
+        connection.laddr.ip.removeprefix("::ffff:")
+        for each in ray
+        for connection in each.net_connections(kind="tcp")
+        if connection.status == psutil.CONN_LISTEN
+    }
+    assert listening
+    assert listening == {"127.0.0.1"}
+    call = f"import ray; ray.init('{cluster}', log_to_driver=False)"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_AUTH")}
+    done = subprocess.run(
+        [sys.executable, "-c", call],
+        env=environment | {"RAY_AUTH_MODE": "disabled"},
+        capture_output=True,
+        check=False,
+        timeout=commands.PATIENCE_S,
+    )
+    assert done.returncode != 0
+    assert b"Unauthenticated" in done.stderr
+
+
+def test_a_cluster_of_one_s_own_leaves_nothing(tmp_path: Path) -> None:
+    """A head that is killed takes the nodes that it started with it."""
+    head = Command("fleet", "run", "--on", "local:2", "--name", "third", *PLAN, folder=tmp_path)
+    fleet = tmp_path / "reports" / "fleets" / "third"
+    assert eventually(lambda: not head.running or fleet.is_dir())
+    tree = psutil.Process(head.pid).children(recursive=True)
+    assert any("raylet" in each.name() for each in tree), head.wait().out
+    head.send(signal.SIGKILL)
+    head.wait()
+    assert eventually(lambda: are_gone(tree))
