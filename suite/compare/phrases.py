@@ -64,9 +64,9 @@ def arms(row: Row | Drift) -> str:
 
 
 def where(row: Row | Reading) -> str:
-    """`onnxruntime on ResNet-50 (latency, batch 1)`, `nvbandwidth: device_local_copy, GPU 0`."""
+    """`onnxruntime on ResNet-50 (latency, batch 1)`, `nvbandwidth “device_local_copy, GPU 0”`."""
     if isinstance(row, Reading):
-        return f"{clean(row.tool, 40)}: {clean(row.name, 120)}"
+        return f"{clean(row.tool, 40)} “{clean(row.name, 120)}”"
     case = row.case
     return f"{arms(row)} on {clean(names.network(case), 60)} ({metric(row.metric)}, batch {case.batch})"
 

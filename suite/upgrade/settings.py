@@ -35,7 +35,7 @@ _FOLLOWS = {
 """Facts of a GPU that are not told twice where they differ just as another one does."""
 _PLAIN = re.compile(r"[A-Za-z0-9_.,:=@/+ -]{1,200}", re.ASCII)
 """Parameters that may be repeated in an instruction."""
-_KERNEL_S_SHARE = 0.02
+_RESERVED_SHARE = 0.02
 """Part of the memory by which kernels may differ in what they keep for themselves; a lost module is more."""
 _LONGEST = 1000
 """Characters that are kept of a value."""
@@ -256,7 +256,7 @@ def _without(key: str, old: Sequence[Fact]) -> str:
 def _differ(key: str, old: Sequence[Fact], new: Sequence[Fact]) -> bool:
     facts = [fact for fact in (*old, *new) if isinstance(fact, int)]
     if key == "memory, total bytes" and len(facts) == len(old) + len(new):
-        return max(facts) - min(facts) > _KERNEL_S_SHARE * max(facts)
+        return max(facts) - min(facts) > _RESERVED_SHARE * max(facts)
     return len(_values((*old, *new))) > 1
 
 

@@ -108,7 +108,7 @@ def test_a_lower_bandwidth_is_found_with_its_size_and_the_drift_beside_it() -> N
     assert found.exit_code == 1
     assert found.answer.startswith("Not safe: all 2 cases safe within 2")
     assert "of 2 readings of other tools, 1 slower, 1 safe within 2" in found.answer
-    assert f"nvbandwidth: {COPY}, CPU 0, GPU 0 11 % slower" in found.answer.replace("\N{NO-BREAK SPACE}", " ")
+    assert f"nvbandwidth “{COPY}, CPU 0, GPU 0” 11 % slower" in found.answer.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def test_a_latency_is_a_cost_and_a_bandwidth_is_its_inverse() -> None:

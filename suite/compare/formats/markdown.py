@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from suite.compare import phrases
 from suite.compare.types import Comparison, Reading, Row, Setting
 from suite.report.markdown import table
+from suite.report.units import plural
 from suite.safety.markdown import code, text
 
 MOST_ROWS = 200
@@ -29,7 +30,7 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     if shared:
         yield text(f"All cases: {shared}.")
         yield ""
-    yield from _worse_first(comparison.rows, "cases", comparison.replicate, brief=bool(shared))
+    yield from _worse_first(comparison.rows, "case", comparison.replicate, brief=bool(shared))
     if comparison.crossed:
         yield text(f"{phrases.CROSSED}. {phrases.CROSSED_CAPTION}")
         yield ""
@@ -37,9 +38,7 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     if comparison.readings:
         yield text(f"{phrases.READINGS}. {phrases.READINGS_CAPTION}")
         yield ""
-        yield from _worse_first(
-            comparison.readings, "readings", comparison.replicate, headings=phrases.READING_HEADINGS
-        )
+        yield from _worse_first(comparison.readings, "reading", comparison.replicate, headings=phrases.READING_HEADINGS)
     yield from _answers(comparison)
     yield from _changes(comparison)
     yield text(comparison.method)
@@ -73,7 +72,8 @@ def _worse_first(
     fine = [row for row in rows if row.outcome == "fine"]
     yield from _cases(other, replicate, brief=brief, headings=headings)
     if fine:
-        yield from _folded(f"{len(fine)} {what} that are not worse" if other else f"All {len(fine)} {what}")
+        count = plural(len(fine), what)
+        yield from _folded(f"{count} not worse" if other else f"All {count}")
         yield from _cases(fine, replicate, brief=brief, headings=headings)
         yield "</details>"
         yield ""
