@@ -49,15 +49,15 @@ def judge(
         raise LevelfieldError("No node has a run.", fix="Gather the records of the nodes first.")
     tables = [collect(group) for group in groups]
     judged = outliers.judge([table.costs() for table in tables], level=level, margin=margin)
-    juries = [verdicts(group) for group in groups]
+    quorums = [verdicts(group) for group in groups]
     cells: list[Cell] = []
     nodes: list[Node] = []
     found: list[Group] = []
-    for group, table, one, jury in zip(groups, tables, judged, juries, strict=True):
+    for group, table, one, agreement in zip(groups, tables, judged, quorums, strict=True):
         own = tuple(of_cells.cells(table, one))
         cells += own
         found.append(Group(group.key, group.title, tuple(group.nodes), of_cells.facts(table, one)))
-        nodes += _nodes(group, groups[0], own, jury, reports or {})
+        nodes += _nodes(group, groups[0], own, agreement, reports or {})
         if len(group.nodes) == 2:
             remarks += tuple(filter(None, [words.differences_of_two(own)]))
     nodes.sort(key=lambda node: _ORDER.index(node.verdict))
@@ -67,8 +67,8 @@ def judge(
         nodes=tuple(nodes),
         groups=tuple(found),
         cells=tuple(cells),
-        wrong=tuple(wrong for jury in juries for wrong in jury.wrong),
-        notes=(*remarks, *words.notes(groups, found, juries)),
+        wrong=tuple(wrong for agreement in quorums for wrong in agreement.wrong),
+        notes=(*remarks, *words.notes(groups, found, quorums)),
         method=words.method(margin, level),
         margin=margin,
         level=level,
@@ -76,15 +76,15 @@ def judge(
 
 
 def _nodes(
-    group: Peers, largest: Peers, cells: Sequence[Cell], jury: Verdicts, reports: Mapping[str, str]
+    group: Peers, largest: Peers, cells: Sequence[Cell], agreement: Verdicts, reports: Mapping[str, str]
 ) -> Iterator[Node]:
     different = differences(group)
     of_node: dict[str, list[Cell]] = {name: [] for name in group.nodes}
     for cell in cells:
         of_node[cell.node].append(cell)
     for name, runs in group.nodes.items():
-        wrong = [one for one in jury.wrong if one.node == name]
-        otherwise = _not_decided(name, group, largest, of_node[name], jury)
+        wrong = [one for one in agreement.wrong if one.node == name]
+        otherwise = _not_decided(name, group, largest, of_node[name], agreement)
         verdict = _verdict(of_node[name], wrong, different[name], otherwise)
         yield Node(
             name=name,
@@ -109,14 +109,14 @@ def _verdict(
     return min(found, key=_ORDER.index)
 
 
-def _not_decided(name: str, group: Peers, largest: Peers, cells: Sequence[Cell], jury: Verdicts) -> str:
+def _not_decided(name: str, group: Peers, largest: Peers, cells: Sequence[Cell], agreement: Verdicts) -> str:
     """Say why a node as a whole is not decided; empty where it is."""
     if len(group.nodes) <= FEWEST_PEERS:
         other = differs_from(group, largest) if len(largest.nodes) > len(group.nodes) else ""
         return f"{words.few_peers(len(group.nodes) - 1)}{f' ({other})' if other else ''}"
     if not cells:
         return "it has no result"
-    varying = next((one for one in jury.varying if one.node == name), None)
+    varying = next((one for one in agreement.varying if one.node == name), None)
     if varying is not None:
         return (
             f"its launches give {varying.outputs} different answers for {varying.arm} on {varying.question}, where "

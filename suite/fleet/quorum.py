@@ -1,8 +1,8 @@
 """Bit quorum: like hardware and the same image give the same answer to the last bit; a node that does not is named.
 
-An answer is the digest of an output. Peers that answer one question with the same image are a jury of at least three,
-and more than half of it must agree. A node whose launches do not agree among themselves has no answer. A kernel that
-adds in another order each time makes most nodes so, and then nobody is named.
+An answer is the digest of an output. Peers that answer one question with the same image are compared where there are
+three or more, and more than half of them must agree. A node whose launches differ among themselves has no answer. A
+kernel that adds in another order each time makes most nodes so, and then nobody is named.
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ from suite.fleet.types import WrongAnswer
 from suite.record.schema import Image, elsewhere
 
 FEWEST_NODES = 3
-"""Of a jury: of two that differ, neither is the majority."""
+"""With an answer to a question: of two that differ, neither is the majority."""
 
 Asked: TypeAlias = tuple[str, Question]
 """Arm id and question."""
@@ -37,7 +37,7 @@ class Varying(msgspec.Struct, frozen=True):
 
 
 class Verdicts(msgspec.Struct, frozen=True):
-    """What the jury found."""
+    """How the answers of peers compare."""
 
     wrong: tuple[WrongAnswer, ...]
     varying: tuple[Varying, ...]
@@ -58,20 +58,20 @@ def verdicts(group: Peers) -> Verdicts:
     wrong: list[WrongAnswer] = []
     varying: list[Varying] = []
     agreed, undecided = 0, []
-    for (arm, question), jury in _juries(group):
-        majority, votes = _majority(jury)
+    for (arm, question), given in _comparable(group):
+        majority, agreeing = _majority(given)
         if not majority:
             undecided.append(f"{arm}/{written(question)}")
             continue
         agreed += 1
-        for node, digests in jury.items():
+        for node, digests in given.items():
             if digests == {majority}:
                 continue
             if len(digests) > 1:
-                varying.append(Varying(node, arm, written(question), len(digests), votes))
+                varying.append(Varying(node, arm, written(question), len(digests), agreeing))
             else:
                 (digest,) = digests
-                wrong.append(WrongAnswer(node, arm, written(question), digest, majority, votes, len(jury) - 1))
+                wrong.append(WrongAnswer(node, arm, written(question), digest, majority, agreeing, len(given) - 1))
     return Verdicts(tuple(wrong), tuple(varying), agreed, tuple(undecided))
 
 
@@ -81,14 +81,14 @@ def written(question: Question) -> str:
     return f"{model}/{precision}/b{batch}/t{threads}/{device}"
 
 
-def _majority(jury: dict[str, frozenset[str]]) -> tuple[str, int]:
+def _majority(given: dict[str, frozenset[str]]) -> tuple[str, int]:
     """Return the digest that more than half of the nodes give in all their launches, and their number."""
-    votes = Counter(next(iter(digests)) for digests in jury.values() if len(digests) == 1)
-    digest, count = votes.most_common(1)[0] if votes else ("", 0)
-    return (digest, count) if 2 * count > len(jury) else ("", 0)
+    counts = Counter(next(iter(digests)) for digests in given.values() if len(digests) == 1)
+    digest, count = counts.most_common(1)[0] if counts else ("", 0)
+    return (digest, count) if 2 * count > len(given) else ("", 0)
 
 
-def _juries(group: Peers) -> Iterator[tuple[Asked, dict[str, frozenset[str]]]]:
+def _comparable(group: Peers) -> Iterator[tuple[Asked, dict[str, frozenset[str]]]]:
     """Yield the digests of each node that answered a question with the same image, where there are enough nodes."""
     found: dict[tuple[Asked, tuple[str, ...]], dict[str, set[str]]] = {}
     for node, runs in group.nodes.items():
@@ -99,9 +99,9 @@ def _juries(group: Peers) -> Iterator[tuple[Asked, dict[str, frozenset[str]]]]:
                 digests = {parity.output_sha256 for parity in parities if parity.output_sha256}
                 if digests:
                     found.setdefault((asked, same), {}).setdefault(node, set()).update(digests)
-    for (asked, _), jury in sorted(found.items(), key=lambda each: each[0]):
-        if len(jury) >= FEWEST_NODES:
-            yield asked, {node: frozenset(digests) for node, digests in jury.items()}
+    for (asked, _), given in sorted(found.items(), key=lambda each: each[0]):
+        if len(given) >= FEWEST_NODES:
+            yield asked, {node: frozenset(digests) for node, digests in given.items()}
 
 
 def _image(run: Reduced, arm: str) -> tuple[str, ...]:

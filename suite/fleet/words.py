@@ -14,6 +14,8 @@ from suite.statistics.peers import FEWEST_PEERS
 
 MOST_NAMED = 3
 """Nodes, or groups, that are named in one sentence."""
+LONGEST_REASON = 500
+"""Characters of a reason that are shown in the answer."""
 LONGEST_NAME = 80
 """Characters of a node's name that are shown in a sentence."""
 OUTCOMES: dict[NodeVerdict, Outcome] = {
@@ -49,12 +51,10 @@ def answer(nodes: Sequence[Node]) -> str:
     for verdict in NodeVerdict:
         named = [node for node in nodes if node.verdict is verdict]
         if named and verdict is not NodeVerdict.FINE:
-            names = sentences.join([phrases.clean(node.name, LONGEST_NAME) for node in named[:MOST_NAMED]])
-            more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
-            parts.append(f"{len(named)} {verdict} ({names}{more})")
+            parts.append(f"{len(named)} {verdict} ({_names([node.name for node in named])})")
     fine = f"; {counts[NodeVerdict.FINE]} fine" if counts[NodeVerdict.FINE] else ""
     first = nodes[0]
-    why = f" {first.name}: {first.reason}." if first.reason else ""
+    why = f" {_names([first.name])}: {phrases.clean(first.reason, LONGEST_REASON)}." if first.reason else ""
     return f"Of {units.plural(len(nodes), 'node')}: {', '.join(parts)}{fine}.{why}"
 
 
@@ -123,33 +123,37 @@ def few_peers(peers: int) -> str:
     return f"{number} of like hardware, {FEWEST_PEERS} are needed"
 
 
-def notes(groups: Sequence[Peers], judged: Sequence[Group], juries: Sequence[quorum.Verdicts]) -> Iterator[str]:
+def notes(groups: Sequence[Peers], judged: Sequence[Group], quorums: Sequence[quorum.Verdicts]) -> Iterator[str]:
     """Yield the sentences that a reader must know before the numbers.
 
     Parameters
     ----------
-    groups, judged, juries
+    groups, judged, quorums
         The nodes of like hardware, the largest group first; what is said of each group, and of its answers.
     """
     if len(groups) > 1:
         yield f"The nodes are of {len(groups)} kinds of hardware. Nodes are compared within each, and never across."
     for group in groups[1 : 1 + MOST_NAMED]:
         if len(group.nodes) <= FEWEST_PEERS and len(groups[0].nodes) > len(group.nodes):
-            names = sentences.join(list(group.nodes))
-            yield f"The hardware of {names} is not that of the largest group: {differs_from(group, groups[0])}."
+            other = phrases.clean(differs_from(group, groups[0]))
+            yield f"The hardware of {_names(list(group.nodes))} is not that of the largest group: {other}."
     for label in sorted(
         {label for each in groups for runs in each.nodes.values() for run in runs for label in run.facts.labels}
     ):
-        yield sentences.label(label)
+        yield phrases.clean(sentences.label(label))
     cut = [name for each in groups for name, runs in each.nodes.items() if runs[-1].facts.finished is None]
     if cut:
-        more = f" and {len(cut) - MOST_NAMED} more" if len(cut) > MOST_NAMED else ""
-        names = ", ".join(cut[:MOST_NAMED])
-        yield f"Cut off before the end, so that results may be missing: the newest run of {names}{more}."
+        yield f"Cut off before the end, so that results may be missing: the newest run of {_names(cut)}."
     for one in judged:
         yield from _finds(one)
-    for jury in juries:
-        yield from _on_jury(jury)
+    for each in quorums:
+        yield from _on_answers(each)
+
+
+def _names(nodes: Sequence[str]) -> str:
+    """`n1, n2 and n3`, or `n1, n2, n3 and 5 more`."""
+    named = [phrases.clean(name, LONGEST_NAME) for name in nodes[:MOST_NAMED]]
+    return sentences.join(named if len(nodes) <= MOST_NAMED else [*named, f"{len(nodes) - MOST_NAMED} more"])
 
 
 def _finds(group: Group) -> Iterator[str]:
@@ -157,18 +161,19 @@ def _finds(group: Group) -> Iterator[str]:
     if least:
         span = units.percent_range(min(least), max(least)) if len(least) > 1 else units.percent(least[0])
         yield (
-            f"Among the {len(group.nodes)} nodes of {group.title}, one that is slower by {span}, depending on the "
-            "result, is found with a probability of 95 %."
+            f"Among {units.plural(len(group.nodes), 'node')} of {phrases.clean(group.title)}, one that is slower by "
+            f"{span}, depending on the result, is found with a probability of 95 %."
         )
 
 
-def _on_jury(jury: quorum.Verdicts) -> Iterator[str]:
-    if jury.agreed:
-        yield f"Most peers agree to the last bit in {units.plural(jury.agreed, 'answer')}."
-    if jury.open:
+def _on_answers(found: quorum.Verdicts) -> Iterator[str]:
+    if found.agreed:
+        yield f"Most peers agree to the last bit in {units.plural(found.agreed, 'answer')}."
+    if found.open:
+        such = phrases.clean(found.open[0])
         yield (
-            f"There is no majority for {units.plural(len(jury.open), 'answer')}, such as {jury.open[0]}: nobody is "
-            "named. Kernels that add in another order each time make answers so."
+            f"There is no majority for {units.plural(len(found.open), 'answer')}, such as {such}: nobody is named. "
+            "Kernels that add in another order each time make answers so."
         )
 
 
@@ -180,13 +185,12 @@ def differences_of_two(cells: Sequence[Cell]) -> str:
     cells
         Of both nodes.
     """
-    measured = [cell for cell in cells if cell.ratio is not None]
+    measured = [(cell.ratio.value, cell) for cell in cells if cell.ratio is not None]
     if not measured:
         return ""
-    most = max(measured, key=lambda cell: cell.ratio.value if cell.ratio is not None else 0.0)
-    assert most.ratio is not None
+    ratio, most = max(measured, key=lambda each: each[0])
     return (
-        f"Of two nodes, neither can be called slow: {most.node} costs {units.percent(most.ratio.value - 1)} more than "
+        f"Of two nodes, neither can be called slow: {_names([most.node])} costs {units.percent(ratio - 1)} more than "
         f"the other in {most.result}, which is the largest difference."
     )
 

@@ -74,7 +74,7 @@ def test_a_node_that_alone_varies_is_told_and_not_named_wrong() -> None:
     assert (varying.node, varying.outputs, varying.peers) == ("n02", 2, 4)
 
 
-def test_another_image_or_other_weights_are_another_jury() -> None:
+def test_another_image_or_other_weights_are_not_compared() -> None:
     def other_image(one: Reduced) -> Reduced:
         images = tuple(msgspec.structs.replace(image, layers=("sha256:other",)) for image in one.images)
         return msgspec.structs.replace(one, images=images)

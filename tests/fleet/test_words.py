@@ -39,7 +39,7 @@ def test_the_answer_counts_and_names() -> None:
     assert words.answer([_node("a", NodeVerdict.FINE)]) == "The node is fine."
     slow = [_node(f"s{number}", NodeVerdict.SLOW, "in 1 result") for number in range(5)]
     found = words.answer([_node("w", NodeVerdict.WRONG, "why"), *slow, _node("a", NodeVerdict.FINE)])
-    assert found == "Of 7 nodes: 1 computes wrongly (w), 5 slow (s0, s1 and s2 and 2 more); 1 fine. w: why."
+    assert found == "Of 7 nodes: 1 computes wrongly (w), 5 slow (s0, s1, s2 and 2 more); 1 fine. w: why."
 
 
 def test_a_name_cannot_break_the_sentence() -> None:

@@ -11,7 +11,7 @@ from suite.trials import commands
 from suite.trials.fleet.record import Record, markdown
 from suite.trials.fleet.simulate import simulate
 
-FLEETS = 2_000
+FLEETS = 1_000
 
 
 @click.command(context_settings=commands.SETTINGS)
