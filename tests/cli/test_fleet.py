@@ -18,7 +18,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two gathered folders of six nodes; in the new one a node is far slower, and another's record is damaged."""
     made = tmp_path_factory.mktemp("fleet")
     fill(made / "old", 6, 3)
-    fill(made / "new", 5, 3)
+    fill(made / "new", 5, 3, first=9000)
     for index in range(3):
         slow = small(f"slow-{index}", 4000 + index, slower={"onnxruntime": 1.6})
         (place(slow, made / "new" / "node-5" / f"run-{index}") / "report.html").touch()

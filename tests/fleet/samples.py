@@ -124,13 +124,13 @@ def place(record: Run, folder: Path) -> Path:
     return folder
 
 
-def fill(folder: Path, nodes: int, runs: int = 1, **options: Any) -> Path:
+def fill(folder: Path, nodes: int, runs: int = 1, *, first: int = 1, **options: Any) -> Path:
     """Write records of so many nodes, several runs a node in folders of their own."""
     for number in range(nodes):
         name = f"node-{number}"
         for index in range(runs):
             own = folder / name if runs == 1 else folder / name / f"run-{index}"
-            place(small(f"{name}-{index}", 100 * number + index + 1, **options), own)
+            place(small(f"{name}-{index}", 100 * number + index + first, **options), own)
     return folder
 
 

@@ -20,9 +20,9 @@ class Reach(msgspec.Struct, frozen=True):
     runs: int
     node_sd: float
     run_sd: float
-    finds: float
-    """Relative slowdown that is found with a probability of 95 %, by the formula of the verdict."""
-    found: Proportion
+    finds: float | None
+    """Relative slowdown that is found with a probability of 95 %, by the formula of the verdict. None: none."""
+    found: Proportion | None
     """By simulation, of slowdowns of that size."""
 
 
@@ -107,12 +107,9 @@ def _lines(found: Record) -> Iterator[str]:
     yield from ("", "## A node that is slow in one case of six: absolute levels, and relative to the canary", "")
     yield from _canary(found.one_case)
     yield from ("", "## A node that is slow in all cases, its canary too", "", *_canary(found.whole_node))
-    yield from (
-        "",
-        "## Tails: how often a like node is beyond the limit of a level, one-sided",
-        "",
-        *_tails(found.tails),
-    )
+    yield from ("", "## Tails: how often a like node is beyond the limit of a level, one-sided", "")
+    yield "Of few peers, the last columns rest on a few shapes that are rarely drawn."
+    yield from ("", *_tails(found.tails))
 
 
 def _what(each: Tally) -> list[str]:
@@ -163,8 +160,8 @@ def _finds(reaches: Sequence[Reach]) -> Iterator[str]:
             str(each.runs),
             f"{100 * each.node_sd:g} %",
             f"{100 * each.run_sd:g} %",
-            f"{100 * each.finds:.1f} %",
-            percent(each.found),
+            f"{100 * each.finds:.1f} %" if each.finds is not None else "none",
+            percent(each.found) if each.found is not None else "",
         ]
         for each in reaches
     )

@@ -1,8 +1,10 @@
 """What is simulated: tails, false verdicts of many settings, and what is found."""
 
 import itertools
+import math
 from collections.abc import Callable, Iterator
 
+import msgspec
 import numpy as np
 
 from suite import __version__
@@ -19,9 +21,9 @@ RUN_SDS = (0.005, 0.01, 0.015)
 NODES_OF_CURVE = (4, 8, 16, 32, 100, 300)
 FEWER = 4
 """All but like nodes are simulated so many times less often."""
-SHAPES = 200_000
+SHAPES = 2_000_000
 """Most shapes of peers that tails are averaged over."""
-_DISTANCES = 1 << 26
+_DISTANCES_PER_FLEET = 1 << 16
 """Most distances of pairs that are computed for them."""
 
 
@@ -125,13 +127,12 @@ def _finds(fleets: int, seed: int) -> Iterator[Reach]:
     for nodes, node_sd in itertools.product(NODES_OF_CURVE, NODE_SDS):
         setting = Setting(nodes, 6, node_sd=node_sd, slow=1, slow_cases=1)
         at = finds(setting, seed)
-        number = of_size(fleets, setting)
-        found = tally(Setting(nodes, 6, node_sd=node_sd, slow=1, slow_cases=1, effect=at), number, seed).found
-        assert found is not None
+        slow = msgspec.structs.replace(setting, effect=at or 0.0)
+        found = tally(slow, of_size(fleets, setting), seed).found if at is not None else None
         yield Reach(nodes, 6, setting.runs, node_sd, setting.run_sd, at, found)
 
 
-def finds(setting: Setting, seed: int, groups: int = 40) -> float:
+def finds(setting: Setting, seed: int, groups: int = 40) -> float | None:
     """Return the slowdown of one node that is found with a probability of 95 %, by the formula of the verdict.
 
     Parameters
@@ -142,10 +143,16 @@ def finds(setting: Setting, seed: int, groups: int = 40) -> float:
         Of the draws.
     groups : int
         Simulated groups whose median is taken.
+
+    Returns
+    -------
+    float or None
+        None: not even the largest one that is looked for.
     """
     runs = draws.draw(np.random.default_rng([seed, 1]), groups, setting)
     found = compare_levels(draws.costs(runs))
-    return float(np.median(found.finds((1 - NOISE_SHARE) * LEVEL / (setting.nodes * setting.cases))))
+    least = float(np.median(found.finds((1 - NOISE_SHARE) * LEVEL / (setting.nodes * setting.cases))))
+    return None if math.isnan(least) else least
 
 
 def _canary(slow_cases: int | None, fleets: int, seed: int) -> Iterator[Canary]:
@@ -172,6 +179,5 @@ def _canary(slow_cases: int | None, fleets: int, seed: int) -> Iterator[Canary]:
 
 
 def _shapes(peers: int, fleets: int, seed: int) -> shapes.Shapes:
-    most = _DISTANCES // (peers * (peers - 1) // 2)
-    number = min(SHAPES, most, 200 * fleets)
-    return shapes.draw(np.random.default_rng([seed, peers]), peers, number)
+    most = _DISTANCES_PER_FLEET * fleets // (peers * (peers - 1) // 2)
+    return shapes.draw(np.random.default_rng([seed, peers]), peers, min(SHAPES, most))
