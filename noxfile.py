@@ -199,6 +199,12 @@ def bracket(session: nox.Session) -> None:
 
 
 @nox.session
+def fleet(session: nox.Session) -> None:
+    """Simulate how often the verdict on a fleet is wrong, and what it finds: some minutes on one core."""
+    trial(session, "suite.trials.fleet", *session.posargs)
+
+
+@nox.session
 def spin(session: nox.Session) -> None:
     """Measure whether one arm's spinning threads reach the next arm's timed calls: a quiet machine for six minutes."""
     trial(session, "suite.trials.spin", *session.posargs)

@@ -20,8 +20,7 @@ def analyse(run: Run) -> Analysis:
     Analysis
         One entry per block of the record, in its order; the run's status, canary, noise and warnings.
     """
-    known = eligibility.parities(run)
-    blocks = tuple(_block(block, known, run.settings) for block in run.blocks)
+    blocks = analyse_blocks(run)
     status = summarise(run, blocks)
     canary, noise = conditions.canary(run), conditions.noise(run)
     return Analysis(
@@ -34,6 +33,12 @@ def analyse(run: Run) -> Analysis:
         identical=identical_arms.pool(run, blocks),
         insights=insights.derive(run, blocks),
     )
+
+
+def analyse_blocks(run: Run) -> tuple[BlockAnalysis, ...]:
+    """Compute the results of a run alone, one entry per block, without what they tell of the run as a whole."""
+    known = eligibility.parities(run)
+    return tuple(_block(block, known, run.settings) for block in run.blocks)
 
 
 def _exit_code(status: Status) -> int:

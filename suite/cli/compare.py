@@ -1,7 +1,7 @@
 """`levelfield compare`: compare runs that were measured before."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -129,7 +129,13 @@ def _sides(
     return before, after
 
 
-def formats_of(paths: Iterable[Path], default: str | None = None, *, hint: str = "") -> list[tuple[Path, str]]:
+def formats_of(
+    paths: Iterable[Path],
+    default: str | None = None,
+    *,
+    hint: str = "",
+    suffixes: Mapping[str, str] | None = None,
+) -> list[tuple[Path, str]]:
     """Return each file to write with its format.
 
     Parameters
@@ -140,6 +146,8 @@ def formats_of(paths: Iterable[Path], default: str | None = None, *, hint: str =
         Format of a file whose suffix names none; None: there is no default.
     hint
         Added to the message of the error.
+    suffixes
+        Ending of a file to its format; None: those of a comparison.
 
     Raises
     ------
@@ -148,11 +156,12 @@ def formats_of(paths: Iterable[Path], default: str | None = None, *, hint: str =
     """
     from suite.compare.formats import SUFFIXES
 
+    known = SUFFIXES if suffixes is None else suffixes
     targets = []
     for path in paths:
-        found = SUFFIXES.get(path.suffix.lower(), default)
+        found = known.get(path.suffix.lower(), default)
         if found is None:
-            raise click.UsageError(f"The ending of {path} names no format: {', '.join(SUFFIXES)}.{hint}")
+            raise click.UsageError(f"The ending of {path} names no format: {', '.join(known)}.{hint}")
         targets.append((path, found))
     return targets
 

@@ -23,9 +23,14 @@ class CaseResults(msgspec.Struct, frozen=True):
     answers: tuple[Answer, ...]
 
     @property
+    def trusted(self) -> tuple[Answer, ...]:
+        """Answers that are equal to the reference and have a cost, one per run."""
+        return tuple(answer for answer in self.answers if answer.cost is not None and answer.standing in _TRUSTED)
+
+    @property
     def costs(self) -> list[float]:
         """Costs of answers that are equal to the reference, one per run."""
-        return [answer.cost for answer in self.answers if answer.cost is not None and answer.standing in _TRUSTED]
+        return [answer.cost for answer in self.trusted if answer.cost is not None]
 
     @property
     def unsupported(self) -> bool:

@@ -72,7 +72,7 @@ def compare_environments(
 
 def have_same_hardware(runs: Sequence[Reduced]) -> bool | None:
     """Return whether all runs were made on like hardware; None where a record does not name the processor."""
-    if not all(_is_known(run.hardware.get("cpu model", "not asked")) for run in runs):
+    if not all(is_known(run.hardware.get("cpu model", "not asked")) for run in runs):
         return None
     return not any(hardware_differences(runs[0].hardware, run.hardware) for run in runs[1:])
 
@@ -93,7 +93,7 @@ def hardware_differences(first: Mapping[str, str], second: Mapping[str, str]) ->
     return [
         f"{name} ({value} and {second[name]})"
         for name, value in first.items()
-        if name in second and value != second[name] and _is_known(value) and _is_known(second[name])
+        if name in second and value != second[name] and is_known(value) and is_known(second[name])
     ]
 
 
@@ -102,7 +102,8 @@ def are_readings(group: ChangeGroup) -> bool:
     return group.title.startswith(READINGS.capitalize())
 
 
-def _is_known(value: str) -> bool:
+def is_known(value: str) -> bool:
+    """Return whether the text of a fact says what it is."""
     return not value.startswith(("not asked", "not known"))
 
 

@@ -99,7 +99,7 @@ def _undecided(comparison: Comparison) -> str:
             f"{numeric}"
         ).strip()
     if all(row.verdict is Verdict.UNDECIDABLE for row in measured):
-        return f"{_too_few(measured)} {_without_ratio(comparison)}{numeric}".strip()
+        return f"{_too_few(measured, comparison.replicate)} {_without_ratio(comparison)}{numeric}".strip()
     undecided = sum(row.outcome == "undecided" for row in comparison.rows)
     if not undecided:
         return f"Nothing is slower, and some answers could not be compared. {numeric}"
@@ -107,7 +107,7 @@ def _undecided(comparison: Comparison) -> str:
     return f"Nothing is shown to be worse, and {cases} could not be decided: {_counts(comparison)}. {numeric}".strip()
 
 
-def _too_few(rows: Sequence[Row]) -> str:
+def _too_few(rows: Sequence[Row], replicate: str) -> str:
     ratios = [row.ratio.value for row in rows if row.ratio is not None]
     span = phrases.factor(min(ratios))
     if len(ratios) > 1:
@@ -115,7 +115,8 @@ def _too_few(rows: Sequence[Row]) -> str:
     counts = {(row.old_replicates, row.new_replicates) for row in rows}
     if rows[0].reason == NOT_MEASURED:
         return f"Speed cannot be judged from smoke runs (new/old was {span})."
-    how = "one run a side" if counts == {(1, 1)} else f"fewer than {MIN_RUNS} runs a side"
+    many = phrases.replicates(MIN_RUNS, replicate)
+    how = f"one {replicate} a side" if counts == {(1, 1)} else f"fewer than {MIN_RUNS} {many} a side"
     return f"Whether anything got slower cannot be decided from {how} (new/old was {span}, chance included)."
 
 

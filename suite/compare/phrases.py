@@ -3,7 +3,10 @@
 import re
 from collections.abc import Iterable
 
+import msgspec
+
 from suite import scenarios
+from suite.analysis.types import Estimate
 from suite.compare.types import Change, ChangeGroup, Comparison, Drift, Metric, Movement, Row, Setting, Verdict
 from suite.report import names, units
 from suite.report.markdown import interval
@@ -39,6 +42,8 @@ def value(text: str) -> str:
 
 def arms(row: Row | Drift) -> str:
     """`onnxruntime`, `onnxruntime@1.30.0 → onnxruntime` where the sides have other names for it."""
+    if isinstance(row, Row) and row.node:
+        return f"{arms(msgspec.structs.replace(row, node=''))} ({clean(row.node, 80)})"
     if isinstance(row, Row) and row.effect == "interaction":
         return clean(f"{row.old_arm} → {row.new_arm}, × stack")
     if row.old_arm and row.new_arm and row.old_arm != row.new_arm:
@@ -132,13 +137,23 @@ def factor(value: float) -> str:
 
 def by_how_much(row: Row) -> str:
     """`12 % slower (9.8–14 %)`, in the words of the metric."""
-    found = row.ratio
-    if found is None:
-        return row.verdict.value
+    return row.verdict.value if row.ratio is None else in_words(row.ratio, row.metric)
+
+
+def in_words(found: Estimate, metric: Metric) -> str:
+    """Return a ratio of costs in the words of what was measured: `12 % slower (9.8–14 %)`.
+
+    Parameters
+    ----------
+    found
+        The ratio; above 1 costs more.
+    metric
+        What was measured.
+    """
     more = found.value >= 1
     word = (
         ("more memory" if more else "less memory")
-        if scenarios.get(row.metric).unit == "bytes"
+        if scenarios.get(metric).unit == "bytes"
         else ("slower" if more else "faster")
     )
     text = f"{units.percent(abs(found.value - 1))} {word}"

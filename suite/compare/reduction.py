@@ -11,8 +11,8 @@ from typing import TypeAlias
 import msgspec
 
 from suite import analysis
-from suite.analysis import collect, ranks
-from suite.analysis.types import Analysis, AnyRow, ColdRow, ConvergenceRow, MemoryRow, Row, Standing
+from suite.analysis import collect, conditions, ranks
+from suite.analysis.types import Analysis, AnyRow, Canary, ColdRow, ConvergenceRow, MemoryRow, Row, Standing
 from suite.analysis.whole_launch import total_ns
 from suite.compare.types import RunFacts
 from suite.history import environment
@@ -82,6 +82,8 @@ class Reduced(msgspec.Struct, frozen=True):
     machine: Fingerprint
     images: tuple[Image, ...]
     environment: environment.Environment
+    canary: Answer | None = None
+    """How fast the machine itself was, by the canary; None where it took no part."""
 
     @property
     def gpu(self) -> dict[str, Fact]:
@@ -106,11 +108,11 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
     analysed
         The analysis of the run, if there is one already.
     """
-    found = analysed or analysis.analyse(run)
+    blocks = analysis.analyse_blocks(run) if analysed is None else analysed.blocks
     arms: dict[str, Arm] = {}
     answers: dict[ResultKey, Answer] = {}
     parities: dict[tuple[str, Question], dict[str, Parity]] = {}
-    for block, answered in zip(run.blocks, found.blocks, strict=True):
+    for block, answered in zip(run.blocks, blocks, strict=True):
         compared = {arm.id: arm for arm in block.arms if arm.id != block.canary and ranks.original(arm, block) is None}
         arms |= compared
         for row in answered.rows:
@@ -135,6 +137,7 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
         machine=run.machine,
         images=run.images,
         environment=_surroundings(run),
+        canary=_canary(conditions.canary(run) if analysed is None else analysed.canary),
     )
 
 
@@ -162,6 +165,13 @@ def answer_of(row: AnyRow, block: Block, arm: Arm, settings: Settings) -> Answer
         images=frozenset({own.sha256 if own is not None else "the digits"} if block.case.converges else ()),
         target=frozenset(f"{each.convergence.target:g}" for each in launches if each.convergence is not None),
     )
+
+
+def _canary(found: Canary | None) -> Answer | None:
+    """Return the median of the canary's call, and that of each generation of each block."""
+    if found is None:
+        return None
+    return Answer("shown", cost=found.median_ns, launch_costs=tuple(point.median_ns for point in found.points))
 
 
 def _seeds(launches: list[Launch]) -> frozenset[str]:

@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -50,10 +51,28 @@ def load(file: Path) -> Reduced:
     LevelfieldError
         With one sentence: it cannot be read, is no record, or holds numbers that no measurement gives.
     """
+    return from_content(files.content_of(file), str(file))
+
+
+def from_content(content: bytes, name: str) -> Reduced:
+    """Check the content of a record, which is not trusted, and keep what a comparison needs of it.
+
+    Parameters
+    ----------
+    content
+        The JSON.
+    name
+        Name of the record in messages, such as its file.
+
+    Raises
+    ------
+    LevelfieldError
+        With one sentence: it is no record, or holds numbers that no measurement gives.
+    """
     with _without_garbage_collection():
-        record = guarded.read(file)
-        with guarded.computing(record.name):
-            return reduce(record.run, record.sha256, record.analysis)
+        run = guarded.decode(content, name)
+        with guarded.computing(name):
+            return reduce(run, hashlib.sha256(content).hexdigest())
 
 
 def load_all(records: Sequence[Path]) -> list[Reduced]:

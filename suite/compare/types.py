@@ -140,10 +140,14 @@ class Row(msgspec.Struct, frozen=True):
     finds: float | None = None
     """Of a derived gate: smallest ratio that so many new runs find, with the probability that it states."""
     effect: Effect = ""
+    node: str = ""
+    """Of a fleet: the node that the row is about; empty: all nodes."""
 
     @property
     def id(self) -> str:
         """`onnxruntime/resnet50/latency/fp32/b1/t2/cpu`, or with both arms where their ids differ."""
+        if self.node:
+            return f"{self.node}: {msgspec.structs.replace(self, node='').id}"
         if self.effect == "interaction":
             return f"{self.old_arm}→{self.new_arm}×stack/{self.case.id}"
         if self.old_arm and self.new_arm and self.old_arm != self.new_arm:
@@ -305,7 +309,7 @@ class Comparison(msgspec.Struct, frozen=True):
     gate: Gate
     method: str
     """How the intervals and verdicts were made, in a sentence or two."""
-    replicate: Literal["run", "launch", "boot"] = "run"
+    replicate: Literal["run", "launch", "boot", "node"] = "run"
     order: Order = "unknown"
     """Of the runs in time; of an `ab`, whose arms take turns within a run, it is `turns`."""
     same_hardware: bool | None = True

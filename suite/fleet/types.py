@@ -31,7 +31,7 @@ class NodeVerdict(enum.StrEnum):
     """Something of its software, firmware or settings is not what most of its peers have."""
     FAST = "fast"
     UNDECIDED = "not decided"
-    """Too few peers or runs."""
+    """Too few peers or runs, or a run that may have been an odd one."""
     FINE = "fine"
 
 
@@ -125,7 +125,7 @@ class Node(msgspec.Struct, frozen=True):
     """The most serious one."""
     outcome: Outcome
     reason: str = ""
-    """Why, in one sentence: `slow in 3 of 4 cases, most of all 12 % in …`."""
+    """Why, in a phrase: `in 3 results, most of all jax/…: it costs 12 % (8–15 %) more than on its peers`."""
     runs: tuple[RunFacts, ...] = ()
     differences: tuple[Difference, ...] = ()
     report: str = ""
@@ -149,4 +149,4 @@ class Fleet(msgspec.Struct, frozen=True):
     margin: float = 0.02
     """A deviation that does not matter."""
     level: float = 0.01
-    """Probability that any node of a fleet of like nodes is called slow or fast in any case."""
+    """Probability that any node of a fleet of like nodes is called slow, fast or noisy in any case."""

@@ -113,7 +113,9 @@ def median_of_present(values: Floats, *, axis: int, keepdims: bool = False) -> F
         NaN where nothing is present: a launch without any window, or a round of which no window counts.
     """
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="All-NaN slice encountered", category=RuntimeWarning)
+        warnings.filterwarnings(
+            "ignore", message="All-NaN slice encountered|Mean of empty slice", category=RuntimeWarning
+        )
         medians: Floats = np.nanmedian(values, axis=axis, keepdims=keepdims)
     return medians
 

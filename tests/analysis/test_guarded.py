@@ -82,7 +82,7 @@ def test_every_command_that_reads_a_record_is_behind_it(
     def fails(run: object) -> None:
         raise failure
 
-    monkeypatch.setattr(analysis, "analyse", fails)
+    monkeypatch.setattr(analysis, "analyse_blocks", fails)
     done = CliRunner().invoke(cli, list(words), standalone_mode=False)
     assert not isinstance(done.exception, click.ClickException)
     assert isinstance(done.exception, LevelfieldError)

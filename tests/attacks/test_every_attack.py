@@ -41,6 +41,13 @@ ATTACKS = {
         "history/test_controls.py::test_what_was_copied_into_the_folder_does_not_count",
         "history/test_controls.py::test_a_ratio_that_no_run_has_does_not_count",
     ),
+    "a fleet's folder": (
+        "fleet/test_folders.py::test_links_are_named_and_not_followed",
+        "fleet/test_reading.py::test_what_is_no_plain_file_is_refused_at_once",
+        "fleet/test_gather.py::test_a_run_under_two_nodes_is_nobody_s",
+        "fleet/test_hostile_fleets.py::test_a_changed_record_is_judged_or_named",
+        "fleet/formats/test_html.py::test_a_report_is_linked_by_a_relative_address",
+    ),
     "a bundle": (
         "images/test_bundle.py::test_nothing_gets_out_of_the_cache",
         "images/test_bundle.py::test_a_sparse_file_of_a_few_bytes_is_refused",

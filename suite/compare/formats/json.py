@@ -1,5 +1,7 @@
 """A comparison for programs: one JSON object, its answer on the first line."""
 
+from collections.abc import Mapping
+
 import msgspec
 
 from suite.compare import phrases
@@ -25,6 +27,11 @@ def write(comparison: Comparison) -> str:
         "crossed": [{"id": row.id, **msgspec.structs.asdict(row)} for row in comparison.crossed],
         "drifts": [{"id": drift.id, **msgspec.structs.asdict(drift)} for drift in comparison.drifts],
     }
+    return document(plain)
+
+
+def document(plain: Mapping[str, object]) -> str:
+    """Return an object as JSON, each of its fields on a line of its own, and each value of a list too."""
     lines = (f"{msgspec.json.encode(name).decode()}: {_value(value)}" for name, value in plain.items())
     return "{" + ",\n ".join(lines) + "}\n"
 

@@ -8,7 +8,7 @@ are those of tests.
 
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -16,15 +16,20 @@ import msgspec
 from suite.compare import phrases
 from suite.compare.types import Comparison, Drift, Movement, Outcome, Row, Setting, Verdict
 
-_Kind: TypeAlias = Literal["failure", "error", "skipped", ""]
+Kind: TypeAlias = Literal["failure", "error", "skipped", ""]
 _NO_ANSWER = frozenset({Verdict.FAILED, Verdict.MISSING, Verdict.INCOMPARABLE, Verdict.UNEQUAL})
 
 
-class _Test(msgspec.Struct, frozen=True):
+class Test(msgspec.Struct, frozen=True):
+    """One test of a suite."""
+
     name: str
     group: str
-    kind: _Kind
+    """Dotted, as a class is named."""
+    kind: Kind
+    """How it did not succeed; empty: it did."""
     label: str
+    """Type of the failure or error."""
     message: str
 
 
@@ -40,10 +45,23 @@ def write(comparison: Comparison) -> str:
         ),
         "numerics": [_of_drift(drift) for drift in comparison.drifts],
     }
+    return document(phrases.first_line(comparison), suites)
+
+
+def document(name: str, suites: Mapping[str, Sequence[Test]]) -> str:
+    """Return test suites as JUnit XML.
+
+    Parameters
+    ----------
+    name
+        Of the whole, on the first line.
+    suites
+        Tests by the name of their suite; no text of them is trusted.
+    """
     everything = [test for tests in suites.values() for test in tests]
-    root = ET.Element("testsuites", {"name": _text(phrases.first_line(comparison)), **_counts(everything)})
-    for name, tests in suites.items():
-        suite = ET.SubElement(root, "testsuite", {"name": name, **_counts(tests)})
+    root = ET.Element("testsuites", {"name": _text(name), **_counts(everything)})
+    for title, tests in suites.items():
+        suite = ET.SubElement(root, "testsuite", {"name": _text(title), **_counts(tests)})
         for test in tests:
             case = ET.SubElement(suite, "testcase", name=_text(test.name), classname=_text(test.group))
             if test.kind:
@@ -55,28 +73,28 @@ def write(comparison: Comparison) -> str:
     return ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _of_setting(found: Setting) -> _Test:
+def _of_setting(found: Setting) -> Test:
     where, name, old, new, note = phrases.setting_cells(found)
-    kind: _Kind = "skipped" if found.meant == "not meant" else ""
-    return _Test(f"{where}/{name}", "settings", kind, found.meant, f"{old} → {new}: {note}")
+    kind: Kind = "skipped" if found.meant == "not meant" else ""
+    return Test(f"{where}/{name}", "settings", kind, found.meant, f"{old} → {new}: {note}")
 
 
-def _of_row(row: Row, replicate: str) -> _Test:
+def _of_row(row: Row, replicate: str) -> Test:
     verdict = f"{row.verdict}: new/old {phrases.ratio(row)}" if row.ratio is not None else row.verdict.value
     note = phrases.note(row, replicate)
     kind = _kind(row.outcome, compared=row.verdict not in _NO_ANSWER)
     message = f"{verdict}; {note}" if note else verdict
-    return _Test(row.id, f"{row.case.model}.{row.metric}", kind, row.verdict, message)
+    return Test(row.id, f"{row.case.model}.{row.metric}", kind, row.verdict, message)
 
 
-def _of_drift(drift: Drift) -> _Test:
+def _of_drift(drift: Drift) -> Test:
     note = phrases.drifted(drift)
     kind = _kind(drift.outcome, compared=drift.movement is not Movement.UNKNOWN)
     message = f"{drift.movement}: {note}" if note else drift.movement.value
-    return _Test(drift.id, f"{drift.model}.numerics", kind, drift.movement, message)
+    return Test(drift.id, f"{drift.model}.numerics", kind, drift.movement, message)
 
 
-def _kind(outcome: Outcome, *, compared: bool) -> _Kind:
+def _kind(outcome: Outcome, *, compared: bool) -> Kind:
     if outcome == "worse":
         return "failure"
     if outcome == "undecided":
@@ -84,7 +102,7 @@ def _kind(outcome: Outcome, *, compared: bool) -> _Kind:
     return ""
 
 
-def _counts(tests: Sequence[_Test]) -> dict[str, str]:
+def _counts(tests: Sequence[Test]) -> dict[str, str]:
     found = Counter(test.kind for test in tests)
     counted = {"tests": len(tests), "failures": found["failure"], "errors": found["error"], "skipped": found["skipped"]}
     return {name: str(count) for name, count in counted.items()}

@@ -1,0 +1,67 @@
+#!/bin/sh
+# Measure the same on several hosts over SSH, gather the records, and judge the hosts as nodes of a fleet.
+#
+#     recipes/fleet-ssh.sh FOLDER HOST... [-- options of `levelfield bench`]
+#
+# Every host has Levelfield and a container engine. Where $BUNDLE names a file that `levelfield bundle` wrote, it is sent
+# first, so that no host builds an image of its own. All hosts measure at once. Of a host only run.json and report.html
+# are fetched, as bytes. It ends as `levelfield fleet gather` does; a host that cannot be reached is a node without a
+# record.
+set -euf
+
+if [ "$#" -lt 2 ]; then
+    echo "Name a folder and the hosts: recipes/fleet-ssh.sh fleet node-1 node-2 node-3 -- --profile standard" >&2
+    exit 2
+fi
+folder=$1
+shift
+hosts=
+while [ "$#" -gt 0 ] && [ "$1" != -- ]; do
+    case $1 in
+    -* | *[!A-Za-z0-9._@-]*)
+        echo "$1 is no name of a host." >&2
+        exit 2
+        ;;
+    esac
+    hosts="$hosts $1"
+    shift
+done
+[ "$#" = 0 ] || shift
+options=
+for word in "$@"; do # quoted for the shell of the host
+    options="$options '$(printf '%s' "$word" | sed "s/'/'\\\\''/g")'"
+done
+remote=levelfield-fleet-$(date -u +%Y%m%d-%H%M%S)-$$
+
+on() { # HOST COMMAND: SSH may be several words.
+    ${SSH:-ssh -o BatchMode=yes} "$1" "$2"
+}
+
+measure() { # HOST
+    mkdir -p "$folder/$1"
+    log=$folder/$1/bench.log
+    if [ -n "${BUNDLE:-}" ]; then
+        on "$1" "mkdir -p $remote && cat >$remote/bundle && ${REMOTE:-levelfield} unbundle $remote/bundle" \
+            <"$BUNDLE" >"$log" 2>&1 || return 1
+    fi
+    code=0
+    on "$1" "${REMOTE:-levelfield} bench --reports $remote/reports$options" >>"$log" 2>&1 </dev/null || code=$?
+    runs=$(on "$1" "cd $remote/reports && ls" </dev/null) || runs=
+    for run in $runs; do
+        case $run in *[!A-Za-z0-9-]*) continue ;; esac
+        mkdir -p "$folder/$1/$run"
+        for file in run.json report.html; do
+            on "$1" "cat $remote/reports/$run/$file" >"$folder/$1/$run/$file" 2>/dev/null </dev/null ||
+                rm -f "$folder/$1/$run/$file"
+        done
+        rmdir "$folder/$1/$run" 2>/dev/null || true # no run: the store of a history, a baseline
+    done
+    return "$code"
+}
+
+for host in $hosts; do
+    (measure "$host" || echo "$host ended with $?: see $folder/$host/bench.log" >&2) &
+done
+wait
+exec ${LEVELFIELD:-levelfield} fleet gather "$folder" \
+    --output "$folder/fleet.html" --output "$folder/fleet.json" --output "$folder/fleet.prom"
