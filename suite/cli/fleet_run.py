@@ -42,7 +42,11 @@ PAGE = "fleet.html"
     help="How long to wait for nodes that are gone, when all others have ended.",
 )
 @click.option(
-    "--limit", "limit_s", type=DURATION, help="Time that the run of a node may take; default: three times its budget."
+    "--limit",
+    "limit_s",
+    type=DURATION,
+    help="Time after which the run of a node hangs, without the hour that making images may take; default: three times "
+    "its budget.",
 )
 @BUDGET
 @click.option("--precision-target", type=PERCENT, help="Continue each run until every ratio is known to ± this.")
