@@ -11,6 +11,10 @@ from suite.cli.measuring import options_of, selection
 from suite.cli.options import BASE, BUDGET, DURATION, IDENTIFY, LAUNCHER, MARGIN, NAMES, PERCENT, REPORTS, SEED
 from suite.safety import terminals
 
+FALSE_ALARMS = 0.01
+"""As `fleet gather` has it unless told otherwise."""
+PAGE = "fleet.html"
+
 
 @click.command()
 @selection
@@ -38,7 +42,11 @@ from suite.safety import terminals
     help="How long to wait for nodes that are gone, when all others have ended.",
 )
 @click.option(
-    "--limit", "limit_s", type=DURATION, help="Time that the run of a node may take; default: three times its budget."
+    "--limit",
+    "limit_s",
+    type=DURATION,
+    help="Time after which the run of a node hangs, without the hour that making images may take; default: three times "
+    "its budget.",
 )
 @BUDGET
 @click.option("--precision-target", type=PERCENT, help="Continue each run until every ratio is known to ± this.")
@@ -66,8 +74,13 @@ def run(
     Each node runs `levelfield bench` with the options given here. A node that dies or hangs costs its own run only, and
     is tried again.
 
-    Exit codes: 0 every node has a run; 1 a node has none; 2 could not run.
+    In the end the nodes are judged as by `levelfield fleet gather`, and its page is written beside their runs.
+
+    Exit codes: 0 every node is fine; 1 a node is slow, computes wrongly, failed or has no run; 2 could not run or
+    judge; 3 not decided, noisy, or not like the others.
     """
+    from suite.cli.fleet import show
+    from suite.fleet import gather
     from suite.fleet.run import cluster, head, store
 
     console = terminals.console()
@@ -82,7 +95,9 @@ def run(
     done = sum(node.done is not None for node in state.nodes.values())
     folder = store.folder(chosen, reports)
     terminals.say(console, f"Nodes with a run: {done} of {len(state.nodes)}, in {folder}.")
-    terminals.say(console, f"Which node is not like the others: levelfield fleet gather {folder}")
     if done < len(state.nodes):
         terminals.say(console, f"Try the others again: add --resume {chosen}")
-    sys.exit(int(done < len(state.nodes)))
+    if not done:
+        sys.exit(1)
+    found = gather.verdict(gather.gather(folder), margin=values["margin"], level=FALSE_ALARMS)
+    show(found, folder, None, [(folder / PAGE, "html")])
