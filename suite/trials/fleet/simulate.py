@@ -88,7 +88,7 @@ def of_size(fleets: int, setting: Setting) -> int:
     setting : Setting
         What they are.
     """
-    return max(round(fleets * min(1, 600 / (setting.nodes * setting.groups * setting.cases))), 10)
+    return max(round(fleets * min(1, 600 / (setting.nodes * setting.groups * setting.cases))), 1)
 
 
 def _alike() -> Iterator[Setting]:
