@@ -10,7 +10,7 @@ from suite.fleet import words
 from suite.fleet.table import Entry, Table
 from suite.fleet.types import Cell, NodeVerdict, ResultFacts
 from suite.report import units
-from suite.statistics.arrays import without_missing
+from suite.statistics.arrays import Floats, without_missing
 from suite.statistics.outliers import MOST, Judged
 from suite.statistics.peers import FEWEST_PEERS
 
@@ -53,10 +53,14 @@ def facts(table: Table, judged: Judged) -> tuple[ResultFacts, ...]:
                 nodes=levels.size,
                 centre=math.exp(np.median(levels)) if levels.size else None,
                 spread=float(spread) if levels.size > FEWEST_PEERS else None,
-                finds=1 + float(np.median(least)) if least.size else None,
+                finds=1 + typical if math.isfinite(typical := _median(least)) else None,
             )
         )
     return tuple(found)
+
+
+def _median(values: Floats) -> float:
+    return float(np.median(values)) if values.size else math.nan
 
 
 def _expected(table: Table) -> frozenset[str]:

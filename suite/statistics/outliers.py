@@ -134,14 +134,14 @@ class Levels:
         Returns
         -------
         ndarray, shape (nodes, cases)
-            0.05 is 5 %. NaN where not even a factor of `MOST` is found.
+            0.05 is 5 %. Infinite where not even a factor of `MOST` is found.
         """
         found = np.full(self.level.shape, np.nan)
         for at, design in self._designs(heavy=True):
             beyond_chance = tails.needed(tails.critical(level / 2, **design), power, **design) * self.scale[at]
             above = math.log1p(margin) + tails.needed(0.0, power, **design) * self.scale[at]
             least = np.maximum(beyond_chance, above)
-            found[at] = np.expm1(np.where(least > math.log(MOST), np.nan, least))
+            found[at] = np.expm1(np.where(least > math.log(MOST), np.inf, least))
         return found
 
     def _designs(self, *, heavy: bool) -> list[tuple[Bools, dict[str, int]]]:
@@ -189,7 +189,7 @@ class Judged:
     times_the_scatter: Floats
     """Scatter of runs or of launches over that of the peers, the larger one; NaN where neither is known."""
     finds: Floats
-    """Smallest slowdown that is found with a probability of 95 %: 0.05 is 5 %; NaN where none is."""
+    """Smallest slowdown that is found with a probability of 95 %: 0.05 is 5 %; infinite where none is."""
     launch_scatter: Floats
     """Standard deviation of the launches of a run, log scale."""
 

@@ -209,3 +209,9 @@ def test_a_thousand_nodes_with_thirty_cases_take_seconds() -> None:
     (found,) = judge([Costs(runs, launches)])
     assert time.process_time() - began < 30
     assert not found.calls.slow.any()
+
+
+def test_what_is_beyond_reach_counts_as_infinitely_slow() -> None:
+    found = outliers.compare_levels(costs(_runs(4, node_sd=0.2)))
+    assert np.isinf(found.finds(1e-4)).all()
+    assert np.isfinite(outliers.compare_levels(costs(_runs(9))).finds(1e-4)).all()

@@ -88,7 +88,7 @@ def of_size(fleets: int, setting: Setting) -> int:
     setting : Setting
         What they are.
     """
-    return max(round(fleets * min(1, 600 / (setting.nodes * setting.groups * setting.cases))), 10)
+    return max(round(fleets * min(1, 600 / (setting.nodes * setting.groups * setting.cases))), 1)
 
 
 def _alike() -> Iterator[Setting]:
@@ -152,7 +152,7 @@ def finds(setting: Setting, seed: int, groups: int = 40) -> float | None:
     runs = draws.draw(np.random.default_rng([seed, 1]), groups, setting)
     found = compare_levels(draws.costs(runs))
     least = float(np.median(found.finds((1 - NOISE_SHARE) * LEVEL / (setting.nodes * setting.cases))))
-    return None if math.isnan(least) else least
+    return least if math.isfinite(least) else None
 
 
 def _canary(slow_cases: int | None, fleets: int, seed: int) -> Iterator[Canary]:
