@@ -30,6 +30,7 @@ EXTREMES: dict[str, tuple[str, ...]] = {
     "--control": ("none", "onnxruntime", LONG, "\u202eonnxruntime"),
     "--inject": ("999999.999999999%@onnxruntime#2", "0.000000001@onnxruntime#2", f"5%@{LONG}", "0%@onnxruntime#2"),
     "--threads": ("0", "1", str(LARGEST_NUMBER), "9" * 400),
+    "--cpus": ("all", "0", "0-99999", "3-1", "-1", ",", "9" * 400, LONG),
     "--processes": ("0", "1", str(LARGEST_NUMBER), "9" * 400),
     "--variant": ("cpu", LONG),
     "--gpu": ("0", "-1", "9" * 400, LONG),
