@@ -133,6 +133,14 @@ def are_gone(processes: list[psutil.Process]) -> bool:
     return not any(each.is_running() and each.status() != psutil.STATUS_ZOMBIE for each in processes)
 
 
+def listens_at(process: psutil.Process) -> set[str]:
+    try:
+        found = process.net_connections(kind="tcp")
+    except psutil.NoSuchProcess:  # an idle worker of Ray
+        return set()
+    return {each.laddr.ip.removeprefix("::ffff:") for each in found if each.status == psutil.CONN_LISTEN}
+
+
 def node_of(fleet: Fleet, number: int) -> str:
     """Return what the fleet calls a node of this machine."""
     machine = clusters._digest(f"local-{number}")
@@ -219,12 +227,7 @@ def test_a_bundle_reaches_a_node_in_pieces(
 def test_nodes_of_this_machine_are_reached_by_nobody_else(cluster: str) -> None:
     """They listen on the loopback alone, and a client without their token is turned away."""
     ray, _ = split()
-    listening = {
-        connection.laddr.ip.removeprefix("::ffff:")
-        for each in ray
-        for connection in each.net_connections(kind="tcp")
-        if connection.status == psutil.CONN_LISTEN
-    }
+    listening = {address for each in ray for address in listens_at(each)}
     assert listening
     assert listening == {"127.0.0.1"}
     call = f"import ray; ray.init('{cluster}', log_to_driver=False)"
