@@ -43,10 +43,10 @@ print(leader.replica.rank, len(os.sched_getaffinity(0)), loaded.version)
 """
 
 
-def lead(code: str) -> subprocess.Popen[str]:
+def lead(code: str, **variables: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-c", LEADER + code],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": str(ROOT)} | variables,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -61,6 +61,14 @@ needs_two_cpus = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="tw
 def test_the_others_take_the_steps_that_the_first_takes() -> None:
     out, err = lead(LEADS).communicate(timeout=60)
     assert out.startswith("20\n0 1 "), err
+
+
+@needs_two_cpus
+def test_cpus_are_shared_in_the_order_in_which_they_are_named() -> None:
+    first, second = sorted(os.sched_getaffinity(0))[:2]
+    code = "print(os.sched_getaffinity(0), os.sched_getaffinity(leader._peers[0]._process.pid))"
+    out, err = lead(code, LEVELFIELD_CPUS=f"{second},{first}").communicate(timeout=60)
+    assert out == f"{{{second}}} {{{first}}}\n", err
 
 
 @needs_two_cpus
