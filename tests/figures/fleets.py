@@ -1,0 +1,77 @@
+"""Figures of docs/fleet.md: what simulated fleets were called, and what was found in them."""
+
+from functools import cache, partial
+
+from suite.statistics.peers import FEWEST_PEERS
+from suite.statistics.proportions import Proportion
+from suite.trials.fleet.record import Record
+from suite.trials.record import read
+from tests.figures import prints
+from tests.figures.checking import Figure
+from tests.figures.records import TRIALS
+
+PAGE = "docs/fleet.md"
+SPREADS = (0.01, 0.0125, 0.015, 0.02, 0.03)
+COLUMNS = (0.003, 0.005, 0.01, 0.02, 0.03)
+NODES = (4, 8, 16, 32, 100)
+
+
+@cache
+def _record() -> Record:
+    return read(TRIALS / "fleet-2026-11-25.json", Record)
+
+
+def _share(found: Proportion, digits: int) -> list[str]:
+    return [f"{100 * each:.{digits}f}" for each in (found.share, found.low, found.high)]
+
+
+def _alike() -> list[object]:
+    worst = max((each.flagged for each in _record().alike), key=lambda found: found.share)
+    return [*_share(worst, 2), len(_record().alike), max(each.flagged.trials for each in _record().alike)]
+
+
+def _found(spread: float) -> list[object]:
+    found = [each for each in _record().one_slow if each.setting.node_sd == spread]
+    assert len(found) == 8
+    assert all(each.setting.nodes == 100 and each.setting.effect == 0.1 for each in found)
+    least = min((each.found for each in found if each.found is not None), key=lambda each: each.share)
+    return [f"{100 * spread:g}", *_share(least, 1)]
+
+
+def _finds(nodes: int) -> list[object]:
+    found = {each.node_sd: each.finds for each in _record().finds if each.nodes == nodes}
+    sizes = [found[spread] or 0 for spread in COLUMNS]
+    assert all(sizes)
+    return [nodes, *(f"{100 * size:.1f}" if size < 1 else f"{100 * size:.0f}" for size in sizes)]
+
+
+def _fewest() -> list[object]:
+    return [prints.in_words(FEWEST_PEERS + 1).capitalize()]
+
+
+def _relative_to_canary() -> list[object]:
+    assert all(each.paired.found is not None and each.paired.found.successes == 0 for each in _record().whole_node)
+    return []
+
+
+FIGURES = [
+    Figure(PAGE, "The level of {} % is divided", lambda: [f"{100 * _record().level:g}"]),
+    Figure(
+        PAGE,
+        "slow or fast in {} % ({}–{}) in the worst of {} settings, of {} fleets each at most",
+        _alike,
+    ),
+    *(Figure(PAGE, "| {} % | {} % ({}–{}) |", partial(_found, spread)) for spread in SPREADS),
+    Figure(
+        PAGE,
+        "| nodes | spread {} % | {} % | {} % | {} % | {} % |",
+        lambda: [f"{100 * spread:g}" for spread in COLUMNS],
+    ),
+    *(Figure(PAGE, "| {} | {} % | {} % | {} % | {} % | {} % |", partial(_finds, nodes)) for nodes in NODES),
+    Figure(
+        PAGE,
+        "{} like nodes are the fewest that get a verdict",
+        lambda: [prints.in_words(FEWEST_PEERS + 1).capitalize()],
+    ),
+    Figure(PAGE, "Relative to the canary, no such node would be found", _relative_to_canary),
+]
