@@ -12,7 +12,6 @@ from suite.record import files
 from suite.record.schema import FieldOutput, FieldReading
 from suite.upgrade import records, store
 from suite.upgrade.events import Event, MeasurementDone
-from suite.upgrade.store import FOLDER
 from tests import commands
 from tests.commands import one_clear_sentence
 from tests.compare.runs import run, with_machine
@@ -44,7 +43,7 @@ def write(reports: Path, name: str, sides: str, *, copies: bool = False) -> None
             written.append(msgspec.structs.replace(event, sha256=records.digest(file)))
         else:
             written.append(event)
-    path = reports / FOLDER / name / files.JOURNAL
+    path = store.folder(name, reports) / files.JOURNAL
     path.parent.mkdir(parents=True)
     path.write_bytes(b"".join(msgspec.json.encode(event) + b"\n" for event in written))
 
@@ -146,7 +145,7 @@ def test_a_driver_that_allows_another_variant_changes_no_plan(tmp_path: Path, be
 def test_arms_that_cannot_be_crossed_are_refused_in_one_sentence(place: Path, cross: str, says: str) -> None:
     words = ("begin", "x", "--cross", cross, "--launcher", "venv", "--variant", "cpu")
     one_clear_sentence(commands.run("upgrade", *words, folder=place), says)
-    assert not (place / "reports" / FOLDER / "x").exists()
+    assert not store.folder("x", place / "reports").exists()
 
 
 @pytest.mark.parametrize("further", [(), ("--backends", "jax"), ("--sides", "a,b")])

@@ -63,7 +63,7 @@ class Machine:
 
     def refuses(self, says: str, fix: str = "", outputs: Sequence[FieldOutput] = ()) -> None:
         """Check that `next` measures and counts nothing, and says why in one sentence."""
-        path = self.reports / store.FOLDER / "up" / files.JOURNAL
+        path = store.folder("up", self.reports) / files.JOURNAL
         before = path.read_bytes(), sorted(self.reports.glob("*-smoke-*"))
         with pytest.raises(LevelfieldError, match=says) as caught:
             self.next(outputs=outputs)
@@ -159,7 +159,7 @@ def test_a_run_that_was_killed_is_left_in_another_boot_and_stays_readable(machin
 def test_a_run_that_ended_before_it_was_counted_is_counted_once(machine: Machine) -> None:
     machine.begin()
     first = machine.next()
-    path = machine.reports / store.FOLDER / "up" / files.JOURNAL
+    path = store.folder("up", machine.reports) / files.JOURNAL
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
     machine.reboot()
     assert runs(machine.next()) == runs(first)
@@ -225,7 +225,7 @@ def test_a_stack_that_changes_under_declared_sides_is_refused(machine: Machine) 
 
 def _rewritten(machine: Machine, **changes: object) -> None:
     """Let the upgrade have been declared otherwise."""
-    path = machine.reports / store.FOLDER / "up" / files.JOURNAL
+    path = store.folder("up", machine.reports) / files.JOURNAL
     first, *rest = path.read_bytes().splitlines(keepends=True)
     begun = msgspec.structs.replace(msgspec.json.decode(first, type=Begun), **changes)
     path.write_bytes(msgspec.json.encode(begun) + b"\n" + b"".join(rest))
@@ -249,7 +249,7 @@ def test_another_levelfield_is_refused(machine: Machine) -> None:
 def test_changed_images_are_refused_before_anything_is_measured(machine: Machine) -> None:
     machine.begin(boots=2)
     machine.next()
-    path = machine.reports / store.FOLDER / "up" / files.JOURNAL
+    path = store.folder("up", machine.reports) / files.JOURNAL
     path.write_bytes(path.read_bytes().replace(b'"host:canary"', b'"host:other"'))
     machine.reboot()
     machine.refuses("The image host canary cpu is host:canary now, and was host:other", "begin another upgrade")
@@ -276,7 +276,7 @@ def test_a_clock_that_went_back_is_refused(machine: Machine) -> None:
 
 def test_two_at_once_are_refused(machine: Machine) -> None:
     machine.begin()
-    with store.Journal(machine.reports / store.FOLDER / "up" / files.JOURNAL):
+    with store.Journal(store.folder("up", machine.reports) / files.JOURNAL):
         machine.refuses("The upgrade up is being measured by process", "Wait")
 
 
