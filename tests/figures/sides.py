@@ -26,6 +26,11 @@ def _drifted() -> list[object]:
     return [row["new_replicates"], f"{100 * (row['drift']['value'] - 1):.0f}"]
 
 
+def _again() -> list[object]:
+    row = _row("five-runs-again", "not decided")
+    return [row["new_replicates"], *_ratio(row)]
+
+
 def _left_open() -> list[object]:
     row = _row("five-runs", "not decided")
     found = re.search(r"a drift of up to ([0-9.]+) % open", row["reason"])
@@ -40,6 +45,7 @@ FIGURES = [
         "with {} runs *not decided*, {} ({}–{}), since the runs before and after leave a drift of up to {} % open",
         _left_open,
     ),
+    Figure(PAGE, "with {} runs\nagain *not decided*, {} ({}–{})", _again),
     Figure(
         PAGE,
         "version on both sides *not decided*, {} ({}–{})",
