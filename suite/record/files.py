@@ -11,15 +11,13 @@ from typing import Any
 import msgspec
 
 from suite.errors import LevelfieldError
-from suite.record.schema import SCHEMA, Block, Run
+from suite.record.schema import INT_LIMIT, SCHEMA, Block, Run
 from suite.safety import untrusted
 
 MAX_BYTES = 512 * 1024 * 1024
 """Largest record that is read. A full run on a fast machine has some tens of megabytes."""
 MAX_VALUES = 50_000_000
 """Most values that a record may have: each takes some forty bytes of memory once it is read."""
-INT_LIMIT = 2**63
-"""Integers are below this (three centuries in nanoseconds): larger ones do not fit into NumPy arrays."""
 DAMAGED = "The file was changed or damaged."
 NAME = "run.json"
 JOURNAL = "journal.jsonl"
@@ -219,9 +217,7 @@ def _refuse_numbers(run: Run, name: str) -> None:
             if not -INT_LIMIT <= item < INT_LIMIT:
                 raise LevelfieldError(f"{name} holds a number that is too large to be true.", fix=DAMAGED)
         elif kind is tuple:
-            if item and type(item[0]) is int:
-                stack += (min(item), max(item))
-            elif item and type(item[0]) is not str:
+            if item and type(item[0]) not in (int, str):  # of integers, the types bound each
                 stack += item
         elif kind is dict:
             stack += item.values()

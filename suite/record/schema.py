@@ -5,7 +5,7 @@ every arm, measured in rounds; a round is one turn of every arm, in random order
 not stored: `suite.analysis` computes them from the record.
 """
 
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
@@ -23,6 +23,10 @@ class Absent(msgspec.Struct, frozen=True, tag="absent"):
     reason: str
 
 
+INT_LIMIT = 2**63
+"""Integers are below this (three centuries in nanoseconds): larger ones do not fit into NumPy arrays."""
+Integers: TypeAlias = tuple[Annotated[int, msgspec.Meta(ge=-INT_LIMIT, le=INT_LIMIT - 1)], ...]
+"""Series of them, which are checked as they are decoded."""
 Fact: TypeAlias = str | int | float | bool | Absent
 FailureKind: TypeAlias = Literal[
     "crashed", "timeout", "out-of-memory", "protocol", "error", "unsupported", "engine", "interrupted"
@@ -253,9 +257,9 @@ class Memory(msgspec.Struct, frozen=True):
 class Window(msgspec.Struct, frozen=True):
     """One timed window of one worker."""
 
-    rewarm_ns: tuple[int, ...]
+    rewarm_ns: Integers
     """Calls made before the window, kept and not counted."""
-    samples_ns: tuple[int, ...]
+    samples_ns: Integers
     window_ns: int
     user_ns: int
     system_ns: int
@@ -389,7 +393,7 @@ class DeviceUse(msgspec.Struct, frozen=True):
     """Of the GPU's memory, what the worker whose window it was held."""
     ecc_errors: int | Absent
     """Uncorrected memory errors during the window."""
-    xid_errors: tuple[int, ...] | Absent = Absent("not asked")
+    xid_errors: Integers | Absent = Absent("not asked")
     """Codes of the errors that NVIDIA's driver reported (XID) since the window before, in the order they came."""
 
 
@@ -515,12 +519,12 @@ class Roofline(msgspec.Struct, frozen=True):
     threads: int
     gemm_size: int
     """Rows and columns of the square float32 matrices."""
-    gemm_ns: tuple[int, ...]
+    gemm_ns: Integers
     """Each sample is one product: 2 · size³ operations."""
     array_bytes: int
-    copy_ns: tuple[int, ...]
+    copy_ns: Integers
     """Each sample moves two arrays."""
-    add_ns: tuple[int, ...]
+    add_ns: Integers
     """Each sample moves three arrays."""
     blas_threads: str
     last_cache_bytes: int | Absent
@@ -544,7 +548,7 @@ class OwnInput(msgspec.Struct, frozen=True):
 
     name: str
     dtype: str
-    shape: tuple[int, ...]
+    shape: Integers
     """Without its batch."""
     batched: bool
     """Whether it begins with the batch."""
@@ -600,11 +604,11 @@ class Settings(msgspec.Struct, frozen=True):
     backends: tuple[str, ...]
     scenarios: tuple[str, ...]
     precisions: tuple[str, ...]
-    batches: dict[str, tuple[int, ...]]
+    batches: dict[str, Integers]
     """Batch sizes of the throughput scenario, by model."""
     threads: int
     """Of every worker; where several numbers were requested, the largest."""
-    cpus: tuple[int, ...]
+    cpus: Integers
     generations: int
     rounds: int
     budget_seconds: float | None
@@ -620,11 +624,11 @@ class Settings(msgspec.Struct, frozen=True):
     """Index of the GPU that was used, as NVML counts (its name is in the fingerprint); None: none was."""
     worker_memory_bytes: int | None = None
     """What one worker may take at the most; None: an earlier version did not record it."""
-    thread_counts: tuple[int, ...] = ()
+    thread_counts: Integers = ()
     """All numbers of threads that were requested, where there were several; each case has its own."""
-    training_batches: dict[str, tuple[int, ...]] = {}
+    training_batches: dict[str, Integers] = {}
     """Batch sizes of the training scenario, by model."""
-    process_counts: tuple[int, ...] = ()
+    process_counts: Integers = ()
     """Numbers of processes that train together; empty: one. Each case has its own."""
     own: OwnFile | None = None
     """The user's own file that was measured; None: this tool's models were."""
@@ -637,10 +641,10 @@ class Settings(msgspec.Struct, frozen=True):
     races: bool = False
     """Whether arms that are certainly slower leave, and the others are measured until their lead is precise or the time
     of the race is over; intervals widen accordingly."""
-    cpus_requested: tuple[int, ...] | Literal["all"] | None = None
+    cpus_requested: Integers | Literal["all"] | None = None
     """CPUs that the user named to choose from; empty: those of one NUMA node and one kind of core; None: an earlier
     version did not record it, and chose from all."""
-    memory_nodes: tuple[int, ...] | Absent | None = None
+    memory_nodes: Integers | Absent | None = None
     """NUMA nodes that the memory of the largest worker was bound to; None: an earlier version did not record it."""
 
 

@@ -15,7 +15,7 @@ import msgspec
 from suite.analysis.types import Analysis
 from suite.errors import LevelfieldError
 from suite.record import bounds, files
-from suite.record.schema import Run
+from suite.record.schema import INT_LIMIT, Run
 from suite.report.thinning import Embedded, Tail, Thinned, embed
 
 FORMAT = "levelfield-record-1"
@@ -194,7 +194,7 @@ def _decode(content: bytes) -> Embedded:
 def _check(thinned: Thinned) -> None:
     numbers = [facts.median_ns for facts in thinned.windows]
     numbers += [number for number in (thinned.tail.p90_ns, thinned.tail.p99_ns) if number is not None]
-    if not all(math.isfinite(number) and 0 <= number < files.INT_LIMIT for number in numbers) or not all(
+    if not all(math.isfinite(number) and 0 <= number < INT_LIMIT for number in numbers) or not all(
         0 < facts.calls <= MAX_CALLS and 0 <= facts.rewarm_calls <= MAX_CALLS for facts in thinned.windows
     ):
         raise LevelfieldError(

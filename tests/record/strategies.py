@@ -18,6 +18,8 @@ def of(kind: Any) -> st.SearchStrategy[Any]:
         return st.sampled_from(arguments)
     if origin in (typing.Union, types.UnionType):
         return st.one_of([of(each) for each in arguments])
+    if origin is typing.Annotated:
+        return of(arguments[0])
     if origin is tuple:
         return st.lists(of(arguments[0]), max_size=3).map(tuple)
     if origin is dict:

@@ -1,6 +1,8 @@
 """Every type of the record survives being written and read."""
 
 import json
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -8,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from suite.errors import LevelfieldError
 from suite.record import files
 from suite.record.schema import (
     SCHEMA,
@@ -27,6 +30,7 @@ from suite.record.schema import (
     Window,
 )
 from tests.record.strategies import of
+from tests.records_builder import make_run
 
 CASE = Case("resnet50", "latency", "fp32", 1, 2)
 
@@ -77,3 +81,35 @@ def test_the_json_schema_is_json_and_names_every_type() -> None:
         schema["$defs"]
     )
     assert set(schema["$defs"]["Run"]["required"]) >= {"schema", "id", "settings", "machine", "blocks"}
+
+
+def test_every_series_of_integers_is_bounded_by_its_type() -> None:
+    """`files.decode` leaves such series to the types."""
+    unbounded = [
+        f"{kind}.{name}"
+        for kind, found in files.schema()["$defs"].items()
+        for name, each in found.get("properties", {}).items()
+        for items in _series(each)
+        if items.get("type") == "integer" and not {"minimum", "maximum"} <= items.keys()
+    ]
+    assert not unbounded
+
+
+def _series(schema: Any) -> Iterator[dict[str, Any]]:
+    """Yield what each array within a JSON schema consists of."""
+    if isinstance(schema, dict):
+        if isinstance(schema.get("items"), dict):
+            yield schema["items"]
+        for value in schema.values():
+            yield from _series(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from _series(value)
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 10**30])
+def test_a_series_with_a_number_that_is_too_large_is_refused(number: int) -> None:
+    run = msgspec.json.encode(make_run(generations=1, rounds=1, models=("mlp",)))
+    spoiled = re.sub(rb'"samples_ns":\[\d+', b'"samples_ns":[%d' % number, run, count=1)
+    with pytest.raises(LevelfieldError, match="follow the schema"):
+        files.decode(spoiled, "it")
