@@ -80,6 +80,8 @@ class JAXTrainer:
 
     def _train(self, loss_of: Loss, rule: Optimizer, state: State, *batch: Any) -> tuple[State, Any]:  # noqa: ANN401 (arrays)
         compute = self._jax.value_and_grad(loss_of, has_aux=True)
+        if self._mesh is not None:
+            compute = self._mesh.averaged(compute)
         (loss, statistics), slopes = compute(state["weights"], state["statistics"], *batch)
         count = state["count"] + 1
         update = self._sgd(rule) if isinstance(rule, SGD) else self._adamw(rule, count)

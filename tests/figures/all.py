@@ -11,6 +11,7 @@ from tests.figures import (
     forms,
     gates,
     goals,
+    gradient_mean,
     overhead,
     padding,
     reboots,
@@ -40,6 +41,7 @@ FIGURES: list[Figure] = [
     *reboots.FIGURES,
     *sides.FIGURES,
     *goals.FIGURES,
+    *gradient_mean.FIGURES,
     *gates.FIGURES,
 ]
 

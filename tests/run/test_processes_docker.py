@@ -22,7 +22,7 @@ from tests.engines import none_left
 ENGINES = {
     "torch": "DistributedDataParallel over gloo",
     "tensorflow": "MultiWorkerMirroredStrategy over RING",
-    "jax": "jax.distributed, batches sharded over 2 devices, over gloo",
+    "jax": "jax.distributed, shard_map over 2 devices, one all-reduce over gloo",
 }
 
 
