@@ -12,7 +12,8 @@ import numpy.typing as npt
 from suite.backends import cuda, hlo
 from suite.backends.checks import images_last, import_framework, require_supported
 from suite.backends.dtypes import STORED
-from suite.backends.protocol import Arrays, Options, Resident, Source, Step, Trainer, TrainingSource
+from suite.backends.layers import jax as layers
+from suite.backends.protocol import Arrays, Options, Resident, See, Source, Step, Trainer, TrainingSource
 from suite.zoo import models
 from suite.zoo.honesty import Computed
 from suite.zoo.native import channels_last, definition
@@ -101,19 +102,36 @@ class JAX:
         jax = self._jax
         self._executable = None  # frees the model that was loaded before
         self._use_cache(on=not self._holds_weights)
-        model = models.get(source.model)
-        network = definition(model, "jax")
-        names = tuple(tensor.name for tensor in model.inputs)
-        dtype = jax.numpy.dtype(STORED.get(self._options.precision, "float32"))
-        prepared = channels_last(source.weights)
-        weights = jax.device_put({name: array.astype(dtype, copy=False) for name, array in prepared.items()})
+        forward, weights, names = self._function(source)
         example = [images_last(source.example[name]) for name in names]
-        forward = network.forward if dtype == np.float32 else _lowered(jax, network.forward, dtype)
         arguments: tuple[Any, ...] = (weights,)
         if self._frozen:
             forward, arguments = partial(forward, weights), ()
         self._executable = jax.jit(forward).lower(*arguments, *example).compile(self._compiler)
         return self._executable, arguments, names
+
+    def _function(self, source: Source) -> tuple[Callable[..., Any], Any, tuple[str, ...]]:
+        """Return the model's function of weights and inputs, the weights on the device, and the inputs' names."""
+        jax, model = self._jax, models.get(source.model)
+        network = definition(model, "jax")
+        dtype = jax.numpy.dtype(STORED.get(self._options.precision, "float32"))
+        prepared = channels_last(source.weights)
+        weights = jax.device_put({name: array.astype(dtype, copy=False) for name, array in prepared.items()})
+        forward = network.forward if dtype == np.float32 else _lowered(jax, network.forward, dtype)
+        return forward, weights, tuple(tensor.name for tensor in model.inputs)
+
+    layers_how = layers.HOW
+
+    def load_layers(self, source: Source) -> Callable[[Arrays, See], npt.NDArray[np.float32]]:
+        """Trace the model's function, to be computed equation by equation."""
+        forward, weights, names = self._function(source)
+        example = [images_last(source.example[name]) for name in names]
+        call = layers.caller(self._jax, partial(forward, weights), example)
+
+        def by_equation(inputs: Arrays, see: See) -> npt.NDArray[np.float32]:
+            return call([images_last(inputs[name]) for name in names], see)
+
+        return by_equation
 
     @property
     def _frozen(self) -> bool:

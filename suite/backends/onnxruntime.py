@@ -4,6 +4,7 @@ import json
 import re
 import tempfile
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ import numpy.typing as npt
 from suite.backends import cuda
 from suite.backends.checks import import_framework, require_names, require_onnx, require_supported
 from suite.backends.dtypes import precision_of
-from suite.backends.protocol import Arrays, Options, Resident, Source, Step, Unsupported
+from suite.backends.layers import onnxruntime as layers
+from suite.backends.protocol import Arrays, Options, Resident, See, Source, Step, Unsupported
 from suite.zoo.honesty import Computed
 
 _CPU = "CPUExecutionProvider"
@@ -116,6 +118,13 @@ class ONNXRuntime:
             return found[0] if len(outputs) == 1 else found  # type: ignore[no-any-return]
 
         return Resident(place=place, run=run, fetch=fetch)
+
+    layers_how = layers.HOW
+
+    def load_layers(self, source: Source) -> Callable[[Arrays, See], npt.NDArray[np.float32]]:
+        """Open a second session, whose outputs are all tensors of the file."""
+        path = require_onnx("onnxruntime", source)
+        return layers.caller(self._ort, self._options, path, self._requested())
 
     def _session(self, source: Source) -> Any:  # noqa: ANN401 (a session of ONNX Runtime's)
         path = require_onnx("onnxruntime", source)

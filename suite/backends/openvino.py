@@ -1,6 +1,7 @@
 """OpenVINO on its CPU plugin."""
 
 from collections import Counter
+from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
 
@@ -10,7 +11,8 @@ import numpy.typing as npt
 from suite.backends import kernels
 from suite.backends.checks import import_framework, require_names, require_onnx, require_supported
 from suite.backends.dtypes import precision_of
-from suite.backends.protocol import Arrays, Options, Source, Step, Unsupported
+from suite.backends.layers import openvino as layers
+from suite.backends.protocol import Arrays, Options, See, Source, Step, Unsupported
 from suite.zoo.honesty import Computed
 
 _PRECISIONS = MappingProxyType({"fp32": "f32", "bf16": "bf16", "int8": "f32"})
@@ -93,6 +95,13 @@ class OpenVINO:
         self._settings["INPUTS"] = "copied into the request's tensors" if small else "shared"
         count = len(compiled.outputs)
         return _filling(request, compiled.inputs, count) if small else _sharing(request, count)
+
+    layers_how = layers.HOW
+
+    def load_layers(self, source: Source) -> Callable[[Arrays, See], npt.NDArray[np.float32]]:
+        """Compile the file once more, with all tensors that it names as outputs."""
+        path = require_onnx("openvino", source)
+        return layers.caller(self._core, path, self._config(_PRECISIONS[self._options.precision]))
 
     def _config(self, precision: str) -> dict[str, Any]:
         return {

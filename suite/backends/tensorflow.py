@@ -13,8 +13,9 @@ import numpy.typing as npt
 from suite.backends import cuda, hlo
 from suite.backends.checks import images_last, import_framework, require_supported
 from suite.backends.dtypes import STORED, as_computed, precision_of
+from suite.backends.layers import tensorflow as layers
 from suite.backends.parallel.tensorflow import Workers
-from suite.backends.protocol import Arrays, Options, Resident, Source, Step, Trainer, TrainingSource
+from suite.backends.protocol import Arrays, Options, Resident, See, Source, Step, Trainer, TrainingSource
 from suite.zoo import models
 from suite.zoo.honesty import Computed
 from suite.zoo.native import channels_last, definition
@@ -133,6 +134,18 @@ class TensorFlow:
         (https://www.tensorflow.org/guide/mixed_precision).
         """
         self._function = self._call = None  # frees the model that was loaded before
+        tf, network_of = self._tf, self._network(source)
+        example = {name: images_last(source.example[name]) for name in self._names}
+        signature = [tf.TensorSpec(array.shape, array.dtype, name=name) for name, array in example.items()]
+        # reduce_retracing is moot with a signature; autograph has nothing to rewrite in straight code.
+        self._function = tf.function(
+            network_of, input_signature=signature, jit_compile=self.xla or None, autograph=False
+        )
+        self._call = self._function.get_concrete_function()
+        return self._call
+
+    def _network(self, source: Source) -> Callable[..., Any]:
+        """Return the model's function of tensors over its weights, in the precision asked for."""
         tf, model = self._tf, models.get(source.model)
         network = definition(model, "tensorflow")
         dtype = tf.dtypes.as_dtype(STORED.get(self._options.precision, "float32"))
@@ -142,19 +155,23 @@ class TensorFlow:
                 for name, array in channels_last(source.weights).items()
             }
         self._names = tuple(tensor.name for tensor in model.inputs)
-        example = {name: images_last(source.example[name]) for name in self._names}
-        signature = [tf.TensorSpec(array.shape, array.dtype, name=name) for name, array in example.items()]
 
         def network_of(*inputs: Any) -> Any:  # noqa: ANN401 (tensors)
             cast = [tf.cast(each, dtype) if each.dtype.is_floating else each for each in inputs]
             return tf.cast(network.forward(weights, *cast), tf.float32)
 
-        # reduce_retracing is moot with a signature; autograph has nothing to rewrite in straight code.
-        self._function = tf.function(
-            network_of, input_signature=signature, jit_compile=self.xla or None, autograph=False
-        )
-        self._call = self._function.get_concrete_function()
-        return self._call
+        return network_of
+
+    layers_how = layers.HOW
+
+    def load_layers(self, source: Source) -> Callable[[Arrays, See], npt.NDArray[np.float32]]:
+        """Take the model's function as it is before it is traced, to be run eagerly."""
+        call = layers.caller(self._network(source))
+
+        def eagerly(inputs: Arrays, see: See) -> npt.NDArray[np.float32]:
+            return call(self._constants(inputs), see)
+
+        return eagerly
 
     @property
     def _frozen(self) -> bool:

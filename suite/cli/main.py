@@ -21,6 +21,7 @@ from suite.cli.explain import explain
 from suite.cli.export import export
 from suite.cli.fleet import fleet
 from suite.cli.history import history
+from suite.cli.layers import layers
 from suite.cli.measuring import options_of, selection
 from suite.cli.options import (
     BASE,
@@ -104,6 +105,7 @@ for _command in (
         card,
         compare,
         explain,
+        layers,
         export,
         fleet,
         history,

@@ -9,6 +9,7 @@ import msgspec
 
 from suite.analysis.types import Estimate
 from suite.compare.phrases import clean, cost, factor, in_words, value
+from suite.fleet import second_test, words
 from suite.fleet.types import Cell, Difference, Fleet, Group, Node, NodeVerdict, ResultFacts, WrongAnswer
 from suite.report import units
 from suite.report.markdown import interval
@@ -172,15 +173,19 @@ def answer_cells(found: WrongAnswer) -> tuple[str, str, str, str, str]:
         node(found.node),
         clean(f"{found.arm}/{found.question}"),
         f"{clean(found.digest[:_DIGEST])} ({found.peers} of {found.of} peers: {clean(found.majority[:_DIGEST])})",
-        clean(found.layer) or "not looked for",
+        clean(found.layer) or ("not found" if found.tested_again else "not looked for"),
         again(found),
     )
 
 
 def again(found: WrongAnswer) -> str:
-    """Return how often a wrong answer was seen again, and what else is known of it."""
-    times = f"seen again {units.plural(found.tested_again, 'time')}" if found.tested_again else "not tested again"
-    return "; ".join(filter(None, (times, clean(found.reason))))
+    """Return how often a wrong answer was computed again and was wrong again, or the command that does so."""
+    reason = clean(found.reason)
+    if found.tested_again:
+        return "; ".join(filter(None, (words.seen_again(found), reason)))
+    case = second_test.case_of(found)
+    how = f"on it and on a peer: levelfield layers {clean(case)}" if case else "its layers cannot be seen"
+    return "; ".join(filter(None, ("not tested again", how, reason)))
 
 
 def group_title(found: Group) -> str:

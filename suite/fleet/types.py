@@ -21,7 +21,7 @@ class NodeVerdict(enum.StrEnum):
     """What is said of a node, or of a node in one case; the most serious first."""
 
     WRONG = "computes wrongly"
-    """Its answer is not the one of the majority of its peers, to the last bit, and was not when it was tested again."""
+    """Its answer is not the one of the majority of its peers, to the last bit. A second test says whether it is still."""
     FAILED = "failed"
     """It has no result where its peers have one."""
     SLOW = "slow"
@@ -109,10 +109,13 @@ class WrongAnswer(msgspec.Struct, frozen=True):
     of: int
     """Peers with an answer, without the node."""
     layer: str = ""
-    """The first layer whose output differs; empty: it was not looked for."""
+    """The first layer whose output differs; empty: it was not looked for, or not found."""
     tested_again: int = 0
-    """How often the node gave such an answer when it was asked again."""
+    """How often the node computed the answer again, each time in a fresh worker."""
+    wrong_again: int = 0
+    """How often of these it was not the majority's."""
     reason: str = ""
+    """What else the second test says, or why it says nothing: a phrase without a full stop."""
 
 
 class Node(msgspec.Struct, frozen=True):

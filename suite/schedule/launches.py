@@ -16,7 +16,7 @@ from suite.record.schema import Arm, Case, Failure, Launch, Library, Memory, Sta
 from suite.schedule.outcomes import Outcome, ask, end_workers, fail, utc_now
 from suite.schedule.resources import RunResources, cache_folder, task_for
 from suite.schedule.verification import remember_computed, verify_outcome
-from suite.worker.messages import Load, Loaded, Probe, Probed
+from suite.worker.messages import Fault, Load, Loaded, Probe, Probed
 from suite.zoo.training import convergence
 
 LOAD_TIMEOUT_S = 600.0
@@ -34,6 +34,7 @@ def bring_up(
     running: Mapping[str, Outcome] = {},
     expected_ns: Mapping[str, float] = {},
     padding_bytes: Mapping[str, int] = {},
+    faults: Mapping[str, Fault] = {},
 ) -> list[Outcome]:
     """Launch every arm, load as many at once as there are CPUs, then verify one after the other.
 
@@ -53,6 +54,8 @@ def bring_up(
     padding_bytes
         Length of the environment's padding in each launch, by arm id (`suite.schedule.padding`); others get none. A
         worker that is reused keeps its own.
+    faults
+        A bit of the weights that is flipped in a launch, by arm id: of trials only.
 
     Returns
     -------
@@ -72,7 +75,7 @@ def bring_up(
                 outcomes.append(_reuse(resources, case, earlier))
             else:
                 outcomes.append(_to_launch(resources, case, arm, padding_bytes.get(arm.id, 0)))
-        _load_all(resources, case, outcomes, expected_ns, launch_measured=launch_measured)
+        _load_all(resources, case, outcomes, expected_ns, faults, launch_measured=launch_measured)
         _refuse_disagreement(resources, case, outcomes)
         if verify:
             with resources.watch.phase("verifying"):
@@ -152,6 +155,7 @@ def _load_all(
     case: Case,
     outcomes: Sequence[Outcome],
     expected_ns: Mapping[str, float],
+    faults: Mapping[str, Fault],
     *,
     launch_measured: bool,
 ) -> None:
@@ -163,7 +167,7 @@ def _load_all(
             outcome = queue.pop(0)
             if not outcome.launch.served and outcome.launch.failure is None:
                 _start(resources, outcome)
-            _begin_load(resources, case, outcome, launch_measured=launch_measured)
+            _begin_load(resources, case, outcome, faults.get(outcome.arm.id), launch_measured=launch_measured)
             if outcome.worker is not None:
                 loading[outcome.worker] = outcome, time.monotonic() + LOAD_TIMEOUT_S
         if not loading:
@@ -176,12 +180,15 @@ def _load_all(
             fail(loading.pop(worker)[0], "load", worker.overdue(LOAD_TIMEOUT_S))
 
 
-def _begin_load(resources: RunResources, case: Case, outcome: Outcome, *, launch_measured: bool) -> None:
+def _begin_load(
+    resources: RunResources, case: Case, outcome: Outcome, fault: Fault | None, *, launch_measured: bool
+) -> None:
     if outcome.worker is None:
         return
     worker_paths = resources.launcher_of(outcome.arm).worker_paths(_spec(resources, case, outcome.arm))
     try:
-        outcome.worker.post(Load(task_for(resources, case, outcome.arm, worker_paths), launch_measured))
+        task = msgspec.structs.replace(task_for(resources, case, outcome.arm, worker_paths), fault=fault)
+        outcome.worker.post(Load(task, launch_measured))
     except WorkerError as error:
         fail(outcome, "load", error)
 

@@ -25,6 +25,17 @@ class NotLoadedError(RuntimeError):
     """A request came before the `Load` that it needs: a mistake of the supervisor."""
 
 
+class Fault(msgspec.Struct, frozen=True):
+    """One bit of the weights that is flipped in memory after they were checked: of trials only, as memory does it."""
+
+    tensor: str
+    """Name of the float32 tensor."""
+    element: int
+    """Number of the element, C order."""
+    bit: int
+    """0 is the lowest of the fraction, 31 the sign."""
+
+
 class Task(msgspec.Struct, frozen=True):
     """What a worker serves until it is given another task of the same arm."""
 
@@ -50,6 +61,8 @@ class Task(msgspec.Struct, frozen=True):
     """That train together, each with so many threads and an equal share of the batch (scenario `training`)."""
     own: Own | None = None
     """Inputs of the user's own file that `onnx_path` is; None: it is one of this tool's models."""
+    fault: Fault | None = None
+    """None in everything that is measured."""
 
 
 class Load(msgspec.Struct, frozen=True, tag="load"):
@@ -133,6 +146,12 @@ class Profile(msgspec.Struct, frozen=True, tag="profile"):
     rewarm_ns: int
 
 
+class ComputeLayers(msgspec.Struct, frozen=True, tag="compute-layers"):
+    """Compute inputs 0 … `count`-1 once more, in batches of the task's size, and digest what every layer puts out."""
+
+    count: int
+
+
 class Probe(msgspec.Struct, frozen=True, tag="probe"):
     """Report the process: memory, loaded libraries, installed distributions, environment."""
 
@@ -187,6 +206,7 @@ Answerable: TypeAlias = (
     | Converge
     | Measure
     | Profile
+    | ComputeLayers
     | Probe
     | MeasureRoofline
     | Export
@@ -329,6 +349,23 @@ class Profiled(msgspec.Struct, frozen=True, tag="profiled"):
     """What must be known to read it."""
 
 
+class Layer(msgspec.Struct, frozen=True):
+    """What one layer put out."""
+
+    name: str
+    sha256: str
+    """Of the outputs of all batches, one after the other, C order."""
+
+
+class LayersComputed(msgspec.Struct, frozen=True, tag="layers-computed"):
+    layers: tuple[Layer, ...]
+    """In the order in which they were computed first."""
+    output_sha256: str
+    """Of the model's output when its layers were seen: float32, as that of `Verified`."""
+    how: str
+    """What was run, and how it differs from the whole model."""
+
+
 class Library(msgspec.Struct, frozen=True):
     """A shared library mapped into the worker that decides speed or numbers."""
 
@@ -403,6 +440,7 @@ Reply: TypeAlias = (
     | Converged
     | Measured
     | Profiled
+    | LayersComputed
     | Probed
     | RooflineMeasured
     | Exported

@@ -74,6 +74,8 @@ class Service:
                 return session.measure(request, self.team)
             case messages.Profile():
                 return session.profile(request)
+            case messages.ComputeLayers(count=count):
+                return session.compute_layers(count)
 
     def step(self) -> None:
         """Take a step that another process leads."""

@@ -1,0 +1,1 @@
+"""What every layer of a model puts out, each framework in its own way."""
