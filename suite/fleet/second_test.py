@@ -1,4 +1,4 @@
-"""The second test of a node that computes wrongly: is it wrong again, and in which layer does it begin?
+"""The second test of a node that computes wrongly says whether it is wrong again, and in which layer that begins.
 
 It is made by `levelfield layers` on the node and on a peer. Its files are a stranger's: they lie in the nodes' folders
 as `layers.json` or `layers-….json`, and are compared only where arm, question, image, data and hardware are the same.

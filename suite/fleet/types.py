@@ -21,7 +21,7 @@ class NodeVerdict(enum.StrEnum):
     """What is said of a node, or of a node in one case; the most serious first."""
 
     WRONG = "computes wrongly"
-    """Its answer is not the one of the majority of its peers, to the last bit. A second test says whether it is still."""
+    """Its answer is not the one of the majority of its peers, to the last bit; a second test says if it still is."""
     FAILED = "failed"
     """It has no result where its peers have one."""
     SLOW = "slow"

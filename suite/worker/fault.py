@@ -15,7 +15,7 @@ from suite.backends.protocol import Source
 from suite.worker.messages import Fault
 
 
-def flipped(source: Source, fault: Fault) -> Source:
+def flipped(source: Source, fault: Fault | None) -> Source:
     """Return a source with one bit flipped; what it was made from stays as it is.
 
     Parameters
@@ -23,13 +23,15 @@ def flipped(source: Source, fault: Fault) -> Source:
     source
         What a backend is given to load.
     fault
-        Which bit.
+        Which bit; None: none.
 
     Raises
     ------
     ValueError
         There is no such bit, or the ONNX file has its weights in a file of their own.
     """
+    if fault is None:
+        return source
     if source.onnx is None:
         if fault.tensor not in source.weights:
             raise ValueError(f"There is no tensor {fault.tensor!r} in which a bit could be flipped.")

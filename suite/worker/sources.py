@@ -4,7 +4,7 @@ from pathlib import Path
 
 from suite.backends import registry
 from suite.backends.protocol import Arrays, Source, Unsupported
-from suite.worker import converging, fault, training
+from suite.worker import converging, training
 from suite.worker.feeding import batch_of
 from suite.worker.files import digest_of, files_in
 from suite.worker.messages import FROM_DATASET, Task
@@ -51,8 +51,7 @@ def source_of(task: Task) -> Source:
         parameters = initial_weights(task)
     name = task.model if task.own is not None else trained_model(task).name
     onnx = Path(task.onnx_path) if task.onnx_path else None
-    source = Source(model=name, batch=task.batch, weights=parameters, example=example, onnx=onnx)
-    return source if task.fault is None else fault.flipped(source, task.fault)
+    return Source(model=name, batch=task.batch, weights=parameters, example=example, onnx=onnx)
 
 
 def initial_weights(task: Task) -> Arrays:

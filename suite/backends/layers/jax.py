@@ -43,7 +43,8 @@ def caller(
             return atom.val if hasattr(atom, "val") else values[atom]
 
         for number, equation in enumerate(jaxpr.eqns):
-            functions, parameters = equation.primitive.get_bind_params(equation.params)
+            bound = equation.primitive.get_bind_params(equation.params)
+            functions, parameters = bound if isinstance(bound, tuple) else ((), bound)  # a tuple before JAX 0.10
             found = equation.primitive.bind(*functions, *map(read, equation.invars), **parameters)
             outputs = found if equation.primitive.multiple_results else [found]
             name = f"{equation.primitive.name} {number}"

@@ -31,7 +31,7 @@ def caller(function: Callable[..., Any]) -> Callable[[list[Any], See], npt.NDArr
     def call(arguments: list[Any], see: See) -> npt.NDArray[np.float32]:
         number = 0
 
-        def seen(kind: str, _inputs: Any, _attributes: Any, outputs: Any, **_: Any) -> None:  # noqa: ANN401
+        def seen(kind: str, _inputs: Any, _attributes: Any, outputs: Any, *_: Any, **__: Any) -> None:  # noqa: ANN401
             nonlocal number
             for output in outputs:
                 see(f"{kind} {number}", _bytes_of(output.numpy()))
