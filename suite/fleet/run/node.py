@@ -16,13 +16,13 @@ from typing import IO, NoReturn
 from suite import __version__, plan
 from suite.errors import LevelfieldError, printable
 from suite.fleet.run import guard, messages
-from suite.fleet.run.messages import Failed, Measure, Measured, Reply, Survey, Surveyed
+from suite.fleet.run.messages import Failed, Measure, Measured, Reply, Survey, Surveyed, TestAgain, TestedAgain
 from suite.fleet.run.results import FILES
 from suite.images import catalogue, cost
 from suite.images.bundle import unpack
 from suite.launchers.choice import choose
 from suite.paths import cache_folder, disk_space, file_lock
-from suite.record import files
+from suite.record import files, layers
 from suite.record.references import parse
 from suite.run import bench
 from suite.run.start import tool_sha256
@@ -54,10 +54,10 @@ def answer(requests: IO[bytes]) -> Reply:
     try:
         request = messages.request_of(messages.read(requests))
         chunks = _chunks(requests)
-        if isinstance(request, Survey):
+        if not isinstance(request, Measure):
             for _ in chunks:
                 pass
-            return survey(request)
+            return survey(request) if isinstance(request, Survey) else test_again(request)
         take_bundle(chunks, request.bundle_sha256)
         return measure(request)
     except LevelfieldError as error:
@@ -144,6 +144,34 @@ def measure(asked: Measure) -> Measured:
     if ending.why == "too long":
         raise LevelfieldError(f"The run did not end within {asked.limit_s:.0f} seconds, and was ended.")
     raise LevelfieldError(f"The run ended with {ending.code}. {_last_lines(folder / LOG)}")
+
+
+def test_again(asked: TestAgain) -> TestedAgain:
+    """Compute an answer again, layer by layer.
+
+    Raises
+    ------
+    LevelfieldError
+        It could not be computed, or not in time.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        file, log = Path(name) / "layers.json", Path(name) / "layers.log"
+        words = ["layers", asked.case, "--output", str(file), "--launcher", asked.launcher, "--base", asked.base]
+        with log.open("wb") as output:
+            ending = guard.run(
+                [sys.executable, "-m", "suite.cli", *words],
+                output=output,
+                environment=os.environ | {"COLUMNS": "200", "NO_COLOR": "1"},
+                limit_s=asked.limit_s,
+            )
+        if ending.why == "abandoned":
+            _leave()
+        if ending.why != "ended" or ending.code != 0:
+            raise LevelfieldError(f"It could not be computed again. {_last_lines(log)}")
+        try:
+            return TestedAgain(untrusted.read_plain(file, layers.MOST_BYTES))
+        except OSError as error:
+            raise LevelfieldError(f"What was computed again cannot be read: {error.strerror or error}.") from error
 
 
 def _bench(asked: Measure, folder: Path, more: tuple[str, ...]) -> guard.Ending:
