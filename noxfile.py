@@ -200,8 +200,11 @@ def bracket(session: nox.Session) -> None:
 
 @nox.session
 def fleet(session: nox.Session) -> None:
-    """Simulate how often the verdict on a fleet is wrong, and what it finds: some minutes on one core."""
-    trial(session, "suite.trials.fleet", *session.posargs)
+    """Simulate how often the verdict on a fleet is wrong, and what it finds; `-- flipped-bit`: flip bits in workers."""
+    if session.posargs[:1] == ["flipped-bit"]:
+        trial(session, "suite.trials.flipped_bit", *session.posargs[1:])
+    else:
+        trial(session, "suite.trials.fleet", *session.posargs)
 
 
 @nox.session

@@ -173,9 +173,15 @@ def answer_cells(found: WrongAnswer) -> tuple[str, str, str, str, str]:
         node(found.node),
         clean(f"{found.arm}/{found.question}"),
         f"{clean(found.digest[:_DIGEST])} ({found.peers} of {found.of} peers: {clean(found.majority[:_DIGEST])})",
-        clean(found.layer) or ("not found" if found.tested_again else "not looked for"),
+        clean(found.layer) or _no_layer(found),
         again(found),
     )
+
+
+def _no_layer(found: WrongAnswer) -> str:
+    if not found.tested_again:
+        return "not looked for"
+    return "not found" if found.wrong_again else "none differs now"
 
 
 def again(found: WrongAnswer) -> str:

@@ -4,6 +4,7 @@ from functools import cache, partial
 
 from suite.statistics.peers import FEWEST_PEERS
 from suite.statistics.proportions import Proportion
+from suite.trials import flipped_bit
 from suite.trials.fleet.record import Record
 from suite.trials.record import read
 from tests.figures import prints
@@ -49,6 +50,18 @@ def _fewest() -> list[object]:
     return [prints.in_words(FEWEST_PEERS + 1).capitalize()]
 
 
+@cache
+def _flips() -> flipped_bit.Record:
+    return read(TRIALS / "fleet-flipped-bit-2026-11-25.json", flipped_bit.Record)
+
+
+def _flipped() -> list[object]:
+    made, judged = _flips(), _flips().judged
+    unlike = sum(each.unlike_hardware == "nobody named" for each in judged)
+    transient = sum(each.transient_named for each in judged)
+    return [len(made.flips), len(made.flips) - len(judged), len(judged), made.right, unlike, transient]
+
+
 def _relative_to_canary() -> list[object]:
     assert all(each.paired.found is not None and each.paired.found.successes == 0 for each in _record().whole_node)
     return []
@@ -72,6 +85,14 @@ FIGURES = [
         PAGE,
         "{} like nodes are the fewest that get a verdict",
         lambda: [prints.in_words(FEWEST_PEERS + 1).capitalize()],
+    ),
+    Figure(PAGE, "layers of that worker are those of one node of {};", lambda: [_flips().nodes]),
+    Figure(
+        PAGE,
+        "Of {} flips, {} left the output the same to the last bit, so that there is nothing to find. Of the other {}, the "
+        "node was named alone and with the right layer in {}, and nobody was named where its hardware was unlike in {}. "
+        "Where the second test was right, it was still named in {}.",
+        _flipped,
     ),
     Figure(PAGE, "Relative to the canary, no such node would be found", _relative_to_canary),
 ]
