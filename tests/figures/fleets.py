@@ -89,9 +89,9 @@ FIGURES = [
     Figure(PAGE, "layers of that worker are those of one node of {};", lambda: [_flips().nodes]),
     Figure(
         PAGE,
-        "Of {} flips, {} left the output the same to the last bit, so that there is nothing to find. Of the other {}, the "
-        "node was named alone and with the right layer in {}, and nobody was named where its hardware was unlike in {}. "
-        "Where the second test was right, it was still named in {}.",
+        "Of {} flips, {} left the output the same to the last bit, so that there is nothing to find. Of the other {}, "
+        "the node was named alone and with the right layer in {}, and nobody was named where its hardware was unlike "
+        "in {}. Where the second test was right, it was still named in {}.",
         _flipped,
     ),
     Figure(PAGE, "Relative to the canary, no such node would be found", _relative_to_canary),
