@@ -14,7 +14,7 @@ from suite.machine.topology import Topology
 from suite.plan import arms as arm_names
 from suite.plan import batches, cpu_pinning, installed, precision, processes
 from suite.plan.blocks import blocks, cases
-from suite.plan.names import known, names_of_backends, names_of_models
+from suite.plan.names import default_models, known, names_of_backends, names_of_models
 from suite.plan.placement import DeviceRequest, Placement, on_cpu, place
 from suite.plan.profiles import PROFILES
 from suite.plan.types import Plan, Selection
@@ -212,7 +212,7 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
     """Make the plan of arms that have been placed; what the user did not name comes from the profile."""
     arms = placement.arms
     profile = PROFILES[known("profile", [selection.profile], PROFILES)[0]]
-    models = known("model", selection.models, names_of_models()) or names_of_models()
+    models = known("model", selection.models, names_of_models()) or default_models()
     scenarios = known("scenario", selection.scenarios, registered.NAMES) or profile.scenarios
     precisions = selection.precisions
     if (own := selection.own) is not None:

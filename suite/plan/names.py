@@ -19,6 +19,11 @@ def names_of_models() -> tuple[str, ...]:
     return tuple(name for name in models.names() if name != CANARY)
 
 
+def default_models() -> tuple[str, ...]:
+    """Return the models that a run measures where none are named."""
+    return tuple(name for name in names_of_models() if models.get(name).by_default)
+
+
 def names_of_backends() -> tuple[str, ...]:
     """Return the backends that compute on the CPU."""
     return tuple(name for name in registry.names() if name != CANARY)

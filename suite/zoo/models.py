@@ -8,7 +8,7 @@ import re
 from suite.zoo.spec import Model
 from suite.zoo.training.recipe import Recipe
 
-FOLDERS = ("mlp", "resnet50", "bert")
+FOLDERS = ("mlp", "mobilenet", "resnet50", "bert", "embedder", "vit")
 """Models that are benchmarked, smallest first: each is a folder of `suite.zoo`."""
 
 _SIZE = re.compile(r"(?P<sibling>\w+)@(?P<shape>[1-9]\d{0,2}(?:x[1-9]\d{0,3}){2})-(?P<classes>[1-9]\d{0,3})")
@@ -24,6 +24,11 @@ _ALL: dict[str, Model] = {
 def names() -> tuple[str, ...]:
     """Return the names of the models that are benchmarked, smallest first (neither the canary nor the digits')."""
     return FOLDERS
+
+
+def trained() -> tuple[str, ...]:
+    """Return the names of the models that are trained, smallest first."""
+    return tuple(name for name in FOLDERS if _ALL[name].recipe is not None)
 
 
 def get(name: str) -> Model:
@@ -56,8 +61,7 @@ def recipe(name: str) -> Recipe:
     """
     found = get(name).recipe
     if found is None:
-        trained = (each for each in FOLDERS if get(each).recipe is not None)
-        raise ValueError(f"There is no recipe to train {name!r}; there are {', '.join(trained)}.")
+        raise ValueError(f"There is no recipe to train {name!r}; there are {', '.join(trained())}.")
     return found
 
 

@@ -45,20 +45,26 @@ def definition(model: Model, framework: str) -> ModuleType:
 def channels_last(weights: Arrays) -> dict[str, Any]:
     """Return weights as JAX and TensorFlow take them.
 
-    Kernels are (height, width, in, out), matrices (in, out); embeddings stay tables of one row a word.
+    Kernels are (height, width, in, out), matrices (in, out); tables of embeddings keep one row a word, and tensors of
+    three dimensions stay as they are.
     """
-    return _transposed(weights, {4: (2, 3, 1, 0), 2: (1, 0), 1: (0,)})
+    return _transposed(weights, {4: (2, 3, 1, 0), 3: (0, 1, 2), 2: (1, 0), 1: (0,)})
 
 
 def channels_first(weights: dict[str, Any]) -> Arrays:
     """Return tensors in the shapes of the specification: the inverse of `channels_last`."""
     return _transposed(
-        {name: np.asarray(array) for name, array in weights.items()}, {4: (3, 2, 0, 1), 2: (1, 0), 1: (0,)}
+        {name: np.asarray(array) for name, array in weights.items()},
+        {4: (3, 2, 0, 1), 3: (0, 1, 2), 2: (1, 0), 1: (0,)},
     )
 
 
 def _transposed(weights: Arrays, order: dict[int, tuple[int, ...]]) -> Arrays:
     return {
-        name: array if name.startswith("embeddings.") else np.ascontiguousarray(array.transpose(order[array.ndim]))
+        name: array if _is_table(name, array) else np.ascontiguousarray(array.transpose(order[array.ndim]))
         for name, array in weights.items()
     }
+
+
+def _is_table(name: str, array: np.ndarray[Any, Any]) -> bool:
+    return name.startswith("embeddings.") and array.ndim == 2

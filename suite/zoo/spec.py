@@ -67,6 +67,8 @@ class Model(msgspec.Struct, frozen=True):
     """Batch sizes of throughput by profile: two items or more, since one at a time is latency."""
     training_batches: dict[str, tuple[int, ...]] = {}
     """Batch sizes of training by profile."""
+    by_default: bool = True
+    """Whether a run measures it where no models are named."""
     small: bool = False
     """Whether the standard profile measures its throughput and its training too, not its latency alone."""
     dataset_items: int = 0

@@ -73,7 +73,7 @@ def _child(backend: str, model: str, *words: str) -> dict[str, Any]:
 
 @pytest.mark.framework
 @pytest.mark.slow
-@pytest.mark.parametrize("model", models.names())
+@pytest.mark.parametrize("model", models.trained())
 @_where_installed()
 def test_it_trains_as_the_reference_does(backend: str, model: str, references: dict[str, Trajectory]) -> None:
     answer = _child(backend, model)

@@ -18,7 +18,7 @@ from suite.zoo.training.recipe import AdamW
 
 ROOT = Path(suite.__file__).parents[1]
 CHILD = Path(__file__).with_name("updating_child.py")
-RULES = {name: models.recipe(name).optimizer for name in models.names()} | {
+RULES = {name: models.recipe(name).optimizer for name in models.trained()} | {
     goal.network: goal.optimizer for goal in convergence.GOALS.values()
 }
 NAMED = {

@@ -30,7 +30,7 @@ NO_ENGINE = {"DOCKER_HOST": "unix:///nobody/is/here.sock"}
         (("onnxruntime", "onnxruntim"), "Did you mean 'onnxruntime'"),
         (("onnxruntime@0.0.1", "onnxruntime"), "0.0.1"),
         (("onnxruntime", "onnxruntime+spining=off"), "Did you mean 'spinning'"),
-        (("onnxruntime", "torch", "--models", "resnet"), "Did you mean 'resnet50'?"),
+        (("onnxruntime", "torch", "--models", "resnet"), "Did you mean 'resnet50' or 'mobilenet'?"),
         (("onnxruntime", "openvino", "--scenarios", "training"), "train"),
         (("onnxruntime", "torch", "--resume", "20200101"), "There is no run '20200101' to go on with."),
         (("onnxruntime", "torch"), "No container engine answers"),

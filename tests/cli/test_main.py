@@ -23,7 +23,7 @@ JAX = ("bench", "--profile", "smoke", "--models", "mlp", "--backends", "jax", "-
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--models", "resnet"], ["There is no model called 'resnet'.", "Did you mean 'resnet50'?"]),
+        (["--models", "resnet"], ["There is no model called 'resnet'.", "Did you mean 'resnet50' or 'mobilenet'?"]),
         (["--backends", "pytorch"], ["There is no backend called 'pytorch'.", "Did you mean 'torch'"]),
         (["--scenarios", "cold_start"], ["There is no scenario called 'cold_start'.", "Did you mean 'cold-start'?"]),
         (["--profile", "quick"], ["There is no profile called 'quick'.", "Known: full, smoke, standard."]),

@@ -54,7 +54,11 @@ def test_every_profile_makes_a_plan(name: str) -> None:
     ("selection", "message", "fix"),
     [
         (Selection(profile="smok"), "There is no profile called 'smok'.", "Did you mean 'smoke'?"),
-        (Selection(models=("resnet",)), "There is no model called 'resnet'.", "Did you mean 'resnet50'?"),
+        (
+            Selection(models=("resnet",)),
+            "There is no model called 'resnet'.",
+            "Did you mean 'resnet50' or 'mobilenet'?",
+        ),
         (Selection(models=("mlp", "brt")), "There is no model called 'brt'.", "Did you mean 'bert'?"),
         (Selection(backends=("onnx",)), "There is no backend called 'onnx'.", "Did you mean 'onnxruntime'"),
         (Selection(backends=("tensorflow_xla",)), "'tensorflow_xla'", "'tensorflow-xla' or 'tensorflow'"),
@@ -88,7 +92,11 @@ def test_every_profile_makes_a_plan(name: str) -> None:
         ),
         (Selection(threads=(2, 1, 2)), "--threads names 2 twice.", "--threads 1,2."),
         (Selection(threads=(1, 2, 8)), "8 threads were asked for", "--threads 4 or fewer"),
-        (Selection(models=("zzz",)), "There is no model called 'zzz'.", "Known: bert, mlp, resnet50."),
+        (
+            Selection(models=("zzz",)),
+            "There is no model called 'zzz'.",
+            "Known: bert, embedder, mlp, mobilenet, resnet50, vit.",
+        ),
         (Selection(backends=("onnxruntime@1.2.3",)), "no lock of onnxruntime 1.2.3", "lock onnxruntime@1.2.3"),
         (Selection(control="onnx"), "There is no backend called 'onnx'.", "'onnxruntime'"),
         (Selection(backends=("jax",), control="torch"), "There is no backend called 'torch'.", "jax"),

@@ -9,7 +9,8 @@ from suite.zoo import models
 
 
 def test_a_model_is_shown_as_people_write_it() -> None:
-    assert [names.model(name) for name in models.names()] == ["MLP", "ResNet-50", "BERT-base"]
+    shown = ["MLP", "MobileNetV2", "ResNet-50", "BERT-base", "text embedder", "ViT-B/16"]
+    assert [names.model(name) for name in models.names()] == shown
     assert names.model("canary") == "canary"
     assert names.model("<b>") == "<b>"
     assert names.question("llama convergence") == "small network of llama’s layers, convergence"

@@ -9,6 +9,10 @@ def test_the_published_sizes() -> None:
     assert models.get("mlp").parameter_count == sum((a + 1) * b for a, b in _pairs())
     assert models.get("resnet50").parameter_count == 25_557_032 + 53_120
     assert models.get("bert").parameter_count == 109_482_240 - 768 * 769
+    # torchvision's mobilenet_v2: 3,504,872 parameters, and 34,112 running statistics; its vit_b_16: 86,567,656.
+    assert models.get("mobilenet").parameter_count == 3_504_872 + 34_112
+    assert models.get("vit").parameter_count == 86_567_656
+    assert models.get("embedder").parameter_count == models.get("bert").parameter_count
 
 
 def _pairs() -> list[tuple[int, int]]:
@@ -16,14 +20,15 @@ def _pairs() -> list[tuple[int, int]]:
 
 
 def test_names_are_those_that_are_benchmarked() -> None:
-    assert models.names() == ("mlp", "resnet50", "bert")
+    assert models.names() == ("mlp", "mobilenet", "resnet50", "bert", "embedder", "vit")
+    assert models.trained() == ("mlp", "resnet50", "bert")
     assert models.get("canary").name == "canary"
 
 
 def test_an_unknown_name_lists_the_close_ones() -> None:
     with pytest.raises(ValueError, match=r"no model 'resnet'.*Did you mean resnet50"):
         models.get("resnet")
-    with pytest.raises(ValueError, match="There are mlp, resnet50, bert"):
+    with pytest.raises(ValueError, match="There are mlp, mobilenet, resnet50, bert, embedder, vit"):
         models.get("?")
 
 

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 from suite.zoo import inputs, models, parity, reference, weights
-from suite.zoo.resnet50.spec import RESNET50
+from suite.zoo.mobilenet.spec import BLOCKS, convolutions
+from suite.zoo.resnet50.spec import EPSILON, RESNET50
 
 torch = pytest.importorskip("torch", reason="torch is not installed here")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed here")
@@ -13,6 +15,7 @@ transformers = pytest.importorskip("transformers", reason="transformers is not i
 pytestmark = [pytest.mark.framework, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 FLOAT64_ROUNDING = 1e-12
+PROJECTIONS = {block.project.name for block in BLOCKS}
 
 
 def test_bert_is_that_of_transformers(bert_weights: weights.Arrays) -> None:
@@ -67,3 +70,87 @@ def test_resnet50_is_that_of_transformers(resnet50_weights: weights.Arrays) -> N
         output = oracle(torch.from_numpy(batch["images"]).double()).logits.numpy()
     errors = parity.compare(output, reference.run(model, w, batch))
     assert errors.relative_l2 < FLOAT64_ROUNDING
+
+
+VIT_PARTS = {
+    "encoder.layer.": "layers.",
+    "attention.attention.query": "attention.q_proj",
+    "attention.attention.key": "attention.k_proj",
+    "attention.attention.value": "attention.v_proj",
+    "attention.output.dense": "attention.o_proj",
+    "intermediate.dense": "mlp.fc1",
+    "output.dense": "mlp.fc2",
+}
+"""Names in published checkpoints, which are ours, and in transformers 5."""
+
+
+def _vit_name(ours: str) -> str:
+    for part, there in VIT_PARTS.items():
+        ours = ours.replace(part, there)
+    return ours if ours.startswith("classifier") else f"vit.{ours}"
+
+
+def test_vit_is_that_of_transformers() -> None:
+    model = models.get("vit")
+    w, batch = weights.make(model), inputs.make(model, 0, 2)
+    config = transformers.ViTConfig(attn_implementation="sdpa", num_labels=1000)  # its plain softmax is in float32
+    assert config.layer_norm_eps == 1e-12
+    assert config.hidden_act == "gelu"
+    oracle = transformers.ViTForImageClassification(config).double().eval()
+    state = {_vit_name(name): torch.tensor(array).double() for name, array in w.items()}
+    oracle.load_state_dict(state, strict=True)
+    with torch.inference_mode():
+        output = oracle(torch.from_numpy(batch["images"]).double()).logits.numpy()
+    errors = parity.compare(output, reference.run(model, w, batch))
+    assert errors.relative_l2 < FLOAT64_ROUNDING
+
+
+def _mobilenet_names() -> Iterator[tuple[str, str]]:
+    """Yield (ours, theirs) for every convolution with its norm, and the classifier."""
+    yield "features.0", "mobilenet_v2.conv_stem.first_conv"
+    first, *others = BLOCKS
+    yield _parent(first.depthwise.name), "mobilenet_v2.conv_stem.conv_3x3"
+    yield first.project.name, "mobilenet_v2.conv_stem.reduce_1x1"
+    for index, block in enumerate(others):
+        there = f"mobilenet_v2.layer.{index}"
+        assert block.expand is not None
+        yield _parent(block.expand.name), f"{there}.expand_1x1"
+        yield _parent(block.depthwise.name), f"{there}.conv_3x3"
+        yield block.project.name, f"{there}.reduce_1x1"
+    yield "features.18", "mobilenet_v2.conv_1x1"
+
+
+def _parent(name: str) -> str:
+    return name.rpartition(".")[0]
+
+
+def test_mobilenet_is_that_of_transformers() -> None:
+    model = models.get("mobilenet")
+    w, batch = weights.make(model), inputs.make(model, 0, 2)
+    config = transformers.MobileNetV2Config(tf_padding=False, layer_norm_eps=EPSILON, num_labels=1000)
+    oracle = transformers.MobileNetV2ForImageClassification(config).double().eval()
+    theirs = oracle.state_dict()
+    state = {f"classifier.{part}": torch.tensor(w[f"classifier.1.{part}"]).double() for part in ("weight", "bias")}
+    norms = {_parent(conv.name) if conv.name not in PROJECTIONS else conv.name: conv for conv in convolutions()}
+    for ours, there in _mobilenet_names():
+        conv = norms[ours]
+        state[f"{there}.convolution.weight"] = torch.tensor(w[f"{conv.name}.weight"]).double()
+        for part in ("weight", "bias", "running_mean", "running_var"):
+            state[f"{there}.normalization.{part}"] = torch.tensor(w[f"{conv.norm}.{part}"]).double()
+    assert {name for name in theirs if not name.endswith("num_batches_tracked")} == set(state)
+    oracle.load_state_dict(state, strict=False)
+    with torch.inference_mode():
+        output = oracle(torch.from_numpy(batch["images"]).double()).logits.numpy()
+    errors = parity.compare(output, reference.run(model, w, batch))
+    assert errors.relative_l2 < FLOAT64_ROUNDING
+
+
+def test_the_embedder_pools_as_sentence_transformers_says() -> None:
+    """Mean over the tokens of the mask, by hand, sentence by sentence; and unit length."""
+    model = models.get("embedder")
+    w, batch = weights.make(model), inputs.make(model, 0, 2)
+    found = reference.run(model, w, batch)
+    hidden = reference.run(models.get("bert"), w, batch)
+    for sentence, mask, tokens in zip(found, batch["attention_mask"], hidden, strict=True):
+        mean = np.mean([token for token, real in zip(tokens, mask, strict=True) if real], axis=0)
+        assert np.allclose(sentence, mean / np.linalg.norm(mean), rtol=1e-13, atol=0)

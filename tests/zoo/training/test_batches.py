@@ -12,7 +12,7 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize("name", models.names())
+@pytest.mark.parametrize("name", models.trained())
 def test_an_item_is_the_same_in_whatever_batch_it_stands(name: str) -> None:
     model = models.get(name)
     whole, part = batches.make(model, 0, 6), batches.make(model, 3, 2)

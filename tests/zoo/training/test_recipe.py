@@ -6,7 +6,7 @@ from suite.zoo import models
 from suite.zoo.training import recipe
 
 
-@pytest.mark.parametrize("name", models.names())
+@pytest.mark.parametrize("name", models.trained())
 def test_every_hyper_parameter_is_said(name: str) -> None:
     rule = models.recipe(name)
     text = recipe.describe(rule)

@@ -16,7 +16,7 @@ from suite.zoo.training.optimizers import Updater
 from suite.zoo.training.recipe import SGD, AdamW, Optimizer
 
 Array = np.ndarray[Any, np.dtype[Any]]
-RULES: dict[str, Optimizer] = {name: models.recipe(name).optimizer for name in models.names()} | {
+RULES: dict[str, Optimizer] = {name: models.recipe(name).optimizer for name in models.trained()} | {
     goal.network: goal.optimizer for goal in convergence.GOALS.values()
 }
 OF_ADAMW = [name for name, rule in RULES.items() if isinstance(rule, AdamW)]

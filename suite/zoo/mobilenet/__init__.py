@@ -1,0 +1,1 @@
+"""MobileNetV2, a network of depthwise convolutions."""

@@ -1,0 +1,73 @@
+"""ViT-B/16 in TensorFlow. Tensors are (batch, token, hidden)."""
+
+import math
+
+import tensorflow as tf
+
+from suite.zoo.bert.tensorflow import dense, heads, norm
+from suite.zoo.vit.spec import GRID, HEAD, HIDDEN, LAYERS, PATCH
+
+Variables = dict[str, tf.Variable]
+
+
+def forward(w: Variables, images: tf.Tensor) -> tf.Tensor:
+    """Compute `logits`, shape (batch, 1000), from `images`.
+
+    Parameters
+    ----------
+    w
+        Weights by name, as `suite.zoo.native.channels_last` returns them.
+    images
+        float32, shape (batch, 224, 224, 3).
+    """
+    x = embed(w, images)
+    for number in range(LAYERS):
+        x = layer(w, f"encoder.layer.{number}", x)
+    return dense(w, "classifier", norm(w, "layernorm", x)[:, 0])
+
+
+def embed(w: Variables, images: tf.Tensor) -> tf.Tensor:
+    """Project each patch, put the class token before them, and add the embeddings of position.
+
+    Parameters
+    ----------
+    w, images
+        As in `forward`.
+    """
+    name = "embeddings.patch_embeddings.projection"
+    projected = tf.nn.bias_add(tf.nn.conv2d(images, w[f"{name}.weight"], PATCH, "VALID"), w[f"{name}.bias"])
+    patches = tf.reshape(projected, [-1, GRID**2, HIDDEN])
+    first = tf.broadcast_to(w["embeddings.cls_token"], [images.shape[0], 1, HIDDEN])
+    return tf.concat([first, patches], axis=1) + w["embeddings.position_embeddings"]
+
+
+def layer(w: Variables, name: str, x: tf.Tensor) -> tf.Tensor:
+    """Apply attention and the two-layer network, each to its normalised input, and add that input (pre-norm).
+
+    Parameters
+    ----------
+    w
+        Weights by name, as `suite.zoo.native.channels_last` returns them.
+    name
+        Prefix of the names of its weights.
+    x
+        Hidden state, shape (batch, 197, 768).
+    """
+    attended = attention(w, f"{name}.attention.attention", norm(w, f"{name}.layernorm_before", x))
+    x = x + dense(w, f"{name}.attention.output.dense", attended)
+    inner = dense(w, f"{name}.intermediate.dense", norm(w, f"{name}.layernorm_after", x))
+    return x + dense(w, f"{name}.output.dense", tf.nn.gelu(inner, approximate=False))
+
+
+def attention(w: Variables, name: str, x: tf.Tensor) -> tf.Tensor:
+    """Let every token look at all tokens.
+
+    Parameters
+    ----------
+    w, name, x
+        As in `layer`.
+    """
+    query, key, value = (heads(dense(w, f"{name}.{part}", x)) for part in ("query", "key", "value"))
+    scores = tf.matmul(query, key, transpose_b=True) * (1 / math.sqrt(HEAD))  # (batch, heads, from, to)
+    context = tf.matmul(tf.nn.softmax(scores), value)
+    return tf.reshape(tf.transpose(context, [0, 2, 1, 3]), x.shape)
