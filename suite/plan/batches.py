@@ -10,6 +10,7 @@ from suite.plan.types import Selection
 from suite.prepare.own_model import support
 from suite.record.schema import Arm
 from suite.scenarios import Scenario, ScenarioName
+from suite.zoo import models as zoo
 from suite.zoo.training import convergence
 
 MAX_BATCH = 65536
@@ -121,6 +122,12 @@ def _in_steps(selection: Selection, arms: Sequence[Arm], profile: Profile, model
     named = named_explicitly(selection.scenarios, profile.scenarios, lambda each: each.trains)
     if not _can_train(arms, named=named):
         return {}
+    untrained = [model for model in selection.models if zoo.get(model).recipe is None] if named else []
+    if untrained:
+        raise LevelfieldError(
+            f"{', '.join(untrained)} cannot be trained: there is no recipe.",
+            fix=f"Leave training out, or ask for {', '.join(zoo.trained())}.",
+        )
     trained = [model for model in models if model in (profile.training_batches if named else profile.trained)]
     sizes = {model: selection.batches or selection.training_batches_of.get(model, ()) for model in trained}
     return {model: checked(sizes[model]) or profile.training_batches[model] for model in trained}

@@ -222,6 +222,8 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
     definitions = [registered.get(name) for name in scenarios]
     _check_device(definitions, placement)
     precisions = precision.chosen(precisions, arms, placement.device)
+    if own is None:
+        precision.check_quantized(models, precisions)
     pool = cpu_pinning.pool(selection.cpus, _arranged(available))
     together = processes.counts(selection, scenarios, placement.device)
     threads = processes.threads(selection, together, pool)

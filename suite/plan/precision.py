@@ -7,8 +7,10 @@ from suite.backends.info import PRECISIONS
 from suite.errors import LevelfieldError
 from suite.plan.names import known
 from suite.record.schema import Arm
+from suite.zoo import models as zoo
 
 DEFAULT = "fp32"
+QUANTIZED = "int8"
 
 
 def chosen(requested: Sequence[str], arms: Sequence[Arm], device: str) -> tuple[str, ...]:
@@ -40,3 +42,25 @@ def chosen(requested: Sequence[str], arms: Sequence[Arm], device: str) -> tuple[
                 fix=f"Choose --precision {','.join(others)}.",
             )
     return requested
+
+
+def check_quantized(models: Sequence[str], precisions: Sequence[str]) -> None:
+    """Refuse 8 bits of a model that is not quantised.
+
+    Parameters
+    ----------
+    models, precisions
+        Of the run; the models are the zoo's.
+
+    Raises
+    ------
+    LevelfieldError
+        A model says nothing of what is quantised in it.
+    """
+    left = [name for name in models if not zoo.get(name).quantized] if QUANTIZED in precisions else []
+    if left:
+        there = [name for name in zoo.names() if zoo.get(name).quantized]
+        raise LevelfieldError(
+            f"{', '.join(left)} cannot be measured in {QUANTIZED}: what would be quantised is not defined.",
+            fix=f"Leave {QUANTIZED} out, or ask for {', '.join(there)}.",
+        )

@@ -90,6 +90,16 @@ def test_every_profile_makes_a_plan(name: str) -> None:
             "onnxruntime cannot train: a finished model is read there.",
             "Ask for torch, torch-compile, tensorflow, tensorflow-xla, jax.",
         ),
+        (
+            Selection(models=("mlp", "vit"), scenarios=("training",)),
+            "vit cannot be trained: there is no recipe.",
+            "ask for mlp, resnet50, bert.",
+        ),
+        (
+            Selection(models=("vit", "mobilenet"), precisions=("int8",)),
+            "vit cannot be measured in int8: what would be quantised is not defined.",
+            "ask for mlp, mobilenet, resnet50, bert.",
+        ),
         (Selection(threads=(2, 1, 2)), "--threads names 2 twice.", "--threads 1,2."),
         (Selection(threads=(1, 2, 8)), "8 threads were asked for", "--threads 4 or fewer"),
         (
