@@ -33,7 +33,8 @@ PAGE = "fleet.html"
     type=click.IntRange(1),
     help="How many nodes measure at the same time; default: all, and one with --on local:N.",
 )
-@click.option("--tries", type=click.IntRange(1, 10), default=2, help="How often a node is tried.")
+@click.option("--repeat", type=click.IntRange(1, 100), default=1, help="How many runs each node makes; default: 1.")
+@click.option("--tries", type=click.IntRange(1, 10), default=2, help="How often a run is tried.")
 @click.option(
     "--wait",
     "patience_s",
@@ -68,6 +69,7 @@ def run(
     name: str | None,
     resume: str | None,
     at_once: int | None,
+    repeat: int,
     tries: int,
     patience_s: float,
     limit_s: float | None,
@@ -77,8 +79,8 @@ def run(
 ) -> None:
     """Measure the same on every node of a Ray cluster, and bring the runs back.
 
-    Each node runs `levelfield bench` with the options given here. A node that dies or hangs costs its own run only, and
-    is tried again.
+    Each node runs `levelfield bench` with the options given here, once or as often as --repeat says: nodes with fewer
+    runs come first. A node that dies or hangs costs its own run only, which is tried again.
 
     In the end the nodes are judged as by `levelfield fleet gather`, and its page is written beside their runs.
 
@@ -95,17 +97,17 @@ def run(
         raise click.UsageError("--resume names a fleet that was begun: leave --name out.")
     chosen = resume or name or f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{values['profile']}"
     asked = options_of({**values, "reports": reports})
-    begun = head.declare(chosen, asked, console, limit_s=limit_s) if resume is None else None
+    begun = head.declare(chosen, asked, console, limit_s=limit_s, repeat=repeat) if resume is None else None
     limits = head.Limits(
         at_once=at_once or (1 if local else None), tries=tries, patience_s=patience_s, second_test=second_test
     )
     state = head.conduct(chosen, reports, on, console, limits, begun)
-    done = sum(node.done is not None for node in state.nodes.values())
+    done = sum(map(state.has_all, state.nodes.values()))
     folder = store.folder(chosen, reports)
-    terminals.say(console, f"Nodes with a run: {done} of {len(state.nodes)}, in {folder}.")
+    terminals.say(console, f"Nodes with all runs: {done} of {len(state.nodes)}, in {folder}.")
     if done < len(state.nodes):
         terminals.say(console, f"Try the others again: add --resume {chosen}")
-    if not done:
+    if not any(node.runs for node in state.nodes.values()):
         sys.exit(1)
     found = gather.verdict(gather.gather(folder), margin=values["margin"], level=FALSE_ALARMS)
     show(found, folder, None, [(folder / PAGE, "html")])

@@ -33,7 +33,9 @@ class Begun(msgspec.Struct, frozen=True, tag="begun"):
     fleet: Name
     """Drawn: names the folder of this fleet on the nodes."""
     seed: int
-    """Of the first node; every further node has the next one."""
+    """Of the first run of the first node; every further run has the next one."""
+    repeat: Annotated[int, msgspec.Meta(ge=1)] = 1
+    """How many runs every node makes."""
 
 
 class Resumed(msgspec.Struct, frozen=True, tag="resumed"):

@@ -57,7 +57,7 @@ class Limits(msgspec.Struct, frozen=True):
     """Whether a node whose answer is wrong computes it again, and a peer too."""
 
 
-def declare(name: str, options: Options, console: Console, *, limit_s: float | None = None) -> Begun:
+def declare(name: str, options: Options, console: Console, *, limit_s: float | None = None, repeat: int = 1) -> Begun:
     """Declare what every node measures; nothing is written yet.
 
     Parameters
@@ -70,6 +70,8 @@ def declare(name: str, options: Options, console: Console, *, limit_s: float | N
         Where to print.
     limit_s
         Time that a node's run may take; None: three times its budget.
+    repeat
+        How many runs every node makes.
 
     Raises
     ------
@@ -96,11 +98,12 @@ def declare(name: str, options: Options, console: Console, *, limit_s: float | N
         limit_s=limit_s if limit_s is not None else _TIMES * budget_s,
         fleet=secrets.token_hex(8),
         seed=options.seed if options.seed is not None else secrets.randbits(SEED_BITS),
+        repeat=repeat,
     )
 
 
 def conduct(name: str, reports: Path, on: str, console: Console, limits: Limits, begun: Begun | None = None) -> State:
-    """Let every node of a cluster measure once, and bring the runs back.
+    """Let every node of a cluster measure, and bring the runs back.
 
     Parameters
     ----------
@@ -200,7 +203,9 @@ class _Head:
                 gone_since = None
                 self._advance()
                 continue
-            waiting = [node for node in self.state.nodes.values() if waves.is_unfinished(node, self._limits.tries)]
+            waiting = [
+                node for node in self.state.nodes.values() if waves.is_unfinished(self.state, node, self._limits.tries)
+            ]
             if not waiting:
                 break
             if gone_since is None:
@@ -216,7 +221,7 @@ class _Head:
 
     def test_again(self) -> None:
         """Let nodes whose answers are not those of their peers compute them again."""
-        begun, done = self.state.begun, [node for node in self.state.nodes.values() if node.done is not None]
+        begun, done = self.state.begun, [node for node in self.state.nodes.values() if node.runs]
         if len(done) >= FEWEST_NODES:
             self._look()
             there = {node.name: self._seen[node.ray_id] for node in done if node.ray_id in self._seen}
@@ -302,6 +307,7 @@ class _Head:
         request = Measure(
             fleet=begun.fleet,
             node=name,
+            number=len(self.state.nodes[name].runs),
             words=begun.words,
             seed=self.state.seed(name),
             limit_s=begun.limit_s + PREPARING_S,
@@ -335,10 +341,11 @@ class _Head:
             images=running.expected,
             identify=begun.identify,
         )
-        kept = results.keep(measured, asked, self._folder, self.state.runs_of_others(name))
+        kept = results.keep(measured, asked, self._folder, self.state.known_runs())
         self.write(NodeDone(utc_now(), name, kept.run, kept.sha256))
         del self._running[name]
-        self._say(f"{name}: done, {kept.run}.")
+        of = f" ({len(self.state.nodes[name].runs)} of {begun.repeat})" if begun.repeat > 1 else ""
+        self._say(f"{name}: done, {kept.run}{of}.")
         for note in kept.notes:
             self._say(note)
 

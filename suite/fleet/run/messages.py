@@ -54,6 +54,8 @@ class Measure(msgspec.Struct, frozen=True, tag="measure"):
     limit_s: float
     bundle_sha256: str = ""
     """Of the bundle that follows; empty: none does."""
+    number: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Of the node's run: each has a folder of its own there."""
 
 
 class Measured(msgspec.Struct, frozen=True, tag="measured"):

@@ -127,7 +127,7 @@ def measure(asked: Measure) -> Measured:
     LevelfieldError
         The run did not end in time, or could not be made.
     """
-    folder = cache_folder(FOLDER) / asked.fleet / asked.node
+    folder = cache_folder(FOLDER) / asked.fleet / asked.node / str(asked.number)
     reports = folder / "reports"
     reports.mkdir(parents=True, exist_ok=True)
     with file_lock(folder / "lock"):  # an attempt that was given up may still be ending

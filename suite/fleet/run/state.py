@@ -23,11 +23,12 @@ class NodeState(msgspec.Struct, frozen=True):
     """In the order in which nodes were seen."""
     attempts: int = 0
     failures: int = 0
-    """Since the fleet was begun or resumed."""
+    """Since the last run came back, or the fleet was resumed."""
     refused: bool = False
     reason: str = ""
     """Of the last failure."""
-    done: NodeDone | None = None
+    runs: tuple[NodeDone, ...] = ()
+    """That came back."""
 
 
 class State(msgspec.Struct, frozen=True):
@@ -37,13 +38,18 @@ class State(msgspec.Struct, frozen=True):
     nodes: Mapping[str, NodeState] = {}
     """By name, in the order in which they were seen."""
 
-    def runs_of_others(self, node: str) -> frozenset[str]:
-        """Return the ids of the runs that other nodes sent."""
-        return frozenset(each.done.run for each in self.nodes.values() if each.done is not None and each.name != node)
+    def known_runs(self) -> frozenset[str]:
+        """Return the ids of the runs that came back."""
+        return frozenset(run.run for node in self.nodes.values() for run in node.runs)
+
+    def has_all(self, node: NodeState) -> bool:
+        """Return whether all runs of a node came back."""
+        return len(node.runs) >= self.begun.repeat
 
     def seed(self, node: str) -> int:
-        """Return the seed of a node's schedule."""
-        return (self.begun.seed + self.nodes[node].index) % 2**63
+        """Return the seed of the schedule of a node's next run."""
+        found = self.nodes[node]
+        return (self.begun.seed + found.index * self.begun.repeat + len(found.runs)) % 2**63
 
 
 def fold(events: Iterable[Event | Lost]) -> State:
@@ -106,7 +112,7 @@ def _after(node: NodeState, event: AttemptBegun | AttemptFailed | NodeDone) -> N
         case AttemptFailed():
             return _replaced(node, failures=node.failures + 1, refused=event.final, reason=event.reason)
         case NodeDone():
-            return _replaced(node, done=event)
+            return _replaced(node, runs=(*node.runs, event), failures=0)
 
 
 def _replaced(node: NodeState, **changes: object) -> NodeState:

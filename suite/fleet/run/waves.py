@@ -24,7 +24,7 @@ class Seen(msgspec.Struct, frozen=True):
 def next_nodes(
     state: State, running: Collection[str], alive: Collection[str], *, at_once: int | None, tries: int
 ) -> list[str]:
-    """Return the nodes that may begin now, those with the fewest failures first.
+    """Return the nodes that may begin now, those with the fewest runs first, and of these with the fewest failures.
 
     Parameters
     ----------
@@ -42,22 +42,22 @@ def next_nodes(
     waiting = [
         node
         for node in state.nodes.values()
-        if node.name not in running and node.ray_id in alive and is_unfinished(node, tries)
+        if node.name not in running and node.ray_id in alive and is_unfinished(state, node, tries)
     ]
-    waiting.sort(key=lambda node: (node.failures, node.index))
+    waiting.sort(key=lambda node: (len(node.runs), node.failures, node.index))
     free = len(waiting) if at_once is None else max(at_once - len(running), 0)
     return [node.name for node in waiting[:free]]
 
 
-def is_unfinished(node: NodeState, tries: int) -> bool:
-    """Return whether a node has no run yet and may still get one.
+def is_unfinished(state: State, node: NodeState, tries: int) -> bool:
+    """Return whether a node lacks a run and may still get it.
 
     Parameters
     ----------
-    node, tries
-        The node, and how often one is tried.
+    state, node, tries
+        How far the fleet is, the node, and how often a run is tried.
     """
-    return node.done is None and not node.refused and node.failures < tries
+    return not state.has_all(node) and not node.refused and node.failures < tries
 
 
 def newly_seen(state: State, alive: Iterable[Seen], at: str) -> Iterator[NodeSeen]:

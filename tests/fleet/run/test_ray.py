@@ -67,7 +67,7 @@ class Fleet:
 
     def on_node(self, node: str) -> Path:
         """Return the folder of runs on a node: all nodes are this machine, and have one cache."""
-        return cache_folder("fleets") / self.state.begun.fleet / node / "reports"
+        return cache_folder("fleets") / self.state.begun.fleet / node / "0" / "reports"
 
     def run_on_node(self, node: str) -> Path:
         """Return the folder of the one run that a node has begun."""
@@ -78,14 +78,13 @@ class Fleet:
         """Return whether a run of a node has a window, and is not done."""
         with contextlib.suppress(Exception):
             found = self.state
-            return found.nodes[node].done is None and any(
+            return not found.nodes[node].runs and any(
                 turns(so_far(path.parent)) for path in self.on_node(node).glob(f"*/{files.JOURNAL}")
             )
         return False
 
     def record(self, node: str) -> Run:
-        done = self.state.nodes[node].done
-        assert done is not None
+        done = self.state.nodes[node].runs[-1]
         return files.read(store.folder(self.name, self.reports) / node / done.run)
 
     def forget(self) -> None:
@@ -187,14 +186,14 @@ def test_a_head_that_is_killed_goes_on(cluster: str, tmp_path: Path) -> None:
     head.wait()
     assert eventually(lambda: are_gone(ours))
     first = fleet.state.nodes["node-01"]
-    assert first.done is not None
+    assert len(first.runs) == 1
     cut_off = fleet.run_on_node("node-02")
     before = so_far(cut_off)
     begun = time.time()
     resumed = fleet.run("--resume", "second").wait()
     assert resumed.code == NOT_DECIDED, resumed.out + resumed.err
     assert fleet.state.nodes["node-01"] == first
-    file = store.folder("second", fleet.reports) / "node-01" / first.done.run / files.NAME
+    file = store.folder("second", fleet.reports) / "node-01" / first.runs[0].run / files.NAME
     assert file.stat().st_mtime < begun
     record = fleet.record("node-02")
     assert record.id == cut_off.name

@@ -1,5 +1,7 @@
 """Which nodes come next, and what they are called."""
 
+import msgspec
+
 from suite.fleet.run.events import AttemptFailed, NodeDone
 from suite.fleet.run.state import after
 from suite.fleet.run.waves import Seen, newly_seen, next_nodes
@@ -30,6 +32,12 @@ def test_a_node_that_failed_comes_after_those_that_did_not() -> None:
 def test_a_node_is_tried_so_often_and_a_refused_one_once() -> None:
     assert next_nodes(state(failed(1), failed(1)), (), ALIVE, at_once=None, tries=2) == ["node-02", "node-03"]
     assert next_nodes(state(failed(1, final=True)), (), ALIVE, at_once=None, tries=2) == ["node-02", "node-03"]
+
+
+def test_first_runs_come_before_second_ones() -> None:
+    found = state(done(1), failed(2))
+    twice = msgspec.structs.replace(found, begun=msgspec.structs.replace(found.begun, repeat=2))
+    assert next_nodes(twice, (), ALIVE, at_once=None, tries=2) == ["node-03", "node-02", "node-01"]
 
 
 def test_neither_a_node_with_a_run_nor_one_that_is_gone_begins() -> None:
