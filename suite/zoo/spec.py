@@ -167,6 +167,33 @@ def dense(name: str, rows: int, fan_in: int, fan_out: int) -> Layer:
     )
 
 
+def attention(name: str, tokens: int, heads: int, hidden: int) -> tuple[Layer, Layer]:
+    """Return the two products of attention: of queries and keys, and of their scores and the values.
+
+    Parameters
+    ----------
+    name
+        Prefix of the layers' names.
+    tokens
+        That look, and that are looked at.
+    heads, hidden
+        How many heads, and the width of all together.
+    """
+    scores = heads * tokens**2
+    macs = tokens**2 * hidden
+    return (
+        Layer(name=f"{name}.scores", kind="attention", macs=macs, weights=0, reads=2 * tokens * hidden, writes=scores),
+        Layer(
+            name=f"{name}.context",
+            kind="attention",
+            macs=macs,
+            weights=0,
+            reads=scores + tokens * hidden,
+            writes=tokens * hidden,
+        ),
+    )
+
+
 FLOATING = ("float16", "float32", "float64")
 INTEGER = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64")
 DTYPES = (*FLOATING, *INTEGER, "bool")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from suite.zoo import bits
-from suite.zoo.spec import Layer, Model, Parameter, Tensor, dense
+from suite.zoo.spec import Layer, Model, Parameter, Tensor, attention, dense
 from suite.zoo.training.recipe import AdamW, Errors, Recipe
 from suite.zoo.weights import Arrays
 
@@ -169,25 +169,9 @@ def _embeddings() -> Layer:
 
 
 def _layer(name: str) -> tuple[Layer, ...]:
-    scores = HEADS * SEQUENCE**2
     return (
         *(dense(f"{name}.attention.self.{part}", SEQUENCE, HIDDEN, HIDDEN) for part in ("query", "key", "value")),
-        Layer(
-            name=f"{name}.attention.scores",
-            kind="attention",
-            macs=scores * HEAD,
-            weights=0,
-            reads=2 * SEQUENCE * HIDDEN,
-            writes=scores,
-        ),
-        Layer(
-            name=f"{name}.attention.context",
-            kind="attention",
-            macs=scores * HEAD,
-            weights=0,
-            reads=scores + SEQUENCE * HIDDEN,
-            writes=SEQUENCE * HIDDEN,
-        ),
+        *attention(f"{name}.attention", SEQUENCE, HEADS, HIDDEN),
         dense(f"{name}.attention.output.dense", SEQUENCE, HIDDEN, HIDDEN),
         dense(f"{name}.intermediate.dense", SEQUENCE, HIDDEN, INNER),
         dense(f"{name}.output.dense", SEQUENCE, INNER, HIDDEN),

@@ -6,7 +6,7 @@ token. Here are the parameters, the inputs and the layers.
 
 from suite.zoo.resnet50.spec import CLASSES, SHAPE, SIZE
 from suite.zoo.resnet50.spec import seeded_input as seeded_image
-from suite.zoo.spec import Layer, Model, Parameter, Tensor, dense
+from suite.zoo.spec import Layer, Model, Parameter, Tensor, attention, dense
 from suite.zoo.weights import Arrays
 
 LAYERS = 12
@@ -90,25 +90,9 @@ def layers() -> tuple[Layer, ...]:
 
 
 def _layer(name: str) -> tuple[Layer, ...]:
-    scores = HEADS * TOKENS**2
     return (
         *(dense(f"{name}.attention.attention.{part}", TOKENS, HIDDEN, HIDDEN) for part in ("query", "key", "value")),
-        Layer(
-            name=f"{name}.attention.scores",
-            kind="attention",
-            macs=scores * HEAD,
-            weights=0,
-            reads=2 * TOKENS * HIDDEN,
-            writes=scores,
-        ),
-        Layer(
-            name=f"{name}.attention.context",
-            kind="attention",
-            macs=scores * HEAD,
-            weights=0,
-            reads=scores + TOKENS * HIDDEN,
-            writes=TOKENS * HIDDEN,
-        ),
+        *attention(f"{name}.attention", TOKENS, HEADS, HIDDEN),
         dense(f"{name}.attention.output.dense", TOKENS, HIDDEN, HIDDEN),
         dense(f"{name}.intermediate.dense", TOKENS, HIDDEN, INNER),
         dense(f"{name}.output.dense", TOKENS, INNER, HIDDEN),
