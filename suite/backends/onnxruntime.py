@@ -15,6 +15,7 @@ from suite.backends import cuda
 from suite.backends.checks import import_framework, require_names, require_onnx, require_supported
 from suite.backends.dtypes import precision_of
 from suite.backends.layers import onnxruntime as layers
+from suite.backends.layers.onnx import HOW
 from suite.backends.protocol import Arrays, Options, Resident, See, Source, Step, Unsupported
 from suite.zoo.honesty import Computed
 
@@ -119,7 +120,7 @@ class ONNXRuntime:
 
         return Resident(place=place, run=run, fetch=fetch)
 
-    layers_how = layers.HOW
+    layers_how = HOW
 
     def load_layers(self, source: Source) -> Callable[[Arrays, See], npt.NDArray[np.float32]]:
         """Open a second session, whose outputs are all tensors of the file."""

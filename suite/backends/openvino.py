@@ -12,6 +12,7 @@ from suite.backends import kernels
 from suite.backends.checks import import_framework, require_names, require_onnx, require_supported
 from suite.backends.dtypes import precision_of
 from suite.backends.layers import openvino as layers
+from suite.backends.layers.onnx import HOW
 from suite.backends.protocol import Arrays, Options, See, Source, Step, Unsupported
 from suite.zoo.honesty import Computed
 
@@ -96,7 +97,7 @@ class OpenVINO:
         count = len(compiled.outputs)
         return _filling(request, compiled.inputs, count) if small else _sharing(request, count)
 
-    layers_how = layers.HOW
+    layers_how = HOW
 
     def load_layers(self, source: Source) -> Callable[[Arrays, See], npt.NDArray[np.float32]]:
         """Compile the file once more, with all tensors that it names as outputs."""

@@ -9,14 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from suite.backends import onnx_graph
-from suite.backends.protocol import Arrays, See, Unsupported
+from suite.backends.layers.onnx import require_held
+from suite.backends.protocol import Arrays, See
 
-HOW = (
-    "The same file with every tensor between its nodes as an output: what would have been fused is not, and the whole "
-    "model's kernels may be others."
-)
-MOST_BYTES = 2 << 30
-"""Of all outputs of one batch together, which ONNX Runtime holds at the same time."""
 _FOLDER = "session.model_external_initializers_file_folder_path"
 
 
@@ -42,7 +37,7 @@ def caller(
     Raises
     ------
     Unsupported
-        A batch's tensors take more than `MOST_BYTES`.
+        A batch's tensors take more than is held.
     """
     content = path.read_bytes()
     own = onnx_graph.outputs(memoryview(content))
@@ -51,10 +46,7 @@ def caller(
     between = [name for name in names if name not in own]
     session = ort.InferenceSession(onnx_graph.with_outputs(content, between), options, providers=providers)
     size_bytes = sum(_size_bytes(each.shape) for each in session.get_outputs())
-    if size_bytes > MOST_BYTES:
-        raise Unsupported(
-            f"What the layers of a batch put out takes {size_bytes:,} bytes, and {MOST_BYTES:,} are held."
-        )
+    require_held(size_bytes)
 
     def call(inputs: Arrays, see: See) -> npt.NDArray[np.float32]:
         found = session.run(names, inputs)

@@ -9,14 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from suite.backends import onnx_graph
-from suite.backends.protocol import Arrays, See, Unsupported
-
-HOW = (
-    "The same file with every tensor between its nodes as an output: what would have been fused is not, and the whole "
-    "model's kernels may be others."
-)
-MOST_BYTES = 2 << 30
-"""Of all outputs of one batch together, which OpenVINO holds at the same time."""
+from suite.backends.layers.onnx import require_held
+from suite.backends.protocol import Arrays, See
 
 
 def caller(
@@ -38,7 +32,7 @@ def caller(
     Raises
     ------
     Unsupported
-        A batch's tensors take more than `MOST_BYTES`.
+        A batch's tensors take more than is held.
     """
     model = core.read_model(path)
     ports = {name: port for each in model.get_ordered_ops() for port in each.outputs() for name in port.get_names()}
@@ -48,10 +42,7 @@ def caller(
     model.add_outputs([ports[name] for name in named if name not in own])
     compiled = core.compile_model(model, "CPU", config)
     size_bytes = sum(4 * math.prod(port.shape) for port in compiled.outputs if port.partial_shape.is_static)
-    if size_bytes > MOST_BYTES:
-        raise Unsupported(
-            f"What the layers of a batch put out takes {size_bytes:,} bytes, and {MOST_BYTES:,} are held."
-        )
+    require_held(size_bytes)
     request = compiled.create_infer_request()
 
     def call(inputs: Arrays, see: See) -> npt.NDArray[np.float32]:
