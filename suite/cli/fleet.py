@@ -1,20 +1,15 @@
 """`levelfield fleet`: which node of a fleet is slow, wrong, noisy or not like the others."""
 
-import os
 import sys
-from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from suite.cli.compare import formats_of, write
 from suite.cli.fleet_run import run
+from suite.cli.fleet_verdict import show
 from suite.cli.options import MARGIN, MAX_SLOWDOWN, OUTPUT, PERCENT
 from suite.safety import terminals
-
-if TYPE_CHECKING:
-    from suite.fleet.types import Fleet
 
 _FOLDER = click.Path(path_type=Path)
 FALSE_ALARMS = click.option(
@@ -69,35 +64,6 @@ def gather(folder: Path, *, margin: float, level: float, format_: str | None, ou
     targets = formats_of(output, format_, hint=_HINT, suffixes=SUFFIXES)
     found = gathering.verdict(gathering.gather(folder), margin=margin, level=level)
     show(found, folder, format_, targets)
-
-
-def show(found: "Fleet", folder: Path, format_: str | None, targets: Iterable[tuple[Path, str]]) -> None:
-    """Print a verdict, write it to files, and exit with its code.
-
-    Parameters
-    ----------
-    found
-        The verdict.
-    folder
-        The folder that was gathered, to which the page's links lead.
-    format_
-        Format to print; None: for the terminal.
-    targets
-        Each file to write with its format.
-    """
-    from suite.fleet.formats import WRITERS, html, terminal
-    from suite.record.files import write_atomically
-
-    targets = list(targets)
-    for path, name in targets:
-        beside = os.path.relpath(folder, path.parent)
-        text = html.write(found, beside) if name == "html" else WRITERS[name](found)
-        write_atomically(path, text.encode("utf-8", "replace"))
-    if format_ in (None, "terminal") or targets:
-        terminal.show(found, terminals.console())
-    else:
-        terminals.write(WRITERS[format_](found))
-    sys.exit(found.exit_code)
 
 
 @fleet.command()

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from suite.cli.fleet_verdict import show
 from suite.cli.measuring import options_of, selection
 from suite.cli.options import BASE, BUDGET, DURATION, IDENTIFY, LAUNCHER, MARGIN, NAMES, PERCENT, REPORTS, SEED
 from suite.safety import terminals
@@ -87,7 +88,6 @@ def run(
     Exit codes: 0 every node is fine; 1 a node is slow, computes wrongly, failed or has no run; 2 could not run or
     judge; 3 not decided, noisy, or not like the others.
     """
-    from suite.cli.fleet import show
     from suite.fleet import gather
     from suite.fleet.run import cluster, head, store
 
