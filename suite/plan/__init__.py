@@ -6,7 +6,7 @@ and `blocks` (the cases, and the arms of each). None of them imports this file.
 """
 
 from suite.plan.making import make, of_record, pair, several, with_launches, with_timed_launches
-from suite.plan.names import CANARY, EXPORTER, all_images, names_of_backends, names_of_models
+from suite.plan.names import CANARY, EXPORTER, all_images, default_models, names_of_backends, names_of_models
 from suite.plan.types import Plan, Selection, answers
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "all_images",
     "answers",
     "make",
+    "default_models",
     "names_of_backends",
     "names_of_models",
     "of_record",

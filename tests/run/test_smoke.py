@@ -1,4 +1,4 @@
-"""The product itself: every backend on every model, in containers and in environments, with the page in a browser."""
+"""The product itself: every backend on every default model, in containers and in environments, with its page."""
 
 import subprocess
 from pathlib import Path
@@ -38,7 +38,7 @@ def check(run: Run, models: tuple[str, ...], backends: tuple[str, ...]) -> None:
 def test_everything_in_containers(tmp_path: Path) -> None:
     run, page, out, code = once(plan.Selection(profile="smoke", variant="auto"), tmp_path / "reports", "docker")
     assert code == 0, out
-    check(run, plan.names_of_models(), plan.names_of_backends())
+    check(run, plan.default_models(), plan.names_of_backends())
     images = {image.name: image for image in run.images}
     for name in plan.all_images():
         if name != plan.EXPORTER:

@@ -49,7 +49,7 @@ def _export_elsewhere(name: str, home: Path) -> dict[str, str]:
     return files
 
 
-@pytest.mark.parametrize("name", [name for name in models.names() if models.get(name).by_default])
+@pytest.mark.parametrize("name", ["mlp", "bert"])  # one file, and two
 def test_the_digest_does_not_depend_on_the_folder(name: str, exports: Exports, tmp_path: Path) -> None:
     here, first = exports(name)
     elsewhere = tmp_path / "a" / "deeper" / "second"

@@ -103,9 +103,13 @@ def make(image: Path, progress: Progress) -> Path:
 def _require() -> None:
     if os.geteuid():
         raise LevelfieldError("A machine's file system has files of several owners.", fix="Run this trial as root.")
-    for program, package in (("qemu-system-x86_64", "qemu-system-x86"), ("mmdebstrap", "mmdebstrap")):
+    needed = (("qemu-system-x86_64", "qemu-system-x86"), ("mmdebstrap", "mmdebstrap"), ("chroot", "coreutils"))
+    for program, package in needed:
         if shutil.which(program) is None:
-            raise LevelfieldError(f"{program} is not installed.", fix=f"Run `apt-get install {package}`.")
+            raise LevelfieldError(
+                f"{program} is not found.",
+                fix=f"Run `apt-get install {package}`; let PATH name /usr/sbin too.",
+            )
 
 
 def _identity() -> str:

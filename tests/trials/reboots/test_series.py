@@ -18,8 +18,8 @@ OLD, NEW = system.release(system.OLD), system.release(system.NEW)
 @pytest.mark.slow
 @pytest.mark.alone  # it takes all CPUs
 @pytest.mark.skipif(
-    bool(os.geteuid()) or not all(map(shutil.which, ("qemu-system-x86_64", "mmdebstrap"))),
-    reason="it needs root, qemu-system-x86 and mmdebstrap",
+    bool(os.geteuid()) or not all(map(shutil.which, ("qemu-system-x86_64", "mmdebstrap", "chroot"))),
+    reason="it needs root, qemu-system-x86, mmdebstrap and chroot",
 )
 def test_a_guest_reboots_into_another_kernel_and_loses_nothing_when_its_power_is_cut(tmp_path: Path) -> None:
     image = tmp_path / "disk.img"
