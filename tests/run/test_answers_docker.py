@@ -13,7 +13,6 @@ from suite.schedule.outcomes import end_workers
 from suite.schedule.preparation import prepare
 from tests.engines import none_left
 
-
 WRITTEN = ("torch", "tensorflow", "jax", "onnxruntime", "openvino")
 """One backend for each network that is written; the compiling ones compile the same networks for minutes."""
 
